@@ -82,7 +82,9 @@ mod tests {
         let row = super::super::TABLE.iter().position(|row| row.name == name).expect("a row");
         let mut block = [0; 16];
         block[..bytes.len()].copy_from_slice(bytes);
-        decode_block(Format(row as u16), &block)
+        let mut texels = [[0; 4]; 16];
+        decode_block(Format(row as u16), &block, &mut texels);
+        texels
     }
 
     #[test]
@@ -102,7 +104,6 @@ mod tests {
         assert_eq!(decode("BC3_SRGB_BLOCK", &[0, 255, 0b111, 0, 0, 0, 0, 0, 0, 0xf8])[0], [ONE, 0, 0, ONE]);
         // Reserved BC7 mode: zeros.
         assert_eq!(decode("BC7_UNORM_BLOCK", &[0; 16])[0], [0; 4]);
-        assert_eq!(decode("ASTC_4x4_UNORM_BLOCK", &[0xff; 16])[0], [0; 4]);
     }
 
     #[test]
@@ -112,7 +113,9 @@ mod tests {
             let mut block = [0; 16];
             block.fill_with(|| random.wide() as u8);
             for row in 131..=156 {
-                for texel in decode_block(Format(row), &block) {
+                let mut texels = [[0; 4]; 16];
+                decode_block(Format(row), &block, &mut texels);
+                for texel in texels {
                     assert!(row == 143 || row == 144 || texel.iter().all(|&c| f32::from_bits(c).abs() <= 1.0));
                 }
             }

@@ -1,9 +1,15 @@
 //! Blocks of compressed formats: decoded whole, to texels of a plain format, by the module of their layout.
+//!
+//! A block is given in tiles of 4×4 texels, from its first on, so that blocks of all sizes are kept in the same places; those at its right and lower
+//! edge may be covered in part only.
 
 #![forbid(unsafe_code)]
 
 use super::row::{BlockWords, row};
-use super::{ChannelType, Format, Layout, Texel, bc, etc2, unpack};
+use super::{ChannelType, Format, Layout, Texel, astc, bc, etc2, unpack};
+
+/// Most texels of a block.
+const MAX_BLOCK_TEXELS: usize = 144;
 
 /// The format of a compressed format's decoded texels.
 pub fn plain(format: Format) -> Format {
@@ -13,31 +19,47 @@ pub fn plain(format: Format) -> Format {
         (2, _) => const { row("R32G32_SFLOAT") },
         (_, ChannelType::Ufloat | ChannelType::Sfloat) => const { row("R16G16B16A16_SFLOAT") },
         (_, ChannelType::Srgb) => const { row("R8G8B8A8_SRGB") },
+        // decode_float16.
+        _ if info.layout == Layout::Astc => const { row("R16G16B16A16_SFLOAT") },
         _ => const { row("R8G8B8A8_UNORM") },
     };
     Format(row as u16)
 }
 
-/// The texels of the block at the start of `block`, in the format's [`plain`] one. Zeros for formats that are not decoded.
-pub fn decode_words(format: Format, block: &[u8; 16]) -> BlockWords {
+/// Gives the tiles of the block at the start of `block`, in the format's [`plain`] one, each once: the one in column `x` (0..3) of row `y` (0..3) of
+/// tiles as number `4 * y + x`. Texels behind the block's edge have any value. Nothing of formats that are not decoded.
+pub fn decode_tiles(format: Format, block: &[u8; 16], give: &mut dyn FnMut(usize, &BlockWords)) {
     let info = format.info();
     match info.layout {
-        Layout::Bc => bc::decode(info, block),
-        Layout::Etc2 => etc2::decode(info, block),
-        _ => [[0; 16]; 2],
+        Layout::Bc => give(0, &bc::decode(info, block)),
+        Layout::Etc2 => give(0, &etc2::decode(info, block)),
+        Layout::Astc | Layout::AstcInBytes => astc::decode(info, block, give),
+        _ => {}
     }
 }
 
-/// The 4×4 texels (row by row) of the block at the start of `block`. Zeros for formats that are not decoded.
-pub fn decode_block(format: Format, block: &[u8; 16]) -> [Texel; 16] {
-    if !matches!(format.info().layout, Layout::Bc | Layout::Etc2) {
-        return [[0; 4]; 16];
-    }
-    let (words, plain) = (decode_words(format, block), plain(format));
-    core::array::from_fn(|i| {
-        let mut bytes = [0; 16];
-        bytes[..4].copy_from_slice(&words[0][i].to_le_bytes());
-        bytes[4..8].copy_from_slice(&words[1][i].to_le_bytes());
-        unpack(plain, &bytes)
-    })
+/// The texels (row by row) of the block at the start of `block`; `texels` has as many, or more. Of formats that are not decoded they stay.
+pub fn decode_block(format: Format, block: &[u8; 16], texels: &mut [Texel]) {
+    let (plain, (width, height)) = (plain(format), format.info().block);
+    let (width, height) = (usize::from(width), usize::from(height));
+    decode_tiles(format, block, &mut |tile, words| {
+        let (left, top) = (tile % 4 * 4, tile / 4 * 4);
+        for y in top..height.min(top + 4) {
+            for x in left..width.min(left + 4) {
+                let i = (y - top) * 4 + x - left;
+                let mut bytes = [0; 16];
+                bytes[..4].copy_from_slice(&words[0][i].to_le_bytes());
+                bytes[4..8].copy_from_slice(&words[1][i].to_le_bytes());
+                texels[y * width + x] = unpack(plain, &bytes);
+            }
+        }
+    });
+}
+
+/// The texel at `x` and `y` of an image, of which the block at the start of `block` has it. (For tests: the whole block is decoded.)
+pub fn decode_texel(format: Format, block: &[u8; 16], [x, y]: [u32; 2]) -> Texel {
+    let (width, height) = format.info().block;
+    let mut texels = [[0; 4]; MAX_BLOCK_TEXELS];
+    decode_block(format, block, &mut texels);
+    texels[(y % u32::from(height) * u32::from(width) + x % u32::from(width)) as usize]
 }

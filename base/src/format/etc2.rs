@@ -209,7 +209,9 @@ mod tests {
         let row = TABLE.iter().position(|row| row.name == name).expect("a row");
         let mut block = [0; 16];
         block[..bytes.len()].copy_from_slice(bytes);
-        decode_block(Format(row as u16), &block)
+        let mut texels = [[0; 4]; 16];
+        decode_block(Format(row as u16), &block, &mut texels);
+        texels
     }
 
     /// One texel as the specification's tables have it: fields by their highest and lowest bit, all four table columns, column and row.

@@ -3,6 +3,7 @@
 //! So do the planes that an image has ([`Plane`]): depth and stencil are planes of their own, and `D24_UNORM_S8_UINT` stores depth as 24 bits
 //! in a u32. Packing and unpacking are derived from the row (`pack`).
 
+mod astc;
 mod bc;
 mod blocks;
 mod etc2;
@@ -16,7 +17,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod ycbcr;
-pub use blocks::{decode_block, decode_words, plain};
+pub use blocks::{decode_block, decode_texel, decode_tiles, plain};
 pub use pack::{TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use plane::{Aspect, MAX_PLANES, Plane};
 pub use row::{BlockWords, Row, Texel, UNORM8};
@@ -96,8 +97,10 @@ pub enum Layout {
     Bc,
     /// ETC2 / EAC.
     Etc2,
-    /// ASTC LDR.
+    /// ASTC of two dimensions.
     Astc,
+    /// ASTC whose texels become bytes ([`Format::in_bytes`]).
+    AstcInBytes,
     /// Depth and/or stencil.
     DepthStencil,
     /// Several planes, each of a plain format.
@@ -198,7 +201,16 @@ impl Format {
     }
     /// True for the block-compressed layouts.
     pub fn is_compressed(self) -> bool {
-        matches!(self.info().layout, Layout::Bc | Layout::Etc2 | Layout::Astc)
+        matches!(self.info().layout, Layout::Bc | Layout::Etc2 | Layout::Astc | Layout::AstcInBytes)
+    }
+    /// What a view sees that wants the texels of an ASTC format as bytes (`decode_unorm8`; `VkImageViewASTCDecodeModeEXT`): a row that is no `VkFormat`. Any other
+    /// format, and sRGB, which is bytes, as it is.
+    pub fn in_bytes(self) -> Format {
+        let info = self.info();
+        let is_wider = info.layout == Layout::Astc && info.channels[0].ty != ChannelType::Srgb;
+        let fits = |row: &FormatInfo| row.layout == Layout::AstcInBytes && row.block == info.block;
+        let row = TABLE.iter().rposition(|row| is_wider && fits(row));
+        row.map_or(self, |row| Format(row as u16))
     }
     fn has(self, name: ChannelName) -> bool {
         let info = self.info();

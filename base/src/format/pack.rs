@@ -110,6 +110,6 @@ macro_rules! tens {
     };
 }
 
-static KERNELS: [[TexelKernels; 10]; 23] =
-    tens!(0 10 20 30 40 50 60 70 80 90 100 110 120 130 140 150 160 170 180 190 200 210 220);
-const _: () = assert!(TABLE.len() <= 230);
+static KERNELS: [[TexelKernels; 10]; 26] =
+    tens!(0 10 20 30 40 50 60 70 80 90 100 110 120 130 140 150 160 170 180 190 200 210 220 230 240 250);
+const _: () = assert!(TABLE.len() <= 260);

@@ -15,7 +15,7 @@ use crate::round;
 /// Four components: bits of f32 or of an integer, by the format's class.
 pub type Texel = [u32; 4];
 
-/// 4×4 texels of a decoded block, row by row: word `w` of texel `i` is `[w][i]`; unused words are 0.
+/// A tile of a decoded block, 4×4 texels, row by row: word `w` of texel `i` is `[w][i]`; unused words are 0.
 pub type BlockWords = [[u32; 16]; 2];
 
 /// Bits of 1.0f32.

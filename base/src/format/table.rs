@@ -3,7 +3,7 @@
 //! Features are truthful: a bit is set exactly where a kernel of Grus does the work (`pack`, `blocks`, `rasterizer::sample`,
 //! `rasterizer::transfer`, blending). They cover the specification's "Required Format Support" tables; the test in
 //! this file keeps the required bits in a list of its own. Formats without features are in the table for their
-//! block sizes (most 64-bit channels, ASTC, D16_UNORM_S8_UINT).
+//! block sizes (most 64-bit channels, D16_UNORM_S8_UINT).
 
 #![forbid(unsafe_code)]
 
@@ -247,7 +247,7 @@ const fn block(
     }
     row.channel_count = names.len() as u8;
     row.image_features = match layout {
-        Layout::Bc | Layout::Etc2 => FILTERED,
+        Layout::Bc | Layout::Etc2 | Layout::Astc | Layout::AstcInBytes => FILTERED,
         _ => 0,
     };
     row
@@ -263,6 +263,11 @@ const fn etc(name: &'static str, vk: u32, bytes: u8, ty: ChannelType, names: &[C
 
 const fn astc(name: &'static str, vk: u32, size: (u8, u8), ty: ChannelType) -> FormatInfo {
     block(name, vk, Layout::Astc, 16, size, ty, RGBA)
+}
+
+/// An ASTC format whose texels become bytes. No `VkFormat` is that large.
+const fn astc_in_bytes(name: &'static str, vk: u32, size: (u8, u8)) -> FormatInfo {
+    block(name, 1 << 31 | vk, Layout::AstcInBytes, 16, size, Unorm, RGBA)
 }
 
 /// One integer of 64 bits: atomics and what they need, and texel buffers.
@@ -481,6 +486,20 @@ pub static TABLE: &[FormatInfo] = &[
     astc("ASTC_12x10_SRGB_BLOCK", 182, (12, 10), Srgb),
     astc("ASTC_12x12_UNORM_BLOCK", 183, (12, 12), Unorm),
     astc("ASTC_12x12_SRGB_BLOCK", 184, (12, 12), Srgb),
+    astc("ASTC_4x4_SFLOAT_BLOCK", 1000066000, (4, 4), Sfloat),
+    astc("ASTC_5x4_SFLOAT_BLOCK", 1000066001, (5, 4), Sfloat),
+    astc("ASTC_5x5_SFLOAT_BLOCK", 1000066002, (5, 5), Sfloat),
+    astc("ASTC_6x5_SFLOAT_BLOCK", 1000066003, (6, 5), Sfloat),
+    astc("ASTC_6x6_SFLOAT_BLOCK", 1000066004, (6, 6), Sfloat),
+    astc("ASTC_8x5_SFLOAT_BLOCK", 1000066005, (8, 5), Sfloat),
+    astc("ASTC_8x6_SFLOAT_BLOCK", 1000066006, (8, 6), Sfloat),
+    astc("ASTC_8x8_SFLOAT_BLOCK", 1000066007, (8, 8), Sfloat),
+    astc("ASTC_10x5_SFLOAT_BLOCK", 1000066008, (10, 5), Sfloat),
+    astc("ASTC_10x6_SFLOAT_BLOCK", 1000066009, (10, 6), Sfloat),
+    astc("ASTC_10x8_SFLOAT_BLOCK", 1000066010, (10, 8), Sfloat),
+    astc("ASTC_10x10_SFLOAT_BLOCK", 1000066011, (10, 10), Sfloat),
+    astc("ASTC_12x10_SFLOAT_BLOCK", 1000066012, (12, 10), Sfloat),
+    astc("ASTC_12x12_SFLOAT_BLOCK", 1000066013, (12, 12), Sfloat),
     packed422("G8B8G8R8_422_UNORM", 1000156000, GBGR, 8),
     packed422("B8G8R8G8_422_UNORM", 1000156001, BGRG, 8),
     multi_planar("G8_B8_R8_3PLANE_420_UNORM", 1000156002, &[9, 9, 9], (2, 2)),
@@ -553,4 +572,18 @@ pub static TABLE: &[FormatInfo] = &[
     small("A4B4G4R4_UNORM_PACK16", 1000340001, 2, &[(A, 4), (B, 4), (G, 4), (R, 4)]),
     small("A1B5G5R5_UNORM_PACK16", 1000470000, 2, &[(A, 1), (B, 5), (G, 5), (R, 5)]),
     with(array("A8_UNORM", 1000470001, Unorm, &[A], 8), full(Unorm), ALL_BUFFERS),
+    astc_in_bytes("ASTC_4x4_UNORM_BLOCK in bytes", 157, (4, 4)),
+    astc_in_bytes("ASTC_5x4_UNORM_BLOCK in bytes", 159, (5, 4)),
+    astc_in_bytes("ASTC_5x5_UNORM_BLOCK in bytes", 161, (5, 5)),
+    astc_in_bytes("ASTC_6x5_UNORM_BLOCK in bytes", 163, (6, 5)),
+    astc_in_bytes("ASTC_6x6_UNORM_BLOCK in bytes", 165, (6, 6)),
+    astc_in_bytes("ASTC_8x5_UNORM_BLOCK in bytes", 167, (8, 5)),
+    astc_in_bytes("ASTC_8x6_UNORM_BLOCK in bytes", 169, (8, 6)),
+    astc_in_bytes("ASTC_8x8_UNORM_BLOCK in bytes", 171, (8, 8)),
+    astc_in_bytes("ASTC_10x5_UNORM_BLOCK in bytes", 173, (10, 5)),
+    astc_in_bytes("ASTC_10x6_UNORM_BLOCK in bytes", 175, (10, 6)),
+    astc_in_bytes("ASTC_10x8_UNORM_BLOCK in bytes", 177, (10, 8)),
+    astc_in_bytes("ASTC_10x10_UNORM_BLOCK in bytes", 179, (10, 10)),
+    astc_in_bytes("ASTC_12x10_UNORM_BLOCK in bytes", 181, (12, 10)),
+    astc_in_bytes("ASTC_12x12_UNORM_BLOCK in bytes", 183, (12, 12)),
 ];

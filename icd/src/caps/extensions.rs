@@ -131,8 +131,6 @@ macro_rules! extensions {
 
 const YES: Support = Support::Yes;
 // "Feature Requirements" name a feature for each of these that must come with the extension.
-const NO_ASTC: Support =
-    Support::No("textureCompressionASTC_HDR is mandatory, and the format table does not have them");
 const NO_PROTECTED: Support =
     Support::No("pipelineProtectedAccess is mandatory, and there is no protected memory on a CPU");
 const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
@@ -291,7 +289,8 @@ extensions! {
     VK_NV_shader_atomic_float16_vector, 1, Device, YES, None, [];
     VK_EXT_shader_atomic_float2, 1, Device, YES, None, [Ext(E::VK_EXT_shader_atomic_float)];
     VK_EXT_shader_image_atomic_int64, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_texture_compression_astc_hdr, 1, Device, NO_ASTC, Some(V1_3), [PROPERTIES2];
+    VK_EXT_texture_compression_astc_hdr, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_astc_decode_mode, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_ycbcr_image_arrays, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
     VK_EXT_rgba10x6_formats, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
     VK_EXT_ycbcr_2plane_444_formats, 1, Device, YES, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];

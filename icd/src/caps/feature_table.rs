@@ -59,7 +59,7 @@ const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
 const NO_RATE: Support = Support::No("no fragment shading rate");
 const NO_SPARSE: Support = Support::No("samples are sub-images, which no block has together");
-const NO_FORMAT: Support = Support::No("the format table does not have them");
+const NO_SHARED: Support = Support::No("no kernels for blocks that are decoded to shared exponents");
 const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
 const NO_REPLAY: Support = Support::No("addresses are the host's");
@@ -90,7 +90,7 @@ core {
     multiViewport, multi_viewport, YES;
     samplerAnisotropy, sampler_anisotropy, YES;
     textureCompressionETC2, texture_compression_etc2, YES;
-    textureCompressionASTC_LDR, texture_compression_astc_ldr, NO_FORMAT;
+    textureCompressionASTC_LDR, texture_compression_astc_ldr, YES;
     textureCompressionBC, texture_compression_bc, YES;
     occlusionQueryPrecise, occlusion_query_precise, YES;
     pipelineStatisticsQuery, pipeline_statistics_query, YES;
@@ -202,7 +202,7 @@ extended {
     subgroupSizeControl, subgroup_size_control, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceSubgroupSizeControlFeatures];
     computeFullSubgroups, compute_full_subgroups, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceSubgroupSizeControlFeatures];
     synchronization2, synchronization2, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceSynchronization2Features];
-    textureCompressionASTC_HDR, texture_compression_astc_hdr, NO_FORMAT, [PhysicalDeviceVulkan13Features, PhysicalDeviceTextureCompressionASTCHDRFeatures];
+    textureCompressionASTC_HDR, texture_compression_astc_hdr, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceTextureCompressionASTCHDRFeatures];
     shaderZeroInitializeWorkgroupMemory, shader_zero_initialize_workgroup_memory, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures];
     dynamicRendering, dynamic_rendering, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceDynamicRenderingFeatures];
     shaderIntegerDotProduct, shader_integer_dot_product, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
@@ -326,6 +326,7 @@ extended {
     memoryPriority, memory_priority, YES, [PhysicalDeviceMemoryPriorityFeaturesEXT];
     pageableDeviceLocalMemory, pageable_device_local_memory, YES, [PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT];
     globalPriorityQuery, global_priority_query, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceGlobalPriorityQueryFeaturesKHR];
+    decodeModeSharedExponent, decode_mode_shared_exponent, NO_SHARED, [PhysicalDeviceASTCDecodeFeaturesEXT];
     minLod, min_lod, YES, [PhysicalDeviceImageViewMinLodFeaturesEXT];
     nonSeamlessCubeMap, non_seamless_cube_map, YES, [PhysicalDeviceNonSeamlessCubeMapFeaturesEXT];
     mutableDescriptorType, mutable_descriptor_type, YES, [PhysicalDeviceMutableDescriptorTypeFeaturesEXT];
@@ -474,6 +475,7 @@ structs! {
     PhysicalDeviceMemoryPriorityFeaturesEXT: [Ext(E::VK_EXT_memory_priority)];
     PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT: [Ext(E::VK_EXT_pageable_device_local_memory)];
     PhysicalDeviceGlobalPriorityQueryFeaturesKHR: [Ext(E::VK_KHR_global_priority), Ext(E::VK_EXT_global_priority_query)];
+    PhysicalDeviceASTCDecodeFeaturesEXT: [Ext(E::VK_EXT_astc_decode_mode)];
     PhysicalDeviceImageViewMinLodFeaturesEXT: [Ext(E::VK_EXT_image_view_min_lod)];
     PhysicalDeviceNonSeamlessCubeMapFeaturesEXT: [Ext(E::VK_EXT_non_seamless_cube_map)];
     PhysicalDeviceMutableDescriptorTypeFeaturesEXT: [Ext(E::VK_EXT_mutable_descriptor_type)];

@@ -407,7 +407,9 @@ shims! {
         let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>((*info).p_next).map(|s| (s.slice_offset, s.slice_count));
         let conversion = find::<vk::SamplerYcbcrConversionInfo<'_>>((*info).p_next).filter(|info| !info.conversion.is_null());
         let conversion = conversion.map(|info| &get::<YcbcrConversion>(info.conversion).conversion);
-        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced, conversion)?;
+        let in_bytes = find::<vk::ImageViewASTCDecodeModeEXT<'_>>((*info).p_next)
+            .is_some_and(|mode| mode.decode_mode == vk::Format::R8G8B8A8_UNORM);
+        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced, conversion, in_bytes)?;
         *view = handle::create(Arc::new(object))?;
         Ok(())
     }

@@ -205,13 +205,15 @@ pub struct ImageView {
 
 impl ImageView {
     /// Makes a view of a bound image, with `VkImageViewMinLodCreateInfoEXT`'s `min_lod` and `VkImageViewSlicedCreateInfoEXT`'s offset and
-    /// count (`sliced`), which are what shaders see of a volume's only level as a storage image.
+    /// count (`sliced`), which are what shaders see of a volume's only level as a storage image. ASTC may be decoded to bytes
+    /// (`VkImageViewASTCDecodeModeEXT`); to halves otherwise, the mode of which E5B9G9R9 is not told.
     pub fn new(
         image: Arc<Image>,
         info: &vk::ImageViewCreateInfo<'_>,
         min_lod: f32,
         sliced: Option<(u32, u32)>,
         conversion: Option<&Conversion>,
+        in_bytes: bool,
     ) -> Result<ImageView, vk::Result> {
         let format = format_of(info.format)?;
         let memory = image.memory().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
@@ -241,7 +243,7 @@ impl ImageView {
         }
         let request = rasterizer::sample::ViewRequest {
             memory: &memory,
-            format,
+            format: if in_bytes { format.in_bytes() } else { format },
             dim,
             arrayed,
             slices,

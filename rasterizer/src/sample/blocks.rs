@@ -1,8 +1,8 @@
 //! Texels of block-compressed formats: blocks are decoded whole into a small cache per thread, as texels of a plain format
-//! (`base::format::plain`).
+//! (`base::format::plain`), a tile of 4×4 texels an entry: most blocks are one tile, those of ASTC up to nine.
 //!
-//! Invariant: an entry is keyed by the block's bytes and format, not by its address, so it cannot go stale when the memory
-//! changes. Neighbouring lanes mostly want the same block: each block that a call wants is looked up once. Where all are there, lanes gather from the cache;
+//! Invariant: an entry is keyed by the block's bytes and format and the tile's number, not by its address, so it cannot go stale when the memory
+//! changes. A tile is asked for by its block's offset plus its number, which is less than a block of several tiles has bytes. Neighbouring lanes mostly want the same block: each block that a call wants is looked up once. Where all are there, lanes gather from the cache;
 //! otherwise blocks are copied to where the lanes gather from (so two blocks of one call may share an entry).
 
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
@@ -14,12 +14,12 @@ use super::wide;
 use super::words::{self, Words};
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
-use base::format::{Format, Row, Texel, decode_words, kernels, plain};
+use base::format::{Format, Row, Texel, decode_tiles, kernels, plain};
 use base::host::{Host, Ints};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
-/// Block-compressed formats (4×4 texels a block in all that have features) whose texels are decoded to those of row `ROW` of the format table,
+/// Block-compressed formats whose texels are decoded to those of row `ROW` of the format table,
 /// which have `WORDS` words (1 or 2); with `RAW` they are filtered as integers ([`Texels::SCALED`]).
 pub struct Blocks<const ROW: usize, const WORDS: usize, const RAW: bool>;
 
@@ -29,6 +29,7 @@ const CACHED_BLOCKS: usize = 1 << CACHE_BITS;
 /// Entries are of format 0, which is no compressed format, while empty. Most formats have one word a texel: they lie together.
 struct Cache {
     keys: [u128; CACHED_BLOCKS],
+    /// And the tile's number above it.
     formats: [u32; CACHED_BLOCKS],
     words: [[[u32; 16]; CACHED_BLOCKS]; 2],
 }
@@ -43,7 +44,18 @@ struct Reader {
     format: u32,
     /// Logarithm of a block's bytes.
     shift: u32,
+    /// Bits of an offset that are a tile's number: none where a block is one tile.
+    tiles: u32,
+    /// Width and height of a block.
+    size: [u32; 2],
     cache: *mut Cache,
+}
+
+/// Divides by the width or height of a block what is below [`base::image`]'s greatest extent: a product of less than 32 bits, whose upper bits are exact.
+const RECIPROCAL_BITS: u32 = 18;
+
+fn reciprocal(size: u32) -> u32 {
+    (1u32 << RECIPROCAL_BITS).div_ceil(size)
 }
 
 impl Reader {
@@ -53,38 +65,58 @@ impl Reader {
     /// There is one reader at a time in a thread.
     #[inline(always)]
     unsafe fn new(view: &ImageView, base: *const u8) -> Reader {
-        let shift = if Format(view.format as u16).info().block_bytes == 8 { 3 } else { 4 };
+        let info = Format(view.format as u16).info();
+        let shift = if info.block_bytes == 8 { 3 } else { 4 };
+        let tiles = if info.block == (4, 4) { 0 } else { 15 };
+        let size = [info.block.0, info.block.1].map(u32::from);
         // SAFETY: the caller's promise.
         let cache = CACHE.with(|cache| unsafe { &mut *cache.get() });
         let cache: *mut Cache = match cache {
             Some(cache) => &raw mut **cache,
             none => &raw mut **none.insert(new_cache()),
         };
-        Reader { base, format: view.format, shift, cache }
+        Reader { base, format: view.format, shift, tiles, size, cache }
     }
 
-    /// The cache's entry for the block at `offset`, and the block; is it there?
+    /// The offset of the tile that a texel of each lane is in, and where in a tile it is, in bytes of words.
+    #[inline(always)]
+    fn place<V: Ints>(&self, pitch: u32, [x, y]: [V; 2]) -> (V, V) {
+        let three = V::splat(3);
+        let inside = |x: V, y: V| (y & three).shl(4) | (x & three).shl(2);
+        if self.tiles == 0 {
+            return (y.shr(2) * V::splat(pitch) + x.shr(2).shl(self.shift), inside(x, y));
+        }
+        let [width, height] = self.size;
+        let divide = |n: V, by: u32| (n * V::splat(reciprocal(by))).shr(RECIPROCAL_BITS);
+        let (column, row) = (divide(x, width), divide(y, height));
+        let (x, y) = (x - column * V::splat(width), y - row * V::splat(height));
+        let tile = y.shr(2).shl(2) | x.shr(2);
+        (row * V::splat(pitch) + column.shl(self.shift) + tile, inside(x, y))
+    }
+
+    /// The cache's entry for the tile at `offset`, and its block; is it there?
     ///
     /// # Safety
     /// It lies inside the slice.
     #[inline(always)]
     unsafe fn look(&self, offset: u64) -> (usize, u128, bool) {
+        let tile = offset as u32 & self.tiles;
         // SAFETY: a block of 8 or 16 bytes, by the caller's promise; the cache is this thread's and this reader's.
         unsafe {
-            let block = self.base.add(offset as usize);
+            let block = self.base.add(offset as usize - tile as usize);
             let key = if self.shift == 3 {
                 u128::from(u64::from_le_bytes(block.cast::<[u8; 8]>().read_unaligned()))
             } else {
                 u128::from_le_bytes(block.cast::<[u8; 16]>().read_unaligned())
             };
             let place = base::hash::of_wide(key as u64 ^ ((key >> 64) as u64).rotate_left(29), CACHE_BITS);
-            let place = place % CACHED_BLOCKS;
+            let place = (place + tile as usize) % CACHED_BLOCKS;
             let cache = &*self.cache;
-            (place, key, cache.keys[place] == key && cache.formats[place] == self.format)
+            (place, key, cache.keys[place] == key && cache.formats[place] == self.format | tile << TILE_SHIFT)
         }
     }
 
-    /// The cache's entry of the block at `offset`.
+    /// The cache's entry of the tile at `offset`.
     ///
     /// # Safety
     /// It lies inside the slice.
@@ -94,7 +126,8 @@ impl Reader {
         unsafe {
             let (place, key, is_there) = self.look(offset);
             if !is_there {
-                fill(&mut *self.cache, place, key, self.format);
+                let first = place.wrapping_sub((offset as u32 & self.tiles) as usize);
+                fill(&mut *self.cache, first, key, self.format);
             }
             place
         }
@@ -107,11 +140,17 @@ fn new_cache() -> Box<Cache> {
     unsafe { Box::<Cache>::new_zeroed().assume_init() }
 }
 
+/// Where a tile's number is in [`Cache::formats`].
+const TILE_SHIFT: u32 = 16;
+
+/// Decodes a block, whose first tile belongs to entry `first` (and its others to those behind it).
 #[inline(never)]
-fn fill(cache: &mut Cache, place: usize, key: u128, format: u32) {
-    let [first, second] = decode_words(Format(format as u16), &key.to_le_bytes());
-    (cache.words[0][place], cache.words[1][place]) = (first, second);
-    (cache.keys[place], cache.formats[place]) = (key, format);
+fn fill(cache: &mut Cache, first: usize, key: u128, format: u32) {
+    decode_tiles(Format(format as u16), &key.to_le_bytes(), &mut |tile, &[low, high]| {
+        let place = first.wrapping_add(tile) % CACHED_BLOCKS;
+        (cache.words[0][place], cache.words[1][place]) = (low, high);
+        (cache.keys[place], cache.formats[place]) = (key, format | (tile as u32) << TILE_SHIFT);
+    });
 }
 
 impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, RAW> {
@@ -128,15 +167,13 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         room: &mut Room<WORDS>,
     ) -> ([H::Ints; N], [*const u8; 2]) {
         const { assert!(N <= 4 && Row::<ROW>::BYTES == 4 * WORDS) };
-        let three = H::Ints::splat(3);
+        let zero = H::Ints::splat(0);
         // SAFETY: the caller's promise; the reader ends here.
         unsafe {
             let mut reader = Reader::new(view, slice.base);
-            let (mut offsets, mut inside) = ([three; N], [three; N]);
+            let (mut offsets, mut inside) = ([zero; N], [zero; N]);
             for n in 0..N {
-                let [x, y] = places[n];
-                offsets[n] = y.shr(2) * H::Ints::splat(slice.pitch) + x.shr(2).shl(reader.shift);
-                inside[n] = (y & three).shl(4) | (x & three).shl(2);
+                (offsets[n], inside[n]) = reader.place(slice.pitch, places[n]);
             }
             let wanted = Wanted { mask: slice.mask & 0xff, offsets };
             let at = wanted.each(inside, |offset, _| {
@@ -147,7 +184,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
                 let words = &raw const (*reader.cache).words;
                 return (at, [words.cast(), (&raw const (*words)[1]).cast()]);
             }
-            // What is decoded now could take the place of another one of these blocks: each is copied.
+            // What is decoded now could take the place of another one of these tiles: each is copied.
             let block = room.as_mut_ptr().cast::<[[u32; 16]; WORDS]>();
             let at = wanted.each(inside, |offset, count| {
                 let place = reader.find(offset);
@@ -156,7 +193,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
                 }
                 Some((count * WORDS * BLOCK_BYTES) as u32)
             });
-            // Without wanted lanes there is no block to read: an entry of the cache.
+            // Without wanted lanes there is no tile to read: an entry of the cache.
             match at {
                 Some(at) => (at, [block.cast(), block.cast::<u8>().add(BLOCK_BYTES)]),
                 None => (inside, [(&raw const (*reader.cache).words).cast(); 2]),
@@ -188,21 +225,21 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
     }
 }
 
-/// Room for all the blocks that a call can want.
+/// Room for all the tiles that a call can want.
 type Room<const WORDS: usize> = MaybeUninit<[[[u32; 16]; WORDS]; 4 * MAX_LANES]>;
 
-/// Bytes of a word of all texels of a block.
+/// Bytes of a word of all texels of a tile.
 const BLOCK_BYTES: usize = size_of::<[u32; 16]>();
 
-/// Offsets of the blocks that lanes want, at each of their places.
+/// Offsets of the tiles that lanes want, at each of their places.
 struct Wanted<I, const N: usize> {
     mask: u32,
     offsets: [I; N],
 }
 
 impl<I: Ints, const N: usize> Wanted<I, N> {
-    /// Asks once for each block, with its offset and number, and adds to `inside` what is said of it; lanes that are not wanted have that of some block.
-    /// None when that is said of a block, and where no lane is wanted.
+    /// Asks once for each tile, with its offset and how many came before, and adds to `inside` what is said of it; lanes that are not wanted have that of some tile.
+    /// None when that is said of a tile, and where no lane is wanted.
     #[inline(always)]
     fn each(&self, inside: [I; N], mut ask: impl FnMut(u64, usize) -> Option<u32>) -> Option<[I; N]> {
         let (mut offsets, mut rest) = ([[0; MAX_LANES]; N], 0);
@@ -240,7 +277,10 @@ impl Texels for AnyBlocks {
         // SAFETY: the caller's promise; the reader ends here.
         unsafe {
             let mut reader = Reader::new(view, slice);
-            let place = reader.find(u64::from(y / 4) * row_pitch + (u64::from(x / 4) << reader.shift));
+            let [width, height] = reader.size;
+            let offset = u64::from(y / height) * row_pitch + (u64::from(x / width) << reader.shift);
+            let (x, y) = (x % width, y % height);
+            let place = reader.find(offset + u64::from(y / 4 * 4 + x / 4));
             for (bytes, words) in bytes.chunks_exact_mut(4).zip(&(*reader.cache).words) {
                 bytes.copy_from_slice(&words[place][(y % 4 * 4 + x % 4) as usize].to_le_bytes());
             }

@@ -8,7 +8,7 @@ use base::abi::{
     AtomicOp, Dim, ImageArgs, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
     LodMode, MAX_LANES, SampleOp, Sampler,
 };
-use base::format::{Aspect, Format, Texel, decode_block, unpack};
+use base::format::{Aspect, Format, Texel, decode_texel, unpack};
 use base::host::Level;
 use base::image::{ImageDesc, ImageLayout};
 use base::mem::MemoryRange;
@@ -92,7 +92,7 @@ impl TestImage {
         // SAFETY: the layout's offset is inside the test's memory, which has 16 spare bytes.
         unsafe { self.memory.base.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), n) };
         if format.is_compressed() {
-            return decode_block(format, &block)[(at[1] % 4 * 4 + at[0] % 4) as usize];
+            return decode_texel(format, &block, [at[0], at[1]]);
         }
         unpack(format, &block)
     }

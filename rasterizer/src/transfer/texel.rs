@@ -84,9 +84,9 @@ pub struct Rows {
     components: usize,
     bytes_per_texel: usize,
     bytes: Vec<u8>,
-    /// Of a row of blocks: its offset, which of them, and their texels.
+    /// Of a row of blocks: its offset, which of them, and their texels, block by block.
     decoded: Option<(u64, Range<u32>)>,
-    blocks: Vec<[Texel; 16]>,
+    blocks: Vec<Texel>,
 }
 
 impl Rows {
@@ -120,24 +120,27 @@ impl Rows {
         unpack(self.format, self.coding, bytes, out);
     }
 
-    /// Decodes the texels from column `first` on of row `y % 4` of the row of 4×4 blocks at `offset` (block-compressed formats, four words a texel). Blocks
-    /// are decoded once for the rows that follow each other.
+    /// Decodes the texels from column `first` on of row `y` (counted from any row of blocks) of the row of blocks at `offset` (block-compressed formats, four
+    /// words a texel). Blocks are decoded once for the rows that follow each other.
     pub fn read_blocks(&mut self, memory: DeviceMemory, offset: u64, first: u32, y: u32, out: &mut [u32]) {
+        let (width, height) = self.format.info().block;
+        let (width, size) = (u32::from(width), usize::from(width) * usize::from(height));
         let texels = out.as_chunks_mut::<4>().0;
-        let columns = first / 4..(first + texels.len() as u32).div_ceil(4);
+        let columns = first / width..(first + texels.len() as u32).div_ceil(width);
         let key = (offset, columns.clone());
         if self.decoded.as_ref() != Some(&key) {
-            self.blocks.clear();
-            self.blocks.extend(columns.clone().map(|column| {
+            self.blocks.resize(columns.len() * size, [0; 4]);
+            for (column, texels) in columns.clone().zip(self.blocks.chunks_exact_mut(size)) {
                 let mut block = [0; 16];
                 let at = offset + u64::from(column) * self.bytes_per_texel as u64;
                 memory.read(at, &mut block[..self.bytes_per_texel]);
-                format::decode_block(self.format, &block)
-            }));
+                format::decode_block(self.format, &block, texels);
+            }
             self.decoded = Some(key);
         }
+        let row = y % u32::from(height) * width;
         for (x, texel) in (first..).zip(texels) {
-            *texel = self.blocks[(x / 4 - columns.start) as usize][(y % 4 * 4 + x % 4) as usize];
+            *texel = self.blocks[(x / width - columns.start) as usize * size + (row + x % width) as usize];
         }
     }
 

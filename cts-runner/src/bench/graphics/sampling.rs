@@ -6,7 +6,7 @@ use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{Level, Wrap, add, lerp, scale};
 use super::target::{SIZE, Target};
-use super::texels::{BC1, BC7, ENCODINGS, R11G11B10, RGBA8, SRGB, TEXTURE, texture};
+use super::texels::{ASTC, BC1, BC7, ENCODINGS, R11G11B10, RGBA8, SRGB, TEXTURE, texture};
 use crate::vk::{Gpu, ProgramDesc, Recorder, Resource};
 use ash::vk;
 
@@ -18,11 +18,13 @@ pub const SPECS: &[Spec] = &[
     Spec::full("graphics/sample-nearest-srgb", FAMILY, sampled::<NEAREST, SRGB>),
     Spec::full("graphics/sample-nearest-bc1", FAMILY, sampled::<NEAREST, BC1>),
     Spec::full("graphics/sample-nearest-bc7", FAMILY, sampled::<NEAREST, BC7>),
+    Spec::full("graphics/sample-nearest-astc", FAMILY, sampled::<NEAREST, ASTC>),
     Spec::full("graphics/sample-nearest-r11g11b10", FAMILY, sampled::<NEAREST, R11G11B10>),
     Spec::quick("graphics/sample-bilinear-rgba8", FAMILY, sampled::<BILINEAR, RGBA8>),
     Spec::full("graphics/sample-bilinear-srgb", FAMILY, sampled::<BILINEAR, SRGB>),
     Spec::full("graphics/sample-bilinear-bc1", FAMILY, sampled::<BILINEAR, BC1>),
     Spec::quick("graphics/sample-bilinear-bc7", FAMILY, sampled::<BILINEAR, BC7>),
+    Spec::full("graphics/sample-bilinear-astc", FAMILY, sampled::<BILINEAR, ASTC>),
     Spec::full("graphics/sample-bilinear-r11g11b10", FAMILY, sampled::<BILINEAR, R11G11B10>),
     Spec::quick("graphics/sample-trilinear-rgba8", FAMILY, sampled::<TRILINEAR, RGBA8>),
     Spec::quick("graphics/sample-trilinear-srgb", FAMILY, sampled::<TRILINEAR, SRGB>),

@@ -1,6 +1,6 @@
 //! Texture formats: encoding of simple content, and what a sampler must decode from it.
 //!
-//! Blocks of BC1 and BC7 (mode 6) are encoded for colours that lie about on a line; what counts is that the decoded
+//! Blocks of BC1, BC7 (mode 6) and ASTC (one partition, a weight of 3 bits for each texel) are encoded for colours that lie about on a line; what counts is that the decoded
 //! texels are known, not that they are close to the source.
 
 use super::super::figure::MakeError;
@@ -33,14 +33,17 @@ pub const BC1: usize = 2;
 pub const BC7: usize = 3;
 /// [`ENCODINGS`]: small floats.
 pub const R11G11B10: usize = 4;
+/// [`ENCODINGS`]: ASTC, whose texels are halves.
+pub const ASTC: usize = 5;
 
 /// The formats.
-pub const ENCODINGS: [Encoding; 5] = [
+pub const ENCODINGS: [Encoding; 6] = [
     Encoding { format: vk::Format::R8G8B8A8_UNORM, block: 1, encode: unorm, slack: (0.0, 1.0) },
     Encoding { format: vk::Format::R8G8B8A8_SRGB, block: 1, encode: srgb, slack: (0.0, 1.75) },
     Encoding { format: vk::Format::BC1_RGB_UNORM_BLOCK, block: 4, encode: bc1, slack: (1.0, 1.0) },
     Encoding { format: vk::Format::BC7_UNORM_BLOCK, block: 4, encode: bc7, slack: (0.0, 1.0) },
     Encoding { format: vk::Format::B10G11R11_UFLOAT_PACK32, block: 1, encode: small_floats, slack: (0.0, 1.0) },
+    Encoding { format: vk::Format::ASTC_4X4_UNORM_BLOCK, block: 4, encode: astc, slack: (1.0, 1.0) },
 ];
 
 fn unorm(texels: &[[u8; 4]]) -> Block {
@@ -143,6 +146,27 @@ fn bc7(texels: &[[u8; 4]]) -> Block {
     (block.to_le_bytes().into(), indices.iter().map(|&i| palette[i]).collect())
 }
 
+fn astc(texels: &[[u8; 4]]) -> Block {
+    let (a, b) = ends(texels);
+    // Ends in the other order are of another mode.
+    let sum = |c: [u8; 4]| c[..3].iter().map(|&c| u32::from(c)).sum::<u32>();
+    let (a, b) = if sum(a) <= sum(b) { (a, b) } else { (b, a) };
+    let entry = |w: u32| {
+        let component = |i: usize| (257 * (u32::from(a[i]) * (64 - w) + u32::from(b[i]) * w) + 32) >> 6;
+        [component(0), component(1), component(2), 0xffff].map(|c| c as f32 / 65535.0)
+    };
+    let palette = [0, 9, 18, 27, 37, 46, 55, 64].map(entry);
+    let indices: Vec<usize> = texels.iter().map(|&t| nearest(&palette, t)).collect();
+    // 4×4 weights in 0..=7; two colours without alpha, red, green and blue of both in turns. Weights lie at the end, their lowest bits last.
+    let mut block = 0x53 | 8 << 13;
+    for i in 0..3 {
+        block |= u128::from(a[i]) << (17 + 16 * i) | u128::from(b[i]) << (25 + 16 * i);
+    }
+    let weights = indices.iter().enumerate().fold(0u128, |all, (i, &index)| all | (index as u128) << (3 * i));
+    block |= weights.reverse_bits();
+    (block.to_le_bytes().into(), indices.iter().map(|&i| palette[i]).collect())
+}
+
 impl Encoding {
     /// Encodes a square level; its size is a multiple of the block's.
     fn level(&self, size: usize, source: &[[u8; 4]]) -> (Vec<u8>, Level) {
@@ -216,7 +240,7 @@ mod tests {
     #[test]
     fn encodings_stay_near_their_source() {
         let source: Vec<[u8; 4]> = (0..16).map(|i| [100 + 2 * i, 155 - 2 * i, 72, 255]).collect();
-        for (encoding, tolerance) in ENCODINGS.iter().zip([0.001, 1.0, 0.05, 0.01, 0.02]) {
+        for (encoding, tolerance) in ENCODINGS.iter().zip([0.001, 1.0, 0.05, 0.01, 0.02, 0.02]) {
             for (texels, chunk) in source.chunks(encoding.block.pow(2)).map(|c| ((encoding.encode)(c).1, c)) {
                 for (decoded, texel) in texels.iter().zip(chunk) {
                     for (d, t) in decoded.iter().zip(texel) {
@@ -230,7 +254,7 @@ mod tests {
     #[test]
     fn blocks_have_their_size_and_small_floats_their_bits() {
         let block = [[10, 20, 30, 255]; 16];
-        assert_eq!([bc1(&block).0.len(), bc7(&block).0.len()], [8, 16]);
+        assert_eq!([bc1, bc7, astc].map(|encode| encode(&block).0.len()), [8, 16, 16]);
         assert_eq!(small_float(1.0, 6), (15 << 6, 1.0));
         assert_eq!(small_float(0.5, 5), (14 << 5, 0.5));
         assert_eq!(small_float(0.0, 6), (0, 0.0));

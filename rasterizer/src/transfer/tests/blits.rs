@@ -24,7 +24,7 @@ fn value(o: &Owned, layer: u32, at: [u32; 3]) -> Texel {
     }
     let mut block = [0; 16];
     block[..bytes.len()].copy_from_slice(&bytes);
-    format::decode_block(format, &block)[(at[1] % 4 * 4 + at[0] % 4) as usize]
+    format::decode_texel(format, &block, [at[0], at[1]])
 }
 
 fn between(a: Texel, b: Texel, w: f32) -> Texel {

@@ -1,0 +1,253 @@
+//! The texels of a legal block, 16 at a time: a weight for each, out of a grid that is mostly coarser than the block, its partition, and what lies
+//! between its partition's two colours.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::{Block, Target};
+use crate::format::row::BlockWords;
+use crate::host::Level;
+
+/// Texels of a tile.
+const N: usize = 16;
+/// A number for each texel of a tile.
+type Lanes<T> = [T; N];
+/// Most texels of a block in each direction.
+const MOST: usize = 12;
+/// The same, as vectors like it.
+const ROW: usize = 16;
+/// Most numbers of tiles.
+const TILES: usize = 12;
+
+/// Gives a block's tiles (`blocks::decode_tiles`).
+pub fn of(block: &Block, size: [usize; 2], target: Target, give: &mut dyn FnMut(usize, &BlockWords)) {
+    // SAFETY: of the host's level.
+    unsafe { texels(Level::here())(block, size, target, give) }
+}
+
+crate::compiled! {
+    /// [`of`], compiled for a level.
+    pub(super) unsafe fn texels (block: &Block, size: [usize; 2], target: Target, give: &mut dyn FnMut(usize, &BlockWords)) {
+        block.texels(size, target, give);
+    }
+}
+
+/// 1.0 as a half.
+pub const HALF_ONE: u32 = 0x3c00;
+
+/// UNORM16 as a half: cut, and of 65536 but for the greatest, which is 1.
+#[inline(always)]
+pub fn half(unorm: u32) -> u32 {
+    // The halves below 2^-14 have no leading one: 0 to 3 of 65536.
+    let normal = ((unorm as i32 as f32).to_bits() >> 13).wrapping_sub(128 << 10);
+    let below = if unorm < 4 { unorm << 8 } else { normal };
+    if unorm == 0xffff { HALF_ONE } else { below }
+}
+
+/// A logarithm of 16 bits as a half: an exponent and a piecewise linear fraction. There is no infinity.
+#[inline(always)]
+fn half_of_logarithm(log: u32) -> u32 {
+    let fraction = log & 0x7ff;
+    let bent = if fraction < 512 {
+        3 * fraction
+    } else if fraction >= 1536 {
+        (5 * fraction).wrapping_sub(2048)
+    } else {
+        (4 * fraction).wrapping_sub(512)
+    };
+    ((log >> 11 << 10) + (bent >> 3)).min(0x7bff)
+}
+
+impl Block {
+    #[inline(always)]
+    fn texels(&self, size: [usize; 2], target: Target, give: &mut dyn FnMut(usize, &BlockWords)) {
+        let planes = usize::from(self.mode.planes);
+        let first = self.weights(0, size);
+        let second = if planes == 2 { self.weights(1, size) } else { [[0; N]; TILES] };
+        let pattern = Pattern::new(self.seed, self.partitions as u32, size[0] * size[1] < 31);
+        for y in 0..size[1].div_ceil(4) {
+            for x in 0..size[0].div_ceil(4) {
+                let tile = 4 * y + x;
+                let partition = if self.partitions > 1 { pattern.tile(x, y) } else { [0; N] };
+                let mut all = [[0; N]; 4];
+                for (c, out) in all.iter_mut().enumerate() {
+                    let weights = if c == self.second { &second[tile] } else { &first[tile] };
+                    self.component(c, target, weights, &partition, out);
+                }
+                let mut words = [[0; N]; 2];
+                for i in 0..N {
+                    [words[0][i], words[1][i]] = target.pack([all[0][i], all[1][i], all[2][i], all[3][i]]);
+                }
+                give(tile, &words);
+            }
+        }
+    }
+
+    /// The weights of a plane at the texels of the block, tile by tile: what lies between those of the grid.
+    #[inline(always)]
+    fn weights(&self, plane: usize, size: [usize; 2]) -> [Lanes<i16>; TILES] {
+        let (width, height) = (usize::from(self.mode.width), usize::from(self.mode.height));
+        let planes = usize::from(self.mode.planes);
+        let (columns, rows) = (places(size[0], width), places(size[1], height));
+        // Rows of the grid, each with those of its weights that the texels of a row are between.
+        let (mut near, mut far) = ([[0i16; ROW]; MOST + 1], [[0i16; ROW]; MOST + 1]);
+        for y in 0..height {
+            for x in 0..size[0] {
+                let at = (y * width + usize::from(columns[x] >> 4)) * planes + plane;
+                near[y][x] = i16::from(self.weights[at % self.weights.len()]);
+                far[y][x] = i16::from(self.weights[(at + planes) % self.weights.len()]);
+            }
+        }
+        let across = columns.map(|place| i16::from(place & 15));
+        let mut out = [[0; N]; TILES];
+        for (y, &place) in rows[..size[1]].iter().enumerate() {
+            let (at, down) = (usize::from(place >> 4) % MOST, i16::from(place & 15));
+            let (near, far) = ([&near[at], &near[at + 1]], [&far[at], &far[at + 1]]);
+            let mut row = [0; ROW];
+            for x in 0..ROW {
+                let both = (across[x] * down + 8) >> 4;
+                let sum = near[0][x] * (16 - across[x] - down + both)
+                    + far[0][x] * (across[x] - both)
+                    + near[1][x] * (down - both)
+                    + far[1][x] * both;
+                row[x] = (sum + 8) >> 4;
+            }
+            for (tile, row) in out[4 * (y / 4)..].iter_mut().zip(row.as_chunks::<4>().0) {
+                tile.as_chunks_mut().0[y % 4] = *row;
+            }
+        }
+        out
+    }
+
+    /// A component of a tile's texels, as it is packed.
+    #[inline(always)]
+    fn component(&self, c: usize, target: Target, weights: &Lanes<i16>, partition: &Lanes<i16>, out: &mut Lanes<u32>) {
+        let (mut low, mut high, mut log) = ([0; N], [0; N], [0; N]);
+        let (mut logs, mut numbers) = (false, false);
+        for (p, ends) in (0..).zip(&self.ends[..self.partitions]) {
+            let [l, h] = [ends.colours[0][c] as i16, ends.colours[1][c] as i16];
+            let is_log = ends.logarithms[usize::from(c == 3)];
+            choose(partition, p, l, &mut low);
+            choose(partition, p, h, &mut high);
+            choose(partition, p, i16::from(is_log), &mut log);
+            (logs, numbers) = (logs | is_log, numbers | !is_log);
+        }
+        match target {
+            // (256 * sum + 64 * 128 + 32) >> 14.
+            Target::Srgb => between_bytes(&low, &high, weights, out, |sum| (sum + 32) >> 6),
+            Target::Bytes => between_bytes(&low, &high, weights, out, |sum| (257 * sum + 32) >> 14),
+            _ if numbers => between_bytes(&low, &high, weights, out, |sum| half((257 * sum + 32) >> 6 & 0xffff)),
+            _ => {}
+        }
+        if logs {
+            between_logarithms(&low, &high, weights, &log, out);
+        }
+    }
+}
+
+/// A number for the lanes of a partition; the first partition's is that of lanes behind it too.
+#[inline(always)]
+fn choose(partition: &Lanes<i16>, of: i16, number: i16, out: &mut Lanes<i16>) {
+    for i in 0..N {
+        out[i] = if partition[i] >= of { number } else { out[i] };
+    }
+}
+
+/// Between two bytes: what becomes of 64 times that. A byte is UNORM16 when it comes twice, or, of sRGB, before a half.
+#[inline(always)]
+fn between_bytes(
+    low: &Lanes<i16>,
+    high: &Lanes<i16>,
+    weights: &Lanes<i16>,
+    out: &mut Lanes<u32>,
+    of: impl Fn(u32) -> u32,
+) {
+    for i in 0..N {
+        // 14 bits; of logarithms, which are replaced, any.
+        let sum = low[i].wrapping_mul(64 - weights[i]).wrapping_add(high[i].wrapping_mul(weights[i]));
+        out[i] = of(u32::from(sum as u16));
+    }
+}
+
+/// Between two logarithms of 12 bits, in those lanes.
+#[inline(always)]
+fn between_logarithms(
+    low: &Lanes<i16>,
+    high: &Lanes<i16>,
+    weights: &Lanes<i16>,
+    log: &Lanes<i16>,
+    out: &mut Lanes<u32>,
+) {
+    for i in 0..N {
+        let sum = i32::from(low[i]) * i32::from(64 - weights[i]) + i32::from(high[i]) * i32::from(weights[i]);
+        // With four bits below: (16 * sum + 32) >> 6.
+        let value = half_of_logarithm((sum as u32 + 2) >> 2);
+        out[i] = if log[i] != 0 { value } else { out[i] };
+    }
+}
+
+/// Where texels lie in the grid along an axis, in 16ths.
+#[inline(always)]
+fn places(texels: usize, weights: usize) -> [u8; ROW] {
+    let (texels, steps) = (texels as u32, weights as u32 - 1);
+    let scale = (1024 + texels / 2) / (texels - 1);
+    let mut out = [0; ROW];
+    for (out, texel) in out.iter_mut().zip(0..texels) {
+        *out = ((scale * texel * steps + 32) >> 6) as u8;
+    }
+    out
+}
+
+/// Which partition a texel belongs to: the one with the greatest of up to four numbers, each of which grows along the axes and wraps
+/// (specification: "Partition Pattern Generation").
+struct Pattern {
+    /// What each number is at the first texel, and grows by along x and y.
+    numbers: [[i16; 3]; 4],
+    count: usize,
+}
+
+impl Pattern {
+    fn new(index: u32, count: u32, small: bool) -> Pattern {
+        let seed = index + 1024 * (count - 1);
+        let random = hash52(seed);
+        let (a, b) = (if seed & 2 != 0 { 4 } else { 5 }, if count == 3 { 6 } else { 5 });
+        let shifts = if seed & 1 != 0 { [a, b] } else { [b, a] };
+        let step = |i: u32| {
+            let seed = random >> (4 * i) & 15;
+            ((seed * seed) >> shifts[i as usize % 2] << u32::from(small)) as i16
+        };
+        let number = |n: u32| match n < count {
+            true => [(random >> (14 - 4 * n)) as i16 & 63, step(2 * n), step(2 * n + 1)],
+            false => [0; 3],
+        };
+        Pattern { numbers: [0, 1, 2, 3].map(number), count: count as usize }
+    }
+
+    #[inline(always)]
+    fn tile(&self, x: usize, y: usize) -> Lanes<i16> {
+        const X: Lanes<i16> = [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3];
+        const Y: Lanes<i16> = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3];
+        let (mut out, mut greatest) = ([0; N], [-1; N]);
+        for (n, &[first, along_x, along_y]) in (0..).zip(&self.numbers[..self.count]) {
+            let first = first + along_x * (4 * x) as i16 + along_y * (4 * y) as i16;
+            for i in 0..N {
+                let number = (first + along_x * X[i] + along_y * Y[i]) & 63;
+                out[i] = if number > greatest[i] { n } else { out[i] };
+                greatest[i] = number.max(greatest[i]);
+            }
+        }
+        out
+    }
+}
+
+fn hash52(mut p: u32) -> u32 {
+    p ^= p >> 15;
+    p = p.wrapping_sub(p << 17);
+    p = p.wrapping_add(p << 7);
+    p = p.wrapping_add(p << 4);
+    p ^= p >> 5;
+    p = p.wrapping_add(p << 16);
+    p ^= p >> 7;
+    p ^= p >> 3;
+    p ^= p << 6;
+    p ^ p >> 17
+}

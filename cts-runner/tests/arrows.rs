@@ -87,6 +87,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "alloc",
             "cpu",
             "fork",
+            "format::astc::texels",
             "format::lanes",
             "format::pack",
             "fp",

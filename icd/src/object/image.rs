@@ -174,7 +174,8 @@ impl Image {
 
 /// The table's row of a `VkFormat`.
 pub fn format_of(format: vk::Format) -> Result<Format, vk::Result> {
-    let row = Format::from_vk(format.as_raw() as u32).filter(|f| *f != Format::UNDEFINED);
+    // Rows that are no `VkFormat` have negative numbers.
+    let row = u32::try_from(format.as_raw()).ok().and_then(Format::from_vk).filter(|f| *f != Format::UNDEFINED);
     row.ok_or(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
 }
 

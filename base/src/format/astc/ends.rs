@@ -31,7 +31,7 @@ pub const fn is_hdr(mode: u32) -> bool {
 pub fn ends(mode: u32, v: [u8; 8]) -> Ends {
     let v = v.map(i32::from);
     let grey = |l: i32, alpha: i32| [l, l, l, alpha];
-    let scaled = |alpha: i32| [v[0] * v[3] >> 8, v[1] * v[3] >> 8, v[2] * v[3] >> 8, alpha];
+    let scaled = |alpha: i32| [(v[0] * v[3]) >> 8, (v[1] * v[3]) >> 8, (v[2] * v[3]) >> 8, alpha];
     let colours = match mode {
         0 => [grey(v[0], 255), grey(v[1], 255)],
         1 => {

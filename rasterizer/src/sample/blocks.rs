@@ -351,3 +351,18 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
     #[inline(always)]
     unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of all places in the largest image.
+    #[test]
+    fn reciprocals_divide() {
+        for size in [4, 5, 6, 8, 10, 12] {
+            for place in 0..1 << 14 {
+                assert_eq!((place * reciprocal(size)) >> RECIPROCAL_BITS, place / size);
+            }
+        }
+    }
+}

@@ -87,6 +87,18 @@ impl Block {
     fn weights(&self, plane: usize, size: [usize; 2]) -> [Lanes<i16>; TILES] {
         let (width, height) = (usize::from(self.mode.width), usize::from(self.mode.height));
         let planes = usize::from(self.mode.planes);
+        let mut out = [[0; N]; TILES];
+        if [width, height] == size {
+            // Each texel has its own.
+            for y in 0..height {
+                for x in 0..width {
+                    let at = (y * width + x) * planes + plane;
+                    out[(4 * (y / 4) + x / 4) % TILES][4 * (y % 4) + x % 4] =
+                        i16::from(self.weights[at % self.weights.len()]);
+                }
+            }
+            return out;
+        }
         let (columns, rows) = (places(size[0], width), places(size[1], height));
         // Rows of the grid, each with those of its weights that the texels of a row are between.
         let (mut near, mut far) = ([[0i16; ROW]; MOST + 1], [[0i16; ROW]; MOST + 1]);
@@ -98,7 +110,6 @@ impl Block {
             }
         }
         let across = columns.map(|place| i16::from(place & 15));
-        let mut out = [[0; N]; TILES];
         for (y, &place) in rows[..size[1]].iter().enumerate() {
             let (at, down) = (usize::from(place >> 4) % MOST, i16::from(place & 15));
             let (near, far) = ([&near[at], &near[at + 1]], [&far[at], &far[at + 1]]);
@@ -144,7 +155,7 @@ impl Block {
     }
 }
 
-/// A number for the lanes of a partition; the first partition's is that of lanes behind it too.
+/// A number for the lanes of a partition and those behind it.
 #[inline(always)]
 fn choose(partition: &Lanes<i16>, of: i16, number: i16, out: &mut Lanes<i16>) {
     for i in 0..N {

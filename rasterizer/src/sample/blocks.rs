@@ -94,13 +94,13 @@ impl Reader {
         (row * V::splat(pitch) + column.shl(self.shift) + tile, inside(x, y))
     }
 
-    /// The cache's entry for the tile at `offset`, and its block; is it there?
+    /// The cache's entry for the tile at `offset`, and its block; is it there? `TILED`: of blocks of several tiles.
     ///
     /// # Safety
     /// It lies inside the slice.
     #[inline(always)]
-    unsafe fn look(&self, offset: u64) -> (usize, u128, bool) {
-        let tile = offset as u32 & self.tiles;
+    unsafe fn look<const TILED: bool>(&self, offset: u64) -> (usize, u128, bool) {
+        let tile = if TILED { offset as u32 & self.tiles } else { 0 };
         // SAFETY: a block of 8 or 16 bytes, by the caller's promise; the cache is this thread's and this reader's.
         unsafe {
             let block = self.base.add(offset as usize - tile as usize);
@@ -116,6 +116,17 @@ impl Reader {
         }
     }
 
+    /// Where in the cache's words those of the tile at `offset` are, in bytes, if they are there.
+    ///
+    /// # Safety
+    /// It lies inside the slice.
+    #[inline(always)]
+    unsafe fn kept<const TILED: bool>(&self, offset: u64) -> Option<u32> {
+        // SAFETY: the caller's promise.
+        let (place, _, is_there) = unsafe { self.look::<TILED>(offset) };
+        is_there.then_some((place * BLOCK_BYTES) as u32)
+    }
+
     /// The cache's entry of the tile at `offset`.
     ///
     /// # Safety
@@ -124,7 +135,7 @@ impl Reader {
     unsafe fn find(&mut self, offset: u64) -> usize {
         // SAFETY: the caller's promise; the cache is this thread's and this reader's.
         unsafe {
-            let (place, key, is_there) = self.look(offset);
+            let (place, key, is_there) = self.look::<true>(offset);
             if !is_there {
                 let first = place.wrapping_sub((offset as u32 & self.tiles) as usize);
                 fill(&mut *self.cache, first, key, self.format);
@@ -176,10 +187,11 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
                 (offsets[n], inside[n]) = reader.place(slice.pitch, places[n]);
             }
             let wanted = Wanted { mask: slice.mask & 0xff, offsets };
-            let at = wanted.each(inside, |offset, _| {
-                let (place, _, is_there) = reader.look(offset);
-                is_there.then_some((place * BLOCK_BYTES) as u32)
-            });
+            let at = if reader.tiles == 0 {
+                wanted.each(inside, |offset, _| reader.kept::<false>(offset))
+            } else {
+                wanted.each(inside, |offset, _| reader.kept::<true>(offset))
+            };
             if let Some(at) = at {
                 let words = &raw const (*reader.cache).words;
                 return (at, [words.cast(), (&raw const (*words)[1]).cast()]);

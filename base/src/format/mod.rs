@@ -4,6 +4,7 @@
 //! in a u32. Packing and unpacking are derived from the row (`pack`).
 
 mod bc;
+mod bc7;
 mod blocks;
 mod etc2;
 pub mod float;

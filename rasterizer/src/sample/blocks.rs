@@ -1,9 +1,12 @@
 //! Texels of block-compressed formats: blocks are decoded whole into a small cache per thread, as texels of a plain format
 //! (`base::format::plain`).
 //!
-//! Invariant: an entry is keyed by the block's bytes and format, not by its address, so it cannot go stale when the memory
-//! changes. Neighbouring lanes mostly want the same block: each block that a call wants is looked up once. Where all are there, lanes gather from the cache;
-//! otherwise blocks are copied to where the lanes gather from (so two blocks of one call may share an entry).
+//! A block is found by where it lies in its slice, so that lanes look for all of theirs at once, without loading a block, and neighbours never take each
+//! other's places. Where all are there, lanes gather from the cache; otherwise the
+//! missing ones are decoded, and where blocks of one call share a place, texels are copied to where the lanes gather from.
+//!
+//! Invariant: what the cache knows ends with the piece of work ([`pool::epoch`]), for memory may change between two. Within one it does not: Vulkan makes nothing that is written visible
+//! to samples of an image without a dependency, of which both sides are pieces of work.
 
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
@@ -12,25 +15,73 @@ use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]
 use super::wide;
 use super::words::{self, Words};
+use crate::pool;
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
 use base::format::{Format, Row, Texel, decode_words, kernels, plain};
 use base::host::{Host, Ints};
 use std::cell::UnsafeCell;
-use std::mem::MaybeUninit;
 
 /// Block-compressed formats (4×4 texels a block in all that have features) whose texels are decoded to those of row `ROW` of the format table,
 /// which have `WORDS` words (1 or 2); with `RAW` they are filtered as integers ([`Texels::SCALED`]).
 pub struct Blocks<const ROW: usize, const WORDS: usize, const RAW: bool>;
 
-const CACHE_BITS: u32 = 9;
+/// Blocks of a row, and rows, that have places of their own, as logarithms: a window.
+const COLUMNS: u32 = 5;
+const ROWS: u32 = 4;
+const CACHE_BITS: u32 = 14;
 const CACHED_BLOCKS: usize = 1 << CACHE_BITS;
+/// Places of windows are moved by a hash, so that what lies apart by a round number, or in several slices, seldom meets.
+const MIX: u32 = 0x9e37_79b1;
 
-/// Entries are of format 0, which is no compressed format, while empty. Most formats have one word a texel: they lie together.
+/// Bits of a block's column and row in its tag: sides of images are at most 2^14 texels.
+const COLUMN_BITS: u32 = 12;
+const SLICE_SHIFT: u32 = 2 * COLUMN_BITS;
+/// How many slices a cache knows at a time by their base.
+const SLICE_BITS: u32 = 4;
+
+/// A slice in tags: a number from 1 on, or 0 for none, above [`SLICE_SHIFT`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Known {
+    base: *const u8,
+    format: u32,
+    tag: u32,
+}
+
+/// Most formats have one word a texel: they lie together.
 struct Cache {
-    keys: [u128; CACHED_BLOCKS],
-    formats: [u32; CACHED_BLOCKS],
+    epoch: u64,
+    /// Slices by the hash of their base.
+    slices: [Known; 1 << SLICE_BITS],
+    /// The last number of a slice.
+    last: u32,
+    /// Slice, row and column of the block in each place.
+    tags: [u32; CACHED_BLOCKS],
     words: [[[u32; 16]; CACHED_BLOCKS]; 2],
+}
+
+impl Cache {
+    /// Memory may have changed: slices get other numbers.
+    #[cold]
+    fn forget(&mut self, epoch: u64) {
+        self.epoch = epoch;
+        for slice in &mut self.slices {
+            slice.tag = 0;
+        }
+    }
+
+    /// The tag of a slice that is at this place from now on.
+    #[cold]
+    fn admit(&mut self, at: usize, base: *const u8, format: u32) -> u32 {
+        if self.last == u32::MAX >> SLICE_SHIFT {
+            self.forget(self.epoch);
+            (self.last, self.tags) = (0, [0; CACHED_BLOCKS]);
+        }
+        self.last += 1;
+        let tag = self.last << SLICE_SHIFT;
+        self.slices[at % self.slices.len()] = Known { base, format, tag };
+        tag
+    }
 }
 
 thread_local! {
@@ -40,63 +91,128 @@ thread_local! {
 /// A slice's blocks.
 struct Reader {
     base: *const u8,
+    pitch: u64,
     format: u32,
-    /// Logarithm of a block's bytes.
-    shift: u32,
+    /// The slice in tags.
+    tag: u32,
     cache: *mut Cache,
 }
 
 impl Reader {
-    /// Of the slice at `base`.
+    /// Of the slice at `base`, whose rows of blocks are `pitch` bytes apart.
     ///
     /// # Safety
     /// There is one reader at a time in a thread.
     #[inline(always)]
-    unsafe fn new(view: &ImageView, base: *const u8) -> Reader {
-        let shift = if Format(view.format as u16).info().block_bytes == 8 { 3 } else { 4 };
+    unsafe fn new(view: &ImageView, base: *const u8, pitch: u64) -> Reader {
+        let format = view.format;
         // SAFETY: the caller's promise.
         let cache = CACHE.with(|cache| unsafe { &mut *cache.get() });
-        let cache: *mut Cache = match cache {
-            Some(cache) => &raw mut **cache,
-            none => &raw mut **none.insert(new_cache()),
+        let cache = match cache {
+            Some(cache) => &mut **cache,
+            none => &mut **none.insert(new_cache()),
         };
-        Reader { base, format: view.format, shift, cache }
+        let epoch = pool::epoch();
+        if cache.epoch != epoch {
+            cache.forget(epoch);
+        }
+        let at = base::hash::of_wide(base as u64, SLICE_BITS) % cache.slices.len();
+        let known = cache.slices[at];
+        let is_known = known.base == base && known.format == format && known.tag != 0;
+        let tag = if is_known { known.tag } else { cache.admit(at, base, format) };
+        Reader { base, pitch, format, tag, cache }
     }
 
-    /// The cache's entry for the block at `offset`, and the block; is it there?
+    /// What is to be found with the blocks at these columns and rows, and where.
+    #[inline(always)]
+    fn places<V: Ints>(&self, x: V, y: V) -> [V; 2] {
+        let (column, row) = (V::splat((1 << COLUMNS) - 1), V::splat((1 << ROWS) - 1));
+        let window = y.shr(ROWS).shl(COLUMN_BITS) | x.shr(COLUMNS) | V::splat(self.tag);
+        let hash = (window * V::splat(MIX)).shr(32 - CACHE_BITS);
+        [y.shl(COLUMN_BITS) | x | V::splat(self.tag), hash ^ ((y & row).shl(COLUMNS) | (x & column))]
+    }
+
+    /// The same of one block.
+    #[inline(always)]
+    fn place(&self, x: u32, y: u32) -> (u32, usize) {
+        let window = y >> ROWS << COLUMN_BITS | x >> COLUMNS | self.tag;
+        let hash = window.wrapping_mul(MIX) >> (32 - CACHE_BITS);
+        let place = hash ^ (y % (1 << ROWS) << COLUMNS | x % (1 << COLUMNS));
+        (y << COLUMN_BITS | x | self.tag, place as usize % CACHED_BLOCKS)
+    }
+
+    /// The cache's place of the block at column `x` of row `y`, which is there then.
     ///
     /// # Safety
     /// It lies inside the slice.
     #[inline(always)]
-    unsafe fn look(&self, offset: u64) -> (usize, u128, bool) {
+    unsafe fn find(&mut self, x: u32, y: u32) -> usize {
+        let (tag, place) = self.place(x, y);
+        // SAFETY: the cache is this thread's and this reader's; the caller's promise.
+        unsafe {
+            if (*self.cache).tags[place] != tag {
+                self.fill(tag, place, x, y);
+            }
+        }
+        place
+    }
+
+    /// # Safety
+    /// The block lies inside the slice.
+    #[cold]
+    unsafe fn fill(&mut self, tag: u32, place: usize, x: u32, y: u32) {
+        let bytes = Format(self.format as u16).info().block_bytes as usize;
+        let mut block = [0; 16];
         // SAFETY: a block of 8 or 16 bytes, by the caller's promise; the cache is this thread's and this reader's.
         unsafe {
-            let block = self.base.add(offset as usize);
-            let key = if self.shift == 3 {
-                u128::from(u64::from_le_bytes(block.cast::<[u8; 8]>().read_unaligned()))
-            } else {
-                u128::from_le_bytes(block.cast::<[u8; 16]>().read_unaligned())
-            };
-            let place = base::hash::of_wide(key as u64 ^ ((key >> 64) as u64).rotate_left(29), CACHE_BITS);
-            let place = place % CACHED_BLOCKS;
-            let cache = &*self.cache;
-            (place, key, cache.keys[place] == key && cache.formats[place] == self.format)
+            let from = self.base.add((u64::from(y) * self.pitch) as usize + x as usize * bytes);
+            from.copy_to_nonoverlapping(block.as_mut_ptr(), bytes.min(block.len()));
+            let cache = &mut *self.cache;
+            let [first, second] = decode_words(Format(self.format as u16), &block);
+            (cache.words[0][place], cache.words[1][place]) = (first, second);
+            cache.tags[place] = tag;
         }
     }
 
-    /// The cache's entry of the block at `offset`.
+    /// Decodes the blocks of these tags that are not there, of some lanes.
     ///
     /// # Safety
-    /// It lies inside the slice.
-    #[inline(always)]
-    unsafe fn find(&mut self, offset: u64) -> usize {
-        // SAFETY: the caller's promise; the cache is this thread's and this reader's.
-        unsafe {
-            let (place, key, is_there) = self.look(offset);
-            if !is_there {
-                fill(&mut *self.cache, place, key, self.format);
+    /// They lie inside the slice.
+    #[cold]
+    unsafe fn fill_all(&mut self, tags: &[[u32; MAX_LANES]], mask: u32) {
+        for tags in tags {
+            for lane in (0..MAX_LANES).filter(|lane| mask >> lane & 1 != 0) {
+                let column = (1 << COLUMN_BITS) - 1;
+                // SAFETY: the caller's promise.
+                unsafe { self.find(tags[lane] & column, tags[lane] >> COLUMN_BITS & column) };
             }
-            place
+        }
+    }
+
+    /// Copies the texels at `inside` (bytes) of these blocks, of some lanes.
+    ///
+    /// # Safety
+    /// They lie inside the slice.
+    #[cold]
+    unsafe fn copy<const N: usize, const WORDS: usize>(
+        &mut self,
+        tags: &[[u32; MAX_LANES]; N],
+        inside: &[[u32; MAX_LANES]; N],
+        mask: u32,
+        room: &mut Room<WORDS>,
+    ) {
+        for n in 0..N {
+            for lane in (0..MAX_LANES).filter(|lane| mask >> lane & 1 != 0) {
+                let column = (1 << COLUMN_BITS) - 1;
+                let (tag, texel) = (tags[n][lane], inside[n][lane] as usize / 4 % 16);
+                // SAFETY: the caller's promise; the cache is this thread's and this reader's.
+                unsafe {
+                    let place = self.find(tag & column, tag >> COLUMN_BITS & column);
+                    for w in 0..WORDS {
+                        room[w][n % 4][lane % MAX_LANES] = (*self.cache).words[w][place][texel];
+                    }
+                }
+            }
         }
     }
 }
@@ -107,12 +223,8 @@ fn new_cache() -> Box<Cache> {
     unsafe { Box::<Cache>::new_zeroed().assume_init() }
 }
 
-#[inline(never)]
-fn fill(cache: &mut Cache, place: usize, key: u128, format: u32) {
-    let [first, second] = decode_words(Format(format as u16), &key.to_le_bytes());
-    (cache.words[0][place], cache.words[1][place]) = (first, second);
-    (cache.keys[place], cache.formats[place]) = (key, format);
-}
+/// Texels of lanes, at up to four places each.
+type Room<const WORDS: usize> = [[[u32; MAX_LANES]; 4]; WORDS];
 
 impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, RAW> {
     /// Where the texels at `N` places of each lane are, at most four: offsets from where their first words begin and their second ones do, in the cache or
@@ -131,36 +243,36 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         let three = H::Ints::splat(3);
         // SAFETY: the caller's promise; the reader ends here.
         unsafe {
-            let mut reader = Reader::new(view, slice.base);
-            let (mut offsets, mut inside) = ([three; N], [three; N]);
+            let mut reader = Reader::new(view, slice.base, u64::from(slice.pitch));
+            let (mut tags, mut at, mut inside) = ([three; N], [three; N], [three; N]);
             for n in 0..N {
                 let [x, y] = places[n];
-                offsets[n] = y.shr(2) * H::Ints::splat(slice.pitch) + x.shr(2).shl(reader.shift);
+                let [tag, place] = reader.places(x.shr(2), y.shr(2));
                 inside[n] = (y & three).shl(4) | (x & three).shl(2);
+                (tags[n], at[n]) = (tag, place);
             }
-            let wanted = Wanted { mask: slice.mask & 0xff, offsets };
-            let at = wanted.each(inside, |offset, _| {
-                let (place, _, is_there) = reader.look(offset);
-                is_there.then_some((place * BLOCK_BYTES) as u32)
-            });
-            if let Some(at) = at {
-                let words = &raw const (*reader.cache).words;
-                return (at, [words.cast(), (&raw const (*words)[1]).cast()]);
-            }
-            // What is decoded now could take the place of another one of these blocks: each is copied.
-            let block = room.as_mut_ptr().cast::<[[u32; 16]; WORDS]>();
-            let at = wanted.each(inside, |offset, count| {
-                let place = reader.find(offset);
-                for w in 0..WORDS {
-                    (*block.add(count))[w] = (*reader.cache).words[w][place];
+            let mask = slice.mask & 0xff;
+            if !reader.has::<H, N>(&tags, &at, mask) {
+                let (mut lanes, mut texels) = ([[0; MAX_LANES]; N], [[0; MAX_LANES]; N]);
+                for n in 0..N {
+                    (lanes[n], texels[n]) = (tags[n].lanes(), inside[n].lanes());
                 }
-                Some((count * WORDS * BLOCK_BYTES) as u32)
-            });
-            // Without wanted lanes there is no block to read: an entry of the cache.
-            match at {
-                Some(at) => (at, [block.cast(), block.cast::<u8>().add(BLOCK_BYTES)]),
-                None => (inside, [(&raw const (*reader.cache).words).cast(); 2]),
+                reader.fill_all(&lanes, mask);
+                // What was decoded can have taken the place of another one of these blocks.
+                if !reader.has::<H, N>(&tags, &at, mask) {
+                    reader.copy(&lanes, &texels, mask, room);
+                    for n in 0..N {
+                        at[n] = H::Ints::of(std::array::from_fn(|lane| ((n * MAX_LANES + lane) * 4) as u32));
+                    }
+                    let words = room.as_ptr();
+                    return (at, [words.cast(), words.wrapping_add(WORDS - 1).cast()]);
+                }
             }
+            for n in 0..N {
+                at[n] = at[n].shl(BLOCK_SHIFT) | inside[n];
+            }
+            let words = &raw const (*reader.cache).words;
+            (at, [words.cast(), (&raw const (*words)[1]).cast()])
         }
     }
 
@@ -174,7 +286,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         slice: &Slice,
         places: [[H::Ints; 2]; N],
     ) -> [Words<H>; N] {
-        let (mut room, mut out) = (MaybeUninit::uninit(), [[H::Ints::splat(0); 4]; N]);
+        let (mut room, mut out) = ([[[0; MAX_LANES]; 4]; WORDS], [[H::Ints::splat(0); 4]; N]);
         // SAFETY: the caller's promise; what was found is read here.
         unsafe {
             let (at, words) = Self::find::<H, N>(view, slice, places, &mut room);
@@ -188,47 +300,25 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
     }
 }
 
-/// Room for all the blocks that a call can want.
-type Room<const WORDS: usize> = MaybeUninit<[[[u32; 16]; WORDS]; 4 * MAX_LANES]>;
-
-/// Bytes of a word of all texels of a block.
-const BLOCK_BYTES: usize = size_of::<[u32; 16]>();
-
-/// Offsets of the blocks that lanes want, at each of their places.
-struct Wanted<I, const N: usize> {
-    mask: u32,
-    offsets: [I; N],
-}
-
-impl<I: Ints, const N: usize> Wanted<I, N> {
-    /// Asks once for each block, with its offset and number, and adds to `inside` what is said of it; lanes that are not wanted have that of some block.
-    /// None when that is said of a block, and where no lane is wanted.
+impl Reader {
+    /// Are these blocks in these places?
+    ///
+    /// # Safety
+    /// The places are the cache's. The host is `H`.
     #[inline(always)]
-    fn each(&self, inside: [I; N], mut ask: impl FnMut(u64, usize) -> Option<u32>) -> Option<[I; N]> {
-        let (mut offsets, mut rest) = ([[0; MAX_LANES]; N], 0);
+    unsafe fn has<H: Host, const N: usize>(&self, tags: &[H::Ints; N], places: &[H::Ints; N], mask: u32) -> bool {
+        let mut same = mask;
         for n in 0..N {
-            offsets[n] = self.offsets[n].lanes();
-            rest |= self.mask << (MAX_LANES * n);
+            // SAFETY: the caller's promise.
+            let there = unsafe { words::gather::<H, 4>((&raw const (*self.cache).tags).cast(), places[n].shl(2))[0] };
+            same &= there.equal(tags[n]).signs();
         }
-        let (mut at, mut count) = ([I::splat(0); N], 0);
-        while rest != 0 {
-            let next = rest.trailing_zeros() as usize;
-            let wanted = offsets[next / MAX_LANES % N][next % MAX_LANES];
-            let one = I::splat(ask(u64::from(wanted), count)?);
-            for n in 0..N {
-                let same = self.offsets[n].equal(I::splat(wanted));
-                // The first one is everybody's who finds no other.
-                at[n] = if count == 0 { one } else { same.select(one, at[n]) };
-                rest &= !(same.signs() << (MAX_LANES * n));
-            }
-            count += 1;
-        }
-        for n in 0..N {
-            at[n] = at[n] + inside[n];
-        }
-        (count != 0).then_some(at)
+        same == mask
     }
 }
+
+/// Logarithm of the bytes of a word of all texels of a block.
+const BLOCK_SHIFT: u32 = 6;
 
 /// Any block-compressed format, texel by texel.
 pub struct AnyBlocks;
@@ -239,8 +329,8 @@ impl Texels for AnyBlocks {
         let mut bytes = [0; 16];
         // SAFETY: the caller's promise; the reader ends here.
         unsafe {
-            let mut reader = Reader::new(view, slice);
-            let place = reader.find(u64::from(y / 4) * row_pitch + (u64::from(x / 4) << reader.shift));
+            let mut reader = Reader::new(view, slice, row_pitch);
+            let place = reader.find(x / 4, y / 4);
             for (bytes, words) in bytes.chunks_exact_mut(4).zip(&(*reader.cache).words) {
                 bytes.copy_from_slice(&words[place][(y % 4 * 4 + x % 4) as usize].to_le_bytes());
             }
@@ -287,7 +377,8 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
         let four = Row::<ROW>::FOUR.filter(|_| H::WIDE && Self::WIDE)?;
-        let (places, mut room) = ([[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]], MaybeUninit::uninit());
+        let places = [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]];
+        let mut room = [[[0; MAX_LANES]; 4]; WORDS];
         // SAFETY: the caller's promise; what was found is read here.
         unsafe {
             let (at, [words, _]) = Self::find::<H, 4>(view, slice, places, &mut room);

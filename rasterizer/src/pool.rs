@@ -112,6 +112,11 @@ pub fn epoch() -> u64 {
     EPOCH.load(Ordering::Relaxed)
 }
 
+/// A piece of work begins.
+pub fn next_epoch() {
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+}
+
 fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
     let name = format!("grus-worker-{}", thread.index());
     base::thread::spawn(&name, base::thread::STACK, move || thread.run()).map(drop)
@@ -160,7 +165,7 @@ impl<S: Scratch> Pool<S> {
         if items == 0 {
             return;
         }
-        EPOCH.fetch_add(1, Ordering::Relaxed);
+        next_epoch();
         let pool = if effort == Effort::Small || items == 1 || self.threads == 1 { None } else { self.pool() };
         let next = AtomicUsize::new(0);
         let Some(pool) = pool else { return self.take_part(&next, items, &f, || ()) };

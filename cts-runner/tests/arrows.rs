@@ -161,6 +161,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::instance",
             "entry::physical_device",
             "entry::pipeline",
+            "entry::pipeline_executable",
             "entry::pipeline_info",
             "entry::pipeline_state",
             "entry::render_pass",

@@ -8,6 +8,7 @@ pub mod queue;
 mod watchdog;
 
 use crate::backend::compiler::Compiler;
+use crate::backend::inspect::Memo;
 use crate::backend::tiered::Policy;
 use crate::caps::ExtensionSet;
 use crate::ffi::handle::{OwnedDispatchable, objects};
@@ -34,6 +35,8 @@ pub struct Device {
     pub engine: Arc<Engine>,
     /// Makes the code of pipelines, on the engine's pool.
     pub compiler: Arc<Compiler>,
+    /// What tools have asked about a pipeline's code.
+    pub inspected: Memo,
     /// Polled by generated loops; non-zero once the device is lost.
     pub abort: AtomicU32,
     /// Functions that generated code calls.
@@ -56,6 +59,7 @@ impl Device {
             sync: Sync::default(),
             engine,
             compiler,
+            inspected: Memo::default(),
             abort: AtomicU32::new(0),
             helpers: crate::backend::helpers::helpers(),
             queue: Queue::default(),

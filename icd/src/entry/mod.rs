@@ -18,6 +18,7 @@ pub mod host_image_copy;
 pub mod instance;
 pub mod physical_device;
 pub mod pipeline;
+pub mod pipeline_executable;
 mod pipeline_info;
 mod pipeline_state;
 pub mod render_pass;

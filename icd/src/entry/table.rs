@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 20] = [
+pub static TABLES: [&[CommandRow]; 21] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -14,6 +14,7 @@ pub static TABLES: [&[CommandRow]; 20] = [
     sparse::COMMANDS,
     descriptor::COMMANDS,
     pipeline::COMMANDS,
+    pipeline_executable::COMMANDS,
     render_pass::COMMANDS,
     sync::COMMANDS,
     command_buffer::COMMANDS,

@@ -145,6 +145,8 @@ extensions! {
     VK_KHR_get_surface_capabilities2, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_xcb_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_xlib_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
+    VK_KHR_surface_maintenance1, 1, Instance, YES, None, [Ext(E::VK_KHR_surface), Ext(E::VK_KHR_get_surface_capabilities2)];
+    VK_EXT_surface_maintenance1, 1, Instance, YES, None, [Ext(E::VK_KHR_surface), Ext(E::VK_KHR_get_surface_capabilities2)];
     VK_EXT_headless_surface, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_EXT_debug_utils, 2, Instance, YES, None, [];
     VK_KHR_device_group_creation, 1, Instance, YES, Some(V1_1), [];
@@ -160,6 +162,8 @@ extensions! {
     VK_EXT_external_memory_host, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
     VK_KHR_swapchain, 70, Device, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
+    VK_KHR_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_surface_maintenance1), PROPERTIES2];
+    VK_EXT_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_EXT_surface_maintenance1), PROPERTIES2];
     VK_KHR_swapchain_mutable_format, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Any(&[Ext(E::VK_KHR_maintenance2), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
     VK_KHR_maintenance1, 2, Device, YES, Some(V1_1), [];
     VK_KHR_maintenance2, 1, Device, YES, Some(V1_1), [];

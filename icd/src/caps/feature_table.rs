@@ -374,6 +374,7 @@ extended {
     primitiveRestartIndex, primitive_restart_index, YES, [PhysicalDevicePrimitiveRestartIndexFeaturesEXT];
     legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
+    swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
     pipelineExecutableInfo, pipeline_executable_info, YES, [PhysicalDevicePipelineExecutablePropertiesFeaturesKHR];
     attachmentFeedbackLoopDynamicState, attachment_feedback_loop_dynamic_state, YES, [PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT];
     rasterizationOrderColorAttachmentAccess, rasterization_order_color_attachment_access, YES, [PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT];
@@ -498,6 +499,7 @@ structs! {
     PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT: [Ext(E::VK_EXT_rasterization_order_attachment_access), Ext(E::VK_ARM_rasterization_order_attachment_access)];
     PhysicalDeviceFragmentShaderInterlockFeaturesEXT: [Ext(E::VK_EXT_fragment_shader_interlock)];
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
+    PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];
     PhysicalDevicePipelineExecutablePropertiesFeaturesKHR: [Ext(E::VK_KHR_pipeline_executable_properties)];
     PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];

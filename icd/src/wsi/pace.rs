@@ -70,6 +70,18 @@ impl Pace {
         acquired
     }
 
+    /// The application gives an image back without presenting it.
+    pub fn release(&mut self, image: usize, now: Instant) {
+        if self.slots.get(image) == Some(&Slot::Acquired) {
+            self.slots[image] = Slot::Free { from: now };
+        }
+    }
+
+    /// Another present mode, from the next presentation on.
+    pub fn set_period(&mut self, period: Option<Duration>) {
+        self.period = period;
+    }
+
     /// The presentation has read the image.
     pub fn shown(&mut self, image: usize, now: Instant) {
         let from = match (self.period, self.last_shown) {
@@ -120,6 +132,25 @@ mod tests {
         }
         let elapsed = now - start;
         assert!(elapsed >= PERIOD * (frames - 4) && elapsed <= PERIOD * frames, "{elapsed:?}");
+    }
+
+    #[test]
+    fn released_images_are_free_at_once_and_modes_change() {
+        let t = Instant::now();
+        let mut pace = Pace::new(2, Some(PERIOD), t);
+        assert_eq!((pace.acquire(t), pace.acquire(t)), (Acquire::Image(0), Acquire::Image(1)));
+        pace.release(1, t);
+        assert_eq!(pace.acquire(t), Acquire::Image(1));
+        assert!(pace.queue(0) && pace.queue(1));
+        pace.release(0, t);
+        assert_eq!(pace.acquire(t), Acquire::Later, "what is queued is not the application's to release");
+        pace.shown(0, t);
+        pace.shown(1, t);
+        assert_eq!((pace.acquire(t), pace.acquire(t)), (Acquire::Image(0), Acquire::At(t + PERIOD)));
+        pace.set_period(None);
+        assert!(pace.queue(0));
+        pace.shown(0, t);
+        assert_eq!(pace.acquire(t), Acquire::Image(0));
     }
 
     #[test]

@@ -110,7 +110,8 @@ fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
     let picture = vk::Extent2D { width: 30, height: 30 };
     let quarter = |x: u32, y: u32| [1 + u8::from(x >= 15) + 2 * u8::from(y >= 15), 7, 9, 0];
     // Where pixels of the first, the second and the third quarter lie, and where nothing does.
-    let cases: [(Behavior, Gravity, [[i16; 2]; 3], Option<[i16; 2]>); 4] = [
+    type Case = (Behavior, Gravity, [[i16; 2]; 3], Option<[i16; 2]>);
+    let cases: [Case; 4] = [
         (Behavior::ONE_TO_ONE, Gravity::MIN, [[0, 0], [29, 0], [14, 29]], Some([30, 29])),
         (Behavior::ONE_TO_ONE, Gravity::MAX, [[60, 30], [89, 30], [60, 59]], Some([59, 59])),
         (Behavior::ASPECT_RATIO_STRETCH, Gravity::CENTERED, [[44, 29], [45, 0], [15, 59]], Some([14, 0])),

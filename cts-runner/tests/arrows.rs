@@ -156,6 +156,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::descriptor",
             "entry::descriptor_write",
             "entry::device",
+            "entry::device_fault",
             "entry::external",
             "entry::host_image_copy",
             "entry::instance",

@@ -267,6 +267,8 @@ extensions! {
     VK_EXT_shader_subgroup_partitioned, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_shader_quad_control, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_vulkan_memory_model), Ext(E::VK_KHR_shader_maximal_reconvergence)];
     VK_EXT_pipeline_creation_feedback, 1, Device, YES, Some(V1_3), [];
+    VK_KHR_device_fault, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_device_fault, 2, Device, YES, None, [PROPERTIES2];
     VK_KHR_pipeline_executable_properties, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_subgroup_size_control, 2, Device, YES, Some(V1_3), [Core(V1_1)];
     VK_EXT_inline_uniform_block, 1, Device, YES, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];

@@ -64,6 +64,8 @@ const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
 const NO_REPLAY: Support = Support::No("addresses are the host's");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
+const NO_DUMP: Support = Support::No("what there is to say of a fault is in its reports");
+const NO_MASKED: Support = Support::No("no fault is recovered from");
 const ONE_DEVICE: Support = Support::No("a device group has one device");
 
 #[rustfmt::skip]
@@ -375,6 +377,10 @@ extended {
     legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
     swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
+    deviceFault, device_fault, YES, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];
+    deviceFaultVendorBinary, device_fault_vendor_binary, NO_DUMP, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];
+    deviceFaultReportMasked, device_fault_report_masked, NO_MASKED, [PhysicalDeviceFaultFeaturesKHR];
+    deviceFaultDeviceLostOnMasked, device_fault_device_lost_on_masked, NO_MASKED, [PhysicalDeviceFaultFeaturesKHR];
     pipelineExecutableInfo, pipeline_executable_info, YES, [PhysicalDevicePipelineExecutablePropertiesFeaturesKHR];
     attachmentFeedbackLoopDynamicState, attachment_feedback_loop_dynamic_state, YES, [PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT];
     rasterizationOrderColorAttachmentAccess, rasterization_order_color_attachment_access, YES, [PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT];
@@ -500,6 +506,8 @@ structs! {
     PhysicalDeviceFragmentShaderInterlockFeaturesEXT: [Ext(E::VK_EXT_fragment_shader_interlock)];
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
     PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];
+    PhysicalDeviceFaultFeaturesEXT: [Ext(E::VK_EXT_device_fault)];
+    PhysicalDeviceFaultFeaturesKHR: [Ext(E::VK_KHR_device_fault)];
     PhysicalDevicePipelineExecutablePropertiesFeaturesKHR: [Ext(E::VK_KHR_pipeline_executable_properties)];
     PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];

@@ -58,6 +58,8 @@ pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
 pub const MAX_MULTI_DRAW_COUNT: u32 = 1 << 20;
 /// `maxCommandBufferNestingLevel`: what a few KiB of stack for each level allow without a thought.
 pub const MAX_NESTING: u32 = 64;
+/// `maxDeviceFaultCount`.
+pub const MAX_FAULT_REPORTS: u32 = 64;
 /// `maxTaskPayloadSize`.
 pub const MAX_TASK_PAYLOAD: u32 = 16 << 10;
 /// `maxTaskWorkGroupTotalCount`, `maxMeshWorkGroupTotalCount`.
@@ -532,6 +534,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             // VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR.
             p.default_vertex_attribute_value = 0;
         };
+        PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {
             p.rgba4_opaque_black_swizzled = vk::TRUE;
             p.resolve_srgb_format_applies_transfer_function = vk::TRUE;

@@ -13,6 +13,7 @@ pub mod command_buffer;
 pub mod descriptor;
 mod descriptor_write;
 pub mod device;
+pub mod device_fault;
 mod external;
 pub mod host_image_copy;
 pub mod instance;

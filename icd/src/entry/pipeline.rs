@@ -61,6 +61,7 @@ unsafe fn create_all<T>(
             failure.result
         });
         let mut stages = Vec::new();
+        let created = created.inspect(|created| device.faults.note(&created.pipeline));
         match created.and_then(|created| Ok((handle::create(created.pipeline)?, created.feedback))) {
             Ok((pipeline, feedback)) => (*out, stages) = (pipeline, feedback),
             Err(error) => {

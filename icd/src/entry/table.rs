@@ -6,10 +6,11 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 21] = [
+pub static TABLES: [&[CommandRow]; 22] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
+    device_fault::COMMANDS,
     resource::COMMANDS,
     sparse::COMMANDS,
     descriptor::COMMANDS,

@@ -3,6 +3,7 @@
 use super::Executor;
 use super::bind::DrawParameters;
 use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind};
+use crate::device::fault::Cause;
 use crate::ffi::{handle, known};
 use crate::object::buffer::Buffer;
 use crate::object::pipeline::{BindPoint, PipelineKind};
@@ -232,7 +233,8 @@ impl Executor<'_> {
     /// Code generation failed after creation: a mistake of Grus that nothing can be drawn after.
     fn no_code(&self, pipeline: u64, message: &str) {
         let device = self.device;
-        device.lose("GRUS-internal", &format!("pipeline {}: no code: {message}", known::name(pipeline)));
+        let message = format!("pipeline {}: no code: {message}", known::name(pipeline));
+        device.lose_after(Cause::NoCode, &message, &[pipeline], || ());
     }
 
     pub(super) fn dispatch_indirect(&mut self, buffer: &Buffer, offset: u64) {

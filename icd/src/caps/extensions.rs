@@ -133,8 +133,6 @@ const YES: Support = Support::Yes;
 // "Feature Requirements" name a feature for each of these that must come with the extension.
 const NO_ASTC: Support =
     Support::No("textureCompressionASTC_HDR is mandatory, and the format table does not have them");
-const NO_PROTECTED: Support =
-    Support::No("pipelineProtectedAccess is mandatory, and there is no protected memory on a CPU");
 const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
@@ -327,7 +325,7 @@ extensions! {
     VK_EXT_rasterization_order_attachment_access, 1, Device, YES, None, [PROPERTIES2];
     VK_ARM_rasterization_order_attachment_access, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_fragment_shader_interlock, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_pipeline_protected_access, 1, Device, NO_PROTECTED, Some(V1_4), [PROPERTIES2];
+    VK_EXT_pipeline_protected_access, 1, Device, YES, Some(V1_4), [PROPERTIES2];
     VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
 }
 

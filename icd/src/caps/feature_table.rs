@@ -214,7 +214,8 @@ extended {
     maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
     maintenance10, maintenance10, YES, [PhysicalDeviceMaintenance10FeaturesKHR];
     maintenance9, maintenance9, YES, [PhysicalDeviceMaintenance9FeaturesKHR];
-    pipelineProtectedAccess, pipeline_protected_access, NO_PROTECTED, [PhysicalDeviceVulkan14Features, PhysicalDevicePipelineProtectedAccessFeaturesEXT];
+    // Without protected memory no command buffer is protected: a pipeline for those is never bound, one for the others is any.
+    pipelineProtectedAccess, pipeline_protected_access, YES, [PhysicalDeviceVulkan14Features, PhysicalDevicePipelineProtectedAccessFeaturesEXT];
     pushDescriptor, push_descriptor, YES, [PhysicalDeviceVulkan14Features];
     maintenance5, maintenance5, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceMaintenance5FeaturesKHR];
     vertexAttributeRobustness, vertex_attribute_robustness, YES, [PhysicalDeviceVertexAttributeRobustnessFeaturesEXT];

@@ -154,6 +154,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::cmd_transform_feedback",
             "entry::command_buffer",
             "entry::descriptor",
+            "entry::descriptor_buffer",
             "entry::descriptor_write",
             "entry::device",
             "entry::device_fault",

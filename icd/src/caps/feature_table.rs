@@ -378,6 +378,10 @@ extended {
     legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
     swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
+    descriptorBuffer, descriptor_buffer, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    descriptorBufferCaptureReplay, descriptor_buffer_capture_replay, NO_REPLAY, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    descriptorBufferImageLayoutIgnored, descriptor_buffer_image_layout_ignored, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    descriptorBufferPushDescriptors, descriptor_buffer_push_descriptors, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     deviceFault, device_fault, YES, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];
     deviceFaultVendorBinary, device_fault_vendor_binary, NO_DUMP, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];
     deviceFaultReportMasked, device_fault_report_masked, NO_MASKED, [PhysicalDeviceFaultFeaturesKHR];
@@ -507,6 +511,7 @@ structs! {
     PhysicalDeviceFragmentShaderInterlockFeaturesEXT: [Ext(E::VK_EXT_fragment_shader_interlock)];
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
     PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];
+    PhysicalDeviceDescriptorBufferFeaturesEXT: [Ext(E::VK_EXT_descriptor_buffer)];
     PhysicalDeviceFaultFeaturesEXT: [Ext(E::VK_EXT_device_fault)];
     PhysicalDeviceFaultFeaturesKHR: [Ext(E::VK_KHR_device_fault)];
     PhysicalDevicePipelineExecutablePropertiesFeaturesKHR: [Ext(E::VK_KHR_pipeline_executable_properties)];

@@ -14,6 +14,7 @@ use crate::backend::tiered::Policy;
 use crate::caps::ExtensionSet;
 use crate::caps::extensions::Extension;
 use crate::ffi::handle::{OwnedDispatchable, objects};
+use crate::object::descriptor_buffer::Living;
 use crate::object::memory::Heap;
 use crate::object::query::Query;
 use crate::object::sync::Sync;
@@ -50,6 +51,8 @@ pub struct Device {
     pub extensions: ExtensionSet,
     /// Why it was lost.
     pub faults: Faults,
+    /// What descriptors in buffers may refer to.
+    pub living: Living,
     queue_handle: OnceLock<OwnedDispatchable<QueueRef>>,
 }
 
@@ -71,6 +74,7 @@ impl Device {
             abort: AtomicU32::new(0),
             helpers: crate::backend::helpers::helpers(),
             queue: Queue::default(),
+            living: Living::new(extensions.has(Extension::VK_EXT_descriptor_buffer)),
             faults: Faults::new(FAULTS.iter().any(|e| extensions.has(*e))),
             extensions,
             queue_handle: OnceLock::new(),

@@ -11,6 +11,7 @@ pub mod cmd_transfer;
 pub mod cmd_transform_feedback;
 pub mod command_buffer;
 pub mod descriptor;
+pub mod descriptor_buffer;
 mod descriptor_write;
 pub mod device;
 pub mod device_fault;

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 22] = [
+pub static TABLES: [&[CommandRow]; 23] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -14,6 +14,7 @@ pub static TABLES: [&[CommandRow]; 22] = [
     resource::COMMANDS,
     sparse::COMMANDS,
     descriptor::COMMANDS,
+    descriptor_buffer::COMMANDS,
     pipeline::COMMANDS,
     pipeline_executable::COMMANDS,
     render_pass::COMMANDS,

@@ -183,7 +183,8 @@ impl Executor<'_> {
         for &view_index in &render.views {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
-            let context = point.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
+            let context =
+                point.context((device, &mut self.shadows), &graphics.layout, &self.state.push_constants.0, parameters);
             let excessive = pass.draw(Draw {
                 pipeline: handle::raw(&pipeline),
                 stages: graphics.stages.clone(),
@@ -218,7 +219,8 @@ impl Executor<'_> {
         }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let point = &mut self.state.points[BindPoint::Compute];
-        let context = point.context(device, &compute.layout, &self.state.push_constants.0, parameters);
+        let context =
+            point.context((device, &mut self.shadows), &compute.layout, &self.state.push_constants.0, parameters);
         device.queue.watchdog.begin(device, handle::raw(&pipeline));
         device.engine.dispatch(&Dispatch {
             stage: compute.stage.clone(),

@@ -145,6 +145,7 @@ extensions! {
     VK_KHR_xlib_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_surface_maintenance1, 1, Instance, YES, None, [Ext(E::VK_KHR_surface), Ext(E::VK_KHR_get_surface_capabilities2)];
     VK_EXT_surface_maintenance1, 1, Instance, YES, None, [Ext(E::VK_KHR_surface), Ext(E::VK_KHR_get_surface_capabilities2)];
+    VK_KHR_surface_protected_capabilities, 1, Instance, YES, None, [Core(V1_1), Ext(E::VK_KHR_get_surface_capabilities2)];
     VK_EXT_headless_surface, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_EXT_debug_utils, 2, Instance, YES, None, [];
     VK_KHR_device_group_creation, 1, Instance, YES, Some(V1_1), [];

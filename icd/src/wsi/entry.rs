@@ -192,6 +192,9 @@ shims! {
             (scaling.supported_present_gravity_x, scaling.supported_present_gravity_y) = (GRAVITY, GRAVITY);
             (scaling.min_scaled_image_extent, scaling.max_scaled_image_extent) = (SMALLEST, LARGEST);
         }
+        if let Some(protected) = find_mut::<vk::SurfaceProtectedCapabilitiesKHR<'_>>((*out).p_next) {
+            protected.supports_protected = vk::FALSE;
+        }
         if let Some(compatible) = find_mut::<vk::SurfacePresentModeCompatibilityEXT<'_>>((*out).p_next) {
             let asked = find::<vk::SurfacePresentModeEXT<'_>>((*info).p_next).map(|asked| asked.present_mode);
             let modes = compatible_modes(asked);

@@ -61,6 +61,11 @@ impl Pace {
         self.slots.iter().any(|slot| matches!(slot, Slot::Free { .. }))
     }
 
+    /// Has the application an image?
+    pub fn has_acquired(&self) -> bool {
+        self.slots.contains(&Slot::Acquired)
+    }
+
     /// The application presents an image. False when it is not the application's to present.
     pub fn queue(&mut self, image: usize) -> bool {
         let acquired = self.slots.get(image) == Some(&Slot::Acquired);
@@ -141,7 +146,7 @@ mod tests {
         assert_eq!((pace.acquire(t), pace.acquire(t)), (Acquire::Image(0), Acquire::Image(1)));
         pace.release(1, t);
         assert_eq!(pace.acquire(t), Acquire::Image(1));
-        assert!(pace.queue(0) && pace.queue(1));
+        assert!(pace.has_acquired() && pace.queue(0) && pace.queue(1) && !pace.has_acquired());
         pace.release(0, t);
         assert_eq!(pace.acquire(t), Acquire::Later, "what is queued is not the application's to release");
         pace.shown(0, t);

@@ -109,6 +109,14 @@ impl Swapchain {
         }
     }
 
+    /// What an acquisition returns before it does anything. That the window has another size is for who has no image, or presents one: whoever
+    /// acquires several in a row is told before the first one, whenever a presentation before them finds it out.
+    fn refusal(&self) -> vk::Result {
+        let resized = self.status.load(Ordering::Acquire) == vk::Result::ERROR_OUT_OF_DATE_KHR.as_raw();
+        let retired = self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number);
+        if resized && !retired && self.pace.lock().has_acquired() { vk::Result::SUCCESS } else { self.status() }
+    }
+
     /// Notes what the window was found to be: a swapchain of another size is out of date, unless it says what is to become of its images there.
     fn note_window(&self, extent: Result<Option<vk::Extent2D>, vk::Result>) {
         let found = match extent {
@@ -125,7 +133,7 @@ impl Swapchain {
     pub fn acquire(&self, device: &Device, timeout: u64) -> Result<u32, vk::Result> {
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
         self.note_window(self.surface.extent_if_idle());
-        match self.status() {
+        match self.refusal() {
             vk::Result::SUCCESS => {}
             error => return Err(error),
         }
@@ -142,12 +150,13 @@ impl Swapchain {
             };
             let nanoseconds = wait.map_or(u64::MAX, |wait| (wait.as_nanos() as u64).max(1));
             let paced = matches!(found, Acquire::At(_));
-            let changed = || self.status() != vk::Result::SUCCESS || (!paced && self.pace.lock().has_free());
+            let changed = || self.refusal() != vk::Result::SUCCESS || (!paced && self.pace.lock().has_free());
             if device.sync.wait(nanoseconds, changed) == vk::Result::ERROR_DEVICE_LOST {
                 return Err(vk::Result::ERROR_DEVICE_LOST);
             }
-            if self.status() != vk::Result::SUCCESS {
-                return Err(self.status());
+            match self.refusal() {
+                vk::Result::SUCCESS => {}
+                error => return Err(error),
             }
         }
     }

@@ -233,11 +233,7 @@ fn the_library_needs_nothing_but_libc() {
     let needed: Vec<&str> =
         text.lines().filter(|l| l.contains("(NEEDED)")).filter_map(|l| l.split(['[', ']']).nth(1)).collect();
     assert!(needed.contains(&"libc.so.6"), "{text}");
-    for name in &needed {
-        // glibc's own: the loader, the C library and what it was split into.
-        assert!(
-            ["ld-linux", "libc.", "libm.", "libdl.", "libpthread.", "librt."].iter().any(|p| name.starts_with(p)),
-            "{name}"
-        );
-    }
+    // No libm, whose functions have other bits in another C library; the loader has what libc lacks of threads' variables.
+    let others: Vec<_> = needed.iter().filter(|name| !name.starts_with("ld-linux") && **name != "libc.so.6").collect();
+    assert!(others.is_empty(), "{others:?}");
 }

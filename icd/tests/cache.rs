@@ -145,3 +145,91 @@ fn data_is_good_for_the_same_user_only() {
     assert_eq!(child("find", Some("one")), 43);
     std::fs::remove_dir_all(&place).unwrap();
 }
+
+/// A compute pipeline created with these flags.
+fn captured(c: &Context, layout: vk::PipelineLayout, flags: vk::PipelineCreateFlags) -> vk::Pipeline {
+    let module = pipeline::module(c, &spirv(include_bytes!("data/square.comp.spv")));
+    let stage =
+        vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout).flags(flags);
+    // SAFETY: valid usage.
+    unsafe {
+        let pipelines = c.device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None).expect("pipeline");
+        c.device.destroy_shader_module(module, None);
+        pipelines[0]
+    }
+}
+
+/// The bytes of a text of so many, or of as many as there are.
+fn text(
+    executables: &ash::khr::pipeline_executable_properties::Device,
+    info: &vk::PipelineExecutableInfoKHR<'_>,
+    number: usize,
+    most: usize,
+) -> (vk::Result, Vec<u8>) {
+    let get = executables.fp().get_pipeline_executable_internal_representations_khr;
+    // SAFETY: (all here) valid usage.
+    let mut list = unsafe { executables.get_pipeline_executable_internal_representations(info) }.unwrap();
+    let mut bytes = vec![b'x'; list[number].data_size.min(most)];
+    (list[number].data_size, list[number].p_data) = (bytes.len(), bytes.as_mut_ptr().cast());
+    let mut count = list.len() as u32;
+    // SAFETY: as above.
+    let result = unsafe { get(executables.device(), info, &mut count, list.as_mut_ptr()) };
+    assert_eq!((list[number].is_text, list[number].data_size), (vk::TRUE, bytes.len()));
+    (result, bytes)
+}
+
+#[test]
+fn a_pipeline_tells_its_code_to_who_asked_for_it() {
+    type Flags = vk::PipelineCreateFlags;
+    let mut feature =
+        vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
+    let c = Context::with(&[], &[c"VK_KHR_pipeline_executable_properties"], &mut [&mut feature]);
+    let executables = ash::khr::pipeline_executable_properties::Device::new(&c.instance, &c.device);
+    let set = Set::new(&c, &TYPES);
+    let all = Flags::CAPTURE_STATISTICS_KHR | Flags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
+    let pipelines = [Flags::empty(), Flags::CAPTURE_STATISTICS_KHR, all].map(|flags| captured(&c, set.layout, flags));
+    let mut seen = Vec::new();
+    for &pipeline in &pipelines {
+        let info = vk::PipelineInfoKHR::default().pipeline(pipeline);
+        // SAFETY: (all here) valid usage.
+        let list = unsafe { executables.get_pipeline_executable_properties(&info) }.unwrap();
+        let of = |e: &vk::PipelineExecutablePropertiesKHR<'_>| {
+            assert_eq!((e.stages, e.subgroup_size), (vk::ShaderStageFlags::COMPUTE, 8));
+            e.name_as_c_str().unwrap().to_owned()
+        };
+        seen.push(list.iter().map(of).collect::<Vec<_>>());
+    }
+    assert!(seen[0][0].to_str().unwrap().starts_with("Compute by tier "), "{seen:?}");
+    assert!(seen[0].len() < 2 || seen[0][0] != seen[0][1], "{seen:?}");
+    assert!(seen[0] == seen[1] && seen[1] == seen[2], "what is captured changes nothing: {seen:?}");
+    for number in 0..seen[0].len() as u32 {
+        let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipelines[1]).executable_index(number);
+        // SAFETY: as above.
+        let statistics = unsafe { executables.get_pipeline_executable_statistics(&info) }.unwrap();
+        let value = |name: &str| {
+            let named = statistics.iter().find(|s| s.name_as_c_str().unwrap().to_str() == Ok(name));
+            // SAFETY: all of them are of this format.
+            named
+                .filter(|s| s.format == vk::PipelineExecutableStatisticFormatKHR::UINT64)
+                .map(|s| unsafe { s.value.u64 })
+        };
+        let code = value("Code size").unwrap();
+        assert!(code > 16 && value("LIR instructions").unwrap() > 8 && value("IR instructions").unwrap() > 4);
+        let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipelines[2]).executable_index(number);
+        // SAFETY: as above.
+        let texts = unsafe { executables.get_pipeline_executable_internal_representations(&info) }.unwrap();
+        let names: Vec<_> = texts.iter().map(|t| t.name_as_c_str().unwrap().to_str().unwrap().to_owned()).collect();
+        let machine = names.iter().position(|n| n == "Machine code").unwrap();
+        assert!(names.starts_with(&["IR".into(), "LIR".into()]) && names.len() > 3, "{names:?}");
+        let (result, hex) = text(&executables, &info, machine, usize::MAX);
+        assert_eq!((result, hex.last(), hex.iter().filter(|b| **b == 0).count()), (vk::Result::SUCCESS, Some(&0), 1));
+        let bytes = hex.split(|b| b" \n".contains(b)).filter(|word| word.len() == 2).count();
+        assert_eq!(bytes as u64, code, "both pipelines have the same code");
+        let (result, part) = text(&executables, &info, machine, 9);
+        assert_eq!((result, &part[..]), (vk::Result::INCOMPLETE, &[&hex[..8], b"\0"].concat()[..]));
+    }
+    // SAFETY: as above.
+    pipelines.iter().for_each(|&p| unsafe { c.device.destroy_pipeline(p, None) });
+    set.destroy(&c);
+}

@@ -22,10 +22,14 @@ const BUDGET: Duration = Duration::from_millis(400);
 
 /// A device in a process with a short budget.
 fn context() -> (Context, Messenger) {
+    context_of(|| render_context(&[c"VK_EXT_debug_utils"], false))
+}
+
+fn context_of(create: impl FnOnce() -> Context) -> (Context, Messenger) {
     static BUDGET_IS_SET: Once = Once::new();
     // SAFETY: once, before any device of this process starts a thread; nobody else changes the environment.
     BUDGET_IS_SET.call_once(|| unsafe { std::env::set_var("GRUS_SHADER_TIMEOUT_MS", BUDGET.as_millis().to_string()) });
-    let c = render_context(&[c"VK_EXT_debug_utils"], false);
+    let c = create();
     let messenger = Messenger::new(&c);
     (c, messenger)
 }
@@ -186,14 +190,87 @@ fn draws_of_absurd_counts() {
     });
 }
 
+/// VkPhysicalDeviceFaultFeaturesKHR.
+#[repr(C)]
+struct FaultFeatures {
+    s_type: i32,
+    p_next: *mut std::ffi::c_void,
+    features: [vk::Bool32; 4],
+}
+// SAFETY: it does.
+unsafe impl vk::ExtendsDeviceCreateInfo for FaultFeatures {}
+
+/// VkDeviceFaultInfoKHR.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct FaultInfo {
+    s_type: i32,
+    p_next: *mut std::ffi::c_void,
+    flags: u32,
+    group: u64,
+    description: [std::ffi::c_char; 256],
+    addresses: [vk::DeviceFaultAddressInfoEXT; 2],
+    vendor: vk::DeviceFaultVendorInfoEXT,
+}
+
+type GetReports = unsafe extern "system" fn(vk::Device, u64, *mut u32, *mut FaultInfo) -> vk::Result;
+
+fn fault_context() -> Context {
+    let mut fault = vk::PhysicalDeviceFaultFeaturesEXT::default().device_fault(true);
+    let mut khr = FaultFeatures { s_type: 1_000_573_000, p_next: std::ptr::null_mut(), features: [1, 0, 0, 0] };
+    let extensions = [c"VK_EXT_device_fault", c"VK_KHR_device_fault"];
+    Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut fault, &mut khr])
+}
+
+/// One report, of this pipeline, from both commands; the second gives it once.
+fn expect_fault(c: &Context, pipeline: vk::Pipeline, start: &str) {
+    let fault = ash::ext::device_fault::Device::new(&c.instance, &c.device);
+    let mut counts = vk::DeviceFaultCountsEXT::default();
+    // SAFETY: (all here) valid usage.
+    unsafe { (fault.fp().get_device_fault_info_ext)(c.device.handle(), &mut counts, std::ptr::null_mut()) }
+        .result()
+        .unwrap();
+    assert_eq!((counts.vendor_info_count, counts.address_info_count, counts.vendor_binary_size), (1, 0, 0));
+    let mut vendor = vk::DeviceFaultVendorInfoEXT::default();
+    let mut info = vk::DeviceFaultInfoEXT { p_vendor_infos: &mut vendor, ..Default::default() };
+    // SAFETY: as above.
+    let result = unsafe { (fault.fp().get_device_fault_info_ext)(c.device.handle(), &mut counts, &mut info) };
+    assert_eq!((result, counts.vendor_info_count), (vk::Result::SUCCESS, 1));
+    assert!(info.description_as_c_str().unwrap().to_str().unwrap().contains("GRUS_SHADER_TIMEOUT_MS"));
+    let description = vendor.description_as_c_str().unwrap().to_str().unwrap();
+    assert!(description.starts_with(start), "{description}");
+    assert_eq!((vendor.vendor_fault_code, vendor.vendor_fault_data), (1, vk::Handle::as_raw(pipeline)));
+
+    // SAFETY: as above.
+    let reports = unsafe {
+        let name = c"vkGetDeviceFaultReportsKHR".as_ptr();
+        let function = c.instance.get_device_proc_addr(c.device.handle(), name).expect("the command");
+        std::mem::transmute::<unsafe extern "system" fn(), GetReports>(function)
+    };
+    let none = vk::DeviceFaultAddressInfoEXT::default();
+    let (s_type, p_next) = (1_000_573_002, std::ptr::null_mut());
+    let empty = FaultInfo { s_type, p_next, flags: 0, group: 0, description: [0; 256], addresses: [none; 2], vendor };
+    let mut list = [empty; 2];
+    let mut count = 2;
+    // SAFETY: as above.
+    let mut ask = |timeout, count: &mut u32| unsafe { reports(c.device.handle(), timeout, count, list.as_mut_ptr()) };
+    assert_eq!((ask(u64::MAX, &mut count), count), (vk::Result::SUCCESS, 1));
+    assert_eq!((ask(u64::MAX, &mut count), count), (vk::Result::TIMEOUT, 0), "each is given once");
+    assert_eq!(list[0].flags, 1 | 8 | 16, "the device is lost, by time, and there is something of the vendor's");
+    assert_eq!(list[0].vendor.vendor_fault_data, vk::Handle::as_raw(pipeline));
+    assert_eq!(list[0].description[..start.len()], vendor.description[..start.len()]);
+}
+
 #[test]
 fn an_endless_compute_shader() {
-    let (c, messenger) = context();
+    let (c, messenger) = context_of(fault_context);
     let (set, _buffer) = stop_set(&c);
     let endless = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("spin.comp"), &[]);
     pipeline::name(&c, endless, c"spinning top");
     let start = Instant::now();
     let result = c.run(|b| record_dispatch(&c, b, &set, endless, &[], 1));
+    let loops = "pipeline spinning top: Compute stage, entry point \"main\", in a loop of its module: %";
+    expect_fault(&c, endless, loops);
     expect_lost(c, messenger, "spinning top", start, result);
 }
 

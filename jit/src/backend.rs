@@ -17,6 +17,20 @@ pub struct MachineCode {
     pub frame: u32,
 }
 
+/// Code or what it is made of, as text for people.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// What it is.
+    pub name: &'static str,
+    /// In a sentence.
+    pub description: &'static str,
+    /// The text.
+    pub text: String,
+}
+
+/// Where texts go, if anybody wants them.
+pub type Texts<'a> = Option<&'a mut Vec<Text>>;
+
 /// Asked between the steps of making code: does anybody still want it?
 pub type Wanted<'a> = &'a dyn Fn() -> bool;
 

@@ -8,7 +8,7 @@ use crate::code::CodeBlob;
 use crate::emit::{self, EmitOptions};
 use crate::error::{Error, Result};
 use crate::host;
-use crate::ir::{Builtin, Node, Op, Region};
+use crate::ir::{Builtin, Node, Op, Region, Shader};
 use crate::lir;
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
@@ -81,11 +81,43 @@ pub fn compile(request: &CompileRequest<'_>, tier: Tier) -> Result<CodeBlob> {
 /// # Errors
 /// By whose fault: see [`crate::error::ErrorKind`]. A panic inside is an Internal error.
 pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
-    // Trees of regions are made, walked and dropped in here, and nowhere else.
+    on_stack(request, || emitted(optimised(request)?, request))
+}
+
+/// [`prepare`] for people: what becomes of a stage before there is code.
+pub struct Described {
+    /// The stage.
+    pub prepared: Prepared,
+    /// Its IR after all passes.
+    pub ir: String,
+    /// Instructions in there.
+    pub ir_instructions: usize,
+}
+
+impl Described {
+    /// The LIR.
+    pub fn lir(&self) -> &lir::Function {
+        &self.prepared.lir
+    }
+}
+
+/// As [`prepare`], with texts.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn describe(request: &CompileRequest<'_>) -> Result<Described> {
+    on_stack(request, || {
+        let shader = optimised(request)?;
+        let (ir, ir_instructions) = (shader.to_string(), count_instructions(&shader.root.body));
+        Ok(Described { prepared: emitted(shader, request)?, ir, ir_instructions })
+    })
+}
+
+/// Trees of regions are made, walked and dropped in here, and nowhere else.
+fn on_stack<T>(request: &CompileRequest<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let stack = request.module.stack();
-    let result = catch_unwind(AssertUnwindSafe(|| base::stack::with(stack, || prepare_here(request))));
-    match result {
-        Ok(Ok(prepared)) => prepared,
+    match catch_unwind(AssertUnwindSafe(|| base::stack::with(stack, f))) {
+        Ok(Ok(made)) => made,
         Ok(Err(e)) => Err(Error::limit(e.to_string())),
         Err(_) => Err(Error::internal("panic while compiling")),
     }
@@ -101,7 +133,19 @@ fn has_loops(region: &Region) -> bool {
     })
 }
 
-fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
+/// Instructions of a region and those inside of it.
+fn count_instructions(region: &Region) -> usize {
+    let of = |node: &Node| match node {
+        Node::Inst(_) => 1,
+        Node::Loop(n) => count_instructions(&n.body),
+        Node::If(n) => count_instructions(&n.then) + count_instructions(&n.else_),
+        Node::Scope(n) => count_instructions(&n.body),
+    };
+    region.nodes.iter().map(of).sum()
+}
+
+/// The IR after all passes.
+fn optimised(request: &CompileRequest<'_>) -> Result<Shader> {
     let mut shader = spirv::translate(
         request.module,
         request.stage,
@@ -111,6 +155,11 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
         request.accept,
     )?;
     passes::run(&mut shader, &passes::PassOptions::default())?;
+    Ok(shader)
+}
+
+/// From IR to LIR.
+fn emitted(mut shader: Shader, request: &CompileRequest<'_>) -> Result<Prepared> {
     let flat = passes::is_flat(&shader);
     let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
     for data in shader.insts.values() {

@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::backend::{MachineCode, Wanted};
+use crate::backend::{MachineCode, Text, Texts, Wanted};
 use crate::cost::Cost;
 use crate::cranelift::{self, Step};
 use crate::error::{Error, Result};
@@ -39,9 +39,16 @@ impl Backend {
     /// # Errors
     /// As [`Tier::code`].
     pub fn code(&self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
+        self.code_and(lir, wanted, None)
+    }
+    /// The same code, and texts.
+    ///
+    /// # Errors
+    /// As [`Tier::code`].
+    fn code_and(&self, lir: &lir::Function, wanted: Wanted<'_>, texts: Texts<'_>) -> Result<Option<MachineCode>> {
         match self {
-            Backend::Cranelift(settings) => cranelift::code(lir, settings, wanted),
-            Backend::Wide(settings) => wide::code(lir, settings, wanted),
+            Backend::Cranelift(settings) => cranelift::code(lir, settings, wanted, texts),
+            Backend::Wide(settings) => wide::code(lir, settings, wanted, texts),
         }
     }
     /// What code may cost.
@@ -145,6 +152,20 @@ impl Tier {
     /// Limit for a frame beyond all bounds or without memory, else Internal: nothing depends on what an application may get wrong.
     pub fn code(self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
         self.row().backend.code(lir, wanted)
+    }
+
+    /// A function's code as [`generate`] with this tier makes it, and what it is made of.
+    ///
+    /// # Errors
+    /// As [`Tier::code`].
+    pub fn described(self, lir: &lir::Function) -> Result<(MachineCode, Tier, Vec<Text>)> {
+        for tier in self.at_most() {
+            let mut texts = Vec::new();
+            if let Some(code) = tier.row().backend.code_and(lir, &|| true, Some(&mut texts))? {
+                return Ok((code, tier, texts));
+            }
+        }
+        Err(Error::internal("no tier takes a function"))
     }
 }
 

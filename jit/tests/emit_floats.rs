@@ -192,6 +192,72 @@ fn every_operation_on_floats_has_the_bits_of_its_meaning() {
     assert!(tried >= 80, "{tried}");
 }
 
+/// A transcendental function of constants has the bits that it has of the same numbers in a buffer, by every tier: folding takes the steps
+/// that generated code takes. What has an expansion for known exponents (`passes::math::halves`) knows them either way.
+#[test]
+fn functions_of_constants_have_the_bits_of_functions_of_buffers() {
+    const SAMPLES: u32 = 12;
+    let (mut tried, mut folded) = (0, 0);
+    for op in Op::examples().into_iter().filter(|op| op.row().meaning == Meaning::Expanded) {
+        for (args, results) in op.row().types.instances() {
+            let ty = results[0];
+            if ty == Ty::F64 && op != Op::Unary(Unary::InverseSqrt) {
+                continue;
+            }
+            let mut random = Star::new(9000 + tried);
+            // Every other number is one for which functions have a result.
+            let mut number = |i: u32| match (i % 2, ty) {
+                (0, _) => sample(&mut random, ty),
+                (_, Ty::F16) => 0x2c00 + random.below(0x1800) as u64,
+                (_, Ty::F64) => (random.below(9000) as f64 / 512.0).to_bits(),
+                _ => u64::from((random.below(9000) as f32 / 512.0).to_bits()),
+            };
+            let power = op == Op::Binary(Binary::Pow);
+            let rows: Vec<Vec<u64>> = (0..SAMPLES).map(|i| args.iter().map(|_| number(i)).collect()).collect();
+            let write = |known: &dyn Fn(usize, u64) -> bool| {
+                let shader = shader([1; 3], |b| {
+                    for (i, row) in (0..).zip(&rows) {
+                        let at = b.u32(i * stored(ty).bytes());
+                        let operands: Vec<Value> = (0..)
+                            .zip(row)
+                            .map(|(n, &bits): (usize, _)| {
+                                if known(n, bits) {
+                                    return b.constant(ty, bits);
+                                }
+                                let buffer = b.buffer(0, n as u32);
+                                let value = b.load(buffer, at, stored(ty));
+                                if ty == Ty::F16 { b.convert(Convert::FToF, value, ty) } else { value }
+                            })
+                            .collect();
+                        let inst = b.inst(op.clone(), &operands, &results);
+                        let value = b.shader.insts[inst].result();
+                        let value = if ty == Ty::F16 { b.convert(Convert::FToF, value, Ty::F32) } else { value };
+                        let buffer = b.buffer(0, args.len() as u32);
+                        b.store(buffer, at, value);
+                    }
+                });
+                let mut shader = shader;
+                passes::run(&mut shader, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{op:?}: {e}"));
+                shader
+            };
+            let in_binary32 = |bits| eval::to_f64(ty, bits) as f32;
+            let known = |n, bits| power && n == 1 && passes::math::halves(in_binary32(bits)).is_some();
+            let inputs = (0..args.len()).map(|n| rows.iter().flat_map(|row| bytes(ty, row[n])).collect());
+            let memory = memory(inputs.chain([vec![0; (SAMPLES * stored(ty).bytes()) as usize]]).collect());
+            let (constants, buffers) = (write(&|_, _| true), write(&known));
+            let (got, want) = (run_memory(&constants, &memory, 8, [1; 3]), run_memory(&buffers, &memory, 8, [1; 3]));
+            assert_eq!(got[args.len()], want[args.len()], "{op:?} of {rows:x?}\n{constants}\n{buffers}");
+            let stores = constants.insts.values().filter(|data| matches!(data.op, Op::Store(..)));
+            folded += stores.filter(|data| data.args.last().is_some_and(|&v| constants.as_const(v).is_some())).count();
+            tried += 1;
+        }
+    }
+    // 19 functions of 16 and 32 bits, and the root of 64.
+    assert_eq!(tried, 39);
+    eprintln!("{folded} of {} folded", tried * u64::from(SAMPLES));
+    assert!(folded > 250, "{folded}");
+}
+
 /// A fused multiply-add of halves that rounds twice is wrong where the sum lies close to a boundary.
 #[test]
 fn fused_halves_round_once() {

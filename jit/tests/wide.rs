@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Code of a function of an address and a number.
 fn compiled(func: &Function) -> (ExecutableCode, u32) {
     verify(func).unwrap_or_else(|e| panic!("{e}\n{func}"));
-    let code = code(func, &Settings { limit: None }, &|| true).expect("code").expect("no limit");
+    let code = code(func, &Settings { limit: None }, &|| true, None).expect("code").expect("no limit");
     (ExecutableCode::new(&code.bytes).expect("memory"), code.frame)
 }
 

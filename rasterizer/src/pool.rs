@@ -101,6 +101,22 @@ pub(crate) struct Pool<S> {
     small: [AtomicU64; REMEMBERED],
 }
 
+/// The last piece of work that began, of all pools ([`epoch`]).
+static EPOCH: AtomicU64 = AtomicU64::new(0);
+
+/// A number that is another one for each piece of work ([`Pool::for_each`]) that begins after others ended: what was read of memory under an older one may
+/// have changed. It may also change while a piece of work goes on.
+#[inline(always)]
+pub fn epoch() -> u64 {
+    // What hands the work on to a thread orders this.
+    EPOCH.load(Ordering::Relaxed)
+}
+
+/// A piece of work begins.
+pub fn next_epoch() {
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+}
+
 fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
     let name = format!("grus-worker-{}", thread.index());
     base::thread::spawn(&name, base::thread::STACK, move || thread.run()).map(drop)
@@ -149,6 +165,7 @@ impl<S: Scratch> Pool<S> {
         if items == 0 {
             return;
         }
+        next_epoch();
         let pool = if effort == Effort::Small || items == 1 || self.threads == 1 { None } else { self.pool() };
         let next = AtomicUsize::new(0);
         let Some(pool) = pool else { return self.take_part(&next, items, &f, || ()) };

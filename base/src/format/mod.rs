@@ -5,6 +5,7 @@
 
 mod astc;
 mod bc;
+mod bc7;
 mod blocks;
 mod etc2;
 pub mod float;

@@ -8,7 +8,7 @@ use base::shader::{Payload, PipelineLayoutInfo, Stage};
 use jit::code::CodeBlob;
 use jit::spirv::{Accept, Module, Specialization};
 use jit::tier::Tier;
-use jit::{CompileRequest, Prepared};
+use jit::{CompileRequest, Described, Prepared};
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -101,15 +101,27 @@ impl StageRequest {
         self.prepare_read(&Module::parse(&self.words)?)
     }
 
-    fn prepare_read(&self, module: &Module) -> Result<Prepared, jit::error::Error> {
-        let prepared = jit::prepare(&CompileRequest {
+    /// The same again with texts, of a stage that has been prepared.
+    ///
+    /// # Errors
+    /// Internal ones; Limit without memory.
+    pub fn describe(&self) -> Result<Described, jit::error::Error> {
+        jit::describe(&self.of_module(&Module::parse_again(&self.words)?))
+    }
+
+    fn of_module<'a>(&'a self, module: &'a Module) -> CompileRequest<'a> {
+        CompileRequest {
             module,
             stage: self.stage,
             entry: &self.entry,
             specialization: &self.specialization,
             layout: &self.layout,
             accept: accepted(),
-        })?;
+        }
+    }
+
+    fn prepare_read(&self, module: &Module) -> Result<Prepared, jit::error::Error> {
+        let prepared = jit::prepare(&self.of_module(module))?;
         within_limits(&prepared.facts().payload).map_err(jit::error::Error::invalid)?;
         Ok(prepared)
     }

@@ -5,6 +5,7 @@ mod cache_key;
 pub mod compile;
 pub mod compiler;
 pub mod helpers;
+pub mod inspect;
 pub mod pipeline_cache;
 pub mod set_memory;
 pub mod tiered;

@@ -140,6 +140,16 @@ impl TieredCode {
         CompiledStage { facts: self.facts.clone(), code: self.clone() }
     }
 
+    /// What was asked for.
+    pub fn request(&self) -> &StageRequest {
+        &self.request
+    }
+
+    /// Which tiers make its code.
+    pub fn policy(&self) -> Policy {
+        self.owner.upgrade().map_or(Policy::default(), |owner| owner.policy())
+    }
+
     /// The key it was compiled for.
     pub fn key(&self) -> &Key {
         &self.key

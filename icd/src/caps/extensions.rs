@@ -131,8 +131,6 @@ macro_rules! extensions {
 
 const YES: Support = Support::Yes;
 // "Feature Requirements" name a feature for each of these that must come with the extension.
-const NO_PROTECTED: Support =
-    Support::No("pipelineProtectedAccess is mandatory, and there is no protected memory on a CPU");
 const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
@@ -143,6 +141,9 @@ extensions! {
     VK_KHR_get_surface_capabilities2, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_xcb_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_xlib_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
+    VK_KHR_surface_maintenance1, 1, Instance, YES, None, [Ext(E::VK_KHR_surface), Ext(E::VK_KHR_get_surface_capabilities2)];
+    VK_EXT_surface_maintenance1, 1, Instance, YES, None, [Ext(E::VK_KHR_surface), Ext(E::VK_KHR_get_surface_capabilities2)];
+    VK_KHR_surface_protected_capabilities, 1, Instance, YES, None, [Core(V1_1), Ext(E::VK_KHR_get_surface_capabilities2)];
     VK_EXT_headless_surface, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_EXT_debug_utils, 2, Instance, YES, None, [];
     VK_KHR_device_group_creation, 1, Instance, YES, Some(V1_1), [];
@@ -158,6 +159,8 @@ extensions! {
     VK_EXT_external_memory_host, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
     VK_KHR_swapchain, 70, Device, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
+    VK_KHR_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_surface_maintenance1), PROPERTIES2];
+    VK_EXT_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_EXT_surface_maintenance1), PROPERTIES2];
     VK_KHR_swapchain_mutable_format, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Any(&[Ext(E::VK_KHR_maintenance2), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
     VK_KHR_maintenance1, 2, Device, YES, Some(V1_1), [];
     VK_KHR_maintenance2, 1, Device, YES, Some(V1_1), [];
@@ -261,6 +264,10 @@ extensions! {
     VK_EXT_shader_subgroup_partitioned, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_shader_quad_control, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_vulkan_memory_model), Ext(E::VK_KHR_shader_maximal_reconvergence)];
     VK_EXT_pipeline_creation_feedback, 1, Device, YES, Some(V1_3), [];
+    VK_EXT_descriptor_buffer, 1, Device, YES, None, [Any(&[All(&[Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address), Ext(E::VK_EXT_descriptor_indexing)]), Core(V1_2)]), Ext(E::VK_KHR_synchronization2)]), Core(V1_3)])];
+    VK_KHR_device_fault, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_device_fault, 2, Device, YES, None, [PROPERTIES2];
+    VK_KHR_pipeline_executable_properties, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_subgroup_size_control, 2, Device, YES, Some(V1_3), [Core(V1_1)];
     VK_EXT_inline_uniform_block, 1, Device, YES, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];
     VK_EXT_custom_border_color, 12, Device, YES, None, [PROPERTIES2];
@@ -319,7 +326,7 @@ extensions! {
     VK_EXT_rasterization_order_attachment_access, 1, Device, YES, None, [PROPERTIES2];
     VK_ARM_rasterization_order_attachment_access, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_fragment_shader_interlock, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_pipeline_protected_access, 1, Device, NO_PROTECTED, Some(V1_4), [PROPERTIES2];
+    VK_EXT_pipeline_protected_access, 1, Device, YES, Some(V1_4), [PROPERTIES2];
     VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
 }
 

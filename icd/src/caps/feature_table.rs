@@ -64,6 +64,8 @@ const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
 const NO_REPLAY: Support = Support::No("addresses are the host's");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
+const NO_DUMP: Support = Support::No("what there is to say of a fault is in its reports");
+const NO_MASKED: Support = Support::No("no fault is recovered from");
 const ONE_DEVICE: Support = Support::No("a device group has one device");
 
 #[rustfmt::skip]
@@ -212,7 +214,8 @@ extended {
     maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
     maintenance10, maintenance10, YES, [PhysicalDeviceMaintenance10FeaturesKHR];
     maintenance9, maintenance9, YES, [PhysicalDeviceMaintenance9FeaturesKHR];
-    pipelineProtectedAccess, pipeline_protected_access, NO_PROTECTED, [PhysicalDeviceVulkan14Features, PhysicalDevicePipelineProtectedAccessFeaturesEXT];
+    // Without protected memory no command buffer is protected: a pipeline for those is never bound, one for the others is any.
+    pipelineProtectedAccess, pipeline_protected_access, YES, [PhysicalDeviceVulkan14Features, PhysicalDevicePipelineProtectedAccessFeaturesEXT];
     pushDescriptor, push_descriptor, YES, [PhysicalDeviceVulkan14Features];
     maintenance5, maintenance5, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceMaintenance5FeaturesKHR];
     vertexAttributeRobustness, vertex_attribute_robustness, YES, [PhysicalDeviceVertexAttributeRobustnessFeaturesEXT];
@@ -375,6 +378,16 @@ extended {
     primitiveRestartIndex, primitive_restart_index, YES, [PhysicalDevicePrimitiveRestartIndexFeaturesEXT];
     legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
+    swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
+    descriptorBuffer, descriptor_buffer, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    descriptorBufferCaptureReplay, descriptor_buffer_capture_replay, NO_REPLAY, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    descriptorBufferImageLayoutIgnored, descriptor_buffer_image_layout_ignored, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    descriptorBufferPushDescriptors, descriptor_buffer_push_descriptors, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    deviceFault, device_fault, YES, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];
+    deviceFaultVendorBinary, device_fault_vendor_binary, NO_DUMP, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];
+    deviceFaultReportMasked, device_fault_report_masked, NO_MASKED, [PhysicalDeviceFaultFeaturesKHR];
+    deviceFaultDeviceLostOnMasked, device_fault_device_lost_on_masked, NO_MASKED, [PhysicalDeviceFaultFeaturesKHR];
+    pipelineExecutableInfo, pipeline_executable_info, YES, [PhysicalDevicePipelineExecutablePropertiesFeaturesKHR];
     attachmentFeedbackLoopDynamicState, attachment_feedback_loop_dynamic_state, YES, [PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT];
     rasterizationOrderColorAttachmentAccess, rasterization_order_color_attachment_access, YES, [PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT];
     rasterizationOrderDepthAttachmentAccess, rasterization_order_depth_attachment_access, YES, [PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT];
@@ -499,6 +512,11 @@ structs! {
     PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT: [Ext(E::VK_EXT_rasterization_order_attachment_access), Ext(E::VK_ARM_rasterization_order_attachment_access)];
     PhysicalDeviceFragmentShaderInterlockFeaturesEXT: [Ext(E::VK_EXT_fragment_shader_interlock)];
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
+    PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];
+    PhysicalDeviceDescriptorBufferFeaturesEXT: [Ext(E::VK_EXT_descriptor_buffer)];
+    PhysicalDeviceFaultFeaturesEXT: [Ext(E::VK_EXT_device_fault)];
+    PhysicalDeviceFaultFeaturesKHR: [Ext(E::VK_KHR_device_fault)];
+    PhysicalDevicePipelineExecutablePropertiesFeaturesKHR: [Ext(E::VK_KHR_pipeline_executable_properties)];
     PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];
     PhysicalDeviceProtectedMemoryFeatures: [Core(V1_1)];

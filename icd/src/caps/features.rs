@@ -403,6 +403,12 @@ mod tests {
             (E::VK_EXT_fragment_shader_interlock, &[F::fragmentShaderPixelInterlock]),
             (E::VK_EXT_attachment_feedback_loop_layout, &[F::attachmentFeedbackLoopLayout]),
             (E::VK_EXT_attachment_feedback_loop_dynamic_state, &[F::attachmentFeedbackLoopDynamicState]),
+            (E::VK_KHR_swapchain_maintenance1, &[F::swapchainMaintenance1]),
+            (E::VK_EXT_swapchain_maintenance1, &[F::swapchainMaintenance1]),
+            (E::VK_EXT_descriptor_buffer, &[F::descriptorBuffer]),
+            (E::VK_KHR_device_fault, &[F::deviceFault]),
+            (E::VK_EXT_device_fault, &[F::deviceFault]),
+            (E::VK_KHR_pipeline_executable_properties, &[F::pipelineExecutableInfo]),
             (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),
             (
                 E::VK_EXT_descriptor_indexing,

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "the names are the specification's")]
 
 pub use ash::vk::*;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
 
 /// Fields are [`Bool32`] unless they say what they are.
@@ -89,6 +89,19 @@ structures! {
     }
     PhysicalDeviceCopyMemoryIndirectFeaturesKHR = 1_000_549_000 { indirect_memory_copy, indirect_memory_to_image_copy }
     PhysicalDeviceCopyMemoryIndirectPropertiesKHR = 1_000_426_001 { supported_queues: QueueFlags }
+    DeviceFaultDebugInfoKHR = 1_000_573_003 { vendor_binary_size: u32, p_vendor_binary_data: *mut c_void }
+    DeviceFaultInfoKHR = 1_000_573_002 {
+        flags: u32,
+        group_id: u64,
+        description: [c_char; MAX_DESCRIPTION_SIZE],
+        fault_address_info: DeviceFaultAddressInfoEXT,
+        instruction_address_info: DeviceFaultAddressInfoEXT,
+        vendor_info: DeviceFaultVendorInfoEXT
+    }
+    PhysicalDeviceFaultFeaturesKHR = 1_000_573_000 {
+        device_fault, device_fault_vendor_binary, device_fault_report_masked, device_fault_device_lost_on_masked
+    }
+    PhysicalDeviceFaultPropertiesKHR = 1_000_573_001 { max_device_fault_count: u32 }
     PhysicalDeviceLegacyVertexAttributesFeaturesEXT = 1_000_495_000 { legacy_vertex_attributes }
     PhysicalDeviceLegacyVertexAttributesPropertiesEXT = 1_000_495_001 { native_unaligned_performance }
     PhysicalDeviceMaintenance7FeaturesKHR = 1_000_562_000 { maintenance7 }
@@ -157,3 +170,12 @@ pub type PFN_vkCmdCopyMemoryIndirectKHR =
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdCopyMemoryToImageIndirectKHR =
     unsafe extern "system" fn(CommandBuffer, *const CopyMemoryToImageIndirectInfoKHR<'_>);
+
+/// vkGetDeviceFaultReportsKHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkGetDeviceFaultReportsKHR =
+    unsafe extern "system" fn(Device, u64, *mut u32, *mut DeviceFaultInfoKHR<'_>) -> Result;
+/// vkGetDeviceFaultDebugInfoKHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkGetDeviceFaultDebugInfoKHR =
+    unsafe extern "system" fn(Device, *mut DeviceFaultDebugInfoKHR<'_>) -> Result;

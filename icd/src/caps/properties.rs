@@ -8,6 +8,7 @@ use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_C
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
+use base::abi::DESCRIPTOR_SIZE;
 use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshFacts, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
@@ -58,6 +59,8 @@ pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
 pub const MAX_MULTI_DRAW_COUNT: u32 = 1 << 20;
 /// `maxCommandBufferNestingLevel`: what a few KiB of stack for each level allow without a thought.
 pub const MAX_NESTING: u32 = 64;
+/// `maxDeviceFaultCount`.
+pub const MAX_FAULT_REPORTS: u32 = 64;
 /// `maxTaskPayloadSize`.
 pub const MAX_TASK_PAYLOAD: u32 = 16 << 10;
 /// `maxTaskWorkGroupTotalCount`, `maxMeshWorkGroupTotalCount`.
@@ -532,6 +535,45 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             // VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR.
             p.default_vertex_attribute_value = 0;
         };
+        PhysicalDeviceDescriptorBufferPropertiesEXT => |p| {
+            p.combined_image_sampler_descriptor_single_array = vk::TRUE;
+            p.bufferless_push_descriptors = vk::TRUE;
+            // Handles are looked up when descriptors are used.
+            p.allow_sampler_image_view_post_submit_creation = vk::TRUE;
+            p.descriptor_buffer_offset_alignment = DESCRIPTOR_SIZE as u64;
+            // As many as there are sets, whose layouts are all that bounds them.
+            let sets = LIMITS.max_bound_descriptor_sets;
+            p.max_descriptor_buffer_bindings = sets;
+            p.max_resource_descriptor_buffer_bindings = sets;
+            p.max_sampler_descriptor_buffer_bindings = sets;
+            p.max_embedded_immutable_sampler_bindings = sets;
+            p.max_embedded_immutable_samplers = LIMITS.max_sampler_allocation_count;
+            for size in [
+                &mut p.sampler_descriptor_size,
+                &mut p.combined_image_sampler_descriptor_size,
+                &mut p.sampled_image_descriptor_size,
+                &mut p.storage_image_descriptor_size,
+                &mut p.uniform_texel_buffer_descriptor_size,
+                &mut p.robust_uniform_texel_buffer_descriptor_size,
+                &mut p.storage_texel_buffer_descriptor_size,
+                &mut p.robust_storage_texel_buffer_descriptor_size,
+                &mut p.uniform_buffer_descriptor_size,
+                &mut p.robust_uniform_buffer_descriptor_size,
+                &mut p.storage_buffer_descriptor_size,
+                &mut p.robust_storage_buffer_descriptor_size,
+                &mut p.input_attachment_descriptor_size,
+            ] {
+                *size = DESCRIPTOR_SIZE;
+            }
+            // Offsets of generated code have 31 bits.
+            p.max_sampler_descriptor_buffer_range = i32::MAX as u64;
+            p.max_resource_descriptor_buffer_range = i32::MAX as u64;
+            let all = super::heap_size().max(1 << 27);
+            p.sampler_descriptor_buffer_address_space_size = all;
+            p.resource_descriptor_buffer_address_space_size = all;
+            p.descriptor_buffer_address_space_size = all;
+        };
+        PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {
             p.rgba4_opaque_black_swizzled = vk::TRUE;
             p.resolve_srgb_format_applies_transfer_function = vk::TRUE;

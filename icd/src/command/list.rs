@@ -4,6 +4,7 @@
 
 use super::CommandList;
 use crate::object::buffer::Buffer;
+use crate::object::descriptor::SetLayout;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::image::{Image, ImageView};
 use crate::object::pipeline::{BindPoint, Pipeline};
@@ -44,6 +45,8 @@ pub enum Command {
     // State.
     BindPipeline(Arc<Pipeline>),
     BindDescriptorSets(Box<BindDescriptorSets>),
+    BindDescriptorBuffers(SmallVec<[u64; 2]>),
+    SetDescriptorBufferOffsets(Box<SetDescriptorBufferOffsets>),
     PushConstants {
         offset: u32,
         bytes: SmallVec<[u8; 32]>,
@@ -209,6 +212,17 @@ pub struct BindDescriptorSets {
     pub first_set: u32,
     pub sets: SmallVec<[Option<Arc<DescriptorSet>>; 4]>,
     pub dynamic_offsets: SmallVec<[u32; 4]>,
+}
+
+/// A set in a descriptor buffer: its layout, the buffer's number, the offset.
+pub type SetInBuffer = (Option<Arc<SetLayout>>, u32, u64);
+
+/// `vkCmdSetDescriptorBufferOffsetsEXT`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct SetDescriptorBufferOffsets {
+    pub bind_point: BindPoint,
+    pub first_set: u32,
+    pub sets: SmallVec<[SetInBuffer; 4]>,
 }
 
 /// One vertex buffer.

@@ -83,6 +83,13 @@ pub fn parameters<const N: usize>(from: MemoryRange) -> [u8; N] {
     bytes
 }
 
+/// A copy of device memory.
+pub fn bytes(from: MemoryRange) -> Vec<u8> {
+    let mut bytes = vec![0; from.size as usize];
+    memory(from).read(0, &mut bytes);
+    bytes
+}
+
 /// `vkCmdUpdateBuffer`.
 pub fn update_buffer(to: MemoryRange, data: &[u8]) {
     t::update_buffer(memory(to), 0, data);

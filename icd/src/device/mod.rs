@@ -3,19 +3,24 @@
 
 #![forbid(unsafe_code)]
 
+pub mod fault;
 pub mod instance;
 pub mod queue;
 mod watchdog;
 
 use crate::backend::compiler::Compiler;
+use crate::backend::inspect::Memo;
 use crate::backend::tiered::Policy;
 use crate::caps::ExtensionSet;
+use crate::caps::extensions::Extension;
 use crate::ffi::handle::{OwnedDispatchable, objects};
+use crate::object::descriptor_buffer::Living;
 use crate::object::memory::Heap;
 use crate::object::query::Query;
 use crate::object::sync::Sync;
 use ash::vk;
 use base::abi::HelperTable;
+use fault::{Cause, Faults};
 use instance::{Instance, PhysicalDevice};
 use queue::{Queue, QueueRef};
 use rasterizer::Engine;
@@ -34,6 +39,8 @@ pub struct Device {
     pub engine: Arc<Engine>,
     /// Makes the code of pipelines, on the engine's pool.
     pub compiler: Arc<Compiler>,
+    /// What tools have asked about a pipeline's code.
+    pub inspected: Memo,
     /// Polled by generated loops; non-zero once the device is lost.
     pub abort: AtomicU32,
     /// Functions that generated code calls.
@@ -42,8 +49,15 @@ pub struct Device {
     pub queue: Queue,
     /// Enabled extensions.
     pub extensions: ExtensionSet,
+    /// Why it was lost.
+    pub faults: Faults,
+    /// What descriptors in buffers may refer to.
+    pub living: Living,
     queue_handle: OnceLock<OwnedDispatchable<QueueRef>>,
 }
+
+/// Who has these may ask why.
+const FAULTS: [Extension; 2] = [Extension::VK_EXT_device_fault, Extension::VK_KHR_device_fault];
 
 impl Device {
     /// A device; starts no thread.
@@ -56,9 +70,12 @@ impl Device {
             sync: Sync::default(),
             engine,
             compiler,
+            inspected: Memo::default(),
             abort: AtomicU32::new(0),
             helpers: crate::backend::helpers::helpers(),
             queue: Queue::default(),
+            living: Living::new(extensions.has(Extension::VK_EXT_descriptor_buffer)),
+            faults: Faults::new(FAULTS.iter().any(|e| extensions.has(*e))),
             extensions,
             queue_handle: OnceLock::new(),
         });
@@ -80,15 +97,16 @@ impl Device {
     /// Loses the device, once: generated code stops, the application is told why, waits return (in this order).
     ///
     /// Called by the queue's worker, which then ends its work; others use [`Device::lose_after`].
-    pub fn lose(&self, id: &str, message: &str) {
-        self.lose_after(id, message, || ());
+    pub fn lose(&self, cause: Cause, message: &str) {
+        self.lose_after(cause, message, &self.queue.watchdog.pipelines_at_work(self), || ());
     }
 
-    /// As [`Device::lose`]; waits return after `settled`, which waits for the worker: whoever is told of the loss may free memory
+    /// As [`Device::lose`], by these pipelines; waits return after `settled`, which waits for the worker: whoever is told of the loss may free memory
     /// that generated code must not touch any more.
-    pub fn lose_after(&self, id: &str, message: &str, settled: impl FnOnce()) {
+    pub fn lose_after(&self, cause: Cause, message: &str, pipelines: &[u64], settled: impl FnOnce()) {
         if self.abort.swap(1, Ordering::AcqRel) == 0 {
-            self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message);
+            self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, cause.id(), message);
+            self.faults.keep(cause, message, pipelines);
             settled();
             self.sync.lose();
         }

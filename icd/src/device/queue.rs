@@ -11,6 +11,7 @@
 mod tests;
 
 use super::Device;
+use super::fault::Cause;
 use super::watchdog::Watchdog;
 use crate::fallible;
 use crate::object::payload::{Signal, Wait, wait_for};
@@ -177,6 +178,6 @@ fn perform(device: &Device, work: Work) {
     device.queue.watchdog.executes(false);
     if let Err(payload) = result {
         let text = fallible::text_of(&*payload);
-        device.lose("GRUS-device-lost", &format!("internal error while executing commands: {text}"));
+        device.lose(Cause::Panic, &format!("internal error while executing commands: {text}"));
     }
 }

@@ -109,7 +109,7 @@ fn work_that_was_done_stays_done_after_a_loss() {
     let rig = Rig::new();
     let done = rig.submit(|_| ());
     assert_eq!(rig.idle(), DONE);
-    rig.device.lose("test", "lost between submissions");
+    rig.device.lose(Cause::Panic, "lost between submissions");
     done.expect(&rig, DONE, "before the loss");
     assert_eq!(rig.device.queue.submit(&rig.device, Vec::new()), Err(LOST));
     assert_eq!(rig.idle(), LOST);
@@ -122,7 +122,7 @@ fn work_that_loses_the_device_is_not_done() {
     let (work, begun, end) = gate();
     let cut = rig.submit(move |device| {
         work(device);
-        device.lose("test", "lost by the work");
+        device.lose(Cause::Panic, "lost by the work");
     });
     let after = rig.submit(|_| unreachable!("nothing is begun after the loss"));
     begun.recv().expect("begun");
@@ -153,7 +153,7 @@ fn the_watchdogs_loss_is_told_before_and_after_the_work_ends() {
         begun.recv().expect("begun");
         let waiter = rig.wait_idle_in_background();
         let (device, mut end) = (rig.device.clone(), Some(end));
-        device.lose_after("test", "lost from outside", || {
+        device.lose_after(Cause::Panic, "lost from outside", &[], || {
             if in_time {
                 drop(end.take());
                 // The worker is through with it, and nobody has been told of the loss: the moment of the lie.
@@ -179,7 +179,8 @@ fn queries_of_work_that_was_cut_short_never_become_available() {
     let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2);
     let pool = QueryPool::new(&info).expect("pool");
     rig.device.make_available(&pool.queries[0]);
-    rig.device.lose_after("test", "between loss and telling", || rig.device.make_available(&pool.queries[1]));
+    rig.device
+        .lose_after(Cause::Panic, "between loss and telling", &[], || rig.device.make_available(&pool.queries[1]));
     assert!(pool.queries[0].is_available() && !pool.queries[1].is_available());
 }
 
@@ -218,7 +219,7 @@ fn random_orders() {
             if kind == 2 {
                 scope.spawn(move || {
                     (0..spins).for_each(|_| std::hint::spin_loop());
-                    from_outside.lose_after("test", "outside", std::thread::yield_now);
+                    from_outside.lose_after(Cause::Panic, "outside", &[], std::thread::yield_now);
                 });
             }
             let waiter = scope.spawn(|| rig.idle());
@@ -227,7 +228,7 @@ fn random_orders() {
                 let work = move |device: &Device| {
                     (0..spins).for_each(|_| std::hint::spin_loop());
                     match (i == losing, kind) {
-                        (true, 0) => device.lose("test", "inside"),
+                        (true, 0) => device.lose(Cause::Panic, "inside"),
                         (true, 1) => panic!("(expected by the test)"),
                         // Work notices the loss, as generated code does, and ends without a result.
                         _ if device.is_losing() => {}

@@ -8,6 +8,7 @@
 //! stopped or a machine that sleeps loses nothing; and not much more than the processor time that the process got meanwhile.
 
 use super::Device;
+use super::fault::Cause;
 use crate::ffi::known;
 use crate::os::clock::process_time;
 use crate::os::condvar::Condvar;
@@ -139,6 +140,13 @@ impl Watchdog {
         running
     }
 
+    /// Handles of the pipelines that are at work.
+    pub fn pipelines_at_work(&self, device: &Device) -> Vec<u64> {
+        let mut pipelines: Vec<u64> = self.at_work(device).into_iter().map(|running| running.pipeline).collect();
+        pipelines.dedup();
+        pipelines
+    }
+
     fn run(&self, timeout: Duration, device: &Weak<Device>) {
         let mut budget = Budget::new(timeout);
         let mut state = self.state.lock();
@@ -157,13 +165,13 @@ impl Watchdog {
             let Some(device) = device.upgrade() else { return };
             // Neither is the lock held while the engine's is taken, nor while the application's callback runs.
             drop(state);
-            let over = budget.look(&self.at_work(&device), used.clamp(step / LEAST_PART, step));
+            let mut over = budget.look(&self.at_work(&device), used.clamp(step / LEAST_PART, step));
+            over.dedup();
             if !over.is_empty() {
-                let mut names: Vec<String> = over.into_iter().map(known::name).collect();
-                names.dedup();
+                let names: Vec<String> = over.iter().copied().map(known::name).collect();
                 let (names, ms) = (names.join(", "), timeout.as_millis());
                 let message = format!("pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");
-                return device.lose_after("GRUS-shader-timeout", &message, || self.wait_for_end());
+                return device.lose_after(Cause::Timeout, &message, &over, || self.wait_for_end());
             }
             drop(device);
             state = self.state.lock();

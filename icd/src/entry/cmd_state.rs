@@ -160,7 +160,7 @@ pub(super) unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
 }
 
 /// There is no valid call with another bind point.
-fn point(point: vk::PipelineBindPoint) -> Result<BindPoint, vk::Result> {
+pub(super) fn point(point: vk::PipelineBindPoint) -> Result<BindPoint, vk::Result> {
     BindPoint::from_vk(point).ok_or(INVALID)
 }
 
@@ -290,7 +290,7 @@ unsafe fn bind_descriptor_sets(
 }
 
 /// Where descriptors are bound for these stages.
-fn points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = BindPoint> {
+pub(super) fn points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = BindPoint> {
     let compute = vk::ShaderStageFlags::COMPUTE;
     let of = [(stages.contains(compute), BindPoint::Compute), (stages.intersects(!compute), BindPoint::Graphics)];
     of.into_iter().filter(|(there, _)| *there).map(|(_, point)| point)

@@ -56,12 +56,12 @@ unsafe fn create_all<T>(
         let flags2 = unsafe { find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(chain) };
         // The old flags' bits stand for the same in the new ones, which count alone where they are there.
         let flags = flags2.map_or(flags, |f| vk::PipelineCreateFlags::from_raw(f.flags.as_raw() as u32));
-        let only_cached = flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
-        let created = create(Maker { compiler: &device.compiler, cache, only_cached }, info).map_err(|failure| {
+        let created = create(Maker { compiler: &device.compiler, cache, flags }, info).map_err(|failure| {
             failure.message.iter().for_each(|message| device.unsupported(message));
             failure.result
         });
         let mut stages = Vec::new();
+        let created = created.inspect(|created| device.faults.note(&created.pipeline));
         match created.and_then(|created| Ok((handle::create(created.pipeline)?, created.feedback))) {
             Ok((pipeline, feedback)) => (*out, stages) = (pipeline, feedback),
             Err(error) => {

@@ -402,7 +402,7 @@ shims! {
         fill_subresource_layout2(out, Image::new(&*(*info).p_create_info, 0).map(layout).unwrap_or_default());
     }
 
-    fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
+    fn create_image_view(device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
         let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>((*info).p_next).map_or(0.0, |m| m.min_lod);
         let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>((*info).p_next).map(|s| (s.slice_offset, s.slice_count));
         let conversion = find::<vk::SamplerYcbcrConversionInfo<'_>>((*info).p_next).filter(|info| !info.conversion.is_null());
@@ -410,20 +410,26 @@ shims! {
         let in_bytes = find::<vk::ImageViewASTCDecodeModeEXT<'_>>((*info).p_next)
             .is_some_and(|mode| mode.decode_mode == vk::Format::R8G8B8A8_UNORM);
         let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced, conversion, in_bytes)?;
-        *view = handle::create(Arc::new(object))?;
+        let object = Arc::new(object);
+        dispatchable::<Device>(device).living.note_view(&object);
+        *view = handle::create(object)?;
         Ok(())
     }
 
-    fn destroy_image_view(_device: vk::Device, view: vk::ImageView, _allocator: Allocator<'_>) {
+    fn destroy_image_view(device: vk::Device, view: vk::ImageView, _allocator: Allocator<'_>) {
+        dispatchable::<Device>(device).living.forget_view(view.as_raw());
         handle::destroy::<ImageView>(view);
     }
 
-    fn create_sampler(_device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, _allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
-        *sampler = handle::create(Arc::new(Sampler::new(sampler_of(&*info))))?;
+    fn create_sampler(device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, _allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
+        let object = Arc::new(Sampler::new(sampler_of(&*info)));
+        dispatchable::<Device>(device).living.note_sampler(&object);
+        *sampler = handle::create(object)?;
         Ok(())
     }
 
-    fn destroy_sampler(_device: vk::Device, sampler: vk::Sampler, _allocator: Allocator<'_>) {
+    fn destroy_sampler(device: vk::Device, sampler: vk::Sampler, _allocator: Allocator<'_>) {
+        dispatchable::<Device>(device).living.forget_sampler(sampler.as_raw());
         handle::destroy::<Sampler>(sampler);
     }
 

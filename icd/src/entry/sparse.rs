@@ -2,6 +2,7 @@
 
 use super::sync::{device_of, operations, submit};
 use crate::caps::formats::sparse_properties;
+use crate::device::fault::Cause;
 use crate::device::queue::{Submission, Work};
 use crate::fallible;
 use crate::ffi::handle::{get, optional};
@@ -156,7 +157,7 @@ impl Binds {
             for bind in self.list {
                 if bind.execute().is_err() {
                     let why = "vkQueueBindSparse: memory cannot be bound: it has no such range, is of another type, or the system gives no more mappings";
-                    return device.lose("GRUS-device-lost", why);
+                    return device.lose(Cause::Memory, why);
                 }
             }
         })

@@ -6,14 +6,17 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 20] = [
+pub static TABLES: [&[CommandRow]; 23] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
+    device_fault::COMMANDS,
     resource::COMMANDS,
     sparse::COMMANDS,
     descriptor::COMMANDS,
+    descriptor_buffer::COMMANDS,
     pipeline::COMMANDS,
+    pipeline_executable::COMMANDS,
     render_pass::COMMANDS,
     sync::COMMANDS,
     command_buffer::COMMANDS,

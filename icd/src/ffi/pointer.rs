@@ -83,6 +83,30 @@ pub unsafe fn write_array<T: Clone>(items: &[T], count: *mut u32, data: *mut T) 
     }
 }
 
+/// The two-call idiom with structures of the application's, which keep their tags and chains: `fill` writes the rest of one, and may say VK_INCOMPLETE.
+///
+/// # Errors
+/// VK_INCOMPLETE when not all fits; what `fill` returns.
+///
+/// # Safety
+/// As [`write_array`].
+pub unsafe fn fill_array<T, U>(
+    items: &[T],
+    count: *mut u32,
+    out: *mut U,
+    mut fill: impl FnMut(&mut U, &T) -> Result<(), vk::Result>,
+) -> Result<(), vk::Result> {
+    // (It need not have a value on the first call.)
+    // SAFETY: (all here) the caller's promise.
+    let fits = if out.is_null() { items.len() } else { items.len().min(unsafe { *count } as usize) };
+    // SAFETY: as above.
+    unsafe { *count = fits as u32 };
+    // SAFETY: as above.
+    let filled = unsafe { slice_mut(out, fits as u32) }.iter_mut().zip(items).map(|(to, item)| fill(to, item));
+    let result = filled.fold(Ok(()), Result::and);
+    if fits < items.len() { result.and(Err(vk::Result::INCOMPLETE)) } else { result }
+}
+
 /// A C string; `None` for null.
 ///
 /// # Safety

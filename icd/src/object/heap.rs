@@ -55,6 +55,11 @@ impl Heap {
         self.arena.get()?.as_ref()?.range(address, bytes)
     }
 
+    /// As [`Heap::range`], up to where no memory is alive any more.
+    pub fn prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
+        self.arena.get()?.as_ref()?.prefix(address, bytes)
+    }
+
     /// `heapUsage`: bytes that the process has allocated, by any instance.
     pub fn used_by_process() -> u64 {
         USED.load(Ordering::Relaxed)

@@ -5,6 +5,7 @@
 
 pub mod buffer;
 pub mod descriptor;
+pub mod descriptor_buffer;
 pub mod descriptor_pool;
 pub mod descriptor_update;
 mod heap;

@@ -68,6 +68,8 @@ impl<T> IndexMut<BindPoint> for PerBindPoint<T> {
 pub struct Pipeline {
     /// By bind point.
     pub kind: PipelineKind,
+    /// What it was created with.
+    pub flags: vk::PipelineCreateFlags,
 }
 
 /// Graphics or compute.
@@ -104,6 +106,14 @@ impl Pipeline {
         match self.kind {
             PipelineKind::Graphics(_) => BindPoint::Graphics,
             PipelineKind::Compute(_) => BindPoint::Compute,
+        }
+    }
+
+    /// The code of its stages, in the application's order.
+    pub fn code(&self) -> &[Arc<TieredCode>] {
+        match &self.kind {
+            PipelineKind::Graphics(graphics) => &graphics.code,
+            PipelineKind::Compute(compute) => std::slice::from_ref(&compute.code),
         }
     }
 }
@@ -181,8 +191,8 @@ pub struct Maker<'a> {
     pub compiler: &'a Arc<Compiler>,
     /// The application's cache.
     pub cache: Option<&'a PipelineCache>,
-    /// VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT.
-    pub only_cached: bool,
+    /// The pipeline's.
+    pub flags: vk::PipelineCreateFlags,
 }
 
 /// A patch's number of vertices, which the evaluation stage may say alone, is given to the control stage, whose code depends on it.
@@ -215,14 +225,14 @@ impl Maker<'_> {
         let stages = stages.map_err(|misfit| Failure::unsupported("graphics pipeline", &misfit.to_string()))?;
         let stages = Arc::new(stages);
         let kind = PipelineKind::Graphics(Arc::new(GraphicsPipeline { stages, code, state, layout }));
-        Ok(Created { pipeline: Arc::new(Pipeline { kind }), feedback })
+        Ok(Created { pipeline: Arc::new(Pipeline { kind, flags: self.flags }), feedback })
     }
 
     /// Creates a compute pipeline.
     pub fn compute(&self, stage: StageInfo, layout: Arc<PipelineLayout>) -> Result<Created, Failure> {
         let (code, answer) = self.stage(stage, &layout)?;
         let kind = PipelineKind::Compute(Arc::new(ComputePipeline { stage: code.stage(), code, layout }));
-        Ok(Created { pipeline: Arc::new(Pipeline { kind }), feedback: vec![answer] })
+        Ok(Created { pipeline: Arc::new(Pipeline { kind, flags: self.flags }), feedback: vec![answer] })
     }
 
     fn stage(
@@ -233,7 +243,8 @@ impl Maker<'_> {
         let began = Instant::now();
         let StageInfo { stage, words, module, entry, specialization } = info;
         let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout: layout.info.clone() };
-        let made = self.compiler.stage(request, self.cache, self.only_cached);
+        let only_cached = self.flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
+        let made = self.compiler.stage(request, self.cache, only_cached);
         let (code, origin) = made.map_err(|refusal| match refusal {
             Refusal::CompileRequired => vk::Result::PIPELINE_COMPILE_REQUIRED.into(),
             Refusal::OutOfMemory => vk::Result::ERROR_OUT_OF_HOST_MEMORY.into(),

@@ -151,6 +151,16 @@ impl Arena {
         all.then(|| MemoryRange { address: self.base.wrapping_add(first as usize), size: bytes })
     }
 
+    /// As [`Arena::range`], up to where no granule is alive any more.
+    pub fn prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
+        let first = usize::try_from(address.checked_sub(self.base as u64)?).ok()?;
+        let live = self.live().get(first / GRANULE..)?;
+        let needed = usize::try_from(bytes.div_ceil(GRANULE as u64)).unwrap_or(usize::MAX).saturating_add(1);
+        let alive = live.iter().take(needed).take_while(|granule| granule.load(Ordering::Acquire) != 0).count();
+        let left = ((first / GRANULE + alive) * GRANULE).checked_sub(first).filter(|_| alive > 0)?;
+        Some(MemoryRange { address: self.base.wrapping_add(first), size: bytes.min(left as u64) })
+    }
+
     /// Zeroed memory for `bytes` bytes and a tail.
     pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing) -> Option<Piece> {
         let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;

@@ -1,12 +1,13 @@
 //! Surface and swapchain entry points.
 
 use super::client;
-use super::surface::{PRESENT_MODES, Surface};
+use super::scaling::{GRAVITY, SCALING};
+use super::surface::{LARGEST, PRESENT_MODES, SMALLEST, Surface};
 use super::swapchain::Swapchain;
 use crate::device::Device;
 use crate::device::queue::{QueueRef, Submission, Work};
 use crate::ffi::handle::{self, dispatchable, get, optional, share};
-use crate::ffi::pointer::{slice, slice_mut, write_array};
+use crate::ffi::pointer::{fill_array, find, find_mut, slice, slice_mut, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, ext, row};
 use crate::object::semaphore::{Fence, Semaphore};
@@ -82,6 +83,12 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, get_swapchain_images as vk::PFN_vkGetSwapchainImagesKHR, vkGetSwapchainImagesKHR: SWAPCHAIN),
     row!(Device, acquire_next_image as vk::PFN_vkAcquireNextImageKHR, vkAcquireNextImageKHR: SWAPCHAIN),
     row!(Device, acquire_next_image2 as vk::PFN_vkAcquireNextImage2KHR, vkAcquireNextImage2KHR: SWAPCHAIN),
+    row!(
+        Device,
+        release_swapchain_images as vk::PFN_vkReleaseSwapchainImagesEXT,
+        vkReleaseSwapchainImagesKHR: ext("VK_KHR_swapchain_maintenance1"),
+        vkReleaseSwapchainImagesEXT: ext("VK_EXT_swapchain_maintenance1"),
+    ),
     row!(Device, queue_present as vk::PFN_vkQueuePresentKHR, vkQueuePresentKHR: SWAPCHAIN),
     row!(
         Device,
@@ -179,6 +186,21 @@ shims! {
         out: *mut vk::SurfaceCapabilities2KHR<'_>,
     ) -> VkResult {
         (*out).surface_capabilities = get::<Surface>((*info).surface).capabilities()?;
+        // (What VkSurfacePresentModeKHR says changes nothing: all modes are the same in this.)
+        if let Some(scaling) = find_mut::<vk::SurfacePresentScalingCapabilitiesEXT<'_>>((*out).p_next) {
+            scaling.supported_present_scaling = SCALING;
+            (scaling.supported_present_gravity_x, scaling.supported_present_gravity_y) = (GRAVITY, GRAVITY);
+            (scaling.min_scaled_image_extent, scaling.max_scaled_image_extent) = (SMALLEST, LARGEST);
+        }
+        if let Some(protected) = find_mut::<vk::SurfaceProtectedCapabilitiesKHR<'_>>((*out).p_next) {
+            protected.supports_protected = vk::FALSE;
+        }
+        if let Some(compatible) = find_mut::<vk::SurfacePresentModeCompatibilityEXT<'_>>((*out).p_next) {
+            let asked = find::<vk::SurfacePresentModeEXT<'_>>((*info).p_next).map(|asked| asked.present_mode);
+            let modes = compatible_modes(asked);
+            // What does not fit is no error here.
+            let _ = write_array(&modes, &mut compatible.present_mode_count, compatible.p_present_modes);
+        }
         Ok(())
     }
 
@@ -197,18 +219,10 @@ shims! {
         count: *mut u32,
         out: *mut vk::SurfaceFormat2KHR<'_>,
     ) -> VkResult {
-        let formats = get::<Surface>((*info).surface).formats()?;
-        if out.is_null() {
-            *count = formats.len() as u32;
-            return Ok(());
-        }
-        let fits = formats.len().min(*count as usize);
-        *count = fits as u32;
-        // The application's structures keep their tags and chains.
-        for (to, format) in slice_mut(out, fits as u32).iter_mut().zip(&formats) {
+        fill_array(&get::<Surface>((*info).surface).formats()?, count, out, |to, format| {
             to.surface_format = *format;
-        }
-        if fits < formats.len() { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
+            Ok(())
+        })
     }
 
     fn get_physical_device_surface_present_modes(
@@ -240,7 +254,10 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         device.sync.check()?;
         let old = optional::<Swapchain>(info.old_swapchain);
-        let new = Swapchain::new(device, share::<Surface>(info.surface), info, old.as_deref())?;
+        let modes = find::<vk::SwapchainPresentModesCreateInfoEXT<'_>>(info.p_next);
+        let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.present_mode_count));
+        let scaling = find::<vk::SwapchainPresentScalingCreateInfoEXT<'_>>(info.p_next);
+        let new = Swapchain::new(device, share::<Surface>(info.surface), info, (modes, scaling), old.as_deref())?;
         *swapchain = handle::create(Arc::new(new))?;
         Ok(())
     }
@@ -281,6 +298,13 @@ shims! {
     // What it says is for displays, and for surfaces of colour spaces that there are none of (`surface`).
     fn set_hdr_metadata(_device: vk::Device, _count: u32, _swapchains: *const vk::SwapchainKHR, _metadata: *const vk::HdrMetadataEXT<'_>) {}
 
+    fn release_swapchain_images(device: vk::Device, info: *const vk::ReleaseSwapchainImagesInfoEXT<'_>) -> VkResult {
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let indices = slice(info.p_image_indices, info.image_index_count);
+        get::<Swapchain>(info.swapchain).release(device, indices);
+        Ok(())
+    }
+
     fn queue_present(queue: vk::Queue, info: *const vk::PresentInfoKHR<'_>) -> VkResult {
         let (queue, info) = (dispatchable::<QueueRef>(queue), &*info);
         let device = queue.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)?;
@@ -291,9 +315,16 @@ shims! {
         };
         let indices = slice(info.p_image_indices, info.swapchain_count);
         let results = slice_mut(info.p_results, info.swapchain_count);
+        let modes = find::<vk::SwapchainPresentModeInfoEXT<'_>>(info.p_next);
+        let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.swapchain_count));
+        // Signaled when the images have been read, and also when there is nothing to show them in.
+        if let Some(fences) = find::<vk::SwapchainPresentFenceInfoEXT<'_>>(info.p_next) {
+            let fences = slice(fences.p_fences, fences.swapchain_count).iter();
+            submission.signals.extend(fences.filter_map(|f| optional::<Fence>(*f)).map(|f| f.signal()));
+        }
         let mut worst = vk::Result::SUCCESS;
         for (i, swapchain) in slice(info.p_swapchains, info.swapchain_count).iter().enumerate() {
-            let (result, work) = present(share::<Swapchain>(*swapchain), indices[i]);
+            let (result, work) = present(share::<Swapchain>(*swapchain), indices[i], modes.get(i).copied());
             submission.work.extend(work);
             if let Some(out) = results.get_mut(i) {
                 *out = result;
@@ -356,11 +387,18 @@ unsafe fn acquire(
     Ok(())
 }
 
+/// All modes, beginning with the one that was asked about: there may be room for one only.
+fn compatible_modes(asked: Option<vk::PresentModeKHR>) -> [vk::PresentModeKHR; PRESENT_MODES.len()] {
+    let mut modes = PRESENT_MODES;
+    modes.sort_by_key(|mode| Some(*mode) != asked);
+    modes
+}
+
 /// What a presentation returns for one swapchain, and its work in queue order.
-fn present(swapchain: Arc<Swapchain>, index: u32) -> (vk::Result, Option<Work>) {
+fn present(swapchain: Arc<Swapchain>, index: u32, mode: Option<vk::PresentModeKHR>) -> (vk::Result, Option<Work>) {
     let result = swapchain.status();
     let queued = swapchain.queue_image(index);
-    let work = queued.then(|| Box::new(move |device: &Device| swapchain.present(device, index)) as Work);
+    let work = queued.then(|| Box::new(move |device: &Device| swapchain.present(device, index, mode)) as Work);
     (result, work)
 }
 

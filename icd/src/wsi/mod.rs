@@ -3,11 +3,12 @@
 //! A swapchain's images are ordinary images in the driver's memory. Presentation is work in queue order: after its semaphores, the
 //! queue copies the image to the window over the driver's own X11 connection ([`x11`]) and gives the image back. FIFO needs no
 //! thread and no sleep on the queue: an image that was shown becomes available again when a 60 Hz clock says so ([`pace`]), which
-//! makes vkAcquireNextImageKHR the place that waits. Nothing here touches a window system before a surface is made.
+//! makes vkAcquireNextImageKHR the place that waits. Present modes differ in nothing else, so each is compatible with all. Nothing here touches a window system before a surface is made.
 
 mod client;
 mod entry;
 pub mod pace;
+pub mod scaling;
 pub mod surface;
 pub mod swapchain;
 pub mod x11;

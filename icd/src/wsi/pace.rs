@@ -61,6 +61,11 @@ impl Pace {
         self.slots.iter().any(|slot| matches!(slot, Slot::Free { .. }))
     }
 
+    /// Has the application an image?
+    pub fn has_acquired(&self) -> bool {
+        self.slots.contains(&Slot::Acquired)
+    }
+
     /// The application presents an image. False when it is not the application's to present.
     pub fn queue(&mut self, image: usize) -> bool {
         let acquired = self.slots.get(image) == Some(&Slot::Acquired);
@@ -68,6 +73,18 @@ impl Pace {
             self.slots[image] = Slot::Queued;
         }
         acquired
+    }
+
+    /// The application gives an image back without presenting it.
+    pub fn release(&mut self, image: usize, now: Instant) {
+        if self.slots.get(image) == Some(&Slot::Acquired) {
+            self.slots[image] = Slot::Free { from: now };
+        }
+    }
+
+    /// Another present mode, from the next presentation on.
+    pub fn set_period(&mut self, period: Option<Duration>) {
+        self.period = period;
     }
 
     /// The presentation has read the image.
@@ -120,6 +137,25 @@ mod tests {
         }
         let elapsed = now - start;
         assert!(elapsed >= PERIOD * (frames - 4) && elapsed <= PERIOD * frames, "{elapsed:?}");
+    }
+
+    #[test]
+    fn released_images_are_free_at_once_and_modes_change() {
+        let t = Instant::now();
+        let mut pace = Pace::new(2, Some(PERIOD), t);
+        assert_eq!((pace.acquire(t), pace.acquire(t)), (Acquire::Image(0), Acquire::Image(1)));
+        pace.release(1, t);
+        assert_eq!(pace.acquire(t), Acquire::Image(1));
+        assert!(pace.has_acquired() && pace.queue(0) && pace.queue(1) && !pace.has_acquired());
+        pace.release(0, t);
+        assert_eq!(pace.acquire(t), Acquire::Later, "what is queued is not the application's to release");
+        pace.shown(0, t);
+        pace.shown(1, t);
+        assert_eq!((pace.acquire(t), pace.acquire(t)), (Acquire::Image(0), Acquire::At(t + PERIOD)));
+        pace.set_period(None);
+        assert!(pace.queue(0));
+        pace.shown(0, t);
+        assert_eq!(pace.acquire(t), Acquire::Image(0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::scaling::{Place, Scaling, nearest, stretch};
 use super::x11::{PixelOrder, X11Error, X11Window};
 use crate::caps::limits::MAX_DIMENSION;
 use ash::vk;
@@ -46,6 +47,10 @@ const FORMATS: [vk::Format; 4] =
 /// Present modes. MAILBOX and IMMEDIATE are one thing here: every frame is copied as a whole.
 pub const PRESENT_MODES: [vk::PresentModeKHR; 3] =
     [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::MAILBOX, vk::PresentModeKHR::IMMEDIATE];
+/// Extents of a swapchain's images, where a window says nothing of them or they are scaled.
+pub const SMALLEST: vk::Extent2D = vk::Extent2D { width: 1, height: 1 };
+/// See [`SMALLEST`].
+pub const LARGEST: vk::Extent2D = vk::Extent2D { width: MAX_DIMENSION, height: MAX_DIMENSION };
 /// `minImageCount`.
 pub const MIN_IMAGES: u32 = 2;
 /// What a swapchain's images may be used for.
@@ -112,13 +117,34 @@ impl Surface {
     pub fn present(
         &self,
         extent: vk::Extent2D,
+        scaling: Option<&Scaling>,
         mut row: impl FnMut(PixelOrder, u32, &mut [u8]),
     ) -> Result<(), vk::Result> {
-        let size = |n: u32| u16::try_from(n).map_err(|_| LOST);
-        let (width, height) = (size(extent.width)?, size(extent.height)?);
         let shown = self.with_window(|window| {
             let order = window.pixel_order();
-            window.present(width, height, |y, out| row(order, y, out))
+            let place = match scaling {
+                Some(scaling) => {
+                    let [width, height] = window.extent()?;
+                    scaling.place(extent, vk::Extent2D { width, height })
+                }
+                None => Place { at: [0, 0], extent },
+            };
+            let at = place.at.map(|n| n.clamp(i16::MIN.into(), i16::MAX.into()) as i16);
+            // (Images are smaller than that, windows have been asked for their size.)
+            let size = [place.extent.width, place.extent.height].map(|n| n as u16);
+            if place.extent == extent {
+                return window.present(at, size, |y, out| row(order, y, out));
+            }
+            let mut line = vec![0; extent.width as usize * 4];
+            let mut last = None;
+            window.present(at, size, |y, out| {
+                let from = nearest(y, place.extent.height, extent.height);
+                if last != Some(from) {
+                    row(order, from, &mut line);
+                    last = Some(from);
+                }
+                stretch(&line, out);
+            })
         });
         shown.map(|_| ())
     }
@@ -126,13 +152,12 @@ impl Surface {
     /// `VkSurfaceCapabilitiesKHR`.
     pub fn capabilities(&self) -> Result<vk::SurfaceCapabilitiesKHR, vk::Result> {
         let window = self.extent()?;
-        let widest = vk::Extent2D { width: MAX_DIMENSION, height: MAX_DIMENSION };
         Ok(vk::SurfaceCapabilitiesKHR {
             min_image_count: MIN_IMAGES,
             max_image_count: 0,
             current_extent: window.unwrap_or(EXTENT_BY_SWAPCHAIN),
-            min_image_extent: window.unwrap_or(vk::Extent2D { width: 1, height: 1 }),
-            max_image_extent: window.unwrap_or(widest),
+            min_image_extent: window.unwrap_or(SMALLEST),
+            max_image_extent: window.unwrap_or(LARGEST),
             max_image_array_layers: 1,
             supported_transforms: vk::SurfaceTransformFlagsKHR::IDENTITY,
             current_transform: vk::SurfaceTransformFlagsKHR::IDENTITY,
@@ -181,7 +206,7 @@ mod tests {
         assert_eq!(caps.current_extent, EXTENT_BY_SWAPCHAIN);
         assert!(caps.min_image_count >= 1 && caps.max_image_extent.width == MAX_DIMENSION);
         assert_eq!(surface.formats().unwrap()[0].format, vk::Format::B8G8R8A8_UNORM);
-        surface.present(vk::Extent2D { width: 4, height: 4 }, |_, _, _| unreachable!("nothing to see")).unwrap();
+        surface.present(vk::Extent2D { width: 4, height: 4 }, None, |_, _, _| unreachable!("nothing to see")).unwrap();
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Swapchains: images in the driver's memory, acquired and presented.
 
 use super::pace::{Acquire, Pace};
+use super::scaling::Scaling;
 use super::surface::{PRESENT_MODES, Surface, USAGES, order_of};
 use crate::device::Device;
 use crate::ffi::handle::{self, Owned};
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 /// `VkSwapchainKHR`.
 pub struct Swapchain {
     surface: Arc<Surface>,
+    scaling: Option<Scaling>,
     /// What the surface knows the swapchain by; handles are used again, numbers are not.
     number: u64,
     extent: vk::Extent2D,
@@ -51,12 +53,19 @@ fn fifo_period() -> Option<Duration> {
     (hz > 0.0).then(|| Duration::from_secs_f64((1.0 / hz).min(10.0)))
 }
 
+/// The time between frames of a present mode.
+fn period_of(mode: vk::PresentModeKHR) -> Option<Duration> {
+    let fifo = matches!(mode, vk::PresentModeKHR::FIFO | vk::PresentModeKHR::FIFO_RELAXED);
+    if fifo { fifo_period() } else { None }
+}
+
 impl Swapchain {
     /// `vkCreateSwapchainKHR`. `old` is retired even when this fails.
     pub fn new(
         device: &Device,
         surface: Arc<Surface>,
         info: &vk::SwapchainCreateInfoKHR<'_>,
+        (modes, scaling): (&[vk::PresentModeKHR], Option<&vk::SwapchainPresentScalingCreateInfoEXT<'_>>),
         old: Option<&Swapchain>,
     ) -> Result<Swapchain, vk::Result> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -66,16 +75,19 @@ impl Swapchain {
             old.retired.store(true, Ordering::Release);
             device.sync.notify(|| ());
         }
-        let images = check(&surface, info).and_then(|()| create_images(device, info));
-        let images = images.inspect_err(|_| surface.release(number))?;
-        let fifo = matches!(info.present_mode, vk::PresentModeKHR::FIFO | vk::PresentModeKHR::FIFO_RELAXED);
-        let period = if fifo { fifo_period() } else { None };
+        let scaling = scaling.map_or(Ok(None), Scaling::new);
+        let made = scaling.and_then(|scaling| {
+            check(&surface, info, modes)?;
+            Ok((scaling, create_images(device, info)?))
+        });
+        let (scaling, images) = made.inspect_err(|_| surface.release(number))?;
         Ok(Swapchain {
             surface,
+            scaling,
             number,
             extent: info.image_extent,
             format: info.image_format,
-            pace: Mutex::new(Pace::new(images.len(), period, Instant::now())),
+            pace: Mutex::new(Pace::new(images.len(), period_of(info.present_mode), Instant::now())),
             images,
             retired: AtomicBool::new(false),
             status: AtomicI32::new(vk::Result::SUCCESS.as_raw()),
@@ -97,10 +109,18 @@ impl Swapchain {
         }
     }
 
-    /// Notes what the window was found to be: a swapchain of another size is out of date.
+    /// What an acquisition returns before it does anything. That the window has another size is for who has no image, or presents one: whoever
+    /// acquires several in a row is told before the first one, whenever a presentation before them finds it out.
+    fn refusal(&self) -> vk::Result {
+        let resized = self.status.load(Ordering::Acquire) == vk::Result::ERROR_OUT_OF_DATE_KHR.as_raw();
+        let retired = self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number);
+        if resized && !retired && self.pace.lock().has_acquired() { vk::Result::SUCCESS } else { self.status() }
+    }
+
+    /// Notes what the window was found to be: a swapchain of another size is out of date, unless it says what is to become of its images there.
     fn note_window(&self, extent: Result<Option<vk::Extent2D>, vk::Result>) {
         let found = match extent {
-            Ok(Some(extent)) if extent != self.extent => vk::Result::ERROR_OUT_OF_DATE_KHR,
+            Ok(Some(extent)) if extent != self.extent && self.scaling.is_none() => vk::Result::ERROR_OUT_OF_DATE_KHR,
             Ok(_) => vk::Result::SUCCESS,
             Err(lost) => lost,
         };
@@ -113,7 +133,7 @@ impl Swapchain {
     pub fn acquire(&self, device: &Device, timeout: u64) -> Result<u32, vk::Result> {
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
         self.note_window(self.surface.extent_if_idle());
-        match self.status() {
+        match self.refusal() {
             vk::Result::SUCCESS => {}
             error => return Err(error),
         }
@@ -130,12 +150,13 @@ impl Swapchain {
             };
             let nanoseconds = wait.map_or(u64::MAX, |wait| (wait.as_nanos() as u64).max(1));
             let paced = matches!(found, Acquire::At(_));
-            let changed = || self.status() != vk::Result::SUCCESS || (!paced && self.pace.lock().has_free());
+            let changed = || self.refusal() != vk::Result::SUCCESS || (!paced && self.pace.lock().has_free());
             if device.sync.wait(nanoseconds, changed) == vk::Result::ERROR_DEVICE_LOST {
                 return Err(vk::Result::ERROR_DEVICE_LOST);
             }
-            if self.status() != vk::Result::SUCCESS {
-                return Err(self.status());
+            match self.refusal() {
+                vk::Result::SUCCESS => {}
+                error => return Err(error),
             }
         }
     }
@@ -145,12 +166,24 @@ impl Swapchain {
         self.pace.lock().queue(index as usize)
     }
 
-    /// In queue order, after the presentation's semaphores: shows the image and gives it back.
-    pub fn present(&self, device: &Device, index: u32) {
+    /// `vkReleaseSwapchainImagesKHR`.
+    pub fn release(&self, device: &Device, indices: &[u32]) {
+        device.sync.notify(|| {
+            let (mut pace, now) = (self.pace.lock(), Instant::now());
+            indices.iter().for_each(|&index| pace.release(index as usize, now));
+        });
+    }
+
+    /// In queue order, after the presentation's semaphores: shows the image and gives it back. Another `mode` stays.
+    pub fn present(&self, device: &Device, index: u32, mode: Option<vk::PresentModeKHR>) {
+        if let Some(mode) = mode {
+            self.pace.lock().set_period(period_of(mode));
+        }
         if self.status() == vk::Result::SUCCESS {
             let shown = self.show(index as usize);
-            let extent = shown.and_then(|()| self.surface.extent());
-            self.note_window(extent);
+            // (With a scaling it has been asked for already, and does not matter.)
+            let ask = || if self.scaling.is_some() { Ok(None) } else { self.surface.extent() };
+            self.note_window(shown.and_then(|()| ask()));
         }
         device.sync.notify(|| self.pace.lock().shown(index as usize, Instant::now()));
     }
@@ -159,7 +192,7 @@ impl Swapchain {
         let Some(memory) = self.images.get(index).and_then(|i| i.image.memory()) else { return Ok(()) };
         let own = order_of(self.format);
         let bytes = self.extent.width as usize * 4;
-        self.surface.present(self.extent, |order, y, out| {
+        self.surface.present(self.extent, self.scaling.as_ref(), |order, y, out| {
             let offset = memory.layout.offset(0, 0, 0, 0, [0, y, 0]) as usize;
             // SAFETY: row `y` of the image's only level; the image keeps its memory. The application does not write an image it
             // has presented; if it does, the picture is wrong and nothing else.
@@ -185,11 +218,17 @@ fn copy_row(row: &[u8], out: &mut [u8], exchange: bool) {
     }
 }
 
-fn check(surface: &Surface, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<(), vk::Result> {
+fn check(
+    surface: &Surface,
+    info: &vk::SwapchainCreateInfoKHR<'_>,
+    modes: &[vk::PresentModeKHR],
+) -> Result<(), vk::Result> {
     const REFUSED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
     let formats = surface.formats()?;
     let format = formats.iter().any(|f| f.format == info.image_format && f.color_space == info.image_color_space);
-    let allowed = vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT;
+    // Memory that nobody has touched is not there yet: deferred or not, an image's first use brings it.
+    let allowed =
+        vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT | vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT;
     let extent = info.image_extent;
     let fits = (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.width)
         && (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.height);
@@ -199,6 +238,7 @@ fn check(surface: &Surface, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<(),
         && info.image_array_layers == 1
         && USAGES.contains(info.image_usage)
         && PRESENT_MODES.contains(&info.present_mode)
+        && modes.iter().all(|mode| PRESENT_MODES.contains(mode))
         && info.min_image_count <= MAX_IMAGES;
     if good { Ok(()) } else { Err(REFUSED) }
 }

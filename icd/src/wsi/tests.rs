@@ -23,14 +23,24 @@ impl World {
         // SAFETY: the driver's own entry point; everything below is valid usage.
         unsafe {
             let entry = ash::Entry::from_static_fn(static_fn);
-            let names = [c"VK_KHR_surface".as_ptr(), c"VK_EXT_headless_surface".as_ptr()];
+            let names = [
+                c"VK_KHR_surface",
+                c"VK_EXT_headless_surface",
+                c"VK_KHR_get_surface_capabilities2",
+                c"VK_KHR_get_physical_device_properties2",
+                c"VK_EXT_surface_maintenance1",
+            ]
+            .map(|name| name.as_ptr());
             let info = vk::InstanceCreateInfo::default().enabled_extension_names(&names);
             let instance = entry.create_instance(&info, None).unwrap();
             let physical = instance.enumerate_physical_devices().unwrap()[0];
             let priorities = [1.0];
             let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
-            let names = [c"VK_KHR_swapchain".as_ptr()];
+            let names = [c"VK_KHR_swapchain".as_ptr(), c"VK_EXT_swapchain_maintenance1".as_ptr()];
+            let mut maintenance =
+                vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT::default().swapchain_maintenance1(true);
             let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
+            let info = info.push_next(&mut maintenance);
             let device = instance.create_device(physical, &info, None).unwrap();
             let headless = ash::ext::headless_surface::Instance::new(&entry, &instance);
             let surface = headless.create_headless_surface(&Default::default(), None).unwrap();
@@ -58,6 +68,11 @@ impl World {
     fn create(&self, mode: vk::PresentModeKHR, old: vk::SwapchainKHR) -> Result<vk::SwapchainKHR, vk::Result> {
         // SAFETY: valid usage.
         unsafe { self.swapchains.create_swapchain(&self.info(mode, old), None) }
+    }
+
+    fn modes(&self) -> Vec<vk::PresentModeKHR> {
+        // SAFETY: valid usage.
+        unsafe { self.surfaces.get_physical_device_surface_present_modes(self.physical, self.surface) }.unwrap()
     }
 
     fn present(&self, swapchain: vk::SwapchainKHR, index: u32, wait: &[vk::Semaphore]) -> Result<bool, vk::Result> {
@@ -195,4 +210,71 @@ fn bad_requests_are_refused() {
         w.swapchains.destroy_swapchain(swapchain, None);
     }
     assert!(!device_extensions().is_empty());
+}
+
+#[test]
+fn presentations_signal_fences_and_change_modes() {
+    let w = World::new();
+    let modes = [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::IMMEDIATE];
+    let mut all = vk::SwapchainPresentModesCreateInfoEXT::default().present_modes(&modes);
+    let info = w.info(modes[0], vk::SwapchainKHR::null()).push_next(&mut all);
+    let deferred = info.flags(vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT);
+    // SAFETY: valid usage.
+    unsafe {
+        let swapchains = [w.swapchains.create_swapchain(&deferred, None).unwrap()];
+        let fences = [w.device.create_fence(&Default::default(), None).unwrap()];
+        let start = Instant::now();
+        for _ in 0..100 {
+            let (index, _) = w.swapchains.acquire_next_image(swapchains[0], FOREVER, NONE, vk::Fence::null()).unwrap();
+            let (indices, immediate) = ([index], [modes[1]]);
+            let mut fence = vk::SwapchainPresentFenceInfoEXT::default().fences(&fences);
+            let mut mode = vk::SwapchainPresentModeInfoEXT::default().present_modes(&immediate);
+            let info = vk::PresentInfoKHR::default().swapchains(&swapchains).image_indices(&indices);
+            w.swapchains.queue_present(w.queue, &info.push_next(&mut fence).push_next(&mut mode)).unwrap();
+            w.device.wait_for_fences(&fences, true, FOREVER).unwrap();
+            w.device.reset_fences(&fences).unwrap();
+        }
+        assert!(start.elapsed() < Duration::from_millis(16 * 50), "paced as FIFO: {:?}", start.elapsed());
+        w.device.destroy_fence(fences[0], None);
+        w.swapchains.destroy_swapchain(swapchains[0], None);
+    }
+}
+
+#[test]
+fn acquired_images_are_released() {
+    let w = World::new();
+    let release = ash::ext::swapchain_maintenance1::Device::new(&w.instance, &w.device);
+    let old = w.create(vk::PresentModeKHR::FIFO, vk::SwapchainKHR::null()).unwrap();
+    // SAFETY: valid usage.
+    unsafe {
+        let acquire = || w.swapchains.acquire_next_image(old, 0, NONE, vk::Fence::null()).map(|(index, _)| index);
+        assert_eq!((acquire(), acquire(), acquire()), (Ok(0), Ok(1), Err(vk::Result::NOT_READY)));
+        let give_back = |indices: &[u32]| {
+            let info = vk::ReleaseSwapchainImagesInfoEXT::default().swapchain(old).image_indices(indices);
+            release.release_swapchain_images(&info).unwrap();
+        };
+        give_back(&[1]);
+        assert_eq!(acquire(), Ok(1));
+        let new = w.create(vk::PresentModeKHR::FIFO, old).unwrap();
+        give_back(&[1, 0]);
+        [old, new].iter().for_each(|&s| w.swapchains.destroy_swapchain(s, None));
+    }
+}
+
+#[test]
+fn a_surface_tells_what_becomes_of_other_sizes_and_modes() {
+    let w = World::new();
+    let capabilities = ash::khr::get_surface_capabilities2::Instance::new(&w.entry, &w.instance);
+    for asked in w.modes() {
+        let mut mode = vk::SurfacePresentModeEXT::default().present_mode(asked);
+        let info = vk::PhysicalDeviceSurfaceInfo2KHR::default().surface(w.surface).push_next(&mut mode);
+        let mut room = [vk::PresentModeKHR::default(); 1];
+        let mut modes = vk::SurfacePresentModeCompatibilityEXT::default().present_modes(&mut room);
+        let mut scaling = vk::SurfacePresentScalingCapabilitiesEXT::default();
+        let mut out = vk::SurfaceCapabilities2KHR::default().push_next(&mut modes).push_next(&mut scaling);
+        // SAFETY: valid usage.
+        unsafe { capabilities.get_physical_device_surface_capabilities2(w.physical, &info, &mut out) }.unwrap();
+        assert!(scaling.supported_present_scaling.contains(vk::PresentScalingFlagsEXT::STRETCH));
+        assert_eq!((modes.present_mode_count, room[0]), (1, asked), "the asked one is among as many as fit");
+    }
 }

@@ -106,20 +106,25 @@ impl X11Window {
         Ok([u32::from(geometry.width), u32::from(geometry.height)])
     }
 
-    /// Shows a frame of `width` × `height` pixels at the window's origin. `row(y, out)` writes row `y`, `width` pixels in
-    /// [`PixelOrder`]. Returns after the server has taken the frame.
+    /// Shows a frame of some pixels in x and y with its upper left corner `at` a place, which may lie outside of the window. `row(y, out)`
+    /// writes row `y` in [`PixelOrder`]. Returns after the server has taken the frame.
     ///
     /// # Errors
     /// The window or the server is gone.
-    pub fn present(&mut self, width: u16, height: u16, mut row: impl FnMut(u32, &mut [u8])) -> Result<(), X11Error> {
+    pub fn present(
+        &mut self,
+        at: [i16; 2],
+        [width, height]: [u16; 2],
+        mut row: impl FnMut(u32, &mut [u8]),
+    ) -> Result<(), X11Error> {
         if width == 0 || height == 0 {
             return Ok(());
         }
         let bytes = usize::from(width) * usize::from(height) * PIXEL_BYTES;
         if self.shm_segment(bytes) {
-            self.present_shm(width, height, &mut row)
+            self.present_shm(at, [width, height], &mut row)
         } else {
-            self.present_bands(width, height, &mut row)
+            self.present_bands(at, [width, height], &mut row)
         }
     }
 
@@ -143,7 +148,12 @@ impl X11Window {
         self.has_shm
     }
 
-    fn present_shm(&mut self, width: u16, height: u16, row: &mut dyn FnMut(u32, &mut [u8])) -> Result<(), X11Error> {
+    fn present_shm(
+        &mut self,
+        at: [i16; 2],
+        [width, height]: [u16; 2],
+        row: &mut dyn FnMut(u32, &mut [u8]),
+    ) -> Result<(), X11Error> {
         let Some(segment) = &mut self.segment else {
             return Err(X11Error::Lost("no shared segment".to_owned()));
         };
@@ -164,8 +174,8 @@ impl X11Window {
                 0,
                 width,
                 height,
-                0,
-                0,
+                at[0],
+                at[1],
                 self.depth,
                 format,
                 false,
@@ -177,7 +187,12 @@ impl X11Window {
             .map_err(lost)
     }
 
-    fn present_bands(&mut self, width: u16, height: u16, row: &mut dyn FnMut(u32, &mut [u8])) -> Result<(), X11Error> {
+    fn present_bands(
+        &mut self,
+        at: [i16; 2],
+        [width, height]: [u16; 2],
+        row: &mut dyn FnMut(u32, &mut [u8]),
+    ) -> Result<(), X11Error> {
         let row_bytes = usize::from(width) * PIXEL_BYTES;
         let rows = (self.max_data / row_bytes).clamp(1, usize::from(height));
         let mut band = std::mem::take(&mut self.band);
@@ -195,8 +210,8 @@ impl X11Window {
                 self.gc,
                 width,
                 count as u16,
-                0,
-                top as i16,
+                at[0],
+                at[1].saturating_add(top as i16),
                 0,
                 self.depth,
                 data,

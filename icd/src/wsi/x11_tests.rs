@@ -58,7 +58,7 @@ fn pixel(frame: u32, x: u32, y: u32) -> [u8; 4] {
 
 fn show_and_compare(presenter: &mut X11Window, client: &RustConnection, window: Window, frame: u32, size: (u16, u16)) {
     presenter
-        .present(size.0, size.1, |y, out| {
+        .present([0, 0], [size.0, size.1], |y, out| {
             for (x, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
                 *out = pixel(frame, x as u32, y);
             }
@@ -87,7 +87,7 @@ fn frames_arrive(extra: &[&str], shared: bool) {
     assert_eq!(presenter.extent().unwrap(), [1024, 801]);
     presenter.max_data = presenter.max_data.min(1 << 18);
     show_and_compare(&mut presenter, &client, id, 3, (1024, 801));
-    presenter.present(0, 0, |_, _| unreachable!("nothing to draw")).unwrap();
+    presenter.present([0, 0], [0, 0], |_, _| unreachable!("nothing to draw")).unwrap();
 }
 
 #[test]
@@ -100,6 +100,40 @@ fn frames_arrive_without_shared_memory() {
     frames_arrive(&["-extension", "MIT-SHM"], false);
 }
 
+/// A picture of four quarters in a window of another size.
+#[test]
+fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
+    use ash::vk::{self, PresentGravityFlagsEXT as Gravity, PresentScalingFlagsEXT as Behavior};
+    let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
+    let (client, id) = window(&server, 90, 60);
+    let surface = crate::wsi::surface::Surface::x11(Some(server.display.clone()), id);
+    let picture = vk::Extent2D { width: 30, height: 30 };
+    let quarter = |x: u32, y: u32| [1 + u8::from(x >= 15) + 2 * u8::from(y >= 15), 7, 9, 0];
+    // Where pixels of the first, the second and the third quarter lie, and where nothing does.
+    type Case = (Behavior, Gravity, [[i16; 2]; 3], Option<[i16; 2]>);
+    let cases: [Case; 4] = [
+        (Behavior::ONE_TO_ONE, Gravity::MIN, [[0, 0], [29, 0], [14, 29]], Some([30, 29])),
+        (Behavior::ONE_TO_ONE, Gravity::MAX, [[60, 30], [89, 30], [60, 59]], Some([59, 59])),
+        (Behavior::ASPECT_RATIO_STRETCH, Gravity::CENTERED, [[44, 29], [45, 0], [15, 59]], Some([14, 0])),
+        (Behavior::STRETCH, Gravity::MIN, [[44, 29], [89, 0], [0, 59]], None),
+    ];
+    for (behavior, gravity, places, nothing) in cases {
+        client.clear_area(false, id, 0, 0, 0, 0).unwrap().check().unwrap();
+        let info = vk::SwapchainPresentScalingCreateInfoEXT::default().scaling_behavior(behavior);
+        let info = info.present_gravity_x(gravity).present_gravity_y(gravity);
+        let scaling = crate::wsi::scaling::Scaling::new(&info).unwrap();
+        let row = |_, y, out: &mut [u8]| {
+            (0..).zip(out.as_chunks_mut::<4>().0).for_each(|(x, pixel)| *pixel = quarter(x, y));
+        };
+        surface.present(picture, scaling.as_ref(), row).unwrap();
+        let blue = |[x, y]: [i16; 2]| {
+            client.get_image(ImageFormat::Z_PIXMAP, id, x, y, 1, 1, u32::MAX).unwrap().reply().unwrap().data[0]
+        };
+        assert_eq!(places.map(blue), [1, 2, 3], "{behavior:?} {gravity:?}");
+        assert!(nothing.is_none_or(|place| blue(place) == 0), "{behavior:?} {gravity:?}");
+    }
+}
+
 #[test]
 fn a_window_that_goes_away_is_an_error() {
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
@@ -107,7 +141,7 @@ fn a_window_that_goes_away_is_an_error() {
     assert!(matches!(X11Window::open(Some(&server.display), id + 1), Err(X11Error::Lost(_))));
     let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
     client.destroy_window(id).unwrap().check().unwrap();
-    assert!(matches!(presenter.present(64, 64, |_, out| out.fill(1)), Err(X11Error::Lost(_))));
+    assert!(matches!(presenter.present([0, 0], [64, 64], |_, out| out.fill(1)), Err(X11Error::Lost(_))));
     assert!(matches!(presenter.extent(), Err(X11Error::Lost(_))));
 }
 
@@ -116,9 +150,9 @@ fn a_server_that_dies_is_an_error_and_not_a_hang() {
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
     let (_client, id) = window(&server, 64, 64);
     let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
-    presenter.present(64, 64, |_, out| out.fill(1)).unwrap();
+    presenter.present([0, 0], [64, 64], |_, out| out.fill(1)).unwrap();
     drop(server);
-    assert!(presenter.present(64, 64, |_, out| out.fill(2)).is_err());
+    assert!(presenter.present([0, 0], [64, 64], |_, out| out.fill(2)).is_err());
     assert!(presenter.extent().is_err());
 }
 
@@ -135,12 +169,12 @@ fn a_stopped_server_is_waited_for_in_bounds() {
         let (_client, window) = window(&server, 320, 240);
         let patience = Duration::from_millis(400);
         let mut presenter = X11Window::open_within(Some(&server.display), window, patience).unwrap();
-        presenter.present(320, 240, |_, out| out.fill(1)).unwrap();
+        presenter.present([0, 0], [320, 240], |_, out| out.fill(1)).unwrap();
         let pid = server.child.id() as libc::pid_t;
         // SAFETY: our own child.
         unsafe { libc::kill(pid, libc::SIGSTOP) };
         let start = std::time::Instant::now();
-        let results: Vec<_> = (0..3).map(|_| presenter.present(320, 240, |_, out| out.fill(2))).collect();
+        let results: Vec<_> = (0..3).map(|_| presenter.present([0, 0], [320, 240], |_, out| out.fill(2))).collect();
         drop(presenter);
         let waited = start.elapsed();
         // SAFETY: as above.

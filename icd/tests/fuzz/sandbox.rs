@@ -54,8 +54,9 @@ pub type ViewType = (u32, bool, bool);
 
 /// See the module.
 pub struct Sandbox {
-    c: Context,
+    /// Goes before its instance.
     messenger: Messenger,
+    c: Context,
     memory: vk::DeviceMemory,
     bytes: *mut u8,
     size: u64,

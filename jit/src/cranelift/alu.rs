@@ -80,12 +80,17 @@ impl Lower<'_> {
                 self.mask_of(ty, masks)
             }
             Op::Select => self.select(data),
+            // By its sign: Cranelift joins its own negation with a product or a fused multiply-add, which then give a NaN of the other sign.
+            Op::Fneg => self.each(data, |e, a| {
+                let sign = e.constant(ty, 1 << (ty.elem.bits() - 1));
+                e.ins().bxor(a[0], sign)
+            }),
             _ => direct! { self, data,
                 Iadd iadd (0, 1); Isub isub (0, 1); Imul imul (0, 1); Ineg ineg (0);
                 And band (0, 1); Or bor (0, 1); Xor bxor (0, 1); AndNot band_not (0, 1); Not bnot (0);
                 Smin smin (0, 1); Smax smax (0, 1); Umin umin (0, 1); Umax umax (0, 1);
                 Fadd fadd (0, 1); Fsub fsub (0, 1); Fmul fmul (0, 1); Fdiv fdiv (0, 1); Fma fma (0, 1, 2);
-                Fneg fneg (0); Fabs fabs (0); Sqrt sqrt (0);
+                Fabs fabs (0); Sqrt sqrt (0);
                 Floor floor (0); Ceil ceil (0); Trunc trunc (0); Nearest nearest (0);
                 _ => return Err(malformed(data))
             },

@@ -4,7 +4,7 @@ use super::anchor::{anchor, release};
 use super::cost::cost_of;
 use super::isa::{self, Step};
 use super::translate;
-use crate::backend::{MAX_FRAME, MachineCode, Wanted, guarded};
+use crate::backend::{MAX_FRAME, MachineCode, Text, Texts, Wanted, guarded};
 use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::lir;
@@ -31,18 +31,28 @@ const FRAME_HEAD: u32 = 16;
 /// # Errors
 /// Limit for a frame beyond all bounds or without memory for a stack, else Internal: nothing here depends on what an application may
 /// get wrong.
-pub fn code(lir: &lir::Function, settings: &Settings, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
+pub fn code(
+    lir: &lir::Function,
+    settings: &Settings,
+    wanted: Wanted<'_>,
+    texts: Texts<'_>,
+) -> Result<Option<MachineCode>> {
     guarded(|| {
         let function = translate(lir)?;
         if std::env::var_os("GRUS_CLIF").is_some() {
             eprintln!("{}", function.display());
         }
-        code_of(function, settings, wanted)
+        code_of(function, settings, wanted, texts)
     })
 }
 
 /// Code of a function in Cranelift's IR.
-pub(super) fn code_of(function: Function, settings: &Settings, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
+pub(super) fn code_of(
+    function: Function,
+    settings: &Settings,
+    wanted: Wanted<'_>,
+    texts: Texts<'_>,
+) -> Result<Option<MachineCode>> {
     if settings.limit.is_some_and(|limit| function.dfg.num_insts() > limit.insts) || !wanted() {
         return Ok(None);
     }
@@ -62,7 +72,7 @@ pub(super) fn code_of(function: Function, settings: &Settings, wanted: Wanted<'_
     {
         return Ok(None);
     }
-    finish(context, settings.code).map(Some)
+    finish(context, settings.code, texts).map(Some)
 }
 
 fn failed(e: CodegenError) -> Error {
@@ -73,8 +83,10 @@ fn failed(e: CodegenError) -> Error {
 }
 
 /// Machine code of what is optimised.
-fn finish(mut context: Context, step: Step) -> Result<MachineCode> {
+fn finish(mut context: Context, step: Step, texts: Texts<'_>) -> Result<MachineCode> {
     let isa = isa::target(step)?;
+    context.set_disasm(texts.is_some());
+    let ir = texts.is_some().then(|| context.func.display().to_string());
     context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| failed(e.inner))?;
     let made = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
     if !made.buffer.relocs().is_empty() {
@@ -84,6 +96,12 @@ fn finish(mut context: Context, step: Step) -> Result<MachineCode> {
     let frame = frame.ok_or_else(|| Error::internal("Cranelift gave no frame layout"))?;
     if frame > MAX_FRAME {
         return Err(Error::limit(format!("a frame of {frame} bytes")));
+    }
+    if let Some(texts) = texts {
+        let description = "Cranelift's IR, after its optimisation where the tier has one";
+        texts.extend(ir.map(|text| Text { name: "Cranelift IR", description, text }));
+        let description = "The instructions with their registers, before jumps are shortened";
+        texts.extend(made.vcode.clone().map(|text| Text { name: "Assembly", description, text }));
     }
     Ok(MachineCode { bytes: made.code_buffer().to_vec(), frame })
 }

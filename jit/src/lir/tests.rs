@@ -112,9 +112,10 @@ fn all_tiers_give_the_same_nan() {
     const NANS: [u32; 3] = [0xffc0_0000, 0x7fc0_0001, 0x7fc0_0002];
     let ty = Elem::F32.by(8);
     let ops = [Op::Fadd, Op::Fsub, Op::Fmul, Op::Fdiv, Op::Fma];
-    let mut known: HashMap<(Op, u32), [u32; 8]> = HashMap::new();
-    // Of each operand: a number or a NaN of its own; loaded, or a constant.
-    for (op, kinds) in ops.into_iter().flat_map(|op| (0..64u32).map(move |kinds| (op, kinds))) {
+    let mut known: HashMap<(Op, u32, u32), [u32; 8]> = HashMap::new();
+    // Of each operand: a number or a NaN of its own; loaded, or a constant; of loaded ones negated, or as it is.
+    let forms = || (0..64u32).map(|kinds| (kinds, 0)).chain((8..64).map(|i| (i & 7, i >> 3)));
+    for (op, (kinds, negated)) in ops.into_iter().flat_map(|op| forms().map(move |form| (op, form))) {
         if op == Op::Fma && !host::has_fma() {
             continue;
         }
@@ -129,6 +130,7 @@ fn all_tiers_give_the_same_nan() {
             for (i, &v) in v.iter().enumerate() {
                 b.store(Access { offset: 128 + 32 * i as i32, ..Access::default() }, v, address);
             }
+            let v: [_; 3] = std::array::from_fn(|i| if negated >> i & 1 != 0 { b.fneg(v[i]) } else { v[i] });
             let result = match op {
                 Op::Fadd => b.fadd(v[0], v[1]),
                 Op::Fsub => b.fsub(v[0], v[1]),
@@ -153,9 +155,9 @@ fn all_tiers_give_the_same_nan() {
             (row.name, memory[3])
         });
         let results: Vec<_> = results.collect();
-        let first = *known.entry((op, kinds & 7)).or_insert(results[0].1);
+        let first = *known.entry((op, kinds & 7, negated)).or_insert(results[0].1);
         for (tier, result) in &results {
-            assert_eq!(*result, first, "{op:?} {kinds:06b} {tier} {first:x?}\n{func}");
+            assert_eq!(*result, first, "{op:?} {kinds:06b} {negated:03b} {tier} {first:x?}\n{func}");
         }
     }
 }

@@ -267,7 +267,7 @@ impl Translator<'_> {
     }
 
     fn ext_inst(&mut self, v: View<'_>) -> Result<()> {
-        match self.m.ext_sets.get(&v.arg(0)?) {
+        match self.m.ext_set(v.arg(0)?) {
             Some(ExtSet::Glsl450) => self.glsl(v),
             Some(ExtSet::NonSemantic) => Ok(()),
             Some(ExtSet::Other(name)) => Err(Error::unsupported(format!("extended instruction set {name}"))),

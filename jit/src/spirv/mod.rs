@@ -53,7 +53,7 @@ mod variable;
 mod vertices;
 
 pub use accept::Accept;
-pub use mode::output_vertices;
+pub use mode::{loop_headers, output_vertices};
 pub use module::{EntryPoint, Module};
 
 use crate::error::{Error, Result};

@@ -195,6 +195,22 @@ pub fn output_vertices(words: &[u32], stage: Stage, entry: &str) -> Option<u32> 
     None
 }
 
+/// The ids of the blocks that loops begin with, in the module's order. What is no module has none.
+pub fn loop_headers(words: &[u32]) -> Vec<u32> {
+    let (mut rest, mut block, mut headers) = (words.get(5..).unwrap_or_default(), 0, Vec::new());
+    while let Some(&first) = rest.first() {
+        let (length, opcode) = ((first >> 16) as usize, first as u16);
+        let Some(inst) = rest.get(..length.max(1)) else { break };
+        match (opcode, inst) {
+            (op::OpLabel, &[_, id]) => block = id,
+            (op::OpLoopMerge, _) => headers.push(block),
+            _ => {}
+        }
+        rest = &rest[inst.len()..];
+    }
+    headers
+}
+
 /// The row of an execution mode's number.
 fn row(number: u32) -> Option<&'static Row> {
     MODES.binary_search_by_key(&number, |r| r.number).ok().map(|i| &MODES[i])

@@ -7,7 +7,6 @@
 use super::flow::{BlockIx, Flow};
 use super::opcodes::{self, op};
 use crate::error::{Error, Result};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -25,8 +24,11 @@ pub struct Module {
     index: Vec<u32>,
     /// Definition number → instruction.
     defs: Vec<u32>,
+    /// There are opcodes without a row.
+    has_unknown: bool,
     decorations: Vec<Decoration>,
-    names: HashMap<u32, u32>,
+    /// Id and instruction of its OpName, sorted; of several the last one counts.
+    names: Vec<(u32, u32)>,
     /// Instructions before the first function.
     pub(crate) globals: Range<u32>,
     pub(crate) functions: Vec<Function>,
@@ -34,7 +36,8 @@ pub struct Module {
     pub(crate) capabilities: Vec<u32>,
     pub(crate) extensions: Vec<String>,
     pub(crate) memory_model: (u32, u32),
-    pub(crate) ext_sets: HashMap<u32, ExtSet>,
+    /// By id, sorted.
+    ext_sets: Vec<(u32, ExtSet)>,
     /// (entry point, instruction) of every OpExecutionMode(Id).
     pub(crate) execution_modes: Vec<(u32, u32)>,
 }
@@ -185,12 +188,18 @@ impl Module {
         self.decorations.iter().map(move |d| (d.target, d.member, d.kind, words(d)))
     }
 
+    /// Are there opcodes without a row?
+    pub(crate) fn has_unknown(&self) -> bool {
+        self.has_unknown
+    }
+
     /// Number of definitions.
     pub(crate) fn def_count(&self) -> usize {
         self.defs.len()
     }
 
     /// Definition number of an id.
+    #[inline]
     pub(crate) fn dense(&self, id: u32) -> Option<usize> {
         match self.index.get(id as usize) {
             Some(&n) if n != u32::MAX => Some(n as usize),
@@ -199,6 +208,7 @@ impl Module {
     }
 
     /// Instruction that defines an id.
+    #[inline]
     pub(crate) fn def(&self, id: u32) -> Result<View<'_>> {
         let n = self.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
         Ok(self.view(self.defs[n]))
@@ -241,8 +251,15 @@ impl Module {
 
     /// OpName of an id, or nothing.
     pub(crate) fn name(&self, id: u32) -> String {
-        let inst = self.names.get(&id).copied();
+        let behind = self.names.partition_point(|name| name.0 <= id);
+        let inst = self.names[..behind].last().filter(|name| name.0 == id).map(|name| name.1);
         inst.and_then(|i| literal_string(&self.view(i).args[1..])).map_or_else(String::new, |(s, _)| s)
+    }
+
+    /// The extended instruction set of an id.
+    pub(crate) fn ext_set(&self, id: u32) -> Option<&ExtSet> {
+        let at = self.ext_sets.binary_search_by_key(&id, |set| set.0).ok()?;
+        Some(&self.ext_sets[at].1)
     }
 
     /// The function with that id.
@@ -329,15 +346,16 @@ impl Reader {
             insts: Vec::new(),
             index: Vec::new(),
             defs: Vec::new(),
+            has_unknown: false,
             decorations: Vec::new(),
-            names: HashMap::new(),
+            names: Vec::new(),
             globals: 0..0,
             functions: Vec::new(),
             entry_points: Vec::new(),
             capabilities: Vec::new(),
             extensions: Vec::new(),
             memory_model: (0, 0),
-            ext_sets: HashMap::new(),
+            ext_sets: Vec::new(),
             execution_modes: Vec::new(),
         };
         Ok(Reader { m })
@@ -352,8 +370,12 @@ impl Reader {
         for inst in 0..first {
             self.global(inst, &mut groups)?;
         }
+        self.m.names.sort_unstable();
+        self.m.ext_sets.sort_unstable_by_key(|set| set.0);
         self.m.decorations.sort_by_key(|d| (d.target, d.member, d.kind));
-        self.expand_groups(&groups)?;
+        if !groups.is_empty() {
+            self.expand_groups(&groups)?;
+        }
         self.functions(first..count)?;
         Ok(self.m)
     }
@@ -361,6 +383,10 @@ impl Reader {
     /// Cuts the words into instructions and notes definitions.
     fn split(&mut self) -> Result<()> {
         let bound = self.m.words[3];
+        // Three or four words each; ids are mostly as many, or fewer.
+        self.m.insts.reserve(self.m.words.len() / 3);
+        self.m.defs.reserve(self.m.words.len() / 5);
+        self.m.index.resize((bound as usize).min(self.m.words.len()), u32::MAX);
         let mut pos = 5;
         while pos < self.m.words.len() {
             let word = self.m.words[pos];
@@ -370,14 +396,16 @@ impl Reader {
             }
             let mut has = (false, false);
             if let Some(row) = opcodes::row(op) {
-                has = (row.has_type(), row.has_result());
-                if len - 1 < row.least_words() {
+                has = row.has;
+                if len - 1 < usize::from(row.least) {
                     return Err(Error::invalid("instruction too short").at((op, row.name), 0));
                 }
                 let id = view(op, has, &self.m.words[pos + 1..pos + len]).result;
-                if row.has_result() {
+                if row.has.1 {
                     self.define(id, bound).map_err(|e| e.at((op, row.name), id))?;
                 }
+            } else {
+                self.m.has_unknown = true;
             }
             self.m.insts.push(Record { pos: pos as u32, op, len: len as u16, has });
             pos += len;
@@ -422,7 +450,7 @@ impl Reader {
                     _ => ExtSet::Other(name),
                 };
                 let result = v.result;
-                self.m.ext_sets.insert(result, set);
+                self.m.ext_sets.push((result, set));
             }
             op::OpMemoryModel => self.m.memory_model = (v.args[0], v.args[1]),
             op::OpEntryPoint => {
@@ -437,7 +465,7 @@ impl Reader {
             }
             op::OpName => {
                 let target = v.args[0];
-                self.m.names.insert(target, inst);
+                self.m.names.push((target, inst));
             }
             op::OpDecorate | op::OpDecorateId | op::OpDecorateString => self.decorate(inst, false)?,
             op::OpMemberDecorate | op::OpMemberDecorateString => self.decorate(inst, true)?,
@@ -501,7 +529,7 @@ impl Reader {
 
     /// An instruction of a set that is ignored.
     fn means_nothing(&self, v: View<'_>) -> bool {
-        v.args.first().and_then(|set| self.m.ext_sets.get(set)) == Some(&ExtSet::NonSemantic)
+        v.args.first().and_then(|&set| self.m.ext_set(set)) == Some(&ExtSet::NonSemantic)
     }
 
     /// One function from OpFunction on; returns the instruction behind its end.

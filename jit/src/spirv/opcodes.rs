@@ -11,26 +11,37 @@ pub(crate) struct Row {
     pub number: u16,
     /// Name in the specification.
     pub name: &'static str,
-    /// Operand shape.
-    pub shape: &'static [u8],
+    /// Begins with a result type; has a result.
+    pub has: (bool, bool),
+    /// Least number of operand words.
+    pub least: u8,
+    /// How many operands of one word come first behind result type and result, and which of these are ids, by bits.
+    pub single: u8,
+    pub ids: u16,
+    /// The shape behind these.
+    pub rest: &'static [u8],
 }
 
 impl Row {
-    /// The first operand is the result type.
-    pub fn has_type(&self) -> bool {
-        self.shape.first() == Some(&b't')
-    }
-    /// Has a result id.
-    pub fn has_result(&self) -> bool {
-        self.shape.iter().take(2).any(|&c| c == b'r')
-    }
-    /// The shape behind result type and result.
-    pub fn operands(&self) -> &'static [u8] {
-        &self.shape[usize::from(self.has_type()) + usize::from(self.has_result())..]
-    }
-    /// Least number of operand words.
-    pub fn least_words(&self) -> usize {
-        self.shape.iter().filter(|c| c.is_ascii_lowercase() && **c != b'm').count()
+    /// A shape is read once, by the compiler: every instruction of every module asks for what follows from it.
+    const fn new(number: u16, name: &'static str, shape: &'static [u8]) -> Row {
+        let has_type = !shape.is_empty() && shape[0] == b't';
+        let second = has_type as usize;
+        let has_result = shape.len() > second && shape[second] == b'r';
+        let (_, operands) = shape.split_at(second + has_result as usize);
+        let (mut single, mut ids) = (0, 0);
+        while single < operands.len() && matches!(operands[single], b'i' | b'n') {
+            ids |= ((operands[single] == b'i') as u16) << single;
+            single += 1;
+        }
+        assert!(single <= 16);
+        let (mut least, mut i) = (0, 0);
+        while i < shape.len() {
+            least += (shape[i].is_ascii_lowercase() && shape[i] != b'm') as u8;
+            i += 1;
+        }
+        let (_, rest) = operands.split_at(single);
+        Row { number, name, has: (has_type, has_result), least, single: single as u8, ids, rest }
     }
 }
 
@@ -41,11 +52,12 @@ macro_rules! opcodes {
         pub(crate) mod op {
             $(pub(crate) const $name: u16 = $number;)*
         }
-        static TABLE: &[Row] = &[$(Row { number: $number, name: stringify!($name), shape: $shape }),*];
+        static TABLE: &[Row] = &[$(Row::new($number, stringify!($name), $shape)),*];
     };
 }
 
 /// The row of an opcode.
+#[inline]
 pub(crate) fn row(number: u16) -> Option<&'static Row> {
     let small = INDEX.get(number as usize).copied();
     match small {
@@ -60,11 +72,14 @@ pub(crate) fn name(number: u16) -> &'static str {
     row(number).map_or("Op?", |r| r.name)
 }
 
-/// Row number plus one of the core opcodes; 0 where there is none.
-static INDEX: [u16; 404] = index();
+/// Opcodes below this one are SPIR-V's own: few enough for tables by number.
+pub(crate) const CORE: usize = 404;
 
-const fn index() -> [u16; 404] {
-    let mut table = [0; 404];
+/// Row number plus one of the core opcodes; 0 where there is none.
+static INDEX: [u16; CORE] = index();
+
+const fn index() -> [u16; CORE] {
+    let mut table = [0; CORE];
     let mut i = 0;
     while i < TABLE.len() {
         let number = TABLE[i].number as usize;
@@ -447,6 +462,6 @@ mod tests {
         assert!(TABLE.iter().all(|r| row(r.number).is_some_and(|x| x.name == r.name)));
         assert!(row(34).is_none());
         assert_eq!(name(op::OpLoad), "OpLoad");
-        assert!(row(op::OpLoad).is_some_and(|r| r.has_type() && r.has_result() && r.least_words() == 3));
+        assert!(row(op::OpLoad).is_some_and(|r| r.has == (true, true) && r.least == 3));
     }
 }

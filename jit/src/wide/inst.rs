@@ -10,6 +10,7 @@
 use super::pool::Pool;
 use super::table::Vex;
 use regalloc2::{Operand, PReg, PRegSet, RegClass, VReg};
+use std::fmt::{self, Display, Formatter};
 
 /// General registers by number.
 pub const RAX: u8 = 0;
@@ -243,6 +244,31 @@ impl Code {
     /// Registers of an instruction.
     pub fn operands(&self, inst: &Inst) -> &[Operand] {
         &self.operands[inst.operands.0 as usize..][..usize::from(inst.operands.1)]
+    }
+}
+
+impl Display for Code {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (i, block) in self.blocks.iter().enumerate() {
+            writeln!(f, "block{i}{:?}:", block.params)?;
+            for inst in &block.insts {
+                write!(f, "  {:?}{}", inst.op, if inst.wide { " wide" } else { "" })?;
+                if inst.imm != 0 {
+                    write!(f, " imm {:#x}", inst.imm)?;
+                }
+                if inst.mem != Mem::None {
+                    write!(f, " {:?}", inst.mem)?;
+                }
+                for operand in self.operands(inst) {
+                    write!(f, " {operand}")?;
+                }
+                writeln!(f)?;
+            }
+            for (to, values) in &block.targets {
+                writeln!(f, "  -> block{to}{values:?}")?;
+            }
+        }
+        Ok(())
     }
 }
 

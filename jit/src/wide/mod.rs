@@ -18,7 +18,7 @@ mod isel;
 mod pool;
 mod table;
 
-use crate::backend::{MachineCode, Wanted, guarded};
+use crate::backend::{MachineCode, Text, Texts, Wanted, guarded};
 use crate::cost::Cost;
 use crate::error::Result;
 use crate::host;
@@ -45,14 +45,24 @@ pub fn is_available() -> bool {
 /// # Errors
 /// Limit for a frame beyond all bounds or without memory for a stack, else Internal: nothing here depends on what an application may
 /// get wrong.
-pub fn code(lir: &lir::Function, settings: &Settings, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
+pub fn code(
+    lir: &lir::Function,
+    settings: &Settings,
+    wanted: Wanted<'_>,
+    texts: Texts<'_>,
+) -> Result<Option<MachineCode>> {
     if !is_available() {
         return Ok(None);
     }
-    guarded(|| code_here(lir, settings, wanted))
+    guarded(|| code_here(lir, settings, wanted, texts))
 }
 
-fn code_here(lir: &lir::Function, settings: &Settings, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
+fn code_here(
+    lir: &lir::Function,
+    settings: &Settings,
+    wanted: Wanted<'_>,
+    texts: Texts<'_>,
+) -> Result<Option<MachineCode>> {
     let beyond = |insts: usize| settings.limit.is_some_and(|limit| insts > limit.insts);
     if beyond(lir.insts.len()) || !wanted() {
         return Ok(None);
@@ -70,5 +80,9 @@ fn code_here(lir: &lir::Function, settings: &Settings, wanted: Wanted<'_>) -> Re
     let output = alloc::allocate(&flow)?;
     #[cfg(test)]
     alloc::check(&flow, &output)?;
+    if let Some(texts) = texts {
+        let description = "The instructions as they are selected, with numbers for the registers";
+        texts.push(Text { name: "Instructions", description, text: code.to_string() });
+    }
     assemble::assemble(&code, &flow, &output).map(Some)
 }

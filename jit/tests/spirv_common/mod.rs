@@ -10,7 +10,7 @@ use jit::error::Error;
 use jit::ir::Shader;
 use jit::ir::interp::{Memory, run_workgroup};
 use jit::ir::verify;
-use jit::passes::{PassOptions, dce, mem2reg, run};
+use jit::passes::{PassOptions, dce, lower_math, mem2reg, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
 
 /// Words of a module in `tests/data`.
@@ -89,7 +89,7 @@ pub fn read(memory: &Memory, set: u32, binding: u32) -> Vec<u32> {
     b.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// Runs workgroup (0, 0, 0) as translated, in SSA form (the same bits), and through all passes (`exact`: the same bits too;
+/// Runs workgroup (0, 0, 0) as translated (transcendental functions expanded), in SSA form (the same bits), and through all passes (`exact`: the same bits too;
 /// multiplications and additions may have been contracted otherwise).
 pub fn execute(shader: &Shader, memory: &Memory, subgroup: usize, exact: bool) -> Memory {
     let once = |s: &Shader| {
@@ -97,8 +97,10 @@ pub fn execute(shader: &Shader, memory: &Memory, subgroup: usize, exact: bool) -
         run_workgroup(s, &mut m, [0; 3], [1; 3], subgroup, None).expect("run");
         m
     };
-    let plain = once(shader);
-    let mut ssa = shader.clone();
+    let mut expanded = shader.clone();
+    lower_math(&mut expanded).expect("transcendental functions of binary32");
+    let plain = once(&expanded);
+    let mut ssa = expanded;
     mem2reg(&mut ssa);
     dce(&mut ssa);
     verify(&ssa).expect("verify after mem2reg");

@@ -1,5 +1,6 @@
 //! Samples of one level in vectors of 512 bits ([`Host::WIDE`](base::host::Host::WIDE)), of which both axes are one: coordinates become texels, wrapped, and these lie in
-//! windows of the quads, or of all lanes in a row, or apart. Quads may be of two views.
+//! windows of the quads, or of all lanes in a row, or apart. Quads may be of two views. Where texels come from is a [`Source`]: the image itself, or blocks
+//! that were decoded (`blocks`).
 
 use super::address::{FAR, mode};
 use super::slice::Slice;
@@ -10,9 +11,68 @@ use base::format::lanes::Four;
 use core::arch::x86_64::*;
 use core::mem::offset_of;
 
+/// Where a level's texels come from.
+pub(super) trait Source: Sized {
+    /// Of a slice of the view.
+    ///
+    /// # Safety
+    /// The slice is the view's. No source of another kind is used in this thread as long as this lives.
+    unsafe fn new(view: &ImageView, slice: &Slice) -> Self;
+
+    /// Two components at a time of the texels, filtered; see [`Axes::sample`], whose are `first` and `second` texels (the same without `LINEAR`), the second
+    /// ones' `weight`, and lanes that are `far` outside.
+    ///
+    /// # Safety
+    /// The texels lie inside of the level; the host is wide.
+    unsafe fn find<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+        axes: &Axes<Self>,
+        texels: [__m512i; 2],
+        weight: __m512,
+        far: u16,
+    ) -> Option<[__m512; 2]>;
+}
+
+/// Texels as they lie in the image.
+pub(super) struct InImage;
+
+impl Source for InImage {
+    #[inline(always)]
+    unsafe fn new(_: &ImageView, _: &Slice) -> InImage {
+        InImage
+    }
+
+    #[inline(always)]
+    unsafe fn find<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+        axes: &Axes<InImage>,
+        [first, second]: [__m512i; 2],
+        weight: __m512,
+        far: u16,
+    ) -> Option<[__m512; 2]> {
+        let mask = axes.slices[0].mask;
+        // SAFETY: the caller's promise; windows lie inside of the level, too.
+        unsafe {
+            let least = _mm512_min_epi32(first, _mm512_shuffle_epi32::<0b01_00_11_10>(first));
+            let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
+            let seen = [least, first, second, axes.size];
+            if let Some(found) = within(Shape::Square, seen, far, mask) {
+                return Some(axes.near::<RAW, LINEAR, TWO>(Shape::Square, found, weight));
+            }
+            if axes.rows
+                && let Some(found) = within(Shape::Rows, seen, far, mask)
+            {
+                return Some(axes.near::<RAW, LINEAR, TWO>(Shape::Rows, found, weight));
+            }
+            match TWO {
+                true => axes.apart_in_two::<RAW, LINEAR>([first, second], weight, far),
+                false => axes.apart::<RAW, LINEAR>([first, second], weight, far),
+            }
+        }
+    }
+}
+
 /// What all samples of a level have in common.
-pub(super) struct Axes {
-    four: Four,
+pub(super) struct Axes<S> {
+    pub(super) four: Four,
     repeats: bool,
     /// It has room for windows of [`Shape::Rows`].
     rows: bool,
@@ -22,14 +82,15 @@ pub(super) struct Axes {
     last: __m512i,
     scale: __m512,
     /// Of each quad.
-    slices: [Slice; 2],
+    pub(super) slices: [Slice; 2],
+    pub(super) source: S,
 }
 
-impl Axes {
+impl<S: Source> Axes<S> {
     /// Those of a level of views; without `TWO` both are the same. None where the axes wrap in another way, and of levels smaller than a window.
     ///
     /// # Safety
-    /// The level exists; the host is wide.
+    /// The level exists; the host is wide. As for [`Source::new`].
     #[inline(always)]
     pub(super) unsafe fn new<const TWO: bool>(
         views: [&ImageView; 2],
@@ -37,7 +98,7 @@ impl Axes {
         address_mode: u32,
         number: u32,
         wanted: u32,
-    ) -> Option<Axes> {
+    ) -> Option<Axes<S>> {
         let level = &views[0].level[number as usize];
         let other = if TWO { &views[1].level[number as usize] } else { level };
         let (width, height) = (level.width, level.height);
@@ -59,7 +120,8 @@ impl Axes {
             let size = sizes::<TWO>(level, other);
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
-            Some(Axes { four, repeats, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices })
+            let source = S::new(views[0], &slices[0]);
+            Some(Axes { four, repeats, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source })
         }
     }
 
@@ -72,7 +134,7 @@ impl Axes {
         &self,
         coord: __m512,
     ) -> Option<[__m512; 2]> {
-        let (last, slice) = (self.last, &self.slices[0]);
+        let last = self.last;
         // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
         unsafe {
             let mut u = _mm512_mul_ps(coord, self.scale);
@@ -91,24 +153,12 @@ impl Axes {
                 first = _mm512_min_epi32(_mm512_max_epi32(first, none), last);
                 second = _mm512_min_epi32(_mm512_max_epi32(second, none), last);
             }
-            let least = _mm512_min_epi32(first, _mm512_shuffle_epi32::<0b01_00_11_10>(first));
-            let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
-            let seen = [least, first, second, self.size];
-            if let Some(found) = within(Shape::Square, seen, far, slice.mask) {
-                return Some(self.near::<RAW, LINEAR, TWO>(Shape::Square, found, weight));
-            }
-            if self.rows
-                && let Some(found) = within(Shape::Rows, seen, far, slice.mask)
-            {
-                return Some(self.near::<RAW, LINEAR, TWO>(Shape::Rows, found, weight));
-            }
-            match TWO {
-                true => self.apart_in_two::<RAW, LINEAR>([first, second], weight, far),
-                false => self.apart::<RAW, LINEAR>([first, second], weight, far),
-            }
+            S::find::<RAW, LINEAR, TWO>(self, [first, second], weight, far)
         }
     }
+}
 
+impl Axes<InImage> {
     /// The same of windows of a shape: where they begin, and how far first and second texels lie from there ([`within`]).
     ///
     /// # Safety
@@ -244,7 +294,7 @@ impl Axes {
 
 /// Is a lane wanted that is one of these on either axis?
 #[inline(always)]
-fn is_wanted(lanes: u16, wanted: u32) -> bool {
+pub(super) fn is_wanted(lanes: u16, wanted: u32) -> bool {
     u32::from(lanes | lanes >> 8) & wanted != 0
 }
 
@@ -253,7 +303,7 @@ fn is_wanted(lanes: u16, wanted: u32) -> bool {
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn by_axis(weight: __m512) -> [__m512; 2] {
+pub(super) unsafe fn by_axis(weight: __m512) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe { [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)] }
 }

@@ -1,168 +1,32 @@
-//! Texels of block-compressed formats: blocks are decoded whole into a small cache per thread, as texels of a plain format
-//! (`base::format::plain`), a tile of 4×4 texels an entry: most blocks are one tile, those of ASTC up to nine.
-//!
-//! Invariant: an entry is keyed by the block's bytes and format and the tile's number, not by its address, so it cannot go stale when the memory
-//! changes. A tile is asked for by its block's offset plus its number, which is less than a block of several tiles has bytes. Neighbouring lanes mostly want the same block: each block that a call wants is looked up once. Where all are there, lanes gather from the cache;
-//! otherwise blocks are copied to where the lanes gather from (so two blocks of one call may share an entry).
+//! Texels of block-compressed formats, which were decoded (`decoded`). Where all tiles that a call wants are there, lanes gather from the cache;
+//! otherwise the missing ones are brought, and where tiles of one call share a place, texels are copied to where the lanes gather from.
 
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
+#[cfg(target_arch = "x86_64")]
+use super::axes::{Axes, Source, by_axis, is_wanted};
+#[cfg(target_arch = "x86_64")]
+use super::chunks::ChunkRows;
+use super::decoded::{BLOCK_SHIFT, Reader, Room};
 use super::slice::Slice;
 use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]
-use super::wide;
+use super::wide::{chosen_of, filter_of};
 use super::words::{self, Words};
+#[cfg(target_arch = "x86_64")]
+use super::{whole, wide};
+#[cfg(target_arch = "x86_64")]
+use base::abi::{ImageArgs, ImageKernel, Sampler};
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
-use base::format::{Format, Row, Texel, decode_tiles, kernels, plain};
+use base::format::{Format, Row, Texel, kernels, plain};
 use base::host::{Host, Ints};
-use std::cell::UnsafeCell;
-use std::mem::MaybeUninit;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
 
 /// Block-compressed formats whose texels are decoded to those of row `ROW` of the format table,
 /// which have `WORDS` words (1 or 2); with `RAW` they are filtered as integers ([`Texels::SCALED`]).
 pub struct Blocks<const ROW: usize, const WORDS: usize, const RAW: bool>;
-
-const CACHE_BITS: u32 = 9;
-const CACHED_BLOCKS: usize = 1 << CACHE_BITS;
-
-/// Entries are of format 0, which is no compressed format, while empty. Most formats have one word a texel: they lie together.
-struct Cache {
-    keys: [u128; CACHED_BLOCKS],
-    /// And the tile's number above it.
-    formats: [u32; CACHED_BLOCKS],
-    words: [[[u32; 16]; CACHED_BLOCKS]; 2],
-}
-
-thread_local! {
-    static CACHE: UnsafeCell<Option<Box<Cache>>> = const { UnsafeCell::new(None) };
-}
-
-/// A slice's blocks.
-struct Reader {
-    base: *const u8,
-    format: u32,
-    /// Logarithm of a block's bytes.
-    shift: u32,
-    /// Bits of an offset that are a tile's number: none where a block is one tile.
-    tiles: u32,
-    /// Width and height of a block.
-    size: [u32; 2],
-    cache: *mut Cache,
-}
-
-/// Divides by the width or height of a block what is below [`base::image`]'s greatest extent: a product of less than 32 bits, whose upper bits are exact.
-const RECIPROCAL_BITS: u32 = 18;
-
-fn reciprocal(size: u32) -> u32 {
-    (1u32 << RECIPROCAL_BITS).div_ceil(size)
-}
-
-impl Reader {
-    /// Of the slice at `base`.
-    ///
-    /// # Safety
-    /// There is one reader at a time in a thread.
-    #[inline(always)]
-    unsafe fn new(view: &ImageView, base: *const u8) -> Reader {
-        let info = Format(view.format as u16).info();
-        let shift = if info.block_bytes == 8 { 3 } else { 4 };
-        let tiles = if info.block == (4, 4) { 0 } else { 15 };
-        let size = [info.block.0, info.block.1].map(u32::from);
-        // SAFETY: the caller's promise.
-        let cache = CACHE.with(|cache| unsafe { &mut *cache.get() });
-        let cache: *mut Cache = match cache {
-            Some(cache) => &raw mut **cache,
-            none => &raw mut **none.insert(new_cache()),
-        };
-        Reader { base, format: view.format, shift, tiles, size, cache }
-    }
-
-    /// The offset of the tile that a texel of each lane is in, and where in a tile it is, in bytes of words.
-    #[inline(always)]
-    fn place<V: Ints>(&self, pitch: u32, [x, y]: [V; 2]) -> (V, V) {
-        let three = V::splat(3);
-        let inside = |x: V, y: V| (y & three).shl(4) | (x & three).shl(2);
-        if self.tiles == 0 {
-            return (y.shr(2) * V::splat(pitch) + x.shr(2).shl(self.shift), inside(x, y));
-        }
-        let [width, height] = self.size;
-        let divide = |n: V, by: u32| (n * V::splat(reciprocal(by))).shr(RECIPROCAL_BITS);
-        let (column, row) = (divide(x, width), divide(y, height));
-        let (x, y) = (x - column * V::splat(width), y - row * V::splat(height));
-        let tile = y.shr(2).shl(2) | x.shr(2);
-        (row * V::splat(pitch) + column.shl(self.shift) + tile, inside(x, y))
-    }
-
-    /// The cache's entry for the tile at `offset`, and its block; is it there? `TILED`: of blocks of several tiles.
-    ///
-    /// # Safety
-    /// It lies inside the slice.
-    #[inline(always)]
-    unsafe fn look<const TILED: bool>(&self, offset: u64) -> (usize, u128, bool) {
-        let tile = if TILED { offset as u32 & self.tiles } else { 0 };
-        // SAFETY: a block of 8 or 16 bytes, by the caller's promise; the cache is this thread's and this reader's.
-        unsafe {
-            let block = self.base.add(offset as usize - tile as usize);
-            let key = if self.shift == 3 {
-                u128::from(u64::from_le_bytes(block.cast::<[u8; 8]>().read_unaligned()))
-            } else {
-                u128::from_le_bytes(block.cast::<[u8; 16]>().read_unaligned())
-            };
-            let place = base::hash::of_wide(key as u64 ^ ((key >> 64) as u64).rotate_left(29), CACHE_BITS);
-            let place = (place + tile as usize) % CACHED_BLOCKS;
-            let cache = &*self.cache;
-            (place, key, cache.keys[place] == key && cache.formats[place] == self.format | tile << TILE_SHIFT)
-        }
-    }
-
-    /// Where in the cache's words those of the tile at `offset` are, in bytes, if they are there.
-    ///
-    /// # Safety
-    /// It lies inside the slice.
-    #[inline(always)]
-    unsafe fn kept<const TILED: bool>(&self, offset: u64) -> Option<u32> {
-        // SAFETY: the caller's promise.
-        let (place, _, is_there) = unsafe { self.look::<TILED>(offset) };
-        is_there.then_some((place * BLOCK_BYTES) as u32)
-    }
-
-    /// The cache's entry of the tile at `offset`.
-    ///
-    /// # Safety
-    /// It lies inside the slice.
-    #[inline(always)]
-    unsafe fn find(&mut self, offset: u64) -> usize {
-        // SAFETY: the caller's promise; the cache is this thread's and this reader's.
-        unsafe {
-            let (place, key, is_there) = self.look::<true>(offset);
-            if !is_there {
-                let first = place.wrapping_sub((offset as u32 & self.tiles) as usize);
-                fill(&mut *self.cache, first, key, self.format);
-            }
-            place
-        }
-    }
-}
-
-#[cold]
-fn new_cache() -> Box<Cache> {
-    // SAFETY: zeros are an empty cache.
-    unsafe { Box::<Cache>::new_zeroed().assume_init() }
-}
-
-/// Where a tile's number is in [`Cache::formats`].
-const TILE_SHIFT: u32 = 16;
-
-/// Decodes a block, whose first tile belongs to entry `first` (and its others to those behind it).
-#[inline(never)]
-fn fill(cache: &mut Cache, first: usize, key: u128, format: u32) {
-    decode_tiles(Format(format as u16), &key.to_le_bytes(), &mut |tile, &[low, high]| {
-        let place = first.wrapping_add(tile) % CACHED_BLOCKS;
-        (cache.words[0][place], cache.words[1][place]) = (low, high);
-        (cache.keys[place], cache.formats[place]) = (key, format | (tile as u32) << TILE_SHIFT);
-    });
-}
 
 impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, RAW> {
     /// Where the texels at `N` places of each lane are, at most four: offsets from where their first words begin and their second ones do, in the cache or
@@ -178,38 +42,40 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         room: &mut Room<WORDS>,
     ) -> ([H::Ints; N], [*const u8; 2]) {
         const { assert!(N <= 4 && Row::<ROW>::BYTES == 4 * WORDS) };
-        let zero = H::Ints::splat(0);
+        let three = H::Ints::splat(3);
         // SAFETY: the caller's promise; the reader ends here.
         unsafe {
-            let mut reader = Reader::new(view, slice.base);
-            let (mut offsets, mut inside) = ([zero; N], [zero; N]);
+            let reader = Reader::new(view, slice.base, u64::from(slice.pitch), slice.size);
+            let (mut tags, mut at, mut inside) = ([three; N], [three; N], [three; N]);
             for n in 0..N {
-                (offsets[n], inside[n]) = reader.place(slice.pitch, places[n]);
+                let [x, y] = places[n];
+                let [tag, place] = reader.places(x.shr(2), y.shr(2));
+                inside[n] = (y & three).shl(4) | (x & three).shl(2);
+                (tags[n], at[n]) = (tag, place);
             }
-            let wanted = Wanted { mask: slice.mask & 0xff, offsets };
-            let at = if reader.tiles == 0 {
-                wanted.each(inside, |offset, _| reader.kept::<false>(offset))
-            } else {
-                wanted.each(inside, |offset, _| reader.kept::<true>(offset))
-            };
-            if let Some(at) = at {
-                let words = &raw const (*reader.cache).words;
-                return (at, [words.cast(), (&raw const (*words)[1]).cast()]);
-            }
-            // What is decoded now could take the place of another one of these tiles: each is copied.
-            let block = room.as_mut_ptr().cast::<[[u32; 16]; WORDS]>();
-            let at = wanted.each(inside, |offset, count| {
-                let place = reader.find(offset);
-                for w in 0..WORDS {
-                    (*block.add(count))[w] = (*reader.cache).words[w][place];
+            let mask = slice.mask & 0xff;
+            if !reader.has::<H, N>(&tags, &at, mask) {
+                let (mut lanes, mut texels) = ([[0; MAX_LANES]; N], [[0; MAX_LANES]; N]);
+                for n in 0..N {
+                    (lanes[n], texels[n]) = (tags[n].lanes(), inside[n].lanes());
                 }
-                Some((count * WORDS * BLOCK_BYTES) as u32)
-            });
-            // Without wanted lanes there is no tile to read: an entry of the cache.
-            match at {
-                Some(at) => (at, [block.cast(), block.cast::<u8>().add(BLOCK_BYTES)]),
-                None => (inside, [(&raw const (*reader.cache).words).cast(); 2]),
+                for lanes in &lanes {
+                    reader.find_all(lanes, mask);
+                }
+                // What was decoded can have taken the place of another one of these blocks.
+                if !reader.has::<H, N>(&tags, &at, mask) {
+                    reader.copy(&lanes, &texels, mask, room);
+                    for n in 0..N {
+                        at[n] = H::Ints::of(std::array::from_fn(|lane| ((n * MAX_LANES + lane) * 4) as u32));
+                    }
+                    let words = room.as_ptr();
+                    return (at, [words.cast(), words.wrapping_add(WORDS - 1).cast()]);
+                }
             }
+            for n in 0..N {
+                at[n] = at[n].shl(BLOCK_SHIFT) | inside[n];
+            }
+            (at, [reader.words(0).cast(), reader.words(1).cast()])
         }
     }
 
@@ -223,7 +89,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         slice: &Slice,
         places: [[H::Ints; 2]; N],
     ) -> [Words<H>; N] {
-        let (mut room, mut out) = (MaybeUninit::uninit(), [[H::Ints::splat(0); 4]; N]);
+        let (mut room, mut out) = ([[[0; MAX_LANES]; 4]; WORDS], [[H::Ints::splat(0); 4]; N]);
         // SAFETY: the caller's promise; what was found is read here.
         unsafe {
             let (at, words) = Self::find::<H, N>(view, slice, places, &mut room);
@@ -237,45 +103,39 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
     }
 }
 
-/// Room for all the tiles that a call can want.
-type Room<const WORDS: usize> = MaybeUninit<[[[u32; 16]; WORDS]; 4 * MAX_LANES]>;
-
-/// Bytes of a word of all texels of a tile.
-const BLOCK_BYTES: usize = size_of::<[u32; 16]>();
-
-/// Offsets of the tiles that lanes want, at each of their places.
-struct Wanted<I, const N: usize> {
-    mask: u32,
-    offsets: [I; N],
-}
-
-impl<I: Ints, const N: usize> Wanted<I, N> {
-    /// Asks once for each tile, with its offset and how many came before, and adds to `inside` what is said of it; lanes that are not wanted have that of some tile.
-    /// None when that is said of a tile, and where no lane is wanted.
+/// Decoded texels of one word.
+#[cfg(target_arch = "x86_64")]
+impl Source for Reader {
     #[inline(always)]
-    fn each(&self, inside: [I; N], mut ask: impl FnMut(u64, usize) -> Option<u32>) -> Option<[I; N]> {
-        let (mut offsets, mut rest) = ([[0; MAX_LANES]; N], 0);
-        for n in 0..N {
-            offsets[n] = self.offsets[n].lanes();
-            rest |= self.mask << (MAX_LANES * n);
+    unsafe fn new(view: &ImageView, slice: &Slice) -> Reader {
+        // SAFETY: the caller's promise.
+        unsafe { Reader::new(view, slice.base, u64::from(slice.pitch), slice.size) }
+    }
+
+    #[inline(always)]
+    unsafe fn find<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+        axes: &Axes<Reader>,
+        [first, second]: [__m512i; 2],
+        weight: __m512,
+        far: u16,
+    ) -> Option<[__m512; 2]> {
+        let (reader, mask) = (&axes.source, axes.slices[0].mask as u16 & 0xff);
+        if is_wanted(far, mask.into()) {
+            return None;
         }
-        let (mut at, mut count) = ([I::splat(0); N], 0);
-        while rest != 0 {
-            let next = rest.trailing_zeros() as usize;
-            let wanted = offsets[next / MAX_LANES % N][next % MAX_LANES];
-            let one = I::splat(ask(u64::from(wanted), count)?);
-            for n in 0..N {
-                let same = self.offsets[n].equal(I::splat(wanted));
-                // The first one is everybody's who finds no other.
-                at[n] = if count == 0 { one } else { same.select(one, at[n]) };
-                rest &= !(same.signs() << (MAX_LANES * n));
+        // SAFETY: the caller's promise: the blocks lie inside of the level; places are the cache's.
+        unsafe {
+            // Both rows of all lanes.
+            let y = _mm512_shuffle_i64x2::<0xee>(first, second);
+            if !LINEAR {
+                let texels = reader.wide::<true>(first, y, mask)?;
+                return Some(chosen_of::<RAW>(axes.four, _mm512_shuffle_i64x2::<0x44>(texels, texels)));
             }
-            count += 1;
+            let mask = mask | mask << MAX_LANES;
+            let left = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(first, first), y, mask)?;
+            let right = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(second, second), y, mask)?;
+            Some(filter_of::<RAW>(axes.four, [left, right], by_axis(weight)))
         }
-        for n in 0..N {
-            at[n] = at[n] + inside[n];
-        }
-        (count != 0).then_some(at)
     }
 }
 
@@ -288,13 +148,9 @@ impl Texels for AnyBlocks {
         let mut bytes = [0; 16];
         // SAFETY: the caller's promise; the reader ends here.
         unsafe {
-            let mut reader = Reader::new(view, slice);
-            let [width, height] = reader.size;
-            let offset = u64::from(y / height) * row_pitch + (u64::from(x / width) << reader.shift);
-            let (x, y) = (x % width, y % height);
-            let place = reader.find(offset + u64::from(y / 4 * 4 + x / 4));
-            for (bytes, words) in bytes.chunks_exact_mut(4).zip(&(*reader.cache).words) {
-                bytes.copy_from_slice(&words[place][(y % 4 * 4 + x % 4) as usize].to_le_bytes());
+            let reader = Reader::new(view, slice, row_pitch, [0; 2]);
+            for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(reader.texel(x, y)) {
+                *bytes = word.to_le_bytes();
             }
         }
         (kernels(plain(Format(view.format as u16))).unpack_one)(&bytes)
@@ -309,6 +165,8 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
     const SCALED: bool = RAW;
     const HAS: [bool; 4] = Row::<ROW>::HAS;
     const WIDE: bool = WORDS == 1 && Row::<ROW>::FOUR.is_some();
+    const WIDE_WHOLE: bool = Self::WIDE;
+    const WIDE_NEAREST: bool = Self::WIDE;
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -339,7 +197,8 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
         let four = Row::<ROW>::FOUR.filter(|_| H::WIDE && Self::WIDE)?;
-        let (places, mut room) = ([[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]], MaybeUninit::uninit());
+        let places = [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]];
+        let mut room = [[[0; MAX_LANES]; 4]; WORDS];
         // SAFETY: the caller's promise; what was found is read here.
         unsafe {
             let (at, [words, _]) = Self::find::<H, 4>(view, slice, places, &mut room);
@@ -348,6 +207,43 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
                 false => wide::bilinear_at::<H, false>(four, words, at, weights),
             })
         }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn sample<H: Host, const LINEAR: bool, const MIPS: bool>(
+        view: &ImageView,
+        sampler: &Sampler,
+        args: &mut ImageArgs,
+    ) -> bool {
+        let wide = H::WIDE && Self::WIDE;
+        // SAFETY: the caller's promise.
+        wide && unsafe { whole::sample::<H, Reader, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn sample_chunks<H: Host, const LINEAR: bool>(
+        view: &ImageView,
+        sampler: &Sampler,
+        args: &mut ImageArgs,
+        rows: &mut ChunkRows,
+        [any, others]: [ImageKernel; 2],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match H::WIDE && Self::WIDE {
+                true => whole::sample_chunks::<H, Reader, ROW, RAW, LINEAR>(view, sampler, args, rows, [any, others]),
+                false => rows.one_by_one(view, sampler, args, any),
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
+        // SAFETY: the caller's promise.
+        H::WIDE && Self::WIDE && unsafe { whole::anisotropic::<H, Reader, ROW>(view, sampler, args) }
     }
 
     #[inline(always)]
@@ -362,19 +258,4 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
     /// There are no stores to compressed images.
     #[inline(always)]
     unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Of all places in the largest image.
-    #[test]
-    fn reciprocals_divide() {
-        for size in [4, 5, 6, 8, 10, 12] {
-            for place in 0..1 << 14 {
-                assert_eq!((place * reciprocal(size)) >> RECIPROCAL_BITS, place / size);
-            }
-        }
-    }
 }

@@ -320,8 +320,23 @@ const JOINT: &[(&str, Joint)] = &[
     ("R16G16B16A16_SFLOAT", joint::<{ row("R16G16B16A16_SFLOAT") }, false>()),
 ];
 
+/// No kernel for two views.
+const fn none_for_two(_: Level) -> PairKernel {
+    no_pair
+}
+
+/// The same of compressed formats, by the format of their decoded texels.
+const DECODED_JOINT: &[(&str, Joint)] = &[
+    ("R8G8B8A8_UNORM", (none_for_two, chunks_kernel::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>)),
+    ("R8G8B8A8_SRGB", (none_for_two, chunks_kernel::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>)),
+];
+
 /// The kernels of views of a plane's format for two views and for many chunks, for hosts of a level.
 pub fn joint_of(format: Format, level: Level) -> (PairKernel, ChunksKernel) {
-    let found = JOINT.iter().find(|(name, _)| level.is_wide() && *name == format.info().name);
+    let (table, texels) = match format.is_compressed() {
+        true => (DECODED_JOINT, base::format::plain(format)),
+        false => (JOINT, format),
+    };
+    let found = table.iter().find(|(name, _)| level.is_wide() && *name == texels.info().name);
     found.map_or((no_pair, one_by_one), |(_, (pair, chunks))| (pair(level), chunks(level)))
 }

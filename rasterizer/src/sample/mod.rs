@@ -10,7 +10,7 @@
 //! 2. `kernels` chooses by format, and has the functions that generated code calls, or has called for many chunks (`chunks`).
 //! 3. `planar` (2D views, plain samplers, all lanes at once), `general` (all the rest, lane by lane) or `access` (fetch, store, atomics) find
 //!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`).
-//! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them; `words` moves the bytes of all lanes, `window` those
+//! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them (of compressed formats from what is `decoded`); `words` moves the bytes of all lanes, `window` those
 //!    of lanes that are neighbours (`slice` says where they lie). `wide` filters them where vectors have 512 bits; there the commonest samples have a way of their own (`whole`, `axes`).
 //!
 //! Views of images with sparse residency have kernels of their own (`cells`).
@@ -30,6 +30,7 @@ mod chunks;
 mod class;
 mod components;
 mod cube;
+mod decoded;
 mod divergent;
 mod general;
 mod kernels;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 mod bits;
 mod cells;
+mod decoded;
 mod guard;
 mod views;
 #[cfg(target_arch = "x86_64")]
@@ -43,6 +44,13 @@ fn aspect_of(format: Format, stencil: bool) -> Aspect {
 struct TestImage {
     memory: ImageMemory,
     _bytes: Vec<u128>,
+}
+
+/// Other memory comes to lie there, as it does between pieces of work.
+impl Drop for TestImage {
+    fn drop(&mut self) {
+        crate::pool::next_epoch();
+    }
 }
 
 impl TestImage {

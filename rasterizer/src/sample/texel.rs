@@ -10,7 +10,7 @@ use super::slice::Slice;
 use super::window;
 use super::words::{self, Words};
 #[cfg(target_arch = "x86_64")]
-use super::{whole, wide};
+use super::{axes::InImage, whole, wide};
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
 use base::format::lanes::Lanes;
 use base::format::{Format, Row, Texel, kernels};
@@ -325,7 +325,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         args: &mut ImageArgs,
     ) -> bool {
         // SAFETY: the caller's promise.
-        H::WIDE && unsafe { whole::sample::<H, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
+        H::WIDE && unsafe { whole::sample::<H, InImage, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -340,7 +340,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         // SAFETY: the caller's promise.
         unsafe {
             match H::WIDE && Self::WIDE {
-                true => whole::sample_chunks::<H, ROW, RAW, LINEAR>(view, sampler, args, rows, [any, others]),
+                true => whole::sample_chunks::<H, InImage, ROW, RAW, LINEAR>(view, sampler, args, rows, [any, others]),
                 false => rows.one_by_one(view, sampler, args, any),
             }
         }
@@ -354,14 +354,14 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         args: &mut ImageArgs,
     ) -> bool {
         // SAFETY: the caller's promise.
-        H::WIDE && unsafe { whole::sample_pair::<H, ROW, RAW, LINEAR>(views, sampler, args) }
+        H::WIDE && unsafe { whole::sample_pair::<H, InImage, ROW, RAW, LINEAR>(views, sampler, args) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
         // SAFETY: the caller's promise.
-        H::WIDE && unsafe { whole::anisotropic::<H, ROW>(view, sampler, args) }
+        H::WIDE && unsafe { whole::anisotropic::<H, InImage, ROW>(view, sampler, args) }
     }
 
     #[inline(always)]

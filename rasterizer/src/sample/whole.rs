@@ -1,7 +1,7 @@
 //! Whole samples in vectors of 512 bits ([`Host::WIDE`]), from their arguments to their results: the commonest ones, of 2D views as they are, with both axes
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
-use super::axes::Axes;
+use super::axes::{Axes, Source};
 use super::chunks::{ChunkRows, Coords, Results, SEVERAL, chunk};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::wide::{both, lanes, lerp, over_255, pair};
@@ -11,6 +11,7 @@ use base::format::Row;
 use base::format::lanes::Four;
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
+use core::marker::PhantomData;
 
 /// The commonest samples, from their arguments to their results: of a 2D view as it is, with both axes wrapped by the same mode; with `MIPS` of the levels that
 /// all lanes have, otherwise only where no other than the first one matters. False where it is another one, or where wanted lanes lie apart: then
@@ -19,7 +20,7 @@ use core::arch::x86_64::*;
 /// # Safety
 /// `view` is a valid, non-empty view whose texels are of row `ROW`; the sampler's class has that filter. The host is `H`, which is [`Host::WIDE`].
 #[inline(always)]
-pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: bool, const MIPS: bool>(
+pub unsafe fn sample<H: Host, S: Source, const ROW: usize, const RAW: bool, const LINEAR: bool, const MIPS: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -39,7 +40,7 @@ pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: b
                 None => return false,
             }
         }
-        let place = Place::new::<H>([view; 2], sampler, args, four);
+        let place = Place::<S>::new::<H>([view; 2], sampler, args, four);
         let Some(mut found) = place.level::<RAW, LINEAR, false>(numbers[0]) else { return false };
         if MIPS && detail.levels > 1 {
             let Some(next) = place.level::<RAW, LINEAR, false>(numbers[1]) else { return false };
@@ -57,7 +58,7 @@ pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: b
 /// # Safety
 /// As for [`sample`]; both are kernels of the view and the sampler's class.
 #[inline(always)]
-pub unsafe fn sample_chunks<H: Host, const ROW: usize, const RAW: bool, const LINEAR: bool>(
+pub unsafe fn sample_chunks<H: Host, S: Source, const ROW: usize, const RAW: bool, const LINEAR: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -73,11 +74,11 @@ pub unsafe fn sample_chunks<H: Host, const ROW: usize, const RAW: bool, const LI
         }
         if is_detailed(view, sampler) {
             return match one_of_all(args) {
-                Some(all) => detailed_chunks::<H, RAW, LINEAR>((view, sampler, four), args, rows, all, others),
+                Some(all) => detailed_chunks::<H, S, RAW, LINEAR>((view, sampler, four), args, rows, all, others),
                 None => rows.one_by_one(view, sampler, args, any),
             };
         }
-        let Some(axes) = Axes::new::<false>([view; 2], four, sampler.address_mode[0], 0, wanted) else {
+        let Some(axes) = Axes::<S>::new::<false>([view; 2], four, sampler.address_mode[0], 0, wanted) else {
             return rows.one_by_one(view, sampler, args, any);
         };
         while let Some((coord, result)) = rows.next() {
@@ -102,7 +103,7 @@ fn one_of_all(args: &ImageArgs) -> Option<[f32; 2]> {
 /// # Safety
 /// As for [`sample_chunks`].
 #[inline(always)]
-unsafe fn detailed_chunks<H: Host, const RAW: bool, const LINEAR: bool>(
+unsafe fn detailed_chunks<H: Host, S: Source, const RAW: bool, const LINEAR: bool>(
     (view, sampler, four): (&ImageView, &Sampler, Four),
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
@@ -112,7 +113,7 @@ unsafe fn detailed_chunks<H: Host, const RAW: bool, const LINEAR: bool>(
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     // Of each chunk: the quads whose levels count, twice the same one where only that is wanted.
     let counting = [usize::from(wanted & 0xf == 0), usize::from(wanted & 0xf0 != 0)];
-    let mut known = Known { view, four, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
+    let mut known = Known::<S> { view, four, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
     let mut detail = Detail::BASE;
     // SAFETY: the caller's promise; the levels exist.
     unsafe {
@@ -175,16 +176,16 @@ unsafe fn spread(of: __m128) -> __m512 {
 }
 
 /// What is known of the levels that were sampled last.
-struct Known<'a> {
+struct Known<'a, S> {
     view: &'a ImageView,
     four: Four,
     address_mode: u32,
     wanted: u32,
     /// The last level of an even number, and of an odd one.
-    axes: [Option<(u32, Axes)>; 2],
+    axes: [Option<(u32, Axes<S>)>; 2],
 }
 
-impl Known<'_> {
+impl<S: Source> Known<'_, S> {
     /// A chunk of the levels that these quads have. None where they differ, and as [`Axes::sample`].
     ///
     /// # Safety
@@ -221,7 +222,7 @@ impl Known<'_> {
     /// # Safety
     /// It exists.
     #[inline(always)]
-    unsafe fn level(&mut self, number: u32) -> Option<&Axes> {
+    unsafe fn level(&mut self, number: u32) -> Option<&Axes<S>> {
         let known = &mut self.axes[number as usize % 2];
         if known.as_ref().is_none_or(|(last, _)| *last != number) {
             // SAFETY: the caller's promise.
@@ -237,7 +238,7 @@ impl Known<'_> {
 /// # Safety
 /// As for [`sample`], of both views.
 #[inline(always)]
-pub unsafe fn sample_pair<H: Host, const ROW: usize, const RAW: bool, const LINEAR: bool>(
+pub unsafe fn sample_pair<H: Host, S: Source, const ROW: usize, const RAW: bool, const LINEAR: bool>(
     views: [&ImageView; 2],
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -249,7 +250,7 @@ pub unsafe fn sample_pair<H: Host, const ROW: usize, const RAW: bool, const LINE
     }
     // SAFETY: the caller's promise; the first levels exist.
     unsafe {
-        let place = Place::new::<H>(views, sampler, args, four);
+        let place = Place::<S>::new::<H>(views, sampler, args, four);
         let Some(found) = place.level::<RAW, LINEAR, true>(0) else { return false };
         give::<RAW>(four, &raw mut args.result, found);
     }
@@ -261,7 +262,7 @@ pub unsafe fn sample_pair<H: Host, const ROW: usize, const RAW: bool, const LINE
 /// # Safety
 /// As for [`sample`], but that the sampler is anisotropic.
 #[inline(always)]
-pub unsafe fn anisotropic<H: Host, const ROW: usize>(
+pub unsafe fn anisotropic<H: Host, S: Source, const ROW: usize>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -275,7 +276,7 @@ pub unsafe fn anisotropic<H: Host, const ROW: usize>(
         let mut detail = Detail::BASE;
         detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
         let Some(numbers) = levels::<H>(&detail, args) else { return false };
-        let mut place = Place::new::<H>([view; 2], sampler, args, four);
+        let mut place = Place::<S>::new::<H>([view; 2], sampler, args, four);
         let (coord, one) = (place.coord, _mm512_set1_epi32(1));
         let major = pair::<H>(H::Ints::of(detail.major[0]), H::Ints::of(detail.major[1]));
         let probes = H::Ints::of(detail.probes);
@@ -367,7 +368,7 @@ unsafe fn give<const RAW: bool>(four: Four, result: *mut Results, mut components
 }
 
 /// Where all lanes sample, but for the level.
-struct Place<'a> {
+struct Place<'a, S> {
     /// Of each quad.
     views: [&'a ImageView; 2],
     four: Four,
@@ -375,19 +376,20 @@ struct Place<'a> {
     /// x, then y.
     coord: __m512,
     wanted: u32,
+    source: PhantomData<S>,
 }
 
-impl<'a> Place<'a> {
+impl<'a, S: Source> Place<'a, S> {
     /// # Safety
     /// The host is `H`, and wide.
     #[inline(always)]
-    unsafe fn new<H: Host>(views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs, four: Four) -> Place<'a> {
+    unsafe fn new<H: Host>(views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs, four: Four) -> Self {
         let wanted = args.mask & ((1 << MAX_LANES) - 1);
         // SAFETY: the caller's promise.
         let coord = unsafe { pair::<H>(row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1])) };
         // SAFETY: the same bits.
         let coord = unsafe { _mm512_castsi512_ps(coord) };
-        Place { views, four, address_mode: sampler.address_mode[0], coord, wanted }
+        Place { views, four, address_mode: sampler.address_mode[0], coord, wanted, source: PhantomData }
     }
 
     /// Two components at a time of a level's texels, filtered; without `TWO` both views are the same. None as [`Axes::new`] and [`Axes::sample`].
@@ -398,7 +400,7 @@ impl<'a> Place<'a> {
     unsafe fn level<const RAW: bool, const LINEAR: bool, const TWO: bool>(&self, number: u32) -> Option<[__m512; 2]> {
         // SAFETY: the caller's promise.
         unsafe {
-            let axes = Axes::new::<TWO>(self.views, self.four, self.address_mode, number, self.wanted)?;
+            let axes = Axes::<S>::new::<TWO>(self.views, self.four, self.address_mode, number, self.wanted)?;
             axes.sample::<RAW, LINEAR, TWO>(self.coord)
         }
     }

@@ -2,14 +2,17 @@
 
 #![forbid(unsafe_code)]
 
-use super::Executor;
+use super::descriptor_buffer::Shadow;
+use super::{Executor, SetDescriptorBufferOffsets};
 use crate::command::BindDescriptorSets;
 use crate::device::Device;
+use crate::object::descriptor::SetLayout;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// What is bound to one bind point.
@@ -22,8 +25,38 @@ pub(super) struct Bound {
 }
 
 struct BoundSet {
-    set: Arc<DescriptorSet>,
+    source: Source,
     dynamic_offsets: SmallVec<[u32; 4]>,
+}
+
+/// Where a set's descriptors are.
+enum Source {
+    /// In a set.
+    Set(Arc<DescriptorSet>),
+    /// At an address in a descriptor buffer; and in the set that was made of it.
+    Buffer(Arc<SetLayout>, u64, OnceCell<Arc<Shadow>>),
+}
+
+impl BoundSet {
+    fn layout(&self) -> &SetLayout {
+        match &self.source {
+            Source::Set(set) => &set.layout,
+            Source::Buffer(layout, ..) => layout,
+        }
+    }
+
+    fn set(&self, device: &Device, shadows: &mut Vec<Arc<Shadow>>) -> &DescriptorSet {
+        match &self.source {
+            Source::Set(set) => set,
+            Source::Buffer(layout, address, made) => {
+                let make = || {
+                    shadows.push(Arc::new(Shadow::new(device, layout, *address)));
+                    shadows[shadows.len() - 1].clone()
+                };
+                &made.get_or_init(make).set
+            }
+        }
+    }
 }
 
 /// What differs between draws that share their bindings.
@@ -40,7 +73,7 @@ impl Bound {
     /// Context for a pipeline with `layout`.
     pub fn context(
         &mut self,
-        device: &Device,
+        (device, shadows): (&Device, &mut Vec<Arc<Shadow>>),
         layout: &Arc<PipelineLayout>,
         push_constants: &[u8; MAX_PUSH_CONSTANTS],
         parameters: DrawParameters,
@@ -53,7 +86,7 @@ impl Bound {
                 context.clone()
             }
             _ => {
-                let context = Arc::new(self.build(device, layout, push_constants, parameters));
+                let context = Arc::new(self.build((device, shadows), layout, push_constants, parameters));
                 self.context = Some((layout.clone(), context.clone()));
                 context
             }
@@ -62,7 +95,7 @@ impl Bound {
 
     fn build(
         &self,
-        device: &Device,
+        (device, shadows): (&Device, &mut Vec<Arc<Shadow>>),
         layout: &PipelineLayout,
         push_constants: &[u8; MAX_PUSH_CONSTANTS],
         p: DrawParameters,
@@ -83,9 +116,12 @@ impl Bound {
         };
         for (number, set_layout) in layout.sets.iter().enumerate() {
             let Some(set_layout) = set_layout else { continue };
-            let bound = self.sets.get(number).and_then(Option::as_ref).filter(|b| b.set.layout.compatible(set_layout));
+            let bound = self.sets.get(number).and_then(Option::as_ref).filter(|b| b.layout().compatible(set_layout));
             // A set that is not bound reads as null descriptors: the application's error does not take the process down.
-            let (set, offsets) = bound.map_or((layout.null_set(number), &[][..]), |b| (&*b.set, &b.dynamic_offsets));
+            let (set, offsets) = match bound {
+                Some(bound) => (bound.set(device, shadows), &bound.dynamic_offsets[..]),
+                None => (layout.null_set(number), &[][..]),
+            };
             context.sets[number] = set.memory().base();
             let mut next = offsets.iter().copied();
             for b in set_layout.bindings.iter().filter(|b| b.is_dynamic()) {
@@ -97,6 +133,33 @@ impl Bound {
             }
         }
         context
+    }
+}
+
+impl Bound {
+    /// Binds what lies at an address of a descriptor buffer.
+    pub fn bind_at(&mut self, number: usize, layout: Arc<SetLayout>, address: u64) {
+        let source = Source::Buffer(layout, address, OnceCell::new());
+        self.put(number, Some(BoundSet { source, dynamic_offsets: SmallVec::new() }));
+    }
+
+    /// What lies in descriptor buffers is looked at again.
+    pub fn renew(&mut self) {
+        for bound in self.sets.iter_mut().flatten() {
+            if let Source::Buffer(_, _, made) = &mut bound.source
+                && made.take().is_some()
+            {
+                self.context = None;
+            }
+        }
+    }
+
+    fn put(&mut self, number: usize, set: Option<BoundSet>) {
+        self.context = None;
+        if self.sets.len() <= number {
+            self.sets.resize_with(number + 1, || None);
+        }
+        self.sets[number] = set;
     }
 }
 
@@ -128,16 +191,37 @@ fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
 impl Executor<'_> {
     pub(super) fn bind_descriptor_sets(&mut self, c: &BindDescriptorSets) {
         let point = &mut self.state.points[c.bind_point];
-        point.context = None;
         let mut offsets = c.dynamic_offsets.iter().copied();
         for (number, set) in (c.first_set as usize..MAX_DESCRIPTOR_SETS).zip(&c.sets) {
-            if point.sets.len() <= number {
-                point.sets.resize_with(number + 1, || None);
-            }
-            point.sets[number] = set.as_ref().map(|set| {
+            let bound = set.as_ref().map(|set| {
                 let dynamic_offsets = offsets.by_ref().take(set.layout.dynamic_count as usize).collect();
-                BoundSet { set: set.clone(), dynamic_offsets }
+                BoundSet { source: Source::Set(set.clone()), dynamic_offsets }
             });
+            point.put(number, bound);
+        }
+    }
+
+    pub(super) fn bind_descriptor_buffers(&mut self, addresses: &[u64]) {
+        self.state.descriptor_buffers = addresses.into();
+    }
+
+    pub(super) fn set_descriptor_buffer_offsets(&mut self, c: &SetDescriptorBufferOffsets) {
+        for (number, (layout, index, offset)) in (c.first_set as usize..MAX_DESCRIPTOR_SETS).zip(&c.sets) {
+            let buffer = self.state.descriptor_buffers.get(*index as usize);
+            let (Some(layout), Some(buffer)) = (layout, buffer) else {
+                self.device.misuse("vkCmdSetDescriptorBufferOffsetsEXT: no such set, or no such buffer is bound");
+                continue;
+            };
+            self.state.points[c.bind_point].bind_at(number, layout.clone(), buffer.wrapping_add(*offset));
+        }
+    }
+
+    /// A dependency: descriptors in buffers may be others from now on.
+    pub(super) fn renew_descriptors(&mut self) {
+        self.state.points.iter_mut().for_each(Bound::renew);
+        // Draws that are deferred still have them.
+        if self.render.is_none() {
+            self.shadows.clear();
         }
     }
 

@@ -3,6 +3,7 @@
 use super::Executor;
 use super::bind::DrawParameters;
 use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind};
+use crate::device::fault::Cause;
 use crate::ffi::{handle, known};
 use crate::object::buffer::Buffer;
 use crate::object::pipeline::{BindPoint, PipelineKind};
@@ -182,7 +183,8 @@ impl Executor<'_> {
         for &view_index in &render.views {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
-            let context = point.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
+            let context =
+                point.context((device, &mut self.shadows), &graphics.layout, &self.state.push_constants.0, parameters);
             let excessive = pass.draw(Draw {
                 pipeline: handle::raw(&pipeline),
                 stages: graphics.stages.clone(),
@@ -217,7 +219,8 @@ impl Executor<'_> {
         }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let point = &mut self.state.points[BindPoint::Compute];
-        let context = point.context(device, &compute.layout, &self.state.push_constants.0, parameters);
+        let context =
+            point.context((device, &mut self.shadows), &compute.layout, &self.state.push_constants.0, parameters);
         device.queue.watchdog.begin(device, handle::raw(&pipeline));
         device.engine.dispatch(&Dispatch {
             stage: compute.stage.clone(),
@@ -232,7 +235,8 @@ impl Executor<'_> {
     /// Code generation failed after creation: a mistake of Grus that nothing can be drawn after.
     fn no_code(&self, pipeline: u64, message: &str) {
         let device = self.device;
-        device.lose("GRUS-internal", &format!("pipeline {}: no code: {message}", known::name(pipeline)));
+        let message = format!("pipeline {}: no code: {message}", known::name(pipeline));
+        device.lose_after(Cause::NoCode, &message, &[pipeline], || ());
     }
 
     pub(super) fn dispatch_indirect(&mut self, buffer: &Buffer, offset: u64) {

@@ -4,6 +4,7 @@
 //! it is flushed (barriers, end of the render pass), so a barrier outside of a render pass has nothing left to do.
 
 mod bind;
+mod descriptor_buffer;
 mod draw;
 mod indirect_copy;
 mod query;
@@ -12,13 +13,15 @@ mod state;
 mod transfer;
 mod transform_feedback;
 
-use super::{Command, CommandList};
+use super::{Command, CommandList, SetDescriptorBufferOffsets};
 use crate::device::Device;
 use crate::object::pipeline::PerBindPoint;
 use crate::object::pipeline_state::Values;
 use bind::Bound;
+use descriptor_buffer::Shadow;
 use rasterizer::api::{DrawState, Few, IndexBuffer, QuerySinks};
 use render::RenderInstance;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use transform_feedback::FeedbackState;
@@ -28,6 +31,8 @@ use transform_feedback::FeedbackState;
 struct State {
     points: PerBindPoint<Bound>,
     push_constants: PushConstants,
+    /// Addresses.
+    descriptor_buffers: SmallVec<[u64; 2]>,
     values: Values,
     /// Joined draw state; `None` after a change.
     joined: Option<Arc<DrawState>>,
@@ -52,12 +57,21 @@ pub struct Executor<'d> {
     queries: QuerySinks,
     /// Conditional rendering discards what it concerns; secondary command buffers see it too.
     discarding: bool,
+    /// Sets of descriptor buffers that draws may have.
+    shadows: Vec<Arc<Shadow>>,
 }
 
 impl<'d> Executor<'d> {
     /// An executor with undefined state.
     pub fn new(device: &'d Device) -> Executor<'d> {
-        Executor { device, state: State::default(), render: None, queries: QuerySinks::default(), discarding: false }
+        Executor {
+            device,
+            state: State::default(),
+            render: None,
+            queries: QuerySinks::default(),
+            discarding: false,
+            shadows: Vec::new(),
+        }
     }
 
     /// Executes a primary command buffer.
@@ -83,6 +97,8 @@ impl<'d> Executor<'d> {
         match command {
             Command::BindPipeline(pipeline) => self.bind_pipeline(pipeline),
             Command::BindDescriptorSets(c) => self.bind_descriptor_sets(c),
+            Command::BindDescriptorBuffers(addresses) => self.bind_descriptor_buffers(addresses),
+            Command::SetDescriptorBufferOffsets(c) => self.set_descriptor_buffer_offsets(c),
             Command::PushConstants { offset, bytes } => self.push_constants(*offset, bytes),
             Command::BindVertexBuffers { first, buffers } => self.bind_vertex_buffers(*first, buffers),
             Command::SetPrimitiveRestartIndex(index) => self.set_primitive_restart_index(*index),
@@ -91,9 +107,18 @@ impl<'d> Executor<'d> {
             }
             Command::SetDynamicState(change) => self.set_dynamic_state(change),
 
-            Command::BeginRenderPass(c) => self.begin_render_pass(c),
-            Command::NextSubpass => self.next_subpass(),
-            Command::EndRenderPass => self.end_render_pass(),
+            Command::BeginRenderPass(c) => {
+                self.begin_render_pass(c);
+                self.renew_descriptors();
+            }
+            Command::NextSubpass => {
+                self.next_subpass();
+                self.renew_descriptors();
+            }
+            Command::EndRenderPass => {
+                self.end_render_pass();
+                self.renew_descriptors();
+            }
             Command::BeginRendering(c) => self.begin_rendering(c),
             Command::EndRendering => self.end_rendering(),
             Command::SetRenderingAttachmentLocations(locations) => self.set_rendering_attachment_locations(*locations),
@@ -138,10 +163,16 @@ impl<'d> Executor<'d> {
             }
             Command::ResolveImage { src, dst, regions, modes } => self.resolve_image(src, dst, regions, *modes),
 
-            Command::PipelineBarrier => self.flush(),
+            Command::PipelineBarrier => {
+                self.flush();
+                self.renew_descriptors();
+            }
             Command::SetEvent(event) => event.set(&self.device.sync, true),
             Command::ResetEvent(event) => event.set(&self.device.sync, false),
-            Command::WaitEvents(events) => self.wait_events(events),
+            Command::WaitEvents(events) => {
+                self.wait_events(events);
+                self.renew_descriptors();
+            }
             Command::BeginQuery { pool, query, stream } => self.begin_query(pool, *query, *stream),
             Command::EndQuery { pool, query, stream } => self.end_query(pool, *query, *stream),
             Command::ResetQueryPool { pool, first, count } => pool.range(*first, *count).iter().for_each(|q| q.reset()),

@@ -65,7 +65,7 @@ fn function(m: &Module, number: usize, homes: &Homes) -> Result<()> {
                 phi(m, f, v, n, number as u32, flow, homes)?;
                 continue;
             }
-            each_id(m, v, &mut |id| used(m, v, id, n, number as u32, flow, homes))?;
+            each_id(m, &v, &mut |id| used(m, &v, id, n, number as u32, flow, homes))?;
         }
     }
     Ok(())
@@ -101,20 +101,20 @@ fn construct(f: &Function, block: &Block, header: BlockIx, flow: &Flow, merges: 
 }
 
 /// A use of an id in a block.
-fn used(m: &Module, v: View<'_>, id: u32, at: BlockIx, number: u32, flow: &Flow, homes: &Homes) -> Result<()> {
+fn used(m: &Module, v: &View<'_>, id: u32, at: BlockIx, number: u32, flow: &Flow, homes: &Homes) -> Result<()> {
     let Some(n) = m.dense(id) else { return Ok(()) };
     let (function, block) = homes.of[n];
     if function != number || !flow.reached(at) || flow.dominates(block, at) {
         return Ok(());
     }
-    broken(v, format!("%{id} is defined in a block that does not dominate its use"))
+    broken(*v, format!("%{id} is defined in a block that does not dominate its use"))
 }
 
 fn phi(m: &Module, f: &Function, v: View<'_>, at: BlockIx, number: u32, flow: &Flow, homes: &Homes) -> Result<()> {
     let block = |label: u32| m.block_of(&f.blocks, label).unwrap_or(NONE);
     let mut from: Vec<BlockIx> = v.args.chunks_exact(2).map(|pair| block(pair[1])).collect();
     for (pair, &from) in v.args.chunks_exact(2).zip(&from) {
-        used(m, v, pair[0], from, number, flow, homes)?;
+        used(m, &v, pair[0], from, number, flow, homes)?;
     }
     from.sort_unstable();
     if from == flow.before(at) { Ok(()) } else { broken(v, "its blocks are not those that branch here, each once") }
@@ -149,7 +149,7 @@ fn successors(m: &Module, f: &Function, block: &Block, to: &mut dyn FnMut(BlockI
         }
         End::Switch(selector) => {
             let v = m.view(block.end_inst);
-            each_id(m, v, &mut |id| {
+            each_id(m, &v, &mut |id| {
                 if id != selector
                     && let Some(b) = m.block_of(&f.blocks, id)
                 {

@@ -5,6 +5,7 @@ use super::super::opcodes::{self, op};
 use super::operands::{Part, each_part, is_image};
 use super::{Kind, broken};
 use crate::error::Result;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 /// What an operand may name.
@@ -27,7 +28,7 @@ const ANY: Operand = (Role::Any, false);
 const LATER: Operand = (Role::Any, true);
 
 /// Roles of an instruction's operands that are ids, in their order; the last one goes for all that follow, of a phi they take turns.
-fn roles(number: u16) -> &'static [Operand] {
+const fn roles(number: u16) -> &'static [Operand] {
     match number {
         op::OpName | op::OpMemberName => &[LATER],
         op::OpDecorate | op::OpMemberDecorate | op::OpDecorateId => &[LATER],
@@ -53,83 +54,95 @@ fn roles(number: u16) -> &'static [Operand] {
     }
 }
 
+/// [`roles`] of the core opcodes: a load costs less than a jump that depends on the opcode.
+static ROLES: [&[Operand]; opcodes::CORE] = {
+    let mut table: [&[Operand]; opcodes::CORE] = [&[]; opcodes::CORE];
+    let mut number = 0;
+    while number < table.len() {
+        table[number] = roles(number as u16);
+        number += 1;
+    }
+    table
+};
+
 /// State of the walk.
 struct Walk<'m> {
     m: &'m Module,
     /// By definition number.
     kinds: Vec<Kind>,
-    /// Pointers that may be named before they are declared.
-    forward: HashSet<u32>,
+    /// Pointers that may be named before they are declared, once somebody asks.
+    forward: OnceCell<HashSet<u32>>,
     /// First instruction of the function that the walk is in.
     function: u32,
 }
 
 pub(super) fn check(m: &Module) -> Result<()> {
-    let all = 0..m.instructions();
-    let mut walk = Walk { m, kinds: Vec::with_capacity(m.def_count()), forward: HashSet::new(), function: 0 };
-    for v in all.clone().map(|inst| m.view(inst)) {
-        // What an opcode without a row defines is not known.
-        if opcodes::row(v.op).is_none() {
-            return Ok(());
-        }
-        if v.result != 0 {
-            walk.kinds.push(Kind::of(v));
-        }
-        if v.op == op::OpTypeForwardPointer {
-            walk.forward.extend(v.args.first());
-        }
+    // What an opcode without a row defines is not known.
+    if m.has_unknown() {
+        return Ok(());
     }
-    for inst in all {
+    let kinds = (0..m.def_count()).map(|number| Kind::of(m.view(m.definition(number)))).collect();
+    let mut walk = Walk { m, kinds, forward: OnceCell::new(), function: 0 };
+    for inst in 0..m.instructions() {
         let v = m.view(inst);
         if v.op == op::OpFunction {
             walk.function = inst;
         }
         if v.ty != 0 {
-            walk.operand(v, inst, v.ty, TYPE)?;
+            walk.operand(&v, inst, v.ty, TYPE)?;
         }
-        let mut roles = roles(v.op);
-        if v.op == op::OpExtInst && m.ext_sets.get(&v.args[0]) != Some(&ExtSet::Glsl450) {
+        let mut roles = ROLES.get(v.op as usize).map_or_else(|| roles(v.op), |&roles| roles);
+        if v.op == op::OpExtInst && m.ext_set(v.args[0]) != Some(&ExtSet::Glsl450) {
             roles = &[SET, LATER];
         }
         let mut n = 0;
-        each_id(m, v, &mut |id| {
+        each_id(m, &v, &mut |id| {
             let at = if v.op == op::OpPhi { n % 2 } else { n.min(roles.len() - 1) };
             n += 1;
-            walk.operand(v, inst, id, roles[at])
+            walk.operand(&v, inst, id, roles[at])
         })?;
     }
     Ok(())
 }
 
 impl Walk<'_> {
-    fn operand(&self, v: View<'_>, inst: u32, id: u32, (role, later): Operand) -> Result<()> {
-        let Some(number) = self.m.dense(id) else { return broken(v, format!("%{id} is not defined")) };
+    fn is_forward(&self, id: u32) -> bool {
+        let all = || (0..self.m.instructions()).filter(|&inst| self.m.opcode(inst) == op::OpTypeForwardPointer);
+        self.forward.get_or_init(|| all().map(|inst| self.m.view(inst).args[0]).collect()).contains(&id)
+    }
+
+    fn operand(&self, v: &View<'_>, inst: u32, id: u32, (role, later): Operand) -> Result<()> {
+        let Some(number) = self.m.dense(id) else { return broken(*v, format!("%{id} is not defined")) };
         let at = self.m.definition(number);
-        if at >= inst && !later && !self.forward.contains(&id) {
-            return broken(v, format!("%{id} is used before its definition"));
+        if at >= inst && !later && !self.is_forward(id) {
+            return broken(*v, format!("%{id} is used before its definition"));
         }
         let kind = self.kinds[number];
         if at >= self.m.globals.end && at < self.function && matches!(kind, Kind::Value | Kind::Label) {
-            return broken(v, format!("%{id} belongs to another function"));
+            return broken(*v, format!("%{id} belongs to another function"));
         }
         match role {
-            Role::Is(wanted) if wanted != kind => broken(v, format!("%{id} is no {wanted:?}")),
+            Role::Is(wanted) if wanted != kind => broken(*v, format!("%{id} is no {wanted:?}")),
             _ => Ok(()),
         }
     }
 }
 
 /// Calls `f` for every operand that is an id, behind the result type.
-pub(super) fn each_id(m: &Module, v: View<'_>, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
+pub(super) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     let Some(row) = opcodes::row(v.op) else { return Ok(()) };
     let (row, args) = match v.op {
         op::OpSpecConstantOp => match u16::try_from(v.args[0]).ok().and_then(opcodes::row) {
             Some(inner) => (inner, &v.args[1..]),
-            None => return broken(v, "operation of a constant that is not known"),
+            None => return broken(*v, "operation of a constant that is not known"),
         },
         _ => (row, v.args),
     };
-    each_part(v, row.operands(), args, &mut |part| match part {
+    if row.rest.is_empty() && args.len() == row.single as usize {
+        let mut named = args.iter().enumerate().filter(|(i, _)| row.ids >> i & 1 != 0);
+        return named.try_for_each(|(_, &id)| f(id));
+    }
+    each_part(v, row, args, &mut |part| match part {
         Part::Id(id) => f(id),
         Part::Mask([mask, rest @ ..]) => {
             // The alignment is a literal.
@@ -144,7 +157,7 @@ pub(super) fn each_id(m: &Module, v: View<'_>, f: &mut impl FnMut(u32) -> Result
 }
 
 /// The open end of ids; OpSource ends with a string.
-fn ids(v: View<'_>, rest: &[u32], f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
+fn ids(v: &View<'_>, rest: &[u32], f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     match v.op {
         // A stride, and memory operands.
         op::OpCooperativeMatrixLoadKHR | op::OpCooperativeMatrixStoreKHR => {
@@ -157,7 +170,7 @@ fn ids(v: View<'_>, rest: &[u32], f: &mut impl FnMut(u32) -> Result<()>) -> Resu
 }
 
 /// Words of a switch's literals.
-fn selector(m: &Module, v: View<'_>) -> usize {
+fn selector(m: &Module, v: &View<'_>) -> usize {
     let ty = v.args.first().and_then(|&id| m.def(id).ok()).map_or(0, |d| d.ty);
     match m.declared(ty, op::OpTypeInt) {
         Some([64, ..]) => 2,

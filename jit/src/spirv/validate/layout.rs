@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 const TYPES: u32 = 10;
 
 /// Where an instruction belongs.
+#[derive(Clone, Copy)]
 enum Home {
     Anywhere,
     /// A section's number, in their order.
@@ -18,7 +19,8 @@ enum Home {
     Both,
 }
 
-fn home(number: u16) -> Home {
+/// Of opcodes that have a row.
+const fn home_of(number: u16) -> Home {
     match number {
         op::OpNop | op::OpLine | op::OpNoLine => Home::Anywhere,
         op::OpVariable | op::OpUntypedVariableKHR | op::OpUndef | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => {
@@ -46,10 +48,25 @@ fn home(number: u16) -> Home {
         | op::OpSpecConstantCompositeReplicateEXT
         | op::OpTypeRayQueryKHR
         | op::OpTypeAccelerationStructureKHR => Home::Section(TYPES),
-        _ => match opcodes::row(number) {
-            None => Home::Anywhere,
-            Some(_) => Home::Function,
-        },
+        _ => Home::Function,
+    }
+}
+
+/// [`home_of`] the core opcodes.
+static HOMES: [Home; opcodes::CORE] = {
+    let mut table = [Home::Function; opcodes::CORE];
+    let mut number = 0;
+    while number < table.len() {
+        table[number] = home_of(number as u16);
+        number += 1;
+    }
+    table
+};
+
+fn home(number: u16) -> Home {
+    match HOMES.get(number as usize).copied().unwrap_or_else(|| home_of(number)) {
+        Home::Function if opcodes::row(number).is_none() => Home::Anywhere,
+        home => home,
     }
 }
 

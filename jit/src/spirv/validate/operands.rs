@@ -53,7 +53,7 @@ pub(super) fn check(m: &Module) -> Result<()> {
     for inst in 0..m.instructions() {
         let v = m.view(inst);
         if let Some(row) = opcodes::row(v.op) {
-            count(v, row)?;
+            count(&v, row)?;
         }
         for &(at, most, others) in literals(v.op) {
             let value = v.arg(at)?;
@@ -66,8 +66,11 @@ pub(super) fn check(m: &Module) -> Result<()> {
 }
 
 /// The number of words, and what stands at the open end.
-fn count(v: View<'_>, row: &Row) -> Result<()> {
-    each_part(v, row.operands(), v.args, &mut |part| match part {
+fn count(v: &View<'_>, row: &Row) -> Result<()> {
+    if row.rest.is_empty() && v.args.len() == row.single as usize {
+        return Ok(());
+    }
+    each_part(v, row, v.args, &mut |part| match part {
         Part::Ids(rest) | Part::Literals(rest) | Part::Cases(rest) => open(v, rest),
         Part::Id(_) | Part::Literal | Part::Mask(_) => Ok(()),
     })
@@ -88,34 +91,40 @@ pub(super) enum Part<'m> {
     Cases(&'m [u32]),
 }
 
-/// Calls `f` with every part of `args`, which are of that shape.
+/// Calls `f` with every part of `args`, which are of that row's shape.
 ///
 /// # Errors
 /// Invalid, when they are not.
 pub(super) fn each_part<'m>(
-    v: View<'_>,
-    shape: &[u8],
+    v: &View<'_>,
+    row: &Row,
     args: &'m [u32],
     f: &mut impl FnMut(Part<'m>) -> Result<()>,
 ) -> Result<()> {
-    let mut rest = args;
-    for &c in shape {
+    let (single, mut rest) = args.split_at(args.len().min(row.single as usize));
+    for (i, &word) in single.iter().enumerate() {
+        f(if row.ids >> i & 1 != 0 { Part::Id(word) } else { Part::Literal })?;
+    }
+    if single.len() < row.single as usize {
+        return broken(*v, "has too few operands");
+    }
+    for &c in row.rest {
         let words = match c {
             b's' => match string_words(rest) {
                 Some(words) => words,
-                None => return broken(v, "has a string without an end"),
+                None => return broken(*v, "has a string without an end"),
             },
             b'm' => match rest.first() {
                 None => continue,
                 Some(&mask) => match behind(v.op, mask) {
                     Some(words) => 1 + words,
-                    None => return broken(v, format!("mask {mask:#x}")),
+                    None => return broken(*v, format!("mask {mask:#x}")),
                 },
             },
             b'I' | b'N' | b'W' => rest.len(),
             _ => 1,
         };
-        let Some((part, left)) = rest.split_at_checked(words) else { return broken(v, "has too few operands") };
+        let Some((part, left)) = rest.split_at_checked(words) else { return broken(*v, "has too few operands") };
         rest = left;
         f(match c {
             b'i' => Part::Id(part[0]),
@@ -126,7 +135,7 @@ pub(super) fn each_part<'m>(
             _ => Part::Literal,
         })?;
     }
-    if rest.is_empty() { Ok(()) } else { broken(v, "has too many operands") }
+    if rest.is_empty() { Ok(()) } else { broken(*v, "has too many operands") }
 }
 
 /// Words of the operands that an optional mask brings, of memory or of an image; nothing when it has bits that are not known.
@@ -140,10 +149,10 @@ pub(super) fn is_image(number: u16) -> bool {
 }
 
 /// The open end of an instruction.
-fn open(v: View<'_>, rest: &[u32]) -> Result<()> {
+fn open(v: &View<'_>, rest: &[u32]) -> Result<()> {
     let of_mask = |at: usize, rows: Mask| match v.args.get(at).and_then(|&mask| words_of(mask, rows)) {
         Some(words) if words == rest.len() => Ok(()),
-        _ => broken(v, "operands do not fit the mask"),
+        _ => broken(*v, "operands do not fit the mask"),
     };
     match v.op {
         op::OpLoopMerge => of_mask(2, LOOP),
@@ -155,9 +164,9 @@ fn open(v: View<'_>, rest: &[u32]) -> Result<()> {
         | op::OpImageSampleProjDrefExplicitLod
         | op::OpImageSparseSampleDrefExplicitLod
         | op::OpImageSparseSampleProjDrefExplicitLod => of_mask(3, IMAGE),
-        op::OpPhi if !rest.len().is_multiple_of(2) => broken(v, "has a value without a block"),
-        op::OpBranchConditional if rest.len() == 1 => broken(v, "has one weight"),
-        _ if rest.len() > most(v.op) => broken(v, "has too many operands"),
+        op::OpPhi if !rest.len().is_multiple_of(2) => broken(*v, "has a value without a block"),
+        op::OpBranchConditional if rest.len() == 1 => broken(*v, "has one weight"),
+        _ if rest.len() > most(v.op) => broken(*v, "has too many operands"),
         _ => Ok(()),
     }
 }

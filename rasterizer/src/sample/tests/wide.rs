@@ -1,27 +1,25 @@
 //! Filters in wide vectors: lane by lane what the portable kernels give, wherever quads lie.
 
+use super::super::blocks::Blocks;
 use super::super::texel::{Plain, Texels};
-use super::super::whole;
 use super::*;
 use base::format::lanes::row;
 
 base::compiled! {
-    /// The sample of [`whole::sample`], if it is one.
-    for Avx512 unsafe fn plain [const ROW: usize, const RAW: bool] [ROW, RAW]
+    /// The sample of [`Texels::sample`], if it is one.
+    for Avx512 unsafe fn plain [T: Texels] [T]
         (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, done: &mut [bool; 2]) {
-        if <H as base::host::Host>::WIDE {
-            *done = match (sampler.min_filter, sampler.max_anisotropy > 1.0) {
-                (0, _) => [
-                    whole::sample::<H, ROW, RAW, false, false>(view, sampler, args),
-                    whole::sample::<H, ROW, RAW, false, true>(view, sampler, args),
-                ],
-                (_, false) => [
-                    whole::sample::<H, ROW, RAW, true, false>(view, sampler, args),
-                    whole::sample::<H, ROW, RAW, true, true>(view, sampler, args),
-                ],
-                (_, true) => [false, whole::anisotropic::<H, ROW>(view, sampler, args)],
-            };
-        }
+        *done = match (sampler.min_filter, sampler.max_anisotropy > 1.0) {
+            (0, _) => [
+                T::sample::<H, false, false>(view, sampler, args),
+                T::sample::<H, false, true>(view, sampler, args),
+            ],
+            (_, false) => [
+                T::sample::<H, true, false>(view, sampler, args),
+                T::sample::<H, true, true>(view, sampler, args),
+            ],
+            (_, true) => [false, T::anisotropic::<H>(view, sampler, args)],
+        };
     }
 }
 
@@ -61,8 +59,8 @@ fn random_view(rng: &mut Rng, name: &str) -> ([u32; 2], TestImage, ImageView) {
 }
 
 /// How many of all samples were plain ones, how many of those of levels, and how many others.
-fn check<const ROW: usize, const RAW: bool>(name: &str) -> [u32; 3] {
-    let mut rng = Rng(0x3d1f_f17e_0000_0000 + ROW as u64);
+fn check<T: Texels>(name: &str) -> [u32; 3] {
+    let mut rng = Rng(0x3d1f_f17e_0000_0000 + u64::from(format(name).0));
     let mut found = [0; 3];
     for _ in 0..600 {
         let (size, _image, view) = random_view(&mut rng, name);
@@ -76,7 +74,7 @@ fn check<const ROW: usize, const RAW: bool>(name: &str) -> [u32; 3] {
             let done = unsafe {
                 (kernels::kernels_of(Format(view.format as u16), Level::Portable)[kernel])(&view, &s, &mut want);
                 let mut done = [false; 2];
-                plain::<ROW, RAW>(Level::here())(&view, &s, &mut got, &mut done);
+                plain::<T>(Level::here())(&view, &s, &mut got, &mut done);
                 done
             };
             assert!(done != [true; 2]);
@@ -93,11 +91,13 @@ fn check<const ROW: usize, const RAW: bool>(name: &str) -> [u32; 3] {
 #[test]
 fn wide_samples_are_the_portable_ones() {
     for [plain, mips, other] in [
-        check::<{ row("R8G8B8A8_UNORM") }, true>("R8G8B8A8_UNORM"),
-        check::<{ row("B8G8R8A8_UNORM") }, true>("B8G8R8A8_UNORM"),
-        check::<{ row("R8G8B8A8_SRGB") }, false>("R8G8B8A8_SRGB"),
-        check::<{ row("B8G8R8A8_SRGB") }, false>("B8G8R8A8_SRGB"),
-        check::<{ row("R16G16B16A16_SFLOAT") }, false>("R16G16B16A16_SFLOAT"),
+        check::<Plain<{ row("R8G8B8A8_UNORM") }, true>>("R8G8B8A8_UNORM"),
+        check::<Plain<{ row("B8G8R8A8_UNORM") }, true>>("B8G8R8A8_UNORM"),
+        check::<Plain<{ row("R8G8B8A8_SRGB") }, false>>("R8G8B8A8_SRGB"),
+        check::<Plain<{ row("B8G8R8A8_SRGB") }, false>>("B8G8R8A8_SRGB"),
+        check::<Plain<{ row("R16G16B16A16_SFLOAT") }, false>>("R16G16B16A16_SFLOAT"),
+        check::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>("BC3_UNORM_BLOCK"),
+        check::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>("BC7_SRGB_BLOCK"),
     ] {
         let wide = if Level::here().is_wide() { plain > 400 && mips > 400 } else { plain + mips == 0 };
         assert!(wide && other > 1500, "{plain} {mips} {other}");
@@ -129,6 +129,8 @@ fn chunks_are_sampled_as_each_alone() {
         "R16G16B16A16_SFLOAT",
         "R8G8_UNORM",
         "BC1_RGB_UNORM_BLOCK",
+        "BC7_SRGB_BLOCK",
+        "BC5_SNORM_BLOCK",
     ] {
         for _ in 0..100 {
             let (size, _image, view) = random_view(&mut rng, name);
@@ -163,6 +165,8 @@ fn classes_are_wide_by_their_rows() {
     for (wide, want) in [
         (Plain::<{ row("B8G8R8A8_SRGB") }, false>::WIDE, true),
         (Plain::<{ row("R16G16B16A16_SFLOAT") }, false>::WIDE, true),
+        (Blocks::<{ row("R8G8B8A8_SRGB") }, 1, false>::WIDE, true),
+        (Blocks::<{ row("R16G16B16A16_SFLOAT") }, 2, false>::WIDE, false),
         (Plain::<{ row("R8G8B8A8_SNORM") }, false>::WIDE, false),
         (Plain::<{ row("R8G8B8A8_UINT") }, false>::WIDE, false),
         (Plain::<{ row("R8G8_UNORM") }, false>::WIDE, false),

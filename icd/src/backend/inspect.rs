@@ -1,0 +1,168 @@
+//! What tools see of a pipeline's code (VK_KHR_pipeline_executable_properties): an executable per stage and tier whose code may run it.
+//!
+//! Nothing is kept of how code was made, and nothing is made earlier or otherwise because somebody may ask: who asks has it made again, on their
+//! own thread. The same request gives the same code, so what they see is what runs, or will when it has run for long. The answers about
+//! one pipeline are remembered until another one is asked about: the commands are called twice each, and once per executable.
+
+#![forbid(unsafe_code)]
+
+use super::tiered::{Policy, TieredCode};
+use base::shader::Stage;
+use jit::backend::{MachineCode, Text};
+use jit::error::Error;
+use jit::tier::{Tier, generate};
+use jit::{Described, lir};
+use parking_lot::Mutex;
+use std::fmt::Write;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// Code of a stage by one tier.
+pub struct Executable {
+    /// Which stage.
+    pub stage: Stage,
+    /// Lanes of a subgroup.
+    pub lanes: u32,
+    /// The only one of its name in the pipeline.
+    pub name: String,
+    /// In a sentence.
+    pub description: String,
+    /// Numbers.
+    pub statistics: Vec<Statistic>,
+    /// What it is made of, if that was asked for.
+    pub texts: Vec<Text>,
+}
+
+/// A number about an executable.
+pub struct Statistic {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub description: &'static str,
+    /// The number.
+    pub value: u64,
+}
+
+/// The executables of the pipeline that was asked about last.
+#[derive(Default)]
+pub struct Memo(Mutex<Option<Answer>>);
+
+struct Answer {
+    codes: Vec<Weak<TieredCode>>,
+    texts: bool,
+    executables: Arc<[Executable]>,
+}
+
+impl Memo {
+    /// The executables of a pipeline's stages, in their order; `texts` says whether [`Executable::texts`] are wanted.
+    ///
+    /// # Errors
+    /// Limit without memory for a compile; internal ones, as everything else was found at creation.
+    pub fn executables(&self, codes: &[Arc<TieredCode>], texts: bool) -> Result<Arc<[Executable]>, Error> {
+        let mut last = self.0.lock();
+        let same = |answer: &&Answer| {
+            let mut pairs = answer.codes.iter().zip(codes);
+            // (A weak reference keeps the address.)
+            answer.texts == texts
+                && answer.codes.len() == codes.len()
+                && pairs.all(|(a, b)| a.as_ptr() == Arc::as_ptr(b))
+        };
+        if let Some(answer) = last.as_ref().filter(same) {
+            return Ok(answer.executables.clone());
+        }
+        let mut executables = Vec::new();
+        for code in codes {
+            inspect(code, texts, &mut executables)?;
+        }
+        let executables: Arc<[Executable]> = executables.into();
+        let codes = codes.iter().map(Arc::downgrade).collect();
+        *last = Some(Answer { codes, texts, executables: executables.clone() });
+        Ok(executables)
+    }
+}
+
+/// A stage's executables.
+fn inspect(code: &TieredCode, texts: bool, out: &mut Vec<Executable>) -> Result<(), Error> {
+    let began = Instant::now();
+    let described = code.request().describe()?;
+    let before = began.elapsed();
+    let policy = code.policy();
+    let mut made = vec![made(described.lir(), policy.first(), texts)?];
+    if let Some(better) = policy.first().better().next().filter(|_| policy.improves()) {
+        made.push(self::made(described.lir(), better, texts)?);
+        // The better tiers may not take it; then the first one's code stays.
+        made.dedup_by_key(|made| made.tier);
+    }
+    let words = code.key().words().len();
+    out.extend(made.into_iter().map(|made| executable(&described, words, before, policy, made)));
+    Ok(())
+}
+
+/// Code of a tier.
+struct Made {
+    tier: Tier,
+    code: MachineCode,
+    time: Duration,
+    texts: Vec<Text>,
+}
+
+fn made(lir: &lir::Function, tier: Tier, texts: bool) -> Result<Made, Error> {
+    let began = Instant::now();
+    let (code, tier) = generate(lir, tier)?;
+    let time = began.elapsed();
+    // Once more: texts take time of their own.
+    let texts = if texts { tier.described(lir)?.2 } else { Vec::new() };
+    Ok(Made { tier, code, time, texts })
+}
+
+fn executable(described: &Described, words: usize, before: Duration, policy: Policy, made: Made) -> Executable {
+    let facts = described.prepared.facts();
+    let (stage, lanes, tier) = (facts.payload.stage(), facts.lanes, made.tier.row().name);
+    let when = if made.tier == policy.first() || !policy.improves() {
+        "made for the pipeline's creation"
+    } else {
+        "takes the first code's place when that has run for long"
+    };
+    let statistic = |name, description, value| Statistic { name, description, value };
+    let shared = facts.payload.workgroup().map_or(0, |facts| facts.shared_bytes);
+    let statistics = vec![
+        statistic("Code size", "Bytes of machine code, with its constants and tables", made.code.bytes.len() as u64),
+        statistic("Stack frame", "Bytes of stack: most are registers that were spilled", made.code.frame.into()),
+        statistic("Scratch memory", "Bytes of private memory of a chunk of lanes", facts.scratch_bytes.into()),
+        statistic("Workgroup memory", "Bytes of memory of a workgroup", shared.into()),
+        statistic("SPIR-V words", "Length of the module", words as u64),
+        statistic("IR instructions", "Instructions after all passes", described.ir_instructions as u64),
+        statistic("LIR instructions", "Instructions that code is selected from", described.lir().insts.len() as u64),
+        statistic("Compile time", "Nanoseconds from SPIR-V to LIR, when last asked", before.as_nanos() as u64),
+        statistic("Code time", "Nanoseconds from LIR to machine code, when last asked", made.time.as_nanos() as u64),
+    ];
+    let mut texts = Vec::new();
+    if !made.texts.is_empty() {
+        let text = |name, description, text| Text { name, description, text };
+        texts.push(text("IR", "Structured SIMT SSA, after all passes", described.ir.clone()));
+        texts.push(text("LIR", "Low SSA on vectors of all lanes", described.lir().to_string()));
+        texts.extend(made.texts);
+        texts.push(text("Machine code", "Offset and bytes, in hexadecimal", hexadecimal(&made.code.bytes)));
+    }
+    Executable {
+        stage,
+        lanes,
+        name: format!("{stage:?} by tier {tier}"),
+        description: format!("{stage:?} stage, {lanes} lanes, code of tier {tier}: {when}"),
+        statistics,
+        texts,
+    }
+}
+
+/// 16 bytes a line.
+fn hexadecimal(code: &[u8]) -> String {
+    let mut text = String::with_capacity(code.len() * 4);
+    for (i, line) in code.chunks(16).enumerate() {
+        let _ = write!(text, "{:06x}:", 16 * i);
+        for byte in line {
+            let _ = write!(text, " {byte:02x}");
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,221 @@
+//! VK_EXT_descriptor_buffer: descriptors as bytes, and buffers of them (`object::descriptor_buffer`).
+
+use super::cmd_state::{point, points};
+use super::command_buffer::push;
+use crate::command::{BindDescriptorSets, Command, SetDescriptorBufferOffsets};
+use crate::ffi::handle::{get, share};
+use crate::ffi::pointer::slice;
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::object::descriptor::{SetLayout, kind_of};
+use crate::object::descriptor_buffer::Packed;
+use crate::object::descriptor_pool::DescriptorSet;
+use crate::object::image::format_of;
+use crate::object::pipeline::BindPoint;
+use crate::object::pipeline_layout::PipelineLayout;
+use ash::vk::{self, Handle};
+use base::shader::DescriptorKind;
+use core::ffi::c_void;
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+
+const DESCRIPTOR_BUFFER: Need = ext("VK_EXT_descriptor_buffer");
+
+/// The rows of this family in the command table.
+#[rustfmt::skip]
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, get_descriptor_set_layout_size as vk::PFN_vkGetDescriptorSetLayoutSizeEXT, vkGetDescriptorSetLayoutSizeEXT: DESCRIPTOR_BUFFER),
+    row!(Device, get_descriptor_set_layout_binding_offset as vk::PFN_vkGetDescriptorSetLayoutBindingOffsetEXT, vkGetDescriptorSetLayoutBindingOffsetEXT: DESCRIPTOR_BUFFER),
+    row!(Device, get_descriptor as vk::PFN_vkGetDescriptorEXT, vkGetDescriptorEXT: DESCRIPTOR_BUFFER),
+    row!(Device, cmd_bind_descriptor_buffers as vk::PFN_vkCmdBindDescriptorBuffersEXT, vkCmdBindDescriptorBuffersEXT: DESCRIPTOR_BUFFER),
+    row!(Device, cmd_set_descriptor_buffer_offsets as vk::PFN_vkCmdSetDescriptorBufferOffsetsEXT, vkCmdSetDescriptorBufferOffsetsEXT: DESCRIPTOR_BUFFER),
+    row!(Device, cmd_set_descriptor_buffer_offsets2 as vk::PFN_vkCmdSetDescriptorBufferOffsets2EXT, vkCmdSetDescriptorBufferOffsets2EXT: DESCRIPTOR_BUFFER),
+    row!(Device, cmd_bind_descriptor_buffer_embedded_samplers as vk::PFN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT, vkCmdBindDescriptorBufferEmbeddedSamplersEXT: DESCRIPTOR_BUFFER),
+    row!(Device, cmd_bind_descriptor_buffer_embedded_samplers2 as vk::PFN_vkCmdBindDescriptorBufferEmbeddedSamplers2EXT, vkCmdBindDescriptorBufferEmbeddedSamplers2EXT: DESCRIPTOR_BUFFER),
+    row!(Device, get_buffer_opaque_capture_descriptor_data as vk::PFN_vkGetBufferOpaqueCaptureDescriptorDataEXT, vkGetBufferOpaqueCaptureDescriptorDataEXT: DESCRIPTOR_BUFFER),
+    row!(Device, get_image_opaque_capture_descriptor_data as vk::PFN_vkGetImageOpaqueCaptureDescriptorDataEXT, vkGetImageOpaqueCaptureDescriptorDataEXT: DESCRIPTOR_BUFFER),
+    row!(Device, get_image_view_opaque_capture_descriptor_data as vk::PFN_vkGetImageViewOpaqueCaptureDescriptorDataEXT, vkGetImageViewOpaqueCaptureDescriptorDataEXT: DESCRIPTOR_BUFFER),
+    row!(Device, get_sampler_opaque_capture_descriptor_data as vk::PFN_vkGetSamplerOpaqueCaptureDescriptorDataEXT, vkGetSamplerOpaqueCaptureDescriptorDataEXT: DESCRIPTOR_BUFFER),
+];
+
+/// The bytes of a descriptor; `None` for types that there are none of.
+///
+/// # Safety
+/// `info` is valid with its pointers and handles.
+unsafe fn packed(info: &vk::DescriptorGetInfoEXT<'_>) -> Option<Packed> {
+    use vk::DescriptorType as T;
+    let kind = kind_of(info.ty)?;
+    // SAFETY: (all here) the caller's promise: the type says which member there is, null is the null descriptor.
+    let image = |image: *const vk::DescriptorImageInfo, has_sampler: bool| unsafe {
+        let (view, sampler) = image.as_ref().map_or((0, 0), |i| (i.image_view.as_raw(), i.sampler.as_raw()));
+        Packed::image(kind, view, if has_sampler { sampler } else { 0 })
+    };
+    // SAFETY: as above.
+    let buffer = |address: *const vk::DescriptorAddressInfoEXT<'_>| unsafe {
+        let texels = matches!(kind, DescriptorKind::UniformTexelBuffer | DescriptorKind::StorageTexelBuffer);
+        address.as_ref().map_or(Packed::default(), |a| {
+            Packed::buffer(kind, a.address, a.range, format_of(a.format).ok().filter(|_| texels))
+        })
+    };
+    // SAFETY: as above.
+    unsafe {
+        Some(match info.ty {
+            T::SAMPLER => Packed::image(kind, 0, info.data.p_sampler.as_ref().map_or(0, |s| s.as_raw())),
+            T::COMBINED_IMAGE_SAMPLER => image(info.data.p_combined_image_sampler, true),
+            T::SAMPLED_IMAGE => image(info.data.p_sampled_image, false),
+            T::STORAGE_IMAGE => image(info.data.p_storage_image, false),
+            T::INPUT_ATTACHMENT => image(info.data.p_input_attachment_image, false),
+            T::UNIFORM_TEXEL_BUFFER => buffer(info.data.p_uniform_texel_buffer),
+            T::STORAGE_TEXEL_BUFFER => buffer(info.data.p_storage_texel_buffer),
+            T::UNIFORM_BUFFER => buffer(info.data.p_uniform_buffer),
+            T::STORAGE_BUFFER => buffer(info.data.p_storage_buffer),
+            _ => return None,
+        })
+    }
+}
+
+/// # Safety
+/// The shims' promise.
+unsafe fn set_offsets(
+    buffer: vk::CommandBuffer,
+    bind_point: BindPoint,
+    layout: vk::PipelineLayout,
+    (first_set, indices, offsets): (u32, &[u32], &[vk::DeviceSize]),
+) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let layouts = &get::<PipelineLayout>(layout).sets;
+        let layout = |i: usize| layouts.get(first_set as usize + i).cloned().flatten();
+        let sets = indices.iter().zip(offsets).enumerate().map(|(i, (&index, &offset))| (layout(i), index, offset));
+        let command = SetDescriptorBufferOffsets { bind_point, first_set, sets: sets.collect() };
+        push(buffer, Command::SetDescriptorBufferOffsets(Box::new(command)));
+    }
+}
+
+/// Embedded samplers are a set that never changes.
+///
+/// # Safety
+/// The shims' promise.
+unsafe fn bind_embedded(
+    buffer: vk::CommandBuffer,
+    bind_point: BindPoint,
+    layout: vk::PipelineLayout,
+    set: u32,
+) -> Result<(), vk::Result> {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let layout = share::<PipelineLayout>(layout);
+        let Some(Some(samplers)) = layout.sets.get(set as usize) else { return Ok(()) };
+        let samplers = Arc::new(DescriptorSet::new(samplers.clone(), 0)?);
+        let (sets, dynamic_offsets) = (smallvec![Some(samplers)], SmallVec::new());
+        let bind = BindDescriptorSets { bind_point, first_set: set, sets, dynamic_offsets };
+        push(buffer, Command::BindDescriptorSets(Box::new(bind)));
+        Ok(())
+    }
+}
+
+shims! {
+    fn get_descriptor_set_layout_size(_device: vk::Device, layout: vk::DescriptorSetLayout, size: *mut vk::DeviceSize) {
+        let layout = get::<SetLayout>(layout);
+        *size = layout.size_with_variable_count(u32::MAX) as u64;
+    }
+
+    fn get_descriptor_set_layout_binding_offset(
+        _device: vk::Device,
+        layout: vk::DescriptorSetLayout,
+        binding: u32,
+        offset: *mut vk::DeviceSize,
+    ) {
+        let layout = get::<SetLayout>(layout);
+        *offset = layout.bindings.get(layout.position(binding)).map_or(0, |b| b.offset.into());
+    }
+
+    fn get_descriptor(_device: vk::Device, info: *const vk::DescriptorGetInfoEXT<'_>, size: usize, out: *mut c_void) {
+        let bytes = packed(&*info).unwrap_or_default().to_bytes();
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), out.cast(), size.min(bytes.len()));
+    }
+
+    fn cmd_bind_descriptor_buffers(
+        buffer: vk::CommandBuffer,
+        count: u32,
+        infos: *const vk::DescriptorBufferBindingInfoEXT<'_>,
+    ) {
+        let addresses = slice(infos, count).iter().map(|info| info.address).collect();
+        push(buffer, Command::BindDescriptorBuffers(addresses));
+    }
+
+    fn cmd_set_descriptor_buffer_offsets(
+        buffer: vk::CommandBuffer,
+        bind_point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first_set: u32,
+        count: u32,
+        indices: *const u32,
+        offsets: *const vk::DeviceSize,
+    ) {
+        set_offsets(buffer, point(bind_point)?, layout, (first_set, slice(indices, count), slice(offsets, count)));
+    }
+
+    fn cmd_set_descriptor_buffer_offsets2(
+        buffer: vk::CommandBuffer,
+        info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'_>,
+    ) {
+        let info = &*info;
+        let (indices, offsets) = (slice(info.p_buffer_indices, info.set_count), slice(info.p_offsets, info.set_count));
+        for bind_point in points(info.stage_flags) {
+            set_offsets(buffer, bind_point, info.layout, (info.first_set, indices, offsets));
+        }
+    }
+
+    fn cmd_bind_descriptor_buffer_embedded_samplers(
+        buffer: vk::CommandBuffer,
+        bind_point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        set: u32,
+    ) {
+        bind_embedded(buffer, point(bind_point)?, layout, set)?;
+    }
+
+    fn cmd_bind_descriptor_buffer_embedded_samplers2(
+        buffer: vk::CommandBuffer,
+        info: *const vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'_>,
+    ) {
+        let info = &*info;
+        for bind_point in points(info.stage_flags) {
+            bind_embedded(buffer, bind_point, info.layout, info.set)?;
+        }
+    }
+
+    // Without descriptorBufferCaptureReplay there is no valid call of these; the data has no bytes.
+    fn get_buffer_opaque_capture_descriptor_data(
+        _device: vk::Device,
+        _info: *const vk::BufferCaptureDescriptorDataInfoEXT<'_>,
+        _data: *mut c_void,
+    ) -> VkResult {
+        Ok(())
+    }
+
+    fn get_image_opaque_capture_descriptor_data(
+        _device: vk::Device,
+        _info: *const vk::ImageCaptureDescriptorDataInfoEXT<'_>,
+        _data: *mut c_void,
+    ) -> VkResult {
+        Ok(())
+    }
+
+    fn get_image_view_opaque_capture_descriptor_data(
+        _device: vk::Device,
+        _info: *const vk::ImageViewCaptureDescriptorDataInfoEXT<'_>,
+        _data: *mut c_void,
+    ) -> VkResult {
+        Ok(())
+    }
+
+    fn get_sampler_opaque_capture_descriptor_data(
+        _device: vk::Device,
+        _info: *const vk::SamplerCaptureDescriptorDataInfoEXT<'_>,
+        _data: *mut c_void,
+    ) -> VkResult {
+        Ok(())
+    }
+}

@@ -1,0 +1,424 @@
+//! Texels of compressed formats that a thread has decoded, as those of a plain format (`base::format::plain`), in tiles of 4×4, in two small caches.
+//!
+//! The first one is asked where a tile lies in its slice, so that lanes look for all of theirs at once, without loading a block, and neighbours never take each
+//! other's places. Most blocks are one tile; of others (ASTC) tiles are put together. What is not there is looked for by its block's bytes in the second one, which mostly has
+//! it, when a thread comes back to a place or a texture has many equal blocks; only then the block is decoded.
+//!
+//! Invariant: what the first one knows ends with the piece of work ([`pool::epoch`]), for memory may change between two. Within one it does not: Vulkan makes
+//! nothing that is written visible to samples of an image without a dependency, of which both sides are pieces of work. What the second one knows can't go stale.
+
+use super::words;
+use crate::pool;
+use base::abi::{ImageView, MAX_LANES};
+use base::format::{Format, decode_tiles, plain};
+use base::host::{Host, Ints};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+use std::cell::UnsafeCell;
+
+/// Tiles of a row, and rows, that have places of their own, as logarithms: a window.
+const COLUMNS: u32 = 5;
+const ROWS: u32 = 4;
+const PLACE_BITS: u32 = 12;
+const PLACES: usize = 1 << PLACE_BITS;
+/// Places of windows are moved by a hash, so that what lies apart by a round number, or in several slices, seldom meets.
+const MIX: u32 = 0x9e37_79b1;
+
+/// Bits of a tile's column and row in its tag: sides of images are at most 2^14 texels.
+const COLUMN_BITS: u32 = 12;
+const COLUMN: u32 = (1 << COLUMN_BITS) - 1;
+const SLICE_SHIFT: u32 = 2 * COLUMN_BITS;
+/// How many slices a cache knows at a time: two of each hash but for its lowest bit.
+const SLICE_BITS: u32 = 6;
+
+/// How many tiles are known by their blocks' bytes.
+const CONTENT_BITS: u32 = 12;
+const CONTENTS: usize = 1 << CONTENT_BITS;
+const TILE_SHIFT: u32 = 16;
+
+/// Texels of a tile's row, and its rows.
+const SIDE: u32 = 4;
+
+/// Logarithm of the bytes of a word of all texels of a tile.
+pub(super) const BLOCK_SHIFT: u32 = size_of::<Block>().trailing_zeros();
+
+/// A word of all texels of a tile.
+pub(super) type Block = [u32; 16];
+
+/// Texels of lanes, at up to four places each.
+pub(super) type Room<const WORDS: usize> = [[[u32; MAX_LANES]; 4]; WORDS];
+
+/// A slice in tags: a number from 1 on, or 0 for none, above [`SLICE_SHIFT`].
+#[derive(Clone, Copy)]
+struct Known {
+    base: *const u8,
+    format: u32,
+    tag: u32,
+}
+
+/// Zeros are an empty one; no format that is decoded is 0. Most formats have one word a texel: they lie together.
+struct Cache {
+    epoch: u64,
+    /// Slices by the hash of their base, in either of two neighbours.
+    slices: [Known; 1 << SLICE_BITS],
+    /// The last number of a slice.
+    last: u32,
+    /// Slice, row and column of the tile in each place.
+    tags: [u32; PLACES],
+    words: [[Block; PLACES]; 2],
+    contents: Contents,
+}
+
+/// Tiles by the hash of their block's bytes.
+struct Contents {
+    keys: [u128; CONTENTS],
+    /// And the number of the tile in its block, from [`TILE_SHIFT`] on.
+    formats: [u32; CONTENTS],
+    words: [[Block; CONTENTS]; 2],
+}
+
+impl Cache {
+    /// Memory may have changed: slices get other numbers.
+    #[cold]
+    fn forget(&mut self, epoch: u64) {
+        self.epoch = epoch;
+        for slice in &mut self.slices {
+            slice.tag = 0;
+        }
+    }
+
+    /// The tag of a slice that is known from now on.
+    #[cold]
+    fn admit(&mut self, base: *const u8, format: u32) -> u32 {
+        if self.last == u32::MAX >> SLICE_SHIFT {
+            self.forget(self.epoch);
+            (self.last, self.tags) = (0, [0; PLACES]);
+        }
+        self.last += 1;
+        let at = slices_of(base);
+        // The older one goes.
+        let at = if self.slices[at[0]].tag < self.slices[at[1]].tag { at[0] } else { at[1] };
+        let tag = self.last << SLICE_SHIFT;
+        self.slices[at] = Known { base, format, tag };
+        tag
+    }
+
+    /// The tag of a slice.
+    #[inline(always)]
+    fn tag(&mut self, base: *const u8, format: u32) -> u32 {
+        for at in slices_of(base) {
+            let known = &self.slices[at];
+            if known.base == base && known.format == format && known.tag != 0 {
+                return known.tag;
+            }
+        }
+        self.admit(base, format)
+    }
+}
+
+impl Contents {
+    /// Where a tile of a block is, which is there then: its number is that of [`decode_tiles`].
+    fn find(&mut self, block: u128, format: u32, tile: u32) -> usize {
+        let hash = base::hash::of_wide(block as u64 ^ ((block >> 64) as u64).rotate_left(29), CONTENT_BITS);
+        let at = (hash + tile as usize) % CONTENTS;
+        if self.keys[at] != block || self.formats[at] != format | tile << TILE_SHIFT {
+            decode_tiles(Format(format as u16), &block.to_le_bytes(), &mut |tile, &[first, second]| {
+                let at = (hash + tile) % CONTENTS;
+                (self.words[0][at], self.words[1][at]) = (first, second);
+                (self.keys[at], self.formats[at]) = (block, format | (tile as u32) << TILE_SHIFT);
+            });
+        }
+        at
+    }
+}
+
+/// Where a slice may be known.
+#[inline(always)]
+fn slices_of(base: *const u8) -> [usize; 2] {
+    let at = base::hash::of_wide(base as u64, SLICE_BITS) % (1 << SLICE_BITS);
+    [at, at ^ 1]
+}
+
+thread_local! {
+    static CACHE: UnsafeCell<Option<Box<Cache>>> = const { UnsafeCell::new(None) };
+}
+
+#[cold]
+fn new_cache() -> Box<Cache> {
+    // SAFETY: zeros are an empty cache.
+    unsafe { Box::<Cache>::new_zeroed().assume_init() }
+}
+
+/// A slice's texels, in tiles of [`SIDE`]×[`SIDE`].
+pub(super) struct Reader {
+    base: *const u8,
+    pitch: u64,
+    size: [u32; 2],
+    format: u32,
+    /// The slice in tags.
+    tag: u32,
+    cache: *mut Cache,
+}
+
+impl Reader {
+    /// Of the slice at `base`, of so many texels, whose rows of blocks are `pitch` bytes apart.
+    ///
+    /// # Safety
+    /// It lives within one kernel's call.
+    #[inline(always)]
+    pub(super) unsafe fn new(view: &ImageView, base: *const u8, pitch: u64, size: [u32; 2]) -> Reader {
+        // SAFETY: the thread's own, of which there are references only within functions of this module.
+        let cache = CACHE.with(|cache| unsafe { &mut *cache.get() });
+        let cache = match cache {
+            Some(cache) => &mut **cache,
+            none => &mut **none.insert(new_cache()),
+        };
+        let epoch = pool::epoch();
+        if cache.epoch != epoch {
+            cache.forget(epoch);
+        }
+        Reader { base, pitch, size, format: view.format, tag: cache.tag(base, view.format), cache }
+    }
+
+    /// Word `w` of the texels of all places.
+    #[inline(always)]
+    pub(super) fn words(&self, w: usize) -> *const Block {
+        // SAFETY: the thread's own cache lives as long as the thread.
+        unsafe { (&raw const (*self.cache).words[w % 2]).cast() }
+    }
+
+    /// What is to be found with the tiles at these columns and rows, and where.
+    #[inline(always)]
+    pub(super) fn places<V: Ints>(&self, x: V, y: V) -> [V; 2] {
+        let (column, row) = (V::splat((1 << COLUMNS) - 1), V::splat((1 << ROWS) - 1));
+        let window = y.shr(ROWS).shl(COLUMN_BITS) | x.shr(COLUMNS) | V::splat(self.tag);
+        let hash = (window * V::splat(MIX)).shr(32 - PLACE_BITS);
+        [y.shl(COLUMN_BITS) | x | V::splat(self.tag), hash ^ ((y & row).shl(COLUMNS) | (x & column))]
+    }
+
+    /// The same of one block.
+    #[inline(always)]
+    fn place(&self, x: u32, y: u32) -> (u32, usize) {
+        let window = y >> ROWS << COLUMN_BITS | x >> COLUMNS | self.tag;
+        let hash = window.wrapping_mul(MIX) >> (32 - PLACE_BITS);
+        let place = hash ^ (y % (1 << ROWS) << COLUMNS | x % (1 << COLUMNS));
+        (y << COLUMN_BITS | x | self.tag, place as usize % PLACES)
+    }
+
+    /// The place of the block at column `x` of row `y`, which is there then.
+    ///
+    /// # Safety
+    /// It lies inside the slice.
+    #[inline(always)]
+    pub(super) unsafe fn find(&self, x: u32, y: u32) -> usize {
+        let (tag, place) = self.place(x, y);
+        // SAFETY: the thread's own cache; the caller's promise.
+        unsafe {
+            if (*self.cache).tags[place] != tag {
+                self.fill(tag, place, x, y);
+            }
+        }
+        place
+    }
+
+    /// # Safety
+    /// The tile lies inside the slice.
+    #[inline(never)]
+    unsafe fn fill(&self, tag: u32, place: usize, x: u32, y: u32) {
+        let format = Format(self.format as u16);
+        // All others have one word.
+        let words = if plain(format).info().block_bytes > 4 { 2 } else { 1 };
+        // SAFETY: the caller's promise; the thread's own cache.
+        unsafe {
+            let cache = &mut *self.cache;
+            if format.info().block == (SIDE as u8, SIDE as u8) {
+                let at = cache.contents.find(self.block(x, y), self.format, 0);
+                for w in 0..words {
+                    cache.words[w][place] = cache.contents.words[w][at];
+                }
+            } else {
+                for texel in 0..SIDE * SIDE {
+                    // What lies outside of the slice is nobody's.
+                    let [x, y] = [
+                        (x * SIDE + texel % SIDE).min(self.size[0] - 1),
+                        (y * SIDE + texel / SIDE).min(self.size[1] - 1),
+                    ];
+                    let (at, inside) = self.content(x, y);
+                    for w in 0..words {
+                        cache.words[w][place][texel as usize] = cache.contents.words[w][at][inside];
+                    }
+                }
+            }
+            cache.tags[place] = tag;
+        }
+    }
+
+    /// A block's bytes.
+    ///
+    /// # Safety
+    /// It lies inside the slice.
+    unsafe fn block(&self, column: u32, row: u32) -> u128 {
+        // SAFETY: a block of 8 or 16 bytes, by the caller's promise.
+        unsafe {
+            let row = self.base.add((u64::from(row) * self.pitch) as usize);
+            match Format(self.format as u16).info().block_bytes {
+                8 => u64::from_le_bytes(row.cast::<[u8; 8]>().add(column as usize).read_unaligned()).into(),
+                _ => u128::from_le_bytes(row.cast::<[u8; 16]>().add(column as usize).read_unaligned()),
+            }
+        }
+    }
+
+    /// Where among the contents the tile of a block is that has the texel at (x, y), and where it is in there.
+    ///
+    /// # Safety
+    /// It lies inside the slice.
+    unsafe fn content(&self, x: u32, y: u32) -> (usize, usize) {
+        let (width, height) = Format(self.format as u16).info().block;
+        let (width, height) = (u32::from(width), u32::from(height));
+        // SAFETY: the caller's promise; the thread's own cache.
+        unsafe {
+            let block = self.block(x / width, y / height);
+            let (x, y) = (x % width, y % height);
+            let at = (*self.cache).contents.find(block, self.format, y / SIDE * SIDE + x / SIDE);
+            (at, (y % SIDE * SIDE + x % SIDE) as usize)
+        }
+    }
+
+    /// Both words of the texel at (x, y).
+    ///
+    /// # Safety
+    /// It lies inside the slice.
+    pub(super) unsafe fn texel(&self, x: u32, y: u32) -> [u32; 2] {
+        // SAFETY: the caller's promise; the thread's own cache.
+        unsafe {
+            let (at, inside) = self.content(x, y);
+            [0, 1].map(|w: usize| (*self.cache).contents.words[w][at][inside])
+        }
+    }
+
+    /// Brings the tiles of some of these tags.
+    ///
+    /// # Safety
+    /// They lie inside the slice.
+    #[cold]
+    pub(super) unsafe fn find_all(&self, tags: &[u32], mut missing: u32) {
+        while let Some(tag) = tags.get(missing.trailing_zeros() as usize) {
+            // SAFETY: the caller's promise.
+            unsafe { self.find(tag & COLUMN, tag >> COLUMN_BITS & COLUMN) };
+            missing &= missing - 1;
+        }
+    }
+
+    /// Copies the texels at `inside` (bytes) of these tiles, of some lanes.
+    ///
+    /// # Safety
+    /// They lie inside the slice.
+    #[cold]
+    pub(super) unsafe fn copy<const N: usize, const WORDS: usize>(
+        &self,
+        tags: &[[u32; MAX_LANES]; N],
+        inside: &[[u32; MAX_LANES]; N],
+        mask: u32,
+        room: &mut Room<WORDS>,
+    ) {
+        for n in 0..N {
+            for lane in (0..MAX_LANES).filter(|lane| mask >> lane & 1 != 0) {
+                let (tag, texel) = (tags[n][lane], inside[n][lane] as usize / 4 % 16);
+                // SAFETY: the caller's promise; a place of the thread's own cache.
+                unsafe {
+                    let place = self.find(tag & COLUMN, tag >> COLUMN_BITS & COLUMN);
+                    for w in 0..WORDS {
+                        room[w][n % 4][lane] = (*self.words(w).add(place))[texel];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Are these tiles in these places?
+    ///
+    /// # Safety
+    /// The places are the cache's. The host is `H`.
+    #[inline(always)]
+    pub(super) unsafe fn has<H: Host, const N: usize>(
+        &self,
+        tags: &[H::Ints; N],
+        places: &[H::Ints; N],
+        mask: u32,
+    ) -> bool {
+        let mut same = mask;
+        for n in 0..N {
+            // SAFETY: the caller's promise.
+            let there = unsafe { words::gather::<H, 4>((&raw const (*self.cache).tags).cast(), places[n].shl(2))[0] };
+            same &= there.equal(tags[n]).signs();
+        }
+        same == mask
+    }
+
+    /// The first words of the texels at 16 places, with `HALF` at the first eight only, of those in `mask`; any others' are some texel's. None where tiles share
+    /// a place.
+    ///
+    /// # Safety
+    /// They lie inside the slice. The host is wide.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) unsafe fn wide<const HALF: bool>(&self, x: __m512i, y: __m512i, mask: u16) -> Option<__m512i> {
+        // SAFETY: the caller's promise; places are the cache's, and texels below 16.
+        unsafe {
+            let (column, row) = (_mm512_srli_epi32::<2>(x), _mm512_srli_epi32::<2>(y));
+            let slice = _mm512_set1_epi32(self.tag as i32);
+            let tag = _mm512_or_si512(_mm512_or_si512(_mm512_slli_epi32::<COLUMN_BITS>(row), column), slice);
+            let window = _mm512_slli_epi32::<COLUMN_BITS>(_mm512_srli_epi32::<ROWS>(row));
+            let window = _mm512_or_si512(_mm512_or_si512(window, _mm512_srli_epi32::<COLUMNS>(column)), slice);
+            let hash = _mm512_mullo_epi32(window, _mm512_set1_epi32(MIX as i32));
+            let hash = _mm512_srli_epi32::<{ 32 - PLACE_BITS }>(hash);
+            let row = _mm512_and_si512(row, _mm512_set1_epi32((1 << ROWS) - 1));
+            let column = _mm512_and_si512(column, _mm512_set1_epi32((1 << COLUMNS) - 1));
+            let place = _mm512_xor_si512(hash, _mm512_or_si512(_mm512_slli_epi32::<COLUMNS>(row), column));
+            let missing = self.missing::<HALF>(place, tag) & mask;
+            if missing != 0 {
+                let mut tags = [0; 2 * MAX_LANES];
+                _mm512_storeu_si512((&raw mut tags).cast(), tag);
+                self.find_all(&tags, missing.into());
+                if self.missing::<HALF>(place, tag) & mask != 0 {
+                    return None;
+                }
+            }
+            let three = _mm512_set1_epi32(3);
+            let inside = _mm512_slli_epi32::<2>(_mm512_and_si512(y, three));
+            let inside = _mm512_or_si512(inside, _mm512_and_si512(x, three));
+            let at = _mm512_or_si512(_mm512_slli_epi32::<{ BLOCK_SHIFT - 2 }>(place), inside);
+            Some(words_at::<HALF>(self.words(0).cast(), at))
+        }
+    }
+
+    /// At which of these places are not the tiles of these tags?
+    ///
+    /// # Safety
+    /// The places are the cache's. The host is wide.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn missing<const HALF: bool>(&self, places: __m512i, tags: __m512i) -> u16 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let there = words_at::<HALF>((&raw const (*self.cache).tags).cast(), places);
+            _mm512_cmpneq_epi32_mask(there, tags)
+        }
+    }
+}
+
+/// Words of an array, with `HALF` of the first eight places only.
+///
+/// # Safety
+/// They are readable. The host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn words_at<const HALF: bool>(words: *const i32, places: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match HALF {
+            true => _mm512_castsi256_si512(_mm256_i32gather_epi32::<4>(words, _mm512_castsi512_si256(places))),
+            false => _mm512_i32gather_epi32::<4>(places, words),
+        }
+    }
+}

@@ -9,7 +9,7 @@ const NAMES: [&str; 7] = [
     "BC5_UNORM_BLOCK",
     "BC6H_UFLOAT_BLOCK",
     "ASTC_4x4_SRGB_BLOCK",
-    "ASTC_5x6_SRGB_BLOCK",
+    "ASTC_6x5_SRGB_BLOCK",
     "ASTC_10x8_UNORM_BLOCK",
 ];
 

@@ -59,8 +59,9 @@ const WEIGHTS: [&[u8]; 5] = [
     &[0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64],
 ];
 
-/// A number in the place of each component.
+/// A number in the place of each component, and all bits of a byte in each.
 const EACH: u64 = 0x0001_0001_0001_0001;
+const BYTES: u64 = 0xff * EACH;
 const ALPHA: u32 = 48;
 
 /// The fields of a block, one after the other.
@@ -142,7 +143,7 @@ fn ends(mode: &Mode, fields: &mut Fields) -> [u64; 6] {
             low = fields.next(1);
         }
         if mode.low != Low::None {
-            *end = *end << 1 | low * EACH;
+            *end = (*end << 1) | (low * EACH);
         }
     }
     let bits = |stored: u32| stored + u32::from(mode.low != Low::None);
@@ -161,15 +162,15 @@ fn ends(mode: &Mode, fields: &mut Fields) -> [u64; 6] {
 /// Components of so many bits (4 to 8) as ones of 8: the highest bits come again as the lowest.
 #[inline(always)]
 fn expand(end: u64, bits: u32) -> u64 {
-    let shifted = end << (8 - bits) & 0xff * EACH;
-    shifted | shifted >> bits & 0xff * EACH
+    let shifted = end << (8 - bits) & BYTES;
+    shifted | shifted >> bits & BYTES
 }
 
 /// What lies between two ends.
 #[inline(always)]
 fn between([first, second]: [u64; 2], weight: u8) -> u64 {
     let weight = u64::from(weight);
-    (first * (64 - weight) + second * weight + 32 * EACH) >> 6 & 0xff * EACH
+    (first * (64 - weight) + second * weight + 32 * EACH) >> 6 & BYTES
 }
 
 /// Components as bytes.

@@ -201,7 +201,8 @@ impl Reader {
     fn place(&self, x: u32, y: u32) -> (u32, usize) {
         let window = y >> ROWS << COLUMN_BITS | x >> COLUMNS | self.tag;
         let hash = window.wrapping_mul(MIX) >> (32 - PLACE_BITS);
-        let place = hash ^ (y % (1 << ROWS) << COLUMNS | x % (1 << COLUMNS));
+        let (column, row) = (x % (1 << COLUMNS), y % (1 << ROWS));
+        let place = hash ^ (row << COLUMNS | column);
         (y << COLUMN_BITS | x | self.tag, place as usize % PLACES)
     }
 
@@ -327,8 +328,8 @@ impl Reader {
                 // SAFETY: the caller's promise; a place of the thread's own cache.
                 unsafe {
                     let place = self.find(tag & COLUMN, tag >> COLUMN_BITS & COLUMN);
-                    for w in 0..WORDS {
-                        room[w][n % 4][lane] = (*self.words(w).add(place))[texel];
+                    for (w, room) in room.iter_mut().enumerate() {
+                        room[n % 4][lane] = (*self.words(w).add(place))[texel];
                     }
                 }
             }

@@ -218,6 +218,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "sample::blocks",
             "sample::cells",
             "sample::chunks",
+            "sample::decoded",
             "sample::divergent",
             "sample::general",
             "sample::kernels",

@@ -196,23 +196,17 @@ impl Reader {
         [y.shl(COLUMN_BITS) | x | V::splat(self.tag), hash ^ ((y & row).shl(COLUMNS) | (x & column))]
     }
 
-    /// The same of one block.
-    #[inline(always)]
-    fn place(&self, x: u32, y: u32) -> (u32, usize) {
-        let window = y >> ROWS << COLUMN_BITS | x >> COLUMNS | self.tag;
-        let hash = window.wrapping_mul(MIX) >> (32 - PLACE_BITS);
-        let (column, row) = (x % (1 << COLUMNS), y % (1 << ROWS));
-        let place = hash ^ (row << COLUMNS | column);
-        (y << COLUMN_BITS | x | self.tag, place as usize % PLACES)
-    }
-
-    /// The place of the block at column `x` of row `y`, which is there then.
+    /// The place of the tile with a tag of this slice, which is there then.
     ///
     /// # Safety
     /// It lies inside the slice.
     #[inline(always)]
-    pub(super) unsafe fn find(&self, x: u32, y: u32) -> usize {
-        let (tag, place) = self.place(x, y);
+    unsafe fn find(&self, tag: u32) -> usize {
+        let (x, y) = (tag & COLUMN, tag >> COLUMN_BITS & COLUMN);
+        let window = y >> ROWS << COLUMN_BITS | x >> COLUMNS | self.tag;
+        let hash = window.wrapping_mul(MIX) >> (32 - PLACE_BITS);
+        let (column, row) = (x % (1 << COLUMNS), y % (1 << ROWS));
+        let place = (hash ^ (row << COLUMNS | column)) as usize % PLACES;
         // SAFETY: the thread's own cache; the caller's promise.
         unsafe {
             if (*self.cache).tags[place] != tag {
@@ -305,7 +299,7 @@ impl Reader {
     pub(super) unsafe fn find_all(&self, tags: &[u32], mut missing: u32) {
         while let Some(tag) = tags.get(missing.trailing_zeros() as usize) {
             // SAFETY: the caller's promise.
-            unsafe { self.find(tag & COLUMN, tag >> COLUMN_BITS & COLUMN) };
+            unsafe { self.find(*tag) };
             missing &= missing - 1;
         }
     }
@@ -327,7 +321,7 @@ impl Reader {
                 let (tag, texel) = (tags[n][lane], inside[n][lane] as usize / 4 % 16);
                 // SAFETY: the caller's promise; a place of the thread's own cache.
                 unsafe {
-                    let place = self.find(tag & COLUMN, tag >> COLUMN_BITS & COLUMN);
+                    let place = self.find(tag);
                     for (w, room) in room.iter_mut().enumerate() {
                         room[n % 4][lane] = (*self.words(w).add(place))[texel];
                     }

@@ -86,11 +86,16 @@ impl Target {
             let component = (block >> (64 + 16 * c)) as u32 & 0xffff;
             match self {
                 Target::Bytes | Target::Srgb => component >> 8,
-                _ if halves => component,
+                _ if halves => quiet(component),
                 _ => half(component),
             }
         }))
     }
+}
+
+/// A half that is not a number as a quiet one, so that it is the same whoever converts it.
+const fn quiet(half: u32) -> u32 {
+    if half & 0x7fff > 0x7c00 { half | 0x200 } else { half }
 }
 
 /// A legal block of partitions.

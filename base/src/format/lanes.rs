@@ -13,15 +13,38 @@ use super::{ChannelType, srgb};
 use crate::abi::MAX_LANES;
 use crate::host::{Floats, Host, Ints};
 
-/// Four components of the same size, which are all of a texel: [`Row::FOUR`].
-#[derive(Clone, Copy)]
+/// Texels of four components that filters know by their kind: [`Row::four`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Four {
     /// Unsigned normalised bytes: where each component lies.
     Unorm([usize; 4]),
+    /// The same, as the integers that they are; what was filtered is divided by 255.
+    Integers([usize; 4]),
     /// The same with sRGB colours, alpha being the last byte.
     Srgb([usize; 4]),
     /// Halves, in order.
     Half,
+    /// Unsigned floats of 11, 11 and 10 bits, in order, and one.
+    Packed,
+}
+
+impl Four {
+    /// Words of a texel.
+    #[inline(always)]
+    pub const fn words(self) -> usize {
+        if matches!(self, Four::Half) { 2 } else { 1 }
+    }
+
+    /// The same texels, unsigned normalised ones as integers or as values.
+    #[inline(always)]
+    #[must_use]
+    pub const fn raw(self, raw: bool) -> Four {
+        match self {
+            Four::Unorm(at) | Four::Integers(at) if raw => Four::Integers(at),
+            Four::Unorm(at) | Four::Integers(at) => Four::Unorm(at),
+            other => other,
+        }
+    }
 }
 
 /// [`f32_to_half`](super::float::f32_to_half) of all lanes, which are bits of floats.
@@ -65,10 +88,11 @@ fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
 }
 
 impl<const I: usize> Row<I> {
-    /// The texels of a row of four components that fill its 4 or 8 bytes, if filters know their kind.
-    pub const FOUR: Option<Four> = Self::four();
-
-    const fn four() -> Option<Four> {
+    /// The kind of the row's texels, if filters know it; with `raw` unsigned normalised ones as integers.
+    pub const fn four(raw: bool) -> Option<Four> {
+        if Self::is_packed() {
+            return Some(Four::Packed);
+        }
         let (mut at, mut unorm, mut srgb, mut half) = ([0; 4], Self::BYTES == 4, Self::BYTES == 4, Self::BYTES == 8);
         let mut c = 0;
         while c < 4 {
@@ -82,11 +106,24 @@ impl<const I: usize> Row<I> {
             c += 1;
         }
         match (unorm, srgb, half) {
-            (true, ..) => Some(Four::Unorm(at)),
+            (true, ..) => Some(Four::Unorm(at).raw(raw)),
             (_, true, _) => Some(Four::Srgb(at)),
             (.., true) => Some(Four::Half),
             _ => None,
         }
+    }
+
+    /// [`Four::Packed`]?
+    const fn is_packed() -> bool {
+        let mut packed = !Self::SHARED_EXPONENT && Self::INFO.channel_count == 3;
+        let mut c = 0;
+        while packed && c < 3 {
+            let Some(channel) = Self::channel(c) else { return false };
+            let channel = Self::INFO.channels[channel];
+            packed = matches!(channel.ty, ChannelType::Ufloat) && channel.shift as usize == 11 * c;
+            c += 1;
+        }
+        packed && Self::BYTES == 4
     }
 
     /// Which components are channels; the others are the same in every texel.

@@ -12,7 +12,7 @@ use core::arch::x86_64::*;
 use core::mem::offset_of;
 
 /// Where a level's texels come from.
-pub(super) trait Source: Sized {
+pub trait Source: Sized {
     /// Of a slice of the view.
     ///
     /// # Safety
@@ -24,7 +24,7 @@ pub(super) trait Source: Sized {
     ///
     /// # Safety
     /// The texels lie inside of the level; the host is wide.
-    unsafe fn find<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+    unsafe fn find<const LINEAR: bool, const TWO: bool>(
         axes: &Axes<Self>,
         texels: [__m512i; 2],
         weight: __m512,
@@ -33,7 +33,7 @@ pub(super) trait Source: Sized {
 }
 
 /// Texels as they lie in the image.
-pub(super) struct InImage;
+pub struct InImage;
 
 impl Source for InImage {
     #[inline(always)]
@@ -42,7 +42,7 @@ impl Source for InImage {
     }
 
     #[inline(always)]
-    unsafe fn find<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+    unsafe fn find<const LINEAR: bool, const TWO: bool>(
         axes: &Axes<InImage>,
         [first, second]: [__m512i; 2],
         weight: __m512,
@@ -55,23 +55,23 @@ impl Source for InImage {
             let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
             let seen = [least, first, second, axes.size];
             if let Some(found) = within(Shape::Square, seen, far, mask) {
-                return Some(axes.near::<RAW, LINEAR, TWO>(Shape::Square, found, weight));
+                return Some(axes.near::<LINEAR, TWO>(Shape::Square, found, weight));
             }
             if axes.rows
                 && let Some(found) = within(Shape::Rows, seen, far, mask)
             {
-                return Some(axes.near::<RAW, LINEAR, TWO>(Shape::Rows, found, weight));
+                return Some(axes.near::<LINEAR, TWO>(Shape::Rows, found, weight));
             }
             match TWO {
-                true => axes.apart_in_two::<RAW, LINEAR>([first, second], weight, far),
-                false => axes.apart::<RAW, LINEAR>([first, second], weight, far),
+                true => axes.apart_in_two::<LINEAR>([first, second], weight, far),
+                false => axes.apart::<LINEAR>([first, second], weight, far),
             }
         }
     }
 }
 
 /// What all samples of a level have in common.
-pub(super) struct Axes<S> {
+pub struct Axes<S> {
     pub(super) four: Four,
     repeats: bool,
     /// It has room for windows of [`Shape::Rows`].
@@ -130,10 +130,7 @@ impl<S: Source> Axes<S> {
     /// # Safety
     /// The views' texels are of that kind. The host is wide.
     #[inline(always)]
-    pub(super) unsafe fn sample<const RAW: bool, const LINEAR: bool, const TWO: bool>(
-        &self,
-        coord: __m512,
-    ) -> Option<[__m512; 2]> {
+    pub(super) unsafe fn sample<const LINEAR: bool, const TWO: bool>(&self, coord: __m512) -> Option<[__m512; 2]> {
         let last = self.last;
         // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
         unsafe {
@@ -153,7 +150,7 @@ impl<S: Source> Axes<S> {
                 first = _mm512_min_epi32(_mm512_max_epi32(first, none), last);
                 second = _mm512_min_epi32(_mm512_max_epi32(second, none), last);
             }
-            S::find::<RAW, LINEAR, TWO>(self, [first, second], weight, far)
+            S::find::<LINEAR, TWO>(self, [first, second], weight, far)
         }
     }
 }
@@ -164,7 +161,7 @@ impl Axes<InImage> {
     /// # Safety
     /// The windows lie inside of the level; the host is wide.
     #[inline(always)]
-    unsafe fn near<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+    unsafe fn near<const LINEAR: bool, const TWO: bool>(
         &self,
         shape: Shape,
         [least, first, second]: [__m512i; 3],
@@ -176,7 +173,7 @@ impl Axes<InImage> {
         unsafe {
             // Of the quads' first lanes, which are even ones: a product of 64 bits is the quickest.
             let (x, y) = (_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64::<1>(least));
-            let x = if matches!(four, Four::Half) { _mm256_slli_epi32::<3>(x) } else { _mm256_slli_epi32::<2>(x) };
+            let x = if four.words() == 2 { _mm256_slli_epi32::<3>(x) } else { _mm256_slli_epi32::<2>(x) };
             let mut offsets = _mm256_mul_epu32(y, _mm256_set1_epi32(slice.pitch as i32));
             if TWO {
                 let others = _mm256_mul_epu32(y, _mm256_set1_epi32(other.pitch as i32));
@@ -198,11 +195,11 @@ impl Axes<InImage> {
             let rows = _mm512_or_si512(rows, second_window());
             let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
             if !LINEAR {
-                return chosen::<RAW>(four, shape, slices, windows, left);
+                return chosen(four, shape, slices, windows, left);
             }
             let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
             let weights = by_axis(weight);
-            filter::<RAW>(four, shape, slices, windows, [left, right], weights)
+            filter(four, shape, slices, windows, [left, right], weights)
         }
     }
 
@@ -212,7 +209,7 @@ impl Axes<InImage> {
     /// # Safety
     /// The coordinates lie inside of the level; the host is wide.
     #[inline(always)]
-    unsafe fn apart<const RAW: bool, const LINEAR: bool>(
+    unsafe fn apart<const LINEAR: bool>(
         &self,
         [first, second]: [__m512i; 2],
         weight: __m512,
@@ -220,7 +217,7 @@ impl Axes<InImage> {
     ) -> Option<[__m512; 2]> {
         let Axes { four, last, .. } = *self;
         let slice = &self.slices[0];
-        if matches!(four, Four::Half) || is_wanted(far, slice.mask) {
+        if four.words() == 2 || is_wanted(far, slice.mask) {
             return None;
         }
         let base = slice.base.cast_const();
@@ -233,7 +230,7 @@ impl Axes<InImage> {
             if !LINEAR {
                 let offsets = _mm512_castsi512_si256(_mm512_add_epi32(y, _mm512_slli_epi32::<2>(left)));
                 let texels = _mm512_castsi256_si512(_mm256_i32gather_epi32::<1>(base.cast(), offsets));
-                return Some(chosen_of::<RAW>(four, _mm512_shuffle_i64x2::<0x44>(texels, texels)));
+                return Some(chosen_of(four, [_mm512_shuffle_i64x2::<0x44>(texels, texels); 2]));
             }
             let right = _mm512_shuffle_i64x2::<0x44>(second, second);
             let last = _mm512_shuffle_i64x2::<0x44>(last, last);
@@ -252,7 +249,7 @@ impl Axes<InImage> {
             let left = _mm512_mask_mov_epi32(low, _mm512_cmpneq_epi32_mask(left, x), high);
             let right = _mm512_mask_mov_epi32(low, _mm512_test_epi32_mask(step, step), high);
             let weights = by_axis(weight);
-            Some(filter_of::<RAW>(four, [left, right], weights))
+            Some(filter_of(four, [[left; 2], [right; 2]], weights))
         }
     }
 
@@ -261,14 +258,14 @@ impl Axes<InImage> {
     /// # Safety
     /// As for `apart`.
     #[inline(always)]
-    unsafe fn apart_in_two<const RAW: bool, const LINEAR: bool>(
+    unsafe fn apart_in_two<const LINEAR: bool>(
         &self,
         [first, second]: [__m512i; 2],
         weight: __m512,
         far: u16,
     ) -> Option<[__m512; 2]> {
         let Axes { four, slices: [slice, other], .. } = self;
-        if matches!(four, Four::Half) || is_wanted(far, slice.mask) {
+        if four.words() == 2 || is_wanted(far, slice.mask) {
             return None;
         }
         // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
@@ -280,14 +277,14 @@ impl Axes<InImage> {
             let left = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(first));
             let upper = texels_at(bases, above, left);
             if !LINEAR {
-                return Some(chosen_of::<RAW>(*four, beside(upper, upper)));
+                return Some(chosen_of(*four, [beside(upper, upper); 2]));
             }
             let below = _mm256_mullo_epi32(_mm512_extracti64x4_epi64::<1>(second), pitch);
             let right = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(second));
             let left_side = beside(upper, texels_at(bases, below, left));
             let right_side = beside(texels_at(bases, above, right), texels_at(bases, below, right));
             let weights = by_axis(weight);
-            Some(filter_of::<RAW>(*four, [left_side, right_side], weights))
+            Some(filter_of(*four, [[left_side; 2], [right_side; 2]], weights))
         }
     }
 }

@@ -5,20 +5,16 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::axes::{Axes, Source, by_axis, is_wanted};
-#[cfg(target_arch = "x86_64")]
-use super::chunks::ChunkRows;
 use super::decoded::{BLOCK_SHIFT, Reader, Room};
 use super::slice::Slice;
 use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]
+use super::wide;
+#[cfg(target_arch = "x86_64")]
 use super::wide::{chosen_of, filter_of};
 use super::words::{self, Words};
-#[cfg(target_arch = "x86_64")]
-use super::{whole, wide};
-#[cfg(target_arch = "x86_64")]
-use base::abi::{ImageArgs, ImageKernel, Sampler};
 use base::abi::{ImageView, MAX_LANES};
-use base::format::lanes::Lanes;
+use base::format::lanes::{Four, Lanes};
 use base::format::{Format, Row, Texel, kernels, plain};
 use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
@@ -103,7 +99,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
     }
 }
 
-/// Decoded texels of one word.
+/// Decoded texels.
 #[cfg(target_arch = "x86_64")]
 impl Source for Reader {
     #[inline(always)]
@@ -113,7 +109,7 @@ impl Source for Reader {
     }
 
     #[inline(always)]
-    unsafe fn find<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+    unsafe fn find<const LINEAR: bool, const TWO: bool>(
         axes: &Axes<Reader>,
         [first, second]: [__m512i; 2],
         weight: __m512,
@@ -127,14 +123,16 @@ impl Source for Reader {
         unsafe {
             // Both rows of all lanes.
             let y = _mm512_shuffle_i64x2::<0xee>(first, second);
+            let two = axes.four.words() == 2;
             if !LINEAR {
-                let texels = reader.wide::<true>(first, y, mask)?;
-                return Some(chosen_of::<RAW>(axes.four, _mm512_shuffle_i64x2::<0x44>(texels, texels)));
+                let [a, b] = reader.wide::<true>(first, y, mask, two)?;
+                let texels = [_mm512_shuffle_i64x2::<0x44>(a, a), _mm512_shuffle_i64x2::<0x44>(b, b)];
+                return Some(chosen_of(axes.four, texels));
             }
             let mask = mask | mask << MAX_LANES;
-            let left = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(first, first), y, mask)?;
-            let right = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(second, second), y, mask)?;
-            Some(filter_of::<RAW>(axes.four, [left, right], by_axis(weight)))
+            let left = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(first, first), y, mask, two)?;
+            let right = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(second, second), y, mask, two)?;
+            Some(filter_of(axes.four, [left, right], by_axis(weight)))
         }
     }
 }
@@ -143,6 +141,9 @@ impl Source for Reader {
 pub struct AnyBlocks;
 
 impl Texels for AnyBlocks {
+    #[cfg(target_arch = "x86_64")]
+    type Source = Reader;
+
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
         let mut bytes = [0; 16];
@@ -164,9 +165,11 @@ impl Texels for AnyBlocks {
 impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<ROW, WORDS, RAW> {
     const SCALED: bool = RAW;
     const HAS: [bool; 4] = Row::<ROW>::HAS;
-    const WIDE: bool = WORDS == 1 && Row::<ROW>::FOUR.is_some();
-    const WIDE_WHOLE: bool = Self::WIDE;
-    const WIDE_NEAREST: bool = Self::WIDE;
+    const FOUR: Option<Four> = Row::<ROW>::four(RAW);
+    // No decoded half is a signalling one.
+    const WIDE_NEAREST: bool = Self::FOUR.is_some();
+    #[cfg(target_arch = "x86_64")]
+    type Source = Reader;
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -196,54 +199,14 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
         y: [H::Ints; 2],
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
-        let four = Row::<ROW>::FOUR.filter(|_| H::WIDE && Self::WIDE)?;
+        let four = Self::FOUR.filter(|_| H::WIDE)?;
         let places = [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]];
         let mut room = [[[0; MAX_LANES]; 4]; WORDS];
         // SAFETY: the caller's promise; what was found is read here.
         unsafe {
-            let (at, [words, _]) = Self::find::<H, 4>(view, slice, places, &mut room);
-            Some(match RAW && R {
-                true => wide::bilinear_at::<H, true>(four, words, at, weights),
-                false => wide::bilinear_at::<H, false>(four, words, at, weights),
-            })
+            let (at, words) = Self::find::<H, 4>(view, slice, places, &mut room);
+            Some(wide::bilinear_at::<H>(four.raw(RAW && R), words, at, weights))
         }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn sample<H: Host, const LINEAR: bool, const MIPS: bool>(
-        view: &ImageView,
-        sampler: &Sampler,
-        args: &mut ImageArgs,
-    ) -> bool {
-        let wide = H::WIDE && Self::WIDE;
-        // SAFETY: the caller's promise.
-        wide && unsafe { whole::sample::<H, Reader, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn sample_chunks<H: Host, const LINEAR: bool>(
-        view: &ImageView,
-        sampler: &Sampler,
-        args: &mut ImageArgs,
-        rows: &mut ChunkRows,
-        [any, others]: [ImageKernel; 2],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match H::WIDE && Self::WIDE {
-                true => whole::sample_chunks::<H, Reader, ROW, RAW, LINEAR>(view, sampler, args, rows, [any, others]),
-                false => rows.one_by_one(view, sampler, args, any),
-            }
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
-        // SAFETY: the caller's promise.
-        H::WIDE && Self::WIDE && unsafe { whole::anisotropic::<H, Reader, ROW>(view, sampler, args) }
     }
 
     #[inline(always)]

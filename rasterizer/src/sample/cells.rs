@@ -6,6 +6,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+#[cfg(target_arch = "x86_64")]
+use super::axes::InImage;
 use super::blocks::AnyBlocks;
 use super::cell::Cell;
 use super::general;
@@ -22,6 +24,9 @@ use base::image::CELL;
 pub struct InCells;
 
 impl Texels for InCells {
+    #[cfg(target_arch = "x86_64")]
+    type Source = InImage;
+
     const IN_CELLS: bool = true;
 
     #[inline(always)]
@@ -78,6 +83,9 @@ pub unsafe fn access<const KERNEL: usize>(view: &ImageView, args: &mut ImageArgs
 struct Resident;
 
 impl Texels for Resident {
+    #[cfg(target_arch = "x86_64")]
+    type Source = InImage;
+
     const IN_CELLS: bool = true;
 
     #[inline(always)]

@@ -150,7 +150,7 @@ fn new_cache() -> Box<Cache> {
 }
 
 /// A slice's texels, in tiles of [`SIDE`]×[`SIDE`].
-pub(super) struct Reader {
+pub struct Reader {
     base: *const u8,
     pitch: u64,
     size: [u32; 2],
@@ -350,14 +350,20 @@ impl Reader {
         same == mask
     }
 
-    /// The first words of the texels at 16 places, with `HALF` at the first eight only, of those in `mask`; any others' are some texel's. None where tiles share
-    /// a place.
+    /// The first words of the texels at 16 places and, if they have `two`, the second ones (else the first ones again), with `HALF` at the first eight only, of those in
+    /// `mask`; any others' are some texel's. None where tiles share a place.
     ///
     /// # Safety
     /// They lie inside the slice. The host is wide.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) unsafe fn wide<const HALF: bool>(&self, x: __m512i, y: __m512i, mask: u16) -> Option<__m512i> {
+    pub(super) unsafe fn wide<const HALF: bool>(
+        &self,
+        x: __m512i,
+        y: __m512i,
+        mask: u16,
+        two: bool,
+    ) -> Option<[__m512i; 2]> {
         // SAFETY: the caller's promise; places are the cache's, and texels below 16.
         unsafe {
             let (column, row) = (_mm512_srli_epi32::<2>(x), _mm512_srli_epi32::<2>(y));
@@ -383,7 +389,8 @@ impl Reader {
             let inside = _mm512_slli_epi32::<2>(_mm512_and_si512(y, three));
             let inside = _mm512_or_si512(inside, _mm512_and_si512(x, three));
             let at = _mm512_or_si512(_mm512_slli_epi32::<{ BLOCK_SHIFT - 2 }>(place), inside);
-            Some(words_at::<HALF>(self.words(0).cast(), at))
+            let first = words_at::<HALF>(self.words(0).cast(), at);
+            Some([first, if two { words_at::<HALF>(self.words(1).cast(), at) } else { first }])
         }
     }
 

@@ -192,10 +192,10 @@ fn planar_set<T: Texels, G: Texels>(level: Level) -> Kernels {
         true => plain_kernel::<T, false>(level),
         false => planar_kernel::<T, false, false>(level),
     };
-    let [linear, anisotropic] = match T::WIDE {
-        true if T::WIDE_WHOLE && level.is_wide() => [plain_kernel::<T, true>(level), probes_kernel::<T>(level)],
-        true => [wide_kernel::<T, false>(level), wide_kernel::<T, true>(level)],
-        false => [planar_kernel::<T, true, false>(level), planar_kernel::<T, true, true>(level)],
+    let [linear, anisotropic] = match T::FOUR {
+        Some(_) if level.is_wide() => [plain_kernel::<T, true>(level), probes_kernel::<T>(level)],
+        Some(_) => [wide_kernel::<T, false>(level), wide_kernel::<T, true>(level)],
+        None => [planar_kernel::<T, true, false>(level), planar_kernel::<T, true, true>(level)],
     };
     set[KERNEL_SAMPLE + class::LINEAR as usize] = linear;
     set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = anisotropic;
@@ -318,6 +318,7 @@ const JOINT: &[(&str, Joint)] = &[
     ("A8B8G8R8_SRGB_PACK32", joint::<{ row("R8G8B8A8_SRGB") }, false>()),
     ("B8G8R8A8_SRGB", joint::<{ row("B8G8R8A8_SRGB") }, false>()),
     ("R16G16B16A16_SFLOAT", joint::<{ row("R16G16B16A16_SFLOAT") }, false>()),
+    ("B10G11R11_UFLOAT_PACK32", joint::<{ row("B10G11R11_UFLOAT_PACK32") }, false>()),
 ];
 
 /// No kernel for two views.
@@ -329,6 +330,7 @@ const fn none_for_two(_: Level) -> PairKernel {
 const DECODED_JOINT: &[(&str, Joint)] = &[
     ("R8G8B8A8_UNORM", (none_for_two, chunks_kernel::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>)),
     ("R8G8B8A8_SRGB", (none_for_two, chunks_kernel::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>)),
+    ("R16G16B16A16_SFLOAT", (none_for_two, chunks_kernel::<Blocks<{ row("R16G16B16A16_SFLOAT") }, 2, false>>)),
 ];
 
 /// The kernels of views of a plane's format for two views and for many chunks, for hosts of a level.

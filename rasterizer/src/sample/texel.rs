@@ -10,14 +10,14 @@ use super::slice::Slice;
 use super::window;
 use super::words::{self, Words};
 #[cfg(target_arch = "x86_64")]
-use super::{axes::InImage, whole, wide};
+use super::{axes, whole, wide};
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
-use base::format::lanes::Lanes;
+use base::format::lanes::{Four, Lanes};
 use base::format::{Format, Row, Texel, kernels};
 use base::host::{Host, Ints};
 
 /// A texel class. Texels come as four words, of which components are made when they are wanted.
-pub trait Texels {
+pub trait Texels: Sized {
     /// Components may be had as integers from 0 to 255, so that filters divide once, at the end.
     const SCALED: bool = false;
     /// Components are integers.
@@ -26,12 +26,13 @@ pub trait Texels {
     const IN_CELLS: bool = false;
     /// Which components are not the same in every texel.
     const HAS: [bool; 4] = [true; 4];
-    /// Has [`Texels::bilinear`] something for hosts that are [`Host::WIDE`]?
-    const WIDE: bool = false;
-    /// And [`Texels::sample`]?
-    const WIDE_WHOLE: bool = false;
-    /// And that of texels that no filter changes?
+    /// What filters of hosts that are [`Host::WIDE`] know of the texels, if they have any: [`Texels::bilinear`] and all that gives whole samples. Integers if [`Texels::SCALED`].
+    const FOUR: Option<Four> = None;
+    /// And have these hosts also a way for texels that no filter changes?
     const WIDE_NEAREST: bool = false;
+    /// Where such filters have the texels from.
+    #[cfg(target_arch = "x86_64")]
+    type Source: axes::Source;
 
     /// The texel at (x, y) of the slice that begins at `slice`.
     ///
@@ -110,10 +111,15 @@ pub trait Texels {
     /// As for `planar::sample`.
     #[inline(always)]
     unsafe fn sample<H: Host, const LINEAR: bool, const MIPS: bool>(
-        _view: &ImageView,
-        _sampler: &Sampler,
-        _args: &mut ImageArgs,
+        view: &ImageView,
+        sampler: &Sampler,
+        args: &mut ImageArgs,
     ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if H::WIDE {
+            // SAFETY: the caller's promise.
+            return unsafe { whole::sample::<H, Self, LINEAR, MIPS>(view, sampler, args) };
+        }
         false
     }
 
@@ -127,10 +133,16 @@ pub trait Texels {
         sampler: &Sampler,
         args: &mut ImageArgs,
         rows: &mut ChunkRows,
-        [any, _]: [ImageKernel; 2],
+        kernels: [ImageKernel; 2],
     ) {
         // SAFETY: the caller's promise.
-        unsafe { rows.one_by_one(view, sampler, args, any) };
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if H::WIDE {
+                return whole::sample_chunks::<H, Self, LINEAR>(view, sampler, args, rows, kernels);
+            }
+            rows.one_by_one(view, sampler, args, kernels[0]);
+        }
     }
 
     /// The same of one level of two views, one for each four lanes.
@@ -139,10 +151,15 @@ pub trait Texels {
     /// As for `planar::sample`, of both views.
     #[inline(always)]
     unsafe fn sample_pair<H: Host, const LINEAR: bool>(
-        _views: [&ImageView; 2],
-        _sampler: &Sampler,
-        _args: &mut ImageArgs,
+        views: [&ImageView; 2],
+        sampler: &Sampler,
+        args: &mut ImageArgs,
     ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if H::WIDE {
+            // SAFETY: the caller's promise.
+            return unsafe { whole::sample_pair::<H, Self, LINEAR>(views, sampler, args) };
+        }
         false
     }
 
@@ -151,7 +168,12 @@ pub trait Texels {
     /// # Safety
     /// As for `planar::sample`.
     #[inline(always)]
-    unsafe fn anisotropic<H: Host>(_view: &ImageView, _sampler: &Sampler, _args: &mut ImageArgs) -> bool {
+    unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if H::WIDE {
+            // SAFETY: the caller's promise.
+            return unsafe { whole::anisotropic::<H, Self>(view, sampler, args) };
+        }
         false
     }
 
@@ -185,7 +207,7 @@ pub trait Texels {
 }
 
 #[inline(always)]
-fn components<T: Texels + ?Sized, V: Ints, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> [V; 4] {
+fn components<T: Texels, V: Ints, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> [V; 4] {
     [
         T::component::<V, 0, RAW, QUIET>(words),
         T::component::<V, 1, RAW, QUIET>(words),
@@ -243,10 +265,11 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     const SCALED: bool = RAW;
     const INTEGER: bool = Row::<ROW>::INTEGER;
     const HAS: [bool; 4] = Row::<ROW>::HAS;
-    const WIDE: bool = Row::<ROW>::FOUR.is_some();
-    const WIDE_WHOLE: bool = Self::WIDE;
+    const FOUR: Option<Four> = Row::<ROW>::four(RAW);
     // Halves that are no numbers would become quiet.
-    const WIDE_NEAREST: bool = Self::WIDE && Row::<ROW>::BYTES == 4;
+    const WIDE_NEAREST: bool = matches!(Self::FOUR, Some(four) if four.words() == 1);
+    #[cfg(target_arch = "x86_64")]
+    type Source = axes::InImage;
 
     #[inline(always)]
     unsafe fn texel(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -305,63 +328,9 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         y: [H::Ints; 2],
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
-        if !H::WIDE || !Self::WIDE {
-            return None;
-        }
+        let four = Self::FOUR.filter(|_| H::WIDE)?;
         // SAFETY: the caller's promise.
-        unsafe {
-            match RAW && R {
-                true => wide::bilinear::<H, ROW, true>(slice, x, y, weights),
-                false => wide::bilinear::<H, ROW, false>(slice, x, y, weights),
-            }
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn sample<H: Host, const LINEAR: bool, const MIPS: bool>(
-        view: &ImageView,
-        sampler: &Sampler,
-        args: &mut ImageArgs,
-    ) -> bool {
-        // SAFETY: the caller's promise.
-        H::WIDE && unsafe { whole::sample::<H, InImage, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn sample_chunks<H: Host, const LINEAR: bool>(
-        view: &ImageView,
-        sampler: &Sampler,
-        args: &mut ImageArgs,
-        rows: &mut ChunkRows,
-        [any, others]: [ImageKernel; 2],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match H::WIDE && Self::WIDE {
-                true => whole::sample_chunks::<H, InImage, ROW, RAW, LINEAR>(view, sampler, args, rows, [any, others]),
-                false => rows.one_by_one(view, sampler, args, any),
-            }
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn sample_pair<H: Host, const LINEAR: bool>(
-        views: [&ImageView; 2],
-        sampler: &Sampler,
-        args: &mut ImageArgs,
-    ) -> bool {
-        // SAFETY: the caller's promise.
-        H::WIDE && unsafe { whole::sample_pair::<H, InImage, ROW, RAW, LINEAR>(views, sampler, args) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
-        // SAFETY: the caller's promise.
-        H::WIDE && unsafe { whole::anisotropic::<H, InImage, ROW>(view, sampler, args) }
+        unsafe { wide::bilinear::<H>(four.raw(RAW && R), slice, x, y, weights) }
     }
 
     #[inline(always)]
@@ -431,6 +400,9 @@ const fn common(bytes: usize) -> usize {
 pub struct Any;
 
 impl Texels for Any {
+    #[cfg(target_arch = "x86_64")]
+    type Source = axes::InImage;
+
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
         let kernels = kernels(Format(view.format as u16));

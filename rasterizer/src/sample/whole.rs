@@ -4,10 +4,10 @@
 use super::axes::{Axes, Source};
 use super::chunks::{ChunkRows, Coords, Results, SEVERAL, chunk};
 use super::lod::{Detail, detail_of, foretold, of_quads};
+use super::texel::Texels;
 use super::wide::{both, lanes, lerp, over_255, pair};
 use super::words::row;
 use base::abi::{Dim, ImageArgs, ImageKernel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
-use base::format::Row;
 use base::format::lanes::Four;
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
@@ -18,14 +18,14 @@ use core::marker::PhantomData;
 /// nothing was done.
 ///
 /// # Safety
-/// `view` is a valid, non-empty view whose texels are of row `ROW`; the sampler's class has that filter. The host is `H`, which is [`Host::WIDE`].
+/// `view` is a valid, non-empty view whose texels are of class `T`; the sampler's class has that filter. The host is `H`, which is [`Host::WIDE`].
 #[inline(always)]
-pub unsafe fn sample<H: Host, S: Source, const ROW: usize, const RAW: bool, const LINEAR: bool, const MIPS: bool>(
+pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIPS: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) -> bool {
-    let Some(four) = Row::<ROW>::FOUR else { return false };
+    let Some(four) = T::FOUR else { return false };
     if !is_common(view, sampler, args) || is_detailed(view, sampler) != MIPS {
         return false;
     }
@@ -40,14 +40,14 @@ pub unsafe fn sample<H: Host, S: Source, const ROW: usize, const RAW: bool, cons
                 None => return false,
             }
         }
-        let place = Place::<S>::new::<H>([view; 2], sampler, args, four);
-        let Some(mut found) = place.level::<RAW, LINEAR, false>(numbers[0]) else { return false };
+        let place = Place::<T::Source>::new::<H>([view; 2], sampler, args, four);
+        let Some(mut found) = place.level::<LINEAR, false>(numbers[0]) else { return false };
         if MIPS && detail.levels > 1 {
-            let Some(next) = place.level::<RAW, LINEAR, false>(numbers[1]) else { return false };
+            let Some(next) = place.level::<LINEAR, false>(numbers[1]) else { return false };
             // Without a second level there is nothing to add.
             found = blended(found, next, both::<H>(H::Ints::of(detail.weight).as_floats()));
         }
-        give::<RAW>(four, &raw mut args.result, found);
+        give(four, &raw mut args.result, found);
     }
     true
 }
@@ -58,14 +58,14 @@ pub unsafe fn sample<H: Host, S: Source, const ROW: usize, const RAW: bool, cons
 /// # Safety
 /// As for [`sample`]; both are kernels of the view and the sampler's class.
 #[inline(always)]
-pub unsafe fn sample_chunks<H: Host, S: Source, const ROW: usize, const RAW: bool, const LINEAR: bool>(
+pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
     [any, others]: [ImageKernel; 2],
 ) {
-    let Some(four) = Row::<ROW>::FOUR else { return };
+    let Some(four) = T::FOUR else { return };
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     // SAFETY: the caller's promise; the first level exists.
     unsafe {
@@ -74,16 +74,16 @@ pub unsafe fn sample_chunks<H: Host, S: Source, const ROW: usize, const RAW: boo
         }
         if is_detailed(view, sampler) {
             return match one_of_all(args) {
-                Some(all) => detailed_chunks::<H, S, RAW, LINEAR>((view, sampler, four), args, rows, all, others),
+                Some(all) => detailed_chunks::<H, T, LINEAR>((view, sampler, four), args, rows, all, others),
                 None => rows.one_by_one(view, sampler, args, any),
             };
         }
-        let Some(axes) = Axes::<S>::new::<false>([view; 2], four, sampler.address_mode[0], 0, wanted) else {
+        let Some(axes) = Axes::<T::Source>::new::<false>([view; 2], four, sampler.address_mode[0], 0, wanted) else {
             return rows.one_by_one(view, sampler, args, any);
         };
         while let Some((coord, result)) = rows.next() {
-            match axes.sample::<RAW, LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
-                Some(found) => give::<RAW>(four, result, found),
+            match axes.sample::<LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
+                Some(found) => give(four, result, found),
                 None => chunk(view, sampler, args, others, (coord, result)),
             }
         }
@@ -103,7 +103,7 @@ fn one_of_all(args: &ImageArgs) -> Option<[f32; 2]> {
 /// # Safety
 /// As for [`sample_chunks`].
 #[inline(always)]
-unsafe fn detailed_chunks<H: Host, S: Source, const RAW: bool, const LINEAR: bool>(
+unsafe fn detailed_chunks<H: Host, T: Texels, const LINEAR: bool>(
     (view, sampler, four): (&ImageView, &Sampler, Four),
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
@@ -113,7 +113,8 @@ unsafe fn detailed_chunks<H: Host, S: Source, const RAW: bool, const LINEAR: boo
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     // Of each chunk: the quads whose levels count, twice the same one where only that is wanted.
     let counting = [usize::from(wanted & 0xf == 0), usize::from(wanted & 0xf0 != 0)];
-    let mut known = Known::<S> { view, four, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
+    let mut known =
+        Known::<T::Source> { view, four, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
     let mut detail = Detail::BASE;
     // SAFETY: the caller's promise; the levels exist.
     unsafe {
@@ -127,8 +128,8 @@ unsafe fn detailed_chunks<H: Host, S: Source, const RAW: bool, const LINEAR: boo
                 let quads = counting.map(|quad| 2 * i + quad);
                 let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
                 let weight = spread(_mm_castsi128_ps(weight));
-                match known.levels::<RAW, LINEAR>(&detail, quads, weight, _mm512_loadu_ps(coord.cast())) {
-                    Some(found) => give::<RAW>(four, result, found),
+                match known.levels::<LINEAR>(&detail, quads, weight, _mm512_loadu_ps(coord.cast())) {
+                    Some(found) => give(four, result, found),
                     None => chunk(view, sampler, args, others, (coord, result)),
                 }
             }
@@ -191,7 +192,7 @@ impl<S: Source> Known<'_, S> {
     /// # Safety
     /// The levels exist. The host is wide.
     #[inline(always)]
-    unsafe fn levels<const RAW: bool, const LINEAR: bool>(
+    unsafe fn levels<const LINEAR: bool>(
         &mut self,
         detail: &Detail,
         [a, b]: [usize; 2],
@@ -204,7 +205,7 @@ impl<S: Source> Known<'_, S> {
         }
         // SAFETY: the caller's promise.
         unsafe {
-            let found = self.level(first[a])?.sample::<RAW, LINEAR, false>(coord)?;
+            let found = self.level(first[a])?.sample::<LINEAR, false>(coord)?;
             // Of positive numbers those above zero.
             if detail.weight[a] | detail.weight[b] == 0 {
                 return Some(found);
@@ -212,7 +213,7 @@ impl<S: Source> Known<'_, S> {
             if second[a] != second[b] {
                 return None;
             }
-            let next = self.level(second[a])?.sample::<RAW, LINEAR, false>(coord)?;
+            let next = self.level(second[a])?.sample::<LINEAR, false>(coord)?;
             Some(blended(found, next, weight))
         }
     }
@@ -238,21 +239,21 @@ impl<S: Source> Known<'_, S> {
 /// # Safety
 /// As for [`sample`], of both views.
 #[inline(always)]
-pub unsafe fn sample_pair<H: Host, S: Source, const ROW: usize, const RAW: bool, const LINEAR: bool>(
+pub unsafe fn sample_pair<H: Host, T: Texels, const LINEAR: bool>(
     views: [&ImageView; 2],
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) -> bool {
-    let Some(four) = Row::<ROW>::FOUR else { return false };
+    let Some(four) = T::FOUR else { return false };
     let plain = |view| is_common(view, sampler, args) && !is_detailed(view, sampler);
     if !plain(views[0]) || !plain(views[1]) {
         return false;
     }
     // SAFETY: the caller's promise; the first levels exist.
     unsafe {
-        let place = Place::<S>::new::<H>(views, sampler, args, four);
-        let Some(found) = place.level::<RAW, LINEAR, true>(0) else { return false };
-        give::<RAW>(four, &raw mut args.result, found);
+        let place = Place::<T::Source>::new::<H>(views, sampler, args, four);
+        let Some(found) = place.level::<LINEAR, true>(0) else { return false };
+        give(four, &raw mut args.result, found);
     }
     true
 }
@@ -262,21 +263,18 @@ pub unsafe fn sample_pair<H: Host, S: Source, const ROW: usize, const RAW: bool,
 /// # Safety
 /// As for [`sample`], but that the sampler is anisotropic.
 #[inline(always)]
-pub unsafe fn anisotropic<H: Host, S: Source, const ROW: usize>(
-    view: &ImageView,
-    sampler: &Sampler,
-    args: &mut ImageArgs,
-) -> bool {
-    let Some(four) = Row::<ROW>::FOUR else { return false };
+pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
+    let Some(four) = T::FOUR else { return false };
     if !is_common(view, sampler, args) {
         return false;
     }
+    let four = four.raw(false);
     // SAFETY: the caller's promise; the levels exist.
     unsafe {
         let mut detail = Detail::BASE;
         detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
         let Some(numbers) = levels::<H>(&detail, args) else { return false };
-        let mut place = Place::<S>::new::<H>([view; 2], sampler, args, four);
+        let mut place = Place::<T::Source>::new::<H>([view; 2], sampler, args, four);
         let (coord, one) = (place.coord, _mm512_set1_epi32(1));
         let major = pair::<H>(H::Ints::of(detail.major[0]), H::Ints::of(detail.major[1]));
         let probes = H::Ints::of(detail.probes);
@@ -289,7 +287,7 @@ pub unsafe fn anisotropic<H: Host, S: Source, const ROW: usize>(
                 let part = _mm512_div_ps(_mm512_cvtepi32_ps(_mm512_set1_epi32(probe)), parts);
                 let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), _mm512_sub_ps(part, _mm512_set1_ps(0.5)));
                 place.coord = _mm512_mask_mov_ps(coord, several, _mm512_add_ps(coord, moved));
-                let Some(texels) = place.level::<false, true, false>(numbers[pass % 2]) else { return false };
+                let Some(texels) = place.level::<true, false>(numbers[pass % 2]) else { return false };
                 let has = _mm512_cmpgt_epi32_mask(count, _mm512_set1_epi32(probe - 1));
                 for c in 0..2 {
                     let more = if probe == 1 { texels[c] } else { _mm512_add_ps(sum[c], texels[c]) };
@@ -304,7 +302,7 @@ pub unsafe fn anisotropic<H: Host, S: Source, const ROW: usize>(
                 _ => blended(result, sum, both::<H>(H::Ints::of(detail.weight).as_floats())),
             };
         }
-        give::<false>(four, &raw mut args.result, result);
+        give(four, &raw mut args.result, result);
     }
     true
 }
@@ -351,17 +349,15 @@ unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [_
     }
 }
 
-/// Gives the components, two at a time; with `RAW` divided by 255.
+/// Gives the components, two at a time; integers divided by 255.
 ///
 /// # Safety
 /// There is room for them; the host is wide.
 #[inline(always)]
-unsafe fn give<const RAW: bool>(four: Four, result: *mut Results, mut components: [__m512; 2]) {
+unsafe fn give(four: Four, result: *mut Results, mut components: [__m512; 2]) {
     // SAFETY: the caller's promise.
     unsafe {
-        if RAW {
-            components = over_255(four, components);
-        }
+        components = over_255(four, components);
         _mm512_storeu_ps(result.cast(), components[0]);
         _mm512_storeu_ps(result.cast::<f32>().add(2 * MAX_LANES), components[1]);
     }
@@ -397,11 +393,11 @@ impl<'a, S: Source> Place<'a, S> {
     /// # Safety
     /// The level exists; the view's texels are of that kind. The host is wide.
     #[inline(always)]
-    unsafe fn level<const RAW: bool, const LINEAR: bool, const TWO: bool>(&self, number: u32) -> Option<[__m512; 2]> {
+    unsafe fn level<const LINEAR: bool, const TWO: bool>(&self, number: u32) -> Option<[__m512; 2]> {
         // SAFETY: the caller's promise.
         unsafe {
             let axes = Axes::<S>::new::<TWO>(self.views, self.four, self.address_mode, number, self.wanted)?;
-            axes.sample::<RAW, LINEAR, TWO>(self.coord)
+            axes.sample::<LINEAR, TWO>(self.coord)
         }
     }
 }

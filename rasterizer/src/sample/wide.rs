@@ -10,9 +10,9 @@
 use super::slice::Slice;
 use super::window::{SIDE, Windows};
 use super::words::Words;
+use base::format::UNORM8;
 use base::format::lanes::Four;
 use base::format::srgb::DECODE_BYTES;
-use base::format::{Row, UNORM8};
 use base::host::{Host, Ints};
 use core::arch::x86_64::*;
 
@@ -21,6 +21,9 @@ pub(super) const SCALES: [f32; 4] = [1.0, 256.0, 65536.0, 1.0];
 
 /// A side of the footprints of all lanes: above, then below.
 type Side = [__m512i; 2];
+
+/// Words of texels, one in each lane: their first ones, and their second ones if they have 8 bytes.
+pub(super) type Texels = [__m512i; 2];
 
 /// Which texels a quad's window has.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,19 +54,19 @@ impl Shape {
     }
 }
 
-/// The filtered texels of row `ROW` at both `x` and both `y`, by the `weights` of the second ones; with `RAW` of unsigned normalised ones the integers.
-/// None where the row has no such filter, or where wanted lanes lie apart.
+/// The filtered texels of a kind at both `x` and both `y`, by the `weights` of the second ones; as components (of integers such).
+/// None where wanted lanes lie apart.
 ///
 /// # Safety
-/// All coordinates lie inside of the slice, whose texels are of the row. The host is `H`, which is [`Host::WIDE`].
+/// All coordinates lie inside of the slice, whose texels are of that kind. The host is `H`, which is [`Host::WIDE`].
 #[inline(always)]
-pub unsafe fn bilinear<H: Host, const ROW: usize, const RAW: bool>(
+pub unsafe fn bilinear<H: Host>(
+    four: Four,
     slice: &Slice,
     x: [H::Ints; 2],
     y: [H::Ints; 2],
     weights: [H::Floats; 2],
 ) -> Option<Words<H>> {
-    let four = Row::<ROW>::FOUR?;
     let near = match four {
         Four::Half => Windows::<H>::new::<8>(slice, x, y)?,
         _ => Windows::<H>::new::<4>(slice, x, y)?,
@@ -76,37 +79,46 @@ pub unsafe fn bilinear<H: Host, const ROW: usize, const RAW: bool>(
         let ([left, right], [across, down]) = (near.x, weights);
         let at = [_mm512_or_si512(rows, pair::<H>(left, left)), _mm512_or_si512(rows, pair::<H>(right, right))];
         let weights = [both::<H>(across), both::<H>(down)];
-        Some(words_of::<H, RAW>(four, filter::<RAW>(four, Shape::Square, slices, near.first, at, weights)))
+        Some(words_of::<H>(four, filter(four, Shape::Square, slices, near.first, at, weights)))
     }
 }
 
-/// The same of texels of four bytes that lie anywhere, `at` offsets from `base`: at both `x` of the first `y`, and of the second one.
+/// The same of texels that lie anywhere, `at` offsets from where their first words begin and their second ones do: at both `x` of the first `y`, and of the second one.
 ///
 /// # Safety
 /// They are readable. The host is `H`, which is [`Host::WIDE`].
 #[inline(always)]
-pub unsafe fn bilinear_at<H: Host, const RAW: bool>(
+pub unsafe fn bilinear_at<H: Host>(
     four: Four,
-    base: *const u8,
+    bases: [*const u8; 2],
     [above, above_right, below, below_right]: [H::Ints; 4],
     [across, down]: [H::Floats; 2],
 ) -> Words<H> {
     // SAFETY: the caller's promise.
     unsafe {
-        let left = _mm512_i32gather_epi32::<1>(pair::<H>(above, below), base.cast());
-        let right = _mm512_i32gather_epi32::<1>(pair::<H>(above_right, below_right), base.cast());
-        words_of::<H, RAW>(four, filter_of::<RAW>(four, [left, right], [both::<H>(across), both::<H>(down)]))
+        let (left, right) = (pair::<H>(above, below), pair::<H>(above_right, below_right));
+        let first =
+            [_mm512_i32gather_epi32::<1>(left, bases[0].cast()), _mm512_i32gather_epi32::<1>(right, bases[0].cast())];
+        let mut second = first;
+        if four.words() == 2 {
+            second = [
+                _mm512_i32gather_epi32::<1>(left, bases[1].cast()),
+                _mm512_i32gather_epi32::<1>(right, bases[1].cast()),
+            ];
+        }
+        let texels = [[first[0], second[0]], [first[1], second[1]]];
+        words_of::<H>(four, filter_of(four, texels, [both::<H>(across), both::<H>(down)]))
     }
 }
 
-/// Components, two at a time, as words; with `RAW` without their scales.
+/// Components, two at a time, as words; integers without their scales.
 #[inline(always)]
-unsafe fn words_of<H: Host, const RAW: bool>(four: Four, mut components: [__m512; 2]) -> Words<H> {
+unsafe fn words_of<H: Host>(four: Four, mut components: [__m512; 2]) -> Words<H> {
     // SAFETY: the caller's host is wide.
     unsafe {
-        if RAW {
-            components[0] = _mm512_div_ps(components[0], scales(four, 0));
-            components[1] = _mm512_div_ps(components[1], scales(four, 2));
+        if let Four::Integers(at) = four {
+            components[0] = _mm512_div_ps(components[0], scales(at, 0));
+            components[1] = _mm512_div_ps(components[1], scales(at, 2));
         }
         let (first, second) = (_mm512_castps_si512(components[0]), _mm512_castps_si512(components[1]));
         [
@@ -123,7 +135,7 @@ unsafe fn words_of<H: Host, const RAW: bool>(four: Four, mut components: [__m512
 /// # Safety
 /// As for [`filter`].
 #[inline(always)]
-pub(super) unsafe fn chosen<const RAW: bool>(
+pub(super) unsafe fn chosen(
     four: Four,
     shape: Shape,
     slices: [&Slice; 2],
@@ -132,7 +144,7 @@ pub(super) unsafe fn chosen<const RAW: bool>(
 ) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, of) = components::<RAW>(four, shape, slices, windows, [numbers; 2]);
+        let (at, of) = components(four, shape, slices, windows, [numbers; 2]);
         [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
     }
 }
@@ -142,7 +154,7 @@ pub(super) unsafe fn chosen<const RAW: bool>(
 /// # Safety
 /// As for [`filter`].
 #[inline(always)]
-unsafe fn components<const RAW: bool>(
+unsafe fn components(
     four: Four,
     shape: Shape,
     [first, second]: [&Slice; 2],
@@ -160,51 +172,53 @@ unsafe fn components<const RAW: bool>(
             }
             _ => {
                 let windows = [window(shape, first, windows[0]), window(shape, second, windows[1])];
-                floats::<RAW>(four, [texels(windows, left), texels(windows, right)])
+                let (left, right) = (texels(windows, left), texels(windows, right));
+                floats(four, [[left; 2], [right; 2]])
             }
         }
     }
 }
 
-/// The components of texels of four bytes, in some order, and which is which.
+/// The components of texels, in some order, and which is which.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn floats<const RAW: bool>(four: Four, [left, right]: [__m512i; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
+unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
     // SAFETY: the caller's promise.
     unsafe {
         match four {
-            Four::Srgb(at) => (at, [srgb(left), srgb(right)]),
-            Four::Unorm(at) if RAW => (at, [integers(left), integers(right)]),
-            Four::Unorm(at) => (at, [unorms(left), unorms(right)]),
-            Four::Half => unreachable!("eight bytes"),
+            Four::Srgb(at) => (at, [srgb(left[0]), srgb(right[0])]),
+            Four::Integers(at) => (at, [integers(left[0]), integers(right[0])]),
+            Four::Unorm(at) => (at, [unorms(left[0]), unorms(right[0])]),
+            Four::Half => ([0, 1, 2, 3], [floats_of_halves(apart(left)), floats_of_halves(apart(right))]),
+            Four::Packed => ([0, 1, 2, 3], [packed(left[0]), packed(right[0])]),
         }
     }
 }
 
-/// Two components at a time of texels of four bytes, of which both halves are the same.
+/// Two components at a time of texels, of which both halves are the same.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-pub(super) unsafe fn chosen_of<const RAW: bool>(four: Four, texels: __m512i) -> [__m512; 2] {
+pub(super) unsafe fn chosen_of(four: Four, texels: Texels) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, of) = floats::<RAW>(four, [texels; 2]);
+        let (at, of) = floats(four, [texels; 2]);
         [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
     }
 }
 
-/// Two components at a time of texels of four bytes, left and right ones, each above and then below, filtered; as [`filter`] gives them.
+/// Two components at a time of texels, left and right ones, each above and then below, filtered; as [`filter`] gives them.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-pub(super) unsafe fn filter_of<const RAW: bool>(four: Four, texels: [__m512i; 2], weights: [__m512; 2]) -> [__m512; 2] {
+pub(super) unsafe fn filter_of(four: Four, texels: [Texels; 2], weights: [__m512; 2]) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, of) = floats::<RAW>(four, texels);
+        let (at, of) = floats(four, texels);
         weighted(at, of, weights)
     }
 }
@@ -214,7 +228,7 @@ pub(super) unsafe fn filter_of<const RAW: bool>(four: Four, texels: [__m512i; 2]
 /// # Safety
 /// The windows lie inside of the slices, one in each, whose texels are of that kind. The host is wide.
 #[inline(always)]
-pub(super) unsafe fn filter<const RAW: bool>(
+pub(super) unsafe fn filter(
     four: Four,
     shape: Shape,
     slices: [&Slice; 2],
@@ -224,7 +238,7 @@ pub(super) unsafe fn filter<const RAW: bool>(
 ) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, of) = components::<RAW>(four, shape, slices, windows, numbers);
+        let (at, of) = components(four, shape, slices, windows, numbers);
         weighted(at, of, weights)
     }
 }
@@ -251,17 +265,17 @@ unsafe fn weighted(at: [usize; 4], [left, right]: [[__m512; 4]; 2], [across, dow
 
 /// The scales of components `c` and `c + 1`, of all lanes.
 #[inline(always)]
-unsafe fn scales(four: Four, c: usize) -> __m512 {
-    let (Four::Unorm(at) | Four::Srgb(at)) = four else { unreachable!("bytes") };
+unsafe fn scales(at: [usize; 4], c: usize) -> __m512 {
     // SAFETY: the caller's host is wide.
     unsafe { _mm512_mask_mov_ps(_mm512_set1_ps(SCALES[at[c]]), 0xff00, _mm512_set1_ps(SCALES[at[c + 1]])) }
 }
 
-/// [`Floats::over_255`](base::host::Floats::over_255) of two components at a time, numbers up to 255 times their scales.
+/// [`Floats::over_255`](base::host::Floats::over_255) of two components at a time, if they are integers: numbers up to 255 times their scales.
 #[inline(always)]
 pub(super) unsafe fn over_255(four: Four, [first, second]: [__m512; 2]) -> [__m512; 2] {
+    let Four::Integers(at) = four else { return [first, second] };
     // SAFETY: the caller's host is wide.
-    unsafe { [scaled_over_255(first, scales(four, 0)), scaled_over_255(second, scales(four, 2))] }
+    unsafe { [scaled_over_255(first, scales(at, 0)), scaled_over_255(second, scales(at, 2))] }
 }
 
 #[inline(always)]
@@ -494,5 +508,55 @@ unsafe fn floats_of_halves(side: Side) -> [__m512; 4] {
             _mm512_cvtph_ps(_mm512_castsi512_si256(b)),
             _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(b)),
         ]
+    }
+}
+
+/// Words of halves as a side of texels has them.
+#[inline(always)]
+unsafe fn apart([first, second]: Texels) -> Side {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let order = _mm512_loadu_si512(HALVES.as_ptr().cast());
+        [_mm512_permutexvar_epi16(order, first), _mm512_permutexvar_epi16(order, second)]
+    }
+}
+
+/// The lower halves of 16 words, then the upper ones.
+static HALVES: [u16; 32] = {
+    let mut halves = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        halves[i] = (2 * (i % 16) + i / 16) as u16;
+        i += 1;
+    }
+    halves
+};
+
+/// Unsigned floats of 11, 11 and 10 bits, and one.
+#[inline(always)]
+unsafe fn packed(texels: __m512i) -> [__m512; 4] {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        // Each component's exponent and mantissa where those of a float are.
+        let bits = _mm512_set1_epi32(0x7ff << 17);
+        let (red, green) = (_mm512_slli_epi32::<17>(texels), _mm512_slli_epi32::<6>(texels));
+        let blue = _mm512_and_si512(_mm512_srli_epi32::<4>(texels), _mm512_set1_epi32(0x3ff << 18));
+        let (red, green) = (_mm512_and_si512(red, bits), _mm512_and_si512(green, bits));
+        [of_half(red), of_half(green), of_half(blue), _mm512_set1_ps(1.0)]
+    }
+}
+
+/// The floats of halves without a sign, of which the exponents end where those of floats do: [`Ints::half`], of what is no number too.
+#[inline(always)]
+unsafe fn of_half(shifted: __m512i) -> __m512 {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let (least, infinite) = (_mm512_set1_epi32(0x3880_0000), _mm512_set1_epi32(0x7f80_0000));
+        let bits = _mm512_add_epi32(shifted, _mm512_set1_epi32(112 << 23));
+        let special = _mm512_cmpge_epu32_mask(shifted, _mm512_set1_epi32(0x7c00 << 13));
+        let value = _mm512_castsi512_ps(_mm512_mask_or_epi32(bits, special, shifted, infinite));
+        let denormal = _mm512_cmplt_epu32_mask(shifted, _mm512_set1_epi32(0x400 << 13));
+        let small = _mm512_castsi512_ps(_mm512_or_si512(shifted, least));
+        _mm512_mask_sub_ps(value, denormal, small, _mm512_castsi512_ps(least))
     }
 }

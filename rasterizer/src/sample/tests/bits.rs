@@ -7,10 +7,6 @@ use base::abi::SAMPLER_CLASSES;
 use base::format::{Layout, TABLE, features};
 use std::collections::HashSet;
 
-fn same(a: u32, b: u32) -> bool {
-    a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
-}
-
 /// Rows with one of the features, but for the images that have no 2D optimal layout of their own here (combined formats), nor kernels of their
 /// own.
 fn formats(with: u32) -> impl Iterator<Item = &'static str> {

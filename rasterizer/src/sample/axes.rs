@@ -4,7 +4,7 @@
 
 use super::address::{FAR, mode};
 use super::slice::Slice;
-use super::wide::{Shape, chosen, chosen_of, filter, filter_of, second_window};
+use super::wide::{Shape, chosen, chosen_of, eight_at, filter, filter_of, second_window};
 use super::window::SIDE;
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
@@ -228,9 +228,8 @@ impl Axes<InImage> {
             let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, second), pitch);
             let left = _mm512_shuffle_i64x2::<0x44>(first, first);
             if !LINEAR {
-                let offsets = _mm512_castsi512_si256(_mm512_add_epi32(y, _mm512_slli_epi32::<2>(left)));
-                let texels = _mm512_castsi256_si512(_mm256_i32gather_epi32::<1>(base.cast(), offsets));
-                return Some(chosen_of(four, [_mm512_shuffle_i64x2::<0x44>(texels, texels); 2]));
+                let offsets = _mm512_add_epi32(y, _mm512_slli_epi32::<2>(left));
+                return Some(chosen_of(four, eight_at::<1>(four, base, offsets)));
             }
             let right = _mm512_shuffle_i64x2::<0x44>(second, second);
             let last = _mm512_shuffle_i64x2::<0x44>(last, last);

@@ -5,13 +5,13 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::axes::{Axes, Source, by_axis, is_wanted};
-use super::decoded::{BLOCK_SHIFT, Reader, Room};
+use super::decoded::{Reader, Room, TEXEL_BITS};
 use super::slice::Slice;
 use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]
 use super::wide;
 #[cfg(target_arch = "x86_64")]
-use super::wide::{chosen_of, filter_of};
+use super::wide::{chosen_of, eight_at, filter_of, texels_at};
 use super::words::{self, Words};
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::{Four, Lanes};
@@ -25,8 +25,7 @@ use core::arch::x86_64::*;
 pub struct Blocks<const ROW: usize, const WORDS: usize, const RAW: bool>;
 
 impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, RAW> {
-    /// Where the texels at `N` places of each lane are, at most four: offsets from where their first words begin and their second ones do, in the cache or
-    /// in the room that is given.
+    /// Where the texels at `N` places of each lane are, at most four: offsets in the cache, or in the room that is given.
     ///
     /// # Safety
     /// They lie inside the slice (all lanes, wanted or not). The host is `H`. The thread decodes no other blocks while they are read.
@@ -36,7 +35,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         slice: &Slice,
         places: [[H::Ints; 2]; N],
         room: &mut Room<WORDS>,
-    ) -> ([H::Ints; N], [*const u8; 2]) {
+    ) -> ([H::Ints; N], *const u8) {
         const { assert!(N <= 4 && Row::<ROW>::BYTES == 4 * WORDS) };
         let three = H::Ints::splat(3);
         // SAFETY: the caller's promise; the reader ends here.
@@ -46,32 +45,29 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
             for n in 0..N {
                 let [x, y] = places[n];
                 let [tag, place] = reader.places(x.shr(2), y.shr(2));
-                inside[n] = (y & three).shl(4) | (x & three).shl(2);
+                inside[n] = (y & three).shl(2) | (x & three);
                 (tags[n], at[n]) = (tag, place);
             }
             let mask = slice.mask & 0xff;
             if !reader.has::<H, N>(&tags, &at, mask) {
-                let (mut lanes, mut texels) = ([[0; MAX_LANES]; N], [[0; MAX_LANES]; N]);
+                let [mut tags_of, mut places_of, mut texels] = [[[0; MAX_LANES]; N]; 3];
                 for n in 0..N {
-                    (lanes[n], texels[n]) = (tags[n].lanes(), inside[n].lanes());
-                }
-                for lanes in &lanes {
-                    reader.find_all(lanes, mask);
+                    (tags_of[n], places_of[n], texels[n]) = (tags[n].lanes(), at[n].lanes(), inside[n].lanes());
+                    reader.bring_all(&tags_of[n], &places_of[n], mask);
                 }
                 // What was decoded can have taken the place of another one of these blocks.
                 if !reader.has::<H, N>(&tags, &at, mask) {
-                    reader.copy(&lanes, &texels, mask, room);
+                    reader.copy(&tags_of, &places_of, &texels, mask, room);
                     for n in 0..N {
-                        at[n] = H::Ints::of(std::array::from_fn(|lane| ((n * MAX_LANES + lane) * 4) as u32));
+                        at[n] = H::Ints::of(std::array::from_fn(|lane| ((n * MAX_LANES + lane) * 4 * WORDS) as u32));
                     }
-                    let words = room.as_ptr();
-                    return (at, [words.cast(), words.wrapping_add(WORDS - 1).cast()]);
+                    return (at, room.as_ptr().cast());
                 }
             }
             for n in 0..N {
-                at[n] = at[n].shl(BLOCK_SHIFT) | inside[n];
+                at[n] = (at[n].shl(TEXEL_BITS) | inside[n]).shl(1 + WORDS as u32);
             }
-            (at, [reader.words(0).cast(), reader.words(1).cast()])
+            (at, reader.texels(WORDS))
         }
     }
 
@@ -85,14 +81,15 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         slice: &Slice,
         places: [[H::Ints; 2]; N],
     ) -> [Words<H>; N] {
-        let (mut room, mut out) = ([[[0; MAX_LANES]; 4]; WORDS], [[H::Ints::splat(0); 4]; N]);
+        let (mut room, mut out) = ([[[0; WORDS]; MAX_LANES]; 4], [[H::Ints::splat(0); 4]; N]);
         // SAFETY: the caller's promise; what was found is read here.
         unsafe {
-            let (at, words) = Self::find::<H, N>(view, slice, places, &mut room);
+            let (at, base) = Self::find::<H, N>(view, slice, places, &mut room);
             for n in 0..N {
-                for w in 0..WORDS {
-                    out[n][w] = words::gather::<H, 4>(words[w], at[n])[0];
-                }
+                out[n] = match WORDS {
+                    1 => words::gather::<H, 4>(base, at[n]),
+                    _ => words::gather::<H, 8>(base, at[n]),
+                };
             }
         }
         out
@@ -123,16 +120,23 @@ impl Source for Reader {
         unsafe {
             // Both rows of all lanes.
             let y = _mm512_shuffle_i64x2::<0xee>(first, second);
-            let two = axes.four.words() == 2;
+            let four = axes.four;
+            let texels = reader.texels(four.words());
             if !LINEAR {
-                let [a, b] = reader.wide::<true>(first, y, mask, two)?;
-                let texels = [_mm512_shuffle_i64x2::<0x44>(a, a), _mm512_shuffle_i64x2::<0x44>(b, b)];
-                return Some(chosen_of(axes.four, texels));
+                let at = reader.wide::<true>(first, y, mask)?;
+                return Some(match four.words() {
+                    1 => chosen_of(four, eight_at::<4>(four, texels, at)),
+                    _ => chosen_of(four, eight_at::<8>(four, texels, at)),
+                });
             }
             let mask = mask | mask << MAX_LANES;
-            let left = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(first, first), y, mask, two)?;
-            let right = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(second, second), y, mask, two)?;
-            Some(filter_of(axes.four, [left, right], by_axis(weight)))
+            let left = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(first, first), y, mask)?;
+            let right = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(second, second), y, mask)?;
+            let sides = match four.words() {
+                1 => [texels_at::<4>(four, texels, left), texels_at::<4>(four, texels, right)],
+                _ => [texels_at::<8>(four, texels, left), texels_at::<8>(four, texels, right)],
+            };
+            Some(filter_of(four, sides, by_axis(weight)))
         }
     }
 }
@@ -149,7 +153,7 @@ impl Texels for AnyBlocks {
         let mut bytes = [0; 16];
         // SAFETY: the caller's promise; the reader ends here.
         unsafe {
-            let reader = Reader::new(view, slice, row_pitch, [0; 2]);
+            let reader = Reader::of_texels(view, slice, row_pitch);
             for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(reader.texel(x, y)) {
                 *bytes = word.to_le_bytes();
             }
@@ -201,11 +205,11 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
     ) -> Option<Words<H>> {
         let four = Self::FOUR.filter(|_| H::WIDE)?;
         let places = [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]];
-        let mut room = [[[0; MAX_LANES]; 4]; WORDS];
+        let mut room = [[[0; WORDS]; MAX_LANES]; 4];
         // SAFETY: the caller's promise; what was found is read here.
         unsafe {
-            let (at, words) = Self::find::<H, 4>(view, slice, places, &mut room);
-            Some(wide::bilinear_at::<H>(four.raw(RAW && R), words, at, weights))
+            let (at, base) = Self::find::<H, 4>(view, slice, places, &mut room);
+            Some(wide::bilinear_at::<H>(four.raw(RAW && R), base, at, weights))
         }
     }
 

@@ -39,14 +39,18 @@ const TILE_SHIFT: u32 = 16;
 /// Texels of a tile's row, and its rows.
 const SIDE: u32 = 4;
 
-/// Logarithm of the bytes of a word of all texels of a tile.
-pub(super) const BLOCK_SHIFT: u32 = size_of::<Block>().trailing_zeros();
+/// Bits of a texel's number in its tile.
+pub(super) const TEXEL_BITS: u32 = 4;
 
-/// A word of all texels of a tile.
-pub(super) type Block = [u32; 16];
+/// A word of all texels of a tile: a line of the processor's caches.
+type Block = [u32; 1 << TEXEL_BITS];
+
+/// What begins with such a line.
+#[repr(C, align(64))]
+struct Lines<T>(T);
 
 /// Texels of lanes, at up to four places each.
-pub(super) type Room<const WORDS: usize> = [[[u32; MAX_LANES]; 4]; WORDS];
+pub(super) type Room<const WORDS: usize> = [[[u32; WORDS]; MAX_LANES]; 4];
 
 /// A slice in tags: a number from 1 on, or 0 for none, above [`SLICE_SHIFT`].
 #[derive(Clone, Copy)]
@@ -56,7 +60,7 @@ struct Known {
     tag: u32,
 }
 
-/// Zeros are an empty one; no format that is decoded is 0. Most formats have one word a texel: they lie together.
+/// Zeros are an empty one; no format that is decoded is 0.
 struct Cache {
     epoch: u64,
     /// Slices by the hash of their base, in either of two neighbours.
@@ -65,7 +69,9 @@ struct Cache {
     last: u32,
     /// Slice, row and column of the tile in each place.
     tags: [u32; PLACES],
-    words: [[Block; PLACES]; 2],
+    /// Of texels of one word, and of two.
+    single: Lines<[Block; PLACES]>,
+    double: Lines<[[[u32; 2]; 1 << TEXEL_BITS]; PLACES]>,
     contents: Contents,
 }
 
@@ -74,7 +80,7 @@ struct Contents {
     keys: [u128; CONTENTS],
     /// And the number of the tile in its block, from [`TILE_SHIFT`] on.
     formats: [u32; CONTENTS],
-    words: [[Block; CONTENTS]; 2],
+    words: Lines<[[Block; CONTENTS]; 2]>,
 }
 
 impl Cache {
@@ -124,7 +130,7 @@ impl Contents {
         if self.keys[at] != block || self.formats[at] != format | tile << TILE_SHIFT {
             decode_tiles(Format(format as u16), &block.to_le_bytes(), &mut |tile, &[first, second]| {
                 let at = (hash + tile) % CONTENTS;
-                (self.words[0][at], self.words[1][at]) = (first, second);
+                (self.words.0[0][at], self.words.0[1][at]) = (first, second);
                 (self.keys[at], self.formats[at]) = (block, format | (tile as u32) << TILE_SHIFT);
             });
         }
@@ -167,24 +173,42 @@ impl Reader {
     /// It lives within one kernel's call.
     #[inline(always)]
     pub(super) unsafe fn new(view: &ImageView, base: *const u8, pitch: u64, size: [u32; 2]) -> Reader {
+        // SAFETY: the caller's promise; the thread's own cache.
+        unsafe {
+            let reader = Reader { size, ..Reader::of_texels(view, base, pitch) };
+            let (cache, epoch) = (&mut *reader.cache, pool::epoch());
+            if cache.epoch != epoch {
+                cache.forget(epoch);
+            }
+            Reader { tag: cache.tag(base, view.format), ..reader }
+        }
+    }
+
+    /// The same that is asked for single texels only ([`Reader::texel`]).
+    ///
+    /// # Safety
+    /// As for [`Reader::new`].
+    #[inline(always)]
+    pub(super) unsafe fn of_texels(view: &ImageView, base: *const u8, pitch: u64) -> Reader {
         // SAFETY: the thread's own, of which there are references only within functions of this module.
         let cache = CACHE.with(|cache| unsafe { &mut *cache.get() });
         let cache = match cache {
             Some(cache) => &mut **cache,
             none => &mut **none.insert(new_cache()),
         };
-        let epoch = pool::epoch();
-        if cache.epoch != epoch {
-            cache.forget(epoch);
-        }
-        Reader { base, pitch, size, format: view.format, tag: cache.tag(base, view.format), cache }
+        Reader { base, pitch, size: [0; 2], format: view.format, tag: 0, cache }
     }
 
-    /// Word `w` of the texels of all places.
+    /// The texels of all places, of so many words each.
     #[inline(always)]
-    pub(super) fn words(&self, w: usize) -> *const Block {
+    pub(super) fn texels(&self, words: usize) -> *const u8 {
         // SAFETY: the thread's own cache lives as long as the thread.
-        unsafe { (&raw const (*self.cache).words[w % 2]).cast() }
+        unsafe {
+            match words {
+                1 => (&raw const (*self.cache).single).cast(),
+                _ => (&raw const (*self.cache).double).cast(),
+            }
+        }
     }
 
     /// What is to be found with the tiles at these columns and rows, and where.
@@ -196,55 +220,63 @@ impl Reader {
         [y.shl(COLUMN_BITS) | x | V::splat(self.tag), hash ^ ((y & row).shl(COLUMNS) | (x & column))]
     }
 
-    /// The place of the tile with a tag of this slice, which is there then.
+    /// Brings the tile with a tag of this slice to its place, if it is not there.
     ///
     /// # Safety
-    /// It lies inside the slice.
+    /// It lies inside the slice; the place is the one of [`Reader::places`].
     #[inline(always)]
-    unsafe fn find(&self, tag: u32) -> usize {
-        let (x, y) = (tag & COLUMN, tag >> COLUMN_BITS & COLUMN);
-        let window = y >> ROWS << COLUMN_BITS | x >> COLUMNS | self.tag;
-        let hash = window.wrapping_mul(MIX) >> (32 - PLACE_BITS);
-        let (column, row) = (x % (1 << COLUMNS), y % (1 << ROWS));
-        let place = (hash ^ (row << COLUMNS | column)) as usize % PLACES;
+    unsafe fn bring(&self, tag: u32, place: usize) {
         // SAFETY: the thread's own cache; the caller's promise.
         unsafe {
             if (*self.cache).tags[place] != tag {
-                self.fill(tag, place, x, y);
+                self.fill(tag, place);
             }
         }
-        place
     }
 
     /// # Safety
     /// The tile lies inside the slice.
     #[inline(never)]
-    unsafe fn fill(&self, tag: u32, place: usize, x: u32, y: u32) {
-        let format = Format(self.format as u16);
-        // All others have one word.
-        let words = if plain(format).info().block_bytes > 4 { 2 } else { 1 };
+    unsafe fn fill(&self, tag: u32, place: usize) {
+        let [x, y] = [tag & COLUMN, tag >> COLUMN_BITS & COLUMN];
         // SAFETY: the caller's promise; the thread's own cache.
         unsafe {
             let cache = &mut *self.cache;
-            if format.info().block == (SIDE as u8, SIDE as u8) {
-                let at = cache.contents.find(self.block(x, y), self.format, 0);
-                for w in 0..words {
-                    cache.words[w][place] = cache.contents.words[w][at];
-                }
+            // More than four bytes are two words.
+            if plain(Format(self.format as u16)).info().block_bytes <= 4 {
+                [cache.single.0[place]] = self.tile(x, y);
             } else {
-                for texel in 0..SIDE * SIDE {
-                    // What lies outside of the slice is nobody's.
-                    let [x, y] = [
-                        (x * SIDE + texel % SIDE).min(self.size[0] - 1),
-                        (y * SIDE + texel / SIDE).min(self.size[1] - 1),
-                    ];
-                    let (at, inside) = self.content(x, y);
-                    for w in 0..words {
-                        cache.words[w][place][texel as usize] = cache.contents.words[w][at][inside];
-                    }
-                }
+                let [first, second] = self.tile(x, y);
+                cache.double.0[place] = std::array::from_fn(|texel| [first[texel], second[texel]]);
             }
             cache.tags[place] = tag;
+        }
+    }
+
+    /// The first words of a tile's texels.
+    ///
+    /// # Safety
+    /// It lies inside the slice.
+    #[inline(always)]
+    unsafe fn tile<const WORDS: usize>(&self, x: u32, y: u32) -> [Block; WORDS] {
+        // SAFETY: the caller's promise; the thread's own cache.
+        unsafe {
+            let contents = &mut (*self.cache).contents;
+            if Format(self.format as u16).info().block == (SIDE as u8, SIDE as u8) {
+                let at = contents.find(self.block(x, y), self.format, 0);
+                return std::array::from_fn(|w| contents.words.0[w][at]);
+            }
+            let mut tile = [[0; 1 << TEXEL_BITS]; WORDS];
+            for texel in 0..1 << TEXEL_BITS {
+                // What lies outside of the slice is nobody's.
+                let [x, y] =
+                    [(x * SIDE + texel % SIDE).min(self.size[0] - 1), (y * SIDE + texel / SIDE).min(self.size[1] - 1)];
+                let (at, inside) = self.content(x, y);
+                for w in 0..WORDS {
+                    tile[w][texel as usize] = contents.words.0[w][at][inside];
+                }
+            }
+            tile
         }
     }
 
@@ -287,44 +319,44 @@ impl Reader {
         // SAFETY: the caller's promise; the thread's own cache.
         unsafe {
             let (at, inside) = self.content(x, y);
-            [0, 1].map(|w: usize| (*self.cache).contents.words[w][at][inside])
+            [0, 1].map(|w: usize| (*self.cache).contents.words.0[w][at][inside])
         }
     }
 
-    /// Brings the tiles of some of these tags.
+    /// Brings the tiles of some of these tags to their places.
     ///
     /// # Safety
-    /// They lie inside the slice.
+    /// They lie inside the slice; the places are those of [`Reader::places`].
     #[cold]
-    pub(super) unsafe fn find_all(&self, tags: &[u32], mut missing: u32) {
+    pub(super) unsafe fn bring_all<const N: usize>(&self, tags: &[u32; N], places: &[u32; N], mut missing: u32) {
         while let Some(tag) = tags.get(missing.trailing_zeros() as usize) {
             // SAFETY: the caller's promise.
-            unsafe { self.find(*tag) };
+            unsafe { self.bring(*tag, places[missing.trailing_zeros() as usize] as usize % PLACES) };
             missing &= missing - 1;
         }
     }
 
-    /// Copies the texels at `inside` (bytes) of these tiles, of some lanes.
+    /// Copies the texels at `inside` (numbers) of these tiles, of some lanes.
     ///
     /// # Safety
-    /// They lie inside the slice.
+    /// They lie inside the slice; the places are those of [`Reader::places`].
     #[cold]
     pub(super) unsafe fn copy<const N: usize, const WORDS: usize>(
         &self,
         tags: &[[u32; MAX_LANES]; N],
+        places: &[[u32; MAX_LANES]; N],
         inside: &[[u32; MAX_LANES]; N],
         mask: u32,
         room: &mut Room<WORDS>,
     ) {
         for n in 0..N {
             for lane in (0..MAX_LANES).filter(|lane| mask >> lane & 1 != 0) {
-                let (tag, texel) = (tags[n][lane], inside[n][lane] as usize / 4 % 16);
+                let (place, texel) = (places[n][lane] as usize % PLACES, inside[n][lane] as usize % (1 << TEXEL_BITS));
                 // SAFETY: the caller's promise; a place of the thread's own cache.
                 unsafe {
-                    let place = self.find(tag);
-                    for (w, room) in room.iter_mut().enumerate() {
-                        room[n % 4][lane] = (*self.words(w).add(place))[texel];
-                    }
+                    self.bring(tags[n][lane], place);
+                    let texels: *const [u32; WORDS] = self.texels(WORDS).cast();
+                    room[n % 4][lane] = *texels.add(place << TEXEL_BITS | texel);
                 }
             }
         }
@@ -350,20 +382,14 @@ impl Reader {
         same == mask
     }
 
-    /// The first words of the texels at 16 places and, if they have `two`, the second ones (else the first ones again), with `HALF` at the first eight only, of those in
-    /// `mask`; any others' are some texel's. None where tiles share a place.
+    /// Where the texels at 16 places are among those of all places, with `HALF` of the first eight places only, of those in `mask`; any others' are some texel's.
+    /// None where tiles share a place.
     ///
     /// # Safety
     /// They lie inside the slice. The host is wide.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) unsafe fn wide<const HALF: bool>(
-        &self,
-        x: __m512i,
-        y: __m512i,
-        mask: u16,
-        two: bool,
-    ) -> Option<[__m512i; 2]> {
+    pub(super) unsafe fn wide<const HALF: bool>(&self, x: __m512i, y: __m512i, mask: u16) -> Option<__m512i> {
         // SAFETY: the caller's promise; places are the cache's, and texels below 16.
         unsafe {
             let (column, row) = (_mm512_srli_epi32::<2>(x), _mm512_srli_epi32::<2>(y));
@@ -378,9 +404,10 @@ impl Reader {
             let place = _mm512_xor_si512(hash, _mm512_or_si512(_mm512_slli_epi32::<COLUMNS>(row), column));
             let missing = self.missing::<HALF>(place, tag) & mask;
             if missing != 0 {
-                let mut tags = [0; 2 * MAX_LANES];
+                let [mut tags, mut places] = [[0; 2 * MAX_LANES]; 2];
                 _mm512_storeu_si512((&raw mut tags).cast(), tag);
-                self.find_all(&tags, missing.into());
+                _mm512_storeu_si512((&raw mut places).cast(), place);
+                self.bring_all(&tags, &places, missing.into());
                 if self.missing::<HALF>(place, tag) & mask != 0 {
                     return None;
                 }
@@ -388,9 +415,7 @@ impl Reader {
             let three = _mm512_set1_epi32(3);
             let inside = _mm512_slli_epi32::<2>(_mm512_and_si512(y, three));
             let inside = _mm512_or_si512(inside, _mm512_and_si512(x, three));
-            let at = _mm512_or_si512(_mm512_slli_epi32::<{ BLOCK_SHIFT - 2 }>(place), inside);
-            let first = words_at::<HALF>(self.words(0).cast(), at);
-            Some([first, if two { words_at::<HALF>(self.words(1).cast(), at) } else { first }])
+            Some(_mm512_or_si512(_mm512_slli_epi32::<TEXEL_BITS>(place), inside))
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) const SCALES: [f32; 4] = [1.0, 256.0, 65536.0, 1.0];
 /// A side of the footprints of all lanes: above, then below.
 type Side = [__m512i; 2];
 
-/// Words of texels, one in each lane: their first ones, and their second ones if they have 8 bytes.
+/// Sixteen texels of 4 bytes, twice; or the first eight of 8 bytes and the last eight.
 pub(super) type Texels = [__m512i; 2];
 
 /// Which texels a quad's window has.
@@ -83,31 +83,55 @@ pub unsafe fn bilinear<H: Host>(
     }
 }
 
-/// The same of texels that lie anywhere, `at` offsets from where their first words begin and their second ones do: at both `x` of the first `y`, and of the second one.
+/// The same of texels that lie anywhere, `at` offsets from `base`: at both `x` of the first `y`, and of the second one.
 ///
 /// # Safety
 /// They are readable. The host is `H`, which is [`Host::WIDE`].
 #[inline(always)]
 pub unsafe fn bilinear_at<H: Host>(
     four: Four,
-    bases: [*const u8; 2],
+    base: *const u8,
     [above, above_right, below, below_right]: [H::Ints; 4],
     [across, down]: [H::Floats; 2],
 ) -> Words<H> {
     // SAFETY: the caller's promise.
     unsafe {
         let (left, right) = (pair::<H>(above, below), pair::<H>(above_right, below_right));
-        let first =
-            [_mm512_i32gather_epi32::<1>(left, bases[0].cast()), _mm512_i32gather_epi32::<1>(right, bases[0].cast())];
-        let mut second = first;
-        if four.words() == 2 {
-            second = [
-                _mm512_i32gather_epi32::<1>(left, bases[1].cast()),
-                _mm512_i32gather_epi32::<1>(right, bases[1].cast()),
-            ];
-        }
-        let texels = [[first[0], second[0]], [first[1], second[1]]];
+        let texels = [texels_at::<1>(four, base, left), texels_at::<1>(four, base, right)];
         words_of::<H>(four, filter_of(four, texels, [both::<H>(across), both::<H>(down)]))
+    }
+}
+
+/// The texels at offsets, multiples of `SCALE`.
+///
+/// # Safety
+/// They are readable. The host is wide.
+#[inline(always)]
+pub(super) unsafe fn texels_at<const SCALE: i32>(four: Four, base: *const u8, at: __m512i) -> Texels {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if four.words() == 1 {
+            return [_mm512_i32gather_epi32::<SCALE>(at, base.cast()); 2];
+        }
+        let (first, last) = (_mm512_castsi512_si256(at), _mm512_extracti64x4_epi64::<1>(at));
+        [_mm512_i32gather_epi64::<SCALE>(first, base.cast()), _mm512_i32gather_epi64::<SCALE>(last, base.cast())]
+    }
+}
+
+/// The same of the first eight offsets, twice.
+///
+/// # Safety
+/// As for [`texels_at`].
+#[inline(always)]
+pub(super) unsafe fn eight_at<const SCALE: i32>(four: Four, base: *const u8, at: __m512i) -> Texels {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let at = _mm512_castsi512_si256(at);
+        if four.words() == 1 {
+            let texels = _mm512_castsi256_si512(_mm256_i32gather_epi32::<SCALE>(base.cast(), at));
+            return [_mm512_shuffle_i64x2::<0x44>(texels, texels); 2];
+        }
+        [_mm512_i32gather_epi64::<SCALE>(at, base.cast()); 2]
     }
 }
 
@@ -205,6 +229,12 @@ unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m51
 pub(super) unsafe fn chosen_of(four: Four, texels: Texels) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
+        if matches!(four, Four::Half) {
+            // Eight lanes' first components, then their second ones.
+            let halves = _mm512_permutexvar_epi16(_mm512_loadu_si512(EIGHT.as_ptr().cast()), texels[0]);
+            let (first, last) = (_mm512_castsi512_si256(halves), _mm512_extracti64x4_epi64::<1>(halves));
+            return [_mm512_cvtph_ps(first), _mm512_cvtph_ps(last)];
+        }
         let (at, of) = floats(four, [texels; 2]);
         [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
     }
@@ -511,25 +541,37 @@ unsafe fn floats_of_halves(side: Side) -> [__m512; 4] {
     }
 }
 
-/// Words of halves as a side of texels has them.
+/// Sixteen texels of halves as a side.
 #[inline(always)]
-unsafe fn apart([first, second]: Texels) -> Side {
+unsafe fn apart([first, last]: Texels) -> Side {
     // SAFETY: the caller's host is wide.
     unsafe {
-        let order = _mm512_loadu_si512(HALVES.as_ptr().cast());
-        [_mm512_permutexvar_epi16(order, first), _mm512_permutexvar_epi16(order, second)]
+        let order = _mm512_loadu_si512(SIXTEEN.as_ptr().cast());
+        let third = _mm512_add_epi16(order, _mm512_set1_epi16(2));
+        [_mm512_permutex2var_epi16(first, order, last), _mm512_permutex2var_epi16(first, third, last)]
     }
 }
 
-/// The lower halves of 16 words, then the upper ones.
-static HALVES: [u16; 32] = {
-    let mut halves = [0; 32];
+/// Of sixteen texels of four halves the first halves, then the second ones.
+static SIXTEEN: [u16; 32] = {
+    let mut order = [0; 32];
     let mut i = 0;
     while i < 32 {
-        halves[i] = (2 * (i % 16) + i / 16) as u16;
+        order[i] = (4 * (i % 16) + i / 16) as u16;
         i += 1;
     }
-    halves
+    order
+};
+
+/// Of eight texels of four halves the first halves, the second ones, and so on.
+static EIGHT: [u16; 32] = {
+    let mut order = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        order[i] = (4 * (i % 8) + i / 8) as u16;
+        i += 1;
+    }
+    order
 };
 
 /// Unsigned floats of 11, 11 and 10 bits, and one.

@@ -239,44 +239,49 @@ impl Reader {
     #[inline(never)]
     unsafe fn fill(&self, tag: u32, place: usize) {
         let [x, y] = [tag & COLUMN, tag >> COLUMN_BITS & COLUMN];
+        let format = Format(self.format as u16);
+        // More than four bytes are two words.
+        let single = plain(format).info().block_bytes <= 4;
         // SAFETY: the caller's promise; the thread's own cache.
         unsafe {
             let cache = &mut *self.cache;
-            // More than four bytes are two words.
-            if plain(Format(self.format as u16)).info().block_bytes <= 4 {
-                [cache.single.0[place]] = self.tile(x, y);
+            if format.info().block == (SIDE as u8, SIDE as u8) {
+                let at = cache.contents.find(self.block(x, y), self.format, 0);
+                let [first, second] = &cache.contents.words.0;
+                if single {
+                    cache.single.0[place] = first[at];
+                } else {
+                    cache.double.0[place] = std::array::from_fn(|texel| [first[at][texel], second[at][texel]]);
+                }
             } else {
-                let [first, second] = self.tile(x, y);
-                cache.double.0[place] = std::array::from_fn(|texel| [first[texel], second[texel]]);
+                self.put_together(place, [x, y], single);
             }
             cache.tags[place] = tag;
         }
     }
 
-    /// The first words of a tile's texels.
+    /// The same of a tile of several blocks, or of a part of one.
     ///
     /// # Safety
-    /// It lies inside the slice.
-    #[inline(always)]
-    unsafe fn tile<const WORDS: usize>(&self, x: u32, y: u32) -> [Block; WORDS] {
-        // SAFETY: the caller's promise; the thread's own cache.
-        unsafe {
-            let contents = &mut (*self.cache).contents;
-            if Format(self.format as u16).info().block == (SIDE as u8, SIDE as u8) {
-                let at = contents.find(self.block(x, y), self.format, 0);
-                return std::array::from_fn(|w| contents.words.0[w][at]);
-            }
-            let mut tile = [[0; 1 << TEXEL_BITS]; WORDS];
-            for texel in 0..1 << TEXEL_BITS {
-                // What lies outside of the slice is nobody's.
-                let [x, y] =
-                    [(x * SIDE + texel % SIDE).min(self.size[0] - 1), (y * SIDE + texel / SIDE).min(self.size[1] - 1)];
-                let (at, inside) = self.content(x, y);
-                for w in 0..WORDS {
-                    tile[w][texel as usize] = contents.words.0[w][at][inside];
+    /// As for `fill`.
+    #[inline(never)]
+    unsafe fn put_together(&self, place: usize, [column, row]: [u32; 2], single: bool) {
+        for texel in 0..1 << TEXEL_BITS {
+            // What lies outside of the slice is nobody's.
+            let [x, y] = [
+                (column * SIDE + texel % SIDE).min(self.size[0] - 1),
+                (row * SIDE + texel / SIDE).min(self.size[1] - 1),
+            ];
+            // SAFETY: the caller's promise; the thread's own cache.
+            unsafe {
+                let words = self.texel(x, y);
+                let cache = &mut *self.cache;
+                if single {
+                    cache.single.0[place][texel as usize] = words[0];
+                } else {
+                    cache.double.0[place][texel as usize] = words;
                 }
             }
-            tile
         }
     }
 

@@ -4,12 +4,35 @@
 
 use super::address::{FAR, mode};
 use super::slice::Slice;
+use super::texel::Texels;
 use super::wide::{Shape, chosen, chosen_of, eight_at, filter, filter_of, second_window};
 use super::window::SIDE;
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
 use core::arch::x86_64::*;
+use core::marker::PhantomData;
 use core::mem::offset_of;
+
+/// What samples are compiled for: constants, so that none is looked up in between.
+pub trait Kind {
+    /// What filters know of the texels.
+    const FOUR: Four;
+    /// Where they come from.
+    type Source: Source;
+}
+
+/// The kind of a class's samples; with `VALUES` unsigned normalised texels are filtered as values, not as integers.
+pub struct Of<T, const VALUES: bool>(PhantomData<T>);
+
+impl<T: Texels, const VALUES: bool> Kind for Of<T, VALUES> {
+    const FOUR: Four = match T::FOUR {
+        Some(four) if VALUES => four.raw(false),
+        Some(four) => four,
+        // A class without such filters is not sampled here.
+        None => Four::Half,
+    };
+    type Source = T::Source;
+}
 
 /// Where a level's texels come from.
 pub trait Source: Sized {
@@ -24,8 +47,8 @@ pub trait Source: Sized {
     ///
     /// # Safety
     /// The texels lie inside of the level; the host is wide.
-    unsafe fn find<const LINEAR: bool, const TWO: bool>(
-        axes: &Axes<Self>,
+    unsafe fn find<K: Kind<Source = Self>, const LINEAR: bool, const TWO: bool>(
+        axes: &Axes<K>,
         texels: [__m512i; 2],
         weight: __m512,
         far: u16,
@@ -42,8 +65,8 @@ impl Source for InImage {
     }
 
     #[inline(always)]
-    unsafe fn find<const LINEAR: bool, const TWO: bool>(
-        axes: &Axes<InImage>,
+    unsafe fn find<K: Kind<Source = InImage>, const LINEAR: bool, const TWO: bool>(
+        axes: &Axes<K>,
         [first, second]: [__m512i; 2],
         weight: __m512,
         far: u16,
@@ -71,8 +94,7 @@ impl Source for InImage {
 }
 
 /// What all samples of a level have in common.
-pub struct Axes<S> {
-    pub(super) four: Four,
+pub struct Axes<K: Kind> {
     repeats: bool,
     /// It has room for windows of [`Shape::Rows`].
     rows: bool,
@@ -83,10 +105,10 @@ pub struct Axes<S> {
     scale: __m512,
     /// Of each quad.
     pub(super) slices: [Slice; 2],
-    pub(super) source: S,
+    pub(super) source: K::Source,
 }
 
-impl<S: Source> Axes<S> {
+impl<K: Kind> Axes<K> {
     /// Those of a level of views; without `TWO` both are the same. None where the axes wrap in another way, and of levels smaller than a window.
     ///
     /// # Safety
@@ -94,11 +116,10 @@ impl<S: Source> Axes<S> {
     #[inline(always)]
     pub(super) unsafe fn new<const TWO: bool>(
         views: [&ImageView; 2],
-        four: Four,
         address_mode: u32,
         number: u32,
         wanted: u32,
-    ) -> Option<Axes<S>> {
+    ) -> Option<Axes<K>> {
         let level = &views[0].level[number as usize];
         let other = if TWO { &views[1].level[number as usize] } else { level };
         let (width, height) = (level.width, level.height);
@@ -120,8 +141,8 @@ impl<S: Source> Axes<S> {
             let size = sizes::<TWO>(level, other);
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
-            let source = S::new(views[0], &slices[0]);
-            Some(Axes { four, repeats, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source })
+            let source = K::Source::new(views[0], &slices[0]);
+            Some(Axes { repeats, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source })
         }
     }
 
@@ -150,12 +171,12 @@ impl<S: Source> Axes<S> {
                 first = _mm512_min_epi32(_mm512_max_epi32(first, none), last);
                 second = _mm512_min_epi32(_mm512_max_epi32(second, none), last);
             }
-            S::find::<LINEAR, TWO>(self, [first, second], weight, far)
+            K::Source::find::<K, LINEAR, TWO>(self, [first, second], weight, far)
         }
     }
 }
 
-impl Axes<InImage> {
+impl<K: Kind<Source = InImage>> Axes<K> {
     /// The same of windows of a shape: where they begin, and how far first and second texels lie from there ([`within`]).
     ///
     /// # Safety
@@ -167,7 +188,7 @@ impl Axes<InImage> {
         [least, first, second]: [__m512i; 3],
         weight: __m512,
     ) -> [__m512; 2] {
-        let (four, [slice, other]) = (self.four, &self.slices);
+        let (four, [slice, other]) = (K::FOUR, &self.slices);
         let slices = [slice, other];
         // SAFETY: the caller's promise.
         unsafe {
@@ -215,7 +236,7 @@ impl Axes<InImage> {
         weight: __m512,
         far: u16,
     ) -> Option<[__m512; 2]> {
-        let Axes { four, last, .. } = *self;
+        let (four, last) = (K::FOUR, self.last);
         let slice = &self.slices[0];
         if four.words() == 2 || is_wanted(far, slice.mask) {
             return None;
@@ -263,7 +284,7 @@ impl Axes<InImage> {
         weight: __m512,
         far: u16,
     ) -> Option<[__m512; 2]> {
-        let Axes { four, slices: [slice, other], .. } = self;
+        let (four, [slice, other]) = (K::FOUR, &self.slices);
         if four.words() == 2 || is_wanted(far, slice.mask) {
             return None;
         }
@@ -276,14 +297,14 @@ impl Axes<InImage> {
             let left = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(first));
             let upper = texels_at(bases, above, left);
             if !LINEAR {
-                return Some(chosen_of(*four, [beside(upper, upper); 2]));
+                return Some(chosen_of(four, [beside(upper, upper); 2]));
             }
             let below = _mm256_mullo_epi32(_mm512_extracti64x4_epi64::<1>(second), pitch);
             let right = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(second));
             let left_side = beside(upper, texels_at(bases, below, left));
             let right_side = beside(texels_at(bases, above, right), texels_at(bases, below, right));
             let weights = by_axis(weight);
-            Some(filter_of(*four, [[left_side; 2], [right_side; 2]], weights))
+            Some(filter_of(four, [[left_side; 2], [right_side; 2]], weights))
         }
     }
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
 #[cfg(target_arch = "x86_64")]
-use super::axes::{Axes, Source, by_axis, is_wanted};
+use super::axes::{Axes, Kind, Source, by_axis, is_wanted};
 use super::decoded::{Reader, Room, TEXEL_BITS};
 use super::slice::Slice;
 use super::texel::Texels;
@@ -106,8 +106,8 @@ impl Source for Reader {
     }
 
     #[inline(always)]
-    unsafe fn find<const LINEAR: bool, const TWO: bool>(
-        axes: &Axes<Reader>,
+    unsafe fn find<K: Kind<Source = Reader>, const LINEAR: bool, const TWO: bool>(
+        axes: &Axes<K>,
         [first, second]: [__m512i; 2],
         weight: __m512,
         far: u16,
@@ -120,7 +120,7 @@ impl Source for Reader {
         unsafe {
             // Both rows of all lanes.
             let y = _mm512_shuffle_i64x2::<0xee>(first, second);
-            let four = axes.four;
+            let four = K::FOUR;
             let texels = reader.texels(four.words());
             if !LINEAR {
                 let at = reader.wide::<true>(first, y, mask)?;

@@ -116,9 +116,9 @@ pub trait Texels: Sized {
         args: &mut ImageArgs,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::WIDE {
+        if H::WIDE && Self::FOUR.is_some() {
             // SAFETY: the caller's promise.
-            return unsafe { whole::sample::<H, Self, LINEAR, MIPS>(view, sampler, args) };
+            return unsafe { whole::sample::<H, axes::Of<Self, false>, LINEAR, MIPS>(view, sampler, args) };
         }
         false
     }
@@ -138,8 +138,8 @@ pub trait Texels: Sized {
         // SAFETY: the caller's promise.
         unsafe {
             #[cfg(target_arch = "x86_64")]
-            if H::WIDE {
-                return whole::sample_chunks::<H, Self, LINEAR>(view, sampler, args, rows, kernels);
+            if H::WIDE && Self::FOUR.is_some() {
+                return whole::sample_chunks::<H, axes::Of<Self, false>, LINEAR>(view, sampler, args, rows, kernels);
             }
             rows.one_by_one(view, sampler, args, kernels[0]);
         }
@@ -156,9 +156,9 @@ pub trait Texels: Sized {
         args: &mut ImageArgs,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::WIDE {
+        if H::WIDE && Self::FOUR.is_some() {
             // SAFETY: the caller's promise.
-            return unsafe { whole::sample_pair::<H, Self, LINEAR>(views, sampler, args) };
+            return unsafe { whole::sample_pair::<H, axes::Of<Self, false>, LINEAR>(views, sampler, args) };
         }
         false
     }
@@ -170,9 +170,9 @@ pub trait Texels: Sized {
     #[inline(always)]
     unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::WIDE {
+        if H::WIDE && Self::FOUR.is_some() {
             // SAFETY: the caller's promise.
-            return unsafe { whole::anisotropic::<H, Self>(view, sampler, args) };
+            return unsafe { whole::anisotropic::<H, axes::Of<Self, true>>(view, sampler, args) };
         }
         false
     }

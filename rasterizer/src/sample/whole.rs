@@ -1,14 +1,12 @@
 //! Whole samples in vectors of 512 bits ([`Host::WIDE`]), from their arguments to their results: the commonest ones, of 2D views as they are, with both axes
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
-use super::axes::{Axes, Source};
+use super::axes::{Axes, Kind};
 use super::chunks::{ChunkRows, Coords, Results, SEVERAL, chunk};
 use super::lod::{Detail, detail_of, foretold, of_quads};
-use super::texel::Texels;
 use super::wide::{both, lanes, lerp, over_255, pair};
 use super::words::row;
 use base::abi::{Dim, ImageArgs, ImageKernel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
-use base::format::lanes::Four;
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
@@ -18,14 +16,13 @@ use core::marker::PhantomData;
 /// nothing was done.
 ///
 /// # Safety
-/// `view` is a valid, non-empty view whose texels are of class `T`; the sampler's class has that filter. The host is `H`, which is [`Host::WIDE`].
+/// `view` is a valid, non-empty view whose texels are of kind `K`; the sampler's class has that filter. The host is `H`, which is [`Host::WIDE`].
 #[inline(always)]
-pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIPS: bool>(
+pub unsafe fn sample<H: Host, K: Kind, const LINEAR: bool, const MIPS: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) -> bool {
-    let Some(four) = T::FOUR else { return false };
     if !is_common(view, sampler, args) || is_detailed(view, sampler) != MIPS {
         return false;
     }
@@ -40,14 +37,14 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIPS: bool>(
                 None => return false,
             }
         }
-        let place = Place::<T::Source>::new::<H>([view; 2], sampler, args, four);
+        let place = Place::<K>::new::<H>([view; 2], sampler, args);
         let Some(mut found) = place.level::<LINEAR, false>(numbers[0]) else { return false };
         if MIPS && detail.levels > 1 {
             let Some(next) = place.level::<LINEAR, false>(numbers[1]) else { return false };
             // Without a second level there is nothing to add.
             found = blended(found, next, both::<H>(H::Ints::of(detail.weight).as_floats()));
         }
-        give(four, &raw mut args.result, found);
+        give::<K>(&raw mut args.result, found);
     }
     true
 }
@@ -58,14 +55,13 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIPS: bool>(
 /// # Safety
 /// As for [`sample`]; both are kernels of the view and the sampler's class.
 #[inline(always)]
-pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
+pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
     [any, others]: [ImageKernel; 2],
 ) {
-    let Some(four) = T::FOUR else { return };
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     // SAFETY: the caller's promise; the first level exists.
     unsafe {
@@ -74,16 +70,16 @@ pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
         }
         if is_detailed(view, sampler) {
             return match one_of_all(args) {
-                Some(all) => detailed_chunks::<H, T, LINEAR>((view, sampler, four), args, rows, all, others),
+                Some(all) => detailed_chunks::<H, K, LINEAR>((view, sampler), args, rows, all, others),
                 None => rows.one_by_one(view, sampler, args, any),
             };
         }
-        let Some(axes) = Axes::<T::Source>::new::<false>([view; 2], four, sampler.address_mode[0], 0, wanted) else {
+        let Some(axes) = Axes::<K>::new::<false>([view; 2], sampler.address_mode[0], 0, wanted) else {
             return rows.one_by_one(view, sampler, args, any);
         };
         while let Some((coord, result)) = rows.next() {
             match axes.sample::<LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
-                Some(found) => give(four, result, found),
+                Some(found) => give::<K>(result, found),
                 None => chunk(view, sampler, args, others, (coord, result)),
             }
         }
@@ -103,8 +99,8 @@ fn one_of_all(args: &ImageArgs) -> Option<[f32; 2]> {
 /// # Safety
 /// As for [`sample_chunks`].
 #[inline(always)]
-unsafe fn detailed_chunks<H: Host, T: Texels, const LINEAR: bool>(
-    (view, sampler, four): (&ImageView, &Sampler, Four),
+unsafe fn detailed_chunks<H: Host, K: Kind, const LINEAR: bool>(
+    (view, sampler): (&ImageView, &Sampler),
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
     all: [f32; 2],
@@ -113,8 +109,7 @@ unsafe fn detailed_chunks<H: Host, T: Texels, const LINEAR: bool>(
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     // Of each chunk: the quads whose levels count, twice the same one where only that is wanted.
     let counting = [usize::from(wanted & 0xf == 0), usize::from(wanted & 0xf0 != 0)];
-    let mut known =
-        Known::<T::Source> { view, four, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
+    let mut known = Known::<K> { view, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
     let mut detail = Detail::BASE;
     // SAFETY: the caller's promise; the levels exist.
     unsafe {
@@ -129,7 +124,7 @@ unsafe fn detailed_chunks<H: Host, T: Texels, const LINEAR: bool>(
                 let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
                 let weight = spread(_mm_castsi128_ps(weight));
                 match known.levels::<LINEAR>(&detail, quads, weight, _mm512_loadu_ps(coord.cast())) {
-                    Some(found) => give(four, result, found),
+                    Some(found) => give::<K>(result, found),
                     None => chunk(view, sampler, args, others, (coord, result)),
                 }
             }
@@ -177,16 +172,15 @@ unsafe fn spread(of: __m128) -> __m512 {
 }
 
 /// What is known of the levels that were sampled last.
-struct Known<'a, S> {
+struct Known<'a, K: Kind> {
     view: &'a ImageView,
-    four: Four,
     address_mode: u32,
     wanted: u32,
     /// The last level of an even number, and of an odd one.
-    axes: [Option<(u32, Axes<S>)>; 2],
+    axes: [Option<(u32, Axes<K>)>; 2],
 }
 
-impl<S: Source> Known<'_, S> {
+impl<K: Kind> Known<'_, K> {
     /// A chunk of the levels that these quads have. None where they differ, and as [`Axes::sample`].
     ///
     /// # Safety
@@ -223,37 +217,36 @@ impl<S: Source> Known<'_, S> {
     /// # Safety
     /// It exists.
     #[inline(always)]
-    unsafe fn level(&mut self, number: u32) -> Option<&Axes<S>> {
+    unsafe fn level(&mut self, number: u32) -> Option<&Axes<K>> {
         let known = &mut self.axes[number as usize % 2];
         if known.as_ref().is_none_or(|(last, _)| *last != number) {
             // SAFETY: the caller's promise.
-            let axes = unsafe { Axes::new::<false>([self.view; 2], self.four, self.address_mode, number, self.wanted) };
+            let axes = unsafe { Axes::new::<false>([self.view; 2], self.address_mode, number, self.wanted) };
             *known = axes.map(|axes| (number, axes));
         }
         known.as_ref().map(|(_, axes)| axes)
     }
 }
 
-/// The same of two views of that row, of the first level of each: one for the first four lanes, one for the others.
+/// The same of two views of that kind, of the first level of each: one for the first four lanes, one for the others.
 ///
 /// # Safety
 /// As for [`sample`], of both views.
 #[inline(always)]
-pub unsafe fn sample_pair<H: Host, T: Texels, const LINEAR: bool>(
+pub unsafe fn sample_pair<H: Host, K: Kind, const LINEAR: bool>(
     views: [&ImageView; 2],
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) -> bool {
-    let Some(four) = T::FOUR else { return false };
     let plain = |view| is_common(view, sampler, args) && !is_detailed(view, sampler);
     if !plain(views[0]) || !plain(views[1]) {
         return false;
     }
     // SAFETY: the caller's promise; the first levels exist.
     unsafe {
-        let place = Place::<T::Source>::new::<H>(views, sampler, args, four);
+        let place = Place::<K>::new::<H>(views, sampler, args);
         let Some(found) = place.level::<LINEAR, true>(0) else { return false };
-        give(four, &raw mut args.result, found);
+        give::<K>(&raw mut args.result, found);
     }
     true
 }
@@ -263,18 +256,16 @@ pub unsafe fn sample_pair<H: Host, T: Texels, const LINEAR: bool>(
 /// # Safety
 /// As for [`sample`], but that the sampler is anisotropic.
 #[inline(always)]
-pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
-    let Some(four) = T::FOUR else { return false };
+pub unsafe fn anisotropic<H: Host, K: Kind>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
     if !is_common(view, sampler, args) {
         return false;
     }
-    let four = four.raw(false);
     // SAFETY: the caller's promise; the levels exist.
     unsafe {
         let mut detail = Detail::BASE;
         detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
         let Some(numbers) = levels::<H>(&detail, args) else { return false };
-        let mut place = Place::<T::Source>::new::<H>([view; 2], sampler, args, four);
+        let mut place = Place::<K>::new::<H>([view; 2], sampler, args);
         let (coord, one) = (place.coord, _mm512_set1_epi32(1));
         let major = pair::<H>(H::Ints::of(detail.major[0]), H::Ints::of(detail.major[1]));
         let probes = H::Ints::of(detail.probes);
@@ -302,7 +293,7 @@ pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sample
                 _ => blended(result, sum, both::<H>(H::Ints::of(detail.weight).as_floats())),
             };
         }
-        give(four, &raw mut args.result, result);
+        give::<K>(&raw mut args.result, result);
     }
     true
 }
@@ -354,38 +345,37 @@ unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [_
 /// # Safety
 /// There is room for them; the host is wide.
 #[inline(always)]
-unsafe fn give(four: Four, result: *mut Results, mut components: [__m512; 2]) {
+unsafe fn give<K: Kind>(result: *mut Results, mut components: [__m512; 2]) {
     // SAFETY: the caller's promise.
     unsafe {
-        components = over_255(four, components);
+        components = over_255(K::FOUR, components);
         _mm512_storeu_ps(result.cast(), components[0]);
         _mm512_storeu_ps(result.cast::<f32>().add(2 * MAX_LANES), components[1]);
     }
 }
 
 /// Where all lanes sample, but for the level.
-struct Place<'a, S> {
+struct Place<'a, K> {
     /// Of each quad.
     views: [&'a ImageView; 2],
-    four: Four,
     address_mode: u32,
     /// x, then y.
     coord: __m512,
     wanted: u32,
-    source: PhantomData<S>,
+    source: PhantomData<K>,
 }
 
-impl<'a, S: Source> Place<'a, S> {
+impl<'a, K: Kind> Place<'a, K> {
     /// # Safety
     /// The host is `H`, and wide.
     #[inline(always)]
-    unsafe fn new<H: Host>(views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs, four: Four) -> Self {
+    unsafe fn new<H: Host>(views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs) -> Self {
         let wanted = args.mask & ((1 << MAX_LANES) - 1);
         // SAFETY: the caller's promise.
         let coord = unsafe { pair::<H>(row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1])) };
         // SAFETY: the same bits.
         let coord = unsafe { _mm512_castsi512_ps(coord) };
-        Place { views, four, address_mode: sampler.address_mode[0], coord, wanted, source: PhantomData }
+        Place { views, address_mode: sampler.address_mode[0], coord, wanted, source: PhantomData }
     }
 
     /// Two components at a time of a level's texels, filtered; without `TWO` both views are the same. None as [`Axes::new`] and [`Axes::sample`].
@@ -396,7 +386,7 @@ impl<'a, S: Source> Place<'a, S> {
     unsafe fn level<const LINEAR: bool, const TWO: bool>(&self, number: u32) -> Option<[__m512; 2]> {
         // SAFETY: the caller's promise.
         unsafe {
-            let axes = Axes::<S>::new::<TWO>(self.views, self.four, self.address_mode, number, self.wanted)?;
+            let axes = Axes::<K>::new::<TWO>(self.views, self.address_mode, number, self.wanted)?;
             axes.sample::<LINEAR, TWO>(self.coord)
         }
     }

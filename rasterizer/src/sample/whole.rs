@@ -6,6 +6,7 @@ use super::chunks::{ChunkRows, Coords, Results, SEVERAL, chunk};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::wide::{both, lanes, lerp, over_255, pair};
 use super::words::row;
+use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{Dim, ImageArgs, ImageKernel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
@@ -265,20 +266,21 @@ pub unsafe fn anisotropic<H: Host, K: Kind>(view: &ImageView, sampler: &Sampler,
         let mut detail = Detail::BASE;
         detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
         let Some(numbers) = levels::<H>(&detail, args) else { return false };
-        let mut place = Place::<K>::new::<H>([view; 2], sampler, args);
+        let place = Place::<K>::new::<H>([view; 2], sampler, args);
         let (coord, one) = (place.coord, _mm512_set1_epi32(1));
         let major = pair::<H>(H::Ints::of(detail.major[0]), H::Ints::of(detail.major[1]));
         let probes = H::Ints::of(detail.probes);
         let count = pair::<H>(probes, probes);
-        let (several, parts) = (_mm512_cmpgt_epi32_mask(count, one), _mm512_cvtepi32_ps(_mm512_add_epi32(count, one)));
+        let (several, counts) = (_mm512_cmpgt_epi32_mask(count, one), _mm512_sub_epi32(count, one));
         let mut result = [_mm512_setzero_ps(); 2];
         for pass in 0..detail.levels {
             let mut sum = [_mm512_setzero_ps(); 2];
-            for probe in 1..=detail.most.max(1) as i32 {
-                let part = _mm512_div_ps(_mm512_cvtepi32_ps(_mm512_set1_epi32(probe)), parts);
-                let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), _mm512_sub_ps(part, _mm512_set1_ps(0.5)));
-                place.coord = _mm512_mask_mov_ps(coord, several, _mm512_add_ps(coord, moved));
-                let Some(texels) = place.level::<true, false>(numbers[pass % 2]) else { return false };
+            let Some(axes) = place.axes::<false>(numbers[pass % 2]) else { return false };
+            for (probe, row) in (1..).zip(&PROBES).take(detail.most.max(1) as usize) {
+                let at = _mm512_permutexvar_ps(counts, _mm512_loadu_ps(row.as_ptr()));
+                let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), at);
+                let moved = _mm512_mask_add_ps(coord, several, coord, moved);
+                let Some(texels) = axes.sample::<true, false>(moved) else { return false };
                 let has = _mm512_cmpgt_epi32_mask(count, _mm512_set1_epi32(probe - 1));
                 for c in 0..2 {
                     let more = if probe == 1 { texels[c] } else { _mm512_add_ps(sum[c], texels[c]) };
@@ -297,6 +299,21 @@ pub unsafe fn anisotropic<H: Host, K: Kind>(view: &ImageView, sampler: &Sampler,
     }
     true
 }
+
+/// Where a probe (a row; the first one is 1) lies among as many as its lane has (a column): `probe / (count + 1) - 0.5` of the footprint's major axis.
+static PROBES: [[f32; MAX_PROBES]; MAX_PROBES] = {
+    let mut at = [[0.0; MAX_PROBES]; MAX_PROBES];
+    let mut i = 0;
+    while i < MAX_PROBES * MAX_PROBES {
+        let (probe, count) = (i / MAX_PROBES, i % MAX_PROBES);
+        at[probe][count] = (probe + 1) as f32 / (count + 2) as f32 - 0.5;
+        i += 1;
+    }
+    at
+};
+
+/// [`MAX_SAMPLER_ANISOTROPY`]: a vector of 512 bits has as many lanes.
+const MAX_PROBES: usize = MAX_SAMPLER_ANISOTROPY as usize;
 
 /// A sample of a 2D view as it is, with both axes wrapped by the same mode?
 #[inline(always)]
@@ -385,9 +402,16 @@ impl<'a, K: Kind> Place<'a, K> {
     #[inline(always)]
     unsafe fn level<const LINEAR: bool, const TWO: bool>(&self, number: u32) -> Option<[__m512; 2]> {
         // SAFETY: the caller's promise.
-        unsafe {
-            let axes = Axes::<K>::new::<TWO>(self.views, self.address_mode, number, self.wanted)?;
-            axes.sample::<LINEAR, TWO>(self.coord)
-        }
+        unsafe { self.axes::<TWO>(number)?.sample::<LINEAR, TWO>(self.coord) }
+    }
+
+    /// A level, where it can be sampled here.
+    ///
+    /// # Safety
+    /// It exists. The host is wide.
+    #[inline(always)]
+    unsafe fn axes<const TWO: bool>(&self, number: u32) -> Option<Axes<K>> {
+        // SAFETY: the caller's promise.
+        unsafe { Axes::<K>::new::<TWO>(self.views, self.address_mode, number, self.wanted) }
     }
 }

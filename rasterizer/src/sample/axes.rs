@@ -53,6 +53,13 @@ pub trait Source: Sized {
         weight: __m512,
         far: u16,
     ) -> Option<[__m512; 2]>;
+
+    /// Brings what [`Source::find`] will need of these texels without a filter, if that is done ahead: loads of many lanes wait for what was stored just before.
+    ///
+    /// # Safety
+    /// As for [`Source::find`].
+    #[inline(always)]
+    unsafe fn prepare<K: Kind<Source = Self>>(_axes: &Axes<K>, _texels: __m512i) {}
 }
 
 /// Texels as they lie in the image.
@@ -152,28 +159,55 @@ impl<K: Kind> Axes<K> {
     /// The views' texels are of that kind. The host is wide.
     #[inline(always)]
     pub(super) unsafe fn sample<const LINEAR: bool, const TWO: bool>(&self, coord: __m512) -> Option<[__m512; 2]> {
-        let last = self.last;
         // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
         unsafe {
-            let mut u = _mm512_mul_ps(coord, self.scale);
-            if LINEAR {
-                u = _mm512_sub_ps(u, _mm512_set1_ps(0.5));
-            }
-            // Its floor, where nothing is far. (Of a linear filter it is a difference, and so no negative zero.)
-            let mut first = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u);
+            let u = self.scaled::<LINEAR>(coord);
+            let first = floor(u);
             let weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
             let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(FAR));
-            let mut second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
-            if self.repeats {
-                (first, second) = (_mm512_and_si512(first, last), _mm512_and_si512(second, last));
-            } else {
-                let none = _mm512_setzero_si512();
-                first = _mm512_min_epi32(_mm512_max_epi32(first, none), last);
-                second = _mm512_min_epi32(_mm512_max_epi32(second, none), last);
-            }
-            K::Source::find::<K, LINEAR, TWO>(self, [first, second], weight, far)
+            let second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
+            K::Source::find::<K, LINEAR, TWO>(self, [self.wrapped(first), self.wrapped(second)], weight, far)
         }
     }
+
+    /// Brings what [`Axes::sample`] without `LINEAR` will need at these coordinates, if the source does so.
+    ///
+    /// # Safety
+    /// As for [`Axes::sample`].
+    #[inline(always)]
+    pub(super) unsafe fn prepare(&self, coord: __m512) {
+        // SAFETY: the caller's promise; wrapped coordinates lie inside of the level.
+        unsafe { K::Source::prepare(self, self.wrapped(floor(self.scaled::<false>(coord)))) };
+    }
+
+    /// Coordinates in texels.
+    #[inline(always)]
+    unsafe fn scaled<const LINEAR: bool>(&self, coord: __m512) -> __m512 {
+        // SAFETY: the caller's host is wide.
+        unsafe {
+            let u = _mm512_mul_ps(coord, self.scale);
+            if LINEAR { _mm512_sub_ps(u, _mm512_set1_ps(0.5)) } else { u }
+        }
+    }
+
+    /// Texels inside of the level.
+    #[inline(always)]
+    unsafe fn wrapped(&self, texels: __m512i) -> __m512i {
+        // SAFETY: the caller's host is wide.
+        unsafe {
+            if self.repeats {
+                return _mm512_and_si512(texels, self.last);
+            }
+            _mm512_min_epi32(_mm512_max_epi32(texels, _mm512_setzero_si512()), self.last)
+        }
+    }
+}
+
+/// The floor of what is not far. (Of a linear filter it is a difference, and so no negative zero.)
+#[inline(always)]
+unsafe fn floor(u: __m512) -> __m512i {
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u) }
 }
 
 impl<K: Kind<Source = InImage>> Axes<K> {

@@ -139,6 +139,19 @@ impl Source for Reader {
             Some(filter_of(four, sides, by_axis(weight)))
         }
     }
+
+    #[inline(always)]
+    unsafe fn prepare<K: Kind<Source = Reader>>(axes: &Axes<K>, texels: __m512i) {
+        // Of texels of two words half as many loads wait: there it costs more than it wins.
+        if K::FOUR.words() > 1 {
+            return;
+        }
+        // SAFETY: the caller's promise: the blocks lie inside of the level.
+        unsafe {
+            let y = _mm512_shuffle_i64x2::<0xee>(texels, texels);
+            axes.source.wide::<true>(texels, y, axes.slices[0].mask as u16 & 0xff);
+        }
+    }
 }
 
 /// Any block-compressed format, texel by texel.

@@ -34,6 +34,12 @@ impl ChunkRows {
         Some(rows)
     }
 
+    /// The coordinates of the chunk that is the next one.
+    #[inline(always)]
+    pub fn first(&self) -> Option<*const Coords> {
+        (self.count > 0).then_some(self.coords)
+    }
+
     /// The rows of the next chunks, and how many there are; the last one's in place of those that are not.
     #[inline(always)]
     pub fn several(&mut self) -> ([(*const Coords, *mut Results); SEVERAL], usize) {

@@ -79,6 +79,9 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
             return rows.one_by_one(view, sampler, args, any);
         };
         while let Some((coord, result)) = rows.next() {
+            if !LINEAR && let Some(next) = rows.first() {
+                axes.prepare(_mm512_loadu_ps(next.cast()));
+            }
             match axes.sample::<LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
                 Some(found) => give::<K>(result, found),
                 None => chunk(view, sampler, args, others, (coord, result)),

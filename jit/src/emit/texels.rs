@@ -3,7 +3,8 @@
 //! A view says of its first level where rows of texels lie and what they are ([`TexelRows`]). Where the lanes of a chunk are a row of texels that is
 //! inside, as those of workgroups mostly are, or two quads of 2×2, as those of fragments are, a few loads have them; what they become is computed here, by the
 //! operations of the kernels, so that the bits are theirs. Whatever is not so goes to the kernel, in a cold block: texels apart, at a border or outside, views of other
-//! kinds, null descriptors, lanes without effect. The tests are branches one by one: flags are all that they leave.
+//! kinds, null descriptors, lanes without effect. The tests are branches one by one: flags are all that they leave. All of it is extra
+//! ([`BlockData::extra`](crate::lir::BlockData)): code that is made quickly has the calls alone.
 
 use super::Emitter;
 use super::memory::{guarded, trusted};
@@ -19,7 +20,7 @@ use core::mem::offset_of;
 use smallvec::SmallVec;
 
 /// Accesses of a function, beyond which all are calls: an access here is several times the code of a call.
-const MOST: usize = 64;
+const MOST: usize = 32;
 
 /// 1.5 · 2^23: the sum with a small number has the nearest integer in its low bits, as in `base::round`.
 const NEAREST: f32 = 12_582_912.0;
@@ -151,6 +152,7 @@ impl Emitter<'_> {
     /// Goes on only if so.
     fn or_else(&mut self, ok: C, slow: Block) {
         let next = self.b.create_block();
+        self.b.set_extra_block(next);
         self.b.branch(ok, next, &[], slow, &[]);
         self.enter(next);
     }

@@ -23,6 +23,7 @@ const FORMAT_RG16F: u32 = 7;
 /// What the texels of formats are to generated code; where the module does not say a format, the commonest.
 const KINDS: &[(u32, Ty, TexelKind)] = &[
     (0, Ty::F32, TexelKind::Unorm8),
+    (0, Ty::I32, TexelKind::Word),
     (1, Ty::F32, TexelKind::Words),
     (3, Ty::F32, TexelKind::Float),
     (4, Ty::F32, TexelKind::Unorm8),

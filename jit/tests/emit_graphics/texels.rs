@@ -117,7 +117,8 @@ unsafe extern "C" fn store(view: *const ImageView, _: *const Sampler, args: *mut
     each_lane(view, args, |args, lane, texel| {
         let Some(p) = texel else { return };
         let words = [0, 1, 2, 3].map(|c: usize| args.texel[c][lane]);
-        let unorm = |bits: u32| (f32::from_bits(bits).max(0.0).min(1.0) * 255.0).round_ties_even() as u32;
+        // What is no number becomes 0.
+        let unorm = |bits: u32| (f32::from_bits(bits).clamp(0.0, 1.0) * 255.0).round_ties_even() as u32;
         // SAFETY: a texel inside of the image.
         unsafe {
             match view.format {
@@ -225,17 +226,17 @@ fn compute(kind: TexelKind, form: Form, coords: usize, some: bool) -> Shader {
 fn coordinates(rng: &mut Rng) -> [Vec<u32>; 2] {
     let mut out = [vec![], vec![]];
     for _ in 0..3 {
-        let row = rng.next() % 4 != 0;
+        let row = !rng.next().is_multiple_of(4);
         let first = [(rng.next() % 36) as i32 - 4, (rng.next() % 11) as i32 - 1];
         for lane in 0..8 {
             let at = match row {
                 true => [first[0] + lane, first[1]],
                 false => [(rng.next() % 44) as i32 - 3, (rng.next() % 12) as i32 - 1],
             };
-            (out[0].push(at[0] as u32), out[1].push(at[1] as u32));
+            out.iter_mut().zip(at).for_each(|(list, c)| list.push(c as u32));
         }
     }
-    if rng.next() % 3 == 0 {
+    if rng.next().is_multiple_of(3) {
         let lane = rng.next() as usize % 24;
         let wild = [0, 1 << 31, u32::MAX, 1 << 30, 36, 0x7fc0_0000][rng.next() as usize % 6];
         out[rng.next() as usize % 2][lane] = wild;
@@ -276,7 +277,7 @@ fn rows_of_workgroups_are_what_kernels_make_of_them() {
                     let [x, y] = coordinates(&mut rng);
                     let uniform =
                         [(rng.next() % 40) as u32 - 20, (rng.next() % 12) as u32 - 1, (rng.next() % 5) as u32 - 1]
-                            .map(|c| if rng.next() % 3 == 0 { 1 } else { c });
+                            .map(|c| if rng.next().is_multiple_of(3) { 1 } else { c });
                     let buffers = [words(x), words(y), words(uniform), vec![0; 24 * 16]];
                     let want = dispatched(&stage, &buffers, kind, TexelKind::None);
                     let got = dispatched(&stage, &buffers, kind, kind);

@@ -69,7 +69,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usi
         lap(3);
         let lir = build(&shader, &shapes, &layout, &options)?.lir;
         lap(4);
-        let function = cranelift::translate(&lir)?;
+        let function = cranelift::translate(&lir, true)?;
         lap(5);
         let cost = cranelift::cost_of(&function);
         lap(6);

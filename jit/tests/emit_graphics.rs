@@ -1,6 +1,8 @@
 //! Vertex and fragment stages: slots, partial chunks, interpolation, derivatives, helper invocations, image calls.
 
 mod emit_common;
+#[path = "emit_graphics/texels.rs"]
+mod texels;
 
 use base::abi::*;
 use base::shader::{
@@ -598,6 +600,7 @@ unsafe extern "C" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler,
 
 fn view(layers: u32) -> ImageView {
     ImageView {
+        rows: TexelRows::NONE,
         kernels: {
             let mut kernels: [ImageKernel; KERNEL_COUNT] = [echo::<true>; KERNEL_COUNT];
             kernels[KERNEL_FETCH] = echo::<false>;
@@ -772,11 +775,16 @@ fn image_calls() {
             };
             if given {
                 texel(b, 0, Op::Sample(info), &[image, sampler, x, x, lod, one, two]);
-                let op = Op::ImageFetch { coords: 2, level: true, sample: false };
+                let op = Op::ImageFetch { coords: 2, level: true, sample: false, kind: TexelKind::Unorm8 };
                 texel(b, 4, op, &[image, column, one, two]);
             }
             texel(b, 11, Op::Sample(SAMPLE), &[image, sampler, x, x]);
-            texel(b, 15, Op::ImageFetch { coords: 2, level: false, sample: false }, &[image, column, one]);
+            texel(
+                b,
+                15,
+                Op::ImageFetch { coords: 2, level: false, sample: false, kind: TexelKind::Unorm8 },
+                &[image, column, one],
+            );
             for (i, query) in [ImageQuery::Width, ImageQuery::Layers, ImageQuery::Levels].into_iter().enumerate() {
                 let args: &[Value] = if query == ImageQuery::Width { &[image, two] } else { &[image] };
                 let v = b.op(Op::ImageQuery(query), args, Ty::I32);

@@ -2,7 +2,7 @@
 
 mod spirv_common;
 
-use base::abi::{LodMode, SampleOp};
+use base::abi::{LodMode, SampleOp, TexelKind};
 use base::shader::{
     BuiltinSlot as B, Captured, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation as I, OutputPrimitive,
     Slot, SlotKind, SlotType as T,
@@ -173,11 +173,11 @@ fn image_operations() {
     has("query lod", &|i| i.op == SampleOp::QueryLod);
     let ops = ops(&s);
     for want in [
-        Op::ImageFetch { coords: 2, level: false, sample: true },
-        Op::ImageFetch { coords: 2, level: true, sample: false },
-        Op::ImageFetch { coords: 1, level: false, sample: false },
-        Op::ImageStore { coords: 2, sample: false },
-        Op::ImageStore { coords: 1, sample: false },
+        Op::ImageFetch { coords: 2, level: false, sample: true, kind: TexelKind::Unorm8 },
+        Op::ImageFetch { coords: 2, level: true, sample: false, kind: TexelKind::Unorm8 },
+        Op::ImageFetch { coords: 1, level: false, sample: false, kind: TexelKind::Word },
+        Op::ImageStore { coords: 2, sample: false, kind: TexelKind::Unorm8 },
+        Op::ImageStore { coords: 1, sample: false, kind: TexelKind::Float },
         Op::ImageAtomic { op: base::abi::AtomicOp::Add, coords: 3, sample: false },
         Op::ImageQuery(ImageQuery::Levels),
         Op::ImageQuery(ImageQuery::Samples),
@@ -206,7 +206,7 @@ fn a_volatile_load_of_helper_invocation_sees_demotes() {
 fn subpass_inputs_and_dual_source() {
     let s = shader("subpass.frag");
     assert!(fragment(&s).reads_input_attachments);
-    assert!(ops(&s).contains(&Op::ImageFetch { coords: 3, level: false, sample: true }));
+    assert!(ops(&s).contains(&Op::ImageFetch { coords: 3, level: false, sample: true, kind: TexelKind::Word }));
     find(&s.outputs, SlotKind::User { location: 0, component: 0, index: 1 });
     find(&s.outputs, user(0, 0));
 }

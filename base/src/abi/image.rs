@@ -89,9 +89,64 @@ pub struct ImageLevel {
     pub cells: [u32; 3],
 }
 
+/// What the texels are that generated code reads and writes itself ([`TexelRows`]): how they lie in memory, and what becomes of them.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TexelKind {
+    /// None that it knows: kernels do.
+    None = 0,
+    /// Four unsigned normalised bytes, red first.
+    Unorm8 = 1,
+    /// A binary32 number; green and blue are 0, alpha is 1.
+    Float = 2,
+    /// An integer of 32 bits; green and blue are 0, alpha is 1.
+    Word = 3,
+    /// Four words as they are: binary32 numbers or integers.
+    Words = 4,
+}
+
+/// The first level of a view as rows of texels, for generated code: what [`KERNEL_FETCH`] gives at level 0, and where [`KERNEL_STORE`] writes, for
+/// coordinates that are below the extents. What else there is of the view, and all that lies outside, kernels know.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TexelRows {
+    /// The first texel.
+    pub base: *mut u8,
+    /// Bytes between depth slices, layers or faces: what the coordinate after the rows' counts.
+    pub slice_pitch: u64,
+    /// Bytes between rows (of a one-dimensional array: layers). All rows of a slice have less than 2^32 bytes.
+    pub row_pitch: u32,
+    /// What they are. With `None` nothing else has a meaning.
+    pub kind: TexelKind,
+    /// Texels of a row, below 2^31.
+    pub width: u32,
+    /// Rows, below 2^31.
+    pub height: u32,
+    /// Slices.
+    pub slices: u32,
+    /// Texels of a row at which eight begin: `width - 7`, or 0.
+    pub eights: u32,
+}
+
+impl TexelRows {
+    /// Of a view that kernels alone know.
+    pub const NONE: TexelRows = TexelRows {
+        base: core::ptr::null_mut(),
+        slice_pitch: 0,
+        row_pitch: 0,
+        kind: TexelKind::None,
+        width: 0,
+        height: 0,
+        slices: 0,
+        eights: 0,
+    };
+}
+
 /// A view with its kernels. Immutable once created.
 #[repr(C)]
 pub struct ImageView {
+    /// What generated code does without them.
+    pub rows: TexelRows,
     /// Indexed by `KERNEL_*`. All entries are valid functions.
     pub kernels: [ImageKernel; KERNEL_COUNT],
     /// Samples this view and another one with the same function.
@@ -302,7 +357,9 @@ pub struct ImageArgs {
 }
 
 layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, first_slice, cell, cells });
+layout!(TexelRows { base, slice_pitch, row_pitch, kind, width, height, slices, eights });
 layout!(ImageView {
+    rows,
     kernels,
     pair,
     chunks,
@@ -374,6 +431,15 @@ layout!(
         D3,
         Cube,
         Buffer,
+    }
+);
+layout!(
+    enum TexelKind {
+        None,
+        Unorm8,
+        Float,
+        Word,
+        Words,
     }
 );
 layout!(

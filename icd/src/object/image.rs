@@ -304,6 +304,7 @@ fn some_slices(mut view: abi::ImageView, (first, count): (u32, u32)) -> Result<B
         _ => volume.first_slice = first,
     }
     volume.depth = count;
+    view.rows = rasterizer::sample::rows_of(&view);
     Ok(Box::new(view))
 }
 

@@ -15,7 +15,7 @@ use cranelift_codegen::{CodegenError, Context};
 /// How code is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Its IR is optimised first.
+    /// Its IR is optimised first, and has what is extra.
     pub optimise: bool,
     /// How registers are allocated.
     pub code: Step,
@@ -38,7 +38,7 @@ pub fn code(
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
     guarded(|| {
-        let function = translate(lir)?;
+        let function = translate(lir, settings.optimise)?;
         if std::env::var_os("GRUS_CLIF").is_some() {
             eprintln!("{}", function.display());
         }

@@ -35,23 +35,26 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::{SmallVec, smallvec};
+use std::collections::HashSet;
 
 /// The machine values of a value: one of a scalar.
 type Parts = SmallVec<[Value; 4]>;
 
-/// Translates a function that [`lir::verify`] finds nothing wrong with.
+/// Translates a function that [`lir::verify`] finds nothing wrong with, with or without its [extra](lir::BlockData::extra) blocks.
 ///
 /// # Errors
 /// Internal for what it is not.
-pub fn translate(lir: &lir::Function) -> Result<Function> {
-    let entry = *lir.layout.first().ok_or_else(|| Error::internal("a function without blocks"))?;
+pub fn translate(lir: &lir::Function, extras: bool) -> Result<Function> {
+    let layout = lir.blocks_in_order(extras);
+    let entry = *layout.first().ok_or_else(|| Error::internal("a function without blocks"))?;
     let mut signature = Signature::new(CallConv::SystemV);
     for &param in &lir.blocks[entry].params {
         signature.params.push(AbiParam::new(part_type(lir.ty(param))));
     }
     let mut function = Function::with_name_signature(UserFuncName::default(), signature);
     let mut blocks = SecondaryMap::with_capacity(lir.blocks.len());
-    for &block in &lir.layout {
+    let joined = if extras { HashSet::new() } else { joined(lir, &layout) };
+    for &block in layout.iter().filter(|block| !joined.contains(block)) {
         blocks[block] = Some(function.dfg.make_block());
     }
     let slots = lir.slots.values();
@@ -62,7 +65,9 @@ pub fn translate(lir: &lir::Function) -> Result<Function> {
         cursor: FuncCursor::new(&mut function),
         parts: SecondaryMap::new(),
         made: SecondaryMap::new(),
-        wanted: Wanted::of(lir),
+        wanted: Wanted::of(lir, &layout, extras),
+        extras,
+        joined,
         blocks,
         slots,
         constants: WordMap::default(),
@@ -73,11 +78,22 @@ pub fn translate(lir: &lir::Function) -> Result<Function> {
     };
     lower.parts.resize(lir.values.len());
     lower.made.resize(lir.values.len());
-    lower.params()?;
-    for &block in &lir.layout {
+    lower.params(&layout)?;
+    for &block in &layout {
         lower.block(block)?;
     }
     Ok(function)
+}
+
+/// Blocks that are one with the block before them, where extra ones are left out: the only way there is from that one, which goes nowhere else.
+fn joined(lir: &lir::Function, layout: &[lir::Block]) -> HashSet<lir::Block> {
+    let mut ways: SecondaryMap<lir::Block, u32> = SecondaryMap::new();
+    layout.iter().flat_map(|&block| lir.targets(block, false)).for_each(|target| ways[target.block] += 1);
+    let next = |pair: &[lir::Block]| match lir.targets(pair[0], false) {
+        [only] if only.block == pair[1] && ways[pair[1]] == 1 => Some(pair[1]),
+        _ => None,
+    };
+    layout.windows(2).filter_map(next).collect()
 }
 
 /// Machine type of a value, or of its parts.
@@ -121,12 +137,11 @@ impl Wanted {
     /// Otherwise than as a condition: as 0 or 1.
     const TRUTH: u8 = 2;
 
-    fn of(lir: &lir::Function) -> Wanted {
+    fn of(lir: &lir::Function, layout: &[lir::Block], extras: bool) -> Wanted {
         let mut wanted = SecondaryMap::new();
         wanted.resize(lir.values.len());
-        for &block in &lir.layout {
-            let block = &lir.blocks[block];
-            for data in block.insts.iter().map(|&i| &lir.insts[i]) {
+        for &block in layout {
+            for data in lir.blocks[block].insts.iter().map(|&i| &lir.insts[i]) {
                 for (i, &v) in data.args.iter().enumerate() {
                     wanted[v] |= match (data.op, i) {
                         (Op::Shuffle, _) => Self::TRUTH,
@@ -135,7 +150,7 @@ impl Wanted {
                     };
                 }
             }
-            for &v in block.targets.iter().flat_map(|t| &t.args) {
+            for &v in lir.targets(block, extras).iter().flat_map(|t| &t.args) {
                 wanted[v] |= Self::TYPED | Self::TRUTH;
             }
         }
@@ -158,6 +173,9 @@ struct Lower<'a> {
     /// The last block that made parts for a constant.
     made: SecondaryMap<lir::Value, PackedOption<lir::Block>>,
     wanted: Wanted,
+    /// With extra blocks.
+    extras: bool,
+    joined: HashSet<lir::Block>,
     blocks: SecondaryMap<lir::Block, Option<Block>>,
     slots: Vec<StackSlot>,
     /// What blocks have made, the newest of each: constants by type and bytes, vectors as I8X16.
@@ -183,10 +201,10 @@ impl<'a> Lower<'a> {
     }
 
     /// Parameters of all blocks: a value may be used before its block is translated.
-    fn params(&mut self) -> Result<()> {
+    fn params(&mut self, layout: &[lir::Block]) -> Result<()> {
         let lir = self.lir;
-        for &from in &lir.layout {
-            let block = self.block_of(from)?;
+        for &from in layout {
+            let Some(block) = self.blocks[from] else { continue };
             for &param in &lir.blocks[from].params {
                 let ty = lir.ty(param);
                 let dfg = &mut self.cursor.func.dfg;
@@ -199,12 +217,13 @@ impl<'a> Lower<'a> {
 
     fn block(&mut self, from: lir::Block) -> Result<()> {
         let lir = self.lir;
-        let block = self.block_of(from)?;
-        self.cursor.insert_block(block);
-        if lir.blocks[from].cold {
-            self.cursor.func.layout.set_cold(block);
+        if let Some(block) = self.blocks[from] {
+            self.cursor.insert_block(block);
+            if lir.blocks[from].cold {
+                self.cursor.func.layout.set_cold(block);
+            }
+            self.current = from;
         }
-        self.current = from;
         for &inst in &lir.blocks[from].insts {
             self.inst(inst, from)?;
         }
@@ -250,7 +269,16 @@ impl<'a> Lower<'a> {
     fn end(&mut self, data: &InstData, block: lir::Block) -> Result<()> {
         let lir = self.lir;
         let mut targets: SmallVec<[(Block, SmallVec<[BlockArg; 8]>); 2]> = SmallVec::new();
-        for target in &lir.blocks[block].targets {
+        let all = lir.targets(block, self.extras);
+        if let [only] = all
+            && self.joined.contains(&only.block)
+        {
+            for (&param, &v) in lir.blocks[only.block].params.iter().zip(&only.args) {
+                self.parts[param] = self.get(v);
+            }
+            return Ok(());
+        }
+        for target in all {
             let mut args = SmallVec::new();
             for &v in &target.args {
                 self.get(v).iter().for_each(|&c| args.push(BlockArg::Value(c)));
@@ -258,7 +286,7 @@ impl<'a> Lower<'a> {
             targets.push((self.block_of(target.block)?, args));
         }
         match (data.op, &targets[..]) {
-            (Op::Jump, [(block, args)]) => {
+            (Op::Jump | Op::Branch, [(block, args)]) => {
                 self.ins().jump(*block, args);
             }
             (Op::Branch, [(then, then_args), (other, other_args)]) => {

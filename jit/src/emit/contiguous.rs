@@ -65,7 +65,7 @@ impl Emitter<'_> {
     }
 
     /// The components of all lanes, side by side: n = 1, 2 or 4.
-    fn load_interleaved(&mut self, address: C, run: Run, flags: Access) -> Vec<C> {
+    pub fn load_interleaved(&mut self, address: C, run: Run, flags: Access) -> Vec<C> {
         let vector = self.vector_type(run.ty);
         // Two components of all lanes, if there is so large a vector.
         let lanes = vector.lanes() * run.n.min(2);
@@ -77,7 +77,7 @@ impl Emitter<'_> {
     }
 
     /// The components of elements that have `n` and lie side by side, in vectors one after the other.
-    fn components(&mut self, raws: &[C], n: usize) -> Vec<C> {
+    pub fn components(&mut self, raws: &[C], n: usize) -> Vec<C> {
         if n == 1 {
             return raws.to_vec();
         }
@@ -266,7 +266,7 @@ impl Emitter<'_> {
     }
 
     /// The components of all lanes side by side, in vectors one after the other.
-    fn interleave(&mut self, components: &[C]) -> SmallVec<[C; 4]> {
+    pub fn interleave(&mut self, components: &[C]) -> SmallVec<[C; 4]> {
         match *components {
             [x, y] => self.zip(x, y).into_iter().collect(),
             [x, y, z, w] => {

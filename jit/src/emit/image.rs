@@ -5,7 +5,7 @@
 //!
 //! Kernels take [`MAX_LANES`] lanes: a wider chunk calls them for one [`Part`] of it after the other, a narrower one leaves the last lanes idle.
 //!
-//! With one view (and sampler) for all lanes the kernel's address is loaded from the view and called; otherwise the context's helper
+//! Texels that lie side by side need no kernel, where the view says so (`texels`). With one view (and sampler) for all lanes the kernel's address is loaded from the view and called; otherwise the context's helper
 //! runs over the distinct pairs. Queries read the view's fields inline.
 
 use super::Emitter;
@@ -16,7 +16,7 @@ use crate::ir::{ImageQuery, InstData, Op, SampleInfo, Ty, Value};
 use crate::lir::{Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_RESIDENT, KERNEL_SAMPLE,
-    KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler,
+    KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelKind,
 };
 use core::mem::offset_of;
 
@@ -149,6 +149,12 @@ impl Emitter<'_> {
 
     /// Calls a kernel for every lane: `call` fills the block for a part of them and calls. Then the results are the instruction's.
     fn by_parts(&mut self, data: &InstData, call: impl Fn(&mut Self, Part) -> Result<()>) -> Result<()> {
+        let results = self.call_parts(data, call)?;
+        self.define_all(&data.results().collect::<Vec<_>>(), results.into_iter().map(Rep::Varying))
+    }
+
+    /// The same, but the results are only given.
+    fn call_parts(&mut self, data: &InstData, call: impl Fn(&mut Self, Part) -> Result<()>) -> Result<Vec<C>> {
         let args = self.args_address()?;
         let lanes = MAX_LANES.min(self.lanes as usize);
         let mut results: Vec<Vec<C>> = data.results().map(|_| Vec::new()).collect();
@@ -159,11 +165,7 @@ impl Emitter<'_> {
                 list.push(self.take_result(part, i, self.shader.ty(v))?);
             }
         }
-        for (v, parts) in data.results().zip(&results) {
-            let c = self.concat(parts);
-            self.define(v, Rep::Varying(c))?;
-        }
-        Ok(())
+        Ok(results.iter().map(|parts| self.concat(parts)).collect())
     }
 
     /// Zeros in a row that this operation does not give, but another one may have given.
@@ -405,29 +407,44 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// `Op::ImageFetch`, `Op::ImageResident`.
-    pub fn image_fetch(&mut self, kernel: usize, coords: u8, level: bool, sample: bool, data: &InstData) -> Result<()> {
-        let n = 1 + usize::from(coords);
-        let level_arg = level.then(|| data.args[n]);
-        let sample_arg = sample.then(|| data.args[n + usize::from(level)]);
-        self.by_parts(data, |e, part| {
-            e.put_texel_address(part, &data.args[1..n], level_arg, sample_arg)?;
+    /// `Op::ImageFetch`, `Op::ImageResident`, with so many coordinates, levels and samples.
+    pub fn image_fetch(
+        &mut self,
+        kernel: usize,
+        [coords, level, sample]: [u8; 3],
+        kind: TexelKind,
+        data: &InstData,
+    ) -> Result<()> {
+        let (coords, rest) = data.args[1..].split_at(usize::from(coords));
+        let (level, others) = rest.split_at(usize::from(level));
+        let (level, sample) = (level.first().copied(), others.first().copied().filter(|_| sample != 0));
+        let call = |e: &mut Self, part: Part| {
+            e.put_texel_address(part, coords, level, sample)?;
             e.call_kernel(part, kernel, data.args[0], None, false)
-        })
+        };
+        let first = level.is_none_or(|level| self.constant_bits(level) == Some(0)) && sample.is_none();
+        match self.texel_site(if first { kind } else { TexelKind::None }, data, coords)? {
+            Some(site) => self.fetch_texels(&site, data, |e| e.call_parts(data, call)),
+            None => self.by_parts(data, call),
+        }
     }
 
     /// `Op::ImageStore`.
-    pub fn image_store(&mut self, coords: u8, sample: bool, data: &InstData) -> Result<()> {
-        let n = 1 + usize::from(coords);
-        let texel = &data.args[n + usize::from(sample)..];
-        self.by_parts(data, |e, part| {
-            e.put_texel_address(part, &data.args[1..n], None, sample.then(|| data.args[n]))?;
+    pub fn image_store(&mut self, coords: u8, sample: bool, kind: TexelKind, data: &InstData) -> Result<()> {
+        let (coords, rest) = data.args[1..].split_at(usize::from(coords));
+        let (sample, texel) = rest.split_at(usize::from(sample));
+        let call = |e: &mut Self, part: Part| {
+            e.put_texel_address(part, coords, None, sample.first().copied())?;
             match e.shader.ty(texel[0]) {
                 Ty::I64 => e.put_long(part, offset_of!(ImageArgs, texel), &texel[..1])?,
                 _ => e.put_rows(part, offset_of!(ImageArgs, texel), texel)?,
             }
             e.call_kernel(part, KERNEL_STORE, data.args[0], None, true)
-        })
+        };
+        match self.texel_site(if sample.is_empty() { kind } else { TexelKind::None }, data, coords)? {
+            Some(site) => self.store_texels(&site, texel, |e| e.by_parts(data, call)),
+            None => self.by_parts(data, call),
+        }
     }
 
     /// `Op::ImageAtomic`.

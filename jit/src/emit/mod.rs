@@ -2,7 +2,7 @@
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
 //! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `vertices` those of a stage of primitives, `patches` those of patches, `control` the
-//! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `suspend` and `barrier` the
+//! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`, `image`, `texels` and `subgroup` the operations, `suspend` and `barrier` the
 //! segments of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
 //! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
@@ -41,6 +41,7 @@ mod subgroup;
 mod suspend;
 #[cfg(test)]
 mod tests;
+mod texels;
 mod vertices;
 
 use crate::budget;
@@ -48,7 +49,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Inst, Op, Shader, Value};
 use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
 use crate::passes::Divergence;
-use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT};
+use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT, TexelKind};
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
 use cranelift_entity::SecondaryMap;
@@ -130,6 +131,8 @@ struct Emitter<'a> {
     inputs: inputs::Inputs,
     early: early::Early,
     image_args: Option<image::Arguments>,
+    /// Accesses that need no kernel so far.
+    texels: usize,
     lane_rows: Option<Slot>,
 }
 
@@ -211,11 +214,14 @@ impl Emitter<'_> {
             Op::StoreVertexCount => self.store_vertex_count(data),
             Op::Builtin(builtin) => self.builtin(*builtin, data),
             Op::Sample(info) => self.sample(info, data),
-            Op::ImageFetch { coords, level, sample } => self.image_fetch(KERNEL_FETCH, *coords, *level, *sample, data),
-            Op::ImageResident { coords, level, sample } => {
-                self.image_fetch(KERNEL_RESIDENT, *coords, *level, *sample, data)
+            Op::ImageFetch { coords, level, sample, kind } => {
+                self.image_fetch(KERNEL_FETCH, [*coords, u8::from(*level), u8::from(*sample)], *kind, data)
             }
-            Op::ImageStore { coords, sample } => self.image_store(*coords, *sample, data),
+            Op::ImageResident { coords, level, sample } => {
+                let counts = [*coords, u8::from(*level), u8::from(*sample)];
+                self.image_fetch(KERNEL_RESIDENT, counts, TexelKind::None, data)
+            }
+            Op::ImageStore { coords, sample, kind } => self.image_store(*coords, *sample, *kind, data),
             Op::ImageAtomic { op, coords, sample } => self.image_atomic(*op, *coords, *sample, data),
             Op::ImageQuery(query) => self.image_query(*query, data),
             Op::Ddx { fine } => {

@@ -89,6 +89,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         inputs: Inputs::default(),
         early: Early::default(),
         image_args: None,
+        texels: 0,
         lane_rows: None,
     };
     e.place_arrays()?;

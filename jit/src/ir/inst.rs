@@ -2,7 +2,7 @@
 //! Argument and result lists are written `(args) -> results` behind each operation.
 
 use super::{FloatFlags, Value, Var};
-use base::abi::{AtomicOp, LodMode, SampleOp};
+use base::abi::{AtomicOp, LodMode, SampleOp, TexelKind};
 use base::shader::BuiltinFamily;
 use smallvec::SmallVec;
 
@@ -563,6 +563,8 @@ pub enum Op {
         level: bool,
         /// A sample argument follows.
         sample: bool,
+        /// What the texels are, or mostly are: those are read without a call.
+        kind: TexelKind,
     },
     /// (img, coords.., [level], [sample]) -> I32: 1 where the texel that an [`Op::ImageFetch`] of these would give is bound to memory, else 0.
     ImageResident {
@@ -579,6 +581,8 @@ pub enum Op {
         coords: u8,
         /// A sample argument follows the coordinates.
         sample: bool,
+        /// What the texels are, or mostly are: those are written without a call.
+        kind: TexelKind,
     },
     /// (img, coords.., [sample], value[, comparator]) -> old.
     ImageAtomic {

@@ -106,6 +106,10 @@ impl Builder {
     pub fn set_cold_block(&mut self, block: Block) {
         self.func.blocks[block].cold = true;
     }
+    /// Says that a block is extra ([`BlockData::extra`]).
+    pub fn set_extra_block(&mut self, block: Block) {
+        self.func.blocks[block].extra = true;
+    }
     /// The block under construction.
     ///
     /// # Panics

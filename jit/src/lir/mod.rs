@@ -252,6 +252,8 @@ pub struct BlockData {
     pub targets: SmallVec<[Target; 2]>,
     /// Rarely run.
     pub cold: bool,
+    /// Code is quicker with it and does the same without: the branches whose first target it is may go to the other one.
+    pub extra: bool,
 }
 
 /// A place on the stack.
@@ -324,6 +326,29 @@ impl Function {
             (R::Pattern, Imm::Pattern(list)) => one(ty.elem.by(self.lists[list].len())),
             (R::Count, Imm::Gather(_, n)) => smallvec::smallvec![ty; usize::from(n)],
             (R::None | R::Pattern | R::Count, _) => SmallVec::new(),
+        }
+    }
+
+    /// The blocks in their order: all of them, or those that are come to where no branch goes to an [extra](BlockData::extra) one.
+    pub fn blocks_in_order(&self, extras: bool) -> Vec<Block> {
+        if extras || !self.blocks.values().any(|block| block.extra) {
+            return self.layout.clone();
+        }
+        let mut reached = vec![false; self.blocks.len()];
+        let mut todo: Vec<Block> = self.layout.first().copied().into_iter().collect();
+        while let Some(block) = todo.pop() {
+            if !std::mem::replace(&mut reached[block.0 as usize], true) {
+                todo.extend(self.targets(block, extras).iter().map(|target| target.block));
+            }
+        }
+        self.layout.iter().copied().filter(|block| reached[block.0 as usize]).collect()
+    }
+
+    /// Where a block goes: a branch to one block only, if the other one is extra and extras are not wanted.
+    pub fn targets(&self, block: Block, extras: bool) -> &[Target] {
+        match &self.blocks[block].targets[..] {
+            [extra, other] if !extras && self.blocks[extra.block].extra => std::slice::from_ref(other),
+            targets => targets,
         }
     }
 

@@ -274,6 +274,7 @@ fn print_is_stable() {
     b.branch(any, then, &[], end, &[]);
     b.seal_block(then);
     b.set_cold_block(then);
+    b.set_extra_block(then);
     b.switch_to_block(then);
     let swapped = b.shuffle(sum, sum, &[1, 0, 3, 2]);
     b.store(Access { offset: -16, aligned: true, ..Access::default() }, swapped, address);
@@ -288,14 +289,16 @@ b0(v0: i64, v1: i32):
   v6: bx4 = icmp.Ult.i32x4 v4, 0x11170:i32x4
   v7: b = any.bx4 v6
   branch v7 -> b1, b2
-b1 cold:
+b1 cold extra:
   v8: i32x4 = shuffle.i32x4 v4, v4 [1, 0, 3, 2]
   store.i32x4 v0, v8 -16 aligned
   jump -> b2
 b2:
   return
 ";
-    assert_eq!(b.finish().to_string(), text);
+    let f = b.finish();
+    assert_eq!(f.to_string(), text);
+    assert_eq!([true, false].map(|extras| f.blocks_in_order(extras).len()), [3, 2]);
 }
 
 #[test]

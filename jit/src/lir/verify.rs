@@ -67,6 +67,10 @@ impl Check<'_> {
             _ => data.targets.is_empty(),
         };
         ensure(fits, || format!("{} targets of a {}", data.targets.len(), op.row().name))?;
+        let extra = data.targets.iter().position(|target| self.func.blocks[target.block].extra);
+        ensure(extra.is_none_or(|i| i == 0 && op == Op::Branch), || {
+            "an extra block is not the first of a branch".into()
+        })?;
         for target in &data.targets {
             let params = &self.func.blocks[target.block].params;
             ensure(target.block != self.func.layout[0], || "goes to the start".into())?;

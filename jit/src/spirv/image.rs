@@ -7,7 +7,7 @@ use super::types::{ImageType, Type};
 use super::value::{Desc, Flat, Handle, Place, Pointer, Val};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, ImageQuery, Op, SampleInfo, Ty, Value};
-use base::abi::{LodMode, SampleOp};
+use base::abi::{LodMode, SampleOp, TexelKind};
 use smallvec::SmallVec;
 
 const DIM_1D: u32 = 0;
@@ -19,6 +19,25 @@ const DIM_SUBPASS: u32 = 6;
 /// Formats of images.
 const FORMAT_RGBA16F: u32 = 2;
 const FORMAT_RG16F: u32 = 7;
+
+/// What the texels of formats are to generated code; where the module does not say a format, the commonest.
+const KINDS: &[(u32, Ty, TexelKind)] = &[
+    (0, Ty::F32, TexelKind::Unorm8),
+    (0, Ty::I32, TexelKind::Word),
+    (1, Ty::F32, TexelKind::Words),
+    (3, Ty::F32, TexelKind::Float),
+    (4, Ty::F32, TexelKind::Unorm8),
+    (21, Ty::I32, TexelKind::Words),
+    (24, Ty::I32, TexelKind::Word),
+    (30, Ty::I32, TexelKind::Words),
+    (33, Ty::I32, TexelKind::Word),
+];
+
+/// The kind of an image's texels, as the module says it.
+fn texel_kind(t: &ImageType) -> TexelKind {
+    let found = KINDS.iter().find(|(format, ty, _)| (*format, *ty) == (t.format, t.texel));
+    found.map_or(TexelKind::None, |(.., kind)| *kind)
+}
 
 type Args = SmallVec<[Value; 12]>;
 
@@ -323,7 +342,7 @@ impl Translator<'_> {
         if sparse {
             out.push(self.b.val(Op::ImageResident { coords, level, sample }, &args, Ty::I32));
         }
-        out.extend(self.b.vals(Op::ImageFetch { coords, level, sample }, &args, &[t.texel; 4]));
+        out.extend(self.b.vals(Op::ImageFetch { coords, level, sample, kind: texel_kind(&t) }, &args, &[t.texel; 4]));
         // OpImageRead may ask for fewer components.
         out.truncate(self.s.flat_leaves(v.ty)?);
         Ok(out)
@@ -349,7 +368,7 @@ impl Translator<'_> {
         args.extend(o.sample);
         self.all_of(&args[1..], Ty::I32)?;
         args.extend_from_slice(&texel);
-        let op = Op::ImageStore { coords: coords.len() as u8, sample: o.sample.is_some() };
+        let op = Op::ImageStore { coords: coords.len() as u8, sample: o.sample.is_some(), kind: texel_kind(&t) };
         self.b.emit(op, &args, &[]);
         self.b.shader.side_effects = true;
         Ok(())

@@ -13,7 +13,7 @@ use super::cell::Cell;
 use super::general;
 use super::slice::Slice;
 use super::texel::{Any, Texels};
-use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, MAX_LEVELS, SampleOp, Sampler};
+use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelRows};
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 use base::format::{Format, Texel};
@@ -177,6 +177,7 @@ fn alone(view: &ImageView, at: Option<(Cell, &ImageLevel)>) -> ImageView {
         base = cell.base.cast_mut();
     }
     ImageView {
+        rows: TexelRows::NONE,
         kernels: view.kernels,
         pair: view.pair,
         chunks: view.chunks,

@@ -6,7 +6,7 @@
 //!
 //! One texel, from its descriptor to its value; each module knows only those behind it:
 //!
-//! 1. `view` makes the descriptor (and `divergent` sorts lanes by descriptor); `class` sorts samplers.
+//! 1. `view` makes the descriptor (and `divergent` sorts lanes by descriptor); `class` sorts samplers. `rows` says what generated code may read and write without us.
 //! 2. `kernels` chooses by format, and has the functions that generated code calls, or has called for many chunks (`chunks`).
 //! 3. `planar` (2D views, plain samplers, all lanes at once), `general` (all the rest, lane by lane) or `access` (fetch, store, atomics) find
 //!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`).
@@ -36,6 +36,7 @@ mod general;
 mod kernels;
 mod lod;
 mod planar;
+mod rows;
 mod slice;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,7 @@ mod ycbcr;
 pub use access::apply as apply_atomic;
 pub use chunks::sample_chunks;
 pub use divergent::image_divergent;
+pub use rows::rows_of;
 pub use view::{
     ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, tell_residency, zero_page,
 };

@@ -6,7 +6,7 @@ use super::*;
 use crate::api::ImageMemory;
 use base::abi::{
     AtomicOp, Dim, ImageArgs, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
-    LodMode, MAX_LANES, SampleOp, Sampler,
+    LodMode, MAX_LANES, SampleOp, Sampler, TexelKind,
 };
 use base::format::{Aspect, Format, Texel, decode_texel, unpack};
 use base::host::Level;

@@ -2,9 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+use super::rows::rows_of;
 use super::{address, class, kernels};
 use crate::api::ImageMemory;
-use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LEVELS, Sampler};
+use base::abi::{
+    Dim, ImageLevel, ImageView, KERNEL_COUNT, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LEVELS, Sampler, TexelRows,
+};
 use base::format::pack::ONE;
 use base::format::{Aspect, Format};
 use base::host::Level;
@@ -51,6 +54,7 @@ pub fn null_view() -> &'static ImageView {
 
 fn empty_view(base: *mut u8) -> ImageView {
     ImageView {
+        rows: TexelRows::NONE,
         kernels: [kernels::nothing; KERNEL_COUNT],
         pair: kernels::no_pair,
         chunks: kernels::one_by_one,
@@ -144,6 +148,8 @@ pub(super) fn over_plane(
         view.of_piece.copy_from_slice(&view.kernels[..KERNEL_SAMPLE]);
         view.kernels = kernels::of_cells(format, Level::here());
         (view.pair, view.chunks) = (kernels::no_pair, kernels::one_by_one);
+    } else {
+        view.rows = rows_of(&view);
     }
     Some(view)
 }
@@ -188,6 +194,7 @@ pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -
     view.level[0].width = view.texels;
     view.level[0].height = 1;
     view.level[0].depth = 1;
+    view.rows = rows_of(&view);
     view
 }
 

@@ -10,7 +10,7 @@ use Affine::{Bound, Difference, Mask, Product, Quotient, Shift, Sum};
 use Meaning::{Exact, Expanded, Kernel, Machine};
 use ShapeRule::{Lane, Operands, Place, Select, Uniform, Varying};
 use Weight::{Cheap, Dear, Heavy};
-use base::abi::{AtomicOp, LodMode, SampleOp};
+use base::abi::{AtomicOp, LodMode, SampleOp, TexelKind};
 
 /// `row` and `EXAMPLES` of an enum: pattern = example, types, meaning, shape, effects, weight. The patterns take everything,
 /// or it does not compile.
@@ -279,11 +279,12 @@ rows! { Op {
     Op::StoreVertexCount = Op::StoreVertexCount, TAKES_WORD, Machine, Operands, Effects::EXPORTS, Dear;
 
     Op::Sample(_) = Op::Sample(SAMPLED), SAMPLE, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
-    Op::ImageFetch { .. } = Op::ImageFetch { coords: 2, level: true, sample: false },
+    Op::ImageFetch { .. } = Op::ImageFetch { coords: 2, level: true, sample: false, kind: TexelKind::None },
         TEXEL, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
     Op::ImageResident { .. } = Op::ImageResident { coords: 2, level: true, sample: false },
         TEXEL, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
-    Op::ImageStore { .. } = Op::ImageStore { coords: 2, sample: false }, TEXEL, Kernel, Operands, Effects::WRITES, Heavy;
+    Op::ImageStore { .. } = Op::ImageStore { coords: 2, sample: false, kind: TexelKind::None },
+        TEXEL, Kernel, Operands, Effects::WRITES, Heavy;
     Op::ImageAtomic { .. } = Op::ImageAtomic { op: AtomicOp::Add, coords: 2, sample: false },
         TEXEL, Kernel, Varying, CHANGES, Heavy;
 

@@ -301,13 +301,13 @@ fn texel_address<'a>(args: &'a [Ty], coords: u8, more: &[bool]) -> Option<&'a [T
 }
 
 pub(super) const TEXEL: Types = Types::Payload(|_, op, args, results| match *op {
-    Op::ImageFetch { coords, level, sample } => {
+    Op::ImageFetch { coords, level, sample, .. } => {
         texel_address(args, coords, &[level, sample]) == Some(&[]) && texel(results, 4)
     }
     Op::ImageResident { coords, level, sample } => {
         texel_address(args, coords, &[level, sample]) == Some(&[]) && results == [Ty::I32]
     }
-    Op::ImageStore { coords, sample } => {
+    Op::ImageStore { coords, sample, .. } => {
         results.is_empty() && texel_address(args, coords, &[sample]).is_some_and(|components| texel(components, 4))
     }
     Op::ImageAtomic { op, coords, sample } => atomic_fits(op, texel_address(args, coords, &[sample]), results),

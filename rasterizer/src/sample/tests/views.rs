@@ -86,3 +86,74 @@ fn levels_below_the_least_are_not_accessed() {
         assert_eq!(a.result == [[0; MAX_LANES]; 4], min_lod >= 1.0, "gathered with {min_lod}");
     }
 }
+
+/// What generated code finds without the kernels is what they give: inside; and it finds nothing in views that are not as they seem.
+#[test]
+fn rows_are_what_fetches_give() {
+    let mut rng = Rng(0x0bad_0f5e_77e1);
+    let names = ["R8G8B8A8_UNORM", "R32_SFLOAT", "R32_UINT", "R32G32B32A32_SINT", "B8G8R8A8_UNORM", "D32_SFLOAT"];
+    let dims = [
+        (Dim::D1, false),
+        (Dim::D1, true),
+        (Dim::D2, false),
+        (Dim::D2, true),
+        (Dim::Cube, false),
+        (Dim::Cube, true),
+        (Dim::D3, false),
+    ];
+    let mut found = 0;
+    for round in 0..420 {
+        let ((dim, arrayed), name) = (dims[round % dims.len()], names[round / dims.len() % names.len()]);
+        let image = random_image(&mut rng, name, dim, arrayed);
+        let mut view = image.view(dim, arrayed, false);
+        let rows = view.rows;
+        if name == "B8G8R8A8_UNORM" {
+            assert_eq!(rows.kind, TexelKind::None);
+            continue;
+        }
+        assert_ne!(rows.kind, TexelKind::None, "{name} {dim:?}");
+        found += 1;
+        let bytes = if rows.kind == TexelKind::Words { 16 } else { 4 };
+        let mut a = args();
+        for lane in 0..MAX_LANES {
+            for (c, extent) in [rows.width, rows.height, rows.slices].into_iter().enumerate() {
+                a.icoord[c][lane] = rng.below(extent) as i32;
+            }
+        }
+        if (dim, arrayed) == (Dim::D3, false) {
+            assert_eq!(rows.slices, image.memory.layout.desc.extent[2]);
+        }
+        let at = a.icoord;
+        call(&view, &sampler(), KERNEL_FETCH, &mut a);
+        for lane in 0..MAX_LANES {
+            let [x, y, z] = [0, 1, 2].map(|c: usize| at[c][lane] as u64);
+            let offset = z * rows.slice_pitch + y * u64::from(rows.row_pitch) + x * bytes;
+            let mut block = [0; 16];
+            // SAFETY: a texel inside of the image, as the kernel's.
+            unsafe { rows.base.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), bytes as usize) };
+            let word =
+                |i: usize| u32::from_le_bytes([block[4 * i], block[4 * i + 1], block[4 * i + 2], block[4 * i + 3]]);
+            let want = match rows.kind {
+                TexelKind::None => unreachable!("asserted"),
+                TexelKind::Unorm8 => [0, 1, 2, 3].map(|c: usize| (f32::from(block[c]) / 255.0).to_bits()),
+                TexelKind::Float => [word(0), 0, 0, 1f32.to_bits()],
+                TexelKind::Word => [word(0), 0, 0, 1],
+                TexelKind::Words => [0, 1, 2, 3].map(word),
+            };
+            assert_eq!(lane_of(&a, lane), want, "{name} {dim:?} {:?}", [x, y, z]);
+        }
+        assert_eq!(rows.eights, rows.width.saturating_sub(7));
+        // What changes texels, or takes the level away.
+        let mut changed = |change: &dyn Fn(&mut ImageView)| {
+            let before = (view.swizzle, view.min_lod, view.samples, view.level[0].cell);
+            change(&mut view);
+            assert_eq!(rows_of(&view).kind, TexelKind::None);
+            (view.swizzle, view.min_lod, view.samples, view.level[0].cell) = before;
+        };
+        changed(&|view| view.swizzle = [0, 1, 2, 5]);
+        changed(&|view| view.min_lod = 1.0);
+        changed(&|view| view.samples = 4);
+        changed(&|view| view.level[0].cell = 1 << 24);
+    }
+    assert!(found > 300, "{found}");
+}

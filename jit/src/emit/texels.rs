@@ -1,0 +1,376 @@
+//! Texels without kernels: what lies side by side in a view that is as the shader's image says, of a kind that is known here.
+//!
+//! A view says of its first level where rows of texels lie and what they are ([`TexelRows`]). Where the lanes of a chunk are a row of texels that is
+//! inside, as those of workgroups mostly are, or two quads of 2×2, as those of fragments are, a few loads have them; what they become is computed here, by the
+//! operations of the kernels, so that the bits are theirs. Whatever is not so goes to the kernel, in a cold block: texels apart, at a border or outside, views of other
+//! kinds, null descriptors, lanes without effect. The tests are branches one by one: flags are all that they leave. All of it is extra
+//! ([`BlockData::extra`](crate::lir::BlockData)): code that is made quickly has the calls alone.
+
+use super::Emitter;
+use super::memory::{guarded, trusted};
+use super::rep::{Rep, elem};
+use super::run::Run;
+use crate::error::{Error, Result};
+use crate::host;
+use crate::ir::{InstData, Ty, Value};
+use crate::lir::{Block, Elem, IntCond, Type, Value as C};
+use base::abi::{ImageView, MAX_LANES, TexelKind, TexelRows};
+use base::format::{UNORM8, pack::ONE};
+use core::mem::offset_of;
+use smallvec::SmallVec;
+
+/// Accesses of a function, beyond which all are calls: an access here is several times the code of a call.
+const MOST: usize = 32;
+
+/// 1.5 · 2^23: the sum with a small number has the nearest integer in its low bits, as in `base::round`.
+const NEAREST: f32 = 12_582_912.0;
+
+/// How the lanes of a chunk lie.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// One texel behind the other.
+    Row,
+    /// Two squares of 2×2.
+    Quads,
+}
+
+/// An access that may need no kernel.
+pub struct Site {
+    kind: TexelKind,
+    view: C,
+    order: Order,
+    x: Rep,
+    /// Without one: 0.
+    y: Option<Rep>,
+    z: Option<C>,
+}
+
+/// Where a site's texels lie: the slice's first one, the bytes between rows, and offsets of the first lane of each group (I64).
+struct Place {
+    base: C,
+    pitch: C,
+    offsets: SmallVec<[C; 2]>,
+}
+
+impl Emitter<'_> {
+    /// An access by these coordinates, if it may do without a kernel.
+    pub fn texel_site(&mut self, kind: TexelKind, data: &InstData, coords: &[Value]) -> Result<Option<Site>> {
+        let words = data.results().chain(data.args.last().copied()).all(|v| self.shader.ty(v).bytes() == 4);
+        if kind == TexelKind::None || self.lanes as usize != MAX_LANES || !words || self.texels == MOST {
+            return Ok(None);
+        }
+        let Rep::Uniform(view) = self.rep(data.args[0])? else { return Ok(None) };
+        let z = match coords.get(2) {
+            Some(&z) => match self.rep(z)? {
+                Rep::Uniform(z) => Some(z),
+                _ => return Ok(None),
+            },
+            None => None,
+        };
+        let x = self.rep(coords[0])?;
+        let y = coords.get(1).map(|&y| self.rep(y)).transpose()?;
+        let varies = |rep: &Rep| !matches!(rep, Rep::Uniform(_));
+        let order = match (self.shader.stage().has_quads(), y.as_ref().is_some_and(varies)) {
+            (true, true) => Order::Quads,
+            (true, false) => return Ok(None),
+            (false, _) => Order::Row,
+        };
+        let fits = match (order, &x) {
+            (Order::Row, Rep::Affine(_, steps)) => steps.is_even(1, self.lanes),
+            _ => varies(&x),
+        };
+        let column = matches!((order, &y), (Order::Row, Some(Rep::Affine(..))));
+        if !fits || column {
+            return Ok(None);
+        }
+        self.texels += 1;
+        Ok(Some(Site { kind, view, order, x, y, z }))
+    }
+
+    /// Defines the results of a fetch: `kernel` gives them where there is no other way.
+    pub fn fetch_texels(
+        &mut self,
+        site: &Site,
+        data: &InstData,
+        kernel: impl FnOnce(&mut Self) -> Result<Vec<C>>,
+    ) -> Result<()> {
+        let results: SmallVec<[Value; 4]> = data.results().collect();
+        let used: SmallVec<[usize; 4]> = (0..results.len()).filter(|&i| self.facts.used(results[i])).collect();
+        let vector = self.vector_type(self.shader.ty(results[0]));
+        let (slow, done) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let params: SmallVec<[C; 4]> = used.iter().map(|_| self.b.append_param(done, vector)).collect();
+        let place = self.texel_place(site, slow)?;
+        let words = self.load_texels(site, &place);
+        let texels: SmallVec<[C; 4]> = used.iter().map(|&i| self.unpacked(site.kind, &words, i, vector)).collect();
+        self.b.jump(done, &texels);
+        self.enter(slow);
+        let texels = kernel(self)?;
+        let texels: SmallVec<[C; 4]> = used.iter().map(|&i| texels[i]).collect();
+        self.b.jump(done, &texels);
+        self.enter(done);
+        used.iter().zip(params).try_for_each(|(&i, c)| self.define(results[i], Rep::Varying(c)))
+    }
+
+    /// Stores texels: `kernel` does it where there is no other way.
+    pub fn store_texels(
+        &mut self,
+        site: &Site,
+        texel: &[Value],
+        kernel: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        if site.order != Order::Row {
+            return kernel(self);
+        }
+        let (slow, done) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let texel = texel.iter().map(|&v| self.vector(v)).collect::<Result<SmallVec<[C; 4]>>>()?;
+        if let Some(mask) = self.side_effect_mask() {
+            let all = self.b.all(mask);
+            self.or_else(all, slow);
+        }
+        let place = self.texel_place(site, slow)?;
+        let address = self.b.iadd(place.base, place.offsets[0]);
+        let words: SmallVec<[C; 4]> = match site.kind {
+            TexelKind::Unorm8 => [self.packed(&texel)].into_iter().collect(),
+            TexelKind::Words => self.interleave(&texel),
+            TexelKind::Float | TexelKind::Word | TexelKind::None => [texel[0]].into_iter().collect(),
+        };
+        let mut offset = 0;
+        for c in words {
+            self.b.store(trusted(offset), c, address);
+            offset += self.b.ty(c).bytes() as i32;
+        }
+        self.b.jump(done, &[]);
+        self.enter(slow);
+        kernel(self)?;
+        self.b.jump(done, &[]);
+        self.enter(done);
+        Ok(())
+    }
+
+    /// Goes on only if so.
+    fn or_else(&mut self, ok: C, slow: Block) {
+        let next = self.b.create_block();
+        self.b.set_extra_block(next);
+        self.b.branch(ok, next, &[], slow, &[]);
+        self.enter(next);
+    }
+
+    /// A field of the view's rows.
+    fn rows_field(&mut self, site: &Site, ty: Type, field: usize) -> C {
+        self.b.load(ty, guarded((offset_of!(ImageView, rows) + field) as i32), site.view)
+    }
+
+    /// Where the texels lie, if they are of the kind, lie inside and as the order says; else `slow`.
+    fn texel_place(&mut self, site: &Site, slow: Block) -> Result<Place> {
+        let kind = self.rows_field(site, Type::I32, offset_of!(TexelRows, kind));
+        let same = self.b.icmp_imm(IntCond::Eq, kind, site.kind as i64);
+        self.or_else(same, slow);
+        let mut base = self.rows_field(site, Type::I64, offset_of!(TexelRows, base));
+        if let Some(z) = site.z {
+            let slices = self.rows_field(site, Type::I32, offset_of!(TexelRows, slices));
+            let inside = self.b.icmp(IntCond::Ult, z, slices);
+            self.or_else(inside, slow);
+            let pitch = self.rows_field(site, Type::I64, offset_of!(TexelRows, slice_pitch));
+            let z = self.b.zext(Type::I64, z);
+            let offset = self.b.imul(z, pitch);
+            base = self.b.iadd(base, offset);
+        }
+        let pitch = self.rows_field(site, Type::I32, offset_of!(TexelRows, row_pitch));
+        let offsets = match site.order {
+            Order::Row => self.row_offset(site, pitch, slow)?,
+            Order::Quads => self.quad_offsets(site, pitch, slow)?,
+        };
+        Ok(Place { base, pitch: self.b.zext(Type::I64, pitch), offsets })
+    }
+
+    /// Of eight texels in a row.
+    fn row_offset(&mut self, site: &Site, pitch: C, slow: Block) -> Result<SmallVec<[C; 2]>> {
+        let (x, x_differs) = self.first_texel(&site.x, 1)?;
+        let (y, y_differs) = match &site.y {
+            Some(rep) => {
+                let (y, differs) = self.first_texel(rep, 0)?;
+                (Some(y), differs)
+            }
+            None => (None, None),
+        };
+        if let Some(differs) = self.either(x_differs, y_differs) {
+            let same = self.b.icmp_imm(IntCond::Eq, differs, 0);
+            let all = self.b.all(same);
+            self.or_else(all, slow);
+        }
+        let eights = self.rows_field(site, Type::I32, offset_of!(TexelRows, eights));
+        let inside = self.b.icmp(IntCond::Ult, x, eights);
+        self.or_else(inside, slow);
+        let x = self.b.zext(Type::I64, x);
+        let mut offset = self.b.shl_imm(x, texel_shift(site.kind));
+        if let Some(y) = y {
+            let height = self.rows_field(site, Type::I32, offset_of!(TexelRows, height));
+            let inside = self.b.icmp(IntCond::Ult, y, height);
+            self.or_else(inside, slow);
+            let (y, pitch) = (self.b.zext(Type::I64, y), self.b.zext(Type::I64, pitch));
+            let rows = self.b.imul(y, pitch);
+            offset = self.b.iadd(rows, offset);
+        }
+        Ok([offset].into_iter().collect())
+    }
+
+    fn either(&mut self, a: Option<C>, b: Option<C>) -> Option<C> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.b.or(a, b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// A coordinate of lane 0, and what is 0 in the lanes where it grows by `step` from each to the next; None: in all.
+    fn first_texel(&mut self, rep: &Rep, step: i32) -> Result<(C, Option<C>)> {
+        Ok(match *rep {
+            Rep::Varying(c) => {
+                let first = self.b.extract(c, 0);
+                let all = self.b.splat(self.b.ty(c), first);
+                let steps = self.words(|lane| lane as i32 * step);
+                let row = self.b.iadd(all, steps);
+                (first, Some(self.b.xor(c, row)))
+            }
+            // A row, by the site's making.
+            Rep::Affine(c, _) | Rep::Uniform(c) => (c, None),
+            Rep::Buffer(_) | Rep::Buffers(_) | Rep::Pointers(_) => {
+                return Err(Error::internal("a coordinate is no number"));
+            }
+        })
+    }
+
+    /// Of two squares.
+    fn quad_offsets(&mut self, site: &Site, pitch: C, slow: Block) -> Result<SmallVec<[C; 2]>> {
+        let words = self.vector_type(Ty::I32);
+        let x = self.rep_vector(Ty::I32, &site.x)?;
+        let y = match &site.y {
+            Some(y) => self.rep_vector(Ty::I32, y)?,
+            None => self.word(0),
+        };
+        let mut wrong: Option<C> = None;
+        let sizes = [offset_of!(TexelRows, width), offset_of!(TexelRows, height)];
+        for ((c, bit), size) in [(x, 0), (y, 1)].into_iter().zip(sizes) {
+            let first = self.shuffle_quads(c, [0; 4]);
+            let steps = self.words(|lane| (lane >> bit & 1) as i32);
+            let square = self.b.iadd(first, steps);
+            let differs = self.b.xor(c, square);
+            // Below 0 is the coordinate, or what is left to the last one.
+            let size = self.rows_field(site, Type::I32, size);
+            let last = self.b.iadd_imm(size, -1);
+            let last = self.b.splat(words, last);
+            let rest = self.b.isub(last, c);
+            let outside = self.b.or(c, rest);
+            let outside = self.b.ashr_imm(outside, 31);
+            let here = self.b.or(differs, outside);
+            wrong = self.either(wrong, Some(here));
+        }
+        if let Some(wrong) = wrong {
+            let right = self.b.icmp_imm(IntCond::Eq, wrong, 0);
+            let all = self.b.all(right);
+            self.or_else(all, slow);
+        }
+        let pitch = self.b.splat(words, pitch);
+        let rows = self.b.imul(y, pitch);
+        let columns = self.b.shl_imm(x, texel_shift(site.kind));
+        let offsets = self.b.iadd(rows, columns);
+        Ok([0, 4].into_iter().map(|lane| self.first_offset(offsets, lane)).collect())
+    }
+
+    fn first_offset(&mut self, offsets: C, lane: usize) -> C {
+        let offset = self.b.extract(offsets, lane);
+        self.b.zext(Type::I64, offset)
+    }
+
+    /// The words of the texels, as vectors with a word per lane.
+    fn load_texels(&mut self, site: &Site, place: &Place) -> Vec<C> {
+        let n = 1 << (texel_shift(site.kind) - 2);
+        let run = Run { ty: Ty::I32, n, unit: 4 };
+        match site.order {
+            Order::Row => {
+                let address = self.b.iadd(place.base, place.offsets[0]);
+                self.load_interleaved(address, run, trusted(0))
+            }
+            Order::Quads => {
+                // Two texels at a time.
+                let below = self.b.iadd(place.base, place.pitch);
+                let pairs: SmallVec<[C; 4]> = (place.offsets.iter().copied())
+                    .flat_map(|offset| [(place.base, offset), (below, offset)])
+                    .map(|(row, offset)| self.b.iadd(row, offset))
+                    .collect();
+                let whole = self.vector_type(Ty::I32);
+                if n == 4 {
+                    let raws: Vec<C> = pairs.iter().map(|&at| self.b.load(whole, trusted(0), at)).collect();
+                    return self.components(&raws, n);
+                }
+                let pairs: SmallVec<[C; 4]> = pairs.iter().map(|&at| self.b.load(Type::F64, trusted(0), at)).collect();
+                let all = self.b.build(&pairs);
+                vec![self.b.bitcast(whole, all)]
+            }
+        }
+    }
+
+    /// Component `i` of texels, as the kernels make it of their words.
+    fn unpacked(&mut self, kind: TexelKind, words: &[C], i: usize, to: Type) -> C {
+        let c = match (kind, i) {
+            (TexelKind::Unorm8, _) => self.unorm8(words[0], i),
+            (TexelKind::Words, _) => words[i],
+            (_, 0) => words[0],
+            (TexelKind::Float, 3) => self.word(ONE as i32),
+            (TexelKind::Word, 3) => self.word(1),
+            _ => self.word(0),
+        };
+        self.b.bitcast(to, c)
+    }
+
+    /// Byte `i` of words as an unsigned normalised number. It becomes a float where it lies: a power of two changes no rounding.
+    fn unorm8(&mut self, words: C, i: usize) -> C {
+        let floats = self.b.ty(words).with(Elem::F32);
+        let (byte, scale) = match i {
+            // As a number with a sign it would be another one.
+            3 => (self.b.lshr_imm(words, 24), 1.0),
+            _ => (self.b.and_imm(words, 0xff << (8 * i)), f32::from_bits((127 + 8 * i as u32) << 23)),
+        };
+        let raw = self.b.sint_to_float(floats, byte);
+        let [most, rest] = UNORM8.map(|part| u64::from((part / scale).to_bits()));
+        let (most, rest) = (self.b.constant(floats, most), self.b.constant(floats, rest));
+        let rest = self.b.fmul(raw, rest);
+        // The first product is exact, so that one rounding and two are the same.
+        if host::has_fma() {
+            return self.b.fma(raw, most, rest);
+        }
+        let most = self.b.fmul(raw, most);
+        self.b.fadd(most, rest)
+    }
+
+    /// Words of four unsigned normalised bytes.
+    fn packed(&mut self, texel: &[C]) -> C {
+        let floats = self.vector_type(Ty::F32);
+        let words = floats.with(elem(Ty::I32));
+        let constant = |e: &mut Self, x: f32| e.b.constant(floats, x.to_bits().into());
+        let (zero, one, most, nearest) =
+            (constant(self, 0.0), constant(self, 1.0), constant(self, 255.0), constant(self, NEAREST));
+        let bytes = texel.iter().zip((0..).step_by(8)).map(|(&c, shift)| {
+            // What is no number is 0.
+            let c = self.b.bitcast(floats, c);
+            let c = self.float_choice(true, c, zero);
+            let c = self.float_choice(false, c, one);
+            let c = self.b.fmul(c, most);
+            let c = self.b.fadd(c, nearest);
+            let c = self.b.bitcast(words, c);
+            let c = self.b.iadd_imm(c, -i64::from(NEAREST.to_bits()));
+            self.b.shl_imm(c, shift)
+        });
+        let bytes: SmallVec<[C; 4]> = bytes.collect();
+        bytes[1..].iter().fold(bytes[0], |word, &byte| self.b.or(word, byte))
+    }
+}
+
+/// Bytes of a texel, as a power of two.
+fn texel_shift(kind: TexelKind) -> u32 {
+    match kind {
+        TexelKind::Words => 4,
+        TexelKind::None | TexelKind::Unorm8 | TexelKind::Float | TexelKind::Word => 2,
+    }
+}

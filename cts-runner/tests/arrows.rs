@@ -189,6 +189,8 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "wsi::client",
             "wsi::entry",
             "wsi::swapchain",
+            "wsi::wayland::connection",
+            "wsi::wayland::library",
             "wsi::x11",
             "wsi::x11_stream",
         ],

@@ -1,4 +1,4 @@
-//! Programs that nobody here wrote: vulkaninfo and vkcube, unmodified, through the loader.
+//! Programs that nobody here wrote: vulkaninfo and vkcube, unmodified, through the loader, on X11 and on Wayland.
 //!
 //! The picture of a fixed frame: the test is an X client too. It redirects the windows of a private Xvfb into pixmaps (the
 //! Composite extension) and keeps the pixmap of vkcube's window, which outlives the window. vkcube turns by a fixed angle per
@@ -7,7 +7,8 @@
 mod support;
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::{assert_silent, command, driver, example, layer, loader, reference, skip, succeed, tool};
@@ -52,6 +53,54 @@ impl Drop for Xvfb {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// A private Wayland compositor that shows nothing, ended on drop.
+struct Weston {
+    process: Child,
+    /// `XDG_RUNTIME_DIR`, where its socket is.
+    runtime: PathBuf,
+}
+
+impl Weston {
+    fn start() -> Result<Self, String> {
+        const SOCKET: &str = "grus";
+        let program = tool("weston")?;
+        let runtime = std::env::temp_dir().join(format!("grus-wayland-{}", std::process::id()));
+        let made = std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&runtime);
+        made.map_err(|e| format!("{}: {e}", runtime.display()))?;
+        let process = Command::new(program)
+            .args(["--backend=headless-backend.so", "--no-config", "--idle-time=0", "--socket", SOCKET])
+            .env("XDG_RUNTIME_DIR", &runtime)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| format!("weston does not start: {e}"))?;
+        let server = Self { process, runtime };
+        let start = Instant::now();
+        while !server.runtime.join(SOCKET).exists() {
+            if start.elapsed() > Duration::from_secs(60) {
+                return Err("weston makes no socket".into());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(server)
+    }
+
+    /// A program that finds this compositor and no X server.
+    fn client(&self, program: &str) -> Command {
+        let mut command = command(program, &driver());
+        command.env("XDG_RUNTIME_DIR", &self.runtime).env("WAYLAND_DISPLAY", "grus").env_remove("DISPLAY");
+        command
+    }
+}
+
+impl Drop for Weston {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.runtime);
     }
 }
 
@@ -127,6 +176,29 @@ fn xlib_surface_presents() {
     };
     let mut command = command(example("xlib_present"), &driver());
     assert_silent(&succeed(command.env("DISPLAY", &server.display).env(LAYER.0, LAYER.1)));
+}
+
+#[test]
+fn vkcube_and_vulkaninfo_run_on_wayland() {
+    // Debian 12's vkcube knows one window system, and is there once for each.
+    let (cube, wsi): (_, &[&str]) =
+        if vkcube_selects_window_system() { ("vkcube", &["--wsi", "wayland"]) } else { ("vkcube-wayland", &[]) };
+    if let Err(why) = tools(&[cube, "vulkaninfo"]).and_then(|()| layer()) {
+        return skip(&why);
+    }
+    let weston = match Weston::start() {
+        Ok(weston) => weston,
+        Err(why) => return skip(&why),
+    };
+    let output = succeed(weston.client("vulkaninfo").env(LAYER.0, LAYER.1));
+    assert_silent(&output);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Surface type = VK_KHR_wayland_surface"));
+    // FIFO, at the compositor's pace, and MAILBOX, at nobody's.
+    for (frames, mode) in [("30", "2"), ("300", "1")] {
+        let mut cube = weston.client(cube);
+        cube.args(["--c", frames, "--suppress_popups", "--incremental_present", "--present_mode", mode]).args(wsi);
+        assert_silent(&succeed(cube.env(LAYER.0, LAYER.1)));
+    }
 }
 
 fn vkcube_selects_window_system() -> bool {

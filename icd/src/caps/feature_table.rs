@@ -378,6 +378,8 @@ extended {
     primitiveRestartIndex, primitive_restart_index, YES, [PhysicalDevicePrimitiveRestartIndexFeaturesEXT];
     legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
+    presentId, present_id, YES, [PhysicalDevicePresentIdFeaturesKHR];
+    presentWait, present_wait, YES, [PhysicalDevicePresentWaitFeaturesKHR];
     swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
     descriptorBuffer, descriptor_buffer, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     descriptorBufferCaptureReplay, descriptor_buffer_capture_replay, NO_REPLAY, [PhysicalDeviceDescriptorBufferFeaturesEXT];
@@ -512,6 +514,8 @@ structs! {
     PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT: [Ext(E::VK_EXT_rasterization_order_attachment_access), Ext(E::VK_ARM_rasterization_order_attachment_access)];
     PhysicalDeviceFragmentShaderInterlockFeaturesEXT: [Ext(E::VK_EXT_fragment_shader_interlock)];
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
+    PhysicalDevicePresentIdFeaturesKHR: [Ext(E::VK_KHR_present_id)];
+    PhysicalDevicePresentWaitFeaturesKHR: [Ext(E::VK_KHR_present_wait)];
     PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];
     PhysicalDeviceDescriptorBufferFeaturesEXT: [Ext(E::VK_EXT_descriptor_buffer)];
     PhysicalDeviceFaultFeaturesEXT: [Ext(E::VK_EXT_device_fault)];

@@ -34,7 +34,7 @@ pub struct Device {
     /// Memory heap.
     pub heap: Arc<Heap>,
     /// Waits and the lost state.
-    pub sync: Sync,
+    pub sync: Arc<Sync>,
     /// Draws and dispatches; starts its threads at the first work.
     pub engine: Arc<Engine>,
     /// Makes the code of pipelines, on the engine's pool.
@@ -67,7 +67,7 @@ impl Device {
         let device = Arc::new(Device {
             instance,
             heap: physical.heap.clone(),
-            sync: Sync::default(),
+            sync: Arc::default(),
             engine,
             compiler,
             inspected: Memo::default(),

@@ -1,7 +1,8 @@
 //! File descriptors that come from and go to other processes and programs.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 
 /// Another descriptor of the same file, which does not go to programs that are executed; None if there is no such file, or no descriptor left.
 pub fn duplicate(fd: i32) -> Option<File> {
@@ -30,4 +31,36 @@ pub fn is_signaled(file: &File) -> bool {
     let mut poll = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one structure, no time.
     unsafe { libc::poll(&raw mut poll, 1, 0) != 0 }
+}
+
+/// What a thread that waits for descriptors can be woken by.
+pub struct Wake(File);
+
+impl Wake {
+    /// None: no descriptor is left.
+    pub fn new() -> Option<Wake> {
+        // SAFETY: makes a descriptor, which is nobody else's.
+        unsafe {
+            let fd = libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK);
+            (fd >= 0).then(|| Wake(File::from_raw_fd(fd)))
+        }
+    }
+
+    /// Makes the descriptor readable.
+    pub fn wake(&self) {
+        // It fails only where it has been readable for long.
+        let _ = (&self.0).write(&1u64.to_ne_bytes());
+    }
+
+    /// Makes it unreadable again.
+    pub fn take(&self) {
+        // As above: it may be unreadable already.
+        let _ = (&self.0).read(&mut [0; 8]);
+    }
+}
+
+impl AsFd for Wake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
 }

@@ -2,9 +2,12 @@
 
 use super::client;
 use super::scaling::{GRAVITY, SCALING};
-use super::surface::{LARGEST, PRESENT_MODES, SMALLEST, Surface};
-use super::swapchain::Swapchain;
+use super::surface::{LARGEST, SMALLEST, Surface};
+use super::swapchain::{Request, Swapchain};
+use super::wayland::connection::{Rectangle, Target as WaylandTarget};
+use crate::caps::extensions::Extension;
 use crate::device::Device;
+use crate::device::instance::Instance;
 use crate::device::queue::{QueueRef, Submission, Work};
 use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{fill_array, find, find_mut, slice, slice_mut, write_array};
@@ -31,6 +34,11 @@ pub const COMMANDS: &[CommandRow] = &[
         create_xlib_surface as vk::PFN_vkCreateXlibSurfaceKHR,
         vkCreateXlibSurfaceKHR: ext("VK_KHR_xlib_surface")
     ),
+    row!(
+        Instance,
+        create_wayland_surface as vk::PFN_vkCreateWaylandSurfaceKHR,
+        vkCreateWaylandSurfaceKHR: ext("VK_KHR_wayland_surface")
+    ),
     row!(Instance, destroy_surface as vk::PFN_vkDestroySurfaceKHR, vkDestroySurfaceKHR: SURFACE),
     row!(
         PhysicalDevice,
@@ -41,6 +49,11 @@ pub const COMMANDS: &[CommandRow] = &[
         PhysicalDevice,
         get_physical_device_xlib_presentation_support as vk::PFN_vkGetPhysicalDeviceXlibPresentationSupportKHR,
         vkGetPhysicalDeviceXlibPresentationSupportKHR: ext("VK_KHR_xlib_surface")
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_wayland_presentation_support as vk::PFN_vkGetPhysicalDeviceWaylandPresentationSupportKHR,
+        vkGetPhysicalDeviceWaylandPresentationSupportKHR: ext("VK_KHR_wayland_surface")
     ),
     row!(
         PhysicalDevice,
@@ -90,6 +103,7 @@ pub const COMMANDS: &[CommandRow] = &[
         vkReleaseSwapchainImagesEXT: ext("VK_EXT_swapchain_maintenance1"),
     ),
     row!(Device, queue_present as vk::PFN_vkQueuePresentKHR, vkQueuePresentKHR: SWAPCHAIN),
+    row!(Device, wait_for_present as vk::PFN_vkWaitForPresentKHR, vkWaitForPresentKHR: ext("VK_KHR_present_wait")),
     row!(
         Device,
         get_device_group_present_capabilities as vk::PFN_vkGetDeviceGroupPresentCapabilitiesKHR,
@@ -106,40 +120,55 @@ type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
 shims! {
     fn create_headless_surface(
-        _instance: vk::Instance,
+        instance: vk::Instance,
         _info: *const vk::HeadlessSurfaceCreateInfoEXT<'_>,
         _allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
-        *surface = handle::create(Arc::new(Surface::headless()))?;
+        *surface = create(instance, Surface::headless())?;
         Ok(())
     }
 
     fn create_xcb_surface(
-        _instance: vk::Instance,
+        instance: vk::Instance,
         info: *const vk::XcbSurfaceCreateInfoKHR<'_>,
         _allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
         // Without libxcb in the process there is nothing to wait for that could be waited for.
         let _ = client::sync_xcb((*info).connection);
-        *surface = handle::create(Arc::new(Surface::x11(None, (*info).window)))?;
+        *surface = create(instance, Surface::x11(None, (*info).window))?;
         Ok(())
     }
 
     fn create_xlib_surface(
-        _instance: vk::Instance,
+        instance: vk::Instance,
         info: *const vk::XlibSurfaceCreateInfoKHR<'_>,
         _allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
         let display = client::sync_xlib((*info).dpy);
         // XIDs have 29 bits; Xlib keeps them in longs.
-        *surface = handle::create(Arc::new(Surface::x11(display, (*info).window as u32)))?;
+        *surface = create(instance, Surface::x11(display, (*info).window as u32))?;
+        Ok(())
+    }
+
+    fn create_wayland_surface(
+        instance: vk::Instance,
+        info: *const vk::WaylandSurfaceCreateInfoKHR<'_>,
+        _allocator: Allocator<'_>,
+        surface: *mut vk::SurfaceKHR,
+    ) -> VkResult {
+        // (Display and surface outlive the surface, which is closed when the application destroys it.)
+        let target = WaylandTarget::new((*info).display, (*info).surface);
+        *surface = create(instance, Surface::wayland(target))?;
         Ok(())
     }
 
     fn destroy_surface(_instance: vk::Instance, surface: vk::SurfaceKHR, _allocator: Allocator<'_>) {
+        if let Some(surface) = optional::<Surface>(surface) {
+            surface.close();
+        }
         handle::destroy::<Surface>(surface);
     }
 
@@ -157,6 +186,14 @@ shims! {
         family: u32,
         _display: *mut vk::Display,
         _visual: vk::VisualID,
+    ) -> vk::Bool32 {
+        (family == 0).into()
+    }
+
+    fn get_physical_device_wayland_presentation_support(
+        _device: vk::PhysicalDevice,
+        family: u32,
+        _display: *mut vk::wl_display,
     ) -> vk::Bool32 {
         (family == 0).into()
     }
@@ -197,7 +234,7 @@ shims! {
         }
         if let Some(compatible) = find_mut::<vk::SurfacePresentModeCompatibilityEXT<'_>>((*out).p_next) {
             let asked = find::<vk::SurfacePresentModeEXT<'_>>((*info).p_next).map(|asked| asked.present_mode);
-            let modes = compatible_modes(asked);
+            let modes = compatible_modes(get::<Surface>((*info).surface), asked);
             // What does not fit is no error here.
             let _ = write_array(&modes, &mut compatible.present_mode_count, compatible.p_present_modes);
         }
@@ -227,11 +264,11 @@ shims! {
 
     fn get_physical_device_surface_present_modes(
         _device: vk::PhysicalDevice,
-        _surface: vk::SurfaceKHR,
+        surface: vk::SurfaceKHR,
         count: *mut u32,
         out: *mut vk::PresentModeKHR,
     ) -> VkResult {
-        write_array(&PRESENT_MODES, count, out)
+        write_array(get::<Surface>(surface).present_modes(), count, out)
     }
 
     fn get_physical_device_present_rectangles(
@@ -317,14 +354,25 @@ shims! {
         let results = slice_mut(info.p_results, info.swapchain_count);
         let modes = find::<vk::SwapchainPresentModeInfoEXT<'_>>(info.p_next);
         let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.swapchain_count));
-        // Signaled when the images have been read, and also when there is nothing to show them in.
+        let regions = find::<vk::PresentRegionsKHR<'_>>(info.p_next);
+        let regions = regions.map_or(&[][..], |regions| slice(regions.p_regions, regions.swapchain_count));
+        let ids = find::<vk::PresentIdKHR<'_>>(info.p_next);
+        let ids = ids.map_or(&[][..], |ids| slice(ids.p_present_ids, ids.swapchain_count));
+        // Signaled when the images have been read or given to a compositor, and also when there is nothing to show them in.
         if let Some(fences) = find::<vk::SwapchainPresentFenceInfoEXT<'_>>(info.p_next) {
             let fences = slice(fences.p_fences, fences.swapchain_count).iter();
             submission.signals.extend(fences.filter_map(|f| optional::<Fence>(*f)).map(|f| f.signal()));
         }
         let mut worst = vk::Result::SUCCESS;
         for (i, swapchain) in slice(info.p_swapchains, info.swapchain_count).iter().enumerate() {
-            let (result, work) = present(share::<Swapchain>(*swapchain), indices[i], modes.get(i).copied());
+            let request = Request {
+                index: indices[i],
+                mode: modes.get(i).copied(),
+                damage: regions.get(i).map_or_else(Vec::new, |region| damage(region)),
+                id: ids.get(i).copied().unwrap_or(0),
+                accepted: false,
+            };
+            let (result, work) = present(share::<Swapchain>(*swapchain), request);
             submission.work.extend(work);
             if let Some(out) = results.get_mut(i) {
                 *out = result;
@@ -334,6 +382,10 @@ shims! {
         // The semaphores are waited for also when nothing can be shown.
         device.queue.submit(&device, vec![submission])?;
         if worst == vk::Result::SUCCESS { Ok(()) } else { Err(worst) }
+    }
+
+    fn wait_for_present(device: vk::Device, swapchain: vk::SwapchainKHR, id: u64, timeout: u64) -> VkResult {
+        get::<Swapchain>(swapchain).wait_for_present(dispatchable::<Device>(device), id, timeout)
     }
 
     fn get_device_group_present_capabilities(
@@ -387,18 +439,48 @@ unsafe fn acquire(
     Ok(())
 }
 
+/// A handle of a surface.
+///
+/// # Safety
+/// The instance is live.
+unsafe fn create(instance: vk::Instance, surface: Surface) -> Result<vk::SurfaceKHR, vk::Result> {
+    // SAFETY: the caller's promise.
+    let instance = unsafe { dispatchable::<Instance>(instance) };
+    let more = instance.extensions.has(Extension::VK_EXT_swapchain_colorspace);
+    handle::create(Arc::new(surface.with_more_color_spaces(more)))
+}
+
+/// More rectangles than anybody looks at are everything.
+const MOST_RECTANGLES: u32 = 64;
+
+/// What a presentation changes; nothing: anything.
+///
+/// # Safety
+/// The structure is valid.
+unsafe fn damage(region: &vk::PresentRegionKHR<'_>) -> Vec<Rectangle> {
+    if region.rectangle_count > MOST_RECTANGLES {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    let rectangles = unsafe { slice(region.p_rectangles, region.rectangle_count) };
+    let number = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
+    let rectangle = |r: &vk::RectLayerKHR| [r.offset.x, r.offset.y, number(r.extent.width), number(r.extent.height)];
+    rectangles.iter().map(rectangle).collect()
+}
+
 /// All modes, beginning with the one that was asked about: there may be room for one only.
-fn compatible_modes(asked: Option<vk::PresentModeKHR>) -> [vk::PresentModeKHR; PRESENT_MODES.len()] {
-    let mut modes = PRESENT_MODES;
+fn compatible_modes(surface: &Surface, asked: Option<vk::PresentModeKHR>) -> Vec<vk::PresentModeKHR> {
+    let mut modes = surface.present_modes().to_vec();
     modes.sort_by_key(|mode| Some(*mode) != asked);
     modes
 }
 
 /// What a presentation returns for one swapchain, and its work in queue order.
-fn present(swapchain: Arc<Swapchain>, index: u32, mode: Option<vk::PresentModeKHR>) -> (vk::Result, Option<Work>) {
+fn present(swapchain: Arc<Swapchain>, mut request: Request) -> (vk::Result, Option<Work>) {
     let result = swapchain.status();
-    let queued = swapchain.queue_image(index);
-    let work = queued.then(|| Box::new(move |device: &Device| swapchain.present(device, index, mode)) as Work);
+    request.accepted = result == vk::Result::SUCCESS;
+    let queued = swapchain.queue_image(request.index);
+    let work = queued.then(|| Box::new(move |_: &Device| swapchain.present(request)) as Work);
     (result, work)
 }
 

@@ -1,9 +1,11 @@
-//! Window system integration: surfaces (X11 through xcb and xlib, headless) and swapchains.
+//! Window system integration: surfaces (X11 through xcb and xlib, Wayland, headless) and swapchains.
 //!
 //! A swapchain's images are ordinary images in the driver's memory. Presentation is work in queue order: after its semaphores, the
 //! queue copies the image to the window over the driver's own X11 connection ([`x11`]) and gives the image back. FIFO needs no
 //! thread and no sleep on the queue: an image that was shown becomes available again when a 60 Hz clock says so ([`pace`]), which
 //! makes vkAcquireNextImageKHR the place that waits. Present modes differ in nothing else, so each is compatible with all. Nothing here touches a window system before a surface is made.
+//!
+//! On Wayland ([`wayland`]) the compositor is given the images' own memory, says when they come back, and when it is time for the next frame.
 
 mod client;
 mod entry;
@@ -11,6 +13,7 @@ pub mod pace;
 pub mod scaling;
 pub mod surface;
 pub mod swapchain;
+mod wayland;
 pub mod x11;
 mod x11_stream;
 

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 use super::scaling::{Place, Scaling, nearest, stretch};
+use super::wayland::connection::{Lost, Target as WaylandTarget};
+use super::wayland::window::Window as WaylandWindow;
 use super::x11::{PixelOrder, X11Error, X11Window};
 use crate::caps::limits::MAX_DIMENSION;
 use ash::vk;
@@ -14,12 +16,21 @@ pub struct Surface {
     target: Target,
     /// Number of the swapchain that owns the surface; 0: none.
     owner: AtomicU64,
+    color_spaces: &'static [vk::ColorSpaceKHR],
 }
 
 enum Target {
     /// Nothing to see; images come straight back.
     Headless,
     X11(Box<X11Target>),
+    /// None: the process has too many descriptors.
+    Wayland(Option<Box<WaylandWindow>>),
+}
+
+impl From<Lost> for vk::Result {
+    fn from(_: Lost) -> vk::Result {
+        LOST
+    }
 }
 
 struct X11Target {
@@ -44,9 +55,20 @@ const LOST: vk::Result = vk::Result::ERROR_SURFACE_LOST_KHR;
 /// Formats in order of preference for a window of B8G8R8A8 pixels.
 const FORMATS: [vk::Format; 4] =
     [vk::Format::B8G8R8A8_UNORM, vk::Format::B8G8R8A8_SRGB, vk::Format::R8G8B8A8_UNORM, vk::Format::R8G8B8A8_SRGB];
+/// Formats of Wayland's shared memory, in order of preference: `wl_shm.format` without and with alpha. Every compositor takes the first.
+const SHM_FORMATS: [(vk::Format, [u32; 2]); 6] = [
+    (vk::Format::B8G8R8A8_UNORM, [1, 0]),
+    (vk::Format::B8G8R8A8_SRGB, [1, 0]),
+    (vk::Format::R8G8B8A8_UNORM, [fourcc(*b"XB24"), fourcc(*b"AB24")]),
+    (vk::Format::R8G8B8A8_SRGB, [fourcc(*b"XB24"), fourcc(*b"AB24")]),
+    (vk::Format::A2R10G10B10_UNORM_PACK32, [fourcc(*b"XR30"), fourcc(*b"AR30")]),
+    (vk::Format::A2B10G10R10_UNORM_PACK32, [fourcc(*b"XB30"), fourcc(*b"AB30")]),
+];
 /// Present modes. MAILBOX and IMMEDIATE are one thing here: every frame is copied as a whole.
-pub const PRESENT_MODES: [vk::PresentModeKHR; 3] =
+const PRESENT_MODES: [vk::PresentModeKHR; 3] =
     [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::MAILBOX, vk::PresentModeKHR::IMMEDIATE];
+/// What values mean. No window system is told, so they are shown as they are; the second is for who enables VK_EXT_swapchain_colorspace.
+const COLOR_SPACES: [vk::ColorSpaceKHR; 2] = [vk::ColorSpaceKHR::SRGB_NONLINEAR, vk::ColorSpaceKHR::PASS_THROUGH_EXT];
 /// Extents of a swapchain's images, where a window says nothing of them or they are scaled.
 pub const SMALLEST: vk::Extent2D = vk::Extent2D { width: 1, height: 1 };
 /// See [`SMALLEST`].
@@ -71,16 +93,57 @@ pub fn order_of(format: vk::Format) -> PixelOrder {
     }
 }
 
+/// A format's name in Linux's `drm_fourcc.h`.
+const fn fourcc(name: [u8; 4]) -> u32 {
+    u32::from_le_bytes(name)
+}
+
+/// What Wayland calls a format; None if it has none for it.
+pub fn shm_format(format: vk::Format, alpha: vk::CompositeAlphaFlagsKHR) -> Option<u32> {
+    let (_, [opaque, blended]) = SHM_FORMATS.iter().find(|(known, _)| *known == format)?;
+    Some(if alpha == vk::CompositeAlphaFlagsKHR::PRE_MULTIPLIED { *blended } else { *opaque })
+}
+
 impl Surface {
+    fn new(target: Target) -> Surface {
+        Surface { target, owner: AtomicU64::new(0), color_spaces: &COLOR_SPACES[..1] }
+    }
+
+    /// With the colour spaces of VK_EXT_swapchain_colorspace, if the instance has it.
+    pub fn with_more_color_spaces(mut self, more: bool) -> Surface {
+        self.color_spaces = if more { &COLOR_SPACES } else { &COLOR_SPACES[..1] };
+        self
+    }
+
     /// `vkCreateHeadlessSurfaceEXT`.
     pub fn headless() -> Surface {
-        Surface { target: Target::Headless, owner: AtomicU64::new(0) }
+        Surface::new(Target::Headless)
+    }
+
+    /// `vkCreateWaylandSurfaceKHR`. Touches the connection at the first question.
+    pub fn wayland(target: WaylandTarget) -> Surface {
+        Surface::new(Target::Wayland(WaylandWindow::new(target).map(Box::new)))
+    }
+
+    /// What shows images of a Wayland surface; `None` of another.
+    pub fn wayland_window(&self) -> Option<&WaylandWindow> {
+        match &self.target {
+            Target::Wayland(window) => window.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// `vkDestroySurfaceKHR`: the application's connection is touched no more, whoever still has the surface.
+    pub fn close(&self) {
+        if let Some(window) = self.wayland_window() {
+            window.close();
+        }
     }
 
     /// A window on the X server `display` (`None`: `$DISPLAY`). Connects at the first question.
     pub fn x11(display: Option<String>, window: u32) -> Surface {
         let target = X11Target { display, window, connection: Mutex::new(Connection::Closed) };
-        Surface { target: Target::X11(Box::new(target)), owner: AtomicU64::new(0) }
+        Surface::new(Target::X11(Box::new(target)))
     }
 
     /// Runs `ask` on the window of an X11 surface; `None` for a headless one.
@@ -101,6 +164,9 @@ impl Surface {
 
     /// The window's size; `None` when the swapchain decides.
     pub fn extent(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
+        if let Target::Wayland(window) = &self.target {
+            return Ok(window.as_ref().ok_or(LOST)?.touch().map(|()| None)?);
+        }
         let extent = self.with_window(|window| window.extent())?;
         Ok(extent.map(|[width, height]| vk::Extent2D { width, height }))
     }
@@ -109,6 +175,7 @@ impl Surface {
     pub fn extent_if_idle(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
         match &self.target {
             Target::X11(target) if target.connection.is_locked() => Ok(None),
+            Target::Wayland(Some(window)) => Ok(window.check().map(|()| None)?),
             _ => self.extent(),
         }
     }
@@ -149,6 +216,22 @@ impl Surface {
         shown.map(|_| ())
     }
 
+    /// `vkGetPhysicalDeviceSurfacePresentModesKHR`.
+    pub fn present_modes(&self) -> &'static [vk::PresentModeKHR] {
+        // A compositor shows whole frames.
+        if matches!(self.target, Target::Wayland(_)) { &PRESENT_MODES[..2] } else { &PRESENT_MODES }
+    }
+
+    /// `supportedCompositeAlpha`.
+    pub fn composite_alpha(&self) -> vk::CompositeAlphaFlagsKHR {
+        let opaque = vk::CompositeAlphaFlagsKHR::OPAQUE;
+        if matches!(self.target, Target::Wayland(_)) {
+            opaque | vk::CompositeAlphaFlagsKHR::PRE_MULTIPLIED
+        } else {
+            opaque
+        }
+    }
+
     /// `VkSurfaceCapabilitiesKHR`.
     pub fn capabilities(&self) -> Result<vk::SurfaceCapabilitiesKHR, vk::Result> {
         let window = self.extent()?;
@@ -161,18 +244,31 @@ impl Surface {
             max_image_array_layers: 1,
             supported_transforms: vk::SurfaceTransformFlagsKHR::IDENTITY,
             current_transform: vk::SurfaceTransformFlagsKHR::IDENTITY,
-            supported_composite_alpha: vk::CompositeAlphaFlagsKHR::OPAQUE,
+            supported_composite_alpha: self.composite_alpha(),
             supported_usage_flags: USAGES,
         })
     }
 
     /// Formats, the window's own order first.
     pub fn formats(&self) -> Result<Vec<vk::SurfaceFormatKHR>, vk::Result> {
-        let order = self.with_window(|window| Ok(window.pixel_order()))?.unwrap_or(PixelOrder::Bgra);
-        let mut formats = FORMATS;
-        formats.sort_by_key(|f| order_of(*f) != order);
-        let color_space = vk::ColorSpaceKHR::SRGB_NONLINEAR;
-        Ok(formats.iter().map(|&format| vk::SurfaceFormatKHR { format, color_space }).collect())
+        let formats = match &self.target {
+            Target::Wayland(window) => {
+                let taken = window.as_ref().ok_or(LOST)?.formats()?;
+                let rows = SHM_FORMATS.iter().filter(|(_, names)| names.iter().all(|name| taken.contains(name)));
+                rows.map(|(format, _)| *format).collect()
+            }
+            _ => {
+                let order = self.with_window(|window| Ok(window.pixel_order()))?.unwrap_or(PixelOrder::Bgra);
+                let mut formats = FORMATS.to_vec();
+                formats.sort_by_key(|f| order_of(*f) != order);
+                formats
+            }
+        };
+        let all = self
+            .color_spaces
+            .iter()
+            .flat_map(|&color_space| formats.iter().map(move |&format| vk::SurfaceFormatKHR { format, color_space }));
+        Ok(all.collect())
     }
 
     /// Makes a swapchain the surface's owner; VK_ERROR_NATIVE_WINDOW_IN_USE_KHR when another one than `old` is.

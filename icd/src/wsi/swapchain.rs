@@ -2,14 +2,18 @@
 
 use super::pace::{Acquire, Pace};
 use super::scaling::Scaling;
-use super::surface::{PRESENT_MODES, Surface, USAGES, order_of};
+use super::surface::{Surface, USAGES, order_of, shm_format};
+use super::wayland::connection::{Picture, Rectangle};
+use super::wayland::window::{Frame, Listener, Window};
 use crate::device::Device;
 use crate::ffi::handle::{self, Owned};
 use crate::object::image::Image;
 use crate::object::memory::Memory;
+use crate::object::sync::Sync;
 use crate::os::backing::Backing;
 use ash::vk;
 use parking_lot::Mutex;
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,10 +27,51 @@ pub struct Swapchain {
     extent: vk::Extent2D,
     format: vk::Format,
     images: Vec<SwapchainImage>,
-    pace: Mutex<Pace>,
     retired: AtomicBool,
+    /// Presentations are of FIFO.
+    fifo: AtomicBool,
+    progress: Arc<Progress>,
+}
+
+/// What becomes of a swapchain's images; whoever shows them knows.
+struct Progress {
+    sync: Arc<Sync>,
+    pace: Mutex<Pace>,
     /// VkResult that the last presentation found: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
     status: AtomicI32,
+    /// Numbers (VK_KHR_present_id) of the last presentation that was seen, and of the last one that was not to be.
+    seen: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl Listener for Progress {
+    fn released(&self, image: usize) {
+        self.sync.notify(|| self.pace.lock().shown(image, Instant::now()));
+    }
+
+    fn seen(&self, id: u64) {
+        self.sync.notify(|| self.seen.fetch_max(id, Ordering::AcqRel));
+    }
+
+    fn lost(&self) {
+        let lost = vk::Result::ERROR_SURFACE_LOST_KHR.as_raw();
+        self.sync.notify(|| self.status.store(lost, Ordering::Release));
+    }
+}
+
+/// What a presentation asks for.
+#[derive(Default)]
+pub struct Request {
+    /// The image.
+    pub index: u32,
+    /// Another present mode, which stays.
+    pub mode: Option<vk::PresentModeKHR>,
+    /// What differs from the presentation before; nothing: anything.
+    pub damage: Vec<Rectangle>,
+    /// Its number, or 0.
+    pub id: u64,
+    /// The swapchain was not out of date when it was presented: what becomes of it later takes no frame from it.
+    pub accepted: bool,
 }
 
 struct SwapchainImage {
@@ -55,8 +100,11 @@ fn fifo_period() -> Option<Duration> {
 
 /// The time between frames of a present mode.
 fn period_of(mode: vk::PresentModeKHR) -> Option<Duration> {
-    let fifo = matches!(mode, vk::PresentModeKHR::FIFO | vk::PresentModeKHR::FIFO_RELAXED);
-    if fifo { fifo_period() } else { None }
+    if is_fifo(mode) { fifo_period() } else { None }
+}
+
+fn is_fifo(mode: vk::PresentModeKHR) -> bool {
+    matches!(mode, vk::PresentModeKHR::FIFO | vk::PresentModeKHR::FIFO_RELAXED)
 }
 
 impl Swapchain {
@@ -78,19 +126,33 @@ impl Swapchain {
         let scaling = scaling.map_or(Ok(None), Scaling::new);
         let made = scaling.and_then(|scaling| {
             check(&surface, info, modes)?;
-            Ok((scaling, create_images(device, info)?))
+            let window = surface.wayland_window();
+            let images = create_images(device, info, if window.is_some() { Backing::Memfd } else { Backing::usual() })?;
+            // A compositor says itself when it is time.
+            let period = if window.is_some() { None } else { period_of(info.present_mode) };
+            let progress = Arc::new(Progress {
+                sync: device.sync.clone(),
+                pace: Mutex::new(Pace::new(images.len(), period, Instant::now())),
+                status: AtomicI32::new(vk::Result::SUCCESS.as_raw()),
+                seen: AtomicU64::new(0),
+                dropped: AtomicU64::new(0),
+            });
+            if let Some(window) = window {
+                give(window, number, &images, info, progress.clone())?;
+            }
+            Ok((scaling, images, progress))
         });
-        let (scaling, images) = made.inspect_err(|_| surface.release(number))?;
+        let (scaling, images, progress) = made.inspect_err(|_| surface.release(number))?;
         Ok(Swapchain {
             surface,
             scaling,
             number,
             extent: info.image_extent,
             format: info.image_format,
-            pace: Mutex::new(Pace::new(images.len(), period_of(info.present_mode), Instant::now())),
             images,
             retired: AtomicBool::new(false),
-            status: AtomicI32::new(vk::Result::SUCCESS.as_raw()),
+            fifo: AtomicBool::new(is_fifo(info.present_mode)),
+            progress,
         })
     }
 
@@ -101,7 +163,7 @@ impl Swapchain {
 
     /// What an acquisition or presentation returns before it does anything: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
     pub fn status(&self) -> vk::Result {
-        match vk::Result::from_raw(self.status.load(Ordering::Acquire)) {
+        match self.progress.status() {
             vk::Result::SUCCESS if self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number) => {
                 vk::Result::ERROR_OUT_OF_DATE_KHR
             }
@@ -112,9 +174,13 @@ impl Swapchain {
     /// What an acquisition returns before it does anything. That the window has another size is for who has no image, or presents one: whoever
     /// acquires several in a row is told before the first one, whenever a presentation before them finds it out.
     fn refusal(&self) -> vk::Result {
-        let resized = self.status.load(Ordering::Acquire) == vk::Result::ERROR_OUT_OF_DATE_KHR.as_raw();
+        let resized = self.progress.status() == vk::Result::ERROR_OUT_OF_DATE_KHR;
         let retired = self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number);
-        if resized && !retired && self.pace.lock().has_acquired() { vk::Result::SUCCESS } else { self.status() }
+        if resized && !retired && self.progress.pace.lock().has_acquired() {
+            vk::Result::SUCCESS
+        } else {
+            self.status()
+        }
     }
 
     /// Notes what the window was found to be: a swapchain of another size is out of date, unless it says what is to become of its images there.
@@ -125,7 +191,7 @@ impl Swapchain {
             Err(lost) => lost,
         };
         if found != vk::Result::SUCCESS {
-            self.status.store(found.as_raw(), Ordering::Release);
+            self.progress.status.store(found.as_raw(), Ordering::Release);
         }
     }
 
@@ -137,9 +203,11 @@ impl Swapchain {
             vk::Result::SUCCESS => {}
             error => return Err(error),
         }
+        let window = self.surface.wayland_window();
+        let mut waits = 0;
         loop {
             let now = Instant::now();
-            let found = self.pace.lock().acquire(now);
+            let found = self.progress.pace.lock().acquire(now);
             let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
             let wait = match found {
                 Acquire::Image(index) => return Ok(index as u32),
@@ -148,9 +216,19 @@ impl Swapchain {
                 Acquire::At(at) => Some(left.map_or(at - now, |left| left.min(at - now))),
                 Acquire::Later => left,
             };
+            // Nobody else finds out that a compositor does not answer.
+            let wait = match window {
+                Some(window) if waits > 0 => {
+                    window.ask();
+                    Some(wait.map_or(window.interval(), |wait| wait.min(window.interval())))
+                }
+                Some(window) => Some(wait.map_or(window.interval(), |wait| wait.min(window.interval()))),
+                None => wait,
+            };
+            waits += 1;
             let nanoseconds = wait.map_or(u64::MAX, |wait| (wait.as_nanos() as u64).max(1));
             let paced = matches!(found, Acquire::At(_));
-            let changed = || self.refusal() != vk::Result::SUCCESS || (!paced && self.pace.lock().has_free());
+            let changed = || self.refusal() != vk::Result::SUCCESS || (!paced && self.progress.pace.lock().has_free());
             if device.sync.wait(nanoseconds, changed) == vk::Result::ERROR_DEVICE_LOST {
                 return Err(vk::Result::ERROR_DEVICE_LOST);
             }
@@ -163,29 +241,75 @@ impl Swapchain {
 
     /// `vkQueuePresentKHR` takes the image from the application. False when it was not acquired.
     pub fn queue_image(&self, index: u32) -> bool {
-        self.pace.lock().queue(index as usize)
+        self.progress.pace.lock().queue(index as usize)
     }
 
     /// `vkReleaseSwapchainImagesKHR`.
     pub fn release(&self, device: &Device, indices: &[u32]) {
         device.sync.notify(|| {
-            let (mut pace, now) = (self.pace.lock(), Instant::now());
+            let (mut pace, now) = (self.progress.pace.lock(), Instant::now());
             indices.iter().for_each(|&index| pace.release(index as usize, now));
         });
     }
 
-    /// In queue order, after the presentation's semaphores: shows the image and gives it back. Another `mode` stays.
-    pub fn present(&self, device: &Device, index: u32, mode: Option<vk::PresentModeKHR>) {
-        if let Some(mode) = mode {
-            self.pace.lock().set_period(period_of(mode));
+    /// In queue order, after the presentation's semaphores: shows the image and gives it back, or leaves that to the compositor.
+    pub fn present(&self, mut request: Request) {
+        if let Some(mode) = request.mode {
+            self.fifo.store(is_fifo(mode), Ordering::Release);
         }
-        if self.status() == vk::Result::SUCCESS {
-            let shown = self.show(index as usize);
-            // (With a scaling it has been asked for already, and does not matter.)
-            let ask = || if self.scaling.is_some() { Ok(None) } else { self.surface.extent() };
-            self.note_window(shown.and_then(|()| ask()));
+        let (index, id) = (request.index as usize, request.id);
+        let shown = request.accepted
+            && self.progress.status() == vk::Result::SUCCESS
+            && match self.surface.wayland_window() {
+                // The listener is told when it comes back.
+                Some(window) if self.present_on(window, &mut request) => return,
+                Some(_) => false,
+                None => self.present_copy(&request),
+            };
+        let (progress, number) = (&self.progress, if shown { &self.progress.seen } else { &self.progress.dropped });
+        progress.sync.notify(|| {
+            number.fetch_max(id, Ordering::AcqRel);
+            progress.pace.lock().shown(index, Instant::now());
+        });
+    }
+
+    /// False: the surface is lost.
+    fn present_on(&self, window: &Window, request: &mut Request) -> bool {
+        let damage = std::mem::take(&mut request.damage);
+        let frame = Frame { chain: self.number, image: request.index as usize, damage, id: request.id };
+        let shown = window.present(frame, self.fifo.load(Ordering::Acquire)).map(|()| None);
+        self.note_window(shown.map_err(vk::Result::from));
+        shown.is_ok()
+    }
+
+    /// False: there is nothing that shows it.
+    fn present_copy(&self, request: &Request) -> bool {
+        if let Some(mode) = request.mode {
+            self.progress.pace.lock().set_period(period_of(mode));
         }
-        device.sync.notify(|| self.pace.lock().shown(index as usize, Instant::now()));
+        let shown = self.show(request.index as usize);
+        // (With a scaling it has been asked for already, and does not matter.)
+        let ask = || if self.scaling.is_some() { Ok(None) } else { self.surface.extent() };
+        self.note_window(shown.and_then(|()| ask()));
+        shown.is_ok()
+    }
+
+    /// `vkWaitForPresentKHR`: until the presentation with a number, or a later one, has been seen. `timeout` in nanoseconds.
+    pub fn wait_for_present(&self, device: &Device, id: u64, timeout: u64) -> Result<(), vk::Result> {
+        let result = || {
+            let reached = |number: &AtomicU64| number.load(Ordering::Acquire) >= id;
+            let progress = &self.progress;
+            match progress.status() {
+                _ if reached(&progress.seen) => Some(vk::Result::SUCCESS),
+                vk::Result::ERROR_SURFACE_LOST_KHR => Some(vk::Result::ERROR_SURFACE_LOST_KHR),
+                _ if reached(&progress.dropped) => Some(vk::Result::ERROR_OUT_OF_DATE_KHR),
+                _ => None,
+            }
+        };
+        match device.sync.wait(timeout, || result().is_some()) {
+            vk::Result::SUCCESS => result().filter(|result| *result != vk::Result::SUCCESS).map_or(Ok(()), Err),
+            other => Err(other),
+        }
     }
 
     fn show(&self, index: usize) -> Result<(), vk::Result> {
@@ -202,8 +326,17 @@ impl Swapchain {
     }
 }
 
+impl Progress {
+    fn status(&self) -> vk::Result {
+        vk::Result::from_raw(self.status.load(Ordering::Acquire))
+    }
+}
+
 impl Drop for Swapchain {
     fn drop(&mut self) {
+        if let Some(window) = self.surface.wayland_window() {
+            window.remove(self.number);
+        }
         self.surface.release(self.number);
     }
 }
@@ -237,23 +370,53 @@ fn check(
         && allowed.contains(info.flags)
         && info.image_array_layers == 1
         && USAGES.contains(info.image_usage)
-        && PRESENT_MODES.contains(&info.present_mode)
-        && modes.iter().all(|mode| PRESENT_MODES.contains(mode))
+        && surface.present_modes().contains(&info.present_mode)
+        && modes.iter().all(|mode| surface.present_modes().contains(mode))
         && info.min_image_count <= MAX_IMAGES;
     if good { Ok(()) } else { Err(REFUSED) }
 }
 
-fn create_images(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<Vec<SwapchainImage>, vk::Result> {
+fn create_images(
+    device: &Device,
+    info: &vk::SwapchainCreateInfoKHR<'_>,
+    backing: Backing,
+) -> Result<Vec<SwapchainImage>, vk::Result> {
     let count = info.min_image_count.max(super::surface::MIN_IMAGES);
-    (0..count).map(|_| create_image(device, info)).collect()
+    (0..count).map(|_| create_image(device, info, backing)).collect()
 }
 
-fn create_image(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<SwapchainImage, vk::Result> {
+fn create_image(
+    device: &Device,
+    info: &vk::SwapchainCreateInfoKHR<'_>,
+    backing: Backing,
+) -> Result<SwapchainImage, vk::Result> {
     let image_info = image_create_info(info);
     let image = Arc::new(Image::new(&image_info, 0)?);
-    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, Backing::usual())?);
+    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, backing)?);
     image.bind(memory.clone(), 0)?;
     Ok(SwapchainImage { handle: Owned::new(image.clone())?, image, memory })
+}
+
+/// Gives a compositor the files that a swapchain's images lie in.
+fn give(
+    window: &Window,
+    number: u64,
+    images: &[SwapchainImage],
+    info: &vk::SwapchainCreateInfoKHR<'_>,
+    progress: Arc<Progress>,
+) -> Result<(), vk::Result> {
+    let format = shm_format(info.image_format, info.composite_alpha).ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
+    let vk::Extent2D { width, height } = info.image_extent;
+    let pictures = images.iter().map(|image| {
+        let row = |y| image.image.layout.offset(0, 0, 0, 0, [0, y, 0]);
+        // (Of one row: the bytes of a pixel of each of the formats.)
+        let stride = if height > 1 { row(1) - row(0) } else { u64::from(width) * 4 };
+        let picture = Picture { size: image.memory.size(), offset: row(0), stride, extent: [width, height], format };
+        Ok((image.memory.export()?, picture))
+    });
+    let pictures: Vec<(File, Picture)> = pictures.collect::<Result<_, vk::Result>>()?;
+    let given = window.add(number, &pictures, progress)?;
+    if given { Ok(()) } else { Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY) }
 }
 
 /// What vkCreateSwapchainKHR says its images are created with.

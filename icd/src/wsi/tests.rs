@@ -1,34 +1,45 @@
-//! Swapchains on a headless surface, through the entry points as an application calls them.
+//! Swapchains on a headless surface, through the entry points as an application calls them. (`wayland::tests` has those on a Wayland surface.)
 
 use crate::caps::device_extensions;
 use crate::entry::vk_icdGetInstanceProcAddr;
 use ash::vk;
+use std::ffi::CStr;
 use std::time::{Duration, Instant};
 
-/// An instance, a device and a headless surface.
-struct World {
-    entry: ash::Entry,
-    instance: ash::Instance,
-    device: ash::Device,
-    physical: vk::PhysicalDevice,
-    surface: vk::SurfaceKHR,
-    surfaces: ash::khr::surface::Instance,
-    swapchains: ash::khr::swapchain::Device,
-    queue: vk::Queue,
+/// An instance, a device and a surface.
+pub(super) struct World {
+    pub entry: ash::Entry,
+    pub instance: ash::Instance,
+    pub device: ash::Device,
+    pub physical: vk::PhysicalDevice,
+    pub surface: vk::SurfaceKHR,
+    pub surfaces: ash::khr::surface::Instance,
+    pub swapchains: ash::khr::swapchain::Device,
+    pub queue: vk::Queue,
 }
 
 impl World {
     fn new() -> World {
+        World::on(c"VK_EXT_headless_surface", |entry, instance| {
+            let headless = ash::ext::headless_surface::Instance::new(entry, instance);
+            // SAFETY: valid usage.
+            unsafe { headless.create_headless_surface(&Default::default(), None) }.unwrap()
+        })
+    }
+
+    /// With a surface of another extension's.
+    pub fn on(extension: &CStr, surface: impl FnOnce(&ash::Entry, &ash::Instance) -> vk::SurfaceKHR) -> World {
         let static_fn = ash::StaticFn { get_instance_proc_addr: vk_icdGetInstanceProcAddr };
         // SAFETY: the driver's own entry point; everything below is valid usage.
         unsafe {
             let entry = ash::Entry::from_static_fn(static_fn);
             let names = [
                 c"VK_KHR_surface",
-                c"VK_EXT_headless_surface",
+                extension,
                 c"VK_KHR_get_surface_capabilities2",
                 c"VK_KHR_get_physical_device_properties2",
                 c"VK_EXT_surface_maintenance1",
+                c"VK_EXT_swapchain_colorspace",
             ]
             .map(|name| name.as_ptr());
             let info = vk::InstanceCreateInfo::default().enabled_extension_names(&names);
@@ -36,14 +47,22 @@ impl World {
             let physical = instance.enumerate_physical_devices().unwrap()[0];
             let priorities = [1.0];
             let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
-            let names = [c"VK_KHR_swapchain".as_ptr(), c"VK_EXT_swapchain_maintenance1".as_ptr()];
+            let names = [
+                c"VK_KHR_swapchain",
+                c"VK_EXT_swapchain_maintenance1",
+                c"VK_KHR_incremental_present",
+                c"VK_KHR_present_id",
+                c"VK_KHR_present_wait",
+            ]
+            .map(|name| name.as_ptr());
+            let mut present_id = vk::PhysicalDevicePresentIdFeaturesKHR::default().present_id(true);
+            let mut present_wait = vk::PhysicalDevicePresentWaitFeaturesKHR::default().present_wait(true);
             let mut maintenance =
                 vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT::default().swapchain_maintenance1(true);
             let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
-            let info = info.push_next(&mut maintenance);
+            let info = info.push_next(&mut maintenance).push_next(&mut present_id).push_next(&mut present_wait);
             let device = instance.create_device(physical, &info, None).unwrap();
-            let headless = ash::ext::headless_surface::Instance::new(&entry, &instance);
-            let surface = headless.create_headless_surface(&Default::default(), None).unwrap();
+            let surface = surface(&entry, &instance);
             let surfaces = ash::khr::surface::Instance::new(&entry, &instance);
             let swapchains = ash::khr::swapchain::Device::new(&instance, &device);
             let queue = device.get_device_queue(0, 0);
@@ -51,7 +70,7 @@ impl World {
         }
     }
 
-    fn info(&self, mode: vk::PresentModeKHR, old: vk::SwapchainKHR) -> vk::SwapchainCreateInfoKHR<'static> {
+    pub fn info(&self, mode: vk::PresentModeKHR, old: vk::SwapchainKHR) -> vk::SwapchainCreateInfoKHR<'static> {
         vk::SwapchainCreateInfoKHR::default()
             .surface(self.surface)
             .min_image_count(2)
@@ -65,17 +84,17 @@ impl World {
             .old_swapchain(old)
     }
 
-    fn create(&self, mode: vk::PresentModeKHR, old: vk::SwapchainKHR) -> Result<vk::SwapchainKHR, vk::Result> {
+    pub fn create(&self, mode: vk::PresentModeKHR, old: vk::SwapchainKHR) -> Result<vk::SwapchainKHR, vk::Result> {
         // SAFETY: valid usage.
         unsafe { self.swapchains.create_swapchain(&self.info(mode, old), None) }
     }
 
-    fn modes(&self) -> Vec<vk::PresentModeKHR> {
+    pub fn modes(&self) -> Vec<vk::PresentModeKHR> {
         // SAFETY: valid usage.
         unsafe { self.surfaces.get_physical_device_surface_present_modes(self.physical, self.surface) }.unwrap()
     }
 
-    fn present(&self, swapchain: vk::SwapchainKHR, index: u32, wait: &[vk::Semaphore]) -> Result<bool, vk::Result> {
+    pub fn present(&self, swapchain: vk::SwapchainKHR, index: u32, wait: &[vk::Semaphore]) -> Result<bool, vk::Result> {
         let (swapchains, indices) = ([swapchain], [index]);
         let info = vk::PresentInfoKHR::default().swapchains(&swapchains).image_indices(&indices).wait_semaphores(wait);
         // SAFETY: valid usage.
@@ -95,8 +114,8 @@ impl Drop for World {
     }
 }
 
-const NONE: vk::Semaphore = vk::Semaphore::null();
-const FOREVER: u64 = u64::MAX;
+pub(super) const NONE: vk::Semaphore = vk::Semaphore::null();
+pub(super) const FOREVER: u64 = u64::MAX;
 
 #[test]
 fn frames_go_round_with_semaphores_and_fences() {
@@ -276,5 +295,37 @@ fn a_surface_tells_what_becomes_of_other_sizes_and_modes() {
         unsafe { capabilities.get_physical_device_surface_capabilities2(w.physical, &info, &mut out) }.unwrap();
         assert!(scaling.supported_present_scaling.contains(vk::PresentScalingFlagsEXT::STRETCH));
         assert_eq!((modes.present_mode_count, room[0]), (1, asked), "the asked one is among as many as fit");
+    }
+}
+
+#[test]
+fn presentations_have_numbers() {
+    let w = World::new();
+    let waits = ash::khr::present_wait::Device::new(&w.instance, &w.device);
+    let old = w.create(vk::PresentModeKHR::MAILBOX, vk::SwapchainKHR::null()).unwrap();
+    // SAFETY: valid usage.
+    unsafe {
+        let wait = |id, timeout| waits.wait_for_present(old, id, timeout);
+        let present = |id: u64| {
+            let (index, _) = w.swapchains.acquire_next_image(old, FOREVER, NONE, vk::Fence::null()).unwrap();
+            let (chains, indices, ids) = ([old], [index], [id]);
+            let mut ids = vk::PresentIdKHR::default().present_ids(&ids);
+            let info = vk::PresentInfoKHR::default().swapchains(&chains).image_indices(&indices).push_next(&mut ids);
+            w.swapchains.queue_present(w.queue, &info)
+        };
+        assert_eq!(wait(1, 0), Err(vk::Result::TIMEOUT));
+        present(5).unwrap();
+        assert_eq!((wait(1, FOREVER), wait(5, FOREVER)), (Ok(()), Ok(())));
+        assert_eq!((wait(6, 1000), present(0)), (Err(vk::Result::TIMEOUT), Ok(false)));
+        // What was acquired before it is retired may be presented, and is not seen.
+        let (index, _) = w.swapchains.acquire_next_image(old, FOREVER, NONE, vk::Fence::null()).unwrap();
+        let new = w.create(vk::PresentModeKHR::FIFO, old).unwrap();
+        let (chains, indices, ids) = ([old], [index], [7]);
+        let mut ids = vk::PresentIdKHR::default().present_ids(&ids);
+        let info = vk::PresentInfoKHR::default().swapchains(&chains).image_indices(&indices).push_next(&mut ids);
+        let out_of_date = vk::Result::ERROR_OUT_OF_DATE_KHR;
+        assert_eq!(w.swapchains.queue_present(w.queue, &info), Err(out_of_date));
+        assert_eq!((wait(7, FOREVER), wait(5, FOREVER)), (Err(out_of_date), Ok(())));
+        [old, new].iter().for_each(|&s| w.swapchains.destroy_swapchain(s, None));
     }
 }

@@ -1,0 +1,370 @@
+//! Wayland surfaces before a compositor of our own ([`super::compositor`]), through the entry points and below them. Skipped with a message
+//! where there is no libwayland-client.
+
+use super::compositor::{Client, Commit};
+use super::connection::{Connection, Event, Picture, Target};
+use super::line::HIDDEN;
+use super::window::{Frame, Listener, Window};
+use crate::os::backing::{Backing, Pages};
+use crate::wsi::tests::{FOREVER, NONE, World};
+use ash::vk;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const LOST: vk::Result = vk::Result::ERROR_SURFACE_LOST_KHR;
+
+/// A surface of a client's, through Vulkan. The client is to outlive it.
+fn world(client: &Client) -> World {
+    World::on(c"VK_KHR_wayland_surface", |entry, instance| {
+        let wayland = ash::khr::wayland_surface::Instance::new(entry, instance);
+        let info = vk::WaylandSurfaceCreateInfoKHR::default().display(client.display).surface(client.surface);
+        // SAFETY: valid usage.
+        unsafe { wayland.create_wayland_surface(&info, None) }.unwrap()
+    })
+}
+
+/// A swapchain of some images, and what it takes to fill and to present them.
+struct Chain<'a> {
+    w: &'a World,
+    swapchain: vk::SwapchainKHR,
+    images: Vec<vk::Image>,
+    pool: vk::CommandPool,
+    waits: ash::khr::present_wait::Device,
+}
+
+impl<'a> Chain<'a> {
+    fn new(w: &'a World, info: vk::SwapchainCreateInfoKHR<'_>) -> Chain<'a> {
+        // SAFETY: valid usage.
+        unsafe {
+            let swapchain = w.swapchains.create_swapchain(&info, None).unwrap();
+            let images = w.swapchains.get_swapchain_images(swapchain).unwrap();
+            let pool = w.device.create_command_pool(&Default::default(), None).unwrap();
+            let waits = ash::khr::present_wait::Device::new(&w.instance, &w.device);
+            Chain { w, swapchain, images, pool, waits }
+        }
+    }
+
+    fn acquire(&self, timeout: u64) -> Result<u32, vk::Result> {
+        // (An image that is given out has been read: nothing is to be waited for.)
+        // SAFETY: the validity of an acquisition without semaphore and fence is the tests' own matter.
+        unsafe { self.w.swapchains.acquire_next_image(self.swapchain, timeout, NONE, vk::Fence::null()) }
+            .map(|(index, _)| index)
+    }
+
+    /// Fills an image with a colour.
+    fn fill(&self, index: u32, color: [f32; 4]) {
+        let (d, image) = (&self.w.device, self.images[index as usize]);
+        let range =
+            vk::ImageSubresourceRange::default().aspect_mask(vk::ImageAspectFlags::COLOR).level_count(1).layer_count(1);
+        let (read, write) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
+        let (undefined, transfer) = (vk::ImageLayout::UNDEFINED, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+        // SAFETY: valid usage.
+        unsafe {
+            let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
+            let commands = d.allocate_command_buffers(&info).unwrap();
+            let once = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+            d.begin_command_buffer(commands[0], &once).unwrap();
+            let barrier = |from, to, before, after| {
+                let barrier = vk::ImageMemoryBarrier::default()
+                    .image(image)
+                    .subresource_range(range)
+                    .old_layout(from)
+                    .new_layout(to)
+                    .src_access_mask(before)
+                    .dst_access_mask(after);
+                let all = vk::PipelineStageFlags::ALL_COMMANDS;
+                d.cmd_pipeline_barrier(commands[0], all, all, Default::default(), &[], &[], &[barrier]);
+            };
+            barrier(undefined, transfer, read, write);
+            let color = vk::ClearColorValue { float32: color };
+            d.cmd_clear_color_image(commands[0], image, transfer, &color, &[range]);
+            barrier(transfer, vk::ImageLayout::PRESENT_SRC_KHR, write, read);
+            d.end_command_buffer(commands[0]).unwrap();
+            let submit = vk::SubmitInfo::default().command_buffers(&commands);
+            d.queue_submit(self.w.queue, &[submit], vk::Fence::null()).unwrap();
+        }
+    }
+
+    /// Presents an image under a number, that differs in some rectangles.
+    fn present(&self, index: u32, id: u64, rectangles: &[vk::RectLayerKHR]) -> Result<bool, vk::Result> {
+        let (chains, indices, ids) = ([self.swapchain], [index], [id]);
+        let regions = [vk::PresentRegionKHR::default().rectangles(rectangles)];
+        let mut regions = vk::PresentRegionsKHR::default().regions(&regions);
+        let mut ids = vk::PresentIdKHR::default().present_ids(&ids);
+        let info = vk::PresentInfoKHR::default().swapchains(&chains).image_indices(&indices);
+        // SAFETY: valid usage.
+        unsafe { self.w.swapchains.queue_present(self.w.queue, &info.push_next(&mut ids).push_next(&mut regions)) }
+    }
+
+    /// Shows a colour.
+    fn show(&self, color: [f32; 4], id: u64) {
+        let index = self.acquire(FOREVER).unwrap();
+        self.fill(index, color);
+        self.present(index, id, &[]).unwrap();
+    }
+
+    fn wait(&self, id: u64, timeout: Duration) -> Result<(), vk::Result> {
+        // SAFETY: valid usage.
+        unsafe { self.waits.wait_for_present(self.swapchain, id, timeout.as_nanos() as u64) }
+    }
+}
+
+impl Drop for Chain<'_> {
+    fn drop(&mut self) {
+        // SAFETY: valid usage.
+        unsafe {
+            self.w.device.device_wait_idle().unwrap();
+            self.w.device.destroy_command_pool(self.pool, None);
+            self.w.swapchains.destroy_swapchain(self.swapchain, None);
+        }
+    }
+}
+
+/// A colour by its bytes.
+fn color(bytes: [u8; 4]) -> [f32; 4] {
+    bytes.map(|byte| f32::from(byte) / 255.0)
+}
+
+fn is_all(commit: &Commit, pixel: [u8; 4]) -> bool {
+    commit.pixels.as_chunks::<4>().0.iter().all(|p| *p == pixel)
+}
+
+fn info(w: &World, mode: vk::PresentModeKHR, images: u32) -> vk::SwapchainCreateInfoKHR<'static> {
+    w.info(mode, vk::SwapchainKHR::null()).min_image_count(images)
+}
+
+#[test]
+fn the_surface_tells_what_the_compositor_takes() {
+    let Some(client) = Client::new() else { return };
+    let w = world(&client);
+    // SAFETY: valid usage.
+    unsafe {
+        let caps = w.surfaces.get_physical_device_surface_capabilities(w.physical, w.surface).unwrap();
+        assert_eq!(caps.current_extent, vk::Extent2D { width: u32::MAX, height: u32::MAX });
+        let alpha = vk::CompositeAlphaFlagsKHR::OPAQUE | vk::CompositeAlphaFlagsKHR::PRE_MULTIPLIED;
+        assert_eq!(caps.supported_composite_alpha, alpha);
+        let formats = w.surfaces.get_physical_device_surface_formats(w.physical, w.surface).unwrap();
+        let known: Vec<_> = formats.iter().map(|f| f.format).collect();
+        let (unorm, rgba) = (vk::Format::B8G8R8A8_UNORM, vk::Format::R8G8B8A8_UNORM);
+        assert!(known[0] == unorm && known.contains(&rgba), "{known:?}");
+        assert!(!known.contains(&vk::Format::A2R10G10B10_UNORM_PACK32), "it takes no such thing");
+        let spaces: Vec<_> = formats.iter().filter(|f| f.format == unorm).map(|f| f.color_space).collect();
+        assert_eq!(spaces, [vk::ColorSpaceKHR::SRGB_NONLINEAR, vk::ColorSpaceKHR::PASS_THROUGH_EXT]);
+        assert_eq!(w.modes(), [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::MAILBOX]);
+        let wayland = ash::khr::wayland_surface::Instance::new(&w.entry, &w.instance);
+        let display = &mut *client.display;
+        assert!(wayland.get_physical_device_wayland_presentation_support(w.physical, 0, display));
+        let refused = w.swapchains.create_swapchain(&info(&w, vk::PresentModeKHR::IMMEDIATE, 2), None);
+        assert_eq!(refused.unwrap_err(), vk::Result::ERROR_INITIALIZATION_FAILED);
+    }
+}
+
+/// The compositor is given the images' own memory: their bytes are there, in the format that says what they are.
+#[test]
+fn images_reach_the_compositor() {
+    let Some(client) = Client::new() else { return };
+    let (w, compositor) = (world(&client), &client.compositor);
+    compositor.set(|seen| seen.hurries = true);
+    let fifo = info(&w, vk::PresentModeKHR::FIFO, 3);
+    let odd = vk::Extent2D { width: 61, height: 7 };
+    {
+        let chain = Chain::new(&w, fifo.image_extent(odd));
+        for frame in 1..=10u8 {
+            let index = chain.acquire(FOREVER).unwrap();
+            chain.fill(index, color([frame, 2, 3, 4]));
+            let rectangles = [vk::RectLayerKHR {
+                offset: vk::Offset2D { x: 5, y: 1 },
+                extent: vk::Extent2D { width: frame.into(), height: 2 },
+                layer: 0,
+            }];
+            chain.present(index, frame.into(), if frame == 1 { &[] } else { &rectangles }).unwrap();
+            let commit = compositor.commit(frame.into());
+            // XRGB8888.
+            assert_eq!((commit.extent, commit.format), ([61, 7], 1));
+            assert!(is_all(&commit, [3, 2, frame, 4]), "frame {frame}: {:?}", &commit.pixels[..8]);
+            let everything = [0, 0, i32::MAX as u32, i32::MAX as u32];
+            assert_eq!(commit.damage, [if frame == 1 { everything } else { [5, 1, frame.into(), 2] }]);
+            chain.wait(frame.into(), Duration::from_secs(20)).unwrap();
+        }
+        assert_eq!(compositor.wait(|seen| Some(seen.buffers)), 3);
+    }
+    compositor.wait(|seen| (seen.buffers == 0).then_some(()));
+    let rgba = fifo.image_format(vk::Format::R8G8B8A8_UNORM);
+    let chain = Chain::new(&w, rgba.composite_alpha(vk::CompositeAlphaFlagsKHR::PRE_MULTIPLIED));
+    chain.show(color([1, 2, 3, 4]), 0);
+    let commit = compositor.commit(11);
+    assert_eq!((commit.extent, commit.format), ([64, 32], u32::from_le_bytes(*b"AB24")));
+    assert!(is_all(&commit, [1, 2, 3, 4]));
+}
+
+#[test]
+fn frames_of_fifo_wait_for_the_compositor() {
+    let Some(client) = Client::new() else { return };
+    let (w, compositor) = (world(&client), &client.compositor);
+    let chain = Chain::new(&w, info(&w, vk::PresentModeKHR::FIFO, 4));
+    let start = Instant::now();
+    (1..=3).for_each(|id| chain.show(color([id as u8; 4]), id));
+    compositor.commit(1);
+    // SAFETY: valid usage.
+    unsafe { w.device.device_wait_idle().unwrap() };
+    if start.elapsed() < HIDDEN / 2 {
+        assert_eq!(compositor.commits(), 1, "nobody waits for it on the queue");
+        assert_eq!(chain.wait(1, Duration::ZERO), Err(vk::Result::TIMEOUT));
+    }
+    compositor.tick();
+    chain.wait(1, Duration::from_secs(20)).unwrap();
+    assert!(is_all(&compositor.commit(2), [2; 4]));
+    // One that nobody sees is replaced after a while, for nobody is to wait for ever.
+    let start = Instant::now();
+    assert!(is_all(&compositor.commit(3), [3; 4]));
+    assert!(start.elapsed() >= HIDDEN / 2 && chain.wait(3, Duration::ZERO).is_err());
+    compositor.tick();
+    chain.wait(3, Duration::from_secs(20)).unwrap();
+    // The next swapchain's frames come behind those of the last.
+    (4..=5).for_each(|id| chain.show(color([id as u8; 4]), id));
+    let large = vk::Extent2D { width: 90, height: 9 };
+    let next = Chain::new(&w, info(&w, vk::PresentModeKHR::FIFO, 2).image_extent(large).old_swapchain(chain.swapchain));
+    assert_eq!(chain.acquire(FOREVER), Err(vk::Result::ERROR_OUT_OF_DATE_KHR));
+    next.show(color([6; 4]), 1);
+    for frame in 4..=6 {
+        let commit = compositor.commit(frame.into());
+        assert!(is_all(&commit, [frame; 4]) && (commit.extent == [90, 9]) == (frame == 6));
+        compositor.tick();
+    }
+}
+
+#[test]
+fn images_of_mailbox_come_back_when_they_have_been_read() {
+    let Some(client) = Client::new() else { return };
+    let (w, compositor) = (world(&client), &client.compositor);
+    compositor.set(|seen| seen.releases = false);
+    let chain = Chain::new(&w, info(&w, vk::PresentModeKHR::MAILBOX, 3));
+    (1..=3).for_each(|id| chain.show(color([id as u8; 4]), 0));
+    assert!(is_all(&compositor.commit(3), [3; 4]), "without a tick");
+    assert_eq!(chain.acquire(0), Err(vk::Result::NOT_READY));
+    assert_eq!(chain.acquire(5_000_000), Err(vk::Result::TIMEOUT));
+    let buffers: Vec<u32> = (1..=3).map(|commit| compositor.commit(commit).buffer).collect();
+    compositor.release(buffers[1]);
+    assert_eq!(chain.acquire(FOREVER), Ok(1));
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| chain.acquire(FOREVER));
+        compositor.release(buffers[0]);
+        assert_eq!(waiter.join().unwrap(), Ok(0));
+    });
+}
+
+#[test]
+fn a_compositor_that_dies_is_a_lost_surface_and_not_a_hang() {
+    let Some(client) = Client::new() else { return };
+    let (w, compositor) = (world(&client), &client.compositor);
+    compositor.set(|seen| seen.releases = false);
+    let chain = Chain::new(&w, info(&w, vk::PresentModeKHR::FIFO, 2));
+    (1..=2).for_each(|id| chain.show(color([1; 4]), id));
+    std::thread::scope(|scope| {
+        let acquires = scope.spawn(|| chain.acquire(FOREVER));
+        let waits = scope.spawn(|| chain.wait(2, Duration::MAX));
+        compositor.commit(1);
+        compositor.die();
+        assert_eq!(acquires.join().unwrap(), Err(LOST));
+        assert_eq!(waits.join().unwrap(), Err(LOST));
+    });
+    assert_eq!(chain.acquire(0), Err(LOST));
+    // SAFETY: valid usage.
+    unsafe {
+        let caps = w.surfaces.get_physical_device_surface_capabilities(w.physical, w.surface);
+        assert_eq!(caps.unwrap_err(), LOST);
+        let again = info(&w, vk::PresentModeKHR::FIFO, 2).old_swapchain(chain.swapchain);
+        assert_eq!(w.swapchains.create_swapchain(&again, None), Err(LOST));
+    }
+}
+
+/// What a window has been told, in order.
+#[derive(Debug, PartialEq)]
+enum Told {
+    Released(usize),
+    Seen(u64),
+    Lost,
+}
+
+#[derive(Default)]
+struct Ear(Mutex<Vec<Told>>);
+
+impl Listener for Ear {
+    fn released(&self, image: usize) {
+        self.0.lock().push(Told::Released(image));
+    }
+    fn seen(&self, id: u64) {
+        self.0.lock().push(Told::Seen(id));
+    }
+    fn lost(&self) {
+        self.0.lock().push(Told::Lost);
+    }
+}
+
+/// A compositor that was stopped loses the surface after a bounded time; it blocks nobody for ever.
+#[test]
+fn a_stopped_compositor_is_waited_for_in_bounds() {
+    let patience = Duration::from_millis(100);
+    // SAFETY: the client outlives the windows.
+    let window = |client: &Client| unsafe { Window::within(Target::new(client.display, client.surface), patience) };
+    let Some(client) = Client::new() else { return };
+    client.compositor.set(|seen| seen.silent = true);
+    let start = Instant::now();
+    let silent = window(&client).unwrap();
+    assert!(silent.formats().is_err() && silent.check().is_err());
+    assert!(start.elapsed() >= patience && start.elapsed() < patience * 20);
+    drop(silent);
+
+    let client = Client::new().unwrap();
+    let window = window(&client).unwrap();
+    assert!(window.formats().unwrap().contains(&1));
+    let Some(Pages::Memfd(file)) = Pages::new(Backing::Memfd, 1 << 12) else { panic!("a file") };
+    let picture = Picture { size: 1 << 12, offset: 0, stride: 64, extent: [16, 16], format: 1 };
+    let ear = Arc::new(Ear::default());
+    let images = [(file.try_clone().unwrap(), picture)];
+    assert_eq!(window.add(7, &images, ear.clone()), Ok(true));
+    let frame = |image| Frame { chain: 7, image, damage: Vec::new(), id: 9 };
+    // There is no such image: it is nothing to show.
+    (0..2).for_each(|image| window.present(frame(image), false).unwrap());
+    client.compositor.commit(1);
+    window.ask();
+    client.compositor.set(|seen| seen.silent = true);
+    let start = Instant::now();
+    while window.check().is_ok() {
+        window.ask();
+        std::thread::sleep(window.interval());
+        assert!(start.elapsed() < patience * 20);
+    }
+    assert!(start.elapsed() >= patience / 2);
+    assert_eq!(ear.0.lock().last(), Some(&Told::Lost));
+    assert!(window.present(frame(0), true).is_err() && window.add(8, &images, ear).is_err());
+    window.remove(7);
+}
+
+/// Who has something to dispatch announces no read, and takes none back: the others' reads would wait for ever for one that is not there.
+#[test]
+fn reads_are_announced_once() {
+    let Some(client) = Client::new() else { return };
+    // SAFETY: the client outlives the connections.
+    let target: &'static Target = Box::leak(Box::new(unsafe { Target::new(client.display, client.surface) }));
+    let open = || Connection::open(target, Duration::from_secs(5));
+    let one = open().unwrap();
+    let answer = one.sync().unwrap();
+    // Reads the answer too.
+    let two = open().unwrap();
+    assert!((0..3).all(|_| one.prepare_read().is_none()));
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(open().map(drop)));
+    assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(Ok(())));
+    assert_eq!(one.dispatch(), Ok(vec![Event::Done(answer.id())]));
+    drop((answer, two));
+}
+
+/// Nothing on the application's connection is touched by a window that it never had.
+#[test]
+fn null_pointers_are_a_lost_surface() {
+    // SAFETY: both are null.
+    let window = Window::new(unsafe { Target::new(std::ptr::null_mut(), std::ptr::null_mut()) }).unwrap();
+    assert!(window.formats().is_err() && window.touch().is_err());
+}

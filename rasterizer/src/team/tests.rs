@@ -66,7 +66,7 @@ fn work_that_does_not_end_keeps_nobody_else_from_ending() {
 
 #[test]
 fn helpers_go_to_who_comes_later_and_come_back() {
-    let team = Team::new(3);
+    let team = Team::new(4);
     let (end, both) = (AtomicBool::new(false), Barrier::new(2));
     scope(|threads| {
         threads.spawn(|| {
@@ -76,10 +76,10 @@ fn helpers_go_to_who_comes_later_and_come_back() {
         });
         let helpers =
             || team.jobs.lock().open.iter().map(|job| job.turn.helpers.load(Ordering::Relaxed)).sum::<usize>();
-        wait_until("all help the only one", || helpers() == 2);
+        wait_until("all help the only one", || helpers() == 3);
         // Two items that wait for each other: one of the helpers must leave what it is at.
         team.for_each(2, Call::Now, &|items| items.for_each(|_| _ = both.wait()));
-        wait_until("and is back", || helpers() == 2);
+        wait_until("and is back", || helpers() == 3);
         end.store(true, Ordering::Release);
     });
 }

@@ -235,6 +235,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "scene",
             "stage",
             "surface",
+            "team::lent",
             "tile",
             "tile::blocks",
             "tile::bounds",

@@ -27,7 +27,7 @@ fn priorities_are_taken() {
     let mut family = [vk::QueueFamilyProperties2::default().push_next(&mut global)];
     // SAFETY: valid usage, here and below.
     unsafe { c.instance.get_physical_device_queue_family_properties2(c.physical, &mut family) };
-    assert_eq!(family[0].queue_family_properties.queue_count, 1);
+    assert!(family[0].queue_family_properties.queue_flags.contains(vk::QueueFlags::GRAPHICS));
     let listed = &global.priorities[..global.priority_count as usize];
     assert!(listed.contains(&vk::QueueGlobalPriorityKHR::MEDIUM) && listed.is_sorted(), "{listed:?}");
     let mut priority = vk::MemoryPriorityAllocateInfoEXT::default().priority(0.9);

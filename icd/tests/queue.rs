@@ -1,6 +1,10 @@
 //! Submission order, fences, semaphores, time-outs, events, queries, transfers.
 
 mod common;
+#[path = "queue/families.rs"]
+mod families;
+#[path = "common/pipeline.rs"]
+mod pipeline;
 #[path = "queue/sparse.rs"]
 mod sparse;
 use ash::vk;

@@ -432,11 +432,20 @@ pub struct DrawCounts {
     pub first_instance: u32,
 }
 
+/// A draw or dispatch that a worker is at: what [`Engine::running`](crate::Engine::running) calls it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Running {
+    /// The number of its command, not 0. A command may have several draws.
+    pub command: u64,
+    /// What the icd calls its pipeline, not 0.
+    pub pipeline: u64,
+}
+
 /// One draw.
 #[derive(Clone)]
 pub struct Draw {
-    /// What to call it: see [`Engine::running`](crate::Engine::running). Not 0.
-    pub pipeline: u64,
+    /// What to call it.
+    pub running: Running,
     /// Code, with what connects it.
     pub stages: Arc<GraphicsStages>,
     /// Fixed-function state, dynamic values included.
@@ -468,6 +477,8 @@ impl Draw {
 /// One dispatch.
 #[derive(Clone)]
 pub struct Dispatch {
+    /// What to call it.
+    pub running: Running,
     /// What each invocation runs.
     pub stage: CompiledStage,
     /// Context (its `num_workgroups` is filled by the icd).

@@ -3,7 +3,7 @@
 //! A workgroup runs whole on one worker; a call of generated code runs the workgroups of a batch one after the other.
 
 use crate::api::{Dispatch, statistic};
-use crate::pool::{Effort, Pool, Running, Scratch};
+use crate::pool::{Effort, Pool, Scratch};
 use crate::stage::{StageMemory, aborted};
 use base::abi::ComputeBatch;
 use base::shader::WorkgroupFacts;
@@ -16,7 +16,7 @@ const MAX_GROUPS_PER_BATCH: u64 = 64;
 const ROUND: u64 = 1 << 20;
 
 /// Runs all workgroups; stops early when the context's abort flag is set.
-pub(crate) fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, running: Running, d: &Dispatch) {
+pub(crate) fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, d: &Dispatch) {
     // Nobody comes to the end of so many.
     let total = d.groups.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
     let Some(workgroup) = d.stage.facts.payload.workgroup().filter(|_| total != 0) else { return };
@@ -26,7 +26,7 @@ pub(crate) fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, running:
     let effort = Effort::like((std::sync::Arc::as_ptr(&d.stage.code).cast::<()>() as usize, total));
     for start in (0..batches).step_by(ROUND as usize) {
         pool.for_each((batches - start).min(ROUND) as usize, effort, |worker, scratch, i| {
-            worker.runs(running);
+            worker.runs(d.running);
             let first = (start + i as u64) * per_batch;
             run_groups(d, workgroup, scratch.as_mut(), first, first.saturating_add(per_batch).min(total));
         });

@@ -2,17 +2,15 @@
 
 #![forbid(unsafe_code)]
 
-use crate::api::{Dispatch, RenderTargets};
-use crate::pool::{Pool, Running};
+use crate::api::{Dispatch, RenderTargets, Running};
+use crate::pool::Pool;
 use crate::scene::{Arenas, RenderPassInstance, Scratch};
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::team::Team;
 
-/// Runs dispatches and render passes. Creating an engine starts no thread.
+/// Runs dispatches and render passes, of several threads at a time. Creating an engine starts no thread.
 pub struct Engine {
     pub(crate) pool: Pool<Scratch>,
     arenas: Arenas,
-    /// The command begun last.
-    command: AtomicU64,
 }
 
 impl core::fmt::Debug for Engine {
@@ -24,7 +22,7 @@ impl core::fmt::Debug for Engine {
 impl Engine {
     /// `threads`: 0 takes the count from affinity and cgroup quota. The pool starts at first use.
     pub fn new(threads: usize) -> Engine {
-        Engine { pool: Pool::new(threads), arenas: Arenas::default(), command: AtomicU64::new(0) }
+        Engine { pool: Pool::new(threads), arenas: Arenas::default() }
     }
 
     /// Worker threads.
@@ -34,28 +32,27 @@ impl Engine {
 
     /// The pool has been started.
     pub fn started(&self) -> bool {
-        self.pool.started()
+        self.team().started()
     }
 
-    /// The threads; starts them. `None` where the system grants not even one: the work is done by who has it.
+    /// The threads, for transfers.
+    pub fn team(&self) -> &Team {
+        self.pool.team()
+    }
+
+    /// The threads, for jobs that nobody waits for; starts them. `None` where the system grants not even one: the work is done by who has it.
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
-        self.pool.pool()
-    }
-
-    /// The draws and dispatches from now on belong to this command (a number of the caller's, not 0).
-    pub fn begin_command(&self, number: u64) {
-        self.command.store(number, Ordering::Relaxed);
+        self.team().pool()
     }
 
     /// Runs a dispatch to its end.
     pub fn dispatch(&self, d: &Dispatch) {
-        let running = Running { command: self.command.load(Ordering::Relaxed), pipeline: 0 };
-        crate::compute::dispatch(&self.pool, running, d);
+        crate::compute::dispatch(&self.pool, d);
     }
 
     /// Starts a render pass instance.
     pub fn begin_rendering(&self, targets: RenderTargets) -> RenderPassInstance<'_> {
-        RenderPassInstance::new(&self.pool, &self.arenas, &self.command, targets)
+        RenderPassInstance::new(&self.pool, &self.arenas, targets)
     }
 
     /// What workers are at at this moment, each command once.

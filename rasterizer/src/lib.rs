@@ -10,7 +10,7 @@
 //! The floors, each on those above it in this list only; no module of the crate imports one that imports it:
 //!
 //! - `stages` (of a pipeline), `feedback` (buffers that vertices are captured in), `api`, `mem` and `surface`: state and memory as words;
-//! - `stage`: calls of compiled code; `pool`: threads, for any kind of work;
+//! - `stage`: calls of compiled code; `team`: threads, for any kind of work and several owners of work; `pool`: what those that take part keep;
 //! - `prim`: what a primitive is; `tessellate`: what the tessellator makes of a patch;
 //! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample`, `interpolate` and `transfer` beside them;
 //! - `scene` and `compute`: rounds and batches over the pool; `scene` owns what workers and passes keep;
@@ -20,6 +20,7 @@ pub mod api;
 pub mod engine;
 pub mod sample;
 pub mod scene;
+pub mod team;
 pub mod tessellate;
 pub mod transfer;
 
@@ -39,5 +40,4 @@ mod tile;
 
 pub use engine::Engine;
 pub use interpolate::interpolate;
-pub use pool::Running;
 pub use scene::RenderPassInstance;

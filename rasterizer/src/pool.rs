@@ -1,22 +1,19 @@
-//! One lazily started thread pool, whatever its work; each thread keeps scratch of the owner's kind.
+//! Work of the rasterizer's on a [`Team`]; each thread that takes part keeps scratch of the owner's kind.
 //!
-//! Work is handed out by an atomic counter ([`Pool::for_each`]): items are taken in order, results never depend on
-//! who takes which. The caller's thread works too, and others are woken for what is worth it ([`Effort`]). A panic in an item unwinds to
-//! the caller. Where the system grants no thread, the caller's does the work.
+//! Items are taken in order, results never depend on who takes which. Others are woken for what is worth it ([`Effort`]). Several threads may have work at a time,
+//! which know nothing of each other. A panic in an item unwinds to the caller.
 
 #![forbid(unsafe_code)]
 
+use crate::api::Running;
+use crate::team::{AWAKENING, Call, Team};
 use parking_lot::Mutex;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Scratch memory that a worker keeps between uses is cut to this many bytes.
 const KEEP_SCRATCH: usize = 4 << 20;
-
-/// What waking another thread takes, until it works: less work than that is done sooner alone.
-const AWAKENING: Duration = Duration::from_micros(20);
 
 /// How many efforts are remembered.
 const REMEMBERED: usize = 64;
@@ -64,15 +61,6 @@ impl Worker {
     }
 }
 
-/// A draw or dispatch that a worker is at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Running {
-    /// Its command: what [`Engine::begin_command`](crate::Engine::begin_command) was told. 0: none.
-    pub command: u64,
-    /// [`Draw::pipeline`](crate::api::Draw::pipeline); 0 for a dispatch, which is always the command begun last.
-    pub pipeline: u64,
-}
-
 /// What a worker is at, to be looked at by others.
 #[derive(Default)]
 struct RunningCell {
@@ -89,11 +77,9 @@ impl RunningCell {
     }
 }
 
-/// Threads, started by the first work, and what they keep. Creating a pool starts no thread.
+/// What takes part keeps. Creating a pool starts no thread.
 pub(crate) struct Pool<S> {
-    threads: usize,
-    /// `None` inside: the system granted no thread.
-    pool: OnceLock<Option<rayon::ThreadPool>>,
+    team: Team,
     workers: Mutex<Vec<(Worker, S)>>,
     /// [`Worker::running`] of all workers.
     running: Mutex<Vec<Weak<RunningCell>>>,
@@ -106,20 +92,16 @@ static EPOCH: AtomicU64 = AtomicU64::new(0);
 
 /// A number that is another one for each piece of work ([`Pool::for_each`]) that begins after others ended: what was read of memory under an older one may
 /// have changed. It may also change while a piece of work goes on.
+///
+/// Who sees a number sees what was written before the piece of work began that made it: a thread that is at another owner's work may see it first.
 #[inline(always)]
 pub fn epoch() -> u64 {
-    // What hands the work on to a thread orders this.
-    EPOCH.load(Ordering::Relaxed)
+    EPOCH.load(Ordering::Acquire)
 }
 
 /// A piece of work begins.
 pub fn next_epoch() {
-    EPOCH.fetch_add(1, Ordering::Relaxed);
-}
-
-fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
-    let name = format!("grus-worker-{}", thread.index());
-    base::thread::spawn(&name, base::thread::STACK, move || thread.run()).map(drop)
+    EPOCH.fetch_add(1, Ordering::Release);
 }
 
 /// Work goes on with the reserve of [`base::alloc`] as long as there is enough of it.
@@ -130,33 +112,20 @@ fn give_up_when_short() {
 }
 
 impl<S: Scratch> Pool<S> {
-    /// `threads`: 0 takes the count from affinity and cgroup quota. The pool starts at first use.
+    /// As [`Team::new`].
     pub fn new(threads: usize) -> Pool<S> {
-        let threads =
-            if threads == 0 { std::thread::available_parallelism().map_or(1, |n| n.get()) } else { threads.min(1024) };
         let small = std::array::from_fn(|_| AtomicU64::new(0));
-        Pool { threads, pool: OnceLock::new(), workers: Mutex::default(), running: Mutex::default(), small }
+        Pool { team: Team::new(threads), workers: Mutex::default(), running: Mutex::default(), small }
     }
 
-    /// Worker threads.
+    /// The threads.
+    pub fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// As many as take part at most.
     pub fn threads(&self) -> usize {
-        self.threads
-    }
-
-    /// The pool has been started.
-    pub fn started(&self) -> bool {
-        self.pool.get().is_some()
-    }
-
-    /// The pool; starts it. `None` where the system grants not even one thread: the work is done by who has it.
-    pub fn pool(&self) -> Option<&rayon::ThreadPool> {
-        let started = self.pool.get_or_init(|| {
-            let build = |n: &usize| rayon::ThreadPoolBuilder::new().num_threads(*n).spawn_handler(spawn).build().ok();
-            // What a limit leaves is not known: fewer are tried when it is too little.
-            let counts = core::iter::successors(Some(self.threads), |n| Some(n / 2).filter(|&n| n > 0));
-            counts.into_iter().find_map(|n| build(&n))
-        });
-        started.as_ref()
+        self.team.threads()
     }
 
     /// Calls `f` for every item number below `items`. The caller's thread takes items; the pool's take some too, from the start or once
@@ -166,50 +135,24 @@ impl<S: Scratch> Pool<S> {
             return;
         }
         next_epoch();
-        let pool = if effort == Effort::Small || items == 1 || self.threads == 1 { None } else { self.pool() };
-        let next = AtomicUsize::new(0);
-        let Some(pool) = pool else { return self.take_part(&next, items, &f, || ()) };
-        let (began, mut alone) = (Instant::now(), self.was_small(effort));
-        let (f, next) = (&f, &next);
-        pool.in_place_scope(|scope| {
-            let wake = || {
-                for _ in 0..(self.threads - 1).min(pool.current_num_threads()).min(items - 1) {
-                    scope.spawn(|_| self.take_part(next, items, f, || ()));
-                }
-            };
-            if !alone {
-                wake();
+        let call = match effort {
+            Effort::Small => Call::Never,
+            _ if self.was_small(effort) => Call::Later,
+            _ => Call::Now,
+        };
+        let part = |items: crate::team::Items<'_>| {
+            let (worker, mut scratch) = self.take_worker();
+            for i in items {
+                give_up_when_short();
+                f(&worker, &mut scratch, i as usize);
             }
-            self.take_part(next, items, f, || {
-                if alone && began.elapsed() > AWAKENING && next.load(Ordering::Relaxed) < items {
-                    alone = false;
-                    wake();
-                }
-            });
-            // What others have left to do, or have not begun, is not counted.
-            self.remember(effort, began.elapsed() < AWAKENING);
-        });
-    }
-
-    /// Takes items until there are none left; `then` comes after each.
-    fn take_part(
-        &self,
-        next: &AtomicUsize,
-        items: usize,
-        f: &(impl Fn(&Worker, &mut S, usize) + Sync),
-        mut then: impl FnMut(),
-    ) {
-        let (worker, mut scratch) = self.take_worker();
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= items {
-                break;
-            }
-            give_up_when_short();
-            f(&worker, &mut scratch, i);
-            then();
+            self.give_worker(worker, scratch);
+        };
+        let took = self.team.for_each(items as u64, call, &part);
+        // What others have left to do, or have not begun, is not counted.
+        if let Some(took) = took {
+            self.remember(effort, took < AWAKENING);
         }
-        self.give_worker(worker, scratch);
     }
 
     fn was_small(&self, effort: Effort) -> bool {
@@ -254,7 +197,7 @@ impl<S: Scratch> Pool<S> {
         worker.runs(Running::default());
         scratch.trim(KEEP_SCRATCH);
         let mut workers = self.workers.lock();
-        if workers.len() < 2 * self.threads {
+        if workers.len() < 2 * self.threads() {
             workers.push((worker, scratch));
         }
     }

@@ -8,7 +8,7 @@
 use crate::api::{Draw, DrawState, GraphicsStages, One, RenderTargets, statistic};
 use crate::feedback::Span;
 use crate::front::{self, Asked, BATCH_PRIMITIVES, Chunk, Feed, FrontDraw, Linkage, MOST_PATCHES, Transform};
-use crate::pool::{self, Effort, Pool, Running};
+use crate::pool::{self, Effort, Pool};
 use crate::prim::ChunkOutput;
 use crate::stage::{StageMemory, aborted};
 use crate::surface::{Surface, pack_texel};
@@ -119,25 +119,18 @@ struct SceneDraw {
     draw: Draw,
     front: front::Plan,
     tile: Arc<TilePlan>,
-    /// [`Engine::begin_command`](crate::Engine::begin_command)'s number.
-    command: u64,
 }
 
 impl SceneDraw {
     fn front(&self) -> FrontDraw<'_> {
         FrontDraw { draw: &self.draw, plan: &self.front }
     }
-
-    /// What a worker is at that works for it.
-    fn running(&self) -> Running {
-        Running { command: self.command, pipeline: self.draw.pipeline }
-    }
 }
 
 impl tile::Draws for Vec<SceneDraw> {
     fn draw(&self, number: u32) -> TileDraw<'_> {
         let draw = &self[number as usize];
-        TileDraw { draw: &draw.draw, plan: &draw.tile, running: draw.running() }
+        TileDraw { draw: &draw.draw, plan: &draw.tile, running: draw.draw.running }
     }
 }
 
@@ -154,8 +147,6 @@ static SERIAL: AtomicU64 = AtomicU64::new(0);
 pub struct RenderPassInstance<'e> {
     pool: &'e Pool<Scratch>,
     arenas: &'e Arenas,
-    /// The command begun last.
-    command: &'e AtomicU64,
     pass: Pass,
     draws: Vec<SceneDraw>,
     /// Segments of all draws.
@@ -206,16 +197,10 @@ impl Round {
 }
 
 impl<'e> RenderPassInstance<'e> {
-    pub(crate) fn new(
-        pool: &'e Pool<Scratch>,
-        arenas: &'e Arenas,
-        command: &'e AtomicU64,
-        targets: RenderTargets,
-    ) -> RenderPassInstance<'e> {
+    pub(crate) fn new(pool: &'e Pool<Scratch>, arenas: &'e Arenas, targets: RenderTargets) -> RenderPassInstance<'e> {
         RenderPassInstance {
             pool,
             arenas,
-            command,
             pass: Pass::new(&targets),
             draws: Vec::new(),
             segments: 0,
@@ -274,12 +259,10 @@ impl<'e> RenderPassInstance<'e> {
             return 0;
         };
         let tasks = draw.groups.iter().fold(1u64, |product, &n| product.saturating_mul(n.into()));
-        let command = self.command.load(Ordering::Relaxed);
         let (mut first, mut excessive) = (0, 0);
         while first < tasks && !aborted(&draw.context) {
             let count = front::together(facts, tasks - first);
-            let running = Running { command, pipeline: draw.pipeline };
-            let asked = Asked::by_tasks((self.pool, running), &draw, (stage, facts), first, count);
+            let asked = Asked::by_tasks((self.pool, draw.running), &draw, (stage, facts), first, count);
             first += count;
             excessive += u64::from(asked.excessive());
             self.append(draw.clone(), Some(asked));
@@ -306,7 +289,7 @@ impl<'e> RenderPassInstance<'e> {
         }
         self.segments += front.segments.len();
         self.asked_bytes += asked_bytes;
-        self.draws.push(SceneDraw { front, tile, command: self.command.load(Ordering::Relaxed), draw });
+        self.draws.push(SceneDraw { front, tile, draw });
         self.cut(primitives, instances);
         let full = self.segments >= ROUND_SEGMENTS || self.asked_bytes >= ROUND_BYTES;
         if self.draws.len() >= ROUND_DRAWS || full {
@@ -430,7 +413,7 @@ impl<'e> RenderPassInstance<'e> {
         let effort = match (work.len(), tiles) {
             (0, ..=2) => Effort::Small,
             (..=FEW, ..=FEW) => {
-                Effort::like((work.len(), tiles, draws.len(), draws.last().map(|d| d.running().pipeline)))
+                Effort::like((work.len(), tiles, draws.len(), draws.last().map(|d| d.draw.running.pipeline)))
             }
             _ => Effort::Large,
         };
@@ -438,7 +421,7 @@ impl<'e> RenderPassInstance<'e> {
             let Scratch { stage, front, tile } = scratch;
             if let Some(&(output, stream, span)) = sealed.captured.get(i) {
                 let draw = &draws[sealed.origins[output].draw as usize];
-                worker.runs(draw.running());
+                worker.runs(draw.draw.running);
                 return front::place(&draw.draw, &sealed.outputs[output], stream, span);
             }
             let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i - captured, worker, stage, tile) };
@@ -446,7 +429,7 @@ impl<'e> RenderPassInstance<'e> {
             let (output, done) = &mut *output.lock();
             if !*done && (i == 0 || bytes.load(Ordering::Relaxed) < round_bytes) {
                 let draw = &draws[chunk.draw as usize];
-                worker.runs(draw.running());
+                worker.runs(draw.draw.running);
                 front::run(draw.front(), &pass.grid, chunk, stage, front, output);
                 *done = true;
             }

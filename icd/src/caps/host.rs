@@ -1,4 +1,4 @@
-//! The machine: threads, memory, the one queue family.
+//! The machine: threads, memory, families of queues.
 
 use crate::os::arena::Arena;
 use crate::os::environment::number;
@@ -62,23 +62,31 @@ pub fn memory_properties() -> vk::PhysicalDeviceMemoryProperties {
     properties
 }
 
-/// What the queue does.
-pub const QUEUE_FLAGS: vk::QueueFlags = vk::QueueFlags::from_raw(
-    vk::QueueFlags::GRAPHICS.as_raw()
-        | vk::QueueFlags::COMPUTE.as_raw()
-        | vk::QueueFlags::TRANSFER.as_raw()
-        | vk::QueueFlags::SPARSE_BINDING.as_raw(),
-);
-
-/// Answer of vkGetPhysicalDeviceQueueFamilyProperties: one family with one queue that does everything.
-pub fn queue_family_properties() -> [vk::QueueFamilyProperties; 1] {
-    [vk::QueueFamilyProperties {
-        queue_flags: QUEUE_FLAGS,
-        queue_count: 1,
+const fn family(flags: &[vk::QueueFlags], queue_count: u32) -> vk::QueueFamilyProperties {
+    let (mut all, mut i) = (0, 0);
+    while i < flags.len() {
+        all |= flags[i].as_raw();
+        i += 1;
+    }
+    vk::QueueFamilyProperties {
+        queue_flags: vk::QueueFlags::from_raw(all),
+        queue_count,
         timestamp_valid_bits: 64,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },
-    }]
+    }
 }
+
+/// Answer of vkGetPhysicalDeviceQueueFamilyProperties: one family does everything; one computes beside it and one only transfers, where applications look for
+/// queues that run concurrently with the first. To bind sparse memory is a call of the system's, which any queue's thread makes; on a queue of its own it waits for no drawing.
+/// There is a queue more of each than engines are known to ask for: one that is not used costs nothing.
+pub const QUEUE_FAMILIES: [vk::QueueFamilyProperties; 3] = {
+    use vk::QueueFlags as Q;
+    [
+        family(&[Q::GRAPHICS, Q::COMPUTE, Q::TRANSFER, Q::SPARSE_BINDING], 4),
+        family(&[Q::COMPUTE, Q::TRANSFER, Q::SPARSE_BINDING], 4),
+        family(&[Q::TRANSFER, Q::SPARSE_BINDING], 2),
+    ]
+};
 
 #[cfg(test)]
 mod tests {
@@ -95,7 +103,13 @@ mod tests {
             (2, flags)
         );
         assert!(memory.memory_heaps[0].size >= 1 << 20 && thread_count() >= 1);
-        let [family] = queue_family_properties();
-        assert!(family.queue_count == 1 && family.queue_flags.contains(vk::QueueFlags::GRAPHICS));
+    }
+
+    /// What engines look for: a family that does everything comes first, one without graphics, and one without computing too.
+    #[test]
+    fn families_are_told_apart_by_what_they_do() {
+        use vk::QueueFlags as Q;
+        let flags = QUEUE_FAMILIES.map(|family| family.queue_flags & (Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER));
+        assert_eq!(flags, [Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER, Q::COMPUTE | Q::TRANSFER, Q::TRANSFER]);
     }
 }

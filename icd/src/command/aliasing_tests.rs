@@ -56,7 +56,7 @@ fn word(buffer: &Buffer, offset: u64) -> u32 {
 fn commands_see_one_memory_at_two_addresses() {
     let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
     let physical = instance.physical();
-    let device = Device::new(instance.clone(), &physical, ExtensionSet::default());
+    let device = Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 1)]);
     let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd).expect("memory"));
     let [first, second, third] =
         [(0, SIZE), (0, SIZE), (OFFSET, 1 << 16)].map(|(offset, bytes)| buffer(&device.heap, &one, offset, bytes));
@@ -89,8 +89,7 @@ fn commands_see_one_memory_at_two_addresses() {
     transfer::copy_image_to_buffer(&device, &at_part.memory().expect("bound"), to, &region);
     transfer::copy_buffer_to_image(&device, to, &at_one.memory().expect("bound"), &region);
     assert_eq!(word(&second, 64 * 64 * 4 + 4092), 0x0909_0909);
-    device.queue.stop(&device);
-    device.compiler.stop();
+    device.stop();
 }
 
 /// A byte of a sparse resource.

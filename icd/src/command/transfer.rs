@@ -14,7 +14,7 @@ const COMPUTED: u64 = 256 << 10;
 
 /// The threads for a transfer of some bytes.
 fn threads(device: &Device, bytes: u64, alone: u64) -> t::Threads<'_> {
-    if bytes > alone && device.engine.threads() > 1 { device.engine.pool() } else { None }
+    (bytes > alone && device.engine.threads() > 1).then(|| device.engine.team())
 }
 
 /// Bytes of some texels of an image, of all of its planes.

@@ -1,5 +1,5 @@
-//! Instance, physical device, and the logical device: what its children share, and its queue. Work comes to the queue as functions of the
-//! device; what commands are is not known here.
+//! Instance, physical device, and the logical device: what its children share, and its queues. Work comes to a queue as functions of the
+//! device and the queue; what commands are is not known here.
 
 #![forbid(unsafe_code)]
 
@@ -24,8 +24,11 @@ use fault::{Cause, Faults};
 use instance::{Instance, PhysicalDevice};
 use queue::{Queue, QueueRef};
 use rasterizer::Engine;
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use watchdog::Watchdog;
 
 /// `VkDevice`.
 pub struct Device {
@@ -45,23 +48,37 @@ pub struct Device {
     pub abort: AtomicU32,
     /// Functions that generated code calls.
     pub helpers: HelperTable,
-    /// The queue.
-    pub queue: Queue,
+    /// The queues, by number.
+    pub queues: Box<[Arc<Queue>]>,
+    /// Guards all of them against endless shaders.
+    pub watchdog: Arc<Watchdog>,
     /// Enabled extensions.
     pub extensions: ExtensionSet,
     /// Why it was lost.
     pub faults: Faults,
     /// What descriptors in buffers may refer to.
     pub living: Living,
-    queue_handle: OnceLock<OwnedDispatchable<QueueRef>>,
+    /// Of `queues`.
+    queue_handles: OnceLock<Box<[OwnedDispatchable<QueueRef>]>>,
 }
+
+/// How long an aborted operation may take to end before waits return without it.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Who has these may ask why.
 const FAULTS: [Extension; 2] = [Extension::VK_EXT_device_fault, Extension::VK_KHR_device_fault];
 
 impl Device {
-    /// A device; starts no thread.
-    pub fn new(instance: Arc<Instance>, physical: &PhysicalDevice, extensions: ExtensionSet) -> Arc<Device> {
+    /// A device with so many queues of families (family, count); starts no thread.
+    pub fn new(
+        instance: Arc<Instance>,
+        physical: &PhysicalDevice,
+        extensions: ExtensionSet,
+        queues: &[(u32, u32)],
+    ) -> Arc<Device> {
+        let places = queues.iter().flat_map(|&(family, count)| (0..count).map(move |index| (family, index)));
+        let queues: Box<[Arc<Queue>]> =
+            places.enumerate().map(|(number, (family, index))| Arc::new(Queue::new(number, family, index))).collect();
         let engine = Arc::new(Engine::new(crate::caps::thread_count()));
         let compiler = Compiler::new(instance.messages.clone(), engine.clone(), Policy::from_env());
         let device = Arc::new(Device {
@@ -73,20 +90,42 @@ impl Device {
             inspected: Memo::default(),
             abort: AtomicU32::new(0),
             helpers: crate::backend::helpers::helpers(),
-            queue: Queue::default(),
+            queues,
+            watchdog: Arc::default(),
             living: Living::new(extensions.has(Extension::VK_EXT_descriptor_buffer)),
             faults: Faults::new(FAULTS.iter().any(|e| extensions.has(*e))),
             extensions,
-            queue_handle: OnceLock::new(),
+            queue_handles: OnceLock::new(),
         });
-        let queue = Arc::new(QueueRef { device: Arc::downgrade(&device) });
-        let _ = device.queue_handle.set(OwnedDispatchable::new(queue));
+        let place = |queue: &Arc<Queue>| QueueRef { device: Arc::downgrade(&device), queue: queue.clone() };
+        let handles = device.queues.iter().map(|queue| OwnedDispatchable::new(Arc::new(place(queue)))).collect();
+        let _ = device.queue_handles.set(handles);
         device
     }
 
-    /// The queue's handle.
-    pub fn queue_handle(&self) -> vk::Queue {
-        self.queue_handle.get().map_or_else(vk::Queue::null, OwnedDispatchable::get)
+    /// A queue's handle; null where it was not created.
+    pub fn queue_handle(&self, family: u32, index: u32) -> vk::Queue {
+        let number = self.queues.iter().position(|queue| (queue.family, queue.index) == (family, index));
+        let handle = number.zip(self.queue_handles.get()).and_then(|(number, handles)| handles.get(number));
+        handle.map_or_else(vk::Queue::null, OwnedDispatchable::get)
+    }
+
+    /// Waits until everything submitted so far to any queue is done.
+    pub fn wait_idle(&self) -> Result<(), vk::Result> {
+        let targets: SmallVec<[u64; 16]> = self.queues.iter().map(|queue| queue.submitted()).collect();
+        let done = || self.queues.iter().zip(&targets).all(|(queue, &target)| queue.has_completed(target));
+        match self.sync.wait(u64::MAX, done) {
+            vk::Result::SUCCESS => self.sync.check(),
+            error => Err(error),
+        }
+    }
+
+    /// Ends and joins the workers, the watchdog and what makes code. Waits of submissions end at once, whichever queue they wait for.
+    pub fn stop(&self) {
+        self.sync.notify(|| self.queues.iter().for_each(|queue| queue.stopping()));
+        self.queues.iter().for_each(|queue| queue.join());
+        self.watchdog.stop();
+        self.compiler.stop();
     }
 
     /// Enabled?
@@ -96,15 +135,13 @@ impl Device {
 
     /// Loses the device, once: generated code stops, the application is told why, waits return (in this order).
     ///
-    /// Called by the queue's worker, which then ends its work; others use [`Device::lose_after`].
-    pub fn lose(&self, cause: Cause, message: &str) {
-        self.lose_after(cause, message, &self.queue.watchdog.pipelines_at_work(self), || ());
-    }
-
-    /// As [`Device::lose`], by these pipelines; waits return after `settled`, which waits for the worker: whoever is told of the loss may free memory
+    /// By these pipelines. Waits return after `settled`, which waits for the workers ([`Device::wait_for_workers`]): whoever is told of the loss may free memory
     /// that generated code must not touch any more.
     pub fn lose_after(&self, cause: Cause, message: &str, pipelines: &[u64], settled: impl FnOnce()) {
-        if self.abort.swap(1, Ordering::AcqRel) == 0 {
+        // Before looking who executes: `queue::perform` does both in the other order.
+        if self.abort.swap(1, Ordering::SeqCst) == 0 {
+            // Those who wait while they execute end it.
+            self.sync.notify(|| ());
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, cause.id(), message);
             self.faults.keep(cause, message, pipelines);
             settled();
@@ -114,7 +151,16 @@ impl Device {
 
     /// Lost, or about to be.
     pub fn is_losing(&self) -> bool {
-        self.abort.load(Ordering::Acquire) != 0
+        self.abort.load(Ordering::SeqCst) != 0
+    }
+
+    /// Waits until no worker but this one executes anything, which is soon once the abort flag is up.
+    pub fn wait_for_workers(&self, but: Option<&Queue>) {
+        let deadline = Instant::now() + GRACE;
+        let others = || self.queues.iter().filter(|queue| but.is_none_or(|but| but.number != queue.number));
+        while others().any(|queue| queue.watched.is_executing()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// A query's results can be read, if what they count was executed to its end: not when the device is being lost.

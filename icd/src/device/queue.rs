@@ -1,7 +1,8 @@
-//! The queue: submissions in order, executed by one worker thread that starts at the first submission.
+//! A queue: submissions in order, executed by one worker thread that starts at the first submission.
 //!
 //! Order is the whole design: the worker takes one submission at a time, waits for its semaphores, executes, then signals.
-//! Parallelism is inside the work (the rasterizer's pool). A panic or an abort loses the device and nothing else.
+//! Queues know nothing of each other: what orders them is semaphores. Other parallelism is inside the work (the rasterizer's pool, which queues share). A panic or an
+//! abort loses the device, with all of its queues, and nothing else.
 //!
 //! Invariant: fences, semaphores, events and queries are signaled, and a submission is counted as completed, only when everything before
 //! it was executed to its end. Work that was cut short, and what follows it, is never done: waits for it end with the loss.
@@ -12,7 +13,7 @@ mod tests;
 
 use super::Device;
 use super::fault::Cause;
-use super::watchdog::Watchdog;
+use super::watchdog::Watched;
 use crate::fallible;
 use crate::object::payload::{Signal, Wait, wait_for};
 use crate::os::condvar::Condvar;
@@ -28,10 +29,19 @@ use std::sync::{Arc, Weak};
 pub struct QueueRef {
     /// The device; gone after vkDestroyDevice.
     pub device: Weak<Device>,
+    /// The queue.
+    pub queue: Arc<Queue>,
 }
 
-/// Work of a submission: a command buffer, a presentation.
-pub type Work = Box<dyn FnOnce(&Device) + Send>;
+impl QueueRef {
+    /// The device, while it lives. VK_ERROR_DEVICE_LOST.
+    pub fn device(&self) -> Result<Arc<Device>, vk::Result> {
+        self.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)
+    }
+}
+
+/// Work of a submission to a queue: a command buffer, a presentation.
+pub type Work = Box<dyn FnOnce(&Device, &Queue) + Send>;
 
 /// One batch: waits, work, signals.
 #[derive(Default)]
@@ -46,9 +56,14 @@ pub struct Submission {
     pub fence: Option<Signal>,
 }
 
-/// The device's queue.
-#[derive(Default)]
+/// A queue of a device.
 pub struct Queue {
+    /// Among the device's queues.
+    pub number: usize,
+    /// `queueFamilyIndex`.
+    pub family: u32,
+    /// `queueIndex`.
+    pub index: u32,
     state: Mutex<QueueState>,
     wake: Condvar,
     submitted: AtomicU64,
@@ -57,8 +72,8 @@ pub struct Queue {
     stopping: AtomicBool,
     /// Of the worker, for submissions.
     patience: Patience,
-    /// Guards against endless shaders.
-    pub watchdog: Arc<Watchdog>,
+    /// What it is at.
+    pub watched: Watched,
 }
 
 #[derive(Default)]
@@ -68,13 +83,30 @@ struct QueueState {
 }
 
 impl Queue {
+    /// An empty one; starts no thread.
+    pub fn new(number: usize, family: u32, index: u32) -> Queue {
+        Queue {
+            number,
+            family,
+            index,
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            stopping: AtomicBool::new(false),
+            patience: Patience::default(),
+            watched: Watched::new(number),
+        }
+    }
+
     /// Appends submissions; starts the worker when there is none yet. None is taken when this fails.
-    pub fn submit(&self, device: &Arc<Device>, submissions: Vec<Submission>) -> Result<(), vk::Result> {
+    pub fn submit(self: &Arc<Self>, device: &Arc<Device>, submissions: Vec<Submission>) -> Result<(), vk::Result> {
         device.sync.check()?;
         let mut state = self.state.lock();
         if state.worker.is_none() && !submissions.is_empty() {
-            let for_worker = device.clone();
-            let worker = base::thread::spawn("grus-queue", base::thread::STACK, move || run(&for_worker))
+            let (for_worker, queue) = (device.clone(), self.clone());
+            let name = format!("grus-queue-{}.{}", self.family, self.index);
+            let worker = base::thread::spawn(&name, base::thread::STACK, move || run(&for_worker, &queue))
                 .map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
             state.worker = Some(worker);
         }
@@ -87,18 +119,32 @@ impl Queue {
 
     /// Waits until everything submitted so far is done.
     pub fn wait_idle(&self, device: &Device) -> Result<(), vk::Result> {
-        let target = self.submitted.load(Ordering::Acquire);
-        match device.sync.wait(u64::MAX, || self.completed.load(Ordering::Acquire) >= target) {
+        let target = self.submitted();
+        match device.sync.wait(u64::MAX, || self.has_completed(target)) {
             vk::Result::SUCCESS => device.sync.check(),
             error => Err(error),
         }
     }
 
-    /// Ends and joins the worker and the watchdog.
-    pub fn stop(&self, device: &Device) {
+    /// Submissions so far.
+    pub fn submitted(&self) -> u64 {
+        self.submitted.load(Ordering::Acquire)
+    }
+
+    /// Have so many of them been executed to their end?
+    pub fn has_completed(&self, submissions: u64) -> bool {
+        self.completed.load(Ordering::Acquire) >= submissions
+    }
+
+    /// The worker is to end, and so are its waits; the caller wakes who waits with the device.
+    pub fn stopping(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    /// Waits for the end of a worker that is to end.
+    pub fn join(&self) {
         let worker = {
             let mut state = self.state.lock();
-            device.sync.notify(|| self.stopping.store(true, Ordering::Release));
             self.wake.notify_all();
             state.worker.take()
         };
@@ -106,7 +152,16 @@ impl Queue {
             // A worker that panicked outside of a submission has nothing left to say.
             let _ = worker.join();
         }
-        self.watchdog.stop();
+    }
+
+    /// Loses the device, once: generated code stops, the application is told why, waits return (in this order). Called by the queue's worker, which then ends its work.
+    pub fn lose(&self, device: &Device, cause: Cause, message: &str) {
+        self.lose_by(device, cause, message, &device.watchdog.pipelines_at_work(device, self));
+    }
+
+    /// As [`Queue::lose`], by these pipelines.
+    pub fn lose_by(&self, device: &Device, cause: Cause, message: &str, pipelines: &[u64]) {
+        device.lose_after(cause, &format!("{self}: {message}"), pipelines, || device.wait_for_workers(Some(self)));
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -131,29 +186,35 @@ impl Queue {
                 MutexGuard::unlocked(&mut state, || wait.until(news));
                 continue;
             }
-            self.watchdog.idle();
+            self.watched.idle();
             self.wake.wait(&mut state);
         }
     }
 }
 
-fn run(device: &Arc<Device>) {
-    while let Some(submission) = device.queue.next() {
+impl std::fmt::Display for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "queue {} of family {}", self.index, self.family)
+    }
+}
+
+fn run(device: &Arc<Device>, queue: &Queue) {
+    while let Some(submission) = queue.next() {
         let Submission { waits, work, signals, fence } = submission;
-        if execute(device, &waits, work) {
+        if execute(device, queue, &waits, work) {
             signals.into_iter().chain(fence).for_each(|signal| signal.give(&device.sync));
-            device.sync.notify(|| device.queue.completed.fetch_add(1, Ordering::AcqRel));
+            device.sync.notify(|| queue.completed.fetch_add(1, Ordering::AcqRel));
         }
     }
 }
 
 /// Waits and works; false when the work was not done to its end. What it referred to is released either way.
-fn execute(device: &Arc<Device>, waits: &[Wait], work: Vec<Work>) -> bool {
+fn execute(device: &Arc<Device>, queue: &Queue, waits: &[Wait], work: Vec<Work>) -> bool {
     for wait in waits {
         let mut signaled = false;
         let result = wait_for(&device.sync, u64::MAX, &[&wait.payload], || {
             signaled = wait.payload.try_wait(wait.value);
-            signaled || device.queue.is_stopping()
+            signaled || queue.is_stopping()
         });
         // The device is lost, or destroyed while its work waits: both end the wait.
         if result != vk::Result::SUCCESS || !signaled {
@@ -161,23 +222,29 @@ fn execute(device: &Arc<Device>, waits: &[Wait], work: Vec<Work>) -> bool {
         }
     }
     if !work.is_empty() {
-        device.queue.watchdog.busy(device);
+        device.watchdog.busy(device, &queue.watched);
     }
     for item in work {
-        if device.is_losing() {
+        if !perform(device, queue, item) {
             return false;
         }
-        perform(device, item);
     }
     !device.is_losing()
 }
 
-fn perform(device: &Device, work: Work) {
-    device.queue.watchdog.executes(true);
-    let result = catch_unwind(AssertUnwindSafe(|| work(device)));
-    device.queue.watchdog.executes(false);
+/// False if it was not begun: the device is being lost.
+fn perform(device: &Device, queue: &Queue, work: Work) -> bool {
+    queue.watched.executes(true);
+    // After the line before: who loses the device then either is seen here, or sees that this worker executes (`Device::lose_after`).
+    if device.is_losing() {
+        queue.watched.executes(false);
+        return false;
+    }
+    let result = catch_unwind(AssertUnwindSafe(|| work(device, queue)));
+    queue.watched.executes(false);
     if let Err(payload) = result {
         let text = fallible::text_of(&*payload);
-        device.lose(Cause::Panic, &format!("internal error while executing commands: {text}"));
+        queue.lose(device, Cause::Panic, &format!("internal error while executing commands: {text}"));
     }
+    true
 }

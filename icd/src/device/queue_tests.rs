@@ -29,11 +29,19 @@ impl Rig {
     fn new() -> Rig {
         let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
         let physical = instance.physical();
-        Rig { device: Device::new(instance.clone(), &physical, ExtensionSet::default()), _instance: instance }
+        Rig {
+            device: Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 2), (2, 1)]),
+            _instance: instance,
+        }
+    }
+
+    /// The first one.
+    fn queue(&self) -> &Arc<Queue> {
+        &self.device.queues[0]
     }
 
     /// One submission and what tells of its end.
-    fn submit(&self, work: impl FnOnce(&Device) + Send + 'static) -> Told {
+    fn submit(&self, work: impl FnOnce(&Device, &Queue) + Send + 'static) -> Told {
         let told = Told { fence: fence(), timeline: semaphore(true), binary: semaphore(false) };
         let submission = Submission {
             waits: Vec::new(),
@@ -41,12 +49,12 @@ impl Rig {
             signals: vec![told.timeline.signal(1), told.binary.signal(0)],
             fence: Some(told.fence.signal()),
         };
-        self.device.queue.submit(&self.device, vec![submission]).expect("taken");
+        self.queue().submit(&self.device, vec![submission]).expect("taken");
         told
     }
 
     fn idle(&self) -> vk::Result {
-        self.device.queue.wait_idle(&self.device).err().unwrap_or(DONE)
+        self.queue().wait_idle(&self.device).err().unwrap_or(DONE)
     }
 
     /// Waits in a thread of its own, which has begun when this returns.
@@ -56,7 +64,7 @@ impl Rig {
             let begun = begun.clone();
             move || {
                 begun.wait();
-                device.queue.wait_idle(&device).err().unwrap_or(DONE)
+                device.queues[0].wait_idle(&device).err().unwrap_or(DONE)
             }
         });
         begun.wait();
@@ -67,8 +75,7 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        self.device.queue.stop(&self.device);
-        self.device.compiler.stop();
+        self.device.stop();
     }
 }
 
@@ -93,10 +100,10 @@ impl Told {
 }
 
 /// Work that says when it has begun, and ends when it is told to.
-fn gate() -> (impl FnOnce(&Device) + Send + 'static, Receiver<()>, Sender<()>) {
+fn gate() -> (impl FnOnce(&Device, &Queue) + Send + 'static, Receiver<()>, Sender<()>) {
     let (begun, has_begun) = channel();
     let (end, may_end) = channel::<()>();
-    let work = move |_: &Device| {
+    let work = move |_: &Device, _: &Queue| {
         let _ = begun.send(());
         // An end of the channel is one too.
         let _ = may_end.recv();
@@ -107,24 +114,24 @@ fn gate() -> (impl FnOnce(&Device) + Send + 'static, Receiver<()>, Sender<()>) {
 #[test]
 fn work_that_was_done_stays_done_after_a_loss() {
     let rig = Rig::new();
-    let done = rig.submit(|_| ());
+    let done = rig.submit(|_, _| ());
     assert_eq!(rig.idle(), DONE);
-    rig.device.lose(Cause::Panic, "lost between submissions");
+    rig.queue().lose(&rig.device, Cause::Panic, "lost between submissions");
     done.expect(&rig, DONE, "before the loss");
-    assert_eq!(rig.device.queue.submit(&rig.device, Vec::new()), Err(LOST));
+    assert_eq!(rig.queue().submit(&rig.device, Vec::new()), Err(LOST));
     assert_eq!(rig.idle(), LOST);
 }
 
 #[test]
 fn work_that_loses_the_device_is_not_done() {
     let rig = Rig::new();
-    let before = rig.submit(|_| ());
+    let before = rig.submit(|_, _| ());
     let (work, begun, end) = gate();
-    let cut = rig.submit(move |device| {
-        work(device);
-        device.lose(Cause::Panic, "lost by the work");
+    let cut = rig.submit(move |device, queue| {
+        work(device, queue);
+        queue.lose(device, Cause::Panic, "lost by the work");
     });
-    let after = rig.submit(|_| unreachable!("nothing is begun after the loss"));
+    let after = rig.submit(|_, _| unreachable!("nothing is begun after the loss"));
     begun.recv().expect("begun");
     let waiter = rig.wait_idle_in_background();
     drop(end);
@@ -138,7 +145,7 @@ fn work_that_loses_the_device_is_not_done() {
 #[test]
 fn a_panic_while_executing_is_not_done() {
     let rig = Rig::new();
-    let panics = rig.submit(|_| panic!("(expected by the test)"));
+    let panics = rig.submit(|_, _| panic!("(expected by the test)"));
     assert_eq!(rig.idle(), LOST);
     panics.expect(&rig, LOST, "panic");
 }
@@ -157,7 +164,7 @@ fn the_watchdogs_loss_is_told_before_and_after_the_work_ends() {
             if in_time {
                 drop(end.take());
                 // The worker is through with it, and nobody has been told of the loss: the moment of the lie.
-                while rig.device.queue.watchdog.is_executing() {
+                while rig.queue().watched.is_executing() {
                     std::thread::yield_now();
                 }
                 std::thread::sleep(Duration::from_millis(20));
@@ -167,7 +174,7 @@ fn the_watchdogs_loss_is_told_before_and_after_the_work_ends() {
         assert_eq!(rig.idle(), LOST, "in time: {in_time}");
         cut.expect(&rig, LOST, "watchdog");
         drop(end.take());
-        rig.device.queue.stop(&rig.device);
+        rig.device.stop();
         assert_eq!(rig.idle(), LOST, "after the worker's end");
         cut.expect(&rig, LOST, "after the worker's end");
     }
@@ -191,14 +198,94 @@ fn work_behind_a_semaphore_that_never_comes_is_not_done() {
     let semaphore = semaphore(true);
     let submission = Submission {
         waits: vec![semaphore.wait(1)],
-        work: vec![Box::new(|_: &Device| unreachable!("it waits"))],
+        work: vec![Box::new(|_: &Device, _: &Queue| unreachable!("it waits"))],
         fence: Some(fence.signal()),
         ..Submission::default()
     };
-    rig.device.queue.submit(&rig.device, vec![submission]).expect("taken");
-    rig.device.queue.stop(&rig.device);
+    rig.queue().submit(&rig.device, vec![submission]).expect("taken");
+    rig.device.stop();
     assert!(!fence.is_signaled());
-    assert_eq!(rig.device.queue.completed.load(Ordering::Acquire), 0);
+    assert_eq!(rig.queue().completed.load(Ordering::Acquire), 0);
+}
+
+/// A submission to any queue.
+fn submit_to(rig: &Rig, queue: usize, waits: Vec<Wait>, work: Vec<Work>, signals: Vec<Signal>) {
+    let submission = Submission { waits, work, signals, fence: None };
+    rig.device.queues[queue].submit(&rig.device, vec![submission]).expect("taken");
+}
+
+#[test]
+fn queues_wait_for_what_is_submitted_to_others_later() {
+    let rig = Rig::new();
+    let (timeline, binary, order) = (semaphore(true), semaphore(false), Arc::new(Mutex::new(Vec::new())));
+    let note = |number: u32| -> Vec<Work> {
+        let order = order.clone();
+        vec![Box::new(move |_: &Device, _: &Queue| order.lock().push(number))]
+    };
+    // Backwards: each waits for the one that is submitted after it.
+    submit_to(&rig, 2, vec![timeline.wait(2)], note(3), vec![timeline.signal(3)]);
+    submit_to(&rig, 1, vec![timeline.wait(1)], note(2), vec![binary.signal(0), timeline.signal(2)]);
+    submit_to(&rig, 0, vec![], note(1), vec![timeline.signal(1)]);
+    submit_to(&rig, 0, vec![timeline.wait(3), binary.wait(0)], note(4), vec![timeline.signal(4)]);
+    rig.device.wait_idle().expect("done");
+    assert_eq!((timeline.value(), binary.value(), &order.lock()[..]), (4, 0, &[1, 2, 3, 4][..]));
+}
+
+#[test]
+fn a_queue_at_work_hinders_no_other() {
+    let rig = Rig::new();
+    let (work, begun, end) = gate();
+    let long = rig.submit(work);
+    begun.recv().expect("begun");
+    // One that waits for the long work, and one that does not.
+    submit_to(&rig, 1, vec![long.timeline.wait(1)], vec![], vec![]);
+    let (fence, short) = (fence(), &rig.device.queues[2]);
+    let submission = Submission { fence: Some(fence.signal()), ..Submission::default() };
+    short.submit(&rig.device, vec![submission]).expect("taken");
+    assert_eq!(short.wait_idle(&rig.device), Ok(()));
+    assert!(fence.is_signaled() && !long.fence.is_signaled() && !rig.device.queues[1].has_completed(1));
+    drop(end);
+    rig.device.wait_idle().expect("done");
+    assert!(rig.device.queues[1].has_completed(1));
+    long.expect(&rig, DONE, "the long one");
+}
+
+#[test]
+fn whoever_loses_the_device_waits_for_the_others_work() {
+    let rig = Rig::new();
+    let (work, begun, end) = gate();
+    let ended = Arc::new(AtomicBool::new(false));
+    let cut = rig.submit({
+        let ended = ended.clone();
+        move |device, queue| {
+            work(device, queue);
+            ended.store(true, Ordering::Release);
+        }
+    });
+    begun.recv().expect("begun");
+    submit_to(&rig, 2, vec![], vec![Box::new(|_: &Device, _: &Queue| panic!("(expected by the test)"))], vec![]);
+    while !rig.device.is_losing() {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(!rig.device.sync.is_lost(), "a worker is at work");
+    drop(end);
+    assert_eq!(rig.device.wait_idle(), Err(LOST));
+    assert!(ended.load(Ordering::Acquire));
+    cut.expect(&rig, LOST, "cut short by another queue");
+    // What waits for ever on the third queue ends with the device.
+    assert_eq!(rig.device.queues[1].submit(&rig.device, vec![Submission::default()]), Err(LOST));
+}
+
+#[test]
+fn a_device_with_waiting_queues_can_be_destroyed() {
+    let rig = Rig::new();
+    let never = semaphore(true);
+    for queue in 0..3 {
+        submit_to(&rig, queue, vec![never.wait(1)], vec![Box::new(|_: &Device, _: &Queue| unreachable!())], vec![]);
+    }
+    rig.device.stop();
+    assert!(rig.device.queues.iter().all(|queue| !queue.has_completed(1)));
 }
 
 /// Submissions, losses and waits in orders that the scheduler chooses: what was reported as done was executed to its end.
@@ -225,10 +312,10 @@ fn random_orders() {
             let waiter = scope.spawn(|| rig.idle());
             for i in 0..count {
                 let (executed, spins) = (executed.clone(), below(500));
-                let work = move |device: &Device| {
+                let work = move |device: &Device, queue: &Queue| {
                     (0..spins).for_each(|_| std::hint::spin_loop());
                     match (i == losing, kind) {
-                        (true, 0) => device.lose(Cause::Panic, "inside"),
+                        (true, 0) => queue.lose(device, Cause::Panic, "inside"),
                         (true, 1) => panic!("(expected by the test)"),
                         // Work notices the loss, as generated code does, and ends without a result.
                         _ if device.is_losing() => {}
@@ -244,7 +331,7 @@ fn random_orders() {
                 let fence = fence();
                 let submission =
                     Submission { work: vec![Box::new(work)], fence: Some(fence.signal()), ..Submission::default() };
-                match rig.device.queue.submit(&rig.device, vec![submission]) {
+                match rig.queue().submit(&rig.device, vec![submission]) {
                     Ok(()) => told.push(fence),
                     Err(error) => {
                         assert_eq!(error, LOST);

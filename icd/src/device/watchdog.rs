@@ -1,65 +1,71 @@
 //! The budget of a draw or dispatch: when one runs longer than `GRUS_SHADER_TIMEOUT_MS`, the device is lost.
 //!
-//! The thread exists only while a queue has been busy, and sleeps without a time-out while the queue is idle. It looks every now and then
-//! at what the engine's workers are at and counts for each command separately ([`Budget`]): draws are deferred and a flush runs many of
-//! them, but each has the whole budget. Executing costs a number and two stores per command.
+//! The thread exists only while a queue has been busy, and sleeps without a time-out while all queues are idle. It looks every now and then
+//! at what the engine's workers are at and counts for each command of each queue separately ([`Budget`]): draws are deferred and a flush runs many of
+//! them, but each has the whole budget. Executing costs a number and two stores per command. A command's number tells its queue.
 //!
 //! What counts is not the time of day: a look counts for as long as the thread meant to sleep, however long that took, so a process that is
 //! stopped or a machine that sleeps loses nothing; and not much more than the processor time that the process got meanwhile.
 
 use super::Device;
 use super::fault::Cause;
+use super::queue::Queue;
 use crate::ffi::known;
 use crate::os::clock::process_time;
 use crate::os::condvar::Condvar;
 use crate::os::environment::shader_timeout;
 use parking_lot::Mutex;
-use rasterizer::Running;
+use rasterizer::api::Running;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
-
-/// How long an aborted operation may take to end before waits return without it.
-const GRACE: Duration = Duration::from_secs(10);
+use std::time::Duration;
 
 /// A look counts at least this part of the time it was meant to take, however little the process ran meanwhile: one that waits for
 /// something that never comes must end too.
 const LEAST_PART: u32 = 4;
 
-/// Watches the operation that a queue executes.
-#[derive(Default)]
-pub struct Watchdog {
-    state: Mutex<State>,
-    wake: Condvar,
-    /// The queue's worker executes something.
+/// Bits of a command's number behind its queue's.
+const QUEUE_SHIFT: u32 = 48;
+
+/// What a queue is at.
+pub struct Watched {
+    /// The queue's number.
+    queue: usize,
+    /// Its worker executes something.
     executing: AtomicBool,
-    /// Number of the command that the queue's worker is at, and its pipeline's handle; 0: none.
+    /// It has work. Changes under the lock of [`Watchdog::state`], but for becoming idle.
+    busy: AtomicBool,
+    /// Number of the command that the worker is at, and its pipeline's handle; 0: none.
     command: AtomicU64,
     pipeline: AtomicU64,
     /// The last command's number.
     last: AtomicU64,
-    timeout: OnceLock<Option<Duration>>,
 }
 
-#[derive(Default)]
-struct State {
-    busy: bool,
-    /// The thread sleeps until it is woken; it parks itself when it finds the queue idle, so that short submissions wake nobody.
-    parked: bool,
-    stop: bool,
-    thread: Option<base::thread::JoinHandle<()>>,
-    /// The application knows that there is no thread.
-    reported: bool,
-}
+impl Watched {
+    /// An idle queue of this number.
+    pub fn new(queue: usize) -> Watched {
+        Watched {
+            queue,
+            executing: AtomicBool::new(false),
+            busy: AtomicBool::new(false),
+            command: AtomicU64::new(0),
+            pipeline: AtomicU64::new(0),
+            last: AtomicU64::new((queue as u64) << QUEUE_SHIFT),
+        }
+    }
 
-impl Watchdog {
-    /// A command that runs a pipeline (by handle) begins; its draws may be deferred beyond [`Watchdog::end`].
-    pub fn begin(&self, device: &Device, pipeline: u64) {
+    /// A command that runs a pipeline (by handle) begins; its draws may be deferred beyond [`Watched::end`].
+    pub fn begin(&self, pipeline: u64) {
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        device.engine.begin_command(number);
         self.pipeline.store(pipeline, Ordering::Relaxed);
         self.command.store(number, Ordering::Release);
+    }
+
+    /// The command that has begun, for its draws and dispatches.
+    pub fn running(&self) -> Running {
+        Running { command: self.command.load(Ordering::Acquire), pipeline: self.pipeline.load(Ordering::Relaxed) }
     }
 
     /// The command is done, or deferred.
@@ -70,20 +76,59 @@ impl Watchdog {
     /// The queue's worker executes work from now on, or has ended it.
     pub fn executes(&self, executing: bool) {
         self.end();
-        self.executing.store(executing, Ordering::Release);
+        self.executing.store(executing, Ordering::SeqCst);
     }
 
     /// Is the queue's worker executing something?
-    #[cfg(test)]
     pub fn is_executing(&self) -> bool {
-        self.executing.load(Ordering::Acquire)
+        self.executing.load(Ordering::SeqCst)
     }
 
+    /// The queue has nothing to do.
+    pub fn idle(&self) {
+        self.busy.store(false, Ordering::Relaxed);
+    }
+
+    /// Is this command one of the queue's?
+    fn has(&self, running: &Running) -> bool {
+        running.command >> QUEUE_SHIFT == self.queue as u64
+    }
+
+    /// Commands that are at work: the workers', or the queue's own when they have nothing of it to do.
+    fn at_work(&self, workers: &[Running]) -> Vec<Running> {
+        let mut running: Vec<Running> = workers.iter().copied().filter(|running| self.has(running)).collect();
+        let own = self.running();
+        if running.is_empty() && own.command != 0 {
+            running.push(own);
+        }
+        running
+    }
+}
+
+/// Watches what a device's queues execute.
+#[derive(Default)]
+pub struct Watchdog {
+    state: Mutex<State>,
+    wake: Condvar,
+    timeout: OnceLock<Option<Duration>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The thread sleeps until it is woken; it parks itself when it finds the queues idle, so that short submissions wake nobody.
+    parked: bool,
+    stop: bool,
+    thread: Option<base::thread::JoinHandle<()>>,
+    /// The application knows that there is no thread.
+    reported: bool,
+}
+
+impl Watchdog {
     /// The queue has work: watch it.
-    pub fn busy(self: &Arc<Self>, device: &Arc<Device>) {
+    pub fn busy(self: &Arc<Self>, device: &Arc<Device>, queue: &Watched) {
         let Some(timeout) = *self.timeout.get_or_init(shader_timeout) else { return };
         let mut state = self.state.lock();
-        state.busy = true;
+        queue.busy.store(true, Ordering::Relaxed);
         if state.thread.is_none() {
             let (watchdog, for_thread) = (self.clone(), Arc::downgrade(device));
             let stack = base::thread::SMALL_STACK;
@@ -100,11 +145,6 @@ impl Watchdog {
         }
     }
 
-    /// The queue has nothing to do.
-    pub fn idle(&self) {
-        self.state.lock().busy = false;
-    }
-
     /// Ends the thread.
     pub fn stop(&self) {
         let thread = {
@@ -118,46 +158,29 @@ impl Watchdog {
         }
     }
 
-    /// Waits until the work has ended, which it does soon once the abort flag is up.
-    fn wait_for_end(&self) {
-        let deadline = Instant::now() + GRACE;
-        while self.executing.load(Ordering::Acquire) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    /// Commands that are at work: the workers', or the queue's own when they have nothing to do.
-    fn at_work(&self, device: &Device) -> Vec<Running> {
-        let mut running = device.engine.running();
-        let own =
-            Running { command: self.command.load(Ordering::Acquire), pipeline: self.pipeline.load(Ordering::Relaxed) };
-        if running.is_empty() && own.command != 0 {
-            running.push(own);
-        }
-        for r in running.iter_mut().filter(|r| r.pipeline == 0 && r.command == own.command) {
-            r.pipeline = own.pipeline;
-        }
-        running
-    }
-
-    /// Handles of the pipelines that are at work.
-    pub fn pipelines_at_work(&self, device: &Device) -> Vec<u64> {
-        let mut pipelines: Vec<u64> = self.at_work(device).into_iter().map(|running| running.pipeline).collect();
+    /// Handles of the pipelines that are at work for a queue.
+    pub fn pipelines_at_work(&self, device: &Device, queue: &Queue) -> Vec<u64> {
+        let running = queue.watched.at_work(&device.engine.running());
+        let mut pipelines: Vec<u64> = running.into_iter().map(|running| running.pipeline).collect();
         pipelines.dedup();
         pipelines
     }
 
     fn run(&self, timeout: Duration, device: &Weak<Device>) {
-        let mut budget = Budget::new(timeout);
+        let mut budgets: Vec<Budget> = Vec::new();
+        let mut pace = Pace::default();
         let mut state = self.state.lock();
         while !state.stop {
-            if !state.busy {
-                budget.forget();
+            let Some(at) = device.upgrade() else { return };
+            if !at.queues.iter().any(|queue| queue.watched.busy.load(Ordering::Relaxed)) {
+                budgets.clear();
                 state.parked = true;
+                drop(at);
                 self.wake.wait(&mut state);
                 continue;
             }
-            let (step, used) = (budget.next_step(), process_time());
+            drop(at);
+            let (step, used) = (pace.next_step(timeout), process_time());
             if !self.wake.wait_for(&mut state, step) {
                 continue;
             }
@@ -165,13 +188,17 @@ impl Watchdog {
             let Some(device) = device.upgrade() else { return };
             // Neither is the lock held while the engine's is taken, nor while the application's callback runs.
             drop(state);
-            let mut over = budget.look(&self.at_work(&device), used.clamp(step / LEAST_PART, step));
-            over.dedup();
-            if !over.is_empty() {
-                let names: Vec<String> = over.iter().copied().map(known::name).collect();
-                let (names, ms) = (names.join(", "), timeout.as_millis());
-                let message = format!("pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");
-                return device.lose_after(Cause::Timeout, &message, &over, || self.wait_for_end());
+            budgets.resize_with(device.queues.len(), || Budget::new(timeout));
+            let (workers, time) = (device.engine.running(), used.clamp(step / LEAST_PART, step));
+            for (queue, budget) in device.queues.iter().zip(&mut budgets) {
+                let mut over = budget.look(&queue.watched.at_work(&workers), time);
+                over.dedup();
+                if !over.is_empty() {
+                    let names: Vec<String> = over.iter().copied().map(known::name).collect();
+                    let (names, ms) = (names.join(", "), timeout.as_millis());
+                    let message = format!("{queue}: pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");
+                    return device.lose_after(Cause::Timeout, &message, &over, || device.wait_for_workers(None));
+                }
             }
             drop(device);
             state = self.state.lock();
@@ -179,12 +206,27 @@ impl Watchdog {
     }
 }
 
-/// How long each command has been seen at work.
+/// When to look.
+#[derive(Default)]
+struct Pace {
+    looks: u32,
+}
+
+impl Pace {
+    /// How long to sleep until the next look: a part of the budget, of varying length, lest the looks fall into step with the work.
+    fn next_step(&mut self, timeout: Duration) -> Duration {
+        let step = (timeout / 16).clamp(Duration::from_millis(2), Duration::from_millis(250));
+        self.looks = self.looks.wrapping_add(1);
+        // 3/4 to 5/4 of it, in an order that repeats after 16.
+        step * (12 + self.looks.wrapping_mul(7) % 9) / 16
+    }
+}
+
+/// How long each command of a queue has been seen at work.
 struct Budget {
     timeout: Duration,
     /// Commands seen so far, by number.
     seen: BTreeMap<u64, Duration>,
-    looks: u32,
 }
 
 impl Budget {
@@ -192,15 +234,7 @@ impl Budget {
     const REMEMBERED: u64 = 1 << 14;
 
     fn new(timeout: Duration) -> Budget {
-        Budget { timeout, seen: BTreeMap::new(), looks: 0 }
-    }
-
-    /// How long to sleep until the next look: a part of the budget, of varying length, lest the looks fall into step with the work.
-    fn next_step(&mut self) -> Duration {
-        let step = (self.timeout / 16).clamp(Duration::from_millis(2), Duration::from_millis(250));
-        self.looks = self.looks.wrapping_add(1);
-        // 3/4 to 5/4 of it, in an order that repeats after 16.
-        step * (12 + self.looks.wrapping_mul(7) % 9) / 16
+        Budget { timeout, seen: BTreeMap::new() }
     }
 
     /// Counts `time` for what is at work; the pipelines of those that have used up their budget. The first look finds a command at an
@@ -222,11 +256,6 @@ impl Budget {
             }
         }
         over
-    }
-
-    /// Nothing is at work.
-    fn forget(&mut self) {
-        self.seen.clear();
     }
 }
 
@@ -265,8 +294,8 @@ mod tests {
 
     #[test]
     fn steps_vary_around_a_part_of_the_budget() {
-        let mut budget = Budget::new(Duration::from_millis(1600));
-        let steps: Vec<Duration> = (0..16).map(|_| budget.next_step()).collect();
+        let (mut pace, timeout) = (Pace::default(), Duration::from_millis(1600));
+        let steps: Vec<Duration> = (0..16).map(|_| pace.next_step(timeout)).collect();
         assert!(steps.iter().all(|s| (75..=125).contains(&s.as_millis())), "{steps:?}");
         assert!(steps.windows(2).all(|s| s[0] != s[1]), "{steps:?}");
     }

@@ -105,6 +105,21 @@ fn refuse(instance: &Instance, missing: impl std::fmt::Display + Into<vk::Result
     missing.into()
 }
 
+/// The families of the queues that are asked for, and how many of each. Their priorities change nothing.
+fn queues_of(infos: &[vk::DeviceQueueCreateInfo<'_>]) -> Result<Vec<(u32, u32)>, (&'static str, vk::Result)> {
+    let one = |info: &vk::DeviceQueueCreateInfo<'_>| {
+        if !info.flags.is_empty() {
+            return Err(("vkCreateDevice: queues of protected memory", vk::Result::ERROR_FEATURE_NOT_PRESENT));
+        }
+        let family = crate::caps::QUEUE_FAMILIES.get(info.queue_family_index as usize);
+        match family.is_some_and(|family| info.queue_count <= family.queue_count) {
+            true => Ok((info.queue_family_index, info.queue_count)),
+            false => Err(("vkCreateDevice: queues that there are not", vk::Result::ERROR_INITIALIZATION_FAILED)),
+        }
+    };
+    infos.iter().map(one).collect()
+}
+
 shims! {
     fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
         let (row, need) = table::find(c_string(name)?.to_bytes())?;
@@ -128,12 +143,17 @@ shims! {
         let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)));
         let extensions = extensions.map_err(|missing| refuse(&instance, missing))?;
         crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;
+        let infos = slice(info.p_queue_create_infos, info.queue_create_info_count);
+        let queues = queues_of(infos).map_err(|(message, error)| {
+            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
+            error
+        })?;
         if !jit::code::can_execute() {
             let message = "vkCreateDevice: this process may not make executable memory (PR_SET_MDWE, SELinux's execmem or the like)";
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
-        *device = handle::create_dispatchable(Device::new(instance, physical, extensions))?;
+        *device = handle::create_dispatchable(Device::new(instance, physical, extensions, &queues))?;
         Ok(())
     }
 
@@ -143,8 +163,7 @@ shims! {
                 // In a child of the device's process: its threads are not here to be joined, and its memory ends with the child.
                 return core::mem::forget(device);
             }
-            device.queue.stop(&device);
-            device.compiler.stop();
+            device.stop();
         }
     }
 
@@ -164,18 +183,20 @@ shims! {
         write_array(&[], count, data)
     }
 
-    fn get_device_queue(device: vk::Device, _family: u32, _index: u32, queue: *mut vk::Queue) {
-        *queue = dispatchable::<Device>(device).queue_handle();
+    fn get_device_queue(device: vk::Device, family: u32, index: u32, queue: *mut vk::Queue) {
+        *queue = dispatchable::<Device>(device).queue_handle(family, index);
     }
 
     fn get_device_queue2(device: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, queue: *mut vk::Queue) {
+        let info = &*info;
+        let found = dispatchable::<Device>(device).queue_handle(info.queue_family_index, info.queue_index);
         // Queues are created without flags, so only a request without flags finds one.
-        *queue = if (*info).flags.is_empty() { dispatchable::<Device>(device).queue_handle() } else { vk::Queue::null() };
+        *queue = if info.flags.is_empty() { found } else { vk::Queue::null() };
     }
 
     fn device_wait_idle(device: vk::Device) -> VkResult {
         let device = dispatchable::<Device>(device);
-        device.queue.wait_idle(device)
+        device.wait_idle()
     }
 
     fn get_device_group_peer_memory_features(

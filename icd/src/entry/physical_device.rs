@@ -69,11 +69,11 @@ shims! {
 
     fn get_physical_device_queue_family_properties(_device: Physical, count: *mut u32, out: *mut vk::QueueFamilyProperties) {
         // No VkResult to say VK_INCOMPLETE with.
-        let _ = write_array(&caps::queue_family_properties(), count, out);
+        let _ = write_array(&caps::QUEUE_FAMILIES, count, out);
     }
 
     fn get_physical_device_queue_family_properties2(_device: Physical, count: *mut u32, out: *mut vk::QueueFamilyProperties2<'_>) {
-        let families = caps::queue_family_properties();
+        let families = &caps::QUEUE_FAMILIES;
         if out.is_null() {
             *count = families.len() as u32;
             return;

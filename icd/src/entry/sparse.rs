@@ -1,11 +1,11 @@
 //! Sparse resources: what their images ask for, and vkQueueBindSparse, whose bindings are work of the queue like any other.
 
-use super::sync::{device_of, operations, submit};
+use super::sync::{operations, submit};
 use crate::caps::formats::sparse_properties;
 use crate::device::fault::Cause;
-use crate::device::queue::{Submission, Work};
+use crate::device::queue::{QueueRef, Submission, Work};
 use crate::fallible;
-use crate::ffi::handle::{get, optional};
+use crate::ffi::handle::{dispatchable, get, optional};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_3, ext, row};
@@ -150,14 +150,14 @@ impl Binds {
     }
 
     fn work(self) -> Work {
-        Box::new(move |device| {
+        Box::new(move |device, queue| {
             if let Some(misuse) = self.misuse {
                 device.misuse(misuse);
             }
             for bind in self.list {
                 if bind.execute().is_err() {
                     let why = "vkQueueBindSparse: memory cannot be bound: it has no such range, is of another type, or the system gives no more mappings";
-                    return device.lose(Cause::Memory, why);
+                    return queue.lose(device, Cause::Memory, why);
                 }
             }
         })
@@ -185,7 +185,7 @@ unsafe fn binds_of(info: &vk::BindSparseInfo<'_>) -> Result<Binds, vk::Result> {
 
 shims! {
     fn queue_bind_sparse(queue: vk::Queue, count: u32, infos: *const vk::BindSparseInfo<'_>, fence: vk::Fence) -> VkResult {
-        let device = device_of(queue)?;
+        let at = dispatchable::<QueueRef>(queue);
         let submissions = slice(infos, count).iter().map(|s| {
             let timeline = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(s.p_next);
             let wait_values = timeline.map_or(&[][..], |t| slice(t.p_wait_semaphore_values, t.wait_semaphore_value_count));
@@ -199,7 +199,7 @@ shims! {
                 fence: None,
             })
         });
-        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
+        submit(at, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
     }
 
     fn get_image_sparse_memory_requirements(_device: vk::Device, image: vk::Image, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements) {

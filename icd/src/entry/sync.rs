@@ -60,13 +60,6 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, reset_event as vk::PFN_vkResetEvent, vkResetEvent: V1_0),
 ];
 
-/// # Safety
-/// `queue` is live.
-pub(super) unsafe fn device_of(queue: vk::Queue) -> Result<Arc<Device>, vk::Result> {
-    // SAFETY: the caller's promise.
-    unsafe { dispatchable::<QueueRef>(queue) }.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)
-}
-
 /// Operations on semaphores with timeline values (missing values are 0).
 ///
 /// # Safety
@@ -98,15 +91,11 @@ unsafe fn operations_of<T>(
 unsafe fn commands(buffer: vk::CommandBuffer) -> Work {
     // SAFETY: the caller's promise.
     let list = unsafe { dispatchable::<CommandBuffer>(buffer) }.list();
-    Box::new(move |device| Executor::new(device).run(&list))
+    Box::new(move |device, queue| Executor::new(device, queue).run(&list))
 }
 
 /// Appends to the queue; the fence is signaled by the last one.
-pub(super) fn submit(
-    device: &Arc<Device>,
-    mut submissions: Vec<Submission>,
-    fence: Option<Signal>,
-) -> Result<(), vk::Result> {
+pub(super) fn submit(at: &QueueRef, mut submissions: Vec<Submission>, fence: Option<Signal>) -> Result<(), vk::Result> {
     if fence.is_some() {
         if submissions.is_empty() {
             fallible::push(&mut submissions, Submission::default())?;
@@ -116,12 +105,12 @@ pub(super) fn submit(
         }
     }
     fallible::check()?;
-    device.queue.submit(device, submissions)
+    at.queue.submit(&at.device()?, submissions)
 }
 
 shims! {
     fn queue_submit(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo<'_>, fence: vk::Fence) -> VkResult {
-        let device = device_of(queue)?;
+        let at = dispatchable::<QueueRef>(queue);
         let submissions = slice(submits, count).iter().map(|s| {
             let timeline = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(s.p_next);
             let wait_values = timeline.map_or(&[][..], |t| slice(t.p_wait_semaphore_values, t.wait_semaphore_value_count));
@@ -133,23 +122,24 @@ shims! {
                 fence: None,
             })
         });
-        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
+        submit(at, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
     }
 
     fn queue_submit2(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo2<'_>, fence: vk::Fence) -> VkResult {
-        let device = device_of(queue)?;
+        let at = dispatchable::<QueueRef>(queue);
         let submissions = slice(submits, count).iter().map(|s| Ok(Submission {
             waits: operations_of(slice(s.p_wait_semaphore_infos, s.wait_semaphore_info_count), Semaphore::wait)?,
             work: fallible::collect(slice(s.p_command_buffer_infos, s.command_buffer_info_count).iter().map(|c| commands(c.command_buffer)))?,
             signals: operations_of(slice(s.p_signal_semaphore_infos, s.signal_semaphore_info_count), Semaphore::signal)?,
             fence: None,
         }));
-        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
+        submit(at, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
     }
 
     fn queue_wait_idle(queue: vk::Queue) -> VkResult {
-        let device = device_of(queue)?;
-        device.queue.wait_idle(&device)
+        let at = dispatchable::<QueueRef>(queue);
+        let device = at.device()?;
+        at.queue.wait_idle(&device)
     }
 
     fn create_fence(device: vk::Device, info: *const vk::FenceCreateInfo<'_>, _allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {

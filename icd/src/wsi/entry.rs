@@ -8,7 +8,7 @@ use super::wayland::connection::{Rectangle, Target as WaylandTarget};
 use crate::caps::extensions::Extension;
 use crate::device::Device;
 use crate::device::instance::Instance;
-use crate::device::queue::{QueueRef, Submission, Work};
+use crate::device::queue::{Queue, QueueRef, Submission, Work};
 use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{fill_array, find, find_mut, slice, slice_mut, write_array};
 use crate::ffi::shim::shims;
@@ -178,7 +178,7 @@ shims! {
         _connection: *mut vk::xcb_connection_t,
         _visual: vk::xcb_visualid_t,
     ) -> vk::Bool32 {
-        (family == 0).into()
+        presents(family).into()
     }
 
     fn get_physical_device_xlib_presentation_support(
@@ -187,7 +187,7 @@ shims! {
         _display: *mut vk::Display,
         _visual: vk::VisualID,
     ) -> vk::Bool32 {
-        (family == 0).into()
+        presents(family).into()
     }
 
     fn get_physical_device_wayland_presentation_support(
@@ -195,7 +195,7 @@ shims! {
         family: u32,
         _display: *mut vk::wl_display,
     ) -> vk::Bool32 {
-        (family == 0).into()
+        presents(family).into()
     }
 
     fn get_physical_device_surface_support(
@@ -204,7 +204,7 @@ shims! {
         _surface: vk::SurfaceKHR,
         supported: *mut vk::Bool32,
     ) -> VkResult {
-        *supported = (family == 0).into();
+        *supported = presents(family).into();
         Ok(())
     }
 
@@ -343,8 +343,8 @@ shims! {
     }
 
     fn queue_present(queue: vk::Queue, info: *const vk::PresentInfoKHR<'_>) -> VkResult {
-        let (queue, info) = (dispatchable::<QueueRef>(queue), &*info);
-        let device = queue.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)?;
+        let (at, info) = (dispatchable::<QueueRef>(queue), &*info);
+        let device = at.device()?;
         let waits = slice(info.p_wait_semaphores, info.wait_semaphore_count);
         let mut submission = Submission {
             waits: waits.iter().map(|s| get::<Semaphore>(*s).wait(0)).collect(),
@@ -380,7 +380,7 @@ shims! {
             worst = if severity(result) > severity(worst) { result } else { worst };
         }
         // The semaphores are waited for also when nothing can be shown.
-        device.queue.submit(&device, vec![submission])?;
+        at.queue.submit(&device, vec![submission])?;
         if worst == vk::Result::SUCCESS { Ok(()) } else { Err(worst) }
     }
 
@@ -406,6 +406,11 @@ shims! {
         *modes = vk::DeviceGroupPresentModeFlagsKHR::LOCAL;
         Ok(())
     }
+}
+
+/// Any queue's thread can show an image.
+fn presents(family: u32) -> bool {
+    (family as usize) < crate::caps::QUEUE_FAMILIES.len()
 }
 
 /// Acquires an image and signals at once: an image is given out only after its last presentation has read it.
@@ -480,7 +485,7 @@ fn present(swapchain: Arc<Swapchain>, mut request: Request) -> (vk::Result, Opti
     let result = swapchain.status();
     request.accepted = result == vk::Result::SUCCESS;
     let queued = swapchain.queue_image(request.index);
-    let work = queued.then(|| Box::new(move |_: &Device| swapchain.present(request)) as Work);
+    let work = queued.then(|| Box::new(move |_: &Device, _: &Queue| swapchain.present(request)) as Work);
     (result, work)
 }
 

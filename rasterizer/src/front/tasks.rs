@@ -3,9 +3,10 @@
 //! Task workgroups run before the chunks of their draw are cut, as many at a time as [`TASK_BYTES`] hold of their memory, which stays until the mesh workgroups
 //! have read their payloads: how many chunks there are, and what is in which, must not depend on how much becomes of one task.
 
+use crate::api::Running;
 use crate::api::{Draw, statistic};
 use crate::mem::AlignedBuf;
-use crate::pool::{Effort, Pool, Running, Scratch};
+use crate::pool::{Effort, Pool, Scratch};
 use crate::stage::{StageMemory, aborted};
 use base::abi::{ComputeBatch, MeshBatch};
 use base::shader::{CompiledStage, GROUP_HEAD, TaskFacts};

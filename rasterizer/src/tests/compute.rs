@@ -32,7 +32,14 @@ fn every_workgroup_runs_once() {
     s.facts.scratch_bytes = 16;
     let statistics: Arc<Statistics> = Arc::default();
     let queries = QuerySinks { occlusion: None, statistics: Some(statistics.clone()), ..QuerySinks::default() };
-    let d = Dispatch { stage: s, context: context(), base: [1, 0, 2], groups: [7, 5, 3], queries };
+    let d = Dispatch {
+        running: Running::default(),
+        stage: s,
+        context: context(),
+        base: [1, 0, 2],
+        groups: [7, 5, 3],
+        queries,
+    };
     for threads in [1, 3] {
         SUM.store(0, Ordering::Relaxed);
         Engine::new(threads).dispatch(&d);
@@ -54,7 +61,14 @@ fn abort_ends_a_dispatch_that_never_would() {
     static ABORT: AtomicU32 = AtomicU32::new(0);
     let s = stage(Payload::Compute(WorkgroupFacts::default()), slow, 4, StageInterface::default());
     let groups = [u32::MAX; 3];
-    let d = Dispatch { stage: s, context: context_with(&ABORT), base: [0; 3], groups, queries: QuerySinks::default() };
+    let d = Dispatch {
+        running: Running::default(),
+        stage: s,
+        context: context_with(&ABORT),
+        base: [0; 3],
+        groups,
+        queries: QuerySinks::default(),
+    };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -68,7 +82,14 @@ fn abort_ends_a_dispatch_that_never_would() {
 fn an_engine_starts_no_thread_until_it_works() {
     let engine = Engine::new(4);
     let s = stage(Payload::Compute(WorkgroupFacts::default()), slow, 4, StageInterface::default());
-    let d = Dispatch { stage: s, context: context(), base: [0; 3], groups: [0, 1, 1], queries: QuerySinks::default() };
+    let d = Dispatch {
+        running: Running::default(),
+        stage: s,
+        context: context(),
+        base: [0; 3],
+        groups: [0, 1, 1],
+        queries: QuerySinks::default(),
+    };
     engine.dispatch(&d);
     assert!(!engine.started());
     assert_eq!(engine.pool().map(rayon::ThreadPool::current_num_threads), Some(4));

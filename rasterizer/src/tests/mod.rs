@@ -336,7 +336,7 @@ pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[
 }
 pub fn draw_of(stages: Arc<GraphicsStages>, state: DrawState, vertices: &[V]) -> Draw {
     Draw {
-        pipeline: 1,
+        running: Running { command: 1, pipeline: 1 },
         stages,
         state: Arc::new(state),
         context: context(),

@@ -1,7 +1,7 @@
 //! A panic in a worker reaches the caller and leaves nothing behind: the engine goes on, and so do others.
 
 use super::*;
-use crate::Running;
+use crate::api::Running;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn image_of(engine: &Engine) -> Vec<u8> {

@@ -5,8 +5,8 @@
 use super::color::ColorPlan;
 use super::depth::DepthPlan;
 use super::pass::Pass;
+use crate::api::Running;
 use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
-use crate::pool::Running;
 use crate::stage::NO_SLOT;
 use base::pixel::{PixelKey, PixelValues};
 use base::shader::{BuiltinSlot, SlotKind, SlotType, StageInterface};

@@ -1,12 +1,12 @@
 //! The memory of an image, rows spread over threads, and rows that follow each other as one piece of memory.
 
 use crate::api::ImageMemory;
+use crate::team::{Call, Items, Team};
 use base::mem::{DeviceMemory, MemoryRange};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The threads that a transfer may use beside the caller's; `None`: it is too small for that, or there are none.
-pub type Threads<'a> = Option<&'a rayon::ThreadPool>;
+pub type Threads<'a> = Option<&'a Team>;
 
 /// The memory of an image.
 pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
@@ -17,7 +17,7 @@ pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
 /// Runs `task(scratch, i)` for every i in 0..tasks; each thread makes a scratch of its own. The caller's thread begins at once and takes what is
 /// left when others come: waking one takes some ten microseconds.
 pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync, task: impl Fn(&mut S, u64) + Sync) {
-    let Some(pool) = threads.filter(|_| tasks > 1) else {
+    let Some(team) = threads.filter(|_| tasks > 1) else {
         // No counter: it would wait until all stores of the transfer before are done.
         if tasks > 0 {
             let mut own = scratch();
@@ -25,23 +25,11 @@ pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync
         }
         return;
     };
-    let next = AtomicU64::new(0);
-    let work = || {
+    let part = |tasks: Items<'_>| {
         let mut own = None;
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= tasks {
-                return;
-            }
-            task(own.get_or_insert_with(&scratch), i);
-        }
+        tasks.for_each(|i| task(own.get_or_insert_with(&scratch), i));
     };
-    pool.in_place_scope(|scope| {
-        for _ in 1..(pool.current_num_threads() as u64).min(tasks) {
-            scope.spawn(|_| work());
-        }
-        work();
-    });
+    team.for_each(tasks, Call::Now, &part);
 }
 
 /// Bytes of a task that moves them: enough that handing it out costs nothing.

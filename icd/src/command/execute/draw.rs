@@ -45,7 +45,7 @@ impl Drawn {
 impl Executor<'_> {
     pub(super) fn draw_mesh_tasks(&mut self, groups: [u32; 3]) {
         self.draw_one(Drawn::MeshTasks(groups), None);
-        self.device.queue.watchdog.end();
+        self.queue.watched.end();
     }
 
     pub(super) fn draw(&mut self, vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) {
@@ -57,13 +57,13 @@ impl Executor<'_> {
             first_instance,
         };
         self.draw_counts(counts, false, None);
-        self.device.queue.watchdog.end();
+        self.queue.watched.end();
     }
 
     /// `[indexCount, instanceCount, firstIndex, vertexOffset, firstInstance]`, as in an indirect buffer.
     pub(super) fn draw_indexed(&mut self, words: [u32; 5]) {
         self.draw_counts(indexed_counts(words), true, None);
-        self.device.queue.watchdog.end();
+        self.queue.watched.end();
     }
 
     pub(super) fn draw_indirect(&mut self, c: &DrawIndirect) {
@@ -86,10 +86,10 @@ impl Executor<'_> {
     /// The watchdog's budget is the whole command's, not each draw's.
     fn draws_of_one_command(&mut self, draws: impl FnOnce(&mut Self)) {
         if let Some(pipeline) = &self.state.points[BindPoint::Graphics].pipeline {
-            self.device.queue.watchdog.begin(self.device, handle::raw(pipeline));
+            self.queue.watched.begin(handle::raw(pipeline));
         }
         draws(self);
-        self.device.queue.watchdog.end();
+        self.queue.watched.end();
     }
 
     /// What the word says when rendering begins to depend on it holds until the end: changing it meanwhile has no defined effect.
@@ -171,8 +171,9 @@ impl Executor<'_> {
             parameters = drawn.parameters(number);
         }
         if number.is_none() {
-            device.queue.watchdog.begin(device, handle::raw(&pipeline));
+            self.queue.watched.begin(handle::raw(&pipeline));
         }
+        let running = self.queue.watched.running();
         render.use_samples(device, self.state.values.samples);
         let Some(pass) = &mut render.pass else { return };
         let (counts, groups) = match drawn {
@@ -186,7 +187,7 @@ impl Executor<'_> {
             let context =
                 point.context((device, &mut self.shadows), &graphics.layout, &self.state.push_constants.0, parameters);
             let excessive = pass.draw(Draw {
-                pipeline: handle::raw(&pipeline),
+                running,
                 stages: graphics.stages.clone(),
                 state: state.clone(),
                 context,
@@ -221,22 +222,23 @@ impl Executor<'_> {
         let point = &mut self.state.points[BindPoint::Compute];
         let context =
             point.context((device, &mut self.shadows), &compute.layout, &self.state.push_constants.0, parameters);
-        device.queue.watchdog.begin(device, handle::raw(&pipeline));
+        self.queue.watched.begin(handle::raw(&pipeline));
         device.engine.dispatch(&Dispatch {
+            running: self.queue.watched.running(),
             stage: compute.stage.clone(),
             context,
             base,
             groups,
             queries: self.queries.clone(),
         });
-        device.queue.watchdog.end();
+        self.queue.watched.end();
     }
 
     /// Code generation failed after creation: a mistake of Grus that nothing can be drawn after.
     fn no_code(&self, pipeline: u64, message: &str) {
         let device = self.device;
         let message = format!("pipeline {}: no code: {message}", known::name(pipeline));
-        device.lose_after(Cause::NoCode, &message, &[pipeline], || ());
+        self.queue.lose_by(device, Cause::NoCode, &message, &[pipeline]);
     }
 
     pub(super) fn dispatch_indirect(&mut self, buffer: &Buffer, offset: u64) {

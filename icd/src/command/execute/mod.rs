@@ -1,4 +1,4 @@
-//! Executing command lists on the queue's worker.
+//! Executing command lists on a queue's worker.
 //!
 //! Everything but draws is done when its command is reached; draws are deferred inside the rasterizer's render pass until
 //! it is flushed (barriers, end of the render pass), so a barrier outside of a render pass has nothing left to do.
@@ -15,6 +15,7 @@ mod transform_feedback;
 
 use super::{Command, CommandList, SetDescriptorBufferOffsets};
 use crate::device::Device;
+use crate::device::queue::Queue;
 use crate::object::pipeline::PerBindPoint;
 use crate::object::pipeline_state::Values;
 use bind::Bound;
@@ -52,6 +53,8 @@ impl Default for PushConstants {
 /// Executes command buffers in order.
 pub struct Executor<'d> {
     device: &'d Device,
+    /// On whose worker it is.
+    queue: &'d Queue,
     state: State,
     render: Option<RenderInstance<'d>>,
     queries: QuerySinks,
@@ -63,9 +66,10 @@ pub struct Executor<'d> {
 
 impl<'d> Executor<'d> {
     /// An executor with undefined state.
-    pub fn new(device: &'d Device) -> Executor<'d> {
+    pub fn new(device: &'d Device, queue: &'d Queue) -> Executor<'d> {
         Executor {
             device,
+            queue,
             state: State::default(),
             render: None,
             queries: QuerySinks::default(),

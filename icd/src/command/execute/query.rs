@@ -67,11 +67,11 @@ impl Executor<'_> {
 
     pub(super) fn wait_events(&mut self, events: &[Arc<Event>]) {
         self.flush();
-        let device = self.device;
+        let (device, queue) = (self.device, self.queue);
         let mut set = false;
         let wait = || {
             set = events.iter().all(|e| e.is_set());
-            set || device.queue.is_stopping()
+            set || queue.is_stopping() || device.is_losing()
         };
         let _ = device.sync.wait(u64::MAX, wait);
         if !set {

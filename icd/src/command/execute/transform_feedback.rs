@@ -69,6 +69,6 @@ impl Executor<'_> {
         let (instances, first_instance) = (c.instance_count, c.first_instance);
         let counts = DrawCounts { count, instances, first: 0, vertex_offset: 0, first_instance };
         self.draw_counts(counts, false, None);
-        self.device.queue.watchdog.end();
+        self.queue.watched.end();
     }
 }

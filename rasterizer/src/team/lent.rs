@@ -1,0 +1,152 @@
+//! A closure that other threads may call until its owner wants it back: then nobody begins a call any more, and the owner waits for those that have begun, and
+//! for no others.
+
+use parking_lot::Mutex;
+use std::any::Any;
+use std::cell::OnceCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Thread;
+
+/// The owner wants it back.
+const CLOSED: usize = 1 << (usize::BITS - 1);
+
+/// Looks at the calls that are left before the owner sleeps: the last one usually ends about now.
+const LOOKS: usize = 200;
+
+/// See the module.
+pub struct Lent<A> {
+    /// Valid while a call may begin, or has not ended.
+    closure: *const (dyn Fn(&A) + Sync),
+    /// Calls that have begun and not ended, and [`CLOSED`].
+    calls: AtomicUsize,
+    owner: Thread,
+    /// The first of the calls that panicked.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+// SAFETY: the closure may be called by any thread (`Sync`); calls end before it does.
+unsafe impl<A> Send for Lent<A> {}
+// SAFETY: as above.
+unsafe impl<A> Sync for Lent<A> {}
+
+impl<A> Lent<A> {
+    /// Calls the closure; false if its owner has it back. A panic reaches the owner.
+    pub fn call(&self, argument: &A) -> bool {
+        let begin = |calls: usize| (calls & CLOSED == 0).then_some(calls + 1);
+        if self.calls.fetch_update(Ordering::AcqRel, Ordering::Acquire, begin).is_err() {
+            return false;
+        }
+        // SAFETY: the call is counted, so the owner waits for its end.
+        let result = catch_unwind(AssertUnwindSafe(|| unsafe { (*self.closure)(argument) }));
+        if let Err(panic) = result {
+            self.panic.lock().get_or_insert(panic);
+        }
+        if self.calls.fetch_sub(1, Ordering::AcqRel) == CLOSED + 1 {
+            self.owner.unpark();
+        }
+        true
+    }
+
+    fn close(&self) {
+        self.calls.fetch_or(CLOSED, Ordering::AcqRel);
+        let mut looks = 0;
+        while self.calls.load(Ordering::Acquire) != CLOSED {
+            looks += 1;
+            if looks < LOOKS { std::hint::spin_loop() } else { std::thread::park() }
+        }
+    }
+}
+
+/// The closure, before it is lent.
+pub struct Lender<'f, A> {
+    closure: &'f (dyn Fn(&A) + Sync + 'f),
+    lent: OnceCell<Arc<Lent<A>>>,
+}
+
+impl<A> Lender<'_, A> {
+    /// For others.
+    pub fn lent(&self) -> &Arc<Lent<A>> {
+        self.lent.get_or_init(|| {
+            let closure: *const (dyn Fn(&A) + Sync + '_) = self.closure;
+            Arc::new(Lent {
+                // SAFETY: only the lifetime is another one. A lender is made by `lend` alone, and is closed, whatever happens, before the closure ends.
+                closure: unsafe { core::mem::transmute::<_, *const (dyn Fn(&A) + Sync + 'static)>(closure) },
+                calls: AtomicUsize::new(0),
+                owner: std::thread::current(),
+                panic: Mutex::default(),
+            })
+        })
+    }
+}
+
+impl<A> Drop for Lender<'_, A> {
+    fn drop(&mut self) {
+        if let Some(lent) = self.lent.get() {
+            lent.close();
+        }
+    }
+}
+
+/// Runs `own` on this thread, which may give the closure to others; returns when all calls have ended. Panics of theirs unwind from here.
+pub fn lend<A, R>(closure: &(dyn Fn(&A) + Sync), own: impl FnOnce(&Lender<'_, A>) -> R) -> R {
+    let lender = Lender { closure, lent: OnceCell::new() };
+    let result = own(&lender);
+    let lent = lender.lent.get().cloned();
+    drop(lender);
+    if let Some(panic) = lent.and_then(|lent| lent.panic.lock().take()) {
+        resume_unwind(panic);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::time::Duration;
+
+    #[test]
+    fn calls_that_have_begun_are_waited_for_and_no_others_begin() {
+        for round in 0..50u64 {
+            let (ended, both) = (AtomicUsize::new(0), Barrier::new(2));
+            let work = |_: &()| {
+                both.wait();
+                std::thread::sleep(Duration::from_micros(round * 3));
+                ended.fetch_add(1, Ordering::Relaxed);
+            };
+            let kept = std::thread::scope(|scope| {
+                lend(&work, |lender| {
+                    let lent = lender.lent().clone();
+                    scope.spawn({
+                        let lent = lent.clone();
+                        move || assert!(lent.call(&()))
+                    });
+                    both.wait();
+                    lent
+                })
+            });
+            assert_eq!(ended.load(Ordering::Relaxed), 1);
+            assert!(!kept.call(&()), "its owner has it back");
+        }
+    }
+
+    #[test]
+    fn panics_reach_the_owner_whoever_panics() {
+        let own = catch_unwind(AssertUnwindSafe(|| {
+            lend(&|_: &()| (), |lender| {
+                lender.lent();
+                panic!("(expected by the test)")
+            })
+        }));
+        assert!(own.is_err());
+        let others = catch_unwind(AssertUnwindSafe(|| {
+            lend(&|_: &()| panic!("(expected by the test)"), |lender| {
+                let lent = lender.lent().clone();
+                assert!(std::thread::spawn(move || lent.call(&())).join().expect("it is kept for the owner"));
+            });
+        }));
+        assert!(others.is_err());
+    }
+}

@@ -1,0 +1,267 @@
+//! Threads, started by the first work, and who they work for: several owners of work at a time, as a device has several queues.
+//!
+//! Items are handed out by an atomic counter, in order ([`Team::for_each`]). Whoever has work takes part in it and never waits for anybody to begin: helpers that are
+//! called come when they can, and the work ends with the last helper that has come. So an endless piece of work keeps its helpers, and no other work.
+//!
+//! Helpers are shared out anew whenever a piece of work begins or ends: as many as there are threads, less one for each owner of work, each work's as many as the
+//! others' (or fewer, where it has no use for more). One too many leaves after its item. The threads themselves, and jobs that nobody waits for, are `rayon`'s.
+
+mod lent;
+
+use lent::{Lent, lend};
+use parking_lot::Mutex;
+use std::cell::OnceCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// What waking another thread takes, until it works: less work than that is done sooner alone.
+pub const AWAKENING: Duration = Duration::from_micros(20);
+
+/// When helpers are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Never.
+    Never,
+    /// At once.
+    Now,
+    /// Once the work has taken longer than [`AWAKENING`].
+    Later,
+}
+
+/// See the module. Creating one starts no thread.
+pub struct Team {
+    threads: usize,
+    /// `None` inside: the system granted no thread.
+    pool: OnceLock<Option<rayon::ThreadPool>>,
+    jobs: Arc<Mutex<Jobs>>,
+}
+
+/// Pieces of work that helpers have been called to.
+struct Jobs {
+    open: Vec<Arc<Job>>,
+    /// Of the team.
+    threads: usize,
+    /// Helpers that have been called and have not come.
+    called: usize,
+}
+
+struct Job {
+    lent: Arc<Lent<Turn>>,
+    turn: Turn,
+}
+
+/// How many helpers a piece of work has, and how many it may have. Both change under the lock of [`Jobs`].
+struct Turn {
+    /// More would find nothing to do.
+    most: usize,
+    helpers: AtomicUsize,
+    share: AtomicUsize,
+    /// There are no items left to begin.
+    exhausted: AtomicBool,
+}
+
+impl Turn {
+    /// There is a helper too many.
+    fn is_over(&self) -> bool {
+        self.helpers.load(Ordering::Relaxed) > self.share.load(Ordering::Relaxed)
+    }
+
+    /// Helpers that are missing.
+    fn missing(&self) -> usize {
+        self.share.load(Ordering::Relaxed).saturating_sub(self.helpers.load(Ordering::Relaxed))
+    }
+
+    fn use_for_helpers(&self) -> usize {
+        if self.exhausted.load(Ordering::Relaxed) { 0 } else { self.most }
+    }
+}
+
+impl Jobs {
+    /// Shares the helpers out.
+    fn share_out(&mut self) {
+        let mut left = self.threads.saturating_sub(self.open.len());
+        // Who has use for few leaves the others more.
+        self.open.sort_by_key(|job| job.turn.use_for_helpers());
+        for (job, sharers) in self.open.iter().zip((1..=self.open.len()).rev()) {
+            let share = (left / sharers).min(job.turn.use_for_helpers());
+            job.turn.share.store(share, Ordering::Relaxed);
+            left -= share;
+        }
+    }
+
+    /// How many helpers to call; they count as called.
+    fn to_call(&mut self) -> usize {
+        let missing = self.open.iter().map(|job| job.turn.missing()).sum::<usize>();
+        let calls = missing.saturating_sub(self.called);
+        self.called += calls;
+        calls
+    }
+
+    /// Where a helper is missed most; it counts as there.
+    fn enter(&mut self) -> Option<Arc<Job>> {
+        let job = self.open.iter().max_by_key(|job| job.turn.missing()).filter(|job| job.turn.missing() > 0)?;
+        job.turn.helpers.fetch_add(1, Ordering::Relaxed);
+        Some(job.clone())
+    }
+}
+
+/// What a helper does that has come.
+fn help(jobs: &Mutex<Jobs>) {
+    let mut state = jobs.lock();
+    state.called -= 1;
+    while let Some(job) = state.enter() {
+        drop(state);
+        job.lent.call(&job.turn);
+        state = jobs.lock();
+        job.turn.helpers.fetch_sub(1, Ordering::Relaxed);
+        if job.turn.exhausted.load(Ordering::Relaxed) {
+            state.share_out();
+        }
+    }
+}
+
+/// A piece of work that helpers are called to; dropping it sends no more.
+struct Open<'t> {
+    team: &'t Team,
+    job: Arc<Job>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let mut jobs = self.team.jobs.lock();
+        jobs.open.retain(|job| !Arc::ptr_eq(job, &self.job));
+        if jobs.open.is_empty() {
+            return;
+        }
+        jobs.share_out();
+        let calls = jobs.to_call();
+        drop(jobs);
+        self.team.call(calls);
+    }
+}
+
+/// The items that one thread takes of a piece of work, until there are none left, or it is needed elsewhere.
+pub struct Items<'a> {
+    next: &'a AtomicU64,
+    end: u64,
+    role: Role<'a>,
+}
+
+enum Role<'a> {
+    Owner,
+    /// Nobody has been called yet.
+    Lone(Instant, &'a dyn Fn()),
+    Helper(&'a Turn),
+}
+
+impl Iterator for Items<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        match self.role {
+            Role::Owner => {}
+            Role::Lone(began, call) => {
+                let taken = self.next.load(Ordering::Relaxed);
+                if taken > 0 && taken < self.end && began.elapsed() > AWAKENING {
+                    self.role = Role::Owner;
+                    call();
+                }
+            }
+            Role::Helper(turn) if turn.is_over() => return None,
+            Role::Helper(_) => {}
+        }
+        let item = self.next.fetch_add(1, Ordering::Relaxed);
+        if item < self.end {
+            return Some(item);
+        }
+        if let Role::Helper(turn) = self.role {
+            turn.exhausted.store(true, Ordering::Relaxed);
+        }
+        None
+    }
+}
+
+fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
+    let name = format!("grus-worker-{}", thread.index());
+    base::thread::spawn(&name, base::thread::STACK, move || thread.run()).map(drop)
+}
+
+impl Team {
+    /// `threads`: 0 takes the count from affinity and cgroup quota.
+    pub fn new(threads: usize) -> Team {
+        let threads =
+            if threads == 0 { std::thread::available_parallelism().map_or(1, |n| n.get()) } else { threads.min(1024) };
+        let jobs = Jobs { open: Vec::new(), threads, called: 0 };
+        Team { threads, pool: OnceLock::new(), jobs: Arc::new(Mutex::new(jobs)) }
+    }
+
+    /// Threads, of which owners of work count as one each.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// They have been started.
+    pub fn started(&self) -> bool {
+        self.pool.get().is_some()
+    }
+
+    /// The threads, for jobs that nobody waits for; starts them. `None` where the system grants not even one: the work is done by who has it.
+    pub fn pool(&self) -> Option<&rayon::ThreadPool> {
+        let started = self.pool.get_or_init(|| {
+            let build = |n: &usize| rayon::ThreadPoolBuilder::new().num_threads(*n).spawn_handler(spawn).build().ok();
+            // What a limit leaves is not known: fewer are tried when it is too little.
+            let counts = core::iter::successors(Some(self.threads), |n| Some(n / 2).filter(|&n| n > 0));
+            counts.into_iter().find_map(|n| build(&n))
+        });
+        started.as_ref()
+    }
+
+    /// Runs `part` on this thread, and on helpers when they are called, each with items of its own: together they are all below `items`.
+    /// How long this thread's part took, if there was anybody to call. A panic of any of them unwinds from here.
+    pub fn for_each(&self, items: u64, call: Call, part: &(dyn Fn(Items<'_>) + Sync)) -> Option<Duration> {
+        let next = AtomicU64::new(0);
+        let most = (self.threads as u64 - 1).min(items.saturating_sub(1)) as usize;
+        if call == Call::Never || most == 0 || self.pool().is_none() {
+            part(Items { next: &next, end: items, role: Role::Owner });
+            return None;
+        }
+        let began = Instant::now();
+        let help = |turn: &Turn| part(Items { next: &next, end: items, role: Role::Helper(turn) });
+        lend(&help, |lender| {
+            let open = OnceCell::new();
+            let call_now = || {
+                open.get_or_init(|| self.open(lender.lent().clone(), most));
+            };
+            if call == Call::Now {
+                call_now();
+            }
+            let role = if call == Call::Now { Role::Owner } else { Role::Lone(began, &call_now) };
+            part(Items { next: &next, end: items, role });
+            Some(began.elapsed())
+        })
+    }
+
+    fn open(&self, lent: Arc<Lent<Turn>>, most: usize) -> Open<'_> {
+        let (helpers, share, exhausted) = Default::default();
+        let job = Arc::new(Job { lent, turn: Turn { most, helpers, share, exhausted } });
+        let mut jobs = self.jobs.lock();
+        jobs.open.push(job.clone());
+        jobs.share_out();
+        let calls = jobs.to_call();
+        drop(jobs);
+        self.call(calls);
+        Open { team: self, job }
+    }
+
+    fn call(&self, calls: usize) {
+        let Some(pool) = self.pool() else { return };
+        for _ in 0..calls {
+            let jobs = self.jobs.clone();
+            pool.spawn(move || help(&jobs));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Several owners of work at a time.
+
+use super::*;
+use std::sync::Barrier;
+use std::sync::atomic::AtomicBool;
+use std::thread::scope;
+
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn every_item_is_taken_once_by_two_owners_at_a_time() {
+    let team = Team::new(3);
+    scope(|threads| {
+        for call in [Call::Now, Call::Later, Call::Never] {
+            let team = &team;
+            threads.spawn(move || {
+                for items in [0, 1, 2, 7, 5000] {
+                    let taken: Vec<AtomicU64> = (0..items).map(|_| AtomicU64::new(0)).collect();
+                    team.for_each(items, call, &|items| {
+                        items.for_each(|i| _ = taken[i as usize].fetch_add(1, Ordering::Relaxed));
+                    });
+                    assert!(taken.iter().all(|n| n.load(Ordering::Relaxed) == 1), "{items} items, {call:?}");
+                }
+            });
+        }
+    });
+    let jobs = team.jobs.lock();
+    assert!(jobs.open.is_empty() && jobs.called <= 3);
+}
+
+#[test]
+fn work_that_does_not_end_keeps_nobody_else_from_ending() {
+    let team = Team::new(3);
+    let (inside, end) = (AtomicUsize::new(0), AtomicBool::new(false));
+    scope(|threads| {
+        // Two pieces of endless work, which take all helpers there are between them.
+        let endless = || {
+            team.for_each(64, Call::Now, &|items| {
+                for _ in items {
+                    inside.fetch_add(1, Ordering::AcqRel);
+                    while !end.load(Ordering::Acquire) {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                }
+            });
+        };
+        threads.spawn(endless);
+        wait_until("its helpers come", || inside.load(Ordering::Acquire) == 3);
+        threads.spawn(endless);
+        wait_until("the second begins", || inside.load(Ordering::Acquire) >= 4);
+        for _ in 0..2000 {
+            let done = AtomicUsize::new(0);
+            team.for_each(8, Call::Now, &|items| items.for_each(|_| _ = done.fetch_add(1, Ordering::Relaxed)));
+            assert_eq!(done.into_inner(), 8);
+        }
+        assert!(team.jobs.lock().called <= 3, "who does not come is not called again");
+        end.store(true, Ordering::Release);
+    });
+}
+
+#[test]
+fn helpers_go_to_who_comes_later_and_come_back() {
+    let team = Team::new(4);
+    let (end, both) = (AtomicBool::new(false), Barrier::new(2));
+    scope(|threads| {
+        threads.spawn(|| {
+            team.for_each(u64::MAX, Call::Now, &|items| {
+                items.take_while(|_| !end.load(Ordering::Acquire)).for_each(|_| std::hint::spin_loop());
+            });
+        });
+        let helpers =
+            || team.jobs.lock().open.iter().map(|job| job.turn.helpers.load(Ordering::Relaxed)).sum::<usize>();
+        wait_until("all help the only one", || helpers() == 3);
+        // Two items that wait for each other: one of the helpers must leave what it is at.
+        team.for_each(2, Call::Now, &|items| items.for_each(|_| _ = both.wait()));
+        wait_until("and is back", || helpers() == 3);
+        end.store(true, Ordering::Release);
+    });
+}
+
+#[test]
+fn shares() {
+    let shares = |threads, most: &[usize]| {
+        let job = |&most: &usize| {
+            let (helpers, share, exhausted) = Default::default();
+            lend(&|_: &Turn| (), |lender| {
+                Arc::new(Job { lent: lender.lent().clone(), turn: Turn { most, helpers, share, exhausted } })
+            })
+        };
+        let mut jobs = Jobs { open: most.iter().map(job).collect(), threads, called: 1 };
+        jobs.share_out();
+        let called = jobs.to_call();
+        (jobs.open.iter().map(|job| job.turn.share.load(Ordering::Relaxed)).collect::<Vec<_>>(), called)
+    };
+    assert_eq!(shares(8, &[100]), (vec![7], 6), "one has been called already");
+    assert_eq!(shares(8, &[3]), (vec![3], 2));
+    assert_eq!(shares(8, &[100, 100]), (vec![3, 3], 5));
+    assert_eq!(shares(9, &[100, 1]), (vec![1, 6], 6), "what one has no use for is the other's");
+    assert_eq!(shares(2, &[5, 5]), (vec![0, 0], 0), "owners are threads too");
+    assert_eq!(shares(1, &[5, 5, 5]), (vec![0, 0, 0], 0));
+}

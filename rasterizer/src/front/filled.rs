@@ -286,7 +286,9 @@ impl Builder<'_> {
         self.leaving += 1;
         let area = lanes.area[i];
         let common = self.common_of(ids, number, lanes.layer[i], area);
-        let screen = ids.map(|id| self.vertices[id as usize].screen);
+        // Not `map`, which would store each and load two at once: the processor would wait.
+        let [a, b, c] = ids.map(|id| &self.vertices[id as usize]);
+        let screen = [a.screen, b.screen, c.screen];
         let bounds = lanes.bounds.each_ref().map(|row| row[i]);
         self.fill(&screen, area, (bounds, lanes.pixels[i]), &common, None);
     }

@@ -164,6 +164,7 @@ mod tests {
         let face = StencilFace { ops, values: StencilValues { compare_mask: 0x0f, write_mask: 0xf3, reference: 0x25 } };
         let plan = DepthPlan {
             plane: None,
+            rows: None,
             quads: None,
             format: Some(DepthFormat::F32),
             test: true,

@@ -387,6 +387,11 @@ pub mod statistic {
 }
 
 impl QuerySinks {
+    /// Nobody asks how many fragments there are, or samples that pass.
+    pub fn ignores_fragments(&self) -> bool {
+        self.statistics.is_none() && self.occlusion.is_none()
+    }
+
     /// Adds to a [`statistic`], if it is counted.
     pub fn count(&self, bit: usize, n: u64) {
         if let Some(statistics) = &self.statistics {

@@ -1,7 +1,8 @@
 //! Filled triangles of one viewport, in blocks.
 //!
 //! Half of a mesh faces away or touches no sample, and no processor can guess which half: a block's triangles are measured as lanes, what
-//! nobody can see is sorted out without branches, and only the rest is set up one by one.
+//! nobody can see is sorted out without branches, and only the rest is set up one by one. Of triangles of a few pixels, which are those of
+//! tessellated and of distant meshes, lanes have the very pixels too ([`Measures::cover`]).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -12,6 +13,7 @@ use super::setup::{Bounding, Common};
 use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{PolygonMode, TopologyClass};
+use crate::prim::{SMALL, SUBPIXEL};
 use crate::stage::NO_SLOT;
 
 /// Triangles of a block.
@@ -32,6 +34,8 @@ pub struct Measures {
     sign: [f32; BLOCK],
     /// Pixels whose samples can be inside: x0, y0, x1, y1.
     bounds: [[i32; BLOCK]; 4],
+    /// Of triangles of at most 4×4 pixels, unclipped: [`crate::prim::Prim::pixels`]; else 0.
+    pixels: [u32; BLOCK],
     /// 1: half as large as the rectangle around it, unclipped.
     half: [u32; BLOCK],
     /// 1: must be looked at.
@@ -60,6 +64,7 @@ impl Default for Measures {
             area: [0.0; BLOCK],
             sign: [0.0; BLOCK],
             bounds: [[0; BLOCK]; 4],
+            pixels: [0; BLOCK],
             half: [0; BLOCK],
             seen: [0; BLOCK],
             unseen: [0; BLOCK],
@@ -108,6 +113,70 @@ impl Measures {
     }
 }
 
+impl Measures {
+    /// Finds out which pixels small triangles cover at their centres, and sorts out those that cover none. (A half of a rectangle may become one with its other
+    /// half, and is left for that.)
+    #[inline(always)]
+    fn cover(&mut self, limit: [i32; 4]) {
+        let mut small = [0u32; BLOCK];
+        let [left, top, right, bottom] = &self.bounds;
+        for i in 0..BLOCK {
+            let few = (right[i].wrapping_sub(left[i]) <= SMALL) & (bottom[i].wrapping_sub(top[i]) <= SMALL);
+            small[i] = self.seen[i] & u32::from(few & (self.any[i] & (code::CLIP | code::UNPROJECTED) == 0));
+        }
+        if small.iter().fold(0, |any, small| any | small) == 0 {
+            self.pixels = [0; BLOCK];
+            return;
+        }
+        // The edges at the first pixel, and what a pixel adds: all of that is small where the triangle is (elsewhere it is not used).
+        let (mut at, mut across, mut down) = ([[0i32; BLOCK]; 3], [[0i32; BLOCK]; 3], [[0i32; BLOCK]; 3]);
+        for k in 0..3 {
+            let (px, py) = (&self.x[k], &self.y[k]);
+            let (qx, qy) = (&self.x[(k + 1) % 3], &self.y[(k + 1) % 3]);
+            for i in 0..BLOCK {
+                let turned = if self.sign[i] < 0.0 { -1 } else { 0 };
+                let signed = |v: i32| (v ^ turned).wrapping_sub(turned);
+                let (a, b) = (signed(py[i].wrapping_sub(qy[i])), signed(qx[i].wrapping_sub(px[i])));
+                let top_left = (a > 0) | (a == 0) & (b > 0);
+                let centre =
+                    |first: i32, limit: i32| first.max(limit).wrapping_mul(SUBPIXEL).wrapping_add(SUBPIXEL / 2);
+                let dx = centre(left[i], limit[0]).wrapping_sub(px[i]);
+                let dy = centre(top[i], limit[1]).wrapping_sub(py[i]);
+                let e = a.wrapping_mul(dx).wrapping_add(b.wrapping_mul(dy));
+                at[k][i] = e.wrapping_sub(i32::from(!top_left));
+                (across[k][i], down[k][i]) = (a.wrapping_mul(SUBPIXEL), b.wrapping_mul(SUBPIXEL));
+            }
+        }
+        let mut inside = [0u32; BLOCK];
+        for row in 0..4 {
+            for i in 0..BLOCK {
+                let [mut e0, mut e1, mut e2] = [at[0][i], at[1][i], at[2][i]];
+                let mut nibble = 0;
+                for column in 0..4 {
+                    nibble |= (!(e0 | e1 | e2) as u32 >> 31) << column;
+                    e0 = e0.wrapping_add(across[0][i]);
+                    e1 = e1.wrapping_add(across[1][i]);
+                    e2 = e2.wrapping_add(across[2][i]);
+                }
+                inside[i] |= nibble << (4 * row);
+                for k in 0..3 {
+                    at[k][i] = at[k][i].wrapping_add(down[k][i]);
+                }
+            }
+        }
+        for i in 0..BLOCK {
+            let width = right[i].min(limit[2]).wrapping_sub(left[i].max(limit[0])) as u32 & 7;
+            let height = bottom[i].min(limit[3]).wrapping_sub(top[i].max(limit[1])) as u32 & 7;
+            let columns = (0x1111 << width) - 0x1111;
+            let rows = (1 << (4 * height)) - 1;
+            self.pixels[i] = inside[i] & columns & rows & small[i].wrapping_neg();
+            let nothing = small[i] & u32::from(self.pixels[i] == 0) & !self.half[i];
+            self.seen[i] &= !nothing;
+            self.unseen[i] |= nothing;
+        }
+    }
+}
+
 impl Builder<'_> {
     /// Is the chunk one for [`Builder::filled`]?
     pub fn is_filled(&self) -> bool {
@@ -135,6 +204,9 @@ impl Builder<'_> {
             let block = &batch.primitives[start..end];
             self.gather(block, lanes);
             lanes.measure(&filter);
+            if self.grid.samples == 1 {
+                lanes.cover(filter.limit);
+            }
             let (mut seen, mut count) = ([0u8; BLOCK], 0);
             for i in 0..block.len() {
                 seen[count] = i as u8;
@@ -214,7 +286,10 @@ impl Builder<'_> {
         self.leaving += 1;
         let area = lanes.area[i];
         let common = self.common_of(ids, number, lanes.layer[i], area);
-        let screen = ids.map(|id| self.vertices[id as usize].screen);
-        self.fill(&screen, area, lanes.bounds.each_ref().map(|row| row[i]), &common, None);
+        // Not `map`, which would store each and load two at once: the processor would wait.
+        let [a, b, c] = ids.map(|id| &self.vertices[id as usize]);
+        let screen = [a.screen, b.screen, c.screen];
+        let bounds = lanes.bounds.each_ref().map(|row| row[i]);
+        self.fill(&screen, area, (bounds, lanes.pixels[i]), &common, None);
     }
 }

@@ -166,7 +166,7 @@ impl Builder<'_> {
             let area = doubled_area(&screen);
             if let Some(common) = self.facing(area, common) {
                 match self.draw.draw.state.polygon_mode {
-                    PolygonMode::Fill => self.fill(&screen, area, self.bounds(&screen), &common, None),
+                    PolygonMode::Fill => self.fill(&screen, area, (self.bounds(&screen), 0), &common, None),
                     _ => self.unfilled(v, any, common, slope_of(&screen)),
                 }
             }
@@ -187,7 +187,7 @@ impl Builder<'_> {
             let corners = [0, i - 1, i];
             let screen = corners.map(|c| screens[c]);
             let weights: Weights = corners.map(|c| (polygon.v[c].weights, polygon.v[c].screen));
-            self.fill(&screen, doubled_area(&screen), self.bounds(&screen), &common, Some(&weights));
+            self.fill(&screen, doubled_area(&screen), (self.bounds(&screen), 0), &common, Some(&weights));
         }
     }
 
@@ -245,13 +245,13 @@ impl Builder<'_> {
         (self.draw.draw.state.cull_mode & culled == 0).then_some(common)
     }
 
-    /// A triangle of a doubled area, which can touch samples in the pixels of `bounds`.
+    /// A triangle of a doubled area, which can touch samples in the pixels of `bounds`; `known`: those it covers ([`crate::prim::Prim::pixels`]), or 0.
     #[inline(always)]
     pub fn fill(
         &mut self,
         screen: &[Screen; 3],
         area: f64,
-        bounds: [i32; 4],
+        (bounds, known): ([i32; 4], u32),
         common: &Common,
         weights: Option<&Weights>,
     ) {
@@ -259,8 +259,13 @@ impl Builder<'_> {
             return;
         }
         let Some(place) = Place::within(self.view_rect(common), bounds) else { return };
-        let edges = Outline::triangle(screen).edges_turning(area < 0.0);
-        let Some(pixels) = place.pixels(self.grid, &edges) else { return };
+        let (edges, pixels) = if known != 0 {
+            (Edges::NONE, known)
+        } else {
+            let edges = Outline::triangle(screen).edges_turning(area < 0.0);
+            let Some(pixels) = place.pixels(self.grid, &edges) else { return };
+            (edges, pixels)
+        };
         // Where nothing is interpolated but depth and distance, which a half has one of, its planes are any triangle's.
         let half = if weights.is_none() && self.draw.plan.linkage.interpolates {
             Half::new(common.vertices, screen, area)

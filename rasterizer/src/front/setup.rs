@@ -294,6 +294,9 @@ pub struct Edges {
 }
 
 impl Edges {
+    /// Of a shape whose pixels are known.
+    pub const NONE: Edges = Edges { edges: [Edge { a: 0, b: 0, c: 0 }; 4], count: 0 };
+
     /// Those that exclude the centre of a pixel of a rectangle; the others need not be asked there.
     #[inline(always)]
     fn cutting(&self, [x0, y0, x1, y1]: [i32; 4]) -> Edges {

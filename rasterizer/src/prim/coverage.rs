@@ -62,6 +62,70 @@ pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
     })
 }
 
+/// Which of sixteen pixels in a row any edge excludes.
+#[cfg(target_arch = "x86_64")]
+pub struct Signs([core::arch::x86_64::__m128i; 4]);
+
+#[cfg(target_arch = "x86_64")]
+impl Default for Signs {
+    /// No edge yet.
+    #[inline(always)]
+    fn default() -> Signs {
+        // SAFETY: SSE2 is part of x86-64.
+        Signs([unsafe { core::arch::x86_64::_mm_setzero_si128() }; 4])
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Signs {
+    /// An edge with value `e` at the first pixel and `dx` more at each after it.
+    #[inline(always)]
+    pub fn add(&mut self, e: i32, dx: i32) {
+        use core::arch::x86_64::*;
+        // SAFETY: SSE2 is part of x86-64.
+        unsafe {
+            let mut at =
+                _mm_add_epi32(_mm_set1_epi32(e), _mm_setr_epi32(0, dx, dx.wrapping_mul(2), dx.wrapping_mul(3)));
+            let step = _mm_set1_epi32(dx.wrapping_mul(4));
+            for four in &mut self.0 {
+                *four = _mm_or_si128(*four, at);
+                at = _mm_add_epi32(at, step);
+            }
+        }
+    }
+
+    /// A bit for each pixel that is excluded.
+    #[inline(always)]
+    pub fn bits(&self) -> u16 {
+        use core::arch::x86_64::*;
+        let [a, b, c, d] = self.0;
+        // SAFETY: SSE2 is part of x86-64. Saturating packs keep the sign.
+        unsafe { _mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d))) as u16 }
+    }
+}
+
+/// Which of sixteen pixels in a row any edge excludes.
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Default)]
+pub struct Signs(u16);
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Signs {
+    /// An edge with value `e` at the first pixel and `dx` more at each after it.
+    #[inline(always)]
+    pub fn add(&mut self, e: i32, dx: i32) {
+        for i in 0..16 {
+            self.0 |= u16::from(e.wrapping_add(dx.wrapping_mul(i)) < 0) << i;
+        }
+    }
+
+    /// A bit for each pixel that is excluded.
+    #[inline(always)]
+    pub fn bits(&self) -> u16 {
+        self.0
+    }
+}
+
 /// The value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per pixel; far from zero it is only as large as
 /// keeps its sign over a block's steps.
 #[inline(always)]
@@ -81,11 +145,14 @@ pub fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
     mask
 }
 
+/// Pixels along either axis up to which the front end finds out what a primitive covers.
+pub const SMALL: i32 = 4;
+
 /// The pixels of a rectangle of at most 4×4 whose centres are inside of all edges, as [`super::Prim::pixels`] has them: `None` when there are none,
 /// 0 for a larger rectangle.
 #[inline(always)]
 pub fn pixels(edges: &[Edge], [x0, y0, x1, y1]: [i32; 4]) -> Option<u32> {
-    if x1 - x0 > 4 || y1 - y0 > 4 {
+    if x1 - x0 > SMALL || y1 - y0 > SMALL {
         return Some(0);
     }
     let [centre] = sample_offsets::<1>();

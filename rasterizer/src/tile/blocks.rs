@@ -24,6 +24,22 @@ impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
         self.job.reject.as_ref().is_none_or(|reject| reject.visible::<S>(self.prim, rect))
     }
     #[inline(always)]
+    fn small_visible(&mut self, rect: [i32; 4]) -> bool {
+        self.job.reject.as_ref().is_none_or(|reject| reject.written(rect) || reject.visible::<S>(self.prim, rect))
+    }
+    #[inline(always)]
+    fn takes_rows(&self) -> bool {
+        S == 1 && self.job.rows.is_some()
+    }
+    #[inline(always)]
+    fn rows(&mut self, x: i32, y: i32, rows: &[u16; 16]) {
+        let Some(test) = self.job.rows else { return };
+        let [offset] = sample_offsets::<1>().map(|[x, y]| [x as f32 / 256.0, y as f32 / 256.0]);
+        let at = self.job.address(&self.job.pass.depth, 0, x as u32, y as u32);
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+        unsafe { test(self.prim, &at, [x, y], offset, rows) };
+    }
+    #[inline(always)]
     fn covered(&mut self, x: i32, y: i32) {
         if let Some(reject) = &self.job.reject {
             reject.covered::<S>(self.prim, x, y);
@@ -82,15 +98,10 @@ impl TileJob<'_> {
             let rows = if y >= y0 { 0x0011 } else { 0 } | if y + 1 < y1 { 0x1100 } else { 0 };
             let mut x = x0 & !1;
             while x < x1 {
-                let columns = if x >= x0 { 0x0101 } else { 0 } | if x + 1 < x1 { 0x1010 } else { 0 };
-                let (x_of, y_of) = (x as u16, y as u16);
-                let coverage = rows & columns;
-                let sample = FragmentBatch::CENTRE;
-                self.scratch.quads.push(FragmentQuad { x: x_of, y: y_of, coverage, sample, primitive });
+                x = self.scratch.quads.push_row(primitive, [x0, x1], [x, y], rows);
                 if self.scratch.quads.is_full() {
                     fragment::shade(self);
                 }
-                x += 2;
             }
             y += 2;
         }

@@ -158,6 +158,33 @@ impl<'a> DepthReject<'a> {
         any
     }
 
+    /// Takes a region of at most 4×4 pixels as written, without asking whether any can pass: that takes longer than testing them. What bounds the stored depths on the
+    /// side of those that are written is given up; `false` where both sides would be.
+    #[inline(always)]
+    pub fn written(&self, rect: [i32; 4]) -> bool {
+        use CompareOp::{Greater, GreaterOrEqual, Less, LessOrEqual};
+        let nearer = match self.plan.compare {
+            _ if !self.plan.write => return true,
+            Less | LessOrEqual => true,
+            Greater | GreaterOrEqual => false,
+            _ => return false,
+        };
+        let ([x0, y0], [x1, y1]) = ([rect[0], rect[1]], [rect[2] - 1, rect[3] - 1]);
+        // The same square mostly, and four at most.
+        for [x, y] in [[x0, y0], [x1, y0], [x0, y1], [x1, y1]] {
+            let square = self.bounds.square(self.layer, x, y);
+            let (bound, unknown) =
+                if nearer { (&square.low, f32::NEG_INFINITY) } else { (&square.high, f32::INFINITY) };
+            if bound.load(Relaxed) != unknown.to_bits() {
+                bound.store(unknown.to_bits(), Relaxed);
+            }
+            if (x0 ^ x1 | y0 ^ y1) >> SHIFT == 0 {
+                break;
+            }
+        }
+        true
+    }
+
     /// May depths in `low..=high` pass in the square at (x, y)?
     #[inline(always)]
     fn passes(&self, x: i32, y: i32, low: f32, high: f32) -> bool {

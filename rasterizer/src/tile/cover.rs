@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::prim::{Prim, TILE_SHIFT, inside, intersect, mask16, sample_offsets};
+use crate::prim::{Prim, Signs, TILE_SHIFT, inside, intersect, mask16, sample_offsets};
 
 /// An edge that crosses the tile, relative to it.
 #[derive(Clone, Copy)]
@@ -53,6 +53,19 @@ fn block_mask(columns: u32, rows: u32, x: i32, y: i32) -> u32 {
 pub trait Sink<const S: usize> {
     /// Is it worth going into a region x0, y0, x1, y1 of the primitive?
     fn visible(&mut self, rect: [i32; 4]) -> bool;
+    /// The same of a region of at most 4×4 pixels.
+    #[inline(always)]
+    fn small_visible(&mut self, rect: [i32; 4]) -> bool {
+        self.visible(rect)
+    }
+    /// Is [`Sink::rows`] called in the place of [`Sink::block`] where a square is covered in part?
+    #[inline(always)]
+    fn takes_rows(&self) -> bool {
+        false
+    }
+    /// The pixels of the 16×16 square at (x, y), row by row, bit `i` being the column; not none.
+    #[inline(always)]
+    fn rows(&mut self, _x: i32, _y: i32, _rows: &[u16; 16]) {}
     /// All pixels of the 16×16 square at (x, y) are covered, and have been passed on.
     fn covered(&mut self, x: i32, y: i32);
     /// Takes the 16×16 square at (x, y), of which all pixels are covered, at once; `false`: block by block.
@@ -130,7 +143,7 @@ fn blocks_of(pixels: u32, corner: [i32; 2]) -> [u32; 4] {
 /// The front end knows the pixels; `rect` is the part in the tile.
 #[inline(always)]
 fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
-    if !sink.visible(rect) {
+    if !sink.small_visible(rect) {
         return;
     }
     let masks = blocks_of(prim.pixels, [prim.rect[0], prim.rect[1]]);
@@ -185,7 +198,16 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
         if blocks == 0 || !sink.visible(intersect(rect, [x, y, x + 16, y + 16])) {
             continue;
         }
-        if blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3] {
+        let whole = blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3];
+        if S == 1 && sink.takes_rows() {
+            let rows = if whole { [u16::MAX; 16] } else { rows_of(edges, rect, [x, y], [sx, sy]) };
+            sink.rows(x, y, &rows);
+            if whole {
+                sink.covered(x, y);
+            }
+            continue;
+        }
+        if whole {
             if !sink.square(x, y) {
                 for k in 0..16 {
                     sink.block(x + (k & 3) * 4, y + (k >> 2) * 4, [0xffff; S]);
@@ -213,6 +235,24 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
             }
         }
     }
+}
+
+/// The pixels of a rectangle inside of all edges, in the 16×16 square at (x, y), which is at (sx, sy) of the tile: rows of bits.
+#[inline(always)]
+fn rows_of<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], [x, y]: [i32; 2], [sx, sy]: [i32; 2]) -> [u16; 16] {
+    let columns = pixels_in(rect[0], rect[2], x) as u16;
+    let (first, end) = ((rect[1] - y).max(0), (rect[3] - y).min(16));
+    let mut rows = [0; 16];
+    let mut row = first;
+    while row < end {
+        let mut outside = Signs::default();
+        for e in edges {
+            outside.add(e.c[0] + e.a * sx + e.b * (sy + row), e.a);
+        }
+        rows[row as usize & 15] = columns & !outside.bits();
+        row += 1;
+    }
+    rows
 }
 
 #[cfg(test)]

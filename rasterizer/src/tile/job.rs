@@ -4,7 +4,7 @@
 
 use super::bounds::DepthReject;
 use super::color::FlatColor;
-use super::depth::BlockAddress;
+use super::depth::{BlockAddress, RowsTest};
 use super::owners::Owners;
 use super::pass::Pass;
 use super::plan::TileDraw;
@@ -51,6 +51,8 @@ pub struct TileJob<'a> {
     pub filters: bool,
     /// What is covered is shaded and nothing else: no tests, one sample.
     pub plain: bool,
+    /// What is covered is tested by depth and nothing else, and nobody counts it.
+    pub rows: Option<RowsTest>,
     /// One fragment is shaded for all of a primitive's.
     pub flat: bool,
     /// And of the primitive at work that is so.
@@ -86,6 +88,7 @@ impl<'a> TileJob<'a> {
             deferred: false,
             owner: 0,
             plain: false,
+            rows: draw.plan.depth_rows().filter(|_| draw.draw.queries.ignores_fragments()),
             filters: draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.hides,
             flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
             flat_here: false,

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::color::ColorPlan;
-use super::depth::DepthPlan;
+use super::depth::{DepthPlan, RowsTest};
 use super::pass::Pass;
 use crate::api::Running;
 use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
@@ -109,6 +109,12 @@ fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4]
 }
 
 impl TilePlan {
+    /// The test, where it is of depth with one sample in each pixel, and all that happens to what is covered.
+    pub fn depth_rows(&self) -> Option<RowsTest> {
+        let alone = self.early && !self.shades && self.sample_mask == 1 && self.lines.is_none();
+        self.depth.rows.filter(|_| alone)
+    }
+
     /// Plans for a pass.
     pub fn new(stages: &GraphicsStages, state: &TileState, pass: &Pass) -> TilePlan {
         let TileState { key, values, lines, loops, ordered } = *state;

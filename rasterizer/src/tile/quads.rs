@@ -66,6 +66,28 @@ impl Quads {
         self.len += 1;
     }
 
+    /// Appends quads of a row from (x, y) on, with one sample in each of those pixels that lie in the columns from `x0` to before `x1` and have a bit in `rows` (as
+    /// [`FragmentQuad::coverage`]), until there is no room or none left; returns the x behind the last one. There must be one, and room for it.
+    #[inline(always)]
+    pub fn push_row(
+        &mut self,
+        primitive: *const FragmentPrimitive,
+        [x0, x1]: [i32; 2],
+        [first, y]: [i32; 2],
+        rows: u16,
+    ) -> i32 {
+        let room = self.entries.get_mut(self.len..BATCH_QUADS).unwrap_or_default();
+        let mut x = first;
+        for quad in room.iter_mut().take((x1 - first + 1) as usize / 2) {
+            let columns = u16::from(x >= x0) * 0x0101 | u16::from(x + 1 < x1) * 0x1010;
+            let coverage = rows & columns;
+            *quad = FragmentQuad { x: x as u16, y: y as u16, coverage, sample: FragmentBatch::CENTRE, primitive };
+            x += 2;
+        }
+        self.len += (x - first) as usize / 2;
+        x
+    }
+
     /// Appends those of the four that have coverage; there is room. No branch: which of a small primitive's quads have pixels is a riddle.
     #[inline(always)]
     pub fn push_covered(&mut self, quads: [FragmentQuad; 4]) {

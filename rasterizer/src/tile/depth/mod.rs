@@ -11,7 +11,7 @@ mod plan;
 #[cfg(target_arch = "x86_64")]
 mod rows;
 
-pub use block::{Block, BlockAddress};
+pub use block::{Block, BlockAddress, RowsTest};
 pub use format::DepthFormat;
 pub use plan::DepthPlan;
 
@@ -62,6 +62,7 @@ mod tests {
             let compare = CompareOp::ALL[next() as usize % 8];
             let plan = DepthPlan {
                 plane: None,
+                rows: None,
                 quads: None,
                 format: Some(format),
                 test: true,
@@ -163,6 +164,7 @@ mod tests {
         let face = StencilFace { ops, values: StencilValues { compare_mask: 0x0f, write_mask: 0xf3, reference: 0x25 } };
         let plan = DepthPlan {
             plane: None,
+            rows: None,
             quads: None,
             format: Some(DepthFormat::F32),
             test: true,

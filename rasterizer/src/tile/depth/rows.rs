@@ -3,7 +3,7 @@
 //! A function of its own for each format and comparison, which the plan of a draw chooses: nothing is decided per block, and the code of all
 //! of them is nowhere in the way.
 
-use super::block::{BlockAddress, PlaneTest, QuadsTest};
+use super::block::{BlockAddress, PlaneTest, QuadsTest, RowsTest};
 use super::format::{DepthFormat, NEAREST};
 use crate::prim::Prim;
 use crate::tile::shaded::{SPREAD, pixels};
@@ -364,6 +364,39 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
     unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
 }
 
+unsafe fn plane_rows_test<R: Row, const C: u32, const WRITE: bool>(
+    prim: &Prim,
+    at: &BlockAddress,
+    [x, y]: [i32; 2],
+    offset: [f32; 2],
+    rows: &[u16; 16],
+) {
+    // Four pixels each.
+    let columns = [0, 4, 8, 12].map(|column| Plane::new(prim, [x + column, y], offset));
+    for (row, &covered) in rows.iter().enumerate() {
+        if covered == 0 {
+            continue;
+        }
+        let p = at.base.wrapping_add(row * at.pitch);
+        for (i, plane) in columns.iter().enumerate() {
+            let covered = covered >> (4 * i) & 0xf;
+            if covered == 0 {
+                continue;
+            }
+            // SAFETY: covered pixels have texels, and rows are padded to four (the caller's contract); SSE2 is part of x86-64.
+            unsafe {
+                let p = p.add(4 * i * R::BYTES);
+                let (new, old) = (R::quantize(plane.row(row)), R::load(p));
+                let lanes = _mm_load_si128(LANES[covered as usize].0.as_ptr().cast());
+                let inside = _mm_and_si128(passes::<R, C>(new, old), lanes);
+                if WRITE {
+                    R::store(p, _mm_or_si128(_mm_and_si128(inside, new), _mm_andnot_si128(inside, old)));
+                }
+            }
+        }
+    }
+}
+
 /// A function of `[format, C, WRITE]`, by their values.
 macro_rules! select {
     ($function:ident, $format:expr, $compare:expr, $write:expr) => {
@@ -388,6 +421,11 @@ macro_rules! select {
 /// The test of planes of a format.
 pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> PlaneTest {
     select!(plane_test, format, compare, write)
+}
+
+/// As [`plane_test_of`], of the rows of a square, of which nobody asks what passes.
+pub fn plane_rows_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> RowsTest {
+    select!(plane_rows_test, format, compare, write)
 }
 
 /// As [`plane_test_of`], of the quads of a batch.

@@ -72,7 +72,11 @@ impl<A> Lender<'_, A> {
             let closure: *const (dyn Fn(&A) + Sync + '_) = self.closure;
             Arc::new(Lent {
                 // SAFETY: only the lifetime is another one. A lender is made by `lend` alone, and is closed, whatever happens, before the closure ends.
-                closure: unsafe { core::mem::transmute::<_, *const (dyn Fn(&A) + Sync + 'static)>(closure) },
+                closure: unsafe {
+                    core::mem::transmute::<*const (dyn Fn(&A) + Sync + '_), *const (dyn Fn(&A) + Sync + 'static)>(
+                        closure,
+                    )
+                },
                 calls: AtomicUsize::new(0),
                 owner: std::thread::current(),
                 panic: Mutex::default(),

@@ -90,8 +90,8 @@ impl Jobs {
         }
     }
 
-    /// How many helpers to call; they count as called.
-    fn to_call(&mut self) -> usize {
+    /// How many helpers are to be called; they count as called.
+    fn count_calls(&mut self) -> usize {
         let missing = self.open.iter().map(|job| job.turn.missing()).sum::<usize>();
         let calls = missing.saturating_sub(self.called);
         self.called += calls;
@@ -135,7 +135,7 @@ impl Drop for Open<'_> {
             return;
         }
         jobs.share_out();
-        let calls = jobs.to_call();
+        let calls = jobs.count_calls();
         drop(jobs);
         self.team.call(calls);
     }
@@ -248,7 +248,7 @@ impl Team {
         let mut jobs = self.jobs.lock();
         jobs.open.push(job.clone());
         jobs.share_out();
-        let calls = jobs.to_call();
+        let calls = jobs.count_calls();
         drop(jobs);
         self.call(calls);
         Open { team: self, job }

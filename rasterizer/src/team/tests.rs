@@ -95,7 +95,7 @@ fn shares() {
         };
         let mut jobs = Jobs { open: most.iter().map(job).collect(), threads, called: 1 };
         jobs.share_out();
-        let called = jobs.to_call();
+        let called = jobs.count_calls();
         (jobs.open.iter().map(|job| job.turn.share.load(Ordering::Relaxed)).collect::<Vec<_>>(), called)
     };
     assert_eq!(shares(8, &[100]), (vec![7], 6), "one has been called already");

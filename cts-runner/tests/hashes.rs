@@ -121,3 +121,16 @@ fn demo_60_frames() {
         demo(60, "1280x720", &CONFIGURATIONS);
     }
 }
+
+/// README's table has the pictures that are committed.
+#[test]
+fn readme_shows_the_same_pictures() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = std::fs::read_to_string(readme).expect("README.md");
+    let all = committed();
+    for frames in [8, 60] {
+        let picture = &all[&format!("demo/{frames}-frames-1280x720/picture")];
+        let row = |line: &str| line.contains(&format!("`--frames {frames}`")) && line.contains(picture);
+        assert!(readme.lines().any(row), "{frames} frames: {picture}");
+    }
+}

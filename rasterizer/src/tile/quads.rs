@@ -79,7 +79,7 @@ impl Quads {
         let room = self.entries.get_mut(self.len..BATCH_QUADS).unwrap_or_default();
         let mut x = first;
         for quad in room.iter_mut().take((x1 - first + 1) as usize / 2) {
-            let columns = u16::from(x >= x0) * 0x0101 | u16::from(x + 1 < x1) * 0x1010;
+            let columns = (u16::from(x >= x0) * 0x0101) | (u16::from(x + 1 < x1) * 0x1010);
             let coverage = rows & columns;
             *quad = FragmentQuad { x: x as u16, y: y as u16, coverage, sample: FragmentBatch::CENTRE, primitive };
             x += 2;

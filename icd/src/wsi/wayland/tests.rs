@@ -347,7 +347,10 @@ fn a_stopped_compositor_is_waited_for_in_bounds() {
 fn reads_are_announced_once() {
     let (tell, told) = std::sync::mpsc::channel();
     // A read that is announced twice waits for ever: in a thread of its own.
-    std::thread::spawn(move || tell.send(open_two_while_one_reads()));
+    std::thread::spawn(move || {
+        open_two_while_one_reads();
+        tell.send(())
+    });
     assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(()));
 }
 

@@ -156,7 +156,7 @@ impl Queue {
 
     /// Loses the device, once: generated code stops, the application is told why, waits return (in this order). Called by the queue's worker, which then ends its work.
     pub fn lose(&self, device: &Device, cause: Cause, message: &str) {
-        self.lose_by(device, cause, message, &device.watchdog.pipelines_at_work(device, self));
+        self.lose_by(device, cause, message, &self.watched.pipelines_at_work(device));
     }
 
     /// As [`Queue::lose`], by these pipelines.

@@ -9,7 +9,6 @@
 
 use super::Device;
 use super::fault::Cause;
-use super::queue::Queue;
 use crate::ffi::known;
 use crate::os::clock::process_time;
 use crate::os::condvar::Condvar;
@@ -103,6 +102,14 @@ impl Watched {
         }
         running
     }
+
+    /// Handles of the pipelines that are at work for the queue.
+    pub fn pipelines_at_work(&self, device: &Device) -> Vec<u64> {
+        let running = self.at_work(&device.engine.running());
+        let mut pipelines: Vec<u64> = running.into_iter().map(|running| running.pipeline).collect();
+        pipelines.dedup();
+        pipelines
+    }
 }
 
 /// Watches what a device's queues execute.
@@ -156,14 +163,6 @@ impl Watchdog {
         if let Some(thread) = thread {
             let _ = thread.join();
         }
-    }
-
-    /// Handles of the pipelines that are at work for a queue.
-    pub fn pipelines_at_work(&self, device: &Device, queue: &Queue) -> Vec<u64> {
-        let running = queue.watched.at_work(&device.engine.running());
-        let mut pipelines: Vec<u64> = running.into_iter().map(|running| running.pipeline).collect();
-        pipelines.dedup();
-        pipelines
     }
 
     fn run(&self, timeout: Duration, device: &Weak<Device>) {

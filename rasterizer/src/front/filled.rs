@@ -204,8 +204,10 @@ impl Builder<'_> {
             let block = &batch.primitives[start..end];
             self.gather(block, lanes);
             lanes.measure(&filter);
-            if self.grid.samples == 1 {
-                lanes.cover(filter.limit);
+            match self.grid.samples {
+                1 => lanes.cover(filter.limit),
+                // Nor are they those of another draw, whose lanes these were.
+                _ => lanes.pixels = [0; BLOCK],
             }
             let (mut seen, mut count) = ([0u8; BLOCK], 0);
             for i in 0..block.len() {

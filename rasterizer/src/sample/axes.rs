@@ -4,13 +4,11 @@
 
 use super::address::{FAR, mode};
 use super::slice::Slice;
-use super::texel::Texels;
 use super::wide::{Shape, chosen, chosen_of, eight_at, filter, filter_of, second_window};
 use super::window::SIDE;
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
 use core::arch::x86_64::*;
-use core::marker::PhantomData;
 use core::mem::offset_of;
 
 /// What samples are compiled for: constants, so that none is looked up in between.
@@ -19,19 +17,6 @@ pub trait Kind {
     const FOUR: Four;
     /// Where they come from.
     type Source: Source;
-}
-
-/// The kind of a class's samples; with `VALUES` unsigned normalised texels are filtered as values, not as integers.
-pub struct Of<T, const VALUES: bool>(PhantomData<T>);
-
-impl<T: Texels, const VALUES: bool> Kind for Of<T, VALUES> {
-    const FOUR: Four = match T::FOUR {
-        Some(four) if VALUES => four.raw(false),
-        Some(four) => four,
-        // A class without such filters is not sampled here.
-        None => Four::Half,
-    };
-    type Source = T::Source;
 }
 
 /// Where a level's texels come from.

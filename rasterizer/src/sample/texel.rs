@@ -118,7 +118,7 @@ pub trait Texels: Sized {
         #[cfg(target_arch = "x86_64")]
         if H::WIDE && Self::FOUR.is_some() {
             // SAFETY: the caller's promise.
-            return unsafe { whole::sample::<H, axes::Of<Self, false>, LINEAR, MIPS>(view, sampler, args) };
+            return unsafe { whole::sample::<H, Of<Self, false>, LINEAR, MIPS>(view, sampler, args) };
         }
         false
     }
@@ -139,7 +139,7 @@ pub trait Texels: Sized {
         unsafe {
             #[cfg(target_arch = "x86_64")]
             if H::WIDE && Self::FOUR.is_some() {
-                return whole::sample_chunks::<H, axes::Of<Self, false>, LINEAR>(view, sampler, args, rows, kernels);
+                return whole::sample_chunks::<H, Of<Self, false>, LINEAR>(view, sampler, args, rows, kernels);
             }
             rows.one_by_one(view, sampler, args, kernels[0]);
         }
@@ -158,7 +158,7 @@ pub trait Texels: Sized {
         #[cfg(target_arch = "x86_64")]
         if H::WIDE && Self::FOUR.is_some() {
             // SAFETY: the caller's promise.
-            return unsafe { whole::sample_pair::<H, axes::Of<Self, false>, LINEAR>(views, sampler, args) };
+            return unsafe { whole::sample_pair::<H, Of<Self, false>, LINEAR>(views, sampler, args) };
         }
         false
     }
@@ -172,7 +172,7 @@ pub trait Texels: Sized {
         #[cfg(target_arch = "x86_64")]
         if H::WIDE && Self::FOUR.is_some() {
             // SAFETY: the caller's promise.
-            return unsafe { whole::anisotropic::<H, axes::Of<Self, true>>(view, sampler, args) };
+            return unsafe { whole::anisotropic::<H, Of<Self, true>>(view, sampler, args) };
         }
         false
     }
@@ -204,6 +204,21 @@ pub trait Texels: Sized {
     /// # Safety
     /// As for `words`, and the view's memory may be written.
     unsafe fn store<V: Ints>(view: &ImageView, slice: &Slice, x: V, y: V, texels: &Lanes);
+}
+
+/// The kind of a class's samples; with `VALUES` unsigned normalised texels are filtered as values, not as integers.
+#[cfg(target_arch = "x86_64")]
+struct Of<T, const VALUES: bool>(core::marker::PhantomData<T>);
+
+#[cfg(target_arch = "x86_64")]
+impl<T: Texels, const VALUES: bool> axes::Kind for Of<T, VALUES> {
+    const FOUR: Four = match T::FOUR {
+        Some(four) if VALUES => four.raw(false),
+        Some(four) => four,
+        // A class without such filters is not sampled here.
+        None => Four::Half,
+    };
+    type Source = T::Source;
 }
 
 #[inline(always)]

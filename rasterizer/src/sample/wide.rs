@@ -553,26 +553,21 @@ unsafe fn apart([first, last]: Texels) -> Side {
 }
 
 /// Of sixteen texels of four halves the first halves, then the second ones.
-static SIXTEEN: [u16; 32] = {
-    let mut order = [0; 32];
-    let mut i = 0;
-    while i < 32 {
-        order[i] = (4 * (i % 16) + i / 16) as u16;
-        i += 1;
-    }
-    order
-};
+static SIXTEEN: [u16; 32] = halves_of(16);
 
 /// Of eight texels of four halves the first halves, the second ones, and so on.
-static EIGHT: [u16; 32] = {
+static EIGHT: [u16; 32] = halves_of(8);
+
+/// Numbers of halves of so many texels, those of a component behind those of another.
+const fn halves_of(texels: usize) -> [u16; 32] {
     let mut order = [0; 32];
     let mut i = 0;
     while i < 32 {
-        order[i] = (4 * (i % 8) + i / 8) as u16;
+        order[i] = (4 * (i % texels) + i / texels) as u16;
         i += 1;
     }
     order
-};
+}
 
 /// Unsigned floats of 11, 11 and 10 bits, and one.
 #[inline(always)]

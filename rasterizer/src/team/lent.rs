@@ -1,13 +1,11 @@
 //! A closure that other threads may call until its owner wants it back: then nobody begins a call any more, and the owner waits for those that have begun, and
 //! for no others.
 
-use parking_lot::Mutex;
 use std::any::Any;
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::Thread;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The owner wants it back.
 const CLOSED: usize = 1 << (usize::BITS - 1);
@@ -21,9 +19,10 @@ pub struct Lent<A> {
     closure: *const (dyn Fn(&A) + Sync),
     /// Calls that have begun and not ended, and [`CLOSED`].
     calls: AtomicUsize,
-    owner: Thread,
-    /// The first of the calls that panicked.
+    /// The first of the calls that panicked. (The standard library's locks take no memory to wait with, which the handle of a thread does.)
     panic: Mutex<Option<Box<dyn Any + Send>>>,
+    /// The last call has ended.
+    ended: Condvar,
 }
 
 // SAFETY: the closure may be called by any thread (`Sync`); calls end before it does.
@@ -41,20 +40,32 @@ impl<A> Lent<A> {
         // SAFETY: the call is counted, so the owner waits for its end.
         let result = catch_unwind(AssertUnwindSafe(|| unsafe { (*self.closure)(argument) }));
         if let Err(panic) = result {
-            self.panic.lock().get_or_insert(panic);
+            self.panic().get_or_insert(panic);
         }
         if self.calls.fetch_sub(1, Ordering::AcqRel) == CLOSED + 1 {
-            self.owner.unpark();
+            // With the lock the owner either sleeps already or has not looked yet.
+            let _owner_sleeps = self.panic();
+            self.ended.notify_one();
         }
         true
     }
 
+    fn panic(&self) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+        self.panic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn close(&self) {
         self.calls.fetch_or(CLOSED, Ordering::AcqRel);
-        let mut looks = 0;
-        while self.calls.load(Ordering::Acquire) != CLOSED {
-            looks += 1;
-            if looks < LOOKS { std::hint::spin_loop() } else { std::thread::park() }
+        let are_left = || self.calls.load(Ordering::Acquire) != CLOSED;
+        for _ in 0..LOOKS {
+            if !are_left() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let mut panic = self.panic();
+        while are_left() {
+            panic = self.ended.wait(panic).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -78,8 +89,8 @@ impl<A> Lender<'_, A> {
                     )
                 },
                 calls: AtomicUsize::new(0),
-                owner: std::thread::current(),
                 panic: Mutex::default(),
+                ended: Condvar::new(),
             })
         })
     }
@@ -99,7 +110,7 @@ pub fn lend<A, R>(closure: &(dyn Fn(&A) + Sync), own: impl FnOnce(&Lender<'_, A>
     let result = own(&lender);
     let lent = lender.lent.get().cloned();
     drop(lender);
-    if let Some(panic) = lent.and_then(|lent| lent.panic.lock().take()) {
+    if let Some(panic) = lent.and_then(|lent| lent.panic().take()) {
         resume_unwind(panic);
     }
     result

@@ -114,10 +114,7 @@ impl Device {
     pub fn wait_idle(&self) -> Result<(), vk::Result> {
         let targets: SmallVec<[u64; 16]> = self.queues.iter().map(|queue| queue.submitted()).collect();
         let done = || self.queues.iter().zip(&targets).all(|(queue, &target)| queue.has_completed(target));
-        match self.sync.wait(u64::MAX, done) {
-            vk::Result::SUCCESS => self.sync.check(),
-            error => Err(error),
-        }
+        self.sync.wait_until(done)
     }
 
     /// Ends and joins the workers, the watchdog and what makes code. Waits of submissions end at once, whichever queue they wait for.

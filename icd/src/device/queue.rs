@@ -120,10 +120,7 @@ impl Queue {
     /// Waits until everything submitted so far is done.
     pub fn wait_idle(&self, device: &Device) -> Result<(), vk::Result> {
         let target = self.submitted();
-        match device.sync.wait(u64::MAX, || self.has_completed(target)) {
-            vk::Result::SUCCESS => device.sync.check(),
-            error => Err(error),
-        }
+        device.sync.wait_until(|| self.has_completed(target))
     }
 
     /// Submissions so far.

@@ -46,6 +46,14 @@ impl Sync {
         self.wait_with(timeout, &Others::default(), ready)
     }
 
+    /// Waits until `ready`, however long that takes. VK_ERROR_DEVICE_LOST, also where the device was lost after that.
+    pub fn wait_until(&self, ready: impl FnMut() -> bool) -> Result<(), vk::Result> {
+        match self.wait(u64::MAX, ready) {
+            vk::Result::SUCCESS => self.check(),
+            error => Err(error),
+        }
+    }
+
     /// As [`Sync::wait`], where `ready` looks at what others change too.
     pub fn wait_with(&self, timeout: u64, others: &Others<'_>, mut ready: impl FnMut() -> bool) -> vk::Result {
         if !self.is_at_home() {

@@ -48,31 +48,18 @@ impl Image {
                 kernels[KERNEL_STORE] = store;
                 kernels
             },
-            pair: no_pair,
-            chunks: emit_common::sample_chunks,
             base: self.rows.base,
-            size: 0,
-            layer_stride: 0,
-            sample_stride: 0,
             format: self.rows.kind as u32,
             dim: Dim::D3,
             arrayed: 0,
             levels: 1,
-            layers: 1,
-            samples: 1,
-            swizzle: [0, 1, 2, 3],
-            stencil_aspect: 0,
-            min_lod: 0.0,
-            texels: 0,
-            outside_alpha: 0,
-            residency: std::ptr::null(),
             of_piece: [fetch; KERNEL_SAMPLE],
-            conversion: std::ptr::null(),
             level: [ImageLevel {
                 slice_pitch: self.rows.slice_pitch,
                 row_pitch: self.rows.row_pitch.into(),
                 ..ImageLevel::default()
             }; MAX_LEVELS],
+            ..super::view(1)
         }
     }
 }

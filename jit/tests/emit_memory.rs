@@ -136,16 +136,17 @@ fn words_of(list: &[u32]) -> Vec<u8> {
     words(list.iter().copied())
 }
 
-/// Lanes that meet at one address find what those before them left, whether all are active, some, or none.
+/// Lanes that meet at one address, or at a few, find what those before them left, whether all are active, some, or none.
 #[test]
-fn atomics_at_one_address_are_in_lane_order() {
+fn atomics_are_in_lane_order() {
     use AtomicOp::*;
     let all = [Add, Sub, SMin, UMin, SMax, UMax, And, Or, Xor, Exchange];
     for (op, ty) in all.into_iter().flat_map(|op| [(op, Ty::I32), (op, Ty::I64)]) {
         for space in [Space::Buffer, Space::Shared] {
             for (case, mask) in [u32::MAX, 0x5a_3c0f, 0x80_0000, 0].into_iter().enumerate() {
-                for (at, seen) in [(8u32, true), (8, false), (4 * 14, true), (u32::MAX - 3, true)] {
-                    let s = atomics(ty, op, space, at, seen);
+                let places = [(8u32, true), (8, false), (4 * 14, true), (u32::MAX - 3, true)];
+                for ((at, seen), apart) in places.into_iter().flat_map(|p| [(p, false), (p, true)]) {
+                    let s = atomics(ty, op, space, at, seen, apart);
                     let mut rng = Rng::new(op as u64 + 1);
                     let values: Vec<u32> = (0..48).map(|_| rng.next() as u32 >> (8 * case)).collect();
                     let active: Vec<u32> = (0..24).map(|i| mask >> i & 1).collect();
@@ -184,7 +185,7 @@ fn float_atomics_are_in_lane_order() {
             for (at, seen) in [(8u32, true), (8, false), (4 * 14, true), (u32::MAX - 3, true)] {
                 // One address for all, or a few for some lanes each.
                 for apart in [false, true] {
-                    let s = atomics_apart(ty, op, space, at, seen, apart);
+                    let s = atomics(ty, op, space, at, seen, apart);
                     let mut rng = Rng::new(op as u64 + 1);
                     let mut values = |n: usize| (0..n).flat_map(|_| float(&mut rng, ty)).collect::<Vec<u8>>();
                     let (values, target) = (values(24), values(56 / ty.bytes() as usize));
@@ -196,12 +197,8 @@ fn float_atomics_are_in_lane_order() {
     }
 }
 
-fn atomics(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool) -> Shader {
-    atomics_apart(ty, op, space, at, seen, false)
-}
-
 /// `apart`: every lane goes to one of three neighbours.
-fn atomics_apart(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool, apart: bool) -> Shader {
+fn atomics(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool, apart: bool) -> Shader {
     let mut s = shader([24, 1, 1], |b| {
         let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
         let active = get(b, 3, lane, Ty::I32);

@@ -70,6 +70,9 @@ impl Emitter<'_> {
         {
             return self.atomic_loads(space, (pair, offset), result);
         }
+        if space != Space::Shared && self.side_effect_mask().is_some() {
+            return self.atomic_active(op, ty, &address, &operands, result);
+        }
         let (places, go) = self.lane_places(&address, ty.bytes())?;
         let mut olds = Vec::new();
         for (lane, at) in places.into_iter().enumerate() {
@@ -84,6 +87,45 @@ impl Emitter<'_> {
         let olds = self.b.build(&olds);
         let none = self.splat_constant(ty, 0);
         let olds = self.b.select(go, olds, none);
+        self.define(result, Rep::Varying(olds))
+    }
+
+    /// Of the active lanes only, one after the other: a locked operation takes longer than everything else that a lane does, also one
+    /// on the sink.
+    fn atomic_active(
+        &mut self,
+        op: AtomicOp,
+        ty: Ty,
+        address: &Address,
+        operands: &[Value],
+        result: Option<Value>,
+    ) -> Result<()> {
+        let (at, go) = self.lane_addresses(address, ty.bytes())?;
+        let (rows, row) = (self.lane_rows(), self.row_bytes());
+        let vectors = operands.iter().map(|&v| self.vector(v)).collect::<Result<SmallVec<[C; 2]>>>()?;
+        let found = row * (1 + vectors.len() as i32);
+        self.b.store(trusted(0), at, rows);
+        for (i, &c) in vectors.iter().enumerate() {
+            self.b.store(trusted(row * (1 + i as i32)), c, rows);
+        }
+        if result.is_some() {
+            let none = self.splat_constant(ty, 0);
+            self.b.store(trusted(found), none, rows);
+        }
+        let active = self.begin_active_lanes(go);
+        let place = self.lane_column(rows, &active.lanes, 8);
+        let at = self.b.load(Type::I64, trusted(0), place);
+        let column = self.lane_column(rows, &active.lanes, ty.bytes());
+        let values: SmallVec<[C; 2]> =
+            (0..vectors.len()).map(|i| self.b.load(scalar_type(ty), trusted(row * (1 + i as i32)), column)).collect();
+        let old = self.atomic_lane(op, ty, at, &values)?;
+        if result.is_some() {
+            self.b.store(trusted(found), old, column);
+        }
+        self.end_active_lanes(&active);
+        let Some(result) = result else { return Ok(()) };
+        let vector = self.vector_type(ty);
+        let olds = self.b.load(vector, trusted(found), rows);
         self.define(result, Rep::Varying(olds))
     }
 

@@ -27,6 +27,16 @@ pub struct LaneLoop {
     lane: C,
 }
 
+/// A loop over the lanes of a mask.
+pub struct ActiveLanes {
+    /// Its header, and the lane that it is at.
+    pub lanes: LaneLoop,
+    /// Bits of the lanes that are left, I64.
+    left: C,
+    /// Where it ends.
+    done: Block,
+}
+
 impl Emitter<'_> {
     /// Lane l reads at base + l * (bytes of the run): whole vectors when all of it is in range. The base comes as I32 and as I64, which
     /// may differ where lane 0 is out of range.
@@ -248,6 +258,27 @@ impl Emitter<'_> {
         self.b.seal_block(lanes.header);
         self.b.set_cold_block(done);
         self.enter(done);
+    }
+
+    /// Begins a loop over the lanes that a mask has, in their order.
+    pub fn begin_active_lanes(&mut self, mask: C) -> ActiveLanes {
+        let bits = self.mask_bits(mask);
+        let (header, done) = (self.b.create_block(), self.b.create_block());
+        let left = self.b.append_param(header, Type::I64);
+        let any = self.b.icmp_imm(IntCond::Ne, bits, 0);
+        self.b.branch(any, header, &[bits], done, &[]);
+        self.b.enter_loop(header);
+        let lane = self.b.ctz(left);
+        ActiveLanes { lanes: LaneLoop { header, lane }, left, done }
+    }
+
+    pub fn end_active_lanes(&mut self, active: &ActiveLanes) {
+        let below = self.b.iadd_imm(active.left, -1);
+        let left = self.b.and(active.left, below);
+        let more = self.b.icmp_imm(IntCond::Ne, left, 0);
+        self.b.branch(more, active.lanes.header, &[left], active.done, &[]);
+        self.b.seal_block(active.lanes.header);
+        self.enter(active.done);
     }
 
     /// The first `count` even and odd lanes of two vectors, one after the other.

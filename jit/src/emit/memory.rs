@@ -305,6 +305,12 @@ impl Emitter<'_> {
     /// Where each lane's access goes, which is the sink for a lane that is out of range or without effect; and the mask of all others.
     /// All lanes are checked at once: what is left to each is the access.
     pub fn lane_places(&mut self, address: &Address, bytes: u32) -> Result<(SmallVec<[C; 8]>, C)> {
+        let (at, go) = self.lane_addresses(address, bytes)?;
+        Ok(((0..self.lanes as usize).map(|lane| self.b.extract(at, lane)).collect(), go))
+    }
+
+    /// Those places as a vector.
+    pub fn lane_addresses(&mut self, address: &Address, bytes: u32) -> Result<(C, C)> {
         let long = self.vector_type(Ty::I64);
         let (addresses, mut go) = match address {
             Address::Global(pointer) => {
@@ -333,8 +339,7 @@ impl Emitter<'_> {
             go = self.b.and(go, mask);
         }
         let sink = self.b.splat(long, self.sink);
-        let at = self.b.select(go, addresses, sink);
-        Ok(((0..self.lanes as usize).map(|lane| self.b.extract(at, lane)).collect(), go))
+        Ok((self.b.select(go, addresses, sink), go))
     }
 
     /// The mask of lanes with side effects, lane by lane (I8); None: all.

@@ -104,17 +104,23 @@ impl Emitter<'_> {
     /// Its number; any lane will do when none is active.
     fn first_active(&mut self) -> C {
         let exec = self.exec_mask();
-        let lane = match self.mask_words(exec)[..] {
-            [low, high] => {
-                let [low, high] = [low, high].map(|word| self.b.zext(Type::I64, word));
-                let high = self.b.shl_imm(high, 32);
-                let bits = self.b.or(low, high);
-                let lane = self.b.ctz(bits);
-                self.b.narrow(Type::I32, lane)
-            }
-            ref words => self.b.ctz(words[0]),
-        };
+        let bits = self.mask_bits(exec);
+        let lane = self.b.ctz(bits);
+        let lane = self.b.narrow(Type::I32, lane);
         self.b.and_imm(lane, i64::from(self.lanes) - 1)
+    }
+
+    /// A mask as a number, with a bit per lane: I64.
+    pub fn mask_bits(&mut self, mask: C) -> C {
+        let words = self.mask_words(mask);
+        let bits: SmallVec<[C; 2]> = words.into_iter().map(|word| self.b.zext(Type::I64, word)).collect();
+        match bits[..] {
+            [low, high] => {
+                let high = self.b.shl_imm(high, 32);
+                self.b.or(low, high)
+            }
+            _ => bits[0],
+        }
     }
 
     /// Element of the lowest active lane, as a scalar.

@@ -296,6 +296,10 @@ impl Buffer {
                 let place = rm(3);
                 self.legacy(locked(bytes), &[0x0f, 0xb1], number(a[2]), place, &[]);
             }
+            Op::LockAlu(bytes, alu) => {
+                let place = rm(1);
+                self.legacy(locked(bytes), &[alu as u8 * 8 + 1], number(a[0]), place, &[]);
+            }
             Op::RmwLoop(bytes, operation) => {
                 let place = rm(3);
                 self.rmw_loop(bytes, operation, number(a[1]), number(a[2]), place);
@@ -353,21 +357,28 @@ impl Buffer {
             _ => self.legacy(Head { wide: bytes == 8, ..Head::default() }, &[0x8b], RAX, place, &[]),
         }
         let again = self.bytes.len();
-        match operation {
+        let mut unchanged = None;
+        let new = match operation {
             Loop::Alu(alu) => {
                 self.legacy(wide, &[0x8b], temp, Place::Register(RAX), &[]);
                 self.legacy(wide, &[alu as u8 * 8 + 3], temp, Place::Register(operand), &[]);
+                temp
             }
+            // What would become what it is need not be written: nobody can tell.
             Loop::Choose(cc) => {
-                self.legacy(wide, &[0x8b], temp, Place::Register(RAX), &[]);
                 let sized = Head { wide: bytes == 8, byte: false, prefixes: short(bytes) };
                 self.legacy(sized, &[0x3b], operand, Place::Register(RAX), &[]);
-                self.legacy(wide, &[0x0f, 0x40 | cc as u8], temp, Place::Register(operand), &[]);
+                self.put(&[0x70 | cc as u8 ^ 1, 0]);
+                unchanged = Some(self.bytes.len());
+                operand
             }
-        }
-        self.legacy(locked(bytes), &[0x0f, 0xb1], temp, place, &[]);
+        };
+        self.legacy(locked(bytes), &[0x0f, 0xb1], new, place, &[]);
         let back = again as i64 - (self.bytes.len() as i64 + 2);
         self.put(&[0x75, back as u8]);
+        if let Some(from) = unchanged {
+            self.bytes[from - 1] = (self.bytes.len() - from) as u8;
+        }
     }
 
     /// Upper halves are 0: nobody else's code waits for them.

@@ -152,6 +152,8 @@ pub enum Op {
     Xchg(u8),
     /// rax = memory, which becomes the operand if it was rax.
     LockCmpxchg(u8),
+    /// Memory becomes what the operation makes of it and the operand.
+    LockAlu(u8, Alu),
     /// rax = memory, which becomes what the operation makes of it and the operand.
     RmwLoop(u8, Loop),
     /// The function's parameters.

@@ -46,7 +46,15 @@ impl Lower<'_> {
                 return Ok(());
             }
             (Op::Scatter, Imm::Gather(access, _)) => return self.scatter(data, access),
-            (Op::AtomicRmw, Imm::Rmw(kind)) => smallvec![self.read_modify_write(kind, ty, data.args[0], data.args[1])],
+            (Op::AtomicRmw, Imm::Rmw(kind)) => match locked_alu(kind) {
+                Some(alu) if self.facts.uses[data.first] == 0 => {
+                    let at = self.address(data.args[0], 0);
+                    let v = self.reg(data.args[1], 0);
+                    self.push(M::LockAlu(ty.lane_bytes() as u8, alu), false, 0, &[Operand::reg_use(v)], Some(at));
+                    return Ok(());
+                }
+                _ => smallvec![self.read_modify_write(kind, ty, data.args[0], data.args[1])],
+            },
             (Op::AtomicCas, _) => smallvec![self.compare_and_swap(ty, data)],
             (Op::AtomicLoad, _) => {
                 let at = self.address(data.args[0], 0);
@@ -397,5 +405,17 @@ impl Lower<'_> {
         }
         self.push(M::Call, false, 0, &operands, None);
         Ok(())
+    }
+}
+
+/// What one instruction does with memory where nobody asks what was there.
+fn locked_alu(kind: Rmw) -> Option<Alu> {
+    match kind {
+        Rmw::Add => Some(Alu::Add),
+        Rmw::Sub => Some(Alu::Sub),
+        Rmw::And => Some(Alu::And),
+        Rmw::Or => Some(Alu::Or),
+        Rmw::Xor => Some(Alu::Xor),
+        Rmw::Exchange | Rmw::Smin | Rmw::Smax | Rmw::Umin | Rmw::Umax => None,
     }
 }

@@ -19,12 +19,13 @@ use base::abi::{FragmentBatch, LodMode, MAX_LANES, SampleOp};
 use cranelift_entity::SecondaryMap;
 
 /// Bytes of a row.
-const ROW: u64 = 4 * MAX_LANES as u64;
+pub const ROW: u64 = 4 * MAX_LANES as u64;
 /// Most chunks.
 const CHUNKS: u64 = FragmentBatch::MOST_QUADS as u64 * 4 / MAX_LANES as u64;
-/// Rows of coordinates, and of results, of a chunk.
-const COORDINATES: u64 = 2;
-const RESULTS: u64 = 4;
+/// Rows of coordinates of a chunk.
+pub const COORDINATES: u64 = 2;
+/// Rows of results.
+pub const RESULTS: u64 = 4;
 /// Most samples: their rows stay in the nearest cache.
 const MOST: usize = 6;
 /// Most operations that lead to their coordinates.
@@ -103,6 +104,11 @@ impl Early {
         }
     }
 
+    /// Is a sample one of them?
+    pub fn has(&self, inst: Inst) -> bool {
+        self.samples.contains(&inst)
+    }
+
     /// The rows of a sample's results, all chunks', from the first row of coordinates on.
     fn results_at(&self, sample: usize) -> i64 {
         (CHUNKS * ROW * (COORDINATES * self.coordinates.len() as u64 + RESULTS * sample as u64)) as i64
@@ -143,34 +149,45 @@ impl Known<'_> {
         pure && data.args.iter().all(|&v| self.has(v))
     }
 
-    /// A plain sample through descriptors of constant indices, of a level that the coordinates or a constant choose.
+    /// A plain sample through descriptors of constant indices, at coordinates that are known.
     fn is_early(&self, info: &SampleInfo, data: &InstData) -> bool {
-        let constant = |v: Value| self.made_by(v, |op, _| matches!(op, Op::Const(_)));
+        let constant = |v: Value| is_constant(self.shader, v);
         let fixed = |v: Value| {
             self.made_by(v, |op, data| match op {
                 Op::ImageDesc { .. } | Op::SamplerDesc { .. } => data.args.iter().all(|&v| constant(v)),
                 _ => false,
             })
         };
-        let plain = SampleInfo {
-            op: SampleOp::Sample,
-            lod_mode: info.lod_mode,
-            coords: COORDINATES as u8,
-            dref: false,
-            lod: info.lod_mode == LodMode::Explicit,
-            grad: 0,
-            offset: 0,
-            min_lod: false,
-            component: info.component,
-            gather_offsets: None,
-        };
-        let (descriptors, rest) = data.args.split_at(2);
-        *info == plain
-            && info.lod_mode != LodMode::Grad
-            && descriptors.iter().all(|&v| fixed(v))
-            && rest[..COORDINATES as usize].iter().all(|&v| self.has(v))
-            && rest[COORDINATES as usize..].iter().all(|&v| constant(v))
-            && data.results().all(|v| matches!(self.shader.ty(v), Ty::I32 | Ty::F32))
+        is_plain(self.shader, info, data)
+            && data.args[..2].iter().all(|&v| fixed(v))
+            && data.args[2..][..COORDINATES as usize].iter().all(|&v| self.has(v))
+    }
+}
+
+/// A sample at two coordinates, of a level that they or a constant choose.
+pub fn is_plain(shader: &Shader, info: &SampleInfo, data: &InstData) -> bool {
+    let plain = SampleInfo {
+        op: SampleOp::Sample,
+        lod_mode: info.lod_mode,
+        coords: COORDINATES as u8,
+        dref: false,
+        lod: info.lod_mode == LodMode::Explicit,
+        grad: 0,
+        offset: 0,
+        min_lod: false,
+        component: info.component,
+        gather_offsets: None,
+    };
+    *info == plain
+        && info.lod_mode != LodMode::Grad
+        && data.args[2 + COORDINATES as usize..].iter().all(|&v| is_constant(shader, v))
+        && data.results().all(|v| matches!(shader.ty(v), Ty::I32 | Ty::F32))
+}
+
+fn is_constant(shader: &Shader, v: Value) -> bool {
+    match shader.values[v].def {
+        ValueDef::Inst(inst, _) => matches!(shader.insts[inst].op, Op::Const(_)),
+        ValueDef::Region => false,
     }
 }
 
@@ -243,10 +260,10 @@ impl Emitter<'_> {
     }
 
     /// Defines the results of a sample that was taken early; false if it was not.
-    pub fn take_early(&mut self, data: &InstData) -> Result<bool> {
+    pub fn take_early(&mut self, inst: Inst) -> Result<bool> {
         let Some(rows) = self.early.rows else { return Ok(false) };
-        let is_this = |&&sample: &&Inst| core::ptr::eq(&self.shader.insts[sample], data);
-        let Some(sample) = self.early.samples.iter().position(|sample| is_this(&sample)) else { return Ok(false) };
+        let Some(sample) = self.early.samples.iter().position(|&sample| sample == inst) else { return Ok(false) };
+        let data = &self.shader.insts[inst];
         let first = self.b.iadd_imm(rows, self.early.results_at(sample));
         let at = self.early_row(first, RESULTS);
         for (i, v) in data.results().enumerate() {

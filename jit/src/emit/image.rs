@@ -12,7 +12,7 @@ use super::Emitter;
 use super::memory::{guarded, trusted};
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
-use crate::ir::{ImageQuery, InstData, Op, SampleInfo, Ty, Value};
+use crate::ir::{ImageQuery, Inst, InstData, Op, SampleInfo, Ty, Value};
 use crate::lir::{Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_RESIDENT, KERNEL_SAMPLE,
@@ -312,8 +312,8 @@ impl Emitter<'_> {
     }
 
     /// `Op::Sample`.
-    pub fn sample(&mut self, info: &SampleInfo, data: &InstData) -> Result<()> {
-        if self.take_early(data)? {
+    pub fn sample(&mut self, info: &SampleInfo, inst: Inst, data: &InstData) -> Result<()> {
+        if self.take_early(inst)? || self.take_together(inst)? {
             return Ok(());
         }
         self.by_parts(data, |e, part| e.sample_part(part, info, data))

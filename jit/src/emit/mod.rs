@@ -42,6 +42,7 @@ mod suspend;
 #[cfg(test)]
 mod tests;
 mod texels;
+mod together;
 mod vertices;
 
 use crate::budget;
@@ -130,6 +131,7 @@ struct Emitter<'a> {
     primitives: Option<vertices::PrimitiveState>,
     inputs: inputs::Inputs,
     early: early::Early,
+    together: together::Together,
     image_args: Option<image::Arguments>,
     /// Accesses that need no kernel so far.
     texels: usize,
@@ -166,6 +168,9 @@ pub fn build(
 impl Emitter<'_> {
     /// Emits one instruction, where it belongs.
     fn inst(&mut self, inst: Inst) -> Result<()> {
+        if self.together.is_done(inst) {
+            return Ok(());
+        }
         let level = self.shader.insts[inst].results().next().map_or(Level::Chunk, |v| self.invariants.level(v));
         match (level, &self.group) {
             (Level::Call, Some(_)) => self.inst_in(self.call_block, inst),
@@ -213,7 +218,7 @@ impl Emitter<'_> {
             Op::StoreVertex(slot) => self.store_vertex(*slot, data),
             Op::StoreVertexCount => self.store_vertex_count(data),
             Op::Builtin(builtin) => self.builtin(*builtin, data),
-            Op::Sample(info) => self.sample(info, data),
+            Op::Sample(info) => self.sample(info, inst, data),
             Op::ImageFetch { coords, level, sample, kind } => {
                 self.image_fetch(KERNEL_FETCH, [*coords, u8::from(*level), u8::from(*sample)], *kind, data)
             }

@@ -13,6 +13,7 @@ use super::memory::{read_only, trusted};
 use super::neighbours::Neighbours;
 use super::rep::Rep;
 use super::suspend::Suspension;
+use super::together::Together;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
 use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
@@ -88,18 +89,22 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         primitives: None,
         inputs: Inputs::default(),
         early: Early::default(),
+        together: Together::default(),
         image_args: None,
         texels: 0,
         lane_rows: None,
     };
     e.place_arrays()?;
     e.start_images();
+    if shader.stage().row().batch == BatchKind::Quads {
+        e.early = Early::of(shader, div, lanes);
+    }
+    e.together = Together::of(shader, div, lanes, |inst| e.early.has(inst));
     match shader.stage().row().batch {
         BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => e.group_loop()?,
         BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => e.chunk_loop(exit)?,
         BatchKind::Quads => {
             e.start_inputs();
-            e.early = Early::of(shader, div, lanes);
             e.early_samples()?;
             e.chunk_loop(exit)?;
         }

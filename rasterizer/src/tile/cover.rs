@@ -113,6 +113,18 @@ pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink
     descend(&storage[..len], rect, x0, y0, sink);
 }
 
+/// Does a primitive cover all pixels of a rectangle, by one sample each?
+#[inline(always)]
+pub fn covers_all(prim: &Prim, rect: [i32; 4]) -> bool {
+    let [[sx, sy]] = sample_offsets::<1>().map(|offset| offset.map(i64::from));
+    let [x0, y0, x1, y1] = rect.map(i64::from);
+    let inside = |e: &crate::prim::Edge| {
+        let (x, y) = (if e.a < 0 { x1 - 1 } else { x0 }, if e.b < 0 { y1 - 1 } else { y0 });
+        (i64::from(e.a) * ((x << 8) + sx) + i64::from(e.b) * ((y << 8) + sy) + e.c) >> 8 >= 0
+    };
+    prim.pixels == 0 && intersect(prim.rect, rect) == rect && prim.edges[..prim.edge_count as usize].iter().all(inside)
+}
+
 /// Does a rectangle touch at most 2×2 blocks?
 #[inline(always)]
 fn is_small(rect: [i32; 4]) -> bool {

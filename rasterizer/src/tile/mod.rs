@@ -13,6 +13,7 @@ mod flat;
 mod fragment;
 mod job;
 mod line;
+mod overdraw;
 mod owners;
 mod pass;
 mod plan;
@@ -28,11 +29,12 @@ pub use plan::{TileDraw, TilePlan, TileState};
 pub use runs::Runs;
 
 use crate::pool::Worker;
-use crate::prim::{ChunkOutput, Prim, TILE_SHIFT, intersect};
+use crate::prim::{ChunkOutput, Prim, TILE_SHIFT};
 use crate::stage::{StageMemory, aborted};
 use base::host::{Level, prefetch};
 use bounds::DepthReject;
 use job::TileJob;
+use overdraw::Overdraw;
 use runs::{Run, joined_bins};
 
 /// Where a chunk comes from.
@@ -84,10 +86,11 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
     let (layer, [x0, y0]) = pass.grid.tile_at(tile);
     let [x0, y0] = [x0, y0].map(|c| (c << TILE_SHIFT) as i32);
     let same_draw = |a: &Run, b: &Run| origins[a.chunk as usize].draw == origins[b.chunk as usize].draw;
-    let mut ahead = runs.iter();
-    ahead.by_ref().take(RUNS_AHEAD).for_each(|run| prefetch_run(scene, run));
-    let defer = pass.hides && defers(scene, runs, [x0, y0]);
-    for group in runs.chunk_by(same_draw) {
+    runs.iter().take(RUNS_AHEAD).for_each(|run| prefetch_run(scene, run));
+    let Overdraw { defer, hidden } = if pass.hides { Overdraw::of(scene, runs, [x0, y0]) } else { Overdraw::default() };
+    let (before, behind) = hidden.around(runs);
+    let mut ahead = before.iter().chain(behind).skip(RUNS_AHEAD);
+    for group in before.chunk_by(same_draw).chain(behind.chunk_by(same_draw)) {
         let number = origins[group[0].chunk as usize].draw;
         let draw = draws.draw(number);
         scratch.quads.clear();
@@ -115,7 +118,7 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
             if let Some(run) = ahead.next() {
                 prefetch_run(scene, run);
             }
-            job.chunk(scene, run, number, worker, [x0, y0]);
+            job.chunk(scene, run, hidden.prims(run), worker, [x0, y0]);
         }
         job.finish();
     }
@@ -126,40 +129,6 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
         TileJob::of(pass, draw, layer, memory, scratch).resolve(draws, worker, [x0, y0]);
     }
     scratch.runs = joined;
-}
-
-/// Primitives that are looked at to see how often a tile is covered.
-const LOOKS: usize = 64;
-
-/// Is it worth knowing the owners of a tile's pixels before any is shaded? If much of it is covered more than once.
-#[inline(always)]
-fn defers(scene: &Scene<'_>, runs: &[Run], [x0, y0]: [i32; 2]) -> bool {
-    let tile = [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)];
-    let count: usize = runs.iter().map(|run| run.len()).sum();
-    let step = count.div_ceil(LOOKS).max(1);
-    let (mut area, mut around, mut next) = (0, [i32::MAX, i32::MAX, i32::MIN, i32::MIN], 0);
-    for run in runs {
-        let chunk = run.chunk as usize;
-        let bins = run.bins(&scene.outputs[chunk]);
-        if next >= bins.len() || scene.draws.draw(scene.origins[chunk].draw).plan.overwrites.is_none() {
-            next = next.saturating_sub(bins.len());
-            continue;
-        }
-        while let Some(&bin) = bins.get(next) {
-            let [x0, y0, x1, y1] = intersect(scene.outputs[chunk].prims[bin as u32 as usize].rect, tile);
-            next += step;
-            // A large node around the tile may be listed for what lies beside it.
-            if x0 >= x1 || y0 >= y1 {
-                continue;
-            }
-            area += (x1 - x0) * (y1 - y0);
-            around = [around[0].min(x0), around[1].min(y0), around[2].max(x1), around[3].max(y1)];
-        }
-        next -= bins.len();
-    }
-    let side = |axis: usize| i64::from(around[axis + 2]) - i64::from(around[axis]);
-    // Triangles cover half of their rectangles.
-    area != 0 && i64::from(area) * step as i64 > 3 * side(0) * side(1)
 }
 
 impl TileJob<'_> {
@@ -185,17 +154,18 @@ impl TileJob<'_> {
         }
     }
 
-    /// The primitives of a chunk.
+    /// The primitives of a chunk; so many of its first ones are hidden.
     #[inline(always)]
-    fn chunk(&mut self, scene: &Scene<'_>, run: &[Run], draw: u32, worker: &Worker, [x0, y0]: [i32; 2]) {
+    fn chunk(&mut self, scene: &Scene<'_>, run: &[Run], hidden: u32, worker: &Worker, [x0, y0]: [i32; 2]) {
         let chunk = run[0].chunk as usize;
         let output = &scene.outputs[chunk];
         let mut joined = core::mem::take(&mut self.scratch.bins);
         let bins = joined_bins(run, output, &mut joined);
+        let bins = if hidden == 0 { bins } else { &bins[bins.partition_point(|&bin| (bin as u32) < hidden)..] };
         if self.deferred && !self.scratch.owners.has_room_for(output) {
             let attachments = self.draw.plan.overwrites.unwrap_or_default();
             self.resolve(scene.draws, worker, [x0, y0]);
-            self.scratch.owners.begin(draw, attachments);
+            self.scratch.owners.begin(scene.origins[chunk].draw, attachments);
         }
         if let Some(lines) = &self.draw.plan.lines {
             line::run(self, lines, output, bins, scene.origins[chunk].stipple, [x0, y0]);

@@ -81,6 +81,8 @@ pub struct TilePlan {
     pub plain: bool,
     /// Attachments (a bit each) of which fragments overwrite all components, when that is all that they do after early tests.
     pub overwrites: Option<u8>,
+    /// Attachments (a bit each) whose pixels may change, when nothing else can be told from the fragments.
+    pub colors_only: Option<u8>,
     /// All fragments of a primitive have the same colours, and nothing else happens: one is shaded for all, if the colour plans can.
     pub flat: bool,
     /// FragDepth, unless early tests made it moot.
@@ -113,6 +115,11 @@ impl TilePlan {
     pub fn depth_rows(&self) -> Option<RowsTest> {
         let alone = self.early && !self.shades && self.sample_mask == 1 && self.lines.is_none();
         self.depth.rows.filter(|_| alone)
+    }
+
+    /// Attachments of which whatever was there is overwritten where a primitive is.
+    pub fn hides(&self) -> Option<u8> {
+        self.overwrites.filter(|_| self.depth.idle() && self.sample_mask != 0)
     }
 
     /// Plans for a pass.
@@ -180,6 +187,7 @@ impl TilePlan {
             plain: early && shades && depth.idle() && key.samples == 1 && sample_mask != 0 && lines.is_none(),
             coverage_is_final,
             flat: fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0,
+            colors_only: Some(written).filter(|_| !facts.is_some_and(|f| f.side_effects) && !depth.writes()),
             overwrites: Some(written).filter(|&written| overwrites && written != 0),
             per_sample,
             depth,

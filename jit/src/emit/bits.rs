@@ -66,6 +66,12 @@ impl Emitter<'_> {
         let signed = data.op == Op::BitfieldSExtract;
         let ty = self.shader.ty(data.args[0]);
         let parameters = if insert { [data.args[2], data.args[3]] } else { [data.args[1], data.args[2]] };
+        let known = parameters.map(|v| self.constant_bits(v));
+        if let (Ty::I32, false, [Some(offset), Some(count)]) = (ty, insert, known)
+            && let (1.., Some(above)) = (count, 32u64.checked_sub(offset.saturating_add(count)))
+        {
+            return self.known_field(data, offset as u32, above as u32, signed);
+        }
         let bits = self.possible_bits(parameters[0], 4);
         let operation = |e: &mut Emitter<'_>, values: &[C], offset: C, count: C| {
             if insert {
@@ -88,6 +94,20 @@ impl Emitter<'_> {
             return self.define(data.result(), Rep::Varying(out));
         }
         self.per_lane(data, &mut |e, a| operation(e, &a[..width], a[width], a[width + 1]))
+    }
+
+    /// A field of a word with so many bits below and above.
+    fn known_field(&mut self, data: &InstData, below: u32, above: u32, signed: bool) -> Result<()> {
+        let uniform = self.all_uniform(&data.args)?;
+        let word = if uniform { self.scalar(data.args[0])? } else { self.vector(data.args[0])? };
+        let field = if signed {
+            let high = if above == 0 { word } else { self.b.shl_imm(word, above) };
+            if below + above == 0 { high } else { self.b.ashr_imm(high, below + above) }
+        } else {
+            let low = if below == 0 { word } else { self.b.lshr_imm(word, below) };
+            if above == 0 { low } else { self.b.and_imm(low, (1i64 << (32 - below - above)) - 1) }
+        };
+        self.define(data.result(), if uniform { Rep::Uniform(field) } else { Rep::Varying(field) })
     }
 
     /// The low `count` bits set, as a scalar; `count` may be the whole width.

@@ -3,6 +3,8 @@
 mod emit_common;
 #[path = "emit_graphics/texels.rs"]
 mod texels;
+#[path = "emit_graphics/together.rs"]
+mod together;
 
 use base::abi::*;
 use base::shader::{

@@ -1,0 +1,106 @@
+//! What is drawn over and over in a tile.
+//!
+//! Where much of a tile is covered more than once, it is worth knowing the [owners](super::owners) of its pixels before any is shaded. What lies behind a primitive that
+//! overwrites every pixel of the tile is not even looked at, if all that it could do is change the attachments that are overwritten.
+
+#![forbid(unsafe_code)]
+
+use super::Scene;
+use super::cover::covers_all;
+use super::runs::Run;
+use crate::prim::{TILE_SHIFT, intersect};
+
+/// Primitives that are looked at: of more, every so many.
+const LOOKS: usize = 64;
+
+/// What was found of a tile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overdraw {
+    /// Owners are worth it.
+    pub defer: bool,
+    /// What nobody will see.
+    pub hidden: Hidden,
+}
+
+/// Primitives that are hidden: those from a chunk on which lie before a primitive of another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    /// The first chunk.
+    first: u32,
+    /// Chunk of the primitive that hides them.
+    chunk: u32,
+    /// Its number there.
+    prim: u32,
+}
+
+impl Hidden {
+    /// A tile's runs that lie before the hidden chunks, and behind them.
+    pub fn around(self, runs: &[Run]) -> (&[Run], &[Run]) {
+        if self.first == self.chunk {
+            return (&[], runs);
+        }
+        let [first, next] = [self.first, self.chunk].map(|chunk| runs.partition_point(|run| run.chunk < chunk));
+        (&runs[..first], &runs[next..])
+    }
+
+    /// How many of the first primitives of a run's chunk are hidden: their numbers are smaller than this one.
+    pub fn prims(self, run: &[Run]) -> u32 {
+        if run[0].chunk == self.chunk { self.prim } else { 0 }
+    }
+}
+
+impl Overdraw {
+    /// Of the tile at (x0, y0), and what it has to run.
+    #[inline(always)]
+    pub fn of(scene: &Scene<'_>, runs: &[Run], [x0, y0]: [i32; 2]) -> Overdraw {
+        let tile = intersect([x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)], scene.pass.area);
+        let count: usize = runs.iter().map(|run| run.len()).sum();
+        let step = count.div_ceil(LOOKS).max(1);
+        let (mut area, mut around, mut next) = (0, [i32::MAX, i32::MAX, i32::MIN, i32::MIN], 0);
+        // The first chunk since which nothing but these attachments can have changed.
+        let (mut first, mut changed, mut hidden) = (None, 0, Hidden::default());
+        let (mut number, mut overwrites, mut hides) = (None, false, false);
+        for run in runs {
+            let (chunk, output) = (run.chunk as usize, &scene.outputs[run.chunk as usize]);
+            let bins = run.bins(output);
+            if number != Some(scene.origins[chunk].draw) {
+                number = Some(scene.origins[chunk].draw);
+                let draw = scene.draws.draw(scene.origins[chunk].draw);
+                let unseen = draw.plan.colors_only.filter(|_| draw.draw.queries.ignores_fragments());
+                (first, changed) = match unseen {
+                    Some(attachments) => (first.or(Some(run.chunk)), changed | attachments),
+                    None => (None, 0),
+                };
+                overwrites = draw.plan.overwrites.is_some();
+                hides = first.is_some() && draw.plan.hides().is_some_and(|attachments| changed & !attachments == 0);
+            }
+            if next >= bins.len() || !overwrites {
+                next = next.saturating_sub(bins.len());
+                continue;
+            }
+            while let Some(&bin) = bins.get(next) {
+                let prim = &output.prims[bin as u32 as usize];
+                let [x0, y0, x1, y1] = intersect(prim.rect, tile);
+                next += step;
+                // A large node around the tile may be listed for what lies beside it.
+                if x0 >= x1 || y0 >= y1 {
+                    continue;
+                }
+                if let (true, Some(first)) = (hides, first)
+                    && covers_all(prim, tile)
+                {
+                    hidden = Hidden { first, chunk: run.chunk, prim: bin as u32 };
+                    // What is covered by what is left counts.
+                    area = 0;
+                }
+                area += (x1 - x0) * (y1 - y0);
+                around = [around[0].min(x0), around[1].min(y0), around[2].max(x1), around[3].max(y1)];
+            }
+            next -= bins.len();
+        }
+        let side = |axis: usize| i64::from(around[axis + 2]) - i64::from(around[axis]);
+        // Triangles cover half of their rectangles.
+        let defer = area != 0 && i64::from(area) * step as i64 > 3 * side(0) * side(1);
+        Overdraw { defer, hidden }
+    }
+}

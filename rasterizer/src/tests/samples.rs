@@ -2,6 +2,7 @@
 
 use super::coverage::{inside, positions, snap};
 use super::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const COUNTS: [u32; 5] = [1, 2, 4, 8, 16];
 

@@ -213,11 +213,17 @@ struct Draw<'a> {
 
 /// A pipeline for triangles of (vec2, unorm8 × 4) vertices over a 64×64 target.
 fn graphics(c: &Context, draw: &Draw<'_>) -> vk::Pipeline {
+    graphics_masked(c, draw, !0)
+}
+
+/// The same with a sample mask.
+fn graphics_masked(c: &Context, draw: &Draw<'_>, sample_mask: u32) -> vk::Pipeline {
     let (vertex, fragment) = (module(c, &shader!("triangle.vert")), module(c, draw.fragment));
     let triangles = Triangles {
         pass: draw.pass,
         subpass: draw.subpass,
         samples: draw.samples,
+        sample_mask,
         stride: 12,
         attributes: &[(vk::Format::R32G32_SFLOAT, 0), (RGBA8, 8)],
         ..Triangles::new(vertex, fragment, draw.layout)
@@ -337,26 +343,47 @@ fn a_triangle_by_dynamic_rendering_with_an_occlusion_query() {
     layout.destroy(&c);
 }
 
+/// Samples of a pixel on the diagonal that lie in the lower left half (y > x), in the order of the standard sample locations.
+const LOWER: [(u32, u32); 4] = [(2, 0), (4, 0b1100), (8, 0b0111_0010), (16, 0b0101_1001_0011_0100)];
+
+/// The mean of a target with several samples, and how many passed.
 #[test]
-fn four_samples_are_resolved() {
+fn every_number_of_samples_is_masked_counted_and_resolved() {
     let c = dynamic_context();
     let layout = Layout::new(&c, &[vk::DescriptorType::UNIFORM_BUFFER]);
-    let samples = vk::SampleCountFlags::TYPE_4;
-    let (target, resolved) = (c.image(RGBA8, [64, 64], samples, 1), c.image(RGBA8, [64, 64], ONE, 1));
     let words = shader!("triangle.frag");
     let pass = vk::RenderPass::null();
-    let pipeline = graphics(&c, &Draw { fragment: &words, layout: layout.layout, pass, subpass: 0, samples });
-    draw_dynamic(&c, &target, Some(&resolved), pipeline, &layout, None);
-    each_pixel(&c, &resolved, |x, y, pixel| match x.cmp(&y) {
-        std::cmp::Ordering::Less => assert_eq!(pixel, [255, 0, 0, 255], "({x}, {y})"),
-        std::cmp::Ordering::Greater => assert_eq!(pixel, [0, 0, 255, 255], "({x}, {y})"),
-        // The standard sample positions put two of four on each side of the diagonal.
-        std::cmp::Ordering::Equal => assert_eq!(pixel, [128, 0, 128, 255], "({x}, {y})"),
-    });
-    // SAFETY: valid usage.
-    unsafe { c.device.destroy_pipeline(pipeline, None) };
-    c.free_image(target);
-    c.free_image(resolved);
+    for ((count, lower), mask) in LOWER.iter().flat_map(|&of| [!0u32, 0x0f0f_a5c6].map(|mask| (of, mask))) {
+        let samples = vk::SampleCountFlags::from_raw(count);
+        let (target, resolved) = (c.image(RGBA8, [64, 64], samples, 1), c.image(RGBA8, [64, 64], ONE, 1));
+        let draw = Draw { fragment: &words, layout: layout.layout, pass, subpass: 0, samples };
+        let pipeline = graphics_masked(&c, &draw, mask);
+        let mut passed = [0u64];
+        // SAFETY: valid usage.
+        unsafe {
+            let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::OCCLUSION).query_count(1);
+            let query = c.device.create_query_pool(&info, None).unwrap();
+            draw_dynamic(&c, &target, Some(&resolved), pipeline, &layout, Some(query));
+            c.device.get_query_pool_results(query, 0, &mut passed, vk::QueryResultFlags::TYPE_64).unwrap();
+            c.device.destroy_query_pool(query, None);
+            c.device.destroy_pipeline(pipeline, None);
+        }
+        let mask = mask & ((1 << count) - 1);
+        let inside = |bits: u32| (bits & mask).count_ones();
+        let want = 64 * 63 / 2 * inside(!0) + 64 * inside(lower);
+        assert_eq!(passed[0], u64::from(want), "{count} samples, {mask:#x}");
+        each_pixel(&c, &resolved, |x, y, pixel| {
+            let red = match x.cmp(&y) {
+                std::cmp::Ordering::Less => inside(!0),
+                std::cmp::Ordering::Greater => 0,
+                std::cmp::Ordering::Equal => inside(lower),
+            };
+            let code = |n: u32| (255.0 * f64::from(n) / f64::from(count)).round_ties_even() as u8;
+            assert_eq!(pixel, [code(red), 0, code(count - red), 255], "({x}, {y}) of {count} samples, {mask:#x}");
+        });
+        c.free_image(target);
+        c.free_image(resolved);
+    }
     layout.destroy(&c);
 }
 

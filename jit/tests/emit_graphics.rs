@@ -315,6 +315,7 @@ fn run_stage(
     let per_word = lanes.min(32);
     let mut alive = aligned(&vec![0xffff_ffff; chunks * lanes / per_word]);
     let (mut scratch, mut sink) = (Aligned::new(stage.facts.scratch_bytes as usize, 0), Aligned::new(64, 0));
+    let positions = FragmentBatch::positions(if samples == 1 { &[] } else { &POSITIONS });
     let mut batch = FragmentBatch {
         header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
         count: quads.len() as u32,
@@ -322,7 +323,8 @@ fn run_stage(
         quads: padded.as_ptr(),
         outputs: outputs.ptr().cast(),
         alive: alive.ptr().cast(),
-        positions: FragmentBatch::positions(&POSITIONS),
+        positions: &positions,
+        groups: FragmentBatch::NO_GROUPS.as_ptr(),
     };
     // SAFETY: the batch is laid out as the interface says.
     unsafe { stage.run(&env.context, (&raw mut batch).cast()) };

@@ -68,7 +68,7 @@ pub struct RenderTargets {
     pub depth: Option<Attachment>,
     /// Stencil aspect.
     pub stencil: Option<Attachment>,
-    /// Rasterization samples: 1 or 4.
+    /// Rasterization samples: 1, 2, 4, 8 or 16.
     pub samples: u32,
     /// Framebuffer layers.
     pub layers: u32,

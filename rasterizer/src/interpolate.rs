@@ -3,7 +3,7 @@
 //! Quads go in pairs, the eight lanes of a row. Where vectors have 512 bits, four quads of one primitive go together: what belongs to the primitive is then
 //! the same in all lanes, an operand in memory. The bits are those of `FragmentPrimitive`'s formulas, operation by operation.
 
-use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, QuadPositions};
+use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, MAX_SAMPLES, QuadPositions};
 use base::host::{Floats, Host, Ints, Level};
 use core::ffi::c_void;
 
@@ -58,7 +58,52 @@ unsafe fn batch_of<H: Host>(batch: &FragmentBatch, inputs: &[u32], mut rows: *mu
 /// A quad's positions inside of its pixels.
 #[inline(always)]
 fn inside<'a>(batch: &'a FragmentBatch, quad: &FragmentQuad) -> &'a QuadPositions {
-    batch.positions.get(usize::from(quad.sample)).unwrap_or(&batch.positions[FragmentBatch::CENTRE as usize])
+    // SAFETY: a batch has positions.
+    let positions = unsafe { &*batch.positions };
+    positions.get(usize::from(quad.sample)).unwrap_or(&positions[FragmentBatch::CENTRE as usize])
+}
+
+/// `HelperTable::centroids`.
+///
+/// # Safety
+/// As for the helper: a batch as a fragment stage takes it, and room for all rows.
+pub unsafe extern "C" fn centroids(batch: *const c_void, rows: *mut f32) {
+    // SAFETY: the caller's promise: so many quads, with groups beside them.
+    let (batch, quads, groups, positions) = unsafe {
+        let batch = &*batch.cast::<FragmentBatch>();
+        let count = batch.count as usize;
+        let quads = core::slice::from_raw_parts(batch.quads, count);
+        (batch, quads, core::slice::from_raw_parts(batch.groups, count), &*batch.positions)
+    };
+    for (number, (quad, groups)) in quads.iter().zip(groups).enumerate() {
+        for pixel in 0..4 {
+            let of = |coverage: u16| u32::from(coverage >> (4 * pixel) & 0xf);
+            let mask = match batch.samples {
+                0..=4 => of(quad.coverage),
+                _ => (0..).zip(groups).fold(0, |mask, (group, &coverage)| mask | of(coverage) << (4 * group)),
+            };
+            let at = centroid(positions, mask, batch.samples);
+            for (axis, at) in at.into_iter().enumerate() {
+                // SAFETY: the caller's promise: two rows of eight for each pair.
+                unsafe { rows.add((number / 2 * 2 + axis) * MAX_LANES + number % 2 * 4 + pixel).write(at) };
+            }
+        }
+    }
+}
+
+/// The mean of the positions of some of so many samples, the centre of none or all.
+fn centroid(positions: &[QuadPositions; MAX_SAMPLES + 1], mask: u32, samples: u32) -> [f32; 2] {
+    let count = mask.count_ones();
+    if count == 0 || count >= samples {
+        return [0.5; 2];
+    }
+    let mut sum = [0.0; 2];
+    for (sample, position) in positions.iter().enumerate() {
+        if mask >> sample & 1 != 0 {
+            sum = [sum[0] + position.x[0], sum[1] + position.y[0]];
+        }
+    }
+    sum.map(|sum| sum / count as f32)
 }
 
 /// A float of each quad's primitive, which is the same one with `SAME`.
@@ -228,7 +273,7 @@ mod tests {
                 primitive = rng.below(primitives.len() as u32) as usize;
             }
             if rng.below(8) == 0 {
-                sample = rng.below(5) as u16;
+                sample = rng.pick(&[0, 1, 2, 3, FragmentBatch::CENTRE]);
             }
             let [x, y] = [0; 2].map(|_| 2 * rng.below(8192) as u16);
             FragmentQuad { x, y, coverage: 0x1111, sample, primitive: &primitives[primitive] }
@@ -255,6 +300,7 @@ mod tests {
             let quads = quads(&mut rng, &primitives, count);
             // Few bits, so that sums are exact in any order.
             let samples: [[f32; 2]; 4] = std::array::from_fn(|_| [0; 2].map(|_| rng.below(16) as f32 / 16.0));
+            let positions = FragmentBatch::positions(&samples);
             let batch = FragmentBatch {
                 header: BatchHeader { scratch: core::ptr::null_mut(), sink: core::ptr::null_mut() },
                 count,
@@ -262,7 +308,8 @@ mod tests {
                 quads: quads.as_ptr(),
                 outputs: core::ptr::null_mut(),
                 alive: core::ptr::null_mut(),
-                positions: FragmentBatch::positions(&samples),
+                positions: &positions,
+                groups: FragmentBatch::NO_GROUPS.as_ptr(),
             };
             let inputs = [(4, true), (0, false), (2, true), (0, true)];
             let inputs = &inputs[..1 + rng.below(4) as usize];
@@ -275,7 +322,7 @@ mod tests {
                 unsafe { interpolate_of(level)(&batch, list.as_ptr(), list.len() as u32, rows.as_mut_ptr().cast()) };
                 assert!(rows[pairs * list.len()..].iter().all(|row| *row == [7; MAX_LANES]));
                 for (number, quad) in quads.iter().enumerate() {
-                    let at = &batch.positions[usize::from(quad.sample)];
+                    let at = &positions[usize::from(quad.sample)];
                     // SAFETY: the primitives outlive the quads.
                     let primitive = unsafe { &*quad.primitive };
                     for (i, &(slot, perspective)) in inputs.iter().enumerate() {

@@ -39,5 +39,5 @@ mod tests;
 mod tile;
 
 pub use engine::Engine;
-pub use interpolate::interpolate;
+pub use interpolate::{centroids, interpolate};
 pub use scene::RenderPassInstance;

@@ -78,6 +78,9 @@ helpers! {
     /// The inputs of all quads of a [`super::FragmentBatch`] where their invocations are ([`super::FragmentPrimitive`] has the formulas). `inputs`: `count` slots, none of
     /// them flat, as [`super::interpolated`] makes them. `rows`, aligned to 32 bytes: `[pair of quads][input][lane of 8]`; the lanes of a missing second quad have some value.
     Interpolate = interpolate(batch: *const c_void, inputs: *const u32, count: u32, rows: *mut f32);
+    /// Where inputs of all quads of a [`super::FragmentBatch`] are evaluated that are centroids': inside of each pixel, the mean of the positions of the samples that are covered, the
+    /// centre where all are, or none. `rows`, aligned to 32 bytes: `[pair of quads][x, y][lane of 8]`; the lanes of a missing second quad have some value.
+    Centroids = centroids(batch: *const c_void, rows: *mut f32);
     /// A plain sample of two coordinates by all chunks of 8 lanes, one after the other. `coords`: `[chunk][2][lane]`, `results`: `[chunk][4][lane]`, both
     /// aligned to 32 bytes. The rest of the arguments is in `args`, for all lanes of all chunks.
     SampleChunks = sample_chunks(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32);

@@ -203,13 +203,23 @@ pub struct FragmentQuad {
     /// See `x`.
     pub y: u16,
     /// Sample coverage of the four pixels: 4 bits of samples per pixel, pixel p's sample s at bit `4*p + s`. With one
-    /// sample only bits 0, 4, 8, 12 occur. A pixel with no bit is a helper invocation.
+    /// sample only bits 0, 4, 8, 12 occur. A pixel with no bit is a helper invocation. Of more than four samples this is the
+    /// union of the quad's groups ([`SampleGroups`]).
     pub coverage: u16,
     /// Sample this invocation shades (sample shading: one quad entry per sample), or [`FragmentBatch::CENTRE`].
     pub sample: u16,
     /// The primitive.
     pub primitive: *const FragmentPrimitive,
 }
+
+/// Most rasterization samples.
+pub const MAX_SAMPLES: usize = 16;
+
+/// Coverage of a quad by samples in groups of four: bit `4*p + s` of group g is pixel p's sample `4*g + s`.
+pub type SampleGroups = [u16; MAX_SAMPLES / 4];
+
+/// Positions of samples, and behind them, up to [`FragmentBatch::CENTRE`], of the pixel centres.
+pub type SamplePositions = [QuadPositions; MAX_SAMPLES + 1];
 
 /// Quads of a tile.
 #[repr(C)]
@@ -219,7 +229,7 @@ pub struct FragmentBatch {
     /// Quads, up to [`FragmentBatch::MOST_QUADS`]; lanes = 4 × quads, chunks = ceil(4*count / lanes). Entries beyond `count` up to a whole chunk repeat a valid
     /// quad with coverage 0.
     pub count: u32,
-    /// Rasterization samples of the pipeline, 1 or 4.
+    /// Rasterization samples of the pipeline: 1, 2, 4, 8 or 16.
     pub samples: u32,
     /// `count` entries padded to a whole chunk.
     pub quads: *const FragmentQuad,
@@ -227,8 +237,10 @@ pub struct FragmentBatch {
     pub outputs: *mut u32,
     /// Out, one u32 per chunk, of 64 lanes two: bit per lane, set where the invocation is still alive (not killed, not demoted). Helper lanes may be set or not.
     pub alive: *mut u32,
-    /// By `FragmentQuad::sample`: positions of the samples, and behind them of the pixel centres.
-    pub positions: [QuadPositions; 5],
+    /// By `FragmentQuad::sample`.
+    pub positions: *const SamplePositions,
+    /// By quad, padded as they are: coverage of more than four samples; zeros ([`FragmentBatch::NO_GROUPS`]) of fewer.
+    pub groups: *const SampleGroups,
 }
 
 /// Positions in the four pixels of a quad, relative to the corner of its first pixel: 0..2.
@@ -248,14 +260,17 @@ pub const fn interpolated(slot: u32, perspective: bool) -> u32 {
 
 impl FragmentBatch {
     /// `FragmentQuad::sample` of per-pixel shading.
-    pub const CENTRE: u16 = 4;
+    pub const CENTRE: u16 = MAX_SAMPLES as u16;
 
     /// Most quads.
     pub const MOST_QUADS: usize = 64;
 
+    /// `groups` of at most four samples: of a batch and the padding of its last chunk.
+    pub const NO_GROUPS: &[SampleGroups; Self::MOST_QUADS + 16] = &[[0; MAX_SAMPLES / 4]; Self::MOST_QUADS + 16];
+
     /// `positions` for samples at (x, y) in 0..1 inside of each pixel.
-    pub const fn positions(samples: &[[f32; 2]]) -> [QuadPositions; 5] {
-        let mut positions = [QuadPositions::new([0.5, 0.5]); 5];
+    pub const fn positions(samples: &[[f32; 2]]) -> SamplePositions {
+        let mut positions = [QuadPositions::new([0.5, 0.5]); MAX_SAMPLES + 1];
         let mut i = 0;
         while i < samples.len() && i < Self::CENTRE as usize {
             positions[i] = QuadPositions::new(samples[i]);
@@ -366,6 +381,6 @@ layout!(FragmentPrimitive {
     affine
 });
 layout!(FragmentQuad { x, y, coverage, sample, primitive });
-layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions });
+layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions, groups });
 layout!(QuadPositions { x, y });
 layout!(ComputeBatch { header, base, groups, first, count, _pad, shared });

@@ -31,6 +31,7 @@ pub fn helpers() -> HelperTable {
         fma_f32,
         fma_f64,
         interpolate: rasterizer::interpolate,
+        centroids: rasterizer::centroids,
         sample_chunks: rasterizer::sample::sample_chunks,
         clock,
     }

@@ -124,7 +124,7 @@ core {
     sparseResidency8Samples, sparse_residency8_samples, NO_SPARSE;
     sparseResidency16Samples, sparse_residency16_samples, NO_SPARSE;
     sparseResidencyAliased, sparse_residency_aliased, YES;
-    variableMultisampleRate, variable_multisample_rate, LATER;
+    variableMultisampleRate, variable_multisample_rate, YES;
     inheritedQueries, inherited_queries, YES;
 }
 extended {

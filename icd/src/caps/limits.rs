@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use ash::vk;
-use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_LEVELS, MAX_PUSH_CONSTANTS};
+use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_LEVELS, MAX_PUSH_CONSTANTS, MAX_SAMPLES};
 use base::pixel::MAX_COLOR_ATTACHMENTS;
 use base::shader::{GeometryFacts, TessellationFacts};
 use rasterizer::api::{
@@ -18,9 +18,9 @@ pub const MAX_DIMENSION: u32 = 16384;
 pub const MAX_DIMENSION_3D: u32 = 2048;
 /// Most array layers.
 pub const MAX_LAYERS: u32 = 2048;
-/// Sample counts of attachments, sampled and storage images.
+/// Sample counts of attachments, sampled and storage images: every power of two up to the greatest.
 pub const SAMPLE_COUNTS: vk::SampleCountFlags =
-    vk::SampleCountFlags::from_raw(vk::SampleCountFlags::TYPE_1.as_raw() | vk::SampleCountFlags::TYPE_4.as_raw());
+    vk::SampleCountFlags::from_raw(2 * MAX_SAMPLES as u32 - 1);
 /// Descriptors of one kind in a stage or in all sets. A descriptor is 16 bytes of set memory and nothing else, so this is only a
 /// bound on set size; descriptor indexing asks for 500 000.
 pub const MAX_DESCRIPTORS: u32 = 1 << 20;
@@ -284,7 +284,8 @@ mod tests {
         let (points, lines) = (l.point_size_range, l.line_width_range);
         assert!(points[0] <= 1.0 && points[1] >= 64.0 - l.point_size_granularity && l.point_size_granularity <= 1.0);
         assert!(lines[0] <= 1.0 && lines[1] >= 8.0 - l.line_width_granularity && l.line_width_granularity <= 1.0);
-        let required_samples = vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4;
+        use vk::SampleCountFlags as Count;
+        let required_samples = Count::TYPE_1 | Count::TYPE_2 | Count::TYPE_4 | Count::TYPE_8 | Count::TYPE_16;
         assert!(SAMPLE_COUNTS.contains(required_samples));
         assert!(l.max_compute_work_group_size[0] <= l.max_compute_work_group_invocations);
     }

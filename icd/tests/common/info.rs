@@ -80,6 +80,7 @@ pub struct Triangles<'a> {
     pub pass: vk::RenderPass,
     pub subpass: u32,
     pub samples: vk::SampleCountFlags,
+    pub sample_mask: u32,
     /// Bytes of a vertex in binding 0; 0 without.
     pub stride: u32,
     /// Format and offset by location.
@@ -102,6 +103,7 @@ impl Triangles<'_> {
             pass,
             subpass: 0,
             samples,
+            sample_mask: !0,
             stride: 0,
             attributes: &[],
             side: None,
@@ -155,7 +157,10 @@ impl Triangles<'_> {
             None => vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1),
         };
         let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let multisample = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(self.samples);
+        let mask = [self.sample_mask];
+        let multisample = vk::PipelineMultisampleStateCreateInfo::default()
+            .rasterization_samples(self.samples)
+            .sample_mask(&mask);
         let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
         let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
         let states: &[_] =

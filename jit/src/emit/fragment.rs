@@ -10,8 +10,8 @@ use super::memory::read_only;
 use super::rep::{Rep, elem, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty, Value};
-use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
-use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, QuadPositions};
+use crate::lir::{Elem, IntCond, Type, Value as C};
+use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_SAMPLES, QuadPositions, SampleGroups};
 use base::shader::Interpolation;
 use core::mem::offset_of;
 use smallvec::SmallVec;
@@ -37,10 +37,9 @@ pub struct FragmentState {
     pub alive: Cells,
 }
 
-/// Where the positions of sample 0 along an axis lie in a batch, the quad's first pixel first.
+/// Where the positions of a sample along an axis lie, the quad's first pixel first.
 const fn first_position(axis: usize) -> usize {
-    offset_of!(FragmentBatch, positions)
-        + if axis == 0 { offset_of!(QuadPositions, x) } else { offset_of!(QuadPositions, y) }
+    if axis == 0 { offset_of!(QuadPositions, x) } else { offset_of!(QuadPositions, y) }
 }
 
 impl Emitter<'_> {
@@ -100,16 +99,17 @@ impl Emitter<'_> {
         })
     }
 
-    /// Batch and the offset of a sample's positions.
+    /// A sample's positions.
     fn sample_address(&mut self, index: C) -> C {
+        let positions = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, positions) as i32), self.batch);
         let index = self.b.zext(Type::I64, index);
         let offset = self.b.imul_imm(index, size_of::<QuadPositions>() as i64);
-        self.b.iadd(self.batch, offset)
+        self.b.iadd(positions, offset)
     }
 
-    /// F32: position of a sample (any index; clamped).
+    /// F32: position of a sample (any index; clamped), the centre behind those that the pipeline has, and where it has one.
     fn sample_position(&mut self, sample: C, axis: usize) -> C {
-        let last = self.b.iconst(Type::I32, 3);
+        let last = self.b.iconst(Type::I32, i64::from(FragmentBatch::CENTRE));
         let index = self.b.umin(sample, last);
         let address = self.sample_address(index);
         self.b.load(Type::F32, read_only(first_position(axis) as i32), address)
@@ -258,7 +258,7 @@ impl Emitter<'_> {
     fn location(&mut self, at: InterpolateAt, data: &InstData) -> Result<Option<[C; 2]>> {
         Ok(Some(match at {
             InterpolateAt::Default | InterpolateAt::Sample => return Ok(None),
-            InterpolateAt::Centroid => self.centroid()?,
+            InterpolateAt::Centroid => self.centroids()?,
             InterpolateAt::Offset => {
                 let half = self.splat_constant(Ty::F32, u64::from(0.5f32.to_bits()));
                 let x = self.vector(data.args[0])?;
@@ -270,7 +270,7 @@ impl Emitter<'_> {
                 for lane in 0..self.lanes as usize {
                     let sample = self.value_lane(data.args[0], lane)?;
                     for (axis, list) in lanes.iter_mut().enumerate() {
-                        list.push(self.sample_or_centre(sample, axis));
+                        list.push(self.sample_position(sample, axis));
                     }
                 }
                 lanes.map(|l| self.b.build(&l))
@@ -278,54 +278,36 @@ impl Emitter<'_> {
         }))
     }
 
-    /// Position of a sample, the centre when the pipeline has one sample.
-    fn sample_or_centre(&mut self, sample: C, axis: usize) -> C {
-        let samples = self.b.load(Type::I32, read_only(offset_of!(FragmentBatch, samples) as i32), self.batch);
-        let single = self.b.icmp_imm(IntCond::Eq, samples, 1);
-        let half = self.constant(Ty::F32, u64::from(0.5f32.to_bits()));
-        let position = self.sample_position(sample, axis);
-        self.b.select(single, half, position)
-    }
-
-    /// The lanes whose sample `s` is covered.
-    fn sample_covered(&mut self, s: usize) -> Result<C> {
+    /// The samples of each lane that are covered, a bit each.
+    fn sample_mask(&mut self) -> Result<C> {
         let coverage = self.fragment()?.coverage.clone();
-        let bits = self.quads(&coverage);
-        let want = self.words(|l| 1 << (4 * (l & 3) + s));
-        let bits = self.b.and(bits, want);
-        Ok(self.b.icmp(IntCond::Eq, bits, want))
-    }
-
-    /// The centre of a pixel with all samples (or none) covered, else the mean of the covered samples' positions.
-    fn centroid(&mut self) -> Result<[C; 2]> {
         let samples = self.b.load(Type::I32, read_only(offset_of!(FragmentBatch, samples) as i32), self.batch);
-        let single = self.b.icmp_imm(IntCond::Eq, samples, 1);
-        let one = self.splat_constant(Ty::F32, u64::from(1f32.to_bits()));
-        let zero = self.splat_constant(Ty::F32, 0);
-        let floats = self.vector_type(Ty::F32);
-        let (mut count, mut sums) = (zero, [zero; 2]);
-        for s in 0..4 {
-            let covered = self.sample_covered(s)?;
-            let weight = self.b.select(covered, one, zero);
-            count = self.b.fadd(count, weight);
-            for (axis, sum) in sums.iter_mut().enumerate() {
-                let field = first_position(axis) + s * size_of::<QuadPositions>();
-                let p = self.b.load(Type::F32, read_only(field as i32), self.batch);
-                let p = self.b.splat(floats, p);
-                let p = self.b.select(covered, p, zero);
-                *sum = self.b.fadd(*sum, p);
-            }
+        let few = self.b.icmp_imm(IntCond::Ule, samples, 4);
+        let groups = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, groups) as i32), self.batch);
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let size = size_of::<SampleGroups>();
+        let start = self.b.imul_imm(chunk, (size * coverage.len()) as i64);
+        let groups = self.b.iadd(groups, start);
+        let shifts = self.words(|l| 4 * (l as i32 & 3));
+        let mut mask = self.word(0);
+        for group in 0..MAX_SAMPLES / 4 {
+            let quads: SmallVec<[C; 4]> = coverage
+                .iter()
+                .enumerate()
+                .map(|(quad, &coverage)| {
+                    let word = self.b.load_u16(Type::I32, read_only((quad * size + 2 * group) as i32), groups);
+                    // A quad of few samples has them itself, and zeros in all groups.
+                    if group == 0 { self.b.select(few, coverage, word) } else { word }
+                })
+                .collect();
+            let bits = self.quads(&quads);
+            let bits = self.b.lshrv(bits, shifts);
+            let nibble = self.word(0xf);
+            let bits = self.b.and(bits, nibble);
+            let bits = self.b.shl_imm(bits, 4 * group as u32);
+            mask = self.b.or(mask, bits);
         }
-        let four = self.splat_constant(Ty::F32, u64::from(4f32.to_bits()));
-        let full = self.b.fcmp(FloatCond::Eq, count, four);
-        let none = self.b.fcmp(FloatCond::Eq, count, zero);
-        let centre = self.b.or(full, none);
-        let half = self.splat_constant(Ty::F32, u64::from(0.5f32.to_bits()));
-        Ok(sums.map(|sum| {
-            let mean = self.b.fdiv(sum, count);
-            let p = self.b.select(centre, half, mean);
-            self.b.select(single, half, p)
-        }))
+        Ok(mask)
     }
 
     /// Built-ins of the fragment stage.
@@ -367,22 +349,12 @@ impl Emitter<'_> {
                     .iter()
                     .map(|&sample| {
                         let id = self.sample_id(sample);
-                        self.sample_or_centre(id, axis)
+                        self.sample_position(id, axis)
                     })
                     .collect();
                 self.quads(&positions)
             }
-            Builtin::SampleMaskIn => {
-                let zero = self.word(0);
-                let mut bits = zero;
-                for s in 0..4 {
-                    let on = self.sample_covered(s)?;
-                    let bit = self.word(1 << s);
-                    let bit = self.b.select(on, bit, zero);
-                    bits = self.b.or(bits, bit);
-                }
-                bits
-            }
+            Builtin::SampleMaskIn => self.sample_mask()?,
             Builtin::HelperInvocation => self.b.not(covered),
             other @ (Builtin::VertexIndex
             | Builtin::InstanceIndex

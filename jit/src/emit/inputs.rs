@@ -1,4 +1,4 @@
-//! Inputs of a fragment batch where its invocations are: rows of the scratch memory, behind the private arrays, which a helper fills before the chunk loop.
+//! Inputs of a fragment batch where its invocations are: rows of the scratch memory, behind the private arrays, which a helper fills before the chunk loop; before them, where centroids are.
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
@@ -15,26 +15,42 @@ const ROW: u64 = 4 * MAX_LANES as u64;
 /// Rows of an input: a batch is padded to whole chunks.
 const PAIRS: u64 = FragmentBatch::MOST_QUADS as u64 / 2;
 
-/// What the helper computes.
+/// What the helpers compute.
 #[derive(Default)]
 pub struct Inputs {
     /// Slots, ascending, in the order of their rows.
     slots: Vec<u32>,
     /// Where the rows lie.
     rows: Option<C>,
+    /// Where those of the centroids lie, if there are such inputs.
+    centroids: Option<C>,
 }
 
 impl Inputs {
-    /// Scratch bytes: what the rows are aligned with, the rows, the list of inputs.
+    /// Scratch bytes: what the rows are aligned with, the centroids' rows, the inputs' rows, the list of inputs.
     pub fn bytes(&self) -> u64 {
         let count = self.slots.len() as u64;
-        if count == 0 { 0 } else { ROW + count * (PAIRS * ROW + 4) }
+        let centroids = if self.centroids.is_some() { 2 * PAIRS * ROW } else { 0 };
+        if count == 0 && centroids == 0 { 0 } else { ROW + centroids + count * (PAIRS * ROW + 4) }
     }
 }
 
 impl Emitter<'_> {
-    /// Calls the helper, if there are such inputs; at the function's start.
+    /// Calls the helpers, if there are such inputs; at the function's start.
     pub fn start_inputs(&mut self) {
+        let mut start = u64::from(self.arrays.bytes).next_multiple_of(ROW);
+        let centroid = |op: &Op| matches!(op, Op::LoadInput(_, InterpolateAt::Centroid));
+        if self.shader.insts.values().any(|data| centroid(&data.op)) {
+            let rows = self.b.iadd_imm(self.scratch, start as i64);
+            self.call_helper(Helper::Centroids, &[self.batch, rows]);
+            self.inputs.centroids = Some(rows);
+            start += 2 * PAIRS * ROW;
+        }
+        self.start_rows(start);
+    }
+
+    /// The rows of the inputs, behind so many bytes of the scratch memory.
+    fn start_rows(&mut self, start: u64) {
         let shader = self.shader;
         let smooth = |slot: u32| shader.inputs.get(slot as usize).map(|input| input.interpolation);
         let here = |op: &Op| match *op {
@@ -47,8 +63,7 @@ impl Emitter<'_> {
         if slots.is_empty() {
             return;
         }
-        let start = u64::from(self.arrays.bytes).next_multiple_of(ROW) as i64;
-        let rows = self.b.iadd_imm(self.scratch, start);
+        let rows = self.b.iadd_imm(self.scratch, start as i64);
         let list = self.b.iadd_imm(rows, (slots.len() as u64 * PAIRS * ROW) as i64);
         for (i, &slot) in slots.iter().enumerate() {
             let input = interpolated(slot, smooth(slot) == Some(Interpolation::Smooth));
@@ -57,7 +72,8 @@ impl Emitter<'_> {
         }
         let count = self.b.iconst(Type::I32, slots.len() as i64);
         self.call_helper(Helper::Interpolate, &[self.batch, list, count, rows]);
-        self.inputs = Inputs { slots: slots.into_iter().collect(), rows: Some(rows) };
+        self.inputs.slots = slots.into_iter().collect();
+        self.inputs.rows = Some(rows);
     }
 
     /// The chunk's lanes of such an input.
@@ -66,9 +82,20 @@ impl Emitter<'_> {
         let (Ok(row), Some(rows)) = (row, self.inputs.rows) else {
             return Err(Error::internal("an input that nobody interpolates"));
         };
+        Ok(self.row_of_pairs(rows, self.inputs.slots.len(), row, ty))
+    }
+
+    /// The chunk's lanes of the centroids, inside of the pixels.
+    pub fn centroids(&mut self) -> Result<[C; 2]> {
+        let rows = self.inputs.centroids.ok_or_else(|| Error::internal("centroids that nobody computes"))?;
+        Ok([0, 1].map(|axis| self.row_of_pairs(rows, 2, axis, Ty::F32)))
+    }
+
+    /// The chunk's lanes of a row of so many that each pair of quads has.
+    fn row_of_pairs(&mut self, rows: C, count: usize, row: usize, ty: Ty) -> C {
         // A pair of quads is a chunk of 8 lanes, or two of 4; a wider chunk has several.
         let chunk = self.b.zext(Type::I64, self.chunk);
-        let pair_bytes = (self.inputs.slots.len() as u64 * ROW) as i64;
+        let pair_bytes = (count as u64 * ROW) as i64;
         let pairs = (self.lanes as usize / MAX_LANES).max(1);
         let offset = if self.lanes as usize >= MAX_LANES {
             self.b.imul_imm(chunk, pair_bytes * pairs as i64)
@@ -83,6 +110,6 @@ impl Emitter<'_> {
         // Nobody writes them while chunks run.
         let place = |pair: usize| read_only((row as u64 * ROW) as i32 + (pair as i64 * pair_bytes) as i32);
         let parts: Vec<C> = (0..pairs).map(|pair| self.b.load(vector, place(pair), at)).collect();
-        Ok(self.concat(&parts))
+        self.concat(&parts)
     }
 }

@@ -156,12 +156,30 @@ unsafe extern "C" fn interpolate(batch: *const c_void, inputs: *const u32, count
         assert_eq!(rows.align_offset(32), 0);
         for lane in 0..4 * (*batch).count as usize {
             let quad = &*(*batch).quads.add(lane / 4);
-            let at = &(*batch).positions[usize::from(quad.sample)];
+            let at = &(*(*batch).positions)[usize::from(quad.sample)];
             for i in 0..count as usize {
                 let word = *inputs.add(i);
                 let value = input(quad, at, lane % 4, word as usize / 2, word % 2 != 0);
                 *rows.add((lane / 8 * count as usize + i) * 8 + lane % 8) = value;
             }
+        }
+    }
+}
+
+unsafe extern "C" fn centroids(batch: *const c_void, rows: *mut f32) {
+    // SAFETY: generated code passes the batch it was given, and room for the rows.
+    unsafe {
+        let batch = &*batch.cast::<FragmentBatch>();
+        assert_eq!(rows.align_offset(32), 0);
+        for lane in 0..4 * batch.count as usize {
+            let coverage = (*batch.quads.add(lane / 4)).coverage >> (4 * (lane % 4));
+            let covered: Vec<_> =
+                (0..batch.samples as usize).filter(|s| coverage >> s & 1 != 0).map(|s| (*batch.positions)[s]).collect();
+            let centre = covered.is_empty() || covered.len() == batch.samples as usize;
+            let mean = |all: f32| if centre { 0.5 } else { all / covered.len() as f32 };
+            let [x, y] = [covered.iter().map(|p| p.x[0]).sum(), covered.iter().map(|p| p.y[0]).sum()].map(mean);
+            let row = lane / 8 * 16 + lane % 8;
+            (*rows.add(row), *rows.add(row + 8)) = (x, y);
         }
     }
 }
@@ -200,7 +218,7 @@ pub unsafe extern "C" fn sample_chunks(
 }
 
 /// Helpers as the rasterizer provides them.
-pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32, fma_f64, interpolate, sample_chunks, clock };
+pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32, fma_f64, interpolate, centroids, sample_chunks, clock };
 
 /// Memory aligned to 64 bytes.
 pub struct Aligned {

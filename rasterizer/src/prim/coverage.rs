@@ -3,6 +3,9 @@
 //! Samples lie on 1/256 pixel positions and pixels are 256 units apart, so for each sample position the sign of
 //! `a*X + b*Y + c` at pixel (x, y) is that of `a*x + b*y + floor(c' / 256)`: one 32-bit value per edge and sample.
 
+use super::screen::SUBPIXEL;
+use base::abi::{FragmentBatch, SamplePositions};
+
 /// Half plane in fixed point: inside where `a*x + b*y + c >= 0`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge {
@@ -14,18 +17,55 @@ pub struct Edge {
     pub c: i64,
 }
 
-/// Sample positions in 1/256 pixels (`standardSampleLocations`).
+/// Sample positions in sixteenths of pixels, by the logarithm of their number (`standardSampleLocations`).
+const STANDARD: [&[[i32; 2]]; 5] = [
+    &[[8, 8]],
+    &[[12, 12], [4, 4]],
+    &[[6, 2], [14, 6], [2, 10], [10, 14]],
+    &[[9, 5], [7, 11], [13, 9], [5, 3], [3, 13], [1, 7], [11, 15], [15, 1]],
+    &[
+        [9, 9], [7, 5], [5, 10], [12, 7], [3, 6], [10, 13], [13, 11], [11, 3],
+        [6, 14], [8, 1], [4, 2], [2, 12], [0, 8], [15, 4], [14, 15], [1, 0],
+    ],
+];
+
+/// Sample positions in 1/256 pixels.
 pub const fn sample_offsets<const S: usize>() -> [[i32; 2]; S] {
-    const FOUR: [[i32; 2]; 4] = [[96, 32], [224, 96], [32, 160], [160, 224]];
+    const { assert!(S.is_power_of_two() && S <= base::abi::MAX_SAMPLES) };
+    let places = STANDARD[S.ilog2() as usize];
     let mut out = [[128, 128]; S];
-    if S == 4 {
-        let mut i = 0;
-        while i < S {
-            out[i] = FOUR[i];
-            i += 1;
-        }
+    let mut i = 0;
+    while i < S {
+        out[i] = [places[i][0] * (SUBPIXEL / 16), places[i][1] * (SUBPIXEL / 16)];
+        i += 1;
     }
     out
+}
+
+/// No sample of so many is closer to its pixel's border, in 1/256 pixels.
+pub const fn sample_inset(samples: u32) -> i32 {
+    match samples {
+        0..=4 => 32,
+        8 => 16,
+        // The only one that has a sample on it.
+        _ => 0,
+    }
+}
+
+/// For each of so many samples, and [`base::abi::FragmentBatch::CENTRE`] behind them, where the pixels of a quad have it.
+pub fn sample_positions(samples: u32) -> &'static SamplePositions {
+    const fn table<const S: usize>() -> SamplePositions {
+        let offsets = sample_offsets::<S>();
+        let mut samples = [[0.0; 2]; S];
+        let mut i = 0;
+        while i < S {
+            samples[i] = [offsets[i][0] as f32 / SUBPIXEL as f32, offsets[i][1] as f32 / SUBPIXEL as f32];
+            i += 1;
+        }
+        FragmentBatch::positions(&samples)
+    }
+    static TABLES: [SamplePositions; 5] = [table::<1>(), table::<2>(), table::<4>(), table::<8>(), table::<16>()];
+    TABLES.get(samples.max(1).ilog2() as usize).unwrap_or(&TABLES[0])
 }
 
 /// Bit `4*j + i` set where `e + i*dx + j*dy >= 0`.

@@ -25,7 +25,43 @@ pub fn inside(t: [[i64; 2]; 3], p: [i64; 2]) -> bool {
         })
 }
 
-pub const SAMPLES: [[i64; 2]; 4] = [[96, 32], [224, 96], [32, 160], [160, 224]];
+/// The standard sample locations, in 1/256 pixels, written as the specification has them.
+pub fn positions(samples: u32) -> Vec<[i64; 2]> {
+    let list: &[[f64; 2]] = match samples {
+        1 => &[[0.5, 0.5]],
+        2 => &[[0.75, 0.75], [0.25, 0.25]],
+        4 => &[[0.375, 0.125], [0.875, 0.375], [0.125, 0.625], [0.625, 0.875]],
+        8 => &[
+            [0.5625, 0.3125],
+            [0.4375, 0.6875],
+            [0.8125, 0.5625],
+            [0.3125, 0.1875],
+            [0.1875, 0.8125],
+            [0.0625, 0.4375],
+            [0.6875, 0.9375],
+            [0.9375, 0.0625],
+        ],
+        _ => &[
+            [0.5625, 0.5625],
+            [0.4375, 0.3125],
+            [0.3125, 0.625],
+            [0.75, 0.4375],
+            [0.1875, 0.375],
+            [0.625, 0.8125],
+            [0.8125, 0.6875],
+            [0.6875, 0.1875],
+            [0.375, 0.875],
+            [0.5, 0.0625],
+            [0.25, 0.125],
+            [0.125, 0.75],
+            [0.0, 0.5],
+            [0.9375, 0.25],
+            [0.875, 0.9375],
+            [0.0625, 0.0],
+        ],
+    };
+    list.iter().map(|p| p.map(|c| (c * 256.0) as i64)).collect()
+}
 
 fn random_triangles(rng: &mut Rng, n: usize) -> Vec<V> {
     let mut out = Vec::new();
@@ -46,10 +82,11 @@ fn random_triangles(rng: &mut Rng, n: usize) -> Vec<V> {
 /// Additively drawn triangles lie in as many samples of a picture as a naive rasterizer says.
 fn compare(image: &Image, [w, h]: [u32; 2], samples: u32, vertices: &[V]) {
     let triangles: Vec<_> = vertices.chunks(3).map(|t| [0, 1, 2].map(|i| snap(&t[i], w, h))).collect();
+    let positions = positions(samples);
     for y in 0..h {
         for x in 0..w {
             for sample in 0..samples {
-                let [sx, sy] = if samples == 4 { SAMPLES[sample as usize] } else { [128, 128] };
+                let [sx, sy] = positions[sample as usize];
                 let p = [i64::from(x) * 256 + sx, i64::from(y) * 256 + sy];
                 let want = triangles.iter().filter(|&&t| inside(t, p)).count();
                 let got: f32 = image.texel(Aspect::Color, x, y, sample, 0);
@@ -63,7 +100,7 @@ fn compare(image: &Image, [w, h]: [u32; 2], samples: u32, vertices: &[V]) {
 fn triangles_match_a_naive_rasterizer() {
     let (w, h) = (150, 133);
     let mut rng = Rng(7);
-    for samples in [1, 4] {
+    for samples in [1, 4, 2, 8, 16] {
         let vertices = random_triangles(&mut rng, 300);
         let image = Image::new(R32F, w, h, samples, 1);
         let mut s = state(Topology::TriangleList, w, h);
@@ -79,7 +116,7 @@ fn small_triangles_match_a_naive_rasterizer() {
     let (w, h) = (40, 33);
     let mut rng = Rng(8);
     let engine = Engine::new(1);
-    for samples in [1, 4, 1, 4] {
+    for samples in [1, 4, 1, 4, 2, 8, 16] {
         let mut vertices = Vec::new();
         for _ in 0..300 {
             let (x, y) = (rng.unit() * 1.1, rng.unit() * 1.1);
@@ -128,7 +165,7 @@ fn shared_edges_neither_overlap_nor_gap() {
                 }
             }
         }
-        for samples in [1, 4] {
+        for samples in [1, 2, 4, 8, 16] {
             let image = Image::new(R32F, w, h, samples, 1);
             let mut s = state(Topology::TriangleList, w, h);
             s.pixel.blend[0] = ADDITIVE;
@@ -285,7 +322,7 @@ fn thread_count_changes_nothing() {
         vertex.position[2] = rng.unit().abs();
     }
     let mut reference: Option<(Vec<u8>, Vec<u8>)> = None;
-    for (threads, samples) in [(1, 1), (2, 1), (8, 1), (1, 4), (8, 4)] {
+    for (threads, samples) in [(1, 1), (2, 1), (8, 1), (1, 4), (8, 4), (1, 16), (8, 16)] {
         if threads == 1 {
             reference = None;
         }

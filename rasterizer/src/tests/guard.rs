@@ -178,7 +178,7 @@ fn attachments_of_all_formats_are_not_left() {
         let format = colors[round % colors.len()];
         let depth_format = depths[round % depths.len()];
         let side = SIDES[round / colors.len() % 2];
-        let samples = if random.below(3) == 0 { 4 } else { 1 };
+        let samples = if random.below(3) == 0 { random.pick(&[2, 4, 4, 8, 16]) } else { 1 };
         let volume = samples == 1 && random.below(6) == 0;
         let pick = |random: &mut Rng| sizes[random.below(sizes.len() as u32) as usize];
         let (w, h, layers) = (pick(random), pick(random), 1 + random.below(3));

@@ -46,7 +46,7 @@ impl SceneOf {
     fn new(seed: u32, (w, h): (u32, u32)) -> SceneOf {
         let random = &mut Rng(u64::from(seed) * 0x9e37_79b9_7f4a);
         let color = [RGBA8, BGRA8, RGBA32F, R32F][random.below(4) as usize];
-        let samples = if random.below(6) == 0 { 4 } else { 1 };
+        let samples = if random.below(6) == 0 { random.pick(&[2, 4, 4, 8, 16]) } else { 1 };
         let (mut vertices, mut states) = (Vec::new(), Vec::new());
         for _ in 0..14 {
             vertices.push(match random.below(4) {

@@ -121,7 +121,7 @@ fn wide_smooth_lines_are_opaque_inside() {
 
 #[test]
 fn smooth_lines_multiply_alpha() {
-    for samples in [1, 4] {
+    for samples in [1, 2, 4, 8, 16] {
         let image = Image::new(RGBA32F, 64, 64, samples, 1);
         let mut s = lines(Topology::LineList, LineMode::Smooth, None);
         s.pixel.blend[0] = OPAQUE;

@@ -1,6 +1,6 @@
 //! Memory of a render pass is bounded whatever the primitives cover, and the bounds change no pixel.
 
-use super::coverage::{SAMPLES, inside, snap};
+use super::coverage::{inside, positions, snap};
 use super::*;
 use crate::scene::ROUND_BYTES;
 
@@ -47,7 +47,7 @@ fn primitives_that_cover_every_tile_take_little_memory() {
 #[test]
 fn large_and_small_primitives_are_drawn_in_order() {
     // The last is wide enough for outlines to be listed at larger nodes than tiles.
-    for (w, h, samples) in [(730, 520, 1), (330, 350, 4), (2300, 150, 1)] {
+    for (w, h, samples) in [(730, 520, 1), (330, 350, 4), (330, 350, 16), (2300, 150, 1)] {
         draws_in_order(w, h, samples);
     }
 }
@@ -67,7 +67,7 @@ fn draws_in_order(w: u32, h: u32, samples: u32) {
         .collect();
     let snapped: Vec<_> = triangles.iter().map(|t| t.each_ref().map(|v| snap(v, w, h))).collect();
     let s = Arc::new(state(Topology::TriangleList, w, h));
-    let offsets = if samples == 4 { &SAMPLES[..] } else { &[[128, 128]] };
+    let offsets = positions(samples);
     let naive = |x: u32, y: u32, sample: u32| {
         let [dx, dy] = offsets[sample as usize];
         let at = [i64::from(x) * 256 + dx, i64::from(y) * 256 + dy];

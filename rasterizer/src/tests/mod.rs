@@ -16,6 +16,7 @@ mod memory;
 mod panics;
 mod primitives;
 mod rectangles;
+mod samples;
 mod stages;
 mod state;
 
@@ -183,7 +184,7 @@ unsafe fn fragments<const N: usize>(
         for lane in 0..(b.count as usize * 4).next_multiple_of(LANES) {
             let quad = &*b.quads.add(lane / 4);
             let p = &*quad.primitive;
-            let inside = &b.positions[usize::from(quad.sample)];
+            let inside = &(*b.positions)[usize::from(quad.sample)];
             let (x, y) = (quad.x as f32 + inside.x[lane % 4], quad.y as f32 + inside.y[lane % 4]);
             let color = core::array::from_fn(|c| interpolate(p, c, x, y, Interpolation::Smooth));
             let chunk = lane / LANES;
@@ -232,7 +233,16 @@ pub unsafe extern "C" fn fs_sample(_: *const ShaderContext, batch: *mut BatchHea
 pub unsafe extern "C" fn fs_samples(_: *const ShaderContext, batch: *mut BatchHeader) {
     // SAFETY: the caller's contract.
     unsafe {
-        fragments(batch, |q, p, _| Some([((q.coverage >> (4 * p) & 0xf).count_ones() as f32).to_bits(), 0, 0, 0]));
+        let (samples, quads, groups) = {
+            let b = &*batch.cast::<FragmentBatch>();
+            (b.samples, b.quads, b.groups)
+        };
+        fragments(batch, |q, p, _| {
+            let many = *groups.offset((&raw const *q).offset_from(quads));
+            let groups = if samples > 4 { many } else { [q.coverage, 0, 0, 0] };
+            let count: u32 = groups.iter().map(|group| (group >> (4 * p) & 0xf).count_ones()).sum();
+            Some([(count as f32).to_bits(), 0, 0, 0])
+        });
     }
 }
 /// The byte that descriptor set 0 begins with, as red.
@@ -261,6 +271,7 @@ static HELPERS: HelperTable = HelperTable {
     fma_f32: no_fma,
     fma_f64: no_fma,
     interpolate: crate::interpolate,
+    centroids: crate::centroids,
     sample_chunks: crate::sample::sample_chunks,
     clock: no_clock,
 };

@@ -115,7 +115,7 @@ fn late_tests_of_batches_are_those_of_quads() {
     for seed in 0..60 {
         let mut rng = Rng(seed);
         let format = [D32F, D16, D24S8][rng.below(3) as usize];
-        let samples = [1, 4][rng.below(2) as usize];
+        let samples = [1, 4, 2, 8, 16][rng.below(5) as usize];
         let mut one = || v(rng.float(-1.2, 1.2), rng.float(-1.2, 1.2), (rng.below(9) as f32) / 8.0, [rng.unit(); 4]);
         let vertices: Vec<V> = (0..90).map(|_| one()).collect();
         let mut state = state(Topology::TriangleList, w, h);
@@ -192,10 +192,10 @@ fn sample_masks_are_those_before_early_tests() {
     let crossing = 0.4 + 0.1 * (0.5 + 0.5 / W as f32);
     let mut s = strip_state();
     (s.pixel.depth_test, s.pixel.depth_compare) = (true, CompareOp::Less);
-    for (reads_sample_mask, early_fragment_tests, post_depth_coverage) in
-        [(true, true, false), (true, false, false), (true, false, true), (false, true, false)]
-    {
-        let (color, depth) = (Image::new(R32F, W, H, 4, 1), Image::new(D24S8, W, H, 4, 1));
+    let cases = [(true, true, false), (true, false, false), (true, false, true), (false, true, false)];
+    let cases = cases.into_iter().flat_map(|case| [2, 4, 8, 16].map(|samples| (case, samples)));
+    for ((reads_sample_mask, early_fragment_tests, post_depth_coverage), samples) in cases {
+        let (color, depth) = (Image::new(R32F, W, H, samples, 1), Image::new(D24S8, W, H, samples, 1));
         let facts =
             FragmentFacts { reads_sample_mask, early_fragment_tests, post_depth_coverage, ..FragmentFacts::default() };
         let engine = Engine::new(1);
@@ -205,10 +205,10 @@ fn sample_masks_are_those_before_early_tests() {
         p.end();
         let mut partly = 0;
         for (x, y) in (0..H).flat_map(|y| (0..W).map(move |x| (x, y))) {
-            let seen = [0, 1, 2, 3].map(|i| color.texel::<f32>(Aspect::Color, x, y, i, 0));
-            let passed = seen.iter().filter(|&&n| n != 0.0).count();
-            partly += u32::from(passed % 4 != 0);
-            let want = if reads_sample_mask && !post_depth_coverage { 4 } else { passed };
+            let seen: Vec<f32> = (0..samples).map(|i| color.texel(Aspect::Color, x, y, i, 0)).collect();
+            let passed = seen.iter().filter(|&&n| n != 0.0).count() as u32;
+            partly += u32::from(!passed.is_multiple_of(samples));
+            let want = if reads_sample_mask && !post_depth_coverage { samples } else { passed };
             assert!(seen.iter().all(|&n| n == 0.0 || n == want as f32), "{facts:?} {x} {y} {seen:?}");
         }
         assert_eq!(partly, H, "{facts:?}");

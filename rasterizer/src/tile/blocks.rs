@@ -9,7 +9,7 @@ use super::quads::quads_of;
 use super::shaded::SPREAD;
 use crate::api::statistic;
 use crate::prim::{Prim, TILE_SHIFT, intersect, sample_offsets};
-use base::abi::{FragmentBatch, FragmentQuad};
+use base::abi::{FragmentBatch, FragmentQuad, SampleGroups};
 use std::sync::atomic::Ordering;
 
 /// The covered blocks of a primitive go to the job.
@@ -55,14 +55,24 @@ impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
     }
 }
 
-/// Coverage of a quad of a block, of whose samples there are masks; as [`FragmentQuad::coverage`].
+/// Coverage of a quad of a block, of at most four of whose samples there are masks; as [`FragmentQuad::coverage`].
 #[inline(always)]
-fn quad_coverage<const S: usize>(masks: &[u32; S], q: i32) -> u16 {
+fn quad_coverage(masks: &[u32], q: i32) -> u16 {
     let shift = (q & 1) * 2 + (q >> 1) * 8;
     masks.iter().enumerate().fold(0, |coverage, (s, mask)| {
         let pixels = mask >> shift & 3 | (mask >> (shift + 4) & 3) << 2;
         coverage | SPREAD[pixels as usize] << s
     })
+}
+
+/// The same of any number of samples.
+#[inline(always)]
+fn quad_groups(masks: &[u32], q: i32) -> SampleGroups {
+    let mut groups = SampleGroups::default();
+    for (group, masks) in groups.iter_mut().zip(masks.chunks(4)) {
+        *group = quad_coverage(masks, q);
+    }
+    groups
 }
 
 impl TileJob<'_> {
@@ -77,10 +87,20 @@ impl TileJob<'_> {
             let side = 1 << TILE_SHIFT;
             return self.rectangle(prim, intersect(prim.rect, [x0, y0, x0 + side, y0 + side]));
         }
-        if self.pass.grid.samples == 4 {
-            cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim });
-        } else {
-            cover::cover::<1>(prim, x0, y0, &mut Blocks { job: self, prim });
+        match self.pass.grid.samples {
+            1 => cover::cover::<1>(prim, x0, y0, &mut Blocks { job: self, prim }),
+            4 => cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim }),
+            _ => self.rarer(prim, x0, y0),
+        }
+    }
+
+    /// A primitive with other numbers of samples. (A function of its own, so that those that are common stay small.)
+    #[inline(never)]
+    fn rarer(&mut self, prim: &Prim, x0: i32, y0: i32) {
+        match self.pass.grid.samples {
+            2 => cover::cover::<2>(prim, x0, y0, &mut Blocks { job: self, prim }),
+            8 => cover::cover::<8>(prim, x0, y0, &mut Blocks { job: self, prim }),
+            _ => cover::cover::<16>(prim, x0, y0, &mut Blocks { job: self, prim }),
         }
     }
 
@@ -152,16 +172,20 @@ impl TileJob<'_> {
         if S == 1 && !plan.per_sample && self.smooth.is_none() {
             return self.push_pixels(prim, x, y, any);
         }
+        let seen = || covered.map(|mask| mask & any);
         for q in 0..4 {
+            let (qx, qy) = ((x + (q & 1) * 2) as u16, (y + (q >> 1) * 2) as u16);
+            if S > 4 {
+                self.push_groups(prim, [qx, qy], quad_groups(&masks, q), quad_groups(&seen(), q));
+                continue;
+            }
             let coverage = quad_coverage(&masks, q);
             if coverage == 0 {
                 continue;
             }
-            let (qx, qy) = ((x + (q & 1) * 2) as u16, (y + (q >> 1) * 2) as u16);
             if plan.sees_all {
-                self.scratch.passing.push(coverage);
-                let seen = covered.map(|mask| mask & any);
-                self.push(prim, qx, qy, quad_coverage(&seen, q));
+                self.scratch.passing.push([coverage, 0, 0, 0]);
+                self.push(prim, qx, qy, quad_coverage(&seen(), q));
             } else {
                 self.push(prim, qx, qy, coverage);
             }
@@ -219,6 +243,40 @@ impl TileJob<'_> {
                     fragment::shade(self);
                 }
             }
+        }
+    }
+
+    /// A quad of more than four samples, if any is left; `seen`: those that the stage sees with [`TilePlan::sees_all`](super::TilePlan).
+    fn push_groups(&mut self, prim: &Prim, at: [u16; 2], groups: SampleGroups, seen: SampleGroups) {
+        let plan = self.draw.plan;
+        if groups == SampleGroups::default() {
+            return;
+        }
+        if plan.sees_all {
+            self.scratch.passing.push(groups);
+        }
+        if !plan.per_sample {
+            return self.push_group_quad(prim, at, if plan.sees_all { seen } else { groups }, FragmentBatch::CENTRE);
+        }
+        for sample in 0..self.pass.grid.samples as usize {
+            let mut own = SampleGroups::default();
+            own[sample / 4] = groups[sample / 4] & 0x1111 << (sample % 4);
+            if own != SampleGroups::default() {
+                self.push_group_quad(prim, at, own, sample as u16);
+            }
+        }
+    }
+
+    /// One invocation of it.
+    fn push_group_quad(&mut self, prim: &Prim, [x, y]: [u16; 2], groups: SampleGroups, sample: u16) {
+        let (primitive, coverage) = ((&raw const *prim).cast(), groups.iter().fold(0, |all, group| all | group));
+        self.scratch.quads.push(FragmentQuad { x, y, coverage, sample, primitive });
+        self.scratch.groups.push(groups);
+        if let Some(line) = &self.smooth {
+            self.scratch.coverage.push(line.quad_coverage(x, y));
+        }
+        if self.scratch.quads.is_full() || self.draw.plan.ordered && self.draw.plan.per_sample {
+            fragment::shade(self);
         }
     }
 

@@ -5,10 +5,13 @@ use super::job::TileJob;
 use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
 use super::shaded::{Outputs, SPREAD, ShadedQuads, pixels};
 use crate::mem::AlignedBuf;
-use crate::prim::{Prim, sample_offsets};
+use crate::prim::{Prim, sample_positions};
 use crate::stage::NO_SLOT;
-use base::abi::{FragmentBatch, FragmentQuad, QuadPositions, SlotLayout};
+use base::abi::{FragmentBatch, FragmentQuad, SampleGroups, SlotLayout};
 use base::shader::CompiledStage;
+
+/// Samples of a group.
+const GROUP: u32 = 4;
 
 /// Pixels with any sample.
 fn any_sample(coverage: u16) -> u32 {
@@ -26,9 +29,9 @@ pub fn shade(job: &mut TileJob<'_>) {
     });
 }
 
-/// Shades and tests the quads collected so far, gives them away, and forgets them.
+/// Shades and tests the quads collected so far, gives them away (of several groups of samples each by itself), and forgets them.
 #[inline(always)]
-pub fn shaded(job: &mut TileJob<'_>, write: impl FnOnce(&ShadedQuads<'_>)) {
+pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
     let count = job.scratch.quads.len();
     let mut outputs = (core::mem::take(&mut job.scratch.outputs), core::mem::take(&mut job.scratch.alive));
     let stage = job.draw.draw.stages.fragment();
@@ -51,22 +54,31 @@ pub fn shaded(job: &mut TileJob<'_>, write: impl FnOnce(&ShadedQuads<'_>)) {
     let view = Outputs { words: outputs.0.as_words(words), layout, alive: outputs.1.as_words(BATCH_QUADS_PADDED) };
     let mut quads = core::mem::take(&mut job.scratch.quads);
     let plan = job.draw.plan;
-    if !plan.coverage_is_final {
-        finish(job, quads.list_mut(), view);
-    }
     let samples = job.pass.grid.samples;
     let whole = quads.list().first().is_some_and(|quad| job.pass.whole_quads([quad.x, quad.y]));
-    write(&ShadedQuads {
-        quads: quads.list(),
-        outputs: view,
-        alpha_to_one: plan.alpha_to_one,
-        layer: job.layer,
-        samples,
-        whole,
-    });
+    for group in 0..samples.div_ceil(GROUP) {
+        if samples > GROUP {
+            // Samples have nothing to do with each other: a group's go the way of few.
+            let all = quads.list_mut().iter_mut().zip(&job.scratch.groups);
+            all.for_each(|(quad, groups)| quad.coverage = groups[group as usize]);
+        }
+        if !plan.coverage_is_final {
+            finish(job, quads.list_mut(), view, group);
+        }
+        write(&ShadedQuads {
+            quads: quads.list(),
+            outputs: view,
+            alpha_to_one: plan.alpha_to_one,
+            layer: job.layer,
+            first_sample: group * GROUP,
+            samples: samples.min(GROUP),
+            whole,
+        });
+    }
     job.scratch.quads = quads;
     job.scratch.quads.clear();
     job.scratch.coverage.clear();
+    job.scratch.groups.clear();
     job.scratch.passing.clear();
     (job.scratch.outputs, job.scratch.alive) = outputs;
 }
@@ -82,20 +94,6 @@ fn multiply(words: &mut [u32], layout: SlotLayout, slot: u16, factors: &[[f32; 4
 /// A batch and the padding of its last chunk.
 const BATCH_QUADS_PADDED: usize = BATCH_QUADS.next_multiple_of(WIDEST_CHUNK);
 
-/// Positions of shading without multisampling.
-const ONE_SAMPLE: [QuadPositions; 5] = FragmentBatch::positions(&[]);
-/// With four samples.
-const FOUR_SAMPLES: [QuadPositions; 5] = {
-    let offsets = sample_offsets::<4>();
-    let mut samples = [[0.0; 2]; 4];
-    let mut i = 0;
-    while i < 4 {
-        samples[i] = [offsets[i][0] as f32 / 256.0, offsets[i][1] as f32 / 256.0];
-        i += 1;
-    }
-    FragmentBatch::positions(&samples)
-};
-
 fn call(
     job: &mut TileJob<'_>,
     stage: &CompiledStage,
@@ -109,6 +107,10 @@ fn call(
     }
     let per_chunk = (stage.facts.lanes as usize / 4).max(1);
     let samples = job.pass.grid.samples;
+    let groups = &mut job.scratch.groups;
+    if samples > GROUP {
+        groups.resize(BATCH_QUADS_PADDED, SampleGroups::default());
+    }
     let alive = outputs.1.words(BATCH_QUADS_PADDED);
     alive.fill(u32::MAX);
     let mut batch = FragmentBatch {
@@ -118,24 +120,25 @@ fn call(
         quads: quads.padded(per_chunk),
         outputs: outputs.0.words(words).as_mut_ptr(),
         alive: alive.as_mut_ptr(),
-        positions: if samples == 4 { FOUR_SAMPLES } else { ONE_SAMPLE },
+        positions: sample_positions(samples),
+        groups: if samples > GROUP { groups.as_ptr() } else { FragmentBatch::NO_GROUPS.as_ptr() },
     };
-    // SAFETY: quads are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
+    // SAFETY: quads and groups are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
     // the tile; the icd vouches for stage and context.
     unsafe { stage.run(&job.draw.draw.context, (&raw mut batch).cast()) };
 }
 
-/// What the stage leaves of the quads' coverage, and late tests.
-fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>) {
+/// What the stage leaves of the quads' coverage by a group of samples, and late tests.
+fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>, group: u32) {
     let plan = job.draw.plan;
     for (quad, passing) in quads.iter_mut().zip(&job.scratch.passing) {
-        quad.coverage &= passing;
+        quad.coverage &= passing[group as usize];
     }
     for (i, quad) in quads.iter_mut().enumerate() {
         quad.coverage &= SPREAD[outputs.alive(i) as usize] * 0xf;
     }
     if plan.sample_mask_output != NO_SLOT || plan.coverage_alpha.is_some() {
-        leave_out(job, quads, outputs);
+        leave_out(job, quads, outputs, group);
     }
     if plan.early {
         return;
@@ -147,35 +150,41 @@ fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_
     // Of an even number of rows all quads have both.
     let even = job.pass.depth.is_some_and(|surface| surface.extent[1] % 2 == 0);
     if let Some(test) = plan.depth.quads.filter(|_| plan.frag_depth == NO_SLOT && even) {
-        for sample in 0..job.pass.grid.samples {
+        for (bit, sample) in samples_of(job, group) {
             let at = job.address(&job.pass.depth, sample, 0, 0);
             // SAFETY: as for the colour writes; both rows are inside, and padded. The primitives outlive the tile.
-            job.passed += unsafe { test(quads, &at, sample, sample_offset(job, sample)) };
+            job.passed += unsafe { test(quads, &at, bit, sample_offset(job, sample)) };
         }
         return;
     }
     for (i, quad) in quads.iter_mut().enumerate().filter(|(_, quad)| quad.coverage != 0) {
-        quad.coverage = late(job, quad, i, outputs);
+        quad.coverage = late(job, quad, i, outputs, group);
     }
+}
+
+/// The samples of a group: their bits in coverage, and their numbers.
+fn samples_of(job: &TileJob<'_>, group: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+    (0..job.pass.grid.samples.min(GROUP)).map(move |bit| (bit, group * GROUP + bit))
 }
 
 /// Where a sample lies in its pixel.
 fn sample_offset(job: &TileJob<'_>, sample: u32) -> [f32; 2] {
-    let offset = if job.pass.grid.samples == 4 { sample_offsets::<4>()[sample as usize] } else { [128; 2] };
-    offset.map(|o| o as f32 / 256.0)
+    let first = &sample_positions(job.pass.grid.samples)[sample as usize];
+    [first.x[0], first.y[0]]
 }
 
-/// Leaves out the samples that the stage masks, or its alpha.
-fn leave_out(job: &TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>) {
+/// Leaves out the samples of a group that the stage masks, or its alpha.
+fn leave_out(job: &TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>, group: u32) {
     let (plan, samples) = (job.draw.plan, job.pass.grid.samples);
+    let own = |mask: u32| (mask >> (group * GROUP)) as u16;
     for (i, quad) in quads.iter_mut().enumerate() {
         if plan.sample_mask_output != NO_SLOT {
-            quad.coverage &= pixel_bits(outputs.quad(i, plan.sample_mask_output).map(|m| m as u16));
+            quad.coverage &= pixel_bits(outputs.quad(i, plan.sample_mask_output).map(own));
         }
         if let Some(slot) = plan.coverage_alpha {
             let mask = |alpha: u32| {
-                let n = (f32::from_bits(alpha).clamp(0.0, 1.0) * samples as f32 + 0.5) as u16;
-                (1u16 << n.min(4)) - 1
+                let n = (f32::from_bits(alpha).clamp(0.0, 1.0) * samples as f32 + 0.5) as u32;
+                own((1 << n.min(samples)) - 1)
             };
             quad.coverage &= pixel_bits(outputs.quad(i, slot).map(mask));
         }
@@ -187,8 +196,8 @@ fn pixel_bits(masks: [u16; 4]) -> u16 {
     masks.iter().enumerate().fold(0, |c, (p, &m)| c | (m & 0xf) << (4 * p))
 }
 
-/// Tests after the fragment stage, whatever they are; returns the coverage left.
-fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>) -> u16 {
+/// Tests after the fragment stage of a group of samples, whatever they are; returns the coverage left.
+fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>, group: u32) -> u16 {
     let plan = job.draw.plan;
     // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
     let prim = unsafe { &*quad.primitive.cast::<Prim>() };
@@ -198,8 +207,8 @@ fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outpu
         let written = outputs.quad(index, plan.frag_stencil);
         (0..4).for_each(|i| references[i] = written[i] as u8);
     }
-    for s in 0..job.pass.grid.samples {
-        let mask = pixels(quad.coverage, s);
+    for (bit, s) in samples_of(job, group) {
+        let mask = pixels(quad.coverage, bit);
         if mask == 0 {
             continue;
         }
@@ -224,7 +233,7 @@ fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outpu
         // SAFETY: as for the colour writes.
         let passed = unsafe { depth::test::<2>(&plan.depth, &block) };
         job.passed += u64::from(passed.count_ones());
-        left |= SPREAD[passed as usize] << s;
+        left |= SPREAD[passed as usize] << bit;
     }
     left
 }

@@ -14,6 +14,7 @@ use crate::mem::AlignedBuf;
 use crate::prim::LinePrim;
 use crate::stage::StageMemory;
 use crate::surface::Surface;
+use base::abi::SampleGroups;
 
 /// Tile memory of a worker.
 #[derive(Default)]
@@ -21,8 +22,10 @@ pub struct Scratch {
     pub quads: Quads,
     /// Smooth lines: coverage of the quads' pixels.
     pub coverage: Vec<[f32; 4]>,
+    /// Coverage of the quads by groups of samples, where a pixel has more than four.
+    pub groups: Vec<SampleGroups>,
     /// With [`TilePlan::sees_all`](super::TilePlan): what early tests left of the quads' coverage.
-    pub passing: Vec<u16>,
+    pub passing: Vec<SampleGroups>,
     pub outputs: AlignedBuf,
     pub alive: AlignedBuf,
     /// Colours of the flat primitive at work, by colour plan.

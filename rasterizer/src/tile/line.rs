@@ -58,8 +58,14 @@ pub fn run(
         let (prim, line) = (&output.prims[bin as u32 as usize], &output.lines[bin as u32 as usize]);
         job.smooth = (plan.mode == LineMode::Smooth).then_some(*line);
         match (job.pass.grid.samples, per_sample) {
+            (2, true) => cover::cover::<2>(prim, x0, y0, &mut Blocks::<2> { job, prim, line, stipple, before }),
+            (2, false) => cover::cover::<1>(prim, x0, y0, &mut Blocks::<2> { job, prim, line, stipple, before }),
             (4, true) => cover::cover::<4>(prim, x0, y0, &mut Blocks::<4> { job, prim, line, stipple, before }),
             (4, false) => cover::cover::<1>(prim, x0, y0, &mut Blocks::<4> { job, prim, line, stipple, before }),
+            (8, true) => cover::cover::<8>(prim, x0, y0, &mut Blocks::<8> { job, prim, line, stipple, before }),
+            (8, false) => cover::cover::<1>(prim, x0, y0, &mut Blocks::<8> { job, prim, line, stipple, before }),
+            (16, true) => cover::cover::<16>(prim, x0, y0, &mut Blocks::<16> { job, prim, line, stipple, before }),
+            (16, false) => cover::cover::<1>(prim, x0, y0, &mut Blocks::<16> { job, prim, line, stipple, before }),
             _ => cover::cover::<1>(prim, x0, y0, &mut Blocks::<1> { job, prim, line, stipple, before }),
         }
     }

@@ -95,6 +95,7 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
         let draw = draws.draw(number);
         scratch.quads.clear();
         scratch.coverage.clear();
+        scratch.groups.clear();
         scratch.passing.clear();
         let plan = draw.plan;
         let deferred = plan.overwrites.filter(|_| defer && draw.draw.queries.statistics.is_none());

@@ -6,6 +6,7 @@ use super::bounds::DepthBounds;
 use crate::api::RenderTargets;
 use crate::prim::{Grid, TILE_SHIFT};
 use crate::surface::Surface;
+use base::abi::MAX_SAMPLES;
 use base::format::Aspect;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, TargetFormats};
 use std::sync::Arc;
@@ -53,7 +54,8 @@ impl Pass {
         let depth = targets.depth.as_ref().and_then(|a| Surface::new(a, Aspect::Depth));
         let stencil = targets.stencil.as_ref().and_then(|a| Surface::new(a, Aspect::Stencil));
         let all = || color.iter().chain([&depth, &stencil]).flatten();
-        let mut samples = if targets.samples >= 4 { 4 } else { 1 };
+        // A number that there is: 1, 2, 4, 8 or 16.
+        let mut samples = 1 << targets.samples.clamp(1, MAX_SAMPLES as u32).ilog2();
         let [x, y, w, h] = targets.area;
         let mut end = [x.saturating_add(w).min(1 << 14), y.saturating_add(h).min(1 << 14)];
         for s in all() {

@@ -68,7 +68,9 @@ pub struct ShadedQuads<'a> {
     pub alpha_to_one: bool,
     /// Layer that is written.
     pub layer: u32,
-    /// Samples per pixel.
+    /// The sample that is bit 0 of each pixel's coverage.
+    pub first_sample: u32,
+    /// Samples per pixel, from that one on: at most four.
     pub samples: u32,
     /// All pixels of a covered quad lie in the render area: those that are not covered may be written back as they were.
     pub whole: bool,

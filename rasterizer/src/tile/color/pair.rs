@@ -56,10 +56,11 @@ impl ColorPlan {
     #[inline(always)]
     pub unsafe fn write_pairs<H: Host, const N: usize, W: Write<H>>(&self, batch: &ShadedQuads<'_>, write: W) {
         let (bytes, pitch) = (if N == 0 { self.surface.bytes } else { N }, self.surface.row_pitch);
-        let full = if batch.samples == 1 { 0x1111_1111 } else { u32::MAX };
+        let full = 0x1111_1111 * ((1 << batch.samples) - 1);
+        let first = batch.first_sample as usize * self.surface.sample_stride;
         // All quads of a batch are of one tile.
         let base = batch.quads.first().map_or(core::ptr::null_mut(), |quad| {
-            self.surface.origin(batch.layer, u32::from(quad.x), u32::from(quad.y))
+            self.surface.origin(batch.layer, u32::from(quad.x), u32::from(quad.y)).wrapping_add(first)
         });
         let at = |quad: &FragmentQuad| base.wrapping_add(usize::from(quad.y) * pitch + usize::from(quad.x) * bytes);
         let mut rest = batch.quads;

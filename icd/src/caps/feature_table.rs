@@ -62,7 +62,7 @@ const NO_SPARSE: Support = Support::No("samples are sub-images, which no block h
 const NO_SHARED: Support = Support::No("no kernels for blocks that are decoded to shared exponents");
 const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
-const NO_REPLAY: Support = Support::No("addresses are the host's");
+const NO_REPLAY: Support = Support::No("descriptors name views and samplers by their handles");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
 const NO_DUMP: Support = Support::No("what there is to say of a fault is in its reports");
 const NO_MASKED: Support = Support::No("no fault is recovered from");
@@ -186,7 +186,7 @@ extended {
     hostQueryReset, host_query_reset, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceHostQueryResetFeatures];
     timelineSemaphore, timeline_semaphore, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceTimelineSemaphoreFeatures];
     bufferDeviceAddress, buffer_device_address, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
-    bufferDeviceAddressCaptureReplay, buffer_device_address_capture_replay, NO_REPLAY, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
+    bufferDeviceAddressCaptureReplay, buffer_device_address_capture_replay, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
     bufferDeviceAddressMultiDevice, buffer_device_address_multi_device, ONE_DEVICE, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
     vulkanMemoryModel, vulkan_memory_model, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];
     vulkanMemoryModelDeviceScope, vulkan_memory_model_device_scope, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];

@@ -216,9 +216,9 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
         max_compute_workgroup_subgroups: LIMITS.max_compute_work_group_invocations / SUBGROUP_SIZES.start(),
         // Texel buffers are read texel by texel at any component's alignment; 16 covers every format.
         storage_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
-        storage_texel_buffer_offset_single_texel_alignment: vk::FALSE,
+        storage_texel_buffer_offset_single_texel_alignment: vk::TRUE,
         uniform_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
-        uniform_texel_buffer_offset_single_texel_alignment: vk::FALSE,
+        uniform_texel_buffer_offset_single_texel_alignment: vk::TRUE,
         max_buffer_size: super::heap_size().clamp(1 << 30, MAX_ALLOCATION_SIZE),
         ..Default::default()
     }

@@ -8,6 +8,7 @@ use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use crate::object::memory::{Heap, Memory};
 use crate::object::sparse::{Bind, SPARSE_BLOCK, SparseRange};
+use crate::os::arena::Addresses;
 use crate::os::backing::Backing;
 use ash::vk;
 use base::mem::DeviceMemory;
@@ -20,7 +21,7 @@ const OFFSET: u64 = 3 << 16;
 /// Of some bytes of the memory, at addresses of its own.
 fn buffer(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64, bytes: u64) -> Buffer {
     let flags = vk::BufferCreateFlags::SPARSE_BINDING;
-    let buffer = Buffer::new(&vk::BufferCreateInfo::default().flags(flags).size(bytes), 0);
+    let buffer = Buffer::new(&vk::BufferCreateInfo::default().flags(flags).size(bytes), 0, 0);
     buffer.place(heap).expect("addresses");
     bind(buffer.sparse().expect("sparse"), memory, offset, bytes);
     buffer
@@ -57,7 +58,7 @@ fn commands_see_one_memory_at_two_addresses() {
     let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
     let physical = instance.physical();
     let device = Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 1)]);
-    let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd).expect("memory"));
+    let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd, Addresses::Any).expect("memory"));
     let [first, second, third] =
         [(0, SIZE), (0, SIZE), (OFFSET, 1 << 16)].map(|(offset, bytes)| buffer(&device.heap, &one, offset, bytes));
 
@@ -104,7 +105,8 @@ fn byte(range: &SparseRange, offset: u64) -> u8 {
 fn sparse_resources_show_what_was_bound_last_and_nothing_that_was_freed() {
     let heap = Arc::new(Heap::default());
     let memory = |value: u8| {
-        let memory = Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd).expect("memory"));
+        let memory =
+            Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd, Addresses::Any).expect("memory"));
         for block in 0..4 {
             let range = memory.range(block * SPARSE_BLOCK, 1).expect("inside");
             // SAFETY: the memory's bytes.
@@ -113,7 +115,7 @@ fn sparse_resources_show_what_was_bound_last_and_nothing_that_was_freed() {
         memory
     };
     let (a, b) = (memory(10), memory(20));
-    let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK).expect("addresses");
+    let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK, Addresses::Any).expect("addresses");
     let bind = |first: u64, count: u64, memory: Option<(&Arc<Memory>, u64)>| {
         let memory = memory.map(|(memory, block)| (memory.clone(), block * SPARSE_BLOCK));
         let (offset, bytes) = (first * SPARSE_BLOCK, count * SPARSE_BLOCK);

@@ -149,7 +149,7 @@ mod tests {
             image_extent: vk::Extent3D { width: 8, height: 8, depth: 1 },
         };
         let needed = 16 + 4 * (2 * 90 + 7 * 10 + 8);
-        let buffer = |size| Buffer::new(&vk::BufferCreateInfo::default().size(size), 0);
+        let buffer = |size| Buffer::new(&vk::BufferCreateInfo::default().size(size), 0, 0);
         assert!(has_rows(&buffer(needed), &image, &region) && !has_rows(&buffer(needed - 1), &image, &region));
     }
 }

@@ -1,6 +1,7 @@
 //! Devices, queues, private data, debug names and labels.
 
 use super::table;
+use crate::caps::features::Feature;
 use crate::device::Device;
 use crate::device::instance::{Instance, PhysicalDevice};
 use crate::fallible;
@@ -142,7 +143,10 @@ shims! {
         }
         let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)));
         let extensions = extensions.map_err(|missing| refuse(&instance, missing))?;
-        crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;
+        let features = crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;
+        if features.has(Feature::bufferDeviceAddressCaptureReplay) {
+            physical.heap.be_the_same();
+        }
         let infos = slice(info.p_queue_create_infos, info.queue_create_info_count);
         let queues = queues_of(infos).map_err(|(message, error)| {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);

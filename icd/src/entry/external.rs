@@ -10,6 +10,7 @@ use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, ext, row};
 use crate::object::memory::Memory;
 use crate::object::semaphore::{Fence, Handle, Semaphore};
+use crate::os::arena::Addresses;
 use crate::os::backing::Backing;
 use crate::os::descriptor;
 use ash::vk;
@@ -114,7 +115,7 @@ pub unsafe fn tail_of(device: &Device, command: &str, p_next: *const c_void) -> 
 /// `vkAllocateMemory`: new memory, for this process or to be given away, or what is imported.
 ///
 /// # Errors
-/// VK_ERROR_INVALID_EXTERNAL_HANDLE, VK_ERROR_OUT_OF_DEVICE_MEMORY.
+/// VK_ERROR_INVALID_EXTERNAL_HANDLE, VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS.
 ///
 /// # Safety
 /// `info` and its chain are valid.
@@ -127,9 +128,11 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
             find::<vk::ImportMemoryHostPointerInfoEXT<'_>>(info.p_next).filter(|i| !i.handle_type.is_empty()),
         )
     };
+    // SAFETY: the caller's promise.
+    let addresses = unsafe { addresses_of(info.p_next) };
     if let Some(import) = fd {
         is_known(device, "vkAllocateMemory", import.handle_type == vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD)?;
-        let memory = Memory::import(&device.heap, info.allocation_size, import.fd)?;
+        let memory = Memory::import(&device.heap, info.allocation_size, import.fd, addresses)?;
         // It is the driver's from now on, which has a duplicate.
         descriptor::close(import.fd);
         return Ok(memory);
@@ -153,7 +156,23 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
     }
     let twice = types.are_shared() || info.memory_type_index == SPARSE_MEMORY_TYPE;
     let backing = if twice { Backing::Memfd } else { Backing::usual() };
-    Memory::allocate(&device.heap, info.allocation_size, backing)
+    Memory::allocate(&device.heap, info.allocation_size, backing, addresses)
+}
+
+/// Where new memory has to lie.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+unsafe fn addresses_of(p_next: *const c_void) -> Addresses {
+    // SAFETY: the caller's promise.
+    let (flags, opaque) = unsafe {
+        (
+            find::<vk::MemoryAllocateFlagsInfo<'_>>(p_next).map_or(vk::MemoryAllocateFlags::empty(), |info| info.flags),
+            find::<vk::MemoryOpaqueCaptureAddressAllocateInfo<'_>>(p_next)
+                .map_or(0, |info| info.opaque_capture_address),
+        )
+    };
+    Addresses::captured(flags.contains(vk::MemoryAllocateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY), opaque)
 }
 
 /// VK_ERROR_INVALID_EXTERNAL_HANDLE and a message if not.

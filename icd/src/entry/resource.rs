@@ -261,7 +261,8 @@ shims! {
         if info.size >= MOST {
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
-        let object = Buffer::new(info, tail);
+        let opaque = find::<vk::BufferOpaqueCaptureAddressCreateInfo<'_>>(info.p_next).map_or(0, |i| i.opaque_capture_address);
+        let object = Buffer::new(info, tail, opaque);
         if object.is_sparse {
             object.place(&device.heap)?;
         }
@@ -284,7 +285,7 @@ shims! {
     fn get_device_buffer_memory_requirements(device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
         let create = &*(*info).p_create_info;
         let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceBufferMemoryRequirements", create.p_next).unwrap_or(0);
-        fill_requirements2(out, buffer_requirements(&Buffer::new(create, tail)));
+        fill_requirements2(out, buffer_requirements(&Buffer::new(create, tail, 0)));
     }
 
     fn bind_buffer_memory(_device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> VkResult {
@@ -304,12 +305,13 @@ shims! {
         get::<Buffer>((*info).buffer).memory().address as u64
     }
 
-    fn get_buffer_opaque_capture_address(_device: vk::Device, _info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
-        0
+    // Capture addresses are addresses (`os::arena`).
+    fn get_buffer_opaque_capture_address(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
+        get::<Buffer>((*info).buffer).memory().address as u64
     }
 
-    fn get_device_memory_opaque_capture_address(_device: vk::Device, _info: *const vk::DeviceMemoryOpaqueCaptureAddressInfo<'_>) -> u64 {
-        0
+    fn get_device_memory_opaque_capture_address(_device: vk::Device, info: *const vk::DeviceMemoryOpaqueCaptureAddressInfo<'_>) -> u64 {
+        get::<Memory>((*info).memory).address()
     }
 
     fn create_buffer_view(_device: vk::Device, info: *const vk::BufferViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::BufferView) -> VkResult {

@@ -2,6 +2,7 @@
 
 use super::memory::{Binding, Heap};
 use super::sparse::SparseRange;
+use crate::os::arena::Addresses;
 use ash::vk;
 use base::abi;
 use base::format::Format;
@@ -16,19 +17,23 @@ pub struct Buffer {
     pub tail: u64,
     /// Created with VK_BUFFER_CREATE_SPARSE_BINDING_BIT.
     pub is_sparse: bool,
+    /// Where it has to lie.
+    addresses: Addresses,
     binding: OnceLock<Binding>,
 }
 
 impl Buffer {
-    /// An unbound buffer.
-    pub fn new(info: &vk::BufferCreateInfo<'_>, tail: u64) -> Buffer {
+    /// An unbound buffer; `opaque`: its opaque capture address, or 0.
+    pub fn new(info: &vk::BufferCreateInfo<'_>, tail: u64, opaque: u64) -> Buffer {
         let is_sparse = info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING);
-        Buffer { size: info.size, tail, is_sparse, binding: OnceLock::new() }
+        let again = info.flags.contains(vk::BufferCreateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY);
+        let addresses = Addresses::captured(again, opaque);
+        Buffer { size: info.size, tail, is_sparse, addresses, binding: OnceLock::new() }
     }
 
-    /// Gives a sparse buffer its addresses; once. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    /// Gives a sparse buffer its addresses; once. As [`Heap::sparse`].
     pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
-        self.set(Binding::sparse(heap, self.size)?)
+        self.set(Binding::sparse(heap, self.size, self.addresses)?)
     }
 
     /// Of a sparse buffer.
@@ -36,9 +41,13 @@ impl Buffer {
         self.binding.get()?.as_sparse()
     }
 
-    /// `vkBindBufferMemory`; a second one is refused.
+    /// `vkBindBufferMemory`; a second one is refused. VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: it has to lie elsewhere.
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
-        self.set(Binding::new(memory, offset, self.size)?)
+        let binding = Binding::new(memory, offset, self.size)?;
+        match self.addresses {
+            Addresses::At(address) if binding.range().address as u64 != address => Err(self.addresses.refusal()),
+            _ => self.set(binding),
+        }
     }
 
     fn set(&self, binding: Binding) -> Result<(), vk::Result> {

@@ -2,13 +2,13 @@
 
 use crate::caps::heap_size;
 use crate::caps::limits::SPARSE_ADDRESS_SPACE;
-use crate::os::arena::{Arena, SparsePiece};
+use crate::os::arena::{Addresses, Arena, SparsePiece};
 use crate::os::memory_limits::addresses_left;
 use ash::vk;
 use base::abi::AddressSpace;
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// The memory heap, as large as [`heap_size`] says: asked when it is used, as that reads files.
@@ -17,6 +17,8 @@ pub struct Heap {
     used: AtomicU64,
     /// Bytes of the addresses that sparse resources have taken.
     sparse: AtomicU64,
+    /// Its addresses are to be the same in every process.
+    same: AtomicBool,
     /// From the first allocation on; None: the process got no addresses.
     arena: OnceLock<Option<Arc<Arena>>>,
 }
@@ -26,23 +28,29 @@ static USED: AtomicU64 = AtomicU64::new(0);
 
 /// A heap's arena: its own, so that no address of one instance is alive in another; but where the process's addresses are limited, one that
 /// all living heaps share, reserved by the first one that allocates.
-fn arena_for(heap: u64) -> Option<Arc<Arena>> {
+fn arena_for(heap: u64, same: bool) -> Option<Arc<Arena>> {
     if addresses_left().is_none() {
-        return Arena::reserve(heap).map(Arc::new);
+        return Arena::reserve(heap, same).map(Arc::new);
     }
     static LIVING: Mutex<Weak<Arena>> = Mutex::new(Weak::new());
     let mut living = LIVING.lock();
     if let Some(arena) = living.upgrade() {
         return Some(arena);
     }
-    let arena = Arc::new(Arena::reserve(heap)?);
+    let arena = Arc::new(Arena::reserve(heap, same)?);
     *living = Arc::downgrade(&arena);
     Some(arena)
 }
 
 impl Heap {
+    /// Its addresses, reserved by the first call.
     pub fn arena(&self) -> Option<&Arc<Arena>> {
-        self.arena.get_or_init(|| arena_for(heap_size())).as_ref()
+        self.arena.get_or_init(|| arena_for(heap_size(), self.same.load(Ordering::Relaxed))).as_ref()
+    }
+
+    /// A device was made that has bufferDeviceAddressCaptureReplay: addresses are to be those of another process. Too late where some are reserved.
+    pub fn be_the_same(&self) {
+        self.same.store(true, Ordering::Relaxed);
     }
 
     /// Where physical pointers may point.
@@ -66,12 +74,14 @@ impl Heap {
     }
 
     /// Addresses for a sparse resource of `bytes` bytes. VK_ERROR_OUT_OF_DEVICE_MEMORY: there are not so many, or the kernel gives no file.
-    pub fn sparse(self: &Arc<Self>, bytes: u64) -> Result<SparseAddresses, vk::Result> {
+    /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: those that are asked for are not free.
+    pub fn sparse(self: &Arc<Self>, bytes: u64, addresses: Addresses) -> Result<SparseAddresses, vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         let more = |taken: u64| taken.checked_add(bytes).filter(|&sum| sum <= SPARSE_ADDRESS_SPACE);
         self.sparse.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| out)?;
         let taken = Taken { heap: self.clone(), bytes };
-        let piece = self.arena().and_then(|arena| arena.sparse(usize::try_from(bytes).ok()?)).ok_or(out)?;
+        let size = usize::try_from(bytes).map_err(|_| out)?;
+        let piece = self.arena().ok_or(out)?.sparse(size, addresses).ok_or(addresses.refusal())?;
         Ok(SparseAddresses { piece, _taken: taken })
     }
 

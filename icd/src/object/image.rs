@@ -3,6 +3,7 @@
 use super::memory::{Binding, Heap};
 use super::sparse::SparseRange;
 use crate::caps::limits::SAMPLE_COUNTS;
+use crate::os::arena::Addresses;
 use ash::vk;
 use base::abi::{self, Dim};
 use base::format::{Format, MAX_PLANES};
@@ -69,7 +70,7 @@ impl Image {
 
     /// Gives a sparse image its addresses; once. VK_ERROR_OUT_OF_DEVICE_MEMORY.
     pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
-        self.set(0, Binding::sparse(heap, self.layout.size)?)
+        self.set(0, Binding::sparse(heap, self.layout.size, Addresses::Any)?)
     }
 
     /// Of a sparse image.

@@ -7,7 +7,7 @@ pub use super::heap::Heap;
 use super::heap::Reserved;
 use super::sparse_range::SparseRange;
 use crate::fallible;
-use crate::os::arena::{Arena, Piece};
+use crate::os::arena::{Addresses, Arena, Piece};
 use crate::os::backing::Backing;
 use ash::vk;
 use base::abi::ADDRESS_TAIL;
@@ -42,18 +42,17 @@ enum Place {
 }
 
 impl Memory {
-    /// Reserves `size` bytes of zeros. VK_ERROR_OUT_OF_DEVICE_MEMORY.
-    pub fn allocate(heap: &Arc<Heap>, size: u64, backing: Backing) -> Result<Memory, vk::Result> {
-        let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+    /// Reserves `size` bytes of zeros. VK_ERROR_OUT_OF_DEVICE_MEMORY; VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: not at the addresses that are asked for.
+    pub fn allocate(heap: &Arc<Heap>, size: u64, backing: Backing, addresses: Addresses) -> Result<Memory, vk::Result> {
         // A descriptor's address promises a few readable bytes: the arena's tail.
-        Memory::place(heap, size, |arena, bytes| arena.allocate(bytes, backing).ok_or(out))
+        Memory::place(heap, size, |arena, bytes| arena.allocate(bytes, backing, addresses).ok_or(addresses.refusal()))
     }
 
     /// `size` bytes that [`Memory::export`] gave away, here or in another process; the descriptor is duplicated.
     /// VK_ERROR_INVALID_EXTERNAL_HANDLE: it is not one of so many bytes.
-    pub fn import(heap: &Arc<Heap>, size: u64, fd: i32) -> Result<Memory, vk::Result> {
+    pub fn import(heap: &Arc<Heap>, size: u64, fd: i32, addresses: Addresses) -> Result<Memory, vk::Result> {
         let invalid = vk::Result::ERROR_INVALID_EXTERNAL_HANDLE;
-        Memory::place(heap, size, |arena, bytes| arena.import(fd, bytes).ok_or(invalid))
+        Memory::place(heap, size, |arena, bytes| arena.import(fd, bytes, addresses).ok_or(invalid))
     }
 
     fn at(place: Place) -> Memory {
@@ -115,6 +114,11 @@ impl Memory {
         }
     }
 
+    /// `opaqueCaptureAddress`: where it lies.
+    pub fn address(&self) -> u64 {
+        self.all().address as u64
+    }
+
     /// `allocationSize`.
     pub fn size(&self) -> u64 {
         self.all().size
@@ -154,9 +158,9 @@ impl Binding {
         Ok(Binding { keeps: Keeps::Memory { _memory: memory }, range })
     }
 
-    /// `bytes` bytes of addresses whose memory comes and goes. VK_ERROR_OUT_OF_DEVICE_MEMORY.
-    pub fn sparse(heap: &Arc<Heap>, bytes: u64) -> Result<Binding, vk::Result> {
-        let sparse = SparseRange::new(heap, bytes)?;
+    /// `bytes` bytes of addresses whose memory comes and goes. As [`Heap::sparse`].
+    pub fn sparse(heap: &Arc<Heap>, bytes: u64, addresses: Addresses) -> Result<Binding, vk::Result> {
+        let sparse = SparseRange::new(heap, bytes, addresses)?;
         let range = sparse.piece().range();
         Ok(Binding { keeps: Keeps::Sparse(sparse), range })
     }

@@ -67,15 +67,17 @@ impl Bind {
 mod tests {
     use super::super::heap::Heap;
     use super::*;
+    use crate::os::arena::Addresses;
     use crate::os::backing::Backing;
 
     /// What the bytes are, `command/aliasing_tests.rs` says.
     #[test]
     fn runs_are_cut_by_what_is_bound_later() {
         let heap = Arc::new(Heap::default());
-        let memory = || Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd).expect("memory"));
+        let memory =
+            || Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd, Addresses::Any).expect("memory"));
         let (a, b) = (memory(), memory());
-        let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK).expect("addresses");
+        let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK, Addresses::Any).expect("addresses");
         let bind = |granules: Range<u64>, memory: Option<(&Arc<Memory>, u64)>| {
             let memory = memory.map(|(memory, granule)| (memory.clone(), granule * SPARSE_BLOCK));
             let bytes = (granules.end - granules.start) * SPARSE_BLOCK;
@@ -107,7 +109,7 @@ mod tests {
     #[test]
     fn the_last_block_may_be_cut() {
         let heap = Arc::new(Heap::default());
-        let range = SparseRange::new(&heap, SPARSE_BLOCK + 5).expect("addresses");
+        let range = SparseRange::new(&heap, SPARSE_BLOCK + 5, Addresses::Any).expect("addresses");
         let granules = |offset, bytes| Bind { range: range.clone(), offset, bytes, memory: None }.granules();
         assert_eq!(granules(SPARSE_BLOCK, 5), Some(1..2));
         assert_eq!(granules(0, 2 * SPARSE_BLOCK), Some(0..2));
@@ -118,9 +120,9 @@ mod tests {
     fn addresses_are_counted() {
         let heap = Arc::new(Heap::default());
         let most = crate::caps::limits::SPARSE_ADDRESS_SPACE;
-        let all = SparseRange::new(&heap, most).expect("addresses");
-        assert_eq!(SparseRange::new(&heap, 1).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        let all = SparseRange::new(&heap, most, Addresses::Any).expect("addresses");
+        assert_eq!(SparseRange::new(&heap, 1, Addresses::Any).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         drop(all);
-        assert!(SparseRange::new(&heap, 1).is_ok());
+        assert!(SparseRange::new(&heap, 1, Addresses::Any).is_ok());
     }
 }

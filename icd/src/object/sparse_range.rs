@@ -1,7 +1,7 @@
 //! Addresses that a sparse resource has for life, and the memory that is behind them now (`sparse` changes it).
 
 use super::heap::{Heap, SparseAddresses};
-use crate::os::arena::SparsePiece;
+use crate::os::arena::{Addresses, SparsePiece};
 use ash::vk;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -16,9 +16,9 @@ pub struct SparseRange {
 }
 
 impl SparseRange {
-    /// Addresses for `bytes` bytes, unbound. VK_ERROR_OUT_OF_DEVICE_MEMORY.
-    pub fn new(heap: &Arc<Heap>, bytes: u64) -> Result<Arc<SparseRange>, vk::Result> {
-        Ok(Arc::new(SparseRange { addresses: heap.sparse(bytes)?, bound: Mutex::default() }))
+    /// Addresses for `bytes` bytes, unbound. As [`Heap::sparse`].
+    pub fn new(heap: &Arc<Heap>, bytes: u64, addresses: Addresses) -> Result<Arc<SparseRange>, vk::Result> {
+        Ok(Arc::new(SparseRange { addresses: heap.sparse(bytes, addresses)?, bound: Mutex::default() }))
     }
 
     /// The addresses.

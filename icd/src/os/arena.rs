@@ -8,12 +8,17 @@
 //! Where the process's address space is limited (RLIMIT_AS counts what is reserved), the arena takes no more than its heap needs, and the
 //! heap is told to be as large as half of what is left allows (`caps::heap_size`). All heaps of the process share one arena then. Nothing is
 //! reserved before the first allocation.
+//!
+//! Who captures a program to run it again wants its addresses again, in another process (bufferDeviceAddressCaptureReplay): then the range is asked for
+//! at a place that hardly anything else lies at ([`SAME`]), and what is to be found again lies apart from what is not ([`Addresses`]), so that
+//! neither depends on how much of the other there is. Nobody else's range is where it can be guessed.
 
 mod sparse;
 
 pub use sparse::SparsePiece;
 
 use super::backing::{Backing, Pages};
+use ash::vk;
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
@@ -32,6 +37,42 @@ const LEAST: usize = 64 << 30;
 const MOST: usize = 4 << 40;
 /// Where addresses are scarce: a reservation has one part in so many more than its heap, for tails and whole granules.
 const TIGHT_PART: u64 = 16;
+
+/// Where a range begins that is to begin there in every process: the first of these places that is free. Half of what 47 bits of address reach; loaders, stacks and
+/// `mmap` begin at the ends.
+const SAME: [usize; 4] = [0x2000_0000_0000, 0x2800_0000_0000, 0x3000_0000_0000, 0x3800_0000_0000];
+/// Granules before those of what is to be found again: half of the smallest range where addresses are not scarce.
+const AGAIN: usize = LEAST / 2 / GRANULE;
+
+/// The addresses of a new piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// Whatever is free.
+    Any,
+    /// The same will be asked for, by [`Addresses::At`].
+    Again,
+    /// From this one on.
+    At(u64),
+}
+
+impl Addresses {
+    /// What an opaque capture address asks for, 0 being none; `again`: the flag that goes with them.
+    pub fn captured(again: bool, opaque: u64) -> Addresses {
+        match opaque {
+            0 if again => Addresses::Again,
+            0 => Addresses::Any,
+            address => Addresses::At(address),
+        }
+    }
+
+    /// What it means that there are none.
+    pub fn refusal(self) -> vk::Result {
+        match self {
+            Addresses::At(_) => vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS,
+            Addresses::Any | Addresses::Again => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+        }
+    }
+}
 
 /// Of `bytes` bytes and a tail.
 fn granules_of(bytes: usize) -> Option<usize> {
@@ -96,13 +137,14 @@ impl Arena {
         (bytes / (TIGHT_PART + 1) * TIGHT_PART).saturating_sub(4 * GRANULE as u64)
     }
 
-    /// Reserves addresses for a heap: many, or where the process may not have so many, what the heap needs, or as many as there are.
-    pub fn reserve(heap: u64) -> Option<Arena> {
-        Self::reserve_within(heap, crate::os::memory_limits::addresses_left().unwrap_or(u64::MAX))
+    /// Reserves addresses for a heap: many, or where the process may not have so many, what the heap needs, or as many as there are; `same`: those of
+    /// other processes that say so, if they are free.
+    pub fn reserve(heap: u64, same: bool) -> Option<Arena> {
+        Self::reserve_within(heap, crate::os::memory_limits::addresses_left().unwrap_or(u64::MAX), same)
     }
 
     /// As [`Arena::reserve`], where `left` bytes of address space are.
-    fn reserve_within(heap: u64, left: u64) -> Option<Arena> {
+    fn reserve_within(heap: u64, left: u64, same: bool) -> Option<Arena> {
         let wanted = usize::try_from(heap.saturating_mul(RESERVED_PER_BYTE)).unwrap_or(MOST);
         let wanted = wanted.clamp(LEAST, MOST).next_power_of_two() as u64;
         let needed = (heap + heap / TIGHT_PART).saturating_add(8 * GRANULE as u64);
@@ -111,7 +153,7 @@ impl Arena {
         let bytes = if wanted <= left / 2 { wanted } else { needed.min(fair) };
         let mut granules = usize::try_from(bytes).ok()? / GRANULE;
         while granules * GRANULE >= HUGE_PAGE {
-            if let Some(arena) = Arena::map(granules, granules as u64 * GRANULE as u64 / 2 >= heap) {
+            if let Some(arena) = Arena::map(granules, granules as u64 * GRANULE as u64 / 2 >= heap, same) {
                 return Some(arena);
             }
             granules = granules / 4 * 3;
@@ -120,8 +162,20 @@ impl Arena {
     }
 
     /// Maps the range and its table.
-    fn map(granules: usize, roomy: bool) -> Option<Arena> {
-        let base = reserve(std::ptr::null_mut(), granules * GRANULE, libc::PROT_NONE, 0)?;
+    fn map(granules: usize, roomy: bool, same: bool) -> Option<Arena> {
+        let bytes = granules * GRANULE;
+        let at = |address: usize| {
+            let place = reserve(address as *mut u8, bytes, libc::PROT_NONE, libc::MAP_FIXED_NOREPLACE)?;
+            if place as usize == address {
+                return Some(place);
+            }
+            // Kernels that don't know the flag take an address as a wish.
+            // SAFETY: mapped just now, and used by nobody.
+            unsafe { libc::munmap(place.cast(), bytes) };
+            None
+        };
+        let found = SAME.into_iter().filter(|_| same).find_map(at);
+        let base = found.or_else(|| reserve(std::ptr::null_mut(), bytes, libc::PROT_NONE, 0))?;
         let Some(live) = reserve(std::ptr::null_mut(), granules, libc::PROT_READ | libc::PROT_WRITE, 0) else {
             // SAFETY: mapped above, and used by nobody.
             unsafe { libc::munmap(base.cast(), granules * GRANULE) };
@@ -162,23 +216,23 @@ impl Arena {
     }
 
     /// Zeroed memory for `bytes` bytes and a tail.
-    pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing) -> Option<Piece> {
+    pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing, addresses: Addresses) -> Option<Piece> {
         let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;
-        self.map_pages(&pages, bytes)
+        self.map_pages(&pages, bytes, addresses)
     }
 
     /// A mapping of what [`Piece::export`] gave away, here or in another process: a piece of `bytes` bytes. None if the descriptor is
     /// not one of so many.
-    pub fn import(self: &Arc<Self>, fd: i32, bytes: usize) -> Option<Piece> {
+    pub fn import(self: &Arc<Self>, fd: i32, bytes: usize, addresses: Addresses) -> Option<Piece> {
         let pages = Pages::import(fd, granules_of(bytes)?.checked_mul(GRANULE)?)?;
-        self.map_pages(&pages, bytes)
+        self.map_pages(&pages, bytes, addresses)
     }
 
     /// Pages at addresses of their own.
-    fn map_pages(self: &Arc<Self>, pages: &Pages, bytes: usize) -> Option<Piece> {
+    fn map_pages(self: &Arc<Self>, pages: &Pages, bytes: usize, addresses: Addresses) -> Option<Piece> {
         let granules = granules_of(bytes)?;
         let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
-        let start = self.take(granules, align)?;
+        let start = self.take(granules, align, addresses)?;
         let address = self.base.wrapping_add(start * GRANULE);
         // SAFETY: taken from the arena, and given to nobody yet.
         if !unsafe { pages.map(address, 0, granules * GRANULE) } {
@@ -209,19 +263,30 @@ impl Arena {
         self.live()[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
     }
 
-    /// The first free run that is long enough.
-    fn take(&self, granules: usize, align: usize) -> Option<usize> {
+    /// The beginning of so many granules in a free run: of the first one that is long enough, unless the addresses say more.
+    fn take(&self, granules: usize, align: usize, addresses: Addresses) -> Option<usize> {
         let mut free = self.free.lock();
         let aligned = |start: usize| {
             let address = self.base as usize + start * GRANULE;
             start + (address.next_multiple_of(align) - address) / GRANULE
         };
-        let (start, count) = free
-            .iter()
-            .map(|(&start, &count)| (start, count))
-            .find(|&(start, count)| aligned(start).checked_add(granules).is_some_and(|end| end <= start + count))?;
+        let first_from = |from: usize| {
+            free.iter().find_map(|(&start, &count)| {
+                let first = aligned(start.max(from));
+                (first.checked_add(granules)? <= start + count).then_some((start, count, first))
+            })
+        };
+        let (start, count, first) = match addresses {
+            Addresses::Any => first_from(0),
+            Addresses::Again => first_from(AGAIN).or_else(|| first_from(0)),
+            Addresses::At(address) => {
+                let offset = usize::try_from(address).ok()?.checked_sub(self.base as usize)?;
+                let first = Some(offset / GRANULE).filter(|_| offset.is_multiple_of(GRANULE))?;
+                let (&start, &count) = free.range(..=first).next_back()?;
+                (first.checked_add(granules)? <= start + count).then_some((start, count, first))
+            }
+        }?;
         free.remove(&start);
-        let first = aligned(start);
         let runs = [(start, first - start), (first + granules, start + count - first - granules)];
         free.extend(runs.into_iter().filter(|&(_, count)| count > 0));
         Some(first)
@@ -269,10 +334,11 @@ mod tests {
     }
 
     fn come_and_go(backing: Backing) {
-        let arena = Arc::new(Arena::reserve(1 << 30).expect("addresses"));
+        let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let whole = arena.free.lock().clone();
         let sizes = [1, GRANULE - ADDRESS_TAIL, GRANULE - ADDRESS_TAIL + 1, 3 * HUGE_PAGE, 5 * GRANULE];
-        let mut pieces: Vec<Option<Piece>> = sizes.iter().map(|&s| arena.allocate(s, backing)).collect();
+        let mut pieces: Vec<Option<Piece>> =
+            sizes.iter().map(|&s| arena.allocate(s, backing, Addresses::Any)).collect();
         let address = |piece: &Option<Piece>| piece.as_ref().expect("memory").range().address;
         assert_eq!(pieces.iter().flatten().map(|p| p.granules).collect::<Vec<_>>()[..3], [1, 1, 2]);
         assert_eq!(address(&pieces[3]) as usize % HUGE_PAGE, 0);
@@ -297,18 +363,55 @@ mod tests {
             assert!(!is_live(&arena, freed));
         }
         assert_eq!(*arena.free.lock(), whole);
-        let again = arena.allocate(1, backing).expect("memory");
+        let again = arena.allocate(1, backing, Addresses::Any).expect("memory");
         // SAFETY: the piece's own bytes.
         let byte = unsafe { *again.range().address.add(ADDRESS_TAIL) };
         assert_eq!(byte, 0, "memory that was written before is zero again");
     }
 
+    #[test]
+    fn what_is_to_be_found_again_lies_apart_and_is_found() {
+        let arena = Arc::new(Arena::reserve(1 << 30, true).expect("addresses"));
+        let allocate = |addresses| arena.allocate(3 * GRANULE, Backing::Anonymous, addresses);
+        let address = |piece: &Piece| piece.range().address as u64;
+        let first = allocate(Addresses::Again).expect("memory");
+        let place = address(&first);
+        assert_eq!(place - arena.base as u64, (AGAIN * GRANULE) as u64);
+        assert!(allocate(Addresses::At(place)).is_none(), "it is taken");
+        drop(first);
+        // Other pieces do not get in the way.
+        let others: Vec<Piece> = (0..9).map(|_| allocate(Addresses::Any).expect("memory")).collect();
+        assert!(others.iter().all(|piece| address(piece) < place));
+        let before = allocate(Addresses::At(place - 4 * GRANULE as u64)).expect("memory");
+        let again = allocate(Addresses::At(place)).expect("memory");
+        assert_eq!((address(&before), address(&again)), (place - 4 * GRANULE as u64, place));
+        // What is no place of a piece: taken in part, not whole granules, outside, as long as all there is.
+        let end = arena.base as u64 + (arena.granules * GRANULE) as u64;
+        let granule = GRANULE as u64;
+        for wrong in [place + granule, place - granule, place + 99, 1, arena.base as u64, end, end - granule, u64::MAX]
+        {
+            assert!(allocate(Addresses::At(wrong)).is_none(), "{wrong:#x}");
+        }
+        assert_eq!(arena.sparse(GRANULE, Addresses::At(place)).map(|piece| piece.range().size), None);
+        drop((others, before, again));
+        assert_eq!(arena.sparse(GRANULE, Addresses::At(place)).expect("addresses").range().address as u64, place);
+    }
+
+    #[test]
+    fn a_range_is_where_it_was_in_another_process() {
+        let base = |same| Arena::reserve(1 << 30, same).expect("addresses").base as usize;
+        // (Other tests may have one.)
+        assert!(SAME.contains(&base(true)) && !SAME.contains(&base(false)));
+        let arenas = [(); 5].map(|()| Arena::reserve(1 << 30, true).expect("addresses"));
+        assert!(!SAME.contains(&(arenas[4].base as usize)), "there are four places");
+    }
+
     /// A forked child shares a file's bytes with its parent, has a copy of other memory, and takes nothing away when it gives back.
     #[test]
     fn children_share_files() {
-        let arena = Arc::new(Arena::reserve(1 << 30).expect("addresses"));
-        let [private, shared] =
-            [Backing::Anonymous, Backing::Memfd].map(|backing| arena.allocate(GRANULE, backing).expect("memory"));
+        let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
+        let [private, shared] = [Backing::Anonymous, Backing::Memfd]
+            .map(|backing| arena.allocate(GRANULE, backing, Addresses::Any).expect("memory"));
         // SAFETY: bytes of pieces; the child writes two of them, gives the pieces back and ends.
         unsafe {
             let child = libc::fork();
@@ -328,7 +431,8 @@ mod tests {
 
     /// As many pieces as fit, of a size; the sum of their sizes.
     fn fill(arena: &Arc<Arena>, size: usize) -> u64 {
-        let pieces: Vec<Piece> = std::iter::from_fn(|| arena.allocate(size, Backing::Anonymous)).collect();
+        let pieces: Vec<Piece> =
+            std::iter::from_fn(|| arena.allocate(size, Backing::Anonymous, Addresses::Any)).collect();
         (pieces.len() * size) as u64
     }
 
@@ -337,7 +441,7 @@ mod tests {
         for left in [64u64 << 20, 200 << 20, 4 << 30] {
             let heap = Arena::holds(left / 2) & !0xf_ffff;
             assert!(heap > left / 2 / 10 * 8, "{heap} of {left}");
-            let arena = Arc::new(Arena::reserve_within(heap, left - left / 100).expect("addresses"));
+            let arena = Arc::new(Arena::reserve_within(heap, left - left / 100, false).expect("addresses"));
             let bytes = (arena.granules * GRANULE) as u64;
             assert!(bytes <= left / 100 * 52, "{bytes} of {left}");
             for size in [1 << 20, 2 << 20, 3 << 20, 16 << 20] {
@@ -346,11 +450,11 @@ mod tests {
             }
         }
         // Less is left than when the heap's size was told: three quarters of it at the most.
-        let arena = Arena::reserve_within(1 << 30, 200 << 20).expect("addresses");
+        let arena = Arena::reserve_within(1 << 30, 200 << 20, false).expect("addresses");
         assert_eq!(arena.granules * GRANULE, 150 << 20);
-        assert!(Arena::reserve_within(1 << 30, 1 << 20).is_none());
+        assert!(Arena::reserve_within(1 << 30, 1 << 20, false).is_none());
         // And where nothing is scarce, there is room.
-        let arena = Arena::reserve_within(1 << 30, u64::MAX).expect("addresses");
+        let arena = Arena::reserve_within(1 << 30, u64::MAX, false).expect("addresses");
         assert_eq!((arena.granules * GRANULE, arena.roomy), (LEAST, true));
     }
 }

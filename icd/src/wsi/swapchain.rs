@@ -10,6 +10,7 @@ use crate::ffi::handle::{self, Owned};
 use crate::object::image::Image;
 use crate::object::memory::Memory;
 use crate::object::sync::Sync;
+use crate::os::arena::Addresses;
 use crate::os::backing::Backing;
 use ash::vk;
 use parking_lot::Mutex;
@@ -392,7 +393,7 @@ fn create_image(
 ) -> Result<SwapchainImage, vk::Result> {
     let image_info = image_create_info(info);
     let image = Arc::new(Image::new(&image_info, 0)?);
-    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, backing)?);
+    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, backing, Addresses::Any)?);
     image.bind(memory.clone(), 0)?;
     Ok(SwapchainImage { handle: Owned::new(image.clone())?, image, memory })
 }

@@ -9,7 +9,7 @@
 //!
 //! [`Backing::Memfd`]: crate::os::backing::Backing::Memfd
 
-use super::{Arena, GRANULE, Piece, granules_of};
+use super::{Addresses, Arena, GRANULE, Piece, granules_of};
 use crate::os::backing::{Pages, memfd};
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
@@ -38,9 +38,9 @@ pub struct SparsePiece {
 
 impl Arena {
     /// Addresses for `bytes` bytes and a tail, nothing of which is bound.
-    pub fn sparse(self: &Arc<Self>, bytes: usize) -> Option<SparsePiece> {
+    pub fn sparse(self: &Arc<Self>, bytes: usize, addresses: Addresses) -> Option<SparsePiece> {
         let (pages, granules) = (sink()?, granules_of(bytes)?);
-        let start = self.take(granules, GRANULE)?;
+        let start = self.take(granules, GRANULE, addresses)?;
         let range = MemoryRange { address: self.base.wrapping_add(start * GRANULE), size: bytes as u64 };
         // From here on it goes back when it is dropped.
         let piece = SparsePiece { piece: Piece { range, granules, pages, arena: self.clone() } };
@@ -123,10 +123,10 @@ mod tests {
 
     #[test]
     fn granules_show_what_they_are_bound_to() {
-        let arena = Arc::new(Arena::reserve(1 << 30).expect("addresses"));
+        let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let whole = arena.free.lock().clone();
-        let memory = arena.allocate(3 * GRANULE, Backing::Memfd).expect("memory");
-        let sparse = arena.sparse(SINK + 4 * GRANULE).expect("addresses");
+        let memory = arena.allocate(3 * GRANULE, Backing::Memfd, Addresses::Any).expect("memory");
+        let sparse = arena.sparse(SINK + 4 * GRANULE, Addresses::Any).expect("addresses");
         let (m, s) = (memory.range(), sparse.range());
         let live = |granule: usize| arena.range(at(s, granule * GRANULE) as u64, 1).is_some();
         // Every byte can be touched from the first to the tail's last, bound or not.
@@ -155,7 +155,7 @@ mod tests {
         assert!(!sparse.bind(0..2, &memory, 2 * GRANULE) && !sparse.bind(0..1, &memory, 1));
         assert!(!sparse.bind(0..1, &memory, usize::MAX & !0xffff));
         assert!(!sparse.bind(SINK / GRANULE + 4..SINK / GRANULE + 6, &memory, 0));
-        let anonymous = arena.allocate(3 * GRANULE, Backing::Anonymous).expect("memory");
+        let anonymous = arena.allocate(3 * GRANULE, Backing::Anonymous, Addresses::Any).expect("memory");
         assert!(!sparse.bind(0..1, &anonymous, 0));
         // Bound pages outlive their piece; addresses come back.
         assert!(sparse.bind(0..1, &memory, GRANULE));

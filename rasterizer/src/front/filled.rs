@@ -7,28 +7,25 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::lanes::{BLOCK, Corners, PlaneLanes};
 use super::link::Pairs;
+use super::planes::{Planes, doubled_area};
 use super::primitive::{Builder, CULL_BACK, CULL_FRONT};
-use super::setup::{Bounding, Common};
+use super::setup::{Bounding, Common, Edges, Place, Values};
 use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{PolygonMode, TopologyClass};
-use crate::prim::{SMALL, SUBPIXEL};
+use crate::prim::{SMALL, Screen};
 use crate::stage::NO_SLOT;
-
-/// Triangles of a block.
-const BLOCK: usize = 64;
 
 /// The triangles of a block, as lanes; a worker keeps them.
 pub struct Measures {
-    /// Fixed-point coordinates of the corners.
-    x: [[i32; BLOCK]; 3],
-    y: [[i32; BLOCK]; 3],
+    corners: Corners<3>,
     /// Outcodes that any corner has, and those that all have.
     any: [u32; BLOCK],
     all: [u32; BLOCK],
     layer: [u32; BLOCK],
-    /// See [`super::setup::doubled_area`]: exact.
+    /// See [`doubled_area`]: exact.
     area: [f64; BLOCK],
     /// The same, rounded: of its sign.
     sign: [f32; BLOCK],
@@ -42,6 +39,8 @@ pub struct Measures {
     seen: [u32; BLOCK],
     /// 1: leaves clipping, and touches no sample or is culled.
     unseen: [u32; BLOCK],
+    /// Of those that are looked at.
+    planes: PlaneLanes<3>,
 }
 
 /// What decides whether a triangle of a draw is seen.
@@ -56,8 +55,7 @@ struct Filter {
 impl Default for Measures {
     fn default() -> Self {
         Measures {
-            x: [[0; BLOCK]; 3],
-            y: [[0; BLOCK]; 3],
+            corners: Corners::default(),
             any: [0; BLOCK],
             all: [0; BLOCK],
             layer: [0; BLOCK],
@@ -68,6 +66,7 @@ impl Default for Measures {
             half: [0; BLOCK],
             seen: [0; BLOCK],
             unseen: [0; BLOCK],
+            planes: PlaneLanes::default(),
         }
     }
 }
@@ -76,13 +75,14 @@ impl Measures {
     /// Measures all lanes.
     #[inline(always)]
     fn measure(&mut self, filter: &Filter) {
-        let ([x0, x1, x2], [y0, y1, y2]) = (&self.x, &self.y);
+        let Corners { x: [x0, x1, x2], y: [y0, y1, y2], turned } = &mut self.corners;
         let difference = |a: i32, b: i32| f64::from(a.wrapping_sub(b));
         for i in 0..BLOCK {
             let (ax, ay) = (difference(x1[i], x0[i]), difference(y1[i], y0[i]));
             let (bx, by) = (difference(x2[i], x0[i]), difference(y2[i], y0[i]));
             self.area[i] = ax * by - bx * ay;
             self.sign[i] = self.area[i] as f32;
+            turned[i] = if self.sign[i] < 0.0 { -1 } else { 0 };
         }
         let [left, top, right, bottom] = &mut self.bounds;
         for i in 0..BLOCK {
@@ -114,10 +114,10 @@ impl Measures {
 }
 
 impl Measures {
-    /// Finds out which pixels small triangles cover at their centres, and sorts out those that cover none. (A half of a rectangle may become one with its other
-    /// half, and is left for that.)
+    /// Finds out which pixels small triangles cover at their centres, and sorts out those that cover none. (Where they go in `pairs`, a half of a rectangle may
+    /// become one with its other half, and is left for that.)
     #[inline(always)]
-    fn cover(&mut self, limit: [i32; 4]) {
+    fn cover(&mut self, limit: [i32; 4], pairs: bool) {
         let mut small = [0u32; BLOCK];
         let [left, top, right, bottom] = &self.bounds;
         for i in 0..BLOCK {
@@ -128,49 +128,11 @@ impl Measures {
             self.pixels = [0; BLOCK];
             return;
         }
-        // The edges at the first pixel, and what a pixel adds: all of that is small where the triangle is (elsewhere it is not used).
-        let (mut at, mut across, mut down) = ([[0i32; BLOCK]; 3], [[0i32; BLOCK]; 3], [[0i32; BLOCK]; 3]);
-        for k in 0..3 {
-            let (px, py) = (&self.x[k], &self.y[k]);
-            let (qx, qy) = (&self.x[(k + 1) % 3], &self.y[(k + 1) % 3]);
-            for i in 0..BLOCK {
-                let turned = if self.sign[i] < 0.0 { -1 } else { 0 };
-                let signed = |v: i32| (v ^ turned).wrapping_sub(turned);
-                let (a, b) = (signed(py[i].wrapping_sub(qy[i])), signed(qx[i].wrapping_sub(px[i])));
-                let top_left = (a > 0) | (a == 0) & (b > 0);
-                let centre =
-                    |first: i32, limit: i32| first.max(limit).wrapping_mul(SUBPIXEL).wrapping_add(SUBPIXEL / 2);
-                let dx = centre(left[i], limit[0]).wrapping_sub(px[i]);
-                let dy = centre(top[i], limit[1]).wrapping_sub(py[i]);
-                let e = a.wrapping_mul(dx).wrapping_add(b.wrapping_mul(dy));
-                at[k][i] = e.wrapping_sub(i32::from(!top_left));
-                (across[k][i], down[k][i]) = (a.wrapping_mul(SUBPIXEL), b.wrapping_mul(SUBPIXEL));
-            }
-        }
-        let mut inside = [0u32; BLOCK];
-        for row in 0..4 {
-            for i in 0..BLOCK {
-                let [mut e0, mut e1, mut e2] = [at[0][i], at[1][i], at[2][i]];
-                let mut nibble = 0;
-                for column in 0..4 {
-                    nibble |= (!(e0 | e1 | e2) as u32 >> 31) << column;
-                    e0 = e0.wrapping_add(across[0][i]);
-                    e1 = e1.wrapping_add(across[1][i]);
-                    e2 = e2.wrapping_add(across[2][i]);
-                }
-                inside[i] |= nibble << (4 * row);
-                for k in 0..3 {
-                    at[k][i] = at[k][i].wrapping_add(down[k][i]);
-                }
-            }
-        }
+        self.corners.cover(&self.bounds, limit, &mut self.pixels);
+        let left_for_pairs = u32::from(pairs);
         for i in 0..BLOCK {
-            let width = right[i].min(limit[2]).wrapping_sub(left[i].max(limit[0])) as u32 & 7;
-            let height = bottom[i].min(limit[3]).wrapping_sub(top[i].max(limit[1])) as u32 & 7;
-            let columns = (0x1111 << width) - 0x1111;
-            let rows = (1 << (4 * height)) - 1;
-            self.pixels[i] = inside[i] & columns & rows & small[i].wrapping_neg();
-            let nothing = small[i] & u32::from(self.pixels[i] == 0) & !self.half[i];
+            self.pixels[i] &= small[i].wrapping_neg();
+            let nothing = small[i] & u32::from(self.pixels[i] == 0) & !(self.half[i] & left_for_pairs);
             self.seen[i] &= !nothing;
             self.unseen[i] |= nothing;
         }
@@ -205,7 +167,7 @@ impl Builder<'_> {
             self.gather(block, lanes);
             lanes.measure(&filter);
             match self.grid.samples {
-                1 => lanes.cover(filter.limit),
+                1 => lanes.cover(filter.limit, self.draw.plan.linkage.pairs != Pairs::None),
                 // Nor are they those of another draw, whose lanes these were.
                 _ => lanes.pixels = [0; BLOCK],
             }
@@ -215,8 +177,11 @@ impl Builder<'_> {
                 count += lanes.seen[i] as usize;
                 self.leaving += u64::from(lanes.unseen[i]);
             }
-            let mut rest = &seen[..count];
+            let seen = &seen[..count];
+            let planes = self.planes(block, seen, lanes);
+            let mut rest = seen;
             while let Some((&i, after)) = rest.split_first() {
+                let number = planes.then_some(count - rest.len());
                 let (i, next) = (usize::from(i), after.first().map(|&next| usize::from(next)));
                 rest = after;
                 let may = next == Some(i + 1) && self.follows(batch, start + i + 1);
@@ -224,8 +189,7 @@ impl Builder<'_> {
                     rest = &after[1..];
                     continue;
                 }
-                let (ids, id) = block[i];
-                self.seen(ids, id, i, lanes);
+                self.seen(block[i], (i, number), lanes);
             }
             start = end;
         }
@@ -267,8 +231,8 @@ impl Builder<'_> {
         for (i, (ids, number)) in block.iter().enumerate().take(BLOCK) {
             let v = ids.map(|id| &self.vertices[id as usize]);
             for corner in 0..3 {
-                lanes.x[corner][i] = v[corner].screen.x;
-                lanes.y[corner][i] = v[corner].screen.y;
+                lanes.corners.x[corner][i] = v[corner].screen.x;
+                lanes.corners.y[corner][i] = v[corner].screen.y;
             }
             lanes.any[i] = v[0].codes | v[1].codes | v[2].codes;
             lanes.all[i] = v[0].codes & v[1].codes & v[2].codes;
@@ -279,19 +243,56 @@ impl Builder<'_> {
         }
     }
 
-    /// A triangle that passed the filter.
+    /// Makes the planes of those triangles of a block that must be looked at; `false` where none has planes of its own: halves that may become one with
+    /// their other halves are left for that.
     #[inline(always)]
-    fn seen(&mut self, ids: [u32; 3], number: u32, i: usize, lanes: &Measures) {
+    fn planes(&self, block: &[Assembled], seen: &[u8], lanes: &mut Measures) -> bool {
+        let seen_lanes = || seen.iter().map(|&i| usize::from(i));
+        if self.draw.plan.linkage.pairs != Pairs::None && seen_lanes().all(|i| lanes.half[i] != 0) {
+            return false;
+        }
+        for (number, i) in seen_lanes().enumerate() {
+            let origin = Place::origin_of(lanes.bounds.each_ref().map(|row| row[i]));
+            let (ids, _) = block[i];
+            lanes.planes.put(number, ids.map(|id| &self.vertices[id as usize].screen), origin);
+        }
+        let of = |screen: &[Screen; 3]| Planes::triangle(screen, doubled_area(screen));
+        if self.draw.draw.state.depth_bias.is_none() {
+            lanes.planes.make(seen.len(), of);
+        } else {
+            lanes.planes.make(seen.len(), |screen| self.biased(of(screen)));
+        }
+        true
+    }
+
+    /// A triangle that passed the filter: its lane, and the number of its planes, if there are some.
+    #[inline(always)]
+    fn seen(&mut self, (ids, own): Assembled, (i, number): (usize, Option<usize>), lanes: &Measures) {
         if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
-            return self.primitive(ids, number);
+            return self.primitive(ids, own);
         }
         self.leaving += 1;
         let area = lanes.area[i];
-        let common = self.common_of(ids, number, lanes.layer[i], area);
+        let common = self.common_of(ids, own, lanes.layer[i], area);
         // Not `map`, which would store each and load two at once: the processor would wait.
         let [a, b, c] = ids.map(|id| &self.vertices[id as usize]);
+        let (bounds, pixels) = (lanes.bounds.each_ref().map(|row| row[i]), lanes.pixels[i]);
+        // A half of a rectangle at one depth has that one's planes where something is interpolated.
+        let may_be_half = lanes.half[i] != 0
+            && self.draw.plan.linkage.interpolates
+            && a.screen.z.to_bits() == b.screen.z.to_bits()
+            && a.screen.z.to_bits() == c.screen.z.to_bits();
+        let number = number.filter(|_| !may_be_half);
+        if pixels != 0
+            && let Some(number) = number
+        {
+            let Some(place) = Place::within(self.view_rect(&common), bounds) else { return };
+            return self.emit((place, Edges::NONE, pixels), &lanes.planes.get(number), &common, None, Values::Vertices);
+        }
         let screen = [a.screen, b.screen, c.screen];
-        let bounds = lanes.bounds.each_ref().map(|row| row[i]);
-        self.fill(&screen, area, (bounds, lanes.pixels[i]), &common, None);
+        let Some(number) = number else { return self.fill(&screen, area, (bounds, pixels), &common, None) };
+        if let Some(shape) = self.shape(&screen, area, (bounds, pixels), &common) {
+            self.emit(shape, &lanes.planes.get(number), &common, None, Values::Vertices);
+        }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A [`Source`](stream::Source) makes primitives of shaded vertices and gives them out in batches of at most
 //! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
-//! capture for transform feedback (`capture`), outcodes and projection (`post`), culling in blocks (`filled`), rectangles of two triangles (`rectangle`), clipping, setup and binning (`primitive`,
-//! `setup`, `bins`).
+//! capture for transform feedback (`capture`), outcodes and projection (`post`), culling in blocks (`filled`, of lines `segments`, both with `lanes`), rectangles of two triangles (`rectangle`), clipping, setup and binning (`primitive`,
+//! `setup`, `planes`, `bins`).
 //! A batch's primitives are of one stream of vertices: all streams are captured and counted, one is set up.
 //! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
 //! the vertex stage; the tessellation stages are one over it (`tessellation`), the geometry stage is one over either (`geometry`).
@@ -19,12 +19,15 @@ mod clip;
 mod filled;
 mod geometry;
 mod input;
+mod lanes;
 mod link;
 mod mesh;
 mod plan;
+mod planes;
 mod post;
 mod primitive;
 mod rectangle;
+mod segments;
 mod setup;
 mod stream;
 mod tasks;
@@ -77,6 +80,7 @@ struct GeometryScratch {
 struct SetupScratch {
     vertices: Vec<post::Vertex>,
     measures: Box<filled::Measures>,
+    segments: Box<segments::Measures>,
 }
 
 /// Runs a chunk.
@@ -215,6 +219,8 @@ fn set_up(
         builder.stippled(batch, first);
     } else if builder.is_filled() {
         builder.filled(batch, &mut scratch.measures);
+    } else if builder.is_thin() {
+        builder.segments(batch, &mut scratch.segments);
     } else {
         for &(vertices, id) in batch.primitives {
             builder.primitive(vertices, id);

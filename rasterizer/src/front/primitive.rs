@@ -4,8 +4,9 @@
 
 use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
+use super::planes::{PlaneSource, Planes, doubled_area};
 use super::post::{self, Vertex};
-use super::setup::{self, Bounding, Common, Edges, Half, Outline, Place, Planes, Values, Weights, doubled_area};
+use super::setup::{self, Bounding, Common, Edges, Half, Outline, Place, Values, Weights};
 use super::stream::{Batch, Shaded};
 use super::viewport::{Transform, code};
 use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
@@ -63,7 +64,7 @@ impl Builder<'_> {
         self.out.phase = self.phase;
     }
 
-    fn line_width(&self) -> f32 {
+    pub fn line_width(&self) -> f32 {
         self.draw.draw.state.line_width.clamp(LINE_WIDTH_RANGE[0], LINE_WIDTH_RANGE[1])
     }
 
@@ -156,6 +157,16 @@ impl Builder<'_> {
         if let Some(bias) = self.draw.draw.state.depth_bias {
             planes.bias(bias, self.draw.plan.depth_unit, slope);
         }
+    }
+
+    /// The planes of a whole triangle with its depth biased.
+    #[inline(always)]
+    pub fn biased(&self, mut planes: Planes) -> Planes {
+        if self.draw.draw.state.depth_bias.is_some() {
+            let slope = planes.slope();
+            self.bias(&mut planes, slope);
+        }
+        planes
     }
 
     #[inline(always)]
@@ -255,34 +266,40 @@ impl Builder<'_> {
         common: &Common,
         weights: Option<&Weights>,
     ) {
-        if area == 0.0 {
-            return;
-        }
-        let Some(place) = Place::within(self.view_rect(common), bounds) else { return };
-        let (edges, pixels) = if known != 0 {
-            (Edges::NONE, known)
-        } else {
-            let edges = Outline::triangle(screen).edges_turning(area < 0.0);
-            let Some(pixels) = place.pixels(self.grid, &edges) else { return };
-            (edges, pixels)
-        };
+        let Some(shape) = self.shape(screen, area, (bounds, known), common) else { return };
         // Where nothing is interpolated but depth and distance, which a half has one of, its planes are any triangle's.
         let half = if weights.is_none() && self.draw.plan.linkage.interpolates {
             Half::new(common.vertices, screen, area)
         } else {
             None
         };
-        let mut planes = half.map_or_else(|| Planes::triangle(screen, area), |half| half.planes());
-        if self.draw.draw.state.depth_bias.is_some() {
-            let slope = planes.slope();
-            self.bias(&mut planes, slope);
-        }
+        let planes = self.biased(half.map_or_else(|| Planes::triangle(screen, area), |half| half.planes()));
         let values = match (&half, weights) {
             (Some(half), _) => Values::Half(half),
             (None, Some(weights)) => Values::Weighted(weights),
             (None, None) => Values::Vertices,
         };
-        self.emit((place, edges, pixels), &planes, common, None, values);
+        self.emit(shape, &planes.relative(shape.0.origin), common, None, values);
+    }
+
+    /// The pixels of a triangle, for [`Builder::fill`]; `None` when there are none.
+    #[inline(always)]
+    pub fn shape(
+        &self,
+        screen: &[Screen; 3],
+        area: f64,
+        (bounds, known): ([i32; 4], u32),
+        common: &Common,
+    ) -> Option<(Place, Edges, u32)> {
+        if area == 0.0 {
+            return None;
+        }
+        let place = Place::within(self.view_rect(common), bounds)?;
+        if known != 0 {
+            return Some((place, Edges::NONE, known));
+        }
+        let edges = Outline::triangle(screen).edges_turning(area < 0.0);
+        Some((place, edges, place.pixels(self.grid, &edges)?))
     }
 
     /// Polygon modes line and point: the polygon's own edges and vertices, clipped one by one.
@@ -364,7 +381,7 @@ impl Builder<'_> {
         if let Some(slope) = slope {
             self.bias(&mut planes, slope);
         }
-        self.emit((place, edges, pixels), &planes, common, None, values);
+        self.emit((place, edges, pixels), &planes.relative(place.origin), common, None, values);
         self.out.lines.extend(extra);
     }
 
@@ -417,6 +434,7 @@ impl Builder<'_> {
         let Some(place) = Place::new(self.grid, limit, &outline) else { return };
         let edges = outline.edges();
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
+        let planes = planes.relative(place.origin);
         self.emit((place, edges, pixels), &planes, &common, Some(sprite), Values::Vertices);
     }
 
@@ -425,13 +443,14 @@ impl Builder<'_> {
     pub fn emit(
         &mut self,
         (place, edges, pixels): (Place, Edges, u32),
-        planes: &Planes,
+        planes: &impl PlaneSource,
         common: &Common,
         sprite: Option<(f32, [f32; 2])>,
         values: Values<'_>,
     ) {
         let depth_range = self.transform(common).depth_range;
-        setup::emit(self.out, self.grid, &setup::Piece { place, edges, pixels, planes, common, depth_range, sprite });
+        let piece = setup::Piece { place, edges, pixels, common, depth_range, sprite };
+        setup::emit(self.out, self.grid, piece, planes);
         let shaded = (self.shaded, self.records);
         setup::attributes(&self.draw.plan.linkage, shaded, common, values, &mut self.out.attributes);
     }

@@ -34,7 +34,7 @@ impl Builder<'_> {
         let Some(pixels) = place.pixels(self.grid, &edges) else { return true };
         let mut planes = first.planes();
         self.bias(&mut planes, 0.0);
-        self.emit((place, edges, pixels), &planes, &common, None, Values::Half(&first));
+        self.emit((place, edges, pixels), &planes.relative(place.origin), &common, None, Values::Half(&first));
         true
     }
 }

@@ -1,153 +1,17 @@
-//! Setup: screen vertices → edges, barycentric, depth and 1/w planes, attributes, bins.
+//! Setup: screen vertices → edges, attributes, bins.
 //!
-//! Planes are computed in f64 from the snapped positions and rounded once, relative to an origin inside the
-//! primitive's pixel rectangle. An edge is `a*x + b*y + c >= 0` in fixed point; the top-left rule is folded into `c`.
+//! An edge is `a*x + b*y + c >= 0` in fixed point; the top-left rule is folded into `c`.
 
 #![forbid(unsafe_code)]
 
 use super::bins::bin;
 use super::link::Linkage;
+use super::planes::{PlaneSource, Planes};
 use super::stream::Shaded;
-use crate::api::{DepthBias, DepthBiasUnit};
 use crate::prim::{ChunkOutput, Edge, Grid, Prim, SUBPIXEL, SUBPIXEL_BITS, Screen, fixed, intersect, pixels};
 use crate::stage::NO_SLOT;
 use base::abi::FragmentPrimitive;
 use base::shader::Interpolation;
-
-/// Affine function of the framebuffer position, in pixels from the framebuffer's origin.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Plane {
-    d: [f64; 2],
-    c: f64,
-}
-
-impl Plane {
-    fn constant(c: f64) -> Plane {
-        Plane { d: [0.0; 2], c }
-    }
-
-    /// `v0 + b1*(v1-v0) + b2*(v2-v0)`.
-    #[inline(always)]
-    fn combine(v0: f32, v1: f32, v2: f32, b1: &Plane, b2: &Plane) -> Plane {
-        let v0 = f64::from(v0);
-        let (d1, d2) = (f64::from(v1) - v0, f64::from(v2) - v0);
-        Plane { d: [b1.d[0] * d1 + b2.d[0] * d2, b1.d[1] * d1 + b2.d[1] * d2], c: v0 + b1.c * d1 + b2.c * d2 }
-    }
-
-    #[inline(always)]
-    fn at_origin(&self, [x, y]: [i32; 2]) -> [f32; 3] {
-        let c = self.c + self.d[0] * f64::from(x) + self.d[1] * f64::from(y);
-        [self.d[0] as f32, self.d[1] as f32, c as f32]
-    }
-}
-
-/// The planes of a primitive.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Planes {
-    b1: Plane,
-    b2: Plane,
-    inv_w: Plane,
-    z: Plane,
-    inv_w1: f32,
-    inv_w2: f32,
-    /// Greatest depth magnitude of the vertices (for the float depth bias unit).
-    z_max: f32,
-}
-
-/// `(x1-x0)*(y2-y0) - (x2-x0)*(y1-y0)`: positive when the vertices turn clockwise on a y-down screen. Exact: coordinates have 24 bits.
-pub fn doubled_area(v: &[Screen; 3]) -> f64 {
-    let d = |a: i32, b: i32| f64::from(a - b);
-    d(v[1].x, v[0].x) * d(v[2].y, v[0].y) - d(v[2].x, v[0].x) * d(v[1].y, v[0].y)
-}
-
-impl Planes {
-    /// Of a triangle whose doubled area is not zero.
-    #[inline(always)]
-    pub fn triangle(v: &[Screen; 3], area: f64) -> Planes {
-        // 1/256 pixel units: one factor of 256 remains when an edge is divided by the area.
-        let scale = f64::from(SUBPIXEL) / area;
-        let at = [f64::from(v[0].x) / f64::from(SUBPIXEL), f64::from(v[0].y) / f64::from(SUBPIXEL)];
-        let plane = |dx: i32, dy: i32, sign: f64| {
-            let d = [sign * f64::from(dy) * scale, -sign * f64::from(dx) * scale];
-            Plane { d, c: -(d[0] * at[0] + d[1] * at[1]) }
-        };
-        let b1 = plane(v[2].x - v[0].x, v[2].y - v[0].y, 1.0);
-        let b2 = plane(v[1].x - v[0].x, v[1].y - v[0].y, -1.0);
-        Planes {
-            b1,
-            b2,
-            inv_w: Plane::combine(v[0].inv_w, v[1].inv_w, v[2].inv_w, &b1, &b2),
-            z: Plane::combine(v[0].z, v[1].z, v[2].z, &b1, &b2),
-            inv_w1: v[1].inv_w,
-            inv_w2: v[2].inv_w,
-            z_max: v[0].z.abs().max(v[1].z.abs()).max(v[2].z.abs()),
-        }
-    }
-
-    /// Of a segment: barycentric 1 grows along it.
-    pub fn line(v: &[Screen; 2]) -> Planes {
-        let d = [f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y)].map(|c| c / f64::from(SUBPIXEL));
-        let length2 = d[0] * d[0] + d[1] * d[1];
-        let g = d.map(|c| if length2 > 0.0 { c / length2 } else { 0.0 });
-        let at = [f64::from(v[0].x), f64::from(v[0].y)].map(|c| c / f64::from(SUBPIXEL));
-        let b1 = Plane { d: g, c: -(g[0] * at[0] + g[1] * at[1]) };
-        let b2 = Plane::default();
-        Planes {
-            b1,
-            b2,
-            inv_w: Plane::combine(v[0].inv_w, v[1].inv_w, v[1].inv_w, &b1, &b2),
-            z: Plane::combine(v[0].z, v[1].z, v[1].z, &b1, &b2),
-            inv_w1: v[1].inv_w,
-            inv_w2: v[1].inv_w,
-            z_max: v[0].z.abs().max(v[1].z.abs()),
-        }
-    }
-
-    /// Of a point.
-    pub fn point(v: &Screen) -> Planes {
-        Planes {
-            inv_w: Plane::constant(f64::from(v.inv_w)),
-            z: Plane::constant(f64::from(v.z)),
-            inv_w1: v.inv_w,
-            inv_w2: v.inv_w,
-            z_max: v.z.abs(),
-            ..Planes::default()
-        }
-    }
-
-    /// See [`FragmentPrimitive::affine`].
-    #[inline(always)]
-    fn is_affine(&self) -> bool {
-        self.inv_w.d == [0.0; 2] && self.inv_w.c == 1.0 && self.inv_w1 == 1.0 && self.inv_w2 == 1.0
-    }
-
-    /// Greatest slope of depth.
-    pub fn slope(&self) -> f32 {
-        self.z.d[0].abs().max(self.z.d[1].abs()) as f32
-    }
-
-    /// Adds a depth bias; `unit` is the least resolvable difference, or `None` for a float buffer; `slope` that of the polygon.
-    pub fn bias(&mut self, bias: DepthBias, unit: Option<f32>, slope: f32) {
-        let DepthBias { constant, clamp, .. } = bias;
-        let r = match (bias.unit, unit) {
-            (DepthBiasUnit::One, _) => 1.0,
-            (DepthBiasUnit::Format | DepthBiasUnit::Unorm, Some(unit)) => unit,
-            (DepthBiasUnit::Unorm, None) => 1.0 / (1 << f32::MANTISSA_DIGITS) as f32,
-            (DepthBiasUnit::Format, None) => {
-                // 2^(exponent of the greatest depth - 23).
-                let exponent = (self.z_max.to_bits() >> 23) & 0xff;
-                f32::from_bits(exponent.saturating_sub(23).max(1) << 23)
-            }
-        };
-        let mut o = slope * bias.slope + r * constant;
-        if clamp > 0.0 {
-            o = if o < clamp { o } else { clamp };
-        } else if clamp < 0.0 {
-            o = if o > clamp { o } else { clamp };
-        }
-        self.z.c += f64::from(o);
-    }
-}
 
 /// Corners of the covered convex shape, in fixed point.
 #[derive(Clone, Copy, Debug)]
@@ -172,16 +36,7 @@ impl Outline {
         if length == 0.0 {
             return None;
         }
-        let half = (f64::from(width) * 0.5 + margin) * f64::from(SUBPIXEL) / length;
-        let (nx, ny) = (-dy * half, dx * half);
-        let longer = margin * f64::from(SUBPIXEL) / length;
-        let (lx, ly) = (dx * longer, dy * longer);
-        let corner = |s: &Screen, end: f64, sign: f64| {
-            let round = |c: f64| (c + 0.5).floor() as i32;
-            [round(f64::from(s.x) + end * lx + sign * nx), round(f64::from(s.y) + end * ly + sign * ny)]
-        };
-        let corners =
-            [corner(&v[0], -1.0, 1.0), corner(&v[1], 1.0, 1.0), corner(&v[1], 1.0, -1.0), corner(&v[0], -1.0, -1.0)];
+        let corners = line_corners([v[0].x, v[0].y], [v[1].x, v[1].y], (f64::from(width) * 0.5, margin), length);
         Some(Outline { corners, len: 4 })
     }
 
@@ -251,6 +106,28 @@ impl Outline {
     }
 }
 
+/// The corners of a line's rectangle, from half of its width, what is added on all sides, and its length, which is not 0.
+#[inline(always)]
+pub fn line_corners([x0, y0]: [i32; 2], [x1, y1]: [i32; 2], (half, margin): (f64, f64), length: f64) -> [[i32; 2]; 4] {
+    let (dx, dy) = (f64::from(x1.wrapping_sub(x0)), f64::from(y1.wrapping_sub(y0)));
+    let half = (half + margin) * f64::from(SUBPIXEL) / length;
+    let (nx, ny) = (-dy * half, dx * half);
+    let longer = margin * f64::from(SUBPIXEL) / length;
+    let (lx, ly) = (dx * longer, dy * longer);
+    let corner = |x: i32, y: i32, end: f64, sign: f64| {
+        [nearest(f64::from(x) + end * lx + sign * nx), nearest(f64::from(y) + end * ly + sign * ny)]
+    };
+    [corner(x0, y0, -1.0, 1.0), corner(x1, y1, 1.0, 1.0), corner(x1, y1, 1.0, -1.0), corner(x0, y0, -1.0, -1.0)]
+}
+
+/// The nearest number, the upper one of two; `c` is less than 2³¹ in magnitude, or the result means nothing.
+#[inline(always)]
+fn nearest(c: f64) -> i32 {
+    // Behind this sum's binary point is nothing, and its low bits are those of the number: lanes have no conversion that saturates.
+    const SHIFT: f64 = (1u64 << 52 | 1u64 << 51) as f64;
+    ((c + 0.5).floor() + SHIFT).to_bits() as i32
+}
+
 /// Fixed-point extremes → the pixels whose samples can be between them.
 #[derive(Clone, Copy)]
 pub struct Bounding {
@@ -261,7 +138,7 @@ pub struct Bounding {
 
 impl Bounding {
     /// For samples at the centres only.
-    const CENTRES: Bounding = Bounding { low: SUBPIXEL / 2 - 1, high: -SUBPIXEL / 2 };
+    pub const CENTRES: Bounding = Bounding { low: SUBPIXEL / 2 - 1, high: -SUBPIXEL / 2 };
     /// For samples anywhere in a pixel.
     const ANYWHERE: Bounding = Bounding { low: 0, high: 0 };
 
@@ -456,40 +333,31 @@ pub fn attributes(
         [shaded.base(first as usize), shaded.base(second as usize), shaded.base(third as usize)];
     let provoking = shaded.base(common.provoking as usize);
     for link in &linkage.links {
-        let (start, count) = (out.len(), usize::from(link.count));
-        out.resize(start + count, [0; 3]);
-        let rows = &mut out[start..];
         if link.slot == NO_SLOT {
+            out.extend((0..link.count).map(|_| [0; 3]));
             continue;
         }
+        let slots = link.slot..link.slot + link.count;
         if link.interpolation == Interpolation::Flat {
             let (of, at) = match records {
                 Some(records) if link.of_primitive => (records, records.base(common.number as usize)),
                 _ => (shaded, provoking),
             };
-            for (i, row) in rows.iter_mut().enumerate() {
-                row[0] = of.slot(at, link.slot + i as u16);
-            }
-            continue;
-        }
-        if let Values::Half(half) = values {
-            for (i, row) in rows.iter_mut().enumerate() {
-                let slot = link.slot + i as u16;
-                *row = half.row(|vertex| f32::from_bits(shaded.get(vertex as usize, slot)));
-            }
-            continue;
-        }
-        let weights = if let Values::Weighted(weights) = values { Some(weights) } else { None };
-        let corners = [first, second, third].map(|base| shaded.column(base, link.slot, count));
-        if common.corners == 3 && weights.is_none() {
-            for (i, row) in rows.iter_mut().enumerate() {
-                let [a, b, c] = corners.map(|column| f32::from_bits(column[shaded.layout.slot(i)]));
-                *row = [a.to_bits(), (b - a).to_bits(), (c - a).to_bits()];
-            }
+            out.extend(slots.map(|slot| [of.slot(at, slot), 0, 0]));
+        } else if let Values::Half(half) = values {
+            out.extend(slots.map(|slot| half.row(|vertex| f32::from_bits(shaded.get(vertex as usize, slot)))));
         } else {
-            for (i, row) in rows.iter_mut().enumerate() {
-                let v = corners.map(|column| f32::from_bits(column[shaded.layout.slot(i)]));
-                *row = differences(v, common.corners, link.interpolation, weights);
+            let weights = if let Values::Weighted(weights) = values { Some(weights) } else { None };
+            let count = usize::from(link.count);
+            let corners = [first, second, third].map(|base| shaded.column(base, link.slot, count));
+            let of = |i: usize| corners.map(|column| f32::from_bits(column[shaded.layout.slot(i)]));
+            if common.corners == 3 && weights.is_none() {
+                out.extend((0..count).map(|i| {
+                    let [a, b, c] = of(i);
+                    [a.to_bits(), (b - a).to_bits(), (c - a).to_bits()]
+                }));
+            } else {
+                out.extend((0..count).map(|i| differences(of(i), common.corners, link.interpolation, weights)));
             }
         }
     }
@@ -519,7 +387,7 @@ pub struct Place {
     /// Pixels it may touch: x0, y0, x1, y1, not empty.
     rect: [i32; 4],
     /// What its planes are relative to.
-    origin: [i32; 2],
+    pub origin: [i32; 2],
 }
 
 impl Place {
@@ -547,9 +415,14 @@ impl Place {
     #[inline(always)]
     pub fn within(limit: [i32; 4], bounds: [i32; 4]) -> Option<Place> {
         let rect = intersect(limit, bounds);
-        // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
-        let origin = [bounds[0].max(0), bounds[1].max(0)];
-        (rect[0] < rect[2] && rect[1] < rect[3]).then_some(Place { rect, origin })
+        (rect[0] < rect[2] && rect[1] < rect[3]).then_some(Place { rect, origin: Place::origin_of(bounds) })
+    }
+
+    /// What the planes of a shape with these bounds are relative to. Not from the scissored rectangle: depth and attributes must not change a bit when the
+    /// scissor does.
+    #[inline(always)]
+    pub fn origin_of(bounds: [i32; 4]) -> [i32; 2] {
+        [bounds[0].max(0), bounds[1].max(0)]
     }
 }
 
@@ -558,12 +431,10 @@ impl Place {
 pub struct Piece<'a> {
     /// Pixels that it may touch.
     pub place: Place,
-    /// Which of them it covers.
+    /// Which of them it covers, unless `pixels` says it.
     pub edges: Edges,
     /// See [`Prim::pixels`].
     pub pixels: u32,
-    /// What is interpolated over it.
-    pub planes: &'a Planes,
     /// What it shares with the whole primitive.
     pub common: &'a Common,
     /// Clamp of fragment depth.
@@ -572,40 +443,60 @@ pub struct Piece<'a> {
     pub sprite: Option<(f32, [f32; 2])>,
 }
 
+/// A primitive before anything is known of it.
+pub const NOTHING: Prim = Prim {
+    shade: FragmentPrimitive {
+        b1: [0.0; 3],
+        b2: [0.0; 3],
+        inv_w: [0.0; 3],
+        inv_w1: 0.0,
+        inv_w2: 0.0,
+        z: [0.0; 3],
+        origin: [0; 2],
+        attributes: core::ptr::null(),
+        front_facing: 0,
+        primitive_id: 0,
+        layer: 0,
+        viewport_index: 0,
+        point_origin: [0.0; 2],
+        point_inv_size: 0.0,
+        affine: 0,
+    },
+    edges: Edges::NONE.edges,
+    edge_count: 0,
+    first_attribute: 0,
+    rect: [0; 4],
+    depth_range: [0.0; 2],
+    pixels: 0,
+};
+
 /// Appends a primitive and bins it; its attributes are appended next.
 #[inline(always)]
-pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: &Piece<'_>) {
-    let Piece { place: Place { rect, origin }, mut edges, pixels, planes, common, depth_range, sprite } = *piece;
-    if pixels != 0 {
-        edges.count = 0;
-    } else if grid.samples == 1 {
-        edges = edges.cutting(rect);
+pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: Piece<'_>, planes: &impl PlaneSource) {
+    let Piece { place: Place { rect, origin }, edges, pixels, common, depth_range, sprite } = piece;
+    // Its fields are written one by one, where they stay: see `PlaneSource`.
+    out.prims.push(NOTHING);
+    let Some(prim) = out.prims.last_mut() else { return };
+    let shade = &mut prim.shade;
+    planes.write(shade);
+    (shade.origin[0], shade.origin[1]) = (origin[0], origin[1]);
+    shade.front_facing = u32::from(common.front);
+    (shade.primitive_id, shade.layer, shade.viewport_index) = (common.primitive_id, common.layer, common.viewport);
+    if let Some((size, at)) = sprite {
+        (shade.point_origin, shade.point_inv_size) = (at, 1.0 / size);
     }
-    let (inv_size, point_origin) = sprite.map_or((0.0, [0.0; 2]), |(size, at)| (1.0 / size, at));
-    out.prims.push(Prim {
-        shade: FragmentPrimitive {
-            b1: planes.b1.at_origin(origin),
-            b2: planes.b2.at_origin(origin),
-            inv_w: planes.inv_w.at_origin(origin),
-            inv_w1: planes.inv_w1,
-            inv_w2: planes.inv_w2,
-            z: planes.z.at_origin(origin),
-            origin,
-            attributes: core::ptr::null(),
-            front_facing: u32::from(common.front),
-            primitive_id: common.primitive_id,
-            layer: common.layer,
-            viewport_index: common.viewport,
-            point_origin,
-            point_inv_size: inv_size,
-            affine: u32::from(planes.is_affine()),
-        },
-        edges: edges.edges,
-        edge_count: edges.count,
-        rect,
-        depth_range,
-        pixels,
-        first_attribute: out.attributes.len() as u32,
-    });
+    for (to, end) in prim.rect.iter_mut().zip(rect) {
+        *to = end;
+    }
+    (prim.depth_range[0], prim.depth_range[1]) = (depth_range[0], depth_range[1]);
+    (prim.pixels, prim.first_attribute) = (pixels, out.attributes.len() as u32);
+    if pixels != 0 {
+        return bin(out, grid, rect, &[], common.layer);
+    }
+    let edges = if grid.samples == 1 { edges.cutting(rect) } else { edges };
+    prim.edge_count = edges.count;
+    for (to, edge) in prim.edges.iter_mut().zip(&edges.edges) {
+        (to.a, to.b, to.c) = (edge.a, edge.b, edge.c);
+    }
     bin(out, grid, rect, &edges.edges[..edges.count as usize], common.layer);
 }

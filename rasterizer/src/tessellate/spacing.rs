@@ -70,7 +70,8 @@ impl Division {
         }
         let (n, f) = (f64::from(self.segments), f64::from(self.level));
         let first = (1.0 - (n - 2.0) / f) / 2.0;
-        let place = ((first + f64::from(i - 1) / f) * f64::from(ONE)).round() as Coordinate;
+        // The nearest: none is negative, and what is less than the shortest segment is one.
+        let place = ((first + f64::from(i - 1) / f) * f64::from(ONE) + 0.5) as Coordinate;
         if self.level > 1.0 { place.max(LEAST) } else { place }
     }
 

@@ -158,7 +158,12 @@ fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &m
     if !sink.small_visible(rect) {
         return;
     }
-    let masks = blocks_of(prim.pixels, [prim.rect[0], prim.rect[1]]);
+    let [left, top, right, bottom] = prim.rect;
+    // Of one block, mostly.
+    if right - (left & !3) <= 4 && bottom - (top & !3) <= 4 {
+        return sink.block(left & !3, top & !3, [prim.pixels << ((left & 3) + 4 * (top & 3)); S]);
+    }
+    let masks = blocks_of(prim.pixels, [left, top]);
     for ([x, y], mask) in two_by_two(prim.rect).into_iter().zip(masks) {
         if mask != 0 && (x ^ x0 | y ^ y0) >> TILE_SHIFT == 0 {
             sink.block(x, y, [mask; S]);

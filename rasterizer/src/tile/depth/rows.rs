@@ -360,6 +360,18 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
     offset: [f32; 2],
     mask: u32,
 ) -> u32 {
+    // What is covered of a block by a small primitive often lies in one quad: a row is then half of its rows, and what the next primitive waits for.
+    let quad = mask.trailing_zeros() & 0b1010;
+    if at.whole && mask & !(0x33 << quad) == 0 {
+        let (x, y) = (quad & 2, quad >> 2);
+        let here = mask >> quad;
+        let base = at.base.wrapping_add(y as usize * at.pitch + x as usize * R::BYTES);
+        let plane = Plane::new(prim, [place[0] + x as i32, place[1] + y as i32], offset);
+        // SAFETY: the caller's contract; all rows of the block have four texels.
+        let passed =
+            unsafe { test_quad::<R, C, WRITE>(&plane, BlockAddress { base, ..*at }, here & 3 | here >> 2 & 12) };
+        return (passed & 3 | (passed & 12) << 2) << quad;
+    }
     // SAFETY: the caller's contract.
     unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
 }

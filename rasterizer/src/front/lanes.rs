@@ -1,0 +1,267 @@
+//! What blocks of primitives have in common: which pixels small shapes cover, and planes, as lanes.
+//!
+//! A primitive's planes are some eighty operations, each of which would wait for one before it; those of a block's primitives wait for nothing. They are
+//! written once ([`super::planes`]): a loop over lanes of the same function has the same bits.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::planes::{PlaneSource, Planes};
+use crate::prim::{SUBPIXEL, Screen};
+use base::abi::FragmentPrimitive;
+
+/// Primitives of a block.
+pub const BLOCK: usize = 64;
+
+/// Lanes of a group: planes are made of groups as long as there are primitives.
+const GROUP: usize = 8;
+
+/// The planes of a block's primitives of `C` corners; a worker keeps them.
+#[derive(Default)]
+pub struct PlaneLanes<const C: usize>([Group<C>; BLOCK / GROUP]);
+
+/// Some of them.
+struct Group<const C: usize> {
+    /// The corners: fixed point, depth, distance.
+    x: [[i32; GROUP]; C],
+    y: [[i32; GROUP]; C],
+    z: [[f32; GROUP]; C],
+    inv_w: [[f32; GROUP]; C],
+    /// What the planes are relative to.
+    origin: [[i32; GROUP]; 2],
+    /// [`super::planes::Relative`] by coefficient: four planes, and the distances of two corners.
+    planes: [[[f32; GROUP]; 3]; 4],
+    distances: [[f32; GROUP]; 2],
+    affine: [u32; GROUP],
+}
+
+impl<const C: usize> Default for Group<C> {
+    fn default() -> Self {
+        Group {
+            x: [[0; GROUP]; C],
+            y: [[0; GROUP]; C],
+            z: [[0.0; GROUP]; C],
+            inv_w: [[0.0; GROUP]; C],
+            origin: [[0; GROUP]; 2],
+            planes: [[[0.0; GROUP]; 3]; 4],
+            distances: [[0.0; GROUP]; 2],
+            affine: [0; GROUP],
+        }
+    }
+}
+
+impl<const C: usize> PlaneLanes<C> {
+    /// Primitive `number` of the block.
+    #[inline(always)]
+    pub fn put(&mut self, number: usize, corners: [&Screen; C], origin: [i32; 2]) {
+        let (group, i) = (&mut self.0[number / GROUP % (BLOCK / GROUP)], number % GROUP);
+        for (k, corner) in corners.into_iter().enumerate() {
+            (group.x[k][i], group.y[k][i]) = (corner.x, corner.y);
+            (group.z[k][i], group.inv_w[k][i]) = (corner.z, corner.inv_w);
+        }
+        (group.origin[0][i], group.origin[1][i]) = (origin[0], origin[1]);
+    }
+
+    /// Makes the planes of the first `count`. (What others have in their place may be no numbers.)
+    #[inline(always)]
+    pub fn make(&mut self, count: usize, planes: impl Fn(&[Screen; C]) -> Planes) {
+        for group in self.0.iter_mut().take(count.div_ceil(GROUP)) {
+            let Group { x, y, z, inv_w, origin, planes: made, distances, affine } = group;
+            let [b1, b2, distance, depth] = made;
+            for i in 0..GROUP {
+                let corner = |k: usize| Screen { x: x[k][i], y: y[k][i], z: z[k][i], inv_w: inv_w[k][i] };
+                let of = planes(&core::array::from_fn(corner)).relative([origin[0][i], origin[1][i]]);
+                for k in 0..3 {
+                    (b1[k][i], b2[k][i]) = (of.b1[k], of.b2[k]);
+                    (distance[k][i], depth[k][i]) = (of.inv_w[k], of.z[k]);
+                }
+                (distances[0][i], distances[1][i]) = (of.inv_w1, of.inv_w2);
+                affine[i] = of.affine;
+            }
+        }
+    }
+
+    /// The planes of primitive `number`.
+    #[inline(always)]
+    pub fn get(&self, number: usize) -> Lane<'_, C> {
+        Lane { group: &self.0[number / GROUP % (BLOCK / GROUP)], lane: number % GROUP }
+    }
+}
+
+/// The planes of a primitive of a block.
+pub struct Lane<'a, const C: usize> {
+    group: &'a Group<C>,
+    lane: usize,
+}
+
+impl<const C: usize> PlaneSource for Lane<'_, C> {
+    #[inline(always)]
+    fn write(&self, to: &mut FragmentPrimitive) {
+        let (group, i) = (self.group, self.lane % GROUP);
+        let [b1, b2, inv_w, z] = &group.planes;
+        for k in 0..3 {
+            (to.b1[k], to.b2[k]) = (b1[k][i], b2[k][i]);
+            (to.inv_w[k], to.z[k]) = (inv_w[k][i], z[k][i]);
+        }
+        (to.inv_w1, to.inv_w2, to.affine) = (group.distances[0][i], group.distances[1][i], group.affine[i]);
+    }
+}
+
+/// Convex shapes of `C` corners, in fixed point.
+pub struct Corners<const C: usize> {
+    pub x: [[i32; BLOCK]; C],
+    pub y: [[i32; BLOCK]; C],
+    /// -1: they turn counter-clockwise (on a y-down screen), 0: clockwise.
+    pub turned: [i32; BLOCK],
+}
+
+impl<const C: usize> Default for Corners<C> {
+    fn default() -> Self {
+        Corners { x: [[0; BLOCK]; C], y: [[0; BLOCK]; C], turned: [0; BLOCK] }
+    }
+}
+
+impl<const C: usize> Corners<C> {
+    /// Finds out which pixels are covered at their centres, of the part inside of `limit` of those in `bounds` (x0, y0, x1, y1), where that is at most 4×4:
+    /// [`crate::prim::Prim::pixels`]. Elsewhere it means nothing.
+    #[inline(always)]
+    pub fn cover(&self, bounds: &[[i32; BLOCK]; 4], limit: [i32; 4], pixels: &mut [u32; BLOCK]) {
+        let [left, top, right, bottom] = bounds;
+        // The edges at the first pixel, and what a pixel adds: all of that is small where the shape is.
+        let (mut at, mut across, mut down) = ([[0i32; BLOCK]; C], [[0i32; BLOCK]; C], [[0i32; BLOCK]; C]);
+        for k in 0..C {
+            let (px, py) = (&self.x[k], &self.y[k]);
+            let (qx, qy) = (&self.x[(k + 1) % C], &self.y[(k + 1) % C]);
+            for i in 0..BLOCK {
+                let turned = self.turned[i];
+                let signed = |v: i32| (v ^ turned).wrapping_sub(turned);
+                let (a, b) = (signed(py[i].wrapping_sub(qy[i])), signed(qx[i].wrapping_sub(px[i])));
+                let top_left = (a > 0) | (a == 0) & (b > 0);
+                let centre =
+                    |first: i32, limit: i32| first.max(limit).wrapping_mul(SUBPIXEL).wrapping_add(SUBPIXEL / 2);
+                let dx = centre(left[i], limit[0]).wrapping_sub(px[i]);
+                let dy = centre(top[i], limit[1]).wrapping_sub(py[i]);
+                let e = a.wrapping_mul(dx).wrapping_add(b.wrapping_mul(dy));
+                at[k][i] = e.wrapping_sub(i32::from(!top_left));
+                (across[k][i], down[k][i]) = (a.wrapping_mul(SUBPIXEL), b.wrapping_mul(SUBPIXEL));
+            }
+        }
+        let mut inside = [0u32; BLOCK];
+        for row in 0..4 {
+            for i in 0..BLOCK {
+                let mut e: [i32; C] = core::array::from_fn(|k| at[k][i]);
+                let mut nibble = 0;
+                for column in 0..4 {
+                    nibble |= (!e.iter().fold(0, |signs, e| signs | e) as u32 >> 31) << column;
+                    for k in 0..C {
+                        e[k] = e[k].wrapping_add(across[k][i]);
+                    }
+                }
+                inside[i] |= nibble << (4 * row);
+                for k in 0..C {
+                    at[k][i] = at[k][i].wrapping_add(down[k][i]);
+                }
+            }
+        }
+        for i in 0..BLOCK {
+            let width = right[i].min(limit[2]).wrapping_sub(left[i].max(limit[0])) as u32 & 7;
+            let height = bottom[i].min(limit[3]).wrapping_sub(top[i].max(limit[1])) as u32 & 7;
+            let columns = (0x1111 << width) - 0x1111;
+            let rows = (1 << (4 * height)) - 1;
+            pixels[i] = inside[i] & columns & rows;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::front::planes::doubled_area;
+    use crate::front::setup::{Bounding, Outline, Place};
+    use crate::prim::{Grid, SMALL};
+    use base::random::Rng;
+
+    const GRID: Grid = Grid { tiles: [2, 2], layers: 1, samples: 1 };
+
+    /// Corners near each other; now and then all distances are 1.
+    fn corners(random: &mut Rng) -> [Screen; 3] {
+        let at = [0; 2].map(|_| random.below(120 * SUBPIXEL as u32) as i32 - 2560);
+        let affine = random.below(3) == 0;
+        [0; 3].map(|_| Screen {
+            x: at[0] + random.below(900) as i32,
+            y: at[1] + random.below(900) as i32,
+            z: random.float(0.0, 1.0),
+            inv_w: if affine { 1.0 } else { random.float(0.1, 4.0) },
+        })
+    }
+
+    /// The words of planes that somebody has.
+    fn words(planes: &impl PlaneSource) -> [u32; 15] {
+        let mut prim = crate::front::setup::NOTHING;
+        planes.write(&mut prim.shade);
+        let shade = &prim.shade;
+        let planes = [shade.b1, shade.b2, shade.inv_w, shade.z];
+        core::array::from_fn(|i| match i {
+            12 => shade.inv_w1.to_bits(),
+            13 => shade.inv_w2.to_bits(),
+            14 => shade.affine,
+            _ => planes[i / 3][i % 3].to_bits(),
+        })
+    }
+
+    #[test]
+    fn lanes_have_the_bits_of_single_planes() {
+        let mut random = Rng(5);
+        let (mut triangles, mut lines) = (PlaneLanes::<3>::default(), PlaneLanes::<2>::default());
+        for count in (1..=BLOCK).chain(1..=BLOCK) {
+            let all: Vec<[Screen; 3]> = (0..count).map(|_| corners(&mut random)).collect();
+            let origin = |number: usize| [number as i32 * 3, 200 - number as i32];
+            for (number, corners) in all.iter().enumerate() {
+                triangles.put(number, corners.each_ref(), origin(number));
+                lines.put(number, [&corners[0], &corners[1]], origin(number));
+            }
+            let triangle = |corners: &[Screen; 3]| Planes::triangle(corners, doubled_area(corners));
+            triangles.make(count, triangle);
+            lines.make(count, Planes::line);
+            for (number, corners) in all.iter().enumerate() {
+                if doubled_area(corners) != 0.0 {
+                    let want = triangle(corners).relative(origin(number));
+                    assert_eq!(words(&triangles.get(number)), words(&want), "{corners:?}");
+                }
+                let want = Planes::line(&[corners[0], corners[1]]).relative(origin(number));
+                assert_eq!(words(&lines.get(number)), words(&want), "{corners:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_cover_what_edges_do() {
+        let mut random = Rng(9);
+        let (mut shapes, limit) = (Corners::<3>::default(), [3, 2, 100, 90]);
+        let (mut bounds, mut pixels, mut covered) = ([[0; BLOCK]; 4], [0; BLOCK], 0);
+        for _ in 0..200 {
+            let all = [0; BLOCK].map(|_| corners(&mut random));
+            for (i, corners) in all.iter().enumerate() {
+                for (k, corner) in corners.iter().enumerate() {
+                    (shapes.x[k][i], shapes.y[k][i]) = (corner.x, corner.y);
+                }
+                shapes.turned[i] = if doubled_area(corners) < 0.0 { -1 } else { 0 };
+                for (row, end) in bounds.iter_mut().zip(Outline::triangle(corners).bounds(Bounding::CENTRES)) {
+                    row[i] = end;
+                }
+            }
+            shapes.cover(&bounds, limit, &mut pixels);
+            for (i, corners) in all.iter().enumerate() {
+                let of = bounds.each_ref().map(|row| row[i]);
+                let small = of[2] - of[0] <= SMALL && of[3] - of[1] <= SMALL;
+                let Some(place) = Place::within(limit, of).filter(|_| small && doubled_area(corners) != 0.0) else {
+                    continue;
+                };
+                let want = place.pixels(&GRID, &Outline::triangle(corners).edges()).unwrap_or(0);
+                assert_eq!(pixels[i], want, "{corners:?}");
+                covered += u32::from(want != 0);
+            }
+        }
+        assert!(covered > 1000, "{covered}");
+    }
+}

@@ -158,8 +158,7 @@ fn draws_are_those_of_a_scalar_oracle() {
                     }
                 }
             }
-            let got: [f32; 2] =
-                [color.texel(Aspect::Color, x, y, s, 0), depth.texel(Aspect::Depth, x, y, s, 0)];
+            let got: [f32; 2] = [color.texel(Aspect::Color, x, y, s, 0), depth.texel(Aspect::Depth, x, y, s, 0)];
             let kinds: Vec<_> = cases.iter().map(|case| case.kind).collect();
             assert_eq!(got, [want, z], "seed {seed}: pixel {x} {y} sample {s} of {samples}, {kinds:?}");
         }

@@ -221,7 +221,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_KHR_present_id2", LATER),
     ("VK_KHR_present_wait2", LATER),
     ("sparseResidency2Samples", "samples are sub-images, which no block has together"),
-    ("descriptorBufferCaptureReplay", "descriptors name views and samplers by their handles"),
     (STRICT, "what is not bound shows any values"),
 ];
 

@@ -14,6 +14,7 @@ use base::format::Format;
 use base::shader::DescriptorKind;
 use parking_lot::RwLock;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// A descriptor as vkGetDescriptorEXT gives it. All zeros: null.
@@ -145,6 +146,8 @@ impl<T> Names<T> {
 #[derive(Default)]
 pub struct Living {
     wanted: bool,
+    /// Something has a name that is not its handle: until then nobody looks for one.
+    numbered: AtomicBool,
     views: RwLock<Names<ImageView>>,
     samplers: RwLock<Names<Sampler>>,
 }
@@ -157,12 +160,25 @@ impl Living {
 
     /// A view has a handle from now on. VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: not with this name.
     pub fn note_view(&self, view: &Arc<ImageView>, name: Name) -> Result<(), vk::Result> {
+        self.numbering(name);
         if self.wanted { self.views.write().note(view, name) } else { Ok(()) }
     }
 
     /// A sampler has. As [`Living::note_view`].
     pub fn note_sampler(&self, sampler: &Arc<Sampler>, name: Name) -> Result<(), vk::Result> {
+        self.numbering(name);
         if self.wanted { self.samplers.write().note(sampler, name) } else { Ok(()) }
+    }
+
+    fn numbering(&self, name: Name) {
+        if name != Name::Handle {
+            self.numbered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Who asks has been given the handle, by whatever means threads of the application have: behind what this thread knows of.
+    fn is_numbered(&self) -> bool {
+        self.numbered.load(Ordering::Relaxed)
     }
 
     /// A view's handle ends.
@@ -181,12 +197,12 @@ impl Living {
 
     /// What a descriptor calls the view of a handle.
     pub fn view_name(&self, view: u64) -> u64 {
-        self.views.read().name(view)
+        if self.is_numbered() { self.views.read().name(view) } else { view }
     }
 
     /// What it calls a sampler.
     pub fn sampler_name(&self, sampler: u64) -> u64 {
-        self.samplers.read().name(sampler)
+        if self.is_numbered() { self.samplers.read().name(sampler) } else { sampler }
     }
 
     /// The view of a name, if it lives.

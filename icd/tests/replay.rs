@@ -1,4 +1,5 @@
-//! bufferDeviceAddressCaptureReplay: what was captured in one process has the same addresses in another.
+//! bufferDeviceAddressCaptureReplay, descriptorBufferCaptureReplay: what was captured in one process has the same addresses, and the same descriptors,
+//! in another.
 
 mod common;
 use ash::vk;
@@ -77,10 +78,10 @@ fn objects(c: &Context, captured: [u64; 3]) -> Result<[u64; 3], vk::Result> {
     }
 }
 
-/// In a child: captures, or replays what another child has captured behind allocations of its own.
-fn child(captured: &str) -> String {
+/// In a child: a test captures, or replays what another child has captured behind allocations of its own.
+fn child(test: &str, captured: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let output = command.args(["--exact", NAME, "--nocapture"]).env(PART, captured).output().unwrap();
+    let output = command.args(["--exact", test, "--nocapture"]).env(PART, captured).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     said.lines().find_map(|line| line.strip_prefix("addresses ")).expect("addresses").to_owned()
@@ -89,9 +90,9 @@ fn child(captured: &str) -> String {
 #[test]
 fn addresses_are_the_same_in_another_process() {
     let Ok(captured) = std::env::var(PART) else {
-        let captured = child("");
+        let captured = child(NAME, "");
         let opaque = captured.split_once("] [").expect("two lists").1.trim_end_matches(']');
-        assert_eq!(child(opaque), captured);
+        assert_eq!(child(NAME, opaque), captured);
         return;
     };
     let c = context();
@@ -128,4 +129,95 @@ fn addresses_that_cannot_be_had_are_refused() {
         c.device.destroy_buffer(elsewhere, None);
         c.device.free_memory(taken, None);
     }
+}
+
+/// A sampler, and a view of an image.
+#[derive(Debug)]
+struct Sampled {
+    view: vk::ImageView,
+    sampler: vk::Sampler,
+}
+
+/// With the data of a capture, if there are; the image's memory is the test's, not the capture's.
+fn sampled(c: &Context, captured: Option<[[u8; 8]; 2]>) -> Result<Sampled, vk::Result> {
+    let image = c.image(vk::Format::R8G8B8A8_UNORM, [4, 4], vk::SampleCountFlags::TYPE_1, 1);
+    let data = |i: usize| {
+        let data = captured.as_ref().map_or(std::ptr::null(), |captured| captured[i].as_ptr());
+        vk::OpaqueCaptureDescriptorDataCreateInfoEXT {
+            opaque_capture_descriptor_data: data.cast(),
+            ..Default::default()
+        }
+    };
+    let (mut of_view, mut of_sampler) = (data(0), data(1));
+    let mut info = vk::ImageViewCreateInfo::default()
+        .flags(vk::ImageViewCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT)
+        .image(image.image)
+        .view_type(vk::ImageViewType::TYPE_2D)
+        .format(vk::Format::R8G8B8A8_UNORM)
+        .subresource_range(common::range(vk::ImageAspectFlags::COLOR, 1));
+    let mut sampler =
+        vk::SamplerCreateInfo::default().flags(vk::SamplerCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT);
+    if captured.is_some() {
+        info = info.push_next(&mut of_view);
+        sampler = sampler.push_next(&mut of_sampler);
+    }
+    // SAFETY: valid usage.
+    unsafe {
+        let view = c.device.create_image_view(&info, None)?;
+        Ok(Sampled { view, sampler: c.device.create_sampler(&sampler, None)? })
+    }
+}
+
+/// What a capture keeps of them, and their descriptor.
+fn descriptor(c: &Context, of: &Sampled) -> ([[u8; 8]; 2], [u8; 16]) {
+    let functions = ash::ext::descriptor_buffer::Device::new(&c.instance, &c.device);
+    let info = vk::DescriptorImageInfo::default().image_view(of.view).sampler(of.sampler);
+    let data = vk::DescriptorDataEXT { p_combined_image_sampler: &info };
+    let ty = vk::DescriptorType::COMBINED_IMAGE_SAMPLER;
+    let (mut captured, mut bytes) = ([[0; 8]; 2], [0; 16]);
+    let view = vk::ImageViewCaptureDescriptorDataInfoEXT::default().image_view(of.view);
+    let sampler = vk::SamplerCaptureDescriptorDataInfoEXT::default().sampler(of.sampler);
+    // SAFETY: valid usage.
+    unsafe {
+        functions.get_image_view_opaque_capture_descriptor_data(&view, &mut captured[0]).expect("data");
+        functions.get_sampler_opaque_capture_descriptor_data(&sampler, &mut captured[1]).expect("data");
+        functions.get_descriptor(&vk::DescriptorGetInfoEXT { ty, data, ..Default::default() }, &mut bytes);
+    }
+    (captured, bytes)
+}
+
+#[test]
+fn descriptors_are_the_same_in_another_process() {
+    const NAME: &str = "descriptors_are_the_same_in_another_process";
+    let Ok(captured) = std::env::var(PART) else {
+        let said = child(NAME, "");
+        assert_eq!(child(NAME, said.split_once(' ').expect("two").0), said);
+        return;
+    };
+    let mut features = vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default()
+        .descriptor_buffer(true)
+        .descriptor_buffer_capture_replay(true);
+    let c = Context::with(&[], &[c"VK_EXT_descriptor_buffer"], &mut [&mut features]);
+    let number = |text: &str| text.parse::<u64>().expect("a number").to_le_bytes();
+    let names = captured.split_once(',').map(|(view, sampler)| [number(view), number(sampler)]);
+    // Handles are others than in the capture.
+    let _others: Vec<_> = (0..names.map_or(0, |_| 3)).map(|_| c.buffer(64)).collect();
+    let first = if names.is_none() { sampled(&c, None).ok() } else { None };
+    let object = sampled(&c, names).expect("objects");
+    let (captured, bytes) = descriptor(&c, &object);
+    if let Some(first) = first {
+        let (names, other) = descriptor(&c, &first);
+        assert!(names.iter().zip(captured).all(|(a, b)| *a != b) && other != bytes);
+    }
+    assert!(names.is_none_or(|names| names == captured));
+    assert_eq!(sampled(&c, Some(captured)).err(), Some(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS), "taken");
+    let [view, sampler] = captured.map(u64::from_le_bytes);
+    println!("\naddresses {view},{sampler} {bytes:?}");
+    // SAFETY: valid usage.
+    unsafe {
+        c.device.destroy_image_view(object.view, None);
+        c.device.destroy_sampler(object.sampler, None);
+    }
+    let again = sampled(&c, Some(captured)).expect("its name is free again");
+    assert_eq!(descriptor(&c, &again), (captured, bytes));
 }

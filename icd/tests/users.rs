@@ -1,4 +1,5 @@
-//! What programs look for before they use a driver, by name: each list is from a profile that its project publishes, or from what it asks at its start.
+//! What programs look for before they use a driver, by name. The lists of the roadmap, zink, dxvk and vkd3d-proton are the profiles that those projects publish
+//! (`VP_*.json`), with what is optional; those of others what they ask for at their start.
 //! What the driver does not tell stands in [`EXCEPTIONS`] with the reason, so that a row goes as soon as the thing is there.
 
 mod common;
@@ -193,6 +194,7 @@ const RAYS: &str = "no ray tracing";
 const LIBRARIES: &str = "pipelines are made of whole stages; a pipeline library is not written yet";
 const RATE: &str = "no fragment shading rate";
 const MODIFIERS: &str = "images are given away as opaque files; no DRM format modifiers";
+const DOT: &str = "a dot product is multiplications and additions";
 const LATER: &str = "not written yet";
 
 /// What is not told, and why. What a user's list has and neither the driver nor this does is an error, and so is a row that nobody needs.
@@ -221,8 +223,9 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_KHR_present_id2", LATER),
     ("VK_KHR_present_wait2", LATER),
     ("sparseResidency2Samples", "samples are sub-images, which no block has together"),
-    ("descriptorBufferCaptureReplay", "descriptors name views and samplers by their handles"),
     (STRICT, "what is not bound shows any values"),
+    ("integer_dot_product4x8_bit_packed_signed_accelerated", DOT),
+    ("integer_dot_product4x8_bit_packed_unsigned_accelerated", DOT),
 ];
 
 /// The limit that vkd3d-proton (feature level 12.0) and dxvk want and [`EXCEPTIONS`] has.
@@ -305,11 +308,13 @@ const LIMITS: &[&[Limit]] = &[
     limits!("vkd3d-proton, Direct3D 12", sparse:
         residency_standard2_d_block_shape >= YES, residency_standard3_d_block_shape >= YES),
     limits!("ggml and llama.cpp", limits: max_storage_buffer_range >= 1 << 30, max_compute_shared_memory_size >= 32768, max_push_constants_size >= 128),
-    limits!("ggml and llama.cpp", v13: max_buffer_size >= 1 << 30),
+    limits!("ggml and llama.cpp", v13: max_buffer_size >= 1 << 30, integer_dot_product4x8_bit_packed_signed_accelerated >= YES),
+    limits!("Dawn, WebGPU features", v13: integer_dot_product4x8_bit_packed_unsigned_accelerated >= YES),
     limits!("Dawn, WebGPU features", limits:
         max_image_dimension1_d >= 8192, max_image_dimension3_d >= 2048, max_bound_descriptor_sets >= 4, max_uniform_buffer_range >= 65536,
         max_storage_buffer_range >= 128 << 20, max_compute_shared_memory_size >= 16384, max_compute_work_group_invocations >= 256,
-        max_per_stage_descriptor_storage_buffers >= 8, max_color_attachments >= 8, timestamp_compute_and_graphics >= YES),
+        max_per_stage_descriptor_storage_buffers >= 8, max_color_attachments >= 8, timestamp_compute_and_graphics >= YES,
+        max_descriptor_set_uniform_buffers_dynamic >= 8, max_descriptor_set_storage_buffers_dynamic >= 4, max_vertex_input_binding_stride >= 2048),
     &[
         ("bufferImageGranularity", "VP_KHR_roadmap_2022", |told| told.limits.buffer_image_granularity <= 4096),
         ("pointSizeGranularity", "VP_KHR_roadmap_2022", |told| told.limits.point_size_granularity <= 0.125),

@@ -62,7 +62,6 @@ const NO_SPARSE: Support = Support::No("samples are sub-images, which no block h
 const NO_SHARED: Support = Support::No("no kernels for blocks that are decoded to shared exponents");
 const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
-const NO_REPLAY: Support = Support::No("descriptors name views and samplers by their handles");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
 const NO_DUMP: Support = Support::No("what there is to say of a fault is in its reports");
 const NO_MASKED: Support = Support::No("no fault is recovered from");
@@ -382,7 +381,7 @@ extended {
     presentWait, present_wait, YES, [PhysicalDevicePresentWaitFeaturesKHR];
     swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
     descriptorBuffer, descriptor_buffer, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
-    descriptorBufferCaptureReplay, descriptor_buffer_capture_replay, NO_REPLAY, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    descriptorBufferCaptureReplay, descriptor_buffer_capture_replay, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     descriptorBufferImageLayoutIgnored, descriptor_buffer_image_layout_ignored, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     descriptorBufferPushDescriptors, descriptor_buffer_push_descriptors, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     deviceFault, device_fault, YES, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];

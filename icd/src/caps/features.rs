@@ -590,10 +590,10 @@ mod tests {
         let set = unsafe { enable_features(&info) }.unwrap();
         assert!(set.has(Feature::bufferDeviceAddress) && set.has(Feature::timelineSemaphore));
 
-        address.buffer_device_address_capture_replay = 1;
-        let info = vk::DeviceCreateInfo::default().push_next(&mut address);
+        let mut protected = vk::PhysicalDeviceProtectedMemoryFeatures::default().protected_memory(true);
+        let info = vk::DeviceCreateInfo::default().push_next(&mut protected);
         // SAFETY: valid.
         let missing = unsafe { enable_features(&info) }.unwrap_err();
-        assert_eq!(missing, MissingFeature(Feature::bufferDeviceAddressCaptureReplay));
+        assert_eq!(missing, MissingFeature(Feature::protectedMemory));
     }
 }

@@ -30,6 +30,8 @@ pub const MAX_STAGE_COMPONENTS: u32 = 128;
 /// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of address space.
 pub const MAX_ALLOCATION_SIZE: u64 = 1 << 46;
 
+/// `*CaptureReplayDescriptorDataSize`: a number.
+pub const CAPTURED_DATA: usize = 8;
 /// `sparseAddressSpaceSize`, of a heap: a part of the arena's addresses (`os::arena`).
 pub const SPARSE_ADDRESS_SPACE: u64 = 32 << 30;
 

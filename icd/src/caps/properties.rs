@@ -4,7 +4,7 @@
 //! copied from them, field by field of the same name, so that no number is said twice.
 
 use super::features::Feature;
-use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
+use super::limits::{self, CAPTURED_DATA, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
@@ -564,6 +564,14 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
                 &mut p.input_attachment_descriptor_size,
             ] {
                 *size = DESCRIPTOR_SIZE;
+            }
+            for size in [
+                &mut p.buffer_capture_replay_descriptor_data_size,
+                &mut p.image_capture_replay_descriptor_data_size,
+                &mut p.image_view_capture_replay_descriptor_data_size,
+                &mut p.sampler_capture_replay_descriptor_data_size,
+            ] {
+                *size = CAPTURED_DATA;
             }
             // Offsets of generated code have 31 bits.
             p.max_sampler_descriptor_buffer_range = i32::MAX as u64;

@@ -2,13 +2,16 @@
 
 use super::cmd_state::{point, points};
 use super::command_buffer::push;
+use crate::caps::limits::CAPTURED_DATA;
 use crate::command::{BindDescriptorSets, Command, SetDescriptorBufferOffsets};
-use crate::ffi::handle::{get, share};
+use crate::device::Device;
+use crate::ffi::handle::{dispatchable, get, share};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::object::buffer::Buffer;
 use crate::object::descriptor::{SetLayout, kind_of};
-use crate::object::descriptor_buffer::Packed;
+use crate::object::descriptor_buffer::{Living, Packed};
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::image::format_of;
 use crate::object::pipeline::BindPoint;
@@ -42,13 +45,14 @@ pub const COMMANDS: &[CommandRow] = &[
 ///
 /// # Safety
 /// `info` is valid with its pointers and handles.
-unsafe fn packed(info: &vk::DescriptorGetInfoEXT<'_>) -> Option<Packed> {
+unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option<Packed> {
     use vk::DescriptorType as T;
     let kind = kind_of(info.ty)?;
     // SAFETY: (all here) the caller's promise: the type says which member there is, null is the null descriptor.
     let image = |image: *const vk::DescriptorImageInfo, has_sampler: bool| unsafe {
         let (view, sampler) = image.as_ref().map_or((0, 0), |i| (i.image_view.as_raw(), i.sampler.as_raw()));
-        Packed::image(kind, view, if has_sampler { sampler } else { 0 })
+        let sampler = if has_sampler { living.sampler_name(sampler) } else { 0 };
+        Packed::image(kind, living.view_name(view), sampler)
     };
     // SAFETY: as above.
     let buffer = |address: *const vk::DescriptorAddressInfoEXT<'_>| unsafe {
@@ -60,7 +64,10 @@ unsafe fn packed(info: &vk::DescriptorGetInfoEXT<'_>) -> Option<Packed> {
     // SAFETY: as above.
     unsafe {
         Some(match info.ty {
-            T::SAMPLER => Packed::image(kind, 0, info.data.p_sampler.as_ref().map_or(0, |s| s.as_raw())),
+            T::SAMPLER => {
+                let sampler = info.data.p_sampler.as_ref().map_or(0, |s| s.as_raw());
+                Packed::image(kind, 0, living.sampler_name(sampler))
+            }
             T::COMBINED_IMAGE_SAMPLER => image(info.data.p_combined_image_sampler, true),
             T::SAMPLED_IMAGE => image(info.data.p_sampled_image, false),
             T::STORAGE_IMAGE => image(info.data.p_storage_image, false),
@@ -72,6 +79,15 @@ unsafe fn packed(info: &vk::DescriptorGetInfoEXT<'_>) -> Option<Packed> {
             _ => return None,
         })
     }
+}
+
+/// The data of an object that is captured ([`CAPTURED_DATA`] bytes).
+///
+/// # Safety
+/// `data` holds them.
+unsafe fn give(data: *mut c_void, number: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { data.cast::<[u8; CAPTURED_DATA]>().write(number.to_le_bytes()) };
 }
 
 /// # Safety
@@ -130,8 +146,8 @@ shims! {
         *offset = layout.bindings.get(layout.position(binding)).map_or(0, |b| b.offset.into());
     }
 
-    fn get_descriptor(_device: vk::Device, info: *const vk::DescriptorGetInfoEXT<'_>, size: usize, out: *mut c_void) {
-        let bytes = packed(&*info).unwrap_or_default().to_bytes();
+    fn get_descriptor(device: vk::Device, info: *const vk::DescriptorGetInfoEXT<'_>, size: usize, out: *mut c_void) {
+        let bytes = packed(&dispatchable::<Device>(device).living, &*info).unwrap_or_default().to_bytes();
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), out.cast(), size.min(bytes.len()));
     }
 
@@ -186,36 +202,42 @@ shims! {
         }
     }
 
-    // Without descriptorBufferCaptureReplay there is no valid call of these; the data has no bytes.
+    // What another process needs to make the same descriptors: of a sparse buffer its address (one that is bound is where its memory is),
+    // of a view and a sampler its name. Of an image descriptors know nothing.
     fn get_buffer_opaque_capture_descriptor_data(
         _device: vk::Device,
-        _info: *const vk::BufferCaptureDescriptorDataInfoEXT<'_>,
-        _data: *mut c_void,
+        info: *const vk::BufferCaptureDescriptorDataInfoEXT<'_>,
+        data: *mut c_void,
     ) -> VkResult {
+        let buffer = get::<Buffer>((*info).buffer);
+        give(data, if buffer.is_sparse { buffer.memory().address as u64 } else { 0 });
         Ok(())
     }
 
     fn get_image_opaque_capture_descriptor_data(
         _device: vk::Device,
         _info: *const vk::ImageCaptureDescriptorDataInfoEXT<'_>,
-        _data: *mut c_void,
+        data: *mut c_void,
     ) -> VkResult {
+        give(data, 0);
         Ok(())
     }
 
     fn get_image_view_opaque_capture_descriptor_data(
-        _device: vk::Device,
-        _info: *const vk::ImageViewCaptureDescriptorDataInfoEXT<'_>,
-        _data: *mut c_void,
+        device: vk::Device,
+        info: *const vk::ImageViewCaptureDescriptorDataInfoEXT<'_>,
+        data: *mut c_void,
     ) -> VkResult {
+        give(data, dispatchable::<Device>(device).living.view_name((*info).image_view.as_raw()));
         Ok(())
     }
 
     fn get_sampler_opaque_capture_descriptor_data(
-        _device: vk::Device,
-        _info: *const vk::SamplerCaptureDescriptorDataInfoEXT<'_>,
-        _data: *mut c_void,
+        device: vk::Device,
+        info: *const vk::SamplerCaptureDescriptorDataInfoEXT<'_>,
+        data: *mut c_void,
     ) -> VkResult {
+        give(data, dispatchable::<Device>(device).living.sampler_name((*info).sampler.as_raw()));
         Ok(())
     }
 }

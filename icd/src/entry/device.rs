@@ -144,7 +144,8 @@ shims! {
         let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)));
         let extensions = extensions.map_err(|missing| refuse(&instance, missing))?;
         let features = crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;
-        if features.has(Feature::bufferDeviceAddressCaptureReplay) {
+        let replays = [Feature::bufferDeviceAddressCaptureReplay, Feature::descriptorBufferCaptureReplay];
+        if replays.into_iter().any(|feature| features.has(feature)) {
             physical.heap.be_the_same();
         }
         let infos = slice(info.p_queue_create_infos, info.queue_create_info_count);

@@ -3,12 +3,14 @@
 use super::external::{allocate, tail_of};
 use super::sampler::{conversion_of, sampler_of};
 use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
+use crate::caps::limits::CAPTURED_DATA;
 use crate::device::Device;
 use crate::ffi::handle::{self, dispatchable, get, share};
 use crate::ffi::pointer::{find, find_mut, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
 use crate::object::buffer::{Buffer, BufferView};
+use crate::object::descriptor_buffer::Name;
 use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
@@ -163,6 +165,23 @@ unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements
     }
 }
 
+/// The data that `vkGet*OpaqueCaptureDescriptorDataEXT` gave in an earlier run.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+unsafe fn captured_data(p_next: *const c_void) -> Option<u64> {
+    // SAFETY: the caller's promise; the data are the driver's own: a number, from bytes.
+    unsafe {
+        let info = find::<vk::OpaqueCaptureDescriptorDataCreateInfoEXT<'_>>(p_next)?;
+        Some(
+            info.opaque_capture_descriptor_data
+                .cast::<[u8; CAPTURED_DATA]>()
+                .as_ref()
+                .map_or(0, |bytes| u64::from_le_bytes(*bytes)),
+        )
+    }
+}
+
 /// Where a subresource lies in its image's memory.
 fn subresource_layout(image: &Image, s: &vk::ImageSubresource) -> vk::SubresourceLayout {
     let plane = image.plane(s.aspect_mask);
@@ -261,7 +280,8 @@ shims! {
         if info.size >= MOST {
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
-        let opaque = find::<vk::BufferOpaqueCaptureAddressCreateInfo<'_>>(info.p_next).map_or(0, |i| i.opaque_capture_address);
+        let opaque = find::<vk::BufferOpaqueCaptureAddressCreateInfo<'_>>(info.p_next).map(|i| i.opaque_capture_address);
+        let opaque = opaque.filter(|&address| address != 0).or_else(|| captured_data(info.p_next)).unwrap_or(0);
         let object = Buffer::new(info, tail, opaque);
         if object.is_sparse {
             object.place(&device.heap)?;
@@ -413,8 +433,11 @@ shims! {
             .is_some_and(|mode| mode.decode_mode == vk::Format::R8G8B8A8_UNORM);
         let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced, conversion, in_bytes)?;
         let object = Arc::new(object);
-        dispatchable::<Device>(device).living.note_view(&object);
-        *view = handle::create(object)?;
+        let replayed = (*info).flags.contains(vk::ImageViewCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT);
+        let name = Name::of(replayed, captured_data((*info).p_next));
+        let (living, raw) = (&dispatchable::<Device>(device).living, handle::raw(&object));
+        living.note_view(&object, name)?;
+        *view = handle::create(object).inspect_err(|_| living.forget_view(raw))?;
         Ok(())
     }
 
@@ -425,8 +448,11 @@ shims! {
 
     fn create_sampler(device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, _allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
         let object = Arc::new(Sampler::new(sampler_of(&*info)));
-        dispatchable::<Device>(device).living.note_sampler(&object);
-        *sampler = handle::create(object)?;
+        let replayed = (*info).flags.contains(vk::SamplerCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT);
+        let name = Name::of(replayed, captured_data((*info).p_next));
+        let (living, raw) = (&dispatchable::<Device>(device).living, handle::raw(&object));
+        living.note_sampler(&object, name)?;
+        *sampler = handle::create(object).inspect_err(|_| living.forget_sampler(raw))?;
         Ok(())
     }
 

@@ -26,7 +26,9 @@ impl Buffer {
     /// An unbound buffer; `opaque`: its opaque capture address, or 0.
     pub fn new(info: &vk::BufferCreateInfo<'_>, tail: u64, opaque: u64) -> Buffer {
         let is_sparse = info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING);
-        let again = info.flags.contains(vk::BufferCreateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY);
+        use vk::BufferCreateFlags as Flags;
+        let again = Flags::DEVICE_ADDRESS_CAPTURE_REPLAY | Flags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT;
+        let again = info.flags.intersects(again);
         let addresses = Addresses::captured(again, opaque);
         Buffer { size: info.size, tail, is_sparse, addresses, binding: OnceLock::new() }
     }

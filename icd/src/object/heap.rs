@@ -48,7 +48,7 @@ impl Heap {
         self.arena.get_or_init(|| arena_for(heap_size(), self.same.load(Ordering::Relaxed))).as_ref()
     }
 
-    /// A device was made that has bufferDeviceAddressCaptureReplay: addresses are to be those of another process. Too late where some are reserved.
+    /// A device was made that captures or replays: addresses are to be those of another process. Too late where some are reserved.
     pub fn be_the_same(&self) {
         self.same.store(true, Ordering::Relaxed);
     }

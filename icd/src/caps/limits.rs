@@ -19,8 +19,7 @@ pub const MAX_DIMENSION_3D: u32 = 2048;
 /// Most array layers.
 pub const MAX_LAYERS: u32 = 2048;
 /// Sample counts of attachments, sampled and storage images: every power of two up to the greatest.
-pub const SAMPLE_COUNTS: vk::SampleCountFlags =
-    vk::SampleCountFlags::from_raw(2 * MAX_SAMPLES as u32 - 1);
+pub const SAMPLE_COUNTS: vk::SampleCountFlags = vk::SampleCountFlags::from_raw(2 * MAX_SAMPLES as u32 - 1);
 /// Descriptors of one kind in a stage or in all sets. A descriptor is 16 bytes of set memory and nothing else, so this is only a
 /// bound on set size; descriptor indexing asks for 500 000.
 pub const MAX_DESCRIPTORS: u32 = 1 << 20;

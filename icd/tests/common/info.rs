@@ -158,9 +158,8 @@ impl Triangles<'_> {
         };
         let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
         let mask = [self.sample_mask];
-        let multisample = vk::PipelineMultisampleStateCreateInfo::default()
-            .rasterization_samples(self.samples)
-            .sample_mask(&mask);
+        let multisample =
+            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(self.samples).sample_mask(&mask);
         let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
         let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
         let states: &[_] =

@@ -218,7 +218,8 @@ pub unsafe extern "C" fn sample_chunks(
 }
 
 /// Helpers as the rasterizer provides them.
-pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32, fma_f64, interpolate, centroids, sample_chunks, clock };
+pub static HELPERS: HelperTable =
+    HelperTable { image_divergent, fma_f32, fma_f64, interpolate, centroids, sample_chunks, clock };
 
 /// Memory aligned to 64 bytes.
 pub struct Aligned {

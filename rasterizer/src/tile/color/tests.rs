@@ -253,7 +253,8 @@ fn batches_are_their_pixels_one_by_one() {
                 (0..SLOTS).for_each(|slot| own.extend_from_slice(&outputs.quad(q, slot as u16)));
                 let outputs = Outputs { words: &own, layout: four, alive: &[] };
                 let quads = [FragmentQuad { coverage: quad.coverage & 0xf << (4 * pixel), ..*quad }];
-                let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, first_sample: 0, samples, whole: false };
+                let batch =
+                    ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, first_sample: 0, samples, whole: false };
                 // SAFETY: every host is portable; the quads lie on the surface.
                 unsafe { plan.write_at(Level::Portable, &batch) };
             }
@@ -308,7 +309,8 @@ fn flat_colors_are_their_quads() {
         let words = chunk.repeat(list.len());
         let outputs = Outputs { words: &words, layout, alive: &[] };
         let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
-        let batch = ShadedQuads { quads: &list, outputs, alpha_to_one, layer, first_sample: 0, samples: 1, whole: false };
+        let batch =
+            ShadedQuads { quads: &list, outputs, alpha_to_one, layer, first_sample: 0, samples: 1, whole: false };
         let Some(color) = plan.flat(&batch) else { continue };
         let inside = (0..16).fold(0, |mask, i| mask | u32::from(covers(bx + i % 4, by + i / 4)) << i);
         done[usize::from(plan.blend.is_some())] += 1;

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::abi::MAX_SAMPLES;
 use crate::format::{ChannelType, Format};
 use crate::numbered;
 
@@ -186,11 +187,18 @@ impl Default for PixelState {
     }
 }
 
+/// Positions of samples in 1/256 pixels (`VkSampleLocationsInfoEXT`).
+pub type SampleLocations = [[u8; 2]; MAX_SAMPLES];
+/// Places along a pixel that a sample can have.
+pub const SAMPLE_LOCATION_STEPS: f32 = 256.0;
+
 /// Numbers beside the state. Equal ones have the same bits.
 #[derive(Clone, Copy, Debug)]
 pub struct PixelValues {
     /// sampleMask word 0.
     pub sample_mask: u32,
+    /// sampleLocationsEnable, with the locations. (Where there is one sample, it stays at the centre.)
+    pub sample_locations: Option<SampleLocations>,
     /// minDepthBounds, maxDepthBounds.
     pub depth_bounds: [f32; 2],
     /// front, back.
@@ -203,6 +211,7 @@ impl Default for PixelValues {
     fn default() -> PixelValues {
         PixelValues {
             sample_mask: !0,
+            sample_locations: None,
             depth_bounds: [0.0, 1.0],
             stencil: [StencilValues::default(); 2],
             blend_constants: [0.0; 4],
@@ -213,7 +222,10 @@ impl Default for PixelValues {
 impl PartialEq for PixelValues {
     fn eq(&self, other: &PixelValues) -> bool {
         let bits = |v: &PixelValues| (v.depth_bounds.map(f32::to_bits), v.blend_constants.map(f32::to_bits));
-        self.sample_mask == other.sample_mask && self.stencil == other.stencil && bits(self) == bits(other)
+        self.sample_mask == other.sample_mask
+            && self.sample_locations == other.sample_locations
+            && self.stencil == other.stencil
+            && bits(self) == bits(other)
     }
 }
 

@@ -52,7 +52,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_private_data, &["vkCreatePrivateDataSlotEXT", "vkDestroyPrivateDataSlotEXT", "vkSetPrivateDataEXT", "vkGetPrivateDataEXT"]),
     (E::VK_EXT_extended_dynamic_state, &["vkCmdSetCullModeEXT", "vkCmdSetFrontFaceEXT", "vkCmdSetPrimitiveTopologyEXT", "vkCmdSetViewportWithCountEXT", "vkCmdSetScissorWithCountEXT", "vkCmdBindVertexBuffers2EXT", "vkCmdSetDepthTestEnableEXT", "vkCmdSetDepthWriteEnableEXT", "vkCmdSetDepthCompareOpEXT", "vkCmdSetDepthBoundsTestEnableEXT", "vkCmdSetStencilTestEnableEXT", "vkCmdSetStencilOpEXT"]),
     (E::VK_EXT_extended_dynamic_state2, &["vkCmdSetPatchControlPointsEXT", "vkCmdSetRasterizerDiscardEnableEXT", "vkCmdSetDepthBiasEnableEXT", "vkCmdSetLogicOpEXT", "vkCmdSetPrimitiveRestartEnableEXT"]),
-    (E::VK_EXT_extended_dynamic_state3, &["vkCmdSetDepthClampEnableEXT", "vkCmdSetPolygonModeEXT", "vkCmdSetRasterizationSamplesEXT", "vkCmdSetSampleMaskEXT", "vkCmdSetAlphaToCoverageEnableEXT", "vkCmdSetAlphaToOneEnableEXT", "vkCmdSetLogicOpEnableEXT", "vkCmdSetColorBlendEnableEXT", "vkCmdSetColorBlendEquationEXT", "vkCmdSetColorWriteMaskEXT", "vkCmdSetTessellationDomainOriginEXT", "vkCmdSetDepthClipEnableEXT", "vkCmdSetDepthClipNegativeOneToOneEXT", "vkCmdSetProvokingVertexModeEXT", "vkCmdSetLineRasterizationModeEXT", "vkCmdSetLineStippleEnableEXT", "vkCmdSetRasterizationStreamEXT"]),
+    (E::VK_EXT_extended_dynamic_state3, &["vkCmdSetDepthClampEnableEXT", "vkCmdSetPolygonModeEXT", "vkCmdSetRasterizationSamplesEXT", "vkCmdSetSampleMaskEXT", "vkCmdSetAlphaToCoverageEnableEXT", "vkCmdSetAlphaToOneEnableEXT", "vkCmdSetLogicOpEnableEXT", "vkCmdSetColorBlendEnableEXT", "vkCmdSetColorBlendEquationEXT", "vkCmdSetColorWriteMaskEXT", "vkCmdSetTessellationDomainOriginEXT", "vkCmdSetDepthClipEnableEXT", "vkCmdSetDepthClipNegativeOneToOneEXT", "vkCmdSetProvokingVertexModeEXT", "vkCmdSetLineRasterizationModeEXT", "vkCmdSetLineStippleEnableEXT", "vkCmdSetRasterizationStreamEXT", "vkCmdSetSampleLocationsEnableEXT"]),
     (E::VK_EXT_multi_draw, &["vkCmdDrawMultiEXT", "vkCmdDrawMultiIndexedEXT"]),
     (E::VK_KHR_calibrated_timestamps, &["vkGetPhysicalDeviceCalibrateableTimeDomainsKHR", "vkGetCalibratedTimestampsKHR"]),
     (E::VK_EXT_calibrated_timestamps, &["vkGetPhysicalDeviceCalibrateableTimeDomainsEXT", "vkGetCalibratedTimestampsEXT"]),
@@ -65,6 +65,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_primitive_restart_index, &["vkCmdSetPrimitiveRestartIndexEXT"]),
     (E::VK_EXT_attachment_feedback_loop_dynamic_state, &["vkCmdSetAttachmentFeedbackLoopEnableEXT"]),
     (E::VK_EXT_mesh_shader, &["vkCmdDrawMeshTasksEXT", "vkCmdDrawMeshTasksIndirectEXT", "vkCmdDrawMeshTasksIndirectCountEXT"]),
+    (E::VK_EXT_sample_locations, &["vkCmdSetSampleLocationsEXT", "vkGetPhysicalDeviceMultisamplePropertiesEXT"]),
     (E::VK_EXT_tooling_info, &["vkGetPhysicalDeviceToolPropertiesEXT"]),
 ];
 

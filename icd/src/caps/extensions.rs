@@ -274,6 +274,7 @@ extensions! {
     VK_KHR_pipeline_executable_properties, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_subgroup_size_control, 2, Device, YES, Some(V1_3), [Core(V1_1)];
     VK_EXT_inline_uniform_block, 1, Device, YES, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];
+    VK_EXT_sample_locations, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_custom_border_color, 12, Device, YES, None, [PROPERTIES2];
     VK_EXT_depth_clip_enable, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_depth_clip_control, 1, Device, YES, None, [PROPERTIES2];

@@ -258,7 +258,7 @@ extended {
     extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ConservativeRasterizationMode, extended_dynamic_state3_conservative_rasterization_mode, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ExtraPrimitiveOverestimationSize, extended_dynamic_state3_extra_primitive_overestimation_size, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
-    extendedDynamicState3SampleLocationsEnable, extended_dynamic_state3_sample_locations_enable, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    extendedDynamicState3SampleLocationsEnable, extended_dynamic_state3_sample_locations_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ColorBlendAdvanced, extended_dynamic_state3_color_blend_advanced, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ProvokingVertexMode, extended_dynamic_state3_provoking_vertex_mode, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3DepthClipNegativeOneToOne, extended_dynamic_state3_depth_clip_negative_one_to_one, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];

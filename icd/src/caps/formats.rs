@@ -95,7 +95,7 @@ pub struct ImageQuery {
     pub flags: vk::ImageCreateFlags,
 }
 
-/// Flags that the driver takes, disjoint of formats with planes. (Protected, split-instance, sample locations, subsampled: refused.)
+/// Flags that the driver takes, disjoint of formats with planes. (Protected, split-instance, subsampled: refused.)
 const CREATE_FLAGS: Create = Create::from_raw(
     Create::MUTABLE_FORMAT.as_raw()
         | Create::CUBE_COMPATIBLE.as_raw()
@@ -104,6 +104,7 @@ const CREATE_FLAGS: Create = Create::from_raw(
         | Create::EXTENDED_USAGE.as_raw()
         | Create::ALIAS.as_raw()
         | Create::DISJOINT.as_raw()
+        | Create::SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_EXT.as_raw()
         | SPARSE.as_raw()
         | Create::BLOCK_TEXEL_VIEW_COMPATIBLE.as_raw(),
 );

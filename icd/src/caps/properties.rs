@@ -9,6 +9,7 @@ use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
 use base::abi::DESCRIPTOR_SIZE;
+use base::pixel::SAMPLE_LOCATION_STEPS;
 use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshFacts, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
@@ -610,6 +611,14 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         // Attributes are fetched at any address in the same way.
         PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
         PhysicalDeviceMeshShaderPropertiesEXT => |p| replace!(p, mesh_shader());
+        PhysicalDeviceSampleLocationsPropertiesEXT => |p| {
+            p.sample_location_sample_counts = LOCATED;
+            p.max_sample_location_grid_size = sample_location_grid(LOCATED);
+            p.sample_location_coordinate_range = [0.0, 1.0 - 1.0 / SAMPLE_LOCATION_STEPS];
+            p.sample_location_sub_pixel_bits = (SAMPLE_LOCATION_STEPS as u32).ilog2();
+            // They belong to the draw, and nothing depends on those of others.
+            p.variable_sample_locations = vk::TRUE;
+        };
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
@@ -621,6 +630,16 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         };
         PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::TRUE;
     }
+}
+
+/// Counts of samples that can be where the application likes: a single one stays at the centre.
+const LOCATED: vk::SampleCountFlags =
+    vk::SampleCountFlags::from_raw(SAMPLE_COUNTS.as_raw() & !vk::SampleCountFlags::TYPE_1.as_raw());
+
+/// Pixels that have locations of their own: all are alike.
+pub fn sample_location_grid(samples: vk::SampleCountFlags) -> vk::Extent2D {
+    let side = u32::from(LOCATED.contains(samples));
+    vk::Extent2D { width: side, height: side }
 }
 
 const _: () = assert!(SUBGROUP_SIZE as usize == base::abi::MAX_LANES, "lanes of a chunk, and of what a call takes");

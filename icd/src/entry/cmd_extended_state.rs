@@ -36,6 +36,7 @@ pub const STATE3: &[CommandRow] = rows! { "VK_EXT_extended_dynamic_state3":
     cmd_set_depth_clip_negative_one_to_one as PFN_vkCmdSetDepthClipNegativeOneToOneEXT, vkCmdSetDepthClipNegativeOneToOneEXT;
     cmd_set_provoking_vertex_mode as PFN_vkCmdSetProvokingVertexModeEXT, vkCmdSetProvokingVertexModeEXT;
     cmd_set_rasterization_stream as PFN_vkCmdSetRasterizationStreamEXT, vkCmdSetRasterizationStreamEXT;
+    cmd_set_sample_locations_enable as PFN_vkCmdSetSampleLocationsEnableEXT, vkCmdSetSampleLocationsEnableEXT;
     cmd_set_tessellation_domain_origin as PFN_vkCmdSetTessellationDomainOriginEXT, vkCmdSetTessellationDomainOriginEXT;
 };
 
@@ -50,6 +51,11 @@ pub const COMMANDS: &[CommandRow] = &[
         Device,
         cmd_set_color_write_enable as vk::PFN_vkCmdSetColorWriteEnableEXT,
         vkCmdSetColorWriteEnableEXT: ext("VK_EXT_color_write_enable")
+    ),
+    row!(
+        Device,
+        cmd_set_sample_locations as vk::PFN_vkCmdSetSampleLocationsEXT,
+        vkCmdSetSampleLocationsEXT: ext("VK_EXT_sample_locations")
     ),
     row!(
         Device,
@@ -146,6 +152,15 @@ shims! {
     fn cmd_set_sample_mask(buffer: vk::CommandBuffer, _samples: vk::SampleCountFlags, mask: *const vk::SampleMask) {
         // Without a mask, all samples.
         set(buffer, DynamicState::SampleMask(mask.as_ref().copied().unwrap_or(!0)));
+    }
+
+    fn cmd_set_sample_locations_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
+        set(buffer, DynamicState::SampleLocationsEnable(enable != 0));
+    }
+
+    fn cmd_set_sample_locations(buffer: vk::CommandBuffer, info: *const vk::SampleLocationsInfoEXT<'_>) {
+        let locations = slice((*info).p_sample_locations, (*info).sample_locations_count);
+        set(buffer, DynamicState::SampleLocations(decode::sample_locations(locations)));
     }
 
     fn cmd_set_alpha_to_coverage_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {

@@ -31,6 +31,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(PhysicalDevice, get_physical_device_external_buffer_properties as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties, vkGetPhysicalDeviceExternalBufferProperties: V1_1, vkGetPhysicalDeviceExternalBufferPropertiesKHR: ext("VK_KHR_external_memory_capabilities")),
     row!(PhysicalDevice, get_physical_device_external_semaphore_properties as vk::PFN_vkGetPhysicalDeviceExternalSemaphoreProperties, vkGetPhysicalDeviceExternalSemaphoreProperties: V1_1, vkGetPhysicalDeviceExternalSemaphorePropertiesKHR: ext("VK_KHR_external_semaphore_capabilities")),
     row!(PhysicalDevice, get_physical_device_external_fence_properties as vk::PFN_vkGetPhysicalDeviceExternalFenceProperties, vkGetPhysicalDeviceExternalFenceProperties: V1_1, vkGetPhysicalDeviceExternalFencePropertiesKHR: ext("VK_KHR_external_fence_capabilities")),
+    row!(PhysicalDevice, get_physical_device_multisample_properties as vk::PFN_vkGetPhysicalDeviceMultisamplePropertiesEXT, vkGetPhysicalDeviceMultisamplePropertiesEXT: ext("VK_EXT_sample_locations")),
     row!(PhysicalDevice, get_physical_device_tool_properties as vk::PFN_vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceToolProperties: V1_3, vkGetPhysicalDeviceToolPropertiesEXT: ext("VK_EXT_tooling_info")),
     row!(PhysicalDevice, get_physical_device_cooperative_matrix_properties as vk::PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR: ext("VK_KHR_cooperative_matrix")),
     row!(PhysicalDevice, get_physical_device_flexible_matrix_properties as newer::PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV, vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV: ext("VK_NV_cooperative_matrix2")),
@@ -176,6 +177,14 @@ shims! {
         }
         let room = if out.is_null() { 1 } else { *count };
         *count = room.min(properties.iter().len() as u32);
+    }
+
+    fn get_physical_device_multisample_properties(
+        _device: Physical,
+        samples: vk::SampleCountFlags,
+        out: *mut vk::MultisamplePropertiesEXT<'_>,
+    ) {
+        (*out).max_sample_location_grid_size = caps::sample_location_grid(samples);
     }
 
     fn get_physical_device_external_buffer_properties(

@@ -2,9 +2,10 @@
 
 use crate::ffi::pointer::{find, slice};
 use crate::object::pipeline_state::{
-    CreateInfo, Dynamic, GraphicsState, RenderingFormats, Row, VertexInput, ViewportState,
+    CreateInfo, Dynamic, GraphicsState, RenderingFormats, Row, VertexInput, ViewportState, decode as values,
 };
 use ash::vk::{self, Handle};
+use base::pixel::SampleLocations;
 use core::ffi::c_void;
 use rasterizer::api::{AttachmentLoops, DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
 
@@ -80,6 +81,9 @@ unsafe fn structures<'a>(
                 .map(|c| c.negative_one_to_one != 0);
             structures.multisample = multisample;
             structures.sample_mask = multisample.and_then(|m| m.p_sample_mask.as_ref()).copied();
+            structures.sample_locations = multisample
+                .and_then(|m| find::<vk::PipelineSampleLocationsStateCreateInfoEXT<'_>>(m.p_next))
+                .map(|s| sample_locations(s, dynamic));
             structures.depth_stencil = info.p_depth_stencil_state.as_ref();
             structures.color_blend = blend;
             structures.attachments = blend.map(|b| slice(b.p_attachments, b.attachment_count));
@@ -99,6 +103,25 @@ unsafe fn structures<'a>(
         }
         Ok(structures)
     }
+}
+
+/// Enabled, and the locations, which are ignored (and may dangle) where they are dynamic or not enabled.
+///
+/// # Safety
+/// The structure is valid.
+unsafe fn sample_locations(
+    state: &vk::PipelineSampleLocationsStateCreateInfoEXT<'_>,
+    dynamic: Dynamic,
+) -> (bool, SampleLocations) {
+    let enable = state.sample_locations_enable != 0;
+    let matters = enable || dynamic.has(Row::SampleLocationsEnable);
+    let info = &state.sample_locations_info;
+    if !matters || dynamic.has(Row::SampleLocations) {
+        return (enable, values::CENTRES);
+    }
+    // SAFETY: the caller's promise.
+    let locations = unsafe { slice(info.p_sample_locations, info.sample_locations_count) };
+    (enable, values::sample_locations(locations))
 }
 
 /// The formats of a `VkPipelineRenderingCreateInfo`.

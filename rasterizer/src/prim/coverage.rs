@@ -4,7 +4,8 @@
 //! `a*X + b*Y + c` at pixel (x, y) is that of `a*x + b*y + floor(c' / 256)`: one 32-bit value per edge and sample.
 
 use super::screen::SUBPIXEL;
-use base::abi::{FragmentBatch, SamplePositions};
+use base::abi::{FragmentBatch, MAX_SAMPLES, SamplePositions};
+use base::pixel::SampleLocations;
 
 /// Half plane in fixed point: inside where `a*x + b*y + c >= 0`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +46,7 @@ const STANDARD: [&[[i32; 2]]; 5] = [
 
 /// Sample positions in 1/256 pixels.
 pub const fn sample_offsets<const S: usize>() -> [[i32; 2]; S] {
-    const { assert!(S.is_power_of_two() && S <= base::abi::MAX_SAMPLES) };
+    const { assert!(S.is_power_of_two() && S <= MAX_SAMPLES) };
     let places = STANDARD[S.ilog2() as usize];
     let mut out = [[128, 128]; S];
     let mut i = 0;
@@ -54,16 +55,6 @@ pub const fn sample_offsets<const S: usize>() -> [[i32; 2]; S] {
         i += 1;
     }
     out
-}
-
-/// No sample of so many is closer to its pixel's border, in 1/256 pixels.
-pub const fn sample_inset(samples: u32) -> i32 {
-    match samples {
-        0..=4 => 32,
-        8 => 16,
-        // The only one that has a sample on it.
-        _ => 0,
-    }
 }
 
 /// For each of so many samples, and [`base::abi::FragmentBatch::CENTRE`] behind them, where the pixels of a quad have it.
@@ -80,6 +71,25 @@ pub fn sample_positions(samples: u32) -> &'static SamplePositions {
     }
     static TABLES: [SamplePositions; 5] = [table::<1>(), table::<2>(), table::<4>(), table::<8>(), table::<16>()];
     TABLES.get(samples.max(1).ilog2() as usize).unwrap_or(&TABLES[0])
+}
+
+/// Sample positions that a draw has for itself.
+#[derive(Debug)]
+pub struct Places {
+    /// In 1/256 pixels.
+    pub offsets: [[i32; 2]; MAX_SAMPLES],
+    /// As [`sample_positions`] has those of the standard.
+    pub positions: SamplePositions,
+}
+
+impl Places {
+    /// Of so many samples.
+    pub fn new(locations: &SampleLocations, samples: u32) -> Places {
+        let offsets = locations.map(|location| location.map(i32::from));
+        let floats = offsets.map(|offset| offset.map(|c| c as f32 / SUBPIXEL as f32));
+        let count = (samples as usize).min(MAX_SAMPLES);
+        Places { offsets, positions: FragmentBatch::positions(&floats[..count]) }
+    }
 }
 
 /// Bit `4*j + i` set where `e + i*dx + j*dy >= 0`.

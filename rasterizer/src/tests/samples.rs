@@ -2,6 +2,7 @@
 
 use super::coverage::{inside, positions, snap};
 use super::*;
+use base::pixel::SampleLocations;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const COUNTS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -75,9 +76,21 @@ impl Case {
         if rng.below(3) == 0 && samples > 1 {
             state.pixel_values.sample_mask = rng.next();
         }
+        if rng.below(3) == 0 {
+            let any: SampleLocations = core::array::from_fn(|_| [rng.below(256) as u8, rng.below(256) as u8]);
+            state.pixel_values.sample_locations = Some(any);
+        }
         // Additive blending leaves alpha alone: it is seen by coverage only.
         state.pixel.alpha_to_coverage = rng.below(4) == 0 && samples > 1 && kind != Kind::PerSample;
         Case { kind, vertices, state }
+    }
+
+    /// Where a sample lies in its pixel: the only one of a pixel in the middle, whatever the draw says.
+    fn place(&self, samples: u32, s: u32) -> [i64; 2] {
+        match self.state.pixel_values.sample_locations {
+            Some(own) if samples > 1 => own[s as usize].map(i64::from),
+            _ => positions(samples)[s as usize],
+        }
     }
 
     /// Samples that are left of those of a pixel that a triangle of the alpha covers.
@@ -148,10 +161,10 @@ fn draws_are_those_of_a_scalar_oracle() {
         pass.end();
         let mut want_counts = vec![0; cases.len()];
         for (y, x, s) in (0..h).flat_map(|y| (0..w).flat_map(move |x| (0..samples).map(move |s| (y, x, s)))) {
-            let [sx, sy] = positions(samples)[s as usize];
-            let p = [i64::from(x) * 256 + sx, i64::from(y) * 256 + sy];
             let (mut want, mut z) = (0.0, 0.5);
             for (case, count) in cases.iter().zip(&mut want_counts) {
+                let [sx, sy] = case.place(samples, s);
+                let p = [i64::from(x) * 256 + sx, i64::from(y) * 256 + sy];
                 for t in case.vertices.chunks(3) {
                     if inside([0, 1, 2].map(|i| snap(&t[i], w, h)), p) {
                         *count += u64::from(case.sample(t, [x, s], samples, (&mut want, &mut z)));

@@ -12,20 +12,24 @@ use crate::prim::{Prim, TILE_SHIFT, intersect, sample_offsets};
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups};
 use std::sync::atomic::Ordering;
 
-/// The covered blocks of a primitive go to the job.
-struct Blocks<'a, 'b> {
+/// The covered blocks of a primitive go to the job. With `P` the draw has sample positions of its own.
+struct Blocks<'a, 'b, const P: bool> {
     job: &'a mut TileJob<'b>,
     prim: &'a Prim,
 }
 
-impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
+impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
+    #[inline(always)]
+    fn offsets(&self) -> [[i32; 2]; S] {
+        self.job.offsets::<S, P>()
+    }
     #[inline(always)]
     fn visible(&mut self, rect: [i32; 4]) -> bool {
-        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<S>(self.prim, rect))
+        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<S, P>(self.prim, rect))
     }
     #[inline(always)]
     fn small_visible(&mut self, rect: [i32; 4]) -> bool {
-        self.job.reject.as_ref().is_none_or(|reject| reject.written(rect) || reject.visible::<S>(self.prim, rect))
+        self.job.reject.as_ref().is_none_or(|reject| reject.written(rect) || reject.visible::<S, P>(self.prim, rect))
     }
     #[inline(always)]
     fn takes_rows(&self) -> bool {
@@ -42,7 +46,7 @@ impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
     #[inline(always)]
     fn covered(&mut self, x: i32, y: i32) {
         if let Some(reject) = &self.job.reject {
-            reject.covered::<S>(self.prim, x, y);
+            reject.covered::<S, P>(self.prim, x, y);
         }
     }
     #[inline(always)]
@@ -51,7 +55,7 @@ impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
     }
     #[inline(always)]
     fn block(&mut self, x: i32, y: i32, masks: [u32; S]) {
-        self.job.block(self.prim, x, y, masks);
+        self.job.block::<S, P>(self.prim, x, y, masks);
     }
 }
 
@@ -88,19 +92,32 @@ impl TileJob<'_> {
             return self.rectangle(prim, intersect(prim.rect, [x0, y0, x0 + side, y0 + side]));
         }
         match self.pass.grid.samples {
-            1 => cover::cover::<1>(prim, x0, y0, &mut Blocks { job: self, prim }),
-            4 => cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim }),
-            _ => self.rarer(prim, x0, y0),
+            1 => cover::cover::<1>(prim, x0, y0, &mut Blocks::<false> { job: self, prim }),
+            4 if self.draw.plan.places.is_none() => {
+                cover::cover::<4>(prim, x0, y0, &mut Blocks::<false> { job: self, prim });
+            }
+            _ if self.draw.plan.places.is_none() => self.rarer::<false>(prim, x0, y0),
+            _ => self.rarer::<true>(prim, x0, y0),
         }
     }
 
-    /// A primitive with other numbers of samples. (A function of its own, so that those that are common stay small.)
+    /// A primitive with other numbers of samples, or positions of the draw's own. (A function of its own, so that those that are common stay small.)
     #[inline(never)]
-    fn rarer(&mut self, prim: &Prim, x0: i32, y0: i32) {
+    fn rarer<const P: bool>(&mut self, prim: &Prim, x0: i32, y0: i32) {
         match self.pass.grid.samples {
-            2 => cover::cover::<2>(prim, x0, y0, &mut Blocks { job: self, prim }),
-            8 => cover::cover::<8>(prim, x0, y0, &mut Blocks { job: self, prim }),
-            _ => cover::cover::<16>(prim, x0, y0, &mut Blocks { job: self, prim }),
+            2 => cover::cover::<2>(prim, x0, y0, &mut Blocks::<P> { job: self, prim }),
+            4 => cover::cover::<4>(prim, x0, y0, &mut Blocks::<P> { job: self, prim }),
+            8 => cover::cover::<8>(prim, x0, y0, &mut Blocks::<P> { job: self, prim }),
+            _ => cover::cover::<16>(prim, x0, y0, &mut Blocks::<P> { job: self, prim }),
+        }
+    }
+
+    /// Where samples lie in their pixels, in 1/256: with `P` where the draw says.
+    #[inline(always)]
+    pub fn offsets<const S: usize, const P: bool>(&self) -> [[i32; 2]; S] {
+        match &self.draw.plan.places {
+            Some(places) if P => core::array::from_fn(|s| places.offsets[s]),
+            _ => sample_offsets::<S>(),
         }
     }
 
@@ -129,7 +146,7 @@ impl TileJob<'_> {
 
     /// A covered 4×4 block: early tests, then its quads.
     #[inline(always)]
-    pub fn block<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, mut masks: [u32; S]) {
+    pub fn block<const S: usize, const P: bool>(&mut self, prim: &Prim, x: i32, y: i32, mut masks: [u32; S]) {
         if S == 1 && self.plain {
             if self.counts {
                 self.passed += u64::from(masks[0].count_ones());
@@ -143,14 +160,14 @@ impl TileJob<'_> {
                 (*mask, covered[s]) = (0, 0);
             }
             if plan.early && *mask != 0 && !plan.depth.idle() {
-                *mask = self.early::<S>(prim, x, y, s, *mask);
+                *mask = self.early::<S, P>(prim, x, y, s, *mask);
             }
             if plan.early && self.counts {
                 self.passed += u64::from(mask.count_ones());
             }
         }
         if self.filters {
-            self.filter(prim, x, y, &mut masks);
+            self.filter::<S, P>(prim, x, y, &mut masks);
         }
         let any = masks.iter().fold(0, |a, m| a | m);
         if any == 0 {
@@ -194,11 +211,11 @@ impl TileJob<'_> {
 
     /// Leaves out the pixels of a block of which no sample can pass the late tests; those of the others stay as they are.
     #[inline(always)]
-    fn filter<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, masks: &mut [u32; S]) {
+    fn filter<const S: usize, const P: bool>(&mut self, prim: &Prim, x: i32, y: i32, masks: &mut [u32; S]) {
         let Some(test) = self.draw.plan.filter.and_then(|filter| filter.plane) else { return };
         let mut pass = 0;
         for (s, &mask) in masks.iter().enumerate().filter(|(_, mask)| **mask != 0) {
-            let offset = sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
+            let offset = self.offsets::<S, P>()[s].map(|o| o as f32 / 256.0);
             let at = self.address(&self.pass.depth, s as u32, x as u32, y as u32);
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
             pass |= unsafe { test(prim, &at, [x, y], offset, mask) };
@@ -208,8 +225,8 @@ impl TileJob<'_> {
 
     /// Early tests of one sample of a block.
     #[inline(always)]
-    fn early<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, s: usize, mask: u32) -> u32 {
-        let offset = sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
+    fn early<const S: usize, const P: bool>(&mut self, prim: &Prim, x: i32, y: i32, s: usize, mask: u32) -> u32 {
+        let offset = self.offsets::<S, P>()[s].map(|o| o as f32 / 256.0);
         let at = self.address(&self.pass.depth, s as u32, x as u32, y as u32);
         if let Some(test) = self.draw.plan.depth.plane {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.

@@ -134,10 +134,10 @@ impl<'a> DepthReject<'a> {
         usable.then_some(DepthReject { bounds, surface, plan, format, layer, all_samples })
     }
 
-    /// Can any pixel of a region x0, y0, x1, y1 of a primitive pass? If so, and depth is written, the region is taken as written.
+    /// Can any pixel of a region x0, y0, x1, y1 of a primitive pass, with `P` whatever its samples' places are? If so, and depth is written, the region is taken as written.
     #[inline(always)]
-    pub fn visible<const S: usize>(&self, prim: &Prim, rect: [i32; 4]) -> bool {
-        let Some([low, high]) = depth_range::<S>(prim, rect) else {
+    pub fn visible<const S: usize, const P: bool>(&self, prim: &Prim, rect: [i32; 4]) -> bool {
+        let Some([low, high]) = depth_range::<S, P>(prim, rect) else {
             if self.plan.write {
                 self.bounds.forget(self.layer, rect);
             }
@@ -225,12 +225,12 @@ impl<'a> DepthReject<'a> {
 
     /// The primitive has covered all of the square at (x, y): what is stored is its depth, or what was before and passed for better.
     #[inline(always)]
-    pub fn covered<const S: usize>(&self, prim: &Prim, x: i32, y: i32) {
+    pub fn covered<const S: usize, const P: bool>(&self, prim: &Prim, x: i32, y: i32) {
         if !self.plan.write || !self.all_samples {
             return;
         }
         let side = 1 << SHIFT;
-        let Some([low, high]) = depth_range::<S>(prim, [x, y, x + side, y + side]) else { return };
+        let Some([low, high]) = depth_range::<S, P>(prim, [x, y, x + side, y + side]) else { return };
         let [low, high] = [low, high].map(|z| self.format.value(self.format.encode(z)));
         let square = self.bounds.square(self.layer, x, y);
         let [old_low, old_high] = square.range();
@@ -272,19 +272,22 @@ impl<'a> DepthReject<'a> {
     }
 }
 
-/// Least and greatest depth of a primitive at the samples of a region's pixels; `None` when its plane is not finite.
+/// Least and greatest depth of a primitive at the samples of a region's pixels, with `P` anywhere in them; `None` when its plane is not finite.
 #[inline(always)]
-fn depth_range<const S: usize>(prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> Option<[f32; 2]> {
+fn depth_range<const S: usize, const P: bool>(prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> Option<[f32; 2]> {
     let [zx, zy, zc] = prim.shade.z;
     if !(zx.is_finite() && zy.is_finite() && zc.is_finite()) {
         return None;
     }
-    let offsets = sample_offsets::<S>();
     let (mut first, mut last) = ([256; 2], [0; 2]);
-    for offset in offsets {
-        for axis in 0..2 {
-            first[axis] = offset[axis].min(first[axis]);
-            last[axis] = offset[axis].max(last[axis]);
+    if P {
+        (first, last) = ([0; 2], [255; 2]);
+    } else {
+        for offset in sample_offsets::<S>() {
+            for axis in 0..2 {
+                first[axis] = offset[axis].min(first[axis]);
+                last[axis] = offset[axis].max(last[axis]);
+            }
         }
     }
     let [ox, oy] = prim.shade.origin;

@@ -51,6 +51,11 @@ fn block_mask(columns: u32, rows: u32, x: i32, y: i32) -> u32 {
 
 /// Takes covered blocks. A trait and not a closure, because closures can't be made to inline.
 pub trait Sink<const S: usize> {
+    /// Where the samples lie in their pixels, in 1/256.
+    #[inline(always)]
+    fn offsets(&self) -> [[i32; 2]; S] {
+        sample_offsets::<S>()
+    }
     /// Is it worth going into a region x0, y0, x1, y1 of the primitive?
     fn visible(&mut self, rect: [i32; 4]) -> bool;
     /// The same of a region of at most 4×4 pixels.
@@ -92,7 +97,7 @@ pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink
     let mut storage = [TileEdge { a: 0, b: 0, c: [0; S], low: 0, high: 0, up: 0, down: 0 }; 4];
     let mut len = 0;
     for edge in &prim.edges[..prim.edge_count as usize] {
-        let at = sample_offsets::<S>().map(|[sx, sy]| {
+        let at = sink.offsets().map(|[sx, sy]| {
             let x = (i64::from(x0) << 8) + i64::from(sx);
             let y = (i64::from(y0) << 8) + i64::from(sy);
             (i64::from(edge.a) * x + i64::from(edge.b) * y + edge.c) >> 8
@@ -183,7 +188,7 @@ fn small<const S: usize>(prim: &Prim, rect: [i32; 4], sink: &mut impl Sink<S>) {
             continue;
         }
         let pixels = rect_mask(rect, x, y, 0);
-        let masks = sample_offsets::<S>().map(|offset| pixels & inside(edges, x, y, offset));
+        let masks = sink.offsets().map(|offset| pixels & inside(edges, x, y, offset));
         if masks.iter().any(|&m| m != 0) {
             sink.block(x, y, masks);
         }

@@ -5,7 +5,7 @@ use super::job::TileJob;
 use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
 use super::shaded::{Outputs, SPREAD, ShadedQuads, pixels};
 use crate::mem::AlignedBuf;
-use crate::prim::{Prim, sample_positions};
+use crate::prim::Prim;
 use crate::stage::NO_SLOT;
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups, SlotLayout};
 use base::shader::CompiledStage;
@@ -120,7 +120,7 @@ fn call(
         quads: quads.padded(per_chunk),
         outputs: outputs.0.words(words).as_mut_ptr(),
         alive: alive.as_mut_ptr(),
-        positions: sample_positions(samples),
+        positions: job.draw.plan.positions(samples),
         groups: if samples > GROUP { groups.as_ptr() } else { FragmentBatch::NO_GROUPS.as_ptr() },
     };
     // SAFETY: quads and groups are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
@@ -169,7 +169,7 @@ fn samples_of(job: &TileJob<'_>, group: u32) -> impl Iterator<Item = (u32, u32)>
 
 /// Where a sample lies in its pixel.
 fn sample_offset(job: &TileJob<'_>, sample: u32) -> [f32; 2] {
-    let first = &sample_positions(job.pass.grid.samples)[sample as usize];
+    let first = &job.draw.plan.positions(job.pass.grid.samples)[sample as usize];
     [first.x[0], first.y[0]]
 }
 

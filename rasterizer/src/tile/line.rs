@@ -10,8 +10,8 @@ use super::plan::LinePlan;
 use crate::api::{LineMode, Stipple};
 use crate::prim::{ChunkOutput, LinePrim, Prim, SUBPIXEL, sample_offsets};
 
-/// The covered blocks of a line go to a job of `N` samples, whatever samples coverage has.
-struct Blocks<'a, 'b, const N: usize> {
+/// The covered blocks of a line go to a job of `N` samples, whatever samples coverage has. With `P` the draw has sample positions of its own.
+struct Blocks<'a, 'b, const N: usize, const P: bool> {
     job: &'a mut TileJob<'b>,
     prim: &'a Prim,
     line: &'a LinePrim,
@@ -19,15 +19,19 @@ struct Blocks<'a, 'b, const N: usize> {
     before: u32,
 }
 
-impl<const S: usize, const N: usize> Sink<S> for Blocks<'_, '_, N> {
+impl<const S: usize, const N: usize, const P: bool> Sink<S> for Blocks<'_, '_, N, P> {
+    fn offsets(&self) -> [[i32; 2]; S] {
+        // Otherwise coverage is that of the centres.
+        if S == N { self.job.offsets::<S, P>() } else { sample_offsets::<S>() }
+    }
     fn visible(&mut self, rect: [i32; 4]) -> bool {
-        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<N>(self.prim, rect))
+        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<N, P>(self.prim, rect))
     }
     /// Says nothing about depth: the stipple may have gaps.
     fn covered(&mut self, _: i32, _: i32) {}
     fn block(&mut self, x: i32, y: i32, mut masks: [u32; S]) {
         if let Some(stipple) = self.stipple {
-            for (mask, offset) in masks.iter_mut().zip(sample_offsets::<S>()) {
+            for (mask, offset) in masks.iter_mut().zip(Sink::<S>::offsets(self)) {
                 let offset = offset.map(|o| f64::from(o) / f64::from(SUBPIXEL));
                 *mask &= self.line.stippled(stipple, self.before, [x, y], offset);
             }
@@ -37,7 +41,7 @@ impl<const S: usize, const N: usize> Sink<S> for Blocks<'_, '_, N> {
             *mask = masks[i % S];
         }
         if wide.iter().any(|&m| m != 0) {
-            self.job.block(self.prim, x, y, wide);
+            self.job.block::<N, P>(self.prim, x, y, wide);
         }
     }
 }
@@ -57,17 +61,43 @@ pub fn run(
     for &bin in bins {
         let (prim, line) = (&output.prims[bin as u32 as usize], &output.lines[bin as u32 as usize]);
         job.smooth = (plan.mode == LineMode::Smooth).then_some(*line);
-        match (job.pass.grid.samples, per_sample) {
-            (2, true) => cover::cover::<2>(prim, x0, y0, &mut Blocks::<2> { job, prim, line, stipple, before }),
-            (2, false) => cover::cover::<1>(prim, x0, y0, &mut Blocks::<2> { job, prim, line, stipple, before }),
-            (4, true) => cover::cover::<4>(prim, x0, y0, &mut Blocks::<4> { job, prim, line, stipple, before }),
-            (4, false) => cover::cover::<1>(prim, x0, y0, &mut Blocks::<4> { job, prim, line, stipple, before }),
-            (8, true) => cover::cover::<8>(prim, x0, y0, &mut Blocks::<8> { job, prim, line, stipple, before }),
-            (8, false) => cover::cover::<1>(prim, x0, y0, &mut Blocks::<8> { job, prim, line, stipple, before }),
-            (16, true) => cover::cover::<16>(prim, x0, y0, &mut Blocks::<16> { job, prim, line, stipple, before }),
-            (16, false) => cover::cover::<1>(prim, x0, y0, &mut Blocks::<16> { job, prim, line, stipple, before }),
-            _ => cover::cover::<1>(prim, x0, y0, &mut Blocks::<1> { job, prim, line, stipple, before }),
+        let line = Line { prim, line, stipple, before, at: [x0, y0] };
+        match job.draw.plan.places {
+            None => line.run::<false>(job, per_sample),
+            Some(_) => line.run::<true>(job, per_sample),
         }
     }
     job.smooth = None;
+}
+
+/// A line in the tile at a place.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    prim: &'a Prim,
+    line: &'a LinePrim,
+    stipple: Option<Stipple>,
+    before: u32,
+    at: [i32; 2],
+}
+
+impl Line<'_> {
+    /// By the number of samples, of which each is asked for, or the pixel's centre for all.
+    fn run<const P: bool>(self, job: &mut TileJob<'_>, per_sample: bool) {
+        match (job.pass.grid.samples, per_sample) {
+            (2, true) => self.cover::<2, 2, P>(job),
+            (2, false) => self.cover::<1, 2, P>(job),
+            (4, true) => self.cover::<4, 4, P>(job),
+            (4, false) => self.cover::<1, 4, P>(job),
+            (8, true) => self.cover::<8, 8, P>(job),
+            (8, false) => self.cover::<1, 8, P>(job),
+            (16, true) => self.cover::<16, 16, P>(job),
+            (16, false) => self.cover::<1, 16, P>(job),
+            _ => self.cover::<1, 1, false>(job),
+        }
+    }
+
+    fn cover<const S: usize, const N: usize, const P: bool>(self, job: &mut TileJob<'_>) {
+        let Line { prim, line, stipple, before, at: [x0, y0] } = self;
+        cover::cover::<S>(prim, x0, y0, &mut Blocks::<N, P> { job, prim, line, stipple, before });
+    }
 }

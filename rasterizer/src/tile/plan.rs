@@ -7,7 +7,9 @@ use super::depth::{DepthPlan, RowsTest};
 use super::pass::Pass;
 use crate::api::Running;
 use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
+use crate::prim::{Places, sample_positions};
 use crate::stage::NO_SLOT;
+use base::abi::SamplePositions;
 use base::pixel::{PixelKey, PixelValues};
 use base::shader::{BuiltinSlot, SlotKind, SlotType, StageInterface};
 
@@ -97,6 +99,8 @@ pub struct TilePlan {
     pub alpha_to_one: bool,
     /// pSampleMask, cut to the pass's samples.
     pub sample_mask: u32,
+    /// Sample positions of the draw's own.
+    pub places: Option<Box<Places>>,
     /// The primitives are lines that are more than rectangles.
     pub lines: Option<LinePlan>,
     /// Alpha of colour output 0, which smooth lines multiply.
@@ -120,6 +124,11 @@ impl TilePlan {
     /// Attachments of which whatever was there is overwritten where a primitive is.
     pub fn hides(&self) -> Option<u8> {
         self.overwrites.filter(|_| self.depth.idle() && self.sample_mask != 0)
+    }
+
+    /// Where so many samples lie.
+    pub fn positions(&self, samples: u32) -> &SamplePositions {
+        self.places.as_ref().map_or_else(|| sample_positions(samples), |places| &places.positions)
     }
 
     /// Plans for a pass.
@@ -199,6 +208,8 @@ impl TilePlan {
             coverage_alpha: key.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]).filter(|&s| s != NO_SLOT),
             alpha_to_one: key.alpha_to_one,
             sample_mask,
+            places: (values.sample_locations.as_ref().filter(|_| key.samples > 1))
+                .map(|locations| Box::new(Places::new(locations, key.samples))),
             lines,
             smooth_alpha: smooth.then(|| color_slots(interface, 0, 0)[3]).filter(float),
         }

@@ -1,7 +1,7 @@
 //! How commands change values of dynamic state: as a whole, or in part.
 
 use ash::vk;
-use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS};
+use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, SampleLocations};
 use rasterizer::api::{
     AttachmentLoops, DepthBias, Few, LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, Stipple, Topology,
     VertexAttribute, VertexBinding,
@@ -27,7 +27,7 @@ macro_rules! as_a_whole {
     };
 }
 
-as_a_whole!(bool, Option<bool>, u32, f32, [f32; 2], [f32; 4]);
+as_a_whole!(SampleLocations, bool, Option<bool>, u32, f32, [f32; 2], [f32; 4]);
 as_a_whole!(AttachmentLoops, CompareOp, DepthBias, LineMode, LogicOp, PolygonMode, Stipple, Topology);
 
 /// A list that is short, so that copying values rarely allocates.

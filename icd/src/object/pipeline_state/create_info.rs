@@ -1,6 +1,7 @@
 //! The structures of a `VkGraphicsPipelineCreateInfo`, as far as they are there and not ignored.
 
 use ash::vk;
+use base::pixel::SampleLocations;
 use rasterizer::api::{AttachmentLoops, DepthBias};
 
 /// See the module. What chains to a structure stands beside it.
@@ -30,6 +31,8 @@ pub struct CreateInfo<'a> {
     pub multisample: Option<&'a vk::PipelineMultisampleStateCreateInfo<'a>>,
     /// The first word.
     pub sample_mask: Option<u32>,
+    /// sampleLocationsEnable of `VkPipelineSampleLocationsStateCreateInfoEXT`, and the locations where they are not ignored.
+    pub sample_locations: Option<(bool, SampleLocations)>,
     pub depth_stencil: Option<&'a vk::PipelineDepthStencilStateCreateInfo<'a>>,
     pub color_blend: Option<&'a vk::PipelineColorBlendStateCreateInfo<'a>>,
     pub attachments: Option<&'a [vk::PipelineColorBlendAttachmentState]>,

@@ -3,10 +3,11 @@
 use super::change::Strides;
 use super::create_info::VertexInput;
 use ash::vk;
+use base::abi::MAX_SAMPLES;
 use base::format::Format;
 use base::pixel::{
     BlendEquations, BlendFactor, BlendOp, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, NO_LOCATION,
-    OWN_LOCATIONS, StencilOp, StencilOps,
+    OWN_LOCATIONS, SAMPLE_LOCATION_STEPS, SampleLocations, StencilOp, StencilOps,
 };
 use base::shader::STREAMS;
 use rasterizer::api::{
@@ -55,6 +56,19 @@ pub fn stencil_ops(face: &vk::StencilOpState) -> Result<StencilOps, String> {
         depth_fail: stencil_op(face.depth_fail_op)?,
         compare: compare_op(face.compare_op)?,
     })
+}
+
+/// The locations of all samples of a pixel where nobody says where they are.
+pub const CENTRES: SampleLocations = [[128; 2]; MAX_SAMPLES];
+
+/// The samples of a pixel, of which there are as many as locations: to the nearest 1/256 inside of it.
+pub fn sample_locations(locations: &[vk::SampleLocationEXT]) -> SampleLocations {
+    let mut all = CENTRES;
+    for (to, from) in all.iter_mut().zip(locations) {
+        // A float becomes the nearest number of a byte that there is.
+        *to = [from.x, from.y].map(|c| (c * SAMPLE_LOCATION_STEPS).round_ties_even() as u8);
+    }
+    all
 }
 
 /// A `VkLineRasterizationMode`. The default mode is rectangular: `strictLines`.

@@ -20,7 +20,8 @@ use super::decode;
 use super::unused::Unused;
 use ash::vk;
 use base::pixel::{
-    BlendAttachment, BlendEquations, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS, StencilOps,
+    BlendAttachment, BlendEquations, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS,
+    SampleLocations, StencilOps,
 };
 use rasterizer::api::{
     AttachmentLoops, DepthBias, DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport,
@@ -245,6 +246,11 @@ pipeline_state! {
             multisample => |m| m.rasterization_samples.as_raw(); |_draw, _| ();
         SampleMask sample_mask: u32 = !0; [SAMPLE_MASK_EXT] FragmentOutput;
             sample_mask => |mask| *mask; |draw, v| draw.pixel_values.sample_mask = *v;
+        SampleLocationsEnable sample_locations_enable: bool = false; [SAMPLE_LOCATIONS_ENABLE_EXT] FragmentOutput;
+            sample_locations => |s| s.0; |draw, v| draw.pixel_values.sample_locations = v.then_some(decode::CENTRES);
+        SampleLocations sample_locations: SampleLocations = decode::CENTRES; [SAMPLE_LOCATIONS_EXT] FragmentOutput;
+            sample_locations => |s| s.1;
+            |draw, v| draw.pixel_values.sample_locations = draw.pixel_values.sample_locations.map(|_| *v);
         AlphaToCoverageEnable alpha_to_coverage: bool = false; [ALPHA_TO_COVERAGE_ENABLE_EXT] FragmentOutput;
             multisample => |m| m.alpha_to_coverage_enable != 0; |draw, v| draw.pixel.alpha_to_coverage = *v;
         AlphaToOneEnable alpha_to_one: bool = false; [ALPHA_TO_ONE_ENABLE_EXT] FragmentOutput;

@@ -25,7 +25,7 @@ fn samples_close_together_are_one_call() {
             here,
             &types,
             |b| {
-                let mut texel = |b: &mut Builder<'_>, info: SampleInfo, args: &[Value]| {
+                let texel = |b: &mut Builder<'_>, info: SampleInfo, args: &[Value]| {
                     let args: Vec<Value> = [image, sampler].iter().chain(args).copied().collect();
                     let inst = b.inst(Op::Sample(info), &args, &[Ty::F32; 4]);
                     b.shader.insts[inst].results().collect::<Vec<Value>>()

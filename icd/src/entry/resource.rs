@@ -243,6 +243,9 @@ shims! {
     fn set_device_memory_priority(_device: vk::Device, _memory: vk::DeviceMemory, _priority: f32) {}
 
     fn free_memory(_device: vk::Device, memory: vk::DeviceMemory, _allocator: Allocator<'_>) {
+        if !memory.is_null() {
+            get::<Memory>(memory).leave();
+        }
         handle::destroy::<Memory>(memory);
     }
 

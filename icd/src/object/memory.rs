@@ -114,6 +114,13 @@ impl Memory {
         }
     }
 
+    /// Its handle ends: who asks for its addresses by a capture gets them.
+    pub fn leave(&self) {
+        if let Place::Arena { piece, .. } = &self.place {
+            piece.leave();
+        }
+    }
+
     /// `opaqueCaptureAddress`: where it lies.
     pub fn address(&self) -> u64 {
         self.all().address as u64

@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// What is bound and looked up as one.
 pub const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
@@ -89,6 +89,9 @@ pub struct Arena {
     roomy: bool,
     /// Free granules: start → count.
     free: Mutex<BTreeMap<usize, usize>>,
+    /// Pieces to be found again whose handles are gone, though something still refers to them: start → granules, and where they learn that another
+    /// one lies there now.
+    left: Mutex<BTreeMap<usize, (usize, Arc<AtomicBool>)>>,
 }
 
 // SAFETY: an address range owned by this object, handed out in pieces that do not overlap.
@@ -103,9 +106,22 @@ pub struct Piece {
     /// Go after the mapping.
     pages: Pages,
     arena: Arc<Arena>,
+    /// Of one that is to be found again: its addresses are another piece's.
+    given: Option<Arc<AtomicBool>>,
 }
 
 impl Piece {
+    /// Nobody has a handle of it: who asks for its addresses gets them, whatever still refers to it (and is not used any more).
+    pub fn leave(&self) {
+        if let Some(given) = &self.given {
+            self.arena.left.lock().insert(self.start(), (self.granules, given.clone()));
+        }
+    }
+
+    fn start(&self) -> usize {
+        (self.range.address as usize - self.arena.base as usize) / GRANULE
+    }
+
     /// Its bytes, without the tail.
     pub fn range(&self) -> MemoryRange {
         self.range
@@ -119,6 +135,13 @@ impl Piece {
 
 impl Drop for Piece {
     fn drop(&mut self) {
+        if let Some(given) = &self.given {
+            let mut left = self.arena.left.lock();
+            if given.load(Ordering::Relaxed) {
+                return;
+            }
+            left.remove(&self.start());
+        }
         self.arena.free(self.range.address, self.granules);
     }
 }
@@ -181,7 +204,14 @@ impl Arena {
             unsafe { libc::munmap(base.cast(), granules * GRANULE) };
             return None;
         };
-        Some(Arena { base, granules, live, roomy, free: Mutex::new(BTreeMap::from([(1, granules - 2)])) })
+        Some(Arena {
+            base,
+            granules,
+            live,
+            roomy,
+            free: Mutex::new(BTreeMap::from([(1, granules - 2)])),
+            left: Mutex::default(),
+        })
     }
 
     /// A byte per granule.
@@ -232,7 +262,7 @@ impl Arena {
     fn map_pages(self: &Arc<Self>, pages: &Pages, bytes: usize, addresses: Addresses) -> Option<Piece> {
         let granules = granules_of(bytes)?;
         let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
-        let start = self.take(granules, align, addresses)?;
+        let start = self.take(granules, align, addresses).or_else(|| self.take_over(granules, addresses))?;
         let address = self.base.wrapping_add(start * GRANULE);
         // SAFETY: taken from the arena, and given to nobody yet.
         if !unsafe { pages.map(address, 0, granules * GRANULE) } {
@@ -246,7 +276,8 @@ impl Arena {
         }
         self.mark(start, granules, 1);
         let range = MemoryRange { address, size: bytes as u64 };
-        Some(Piece { range, granules, pages: pages.clone(), arena: self.clone() })
+        let given = (addresses != Addresses::Any).then(Arc::default);
+        Some(Piece { range, granules, pages: pages.clone(), arena: self.clone(), given })
     }
 
     /// Takes a piece back.
@@ -290,6 +321,18 @@ impl Arena {
         let runs = [(start, first - start), (first + granules, start + count - first - granules)];
         free.extend(runs.into_iter().filter(|&(_, count)| count > 0));
         Some(first)
+    }
+
+    /// The beginning of a piece that was left, of so many granules, where one is asked for there.
+    fn take_over(&self, granules: usize, addresses: Addresses) -> Option<usize> {
+        let Addresses::At(address) = addresses else { return None };
+        let start = usize::try_from(address).ok()?.checked_sub(self.base as usize)? / GRANULE;
+        let mut left = self.left.lock();
+        let same = self.base as u64 + (start * GRANULE) as u64 == address;
+        left.get(&start).filter(|&&(count, _)| same && count == granules)?;
+        let (_, given) = left.remove(&start)?;
+        given.store(true, Ordering::Relaxed);
+        Some(start)
     }
 
     /// Back to the free runs, joined with its neighbours.
@@ -385,6 +428,12 @@ mod tests {
         let before = allocate(Addresses::At(place - 4 * GRANULE as u64)).expect("memory");
         let again = allocate(Addresses::At(place)).expect("memory");
         assert_eq!((address(&before), address(&again)), (place - 4 * GRANULE as u64, place));
+        // One whose handle is gone makes room, and takes nothing away when it goes.
+        before.leave();
+        let new = allocate(Addresses::At(address(&before))).expect("memory");
+        drop(before);
+        let before = new;
+        assert!(is_live(&arena, before.range().address));
         // What is no place of a piece: taken in part, not whole granules, outside, as long as all there is.
         let end = arena.base as u64 + (arena.granules * GRANULE) as u64;
         let granule = GRANULE as u64;

@@ -43,7 +43,7 @@ impl Arena {
         let start = self.take(granules, GRANULE, addresses)?;
         let range = MemoryRange { address: self.base.wrapping_add(start * GRANULE), size: bytes as u64 };
         // From here on it goes back when it is dropped.
-        let piece = SparsePiece { piece: Piece { range, granules, pages, arena: self.clone() } };
+        let piece = SparsePiece { piece: Piece { range, granules, pages, arena: self.clone(), given: None } };
         piece.unbind(0..granules).then_some(piece)
     }
 }

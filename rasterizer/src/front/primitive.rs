@@ -272,7 +272,10 @@ impl Builder<'_> {
         } else {
             None
         };
-        let mut planes = half.map_or_else(|| Planes::triangle(screen, area), |half| half.planes());
+        let mut planes = match half {
+            Some(half) => half.planes(),
+            None => Planes::triangle(screen, area),
+        };
         if self.draw.draw.state.depth_bias.is_some() {
             let slope = planes.slope();
             self.bias(&mut planes, slope);

@@ -142,6 +142,23 @@ pub fn height(x: f32, z: f32) -> f32 {
     -1.6 + away * away * (4.0 + 3.4 * waves) + 0.05 * waves
 }
 
+/// Roots of blades of grass in patches on the terrain: xyz and a random number in 0..1.
+pub fn grass(count: usize) -> Vec<f32> {
+    const REACH: f32 = 24.0;
+    let mut random = Random::new(0x4752_4153);
+    let mut roots = Vec::with_capacity(4 * count);
+    while roots.len() < 4 * count {
+        let [x, z] = [random.unit(), random.unit()].map(|at| (at * 2.0 - 1.0) * REACH);
+        let patch =
+            (x * 0.55 + z * 0.21).sin() * (z * 0.47 - x * 0.16).sin() + 0.35 * (x * 1.7).sin() * (z * 1.5).sin();
+        let (far, thin) = (x * x + z * z, random.unit());
+        if (4.0..REACH * REACH).contains(&far) && thin < patch * 1.6 {
+            roots.extend([x, height(x, z) - 0.05, z, random.unit()]);
+        }
+    }
+    roots
+}
+
 /// Bodies of a spiral galaxy: positions (xyz, mass) and velocities (xyz, temperature).
 pub fn galaxy(count: usize) -> (Vec<f32>, Vec<f32>) {
     const TOTAL_MASS: f32 = 3.0;

@@ -11,6 +11,7 @@ pub use scene::{BODIES, TILES};
 
 use crate::driver::Target;
 use crate::vk::{Error, Gpu, GpuOptions, Result};
+use ash::vk;
 use indicatif::{ProgressBar, ProgressStyle};
 use scene::{FrameTime, Scene};
 use serde_json::{Value, json};
@@ -87,7 +88,9 @@ pub unsafe fn run(options: &Options) -> Result<Report> {
     let api = unsafe { options.target.open()? };
     let (width, height) = options.size;
     let start = Instant::now();
-    let gpu = Gpu::new(&api, &GpuOptions { validation: options.validation, ..GpuOptions::default() })?;
+    // Grass grows where there is a geometry stage.
+    let features = vk::PhysicalDeviceFeatures::default().geometry_shader(true);
+    let gpu = Gpu::new(&api, &GpuOptions { features, validation: options.validation, ..GpuOptions::default() })?;
     let scene = Scene::new(&gpu, width, height)?;
     let start_ms = ms(start.elapsed());
     let bar = if options.progress { ProgressBar::new(options.frames.into()) } else { ProgressBar::hidden() };
@@ -97,12 +100,6 @@ pub unsafe fn run(options: &Options) -> Result<Report> {
     let mut times = Vec::new();
     for index in 0..options.frames.max(1) {
         times.push(scene.frame(&gpu, index)?);
-        if std::env::var_os("TMP_TIMES").is_some() {
-            eprintln!(
-                "{index} {:?} {:?} {:?}",
-                times[index as usize].total, times[index as usize].compute, times[index as usize].scene
-            );
-        }
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -117,11 +114,7 @@ pub unsafe fn run(options: &Options) -> Result<Report> {
     Ok(Report {
         device: gpu.name(),
         opened: api.name.clone(),
-        api_version: (
-            ash::vk::api_version_major(version),
-            ash::vk::api_version_minor(version),
-            ash::vk::api_version_patch(version),
-        ),
+        api_version: (vk::api_version_major(version), vk::api_version_minor(version), vk::api_version_patch(version)),
         start_ms,
         pipelines_ms: scene.creation.iter().map(|&(name, time)| (name, ms(time))).collect(),
         first_frame_ms: ms(times[0].total),

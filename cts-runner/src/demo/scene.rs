@@ -1,4 +1,4 @@
-//! The scene: a galaxy of simulated bodies over a ring of columns, drawn by a table of draws.
+//! The scene: a galaxy of simulated bodies over a ring of columns in the grass, drawn by a table of draws.
 
 use super::meshes::{self, FLOATS_PER_VERTEX, Mesh, Meshes, height};
 use super::textures;
@@ -15,10 +15,11 @@ pub const TILES: u32 = 1;
 const GROUP: u32 = 256;
 const TIME_STEP: f32 = 0.012;
 const DUST_DRAWS: u32 = 4;
+/// Blades of grass, and triangles of each (`grass.geom`).
+const BLADES: u32 = 11_000;
+const BLADE_TRIANGLES: u64 = 3;
 
 const COLOR_FORMAT: vk::Format = vk::Format::R8G8B8A8_SRGB;
-const BOTH: vk::ShaderStageFlags =
-    vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
 
 /// Pipelines, in the order they are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,8 @@ enum Pipe {
     Body,
     Glass,
     Dust,
+    /// Only where there is a geometry stage.
+    Grass,
 }
 
 /// Where the instances of a draw come from.
@@ -37,13 +40,15 @@ enum Instances {
     Placed(u32, u32),
     /// Bodies of the simulation: first, count.
     Bodies(u32, u32),
+    /// So many blades of grass: vertices, no instances.
+    Blades(u32),
 }
 
 /// One draw call.
 struct Draw {
     pipe: Pipe,
     material: usize,
-    /// None: vertices are made by the vertex shader (3 for the sky, 4 for a sprite).
+    /// None: vertices are made by the vertex shader (3 for the sky, 4 for a sprite) or by the geometry shader (of each blade).
     mesh: Option<Mesh>,
     instances: Instances,
     /// tint (rgb, own light), scale, variation, shine, spin.
@@ -57,11 +62,14 @@ pub struct Scene {
     step_layout: vk::PipelineLayout,
     step_sets: [vk::DescriptorSet; 2],
     layout: vk::PipelineLayout,
+    /// Stages that see the frame's constants and a draw's.
+    stages: vk::ShaderStageFlags,
     materials: Vec<vk::DescriptorSet>,
     uniforms: Buffer,
     positions: [Buffer; 2],
     velocities: Buffer,
     placed: Buffer,
+    blades: Buffer,
     vertices: Buffer,
     indices: Buffer,
     draws: Vec<Draw>,
@@ -100,8 +108,9 @@ impl Scene {
 
         let uniforms = gpu.buffer(128, vk::BufferUsageFlags::UNIFORM_BUFFER)?;
         let kinds = [(0, vk::DescriptorType::UNIFORM_BUFFER), (1, vk::DescriptorType::COMBINED_IMAGE_SAMPLER)];
-        let set_layout = gpu.set_layout(&kinds, BOTH)?;
-        let layout = gpu.pipeline_layout(set_layout, 32, BOTH)?;
+        let stages = scene_stages(gpu);
+        let set_layout = gpu.set_layout(&kinds, stages)?;
+        let layout = gpu.pipeline_layout(set_layout, 32, stages)?;
         let sampler = gpu.sampler(
             &vk::SamplerCreateInfo::default()
                 .mag_filter(vk::Filter::LINEAR)
@@ -119,7 +128,11 @@ impl Scene {
             materials.push(gpu.descriptor_set(set_layout, &bindings)?);
         }
 
-        let (meshes, placed, draws) = contents();
+        let (meshes, placed, mut draws) = contents();
+        let blades = meshes::grass(BLADES as usize);
+        if gpu.features.geometry_shader == vk::FALSE {
+            draws.retain(|draw| draw.pipe != Pipe::Grass);
+        }
         let vertex_words: Vec<u32> = meshes.vertices.iter().map(|v| v.to_bits()).collect();
         let placed_words: Vec<u32> = placed.iter().map(|v| v.to_bits()).collect();
         let simulation = Simulation::new(gpu)?;
@@ -135,11 +148,16 @@ impl Scene {
             step_layout: simulation.layout,
             step_sets: simulation.sets,
             layout,
+            stages,
             materials,
             uniforms,
             positions: simulation.positions,
             velocities: simulation.velocities,
             placed: gpu.buffer_with(&placed_words, vk::BufferUsageFlags::VERTEX_BUFFER)?,
+            blades: gpu.buffer_with(
+                &blades.iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
+                vk::BufferUsageFlags::VERTEX_BUFFER,
+            )?,
             vertices: gpu.buffer_with(&vertex_words, vk::BufferUsageFlags::VERTEX_BUFFER)?,
             indices: gpu.buffer_with(&meshes.indices, vk::BufferUsageFlags::INDEX_BUFFER)?,
             draws,
@@ -160,10 +178,12 @@ impl Scene {
         self.draws
             .iter()
             .map(|draw| {
-                let (Instances::Placed(_, count) | Instances::Bodies(_, count)) = draw.instances;
+                let (Instances::Placed(_, count) | Instances::Bodies(_, count) | Instances::Blades(count)) =
+                    draw.instances;
                 let each = match (draw.mesh, draw.pipe) {
                     (Some(mesh), _) => meshes::triangles(mesh.count),
                     (None, Pipe::Dust) => 2,
+                    (None, Pipe::Grass) => BLADE_TRIANGLES,
                     (None, _) => 1,
                 };
                 each * u64::from(count)
@@ -236,6 +256,7 @@ impl Scene {
         let (buffer, first, count) = match draw.instances {
             Instances::Placed(first, count) => (self.placed.handle, first, count),
             Instances::Bodies(first, count) => (positions.handle, first, count),
+            Instances::Blades(count) => (self.blades.handle, 0, count),
         };
         let buffers = [self.vertices.handle, buffer, self.velocities.handle];
         let offset = u64::from(first) * 16;
@@ -246,10 +267,11 @@ impl Scene {
             d.cmd_bind_pipeline(cmd, graphics, self.pipelines[draw.pipe as usize]);
             d.cmd_bind_descriptor_sets(cmd, graphics, self.layout, 0, &[self.materials[draw.material]], &[]);
             d.cmd_bind_vertex_buffers(cmd, 0, &buffers, &[0, offset, speed_offset]);
-            d.cmd_push_constants(cmd, self.layout, BOTH, 0, &push);
+            d.cmd_push_constants(cmd, self.layout, self.stages, 0, &push);
             match (draw.mesh, draw.pipe) {
                 (Some(mesh), _) => d.cmd_draw_indexed(cmd, mesh.count, count, mesh.first, 0, 0),
                 (None, Pipe::Dust) => d.cmd_draw(cmd, 4, count, 0, 0),
+                (None, Pipe::Grass) => d.cmd_draw(cmd, count, 1, 0, 0),
                 (None, _) => d.cmd_draw(cmd, 3, 1, 0, 0),
             }
         }
@@ -289,13 +311,20 @@ impl Simulation {
     }
 }
 
+/// Stages that the scene's shaders have on a device.
+fn scene_stages(gpu: &Gpu) -> vk::ShaderStageFlags {
+    use vk::ShaderStageFlags as Stages;
+    let geometry = if gpu.features.geometry_shader == vk::TRUE { Stages::GEOMETRY } else { Stages::empty() };
+    Stages::VERTEX | Stages::FRAGMENT | geometry
+}
+
 fn depth_format(gpu: &Gpu) -> Result<vk::Format> {
     let usable = |f: &vk::Format| gpu.optimal_features(*f).contains(vk::FormatFeatureFlags::DEPTH_STENCIL_ATTACHMENT);
     let formats = [vk::Format::D32_SFLOAT, vk::Format::X8_D24_UNORM_PACK32, vk::Format::D16_UNORM];
     formats.into_iter().find(usable).ok_or_else(|| Error::Missing("a depth format".into()))
 }
 
-/// The pipelines in the order of [`Pipe`].
+/// The pipelines in the order of [`Pipe`], as far as the device has their stages.
 fn graphics_pipelines(
     gpu: &Gpu,
     layout: vk::PipelineLayout,
@@ -344,7 +373,7 @@ fn graphics_pipelines(
     };
     use vk::BlendFactor as B;
     let none = vk::CullModeFlags::NONE;
-    let descriptions = [
+    let mut descriptions = vec![
         ("sky", GraphicsDesc { bindings: &[], attributes: &[], depth_write: false, cull: none, ..base(sky, &[]) }),
         ("solid", base(solid, &[(0, 0)])),
         ("solid on bodies", base(solid, &[(0, 1)])),
@@ -369,6 +398,23 @@ fn graphics_pipelines(
             },
         ),
     ];
+    let root = [attribute(0, 1, vk::Format::R32G32B32A32_SFLOAT, 0)];
+    let points = [binding(1, 16, Rate::VERTEX)];
+    if gpu.features.geometry_shader == vk::TRUE {
+        let blade = ShaderStage { module: gpu.module(spirv!("grass.geom"))?, constants: &[] };
+        let stages = [gpu.module(spirv!("grass.vert"))?, solid[1]];
+        descriptions.push((
+            "grass (geometry)",
+            GraphicsDesc {
+                geometry: Some(blade),
+                bindings: &points,
+                attributes: &root,
+                topology: vk::PrimitiveTopology::POINT_LIST,
+                cull: none,
+                ..base(stages, &[])
+            },
+        ));
+    }
     let mut pipelines = Vec::new();
     for (name, description) in &descriptions {
         let start = Instant::now();
@@ -428,6 +474,10 @@ fn contents() -> (Meshes, Vec<f32>, Vec<Draw>) {
         riding(Pipe::Body, ICE, ball, 3000, 40, push(white, 0.17, 0.5, 0.9, 10.0)),
         riding(Pipe::Body, MARBLE, torus, 4000, 36, push([1.0, 0.85, 0.6, 0.0], 0.20, 0.4, 1.0, 25.0)),
         riding(Pipe::Body, ROCK, boulder, 5000, 48, push([1.1, 1.0, 0.9, 0.0], 0.17, 0.6, 0.1, 16.0)),
+        Draw {
+            material: ICE,
+            ..no_mesh(Pipe::Grass, Instances::Blades(BLADES), push([0.42, 0.95, 0.40, 0.22], 0.62, 0.5, 0.15, 5.0))
+        },
         no_mesh(Pipe::Sky, Instances::Placed(0, 1), push(white, 1.0, 0.0, 0.0, 0.0)),
     ];
     let each = BODIES / DUST_DRAWS;

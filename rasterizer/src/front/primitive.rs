@@ -273,7 +273,10 @@ impl Builder<'_> {
         } else {
             None
         };
-        let planes = self.biased(half.map_or_else(|| Planes::triangle(screen, area), |half| half.planes()));
+        let planes = self.biased(match half {
+            Some(half) => half.planes(),
+            None => Planes::triangle(screen, area),
+        });
         let values = match (&half, weights) {
             (Some(half), _) => Values::Half(half),
             (None, Some(weights)) => Values::Weighted(weights),

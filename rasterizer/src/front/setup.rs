@@ -272,25 +272,33 @@ impl Half {
     /// The value at the upper left corner, and what is added to the right and downwards.
     #[inline(always)]
     pub fn row(&self, value: impl Fn(u32) -> f32) -> [u32; 3] {
-        let [left, right, below, last] = [0, 1, 2, 3].map(|corner| value(self.vertices[corner]));
+        // Not `map`, which may be a call.
+        let [left, right, below, last] = self.vertices;
+        let [left, right, below, last] = [value(left), value(right), value(below), value(last)];
         let row = match self.missing {
             0 => [(f64::from(right) + f64::from(below) - f64::from(last)) as f32, last - below, last - right],
             1 => [left, last - below, below - left],
             2 => [left, right - left, last - right],
             _ => [left, right - left, below - left],
         };
-        row.map(f32::to_bits)
+        [row[0].to_bits(), row[1].to_bits(), row[2].to_bits()]
     }
 
     /// Have the inputs of fragments that are not flat the same planes in the other half?
     #[inline(always)]
     pub fn agrees(&self, other: &Half, linkage: &Linkage, shaded: Shaded<'_>) -> bool {
-        linkage.links.iter().filter(|link| link.is_interpolated()).all(|link| {
-            (link.slot..link.slot + link.count).all(|slot| {
+        for link in &linkage.links {
+            if !link.is_interpolated() {
+                continue;
+            }
+            for slot in link.slot..link.slot + link.count {
                 let float = |vertex: u32| f32::from_bits(shaded.get(vertex as usize, slot));
-                self.row(float) == other.row(float)
-            })
-        })
+                if self.row(float) != other.row(float) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 }
 

@@ -103,6 +103,12 @@ impl<H: Host> Write<H> for Store<'_> {
         // SAFETY: the caller's contract; a wide host.
         unsafe { wide::store(at, pitch, bytes::pack_wide(self.source.rows(pair), self.swap)) };
     }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store_covered(at, pitch, bytes::pack_wide(self.source.rows(pair), self.swap), covered) };
+    }
 }
 
 /// Blends unsigned normalised texels, in integers.
@@ -151,6 +157,15 @@ impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
         unsafe {
             let source = bytes::pack_wide(self.sources[0].rows(pair), self.swap);
             wide::blend(at, pitch, bytes::equations::<NUMBER>(self.blend), source, self.mask);
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe {
+            let source = (bytes::pack_wide(self.sources[0].rows(pair), self.swap), covered);
+            wide::blend_covered(at, pitch, bytes::equations::<NUMBER>(self.blend), source, self.mask);
         }
     }
 }

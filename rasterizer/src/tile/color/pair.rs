@@ -9,6 +9,8 @@
 use super::equation::Floats;
 use super::plan::ColorPlan;
 use super::quad::{PairRows, PairTexels};
+#[cfg(target_arch = "x86_64")]
+use super::wide;
 use crate::tile::shaded::ShadedQuads;
 use base::abi::FragmentQuad;
 use base::host::{Host, Ints};
@@ -37,6 +39,12 @@ pub trait Write<H: Host> {
     /// The batch has both pairs; all their texels may be written.
     #[inline(always)]
     unsafe fn two(&self, _pair: usize, _at: [*mut u8; 2], _pitch: usize) {}
+    /// Writes the covered pixels (as lanes) of two pairs whose quads begin at `at`, all of them elsewhere. With [`Write::TWO`].
+    ///
+    /// # Safety
+    /// The batch has both pairs; all texels of their quads may be read and written.
+    #[inline(always)]
+    unsafe fn four(&self, _pair: usize, _at: [*mut u8; 4], _pitch: usize, _covered: u16) {}
     /// The words of the texels, over others.
     fn over(&self, source: &Self::Source, old: [H::Ints; 4]) -> [H::Ints; 4];
 }
@@ -69,12 +77,20 @@ impl ColorPlan {
             if W::TWO
                 && let Some(four) = rest.first_chunk::<4>()
                 && batch.samples == 1
-                && let Some(at) = apart(four, [at(&four[0]), at(&four[1]), at(&four[2]), at(&four[3])])
             {
                 // SAFETY: pairs of the batch; the caller's contract.
-                unsafe { write.two(number, at, pitch) };
-                (rest, number) = (&rest[4..], number + 2);
-                continue;
+                if unsafe {
+                    two_pairs(
+                        &write,
+                        number,
+                        four,
+                        ([at(&four[0]), at(&four[1]), at(&four[2]), at(&four[3])], pitch),
+                        batch.whole,
+                    )
+                } {
+                    (rest, number) = (&rest[4..], number + 2);
+                    continue;
+                }
             }
             let quads;
             (quads, rest) = rest.split_at(rest.len().min(2));
@@ -105,6 +121,34 @@ impl ColorPlan {
             number += 1;
         }
     }
+}
+
+/// Writes two pairs of a batch with one sample at once, if that can be; `at`: where their quads are. `whole`: all pixels of quads lie in the render area.
+///
+/// # Safety
+/// As for [`ColorPlan::write_pairs`]; `W::TWO`.
+#[inline(always)]
+unsafe fn two_pairs<H: Host, W: Write<H>>(
+    write: &W,
+    number: usize,
+    quads: &[FragmentQuad; 4],
+    (at, pitch): ([*mut u8; 4], usize),
+    whole: bool,
+) -> bool {
+    // SAFETY: the caller's promise; hosts that write two pairs at once are wide.
+    unsafe {
+        if let Some(at) = apart(quads, at) {
+            write.two(number, at, pitch);
+            return true;
+        }
+        // Small primitives, and the outlines of large ones.
+        #[cfg(target_arch = "x86_64")]
+        if whole && let Some(covered) = wide::covered(quads) {
+            write.four(number, at, pitch, covered);
+            return true;
+        }
+    }
+    false
 }
 
 /// Where two pairs of whole quads begin, whose quads are side by side and that have no texel (of four bytes) in common.

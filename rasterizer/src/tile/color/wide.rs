@@ -1,6 +1,7 @@
-//! Two pairs of whole quads of texels of four bytes in memory, as one vector of 512 bits: four quads, each of two rows of two texels.
+//! Four quads of texels of four bytes in memory, as one vector of 512 bits: two whole pairs, or wherever each of them lies, covered or not.
 
 use super::bytes;
+use base::abi::FragmentQuad;
 use base::pixel::BlendEquations;
 use core::arch::x86_64::*;
 
@@ -37,6 +38,109 @@ unsafe fn store_rows([first, second]: [*mut u8; 2], pitch: usize, rows: __m512i)
         _mm_storeu_si128(first.wrapping_add(pitch).cast(), _mm512_extracti32x4_epi32::<1>(rows));
         _mm_storeu_si128(second.cast(), _mm512_extracti32x4_epi32::<2>(rows));
         _mm_storeu_si128(second.wrapping_add(pitch).cast(), _mm512_extracti32x4_epi32::<3>(rows));
+    }
+}
+
+/// The lanes of four quads' covered pixels, with one sample each; `None` where two of the quads are the same pixels.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub unsafe fn covered(quads: &[FragmentQuad; 4]) -> Option<__mmask16> {
+    use core::mem::offset_of;
+    const { assert!(size_of::<FragmentQuad>() == 16 && offset_of!(FragmentQuad, x) == 0) };
+    const { assert!(offset_of!(FragmentQuad, y) == 2 && offset_of!(FragmentQuad, coverage) == 4) };
+    // SAFETY: the caller's promise; four quads of 16 bytes.
+    unsafe {
+        let quads = _mm512_loadu_si512(quads.as_ptr().cast());
+        // Where each of them is, in all of its lanes, beside those of the next one and of the one behind that.
+        let places = _mm512_shuffle_epi32::<0>(quads);
+        let next = _mm512_shuffle_i32x4::<0b00_11_10_01>(places, places);
+        let second = _mm512_shuffle_i32x4::<0b01_00_11_10>(places, places);
+        let same = _mm512_cmpeq_epi32_mask(places, next) | _mm512_cmpeq_epi32_mask(places, second);
+        let bits = _mm512_broadcast_i32x4(_mm_setr_epi32(1, 1 << 4, 1 << 8, 1 << 12));
+        let covered = _mm512_test_epi32_mask(_mm512_shuffle_epi32::<0b01_01_01_01>(quads), bits);
+        (same == 0).then_some(covered)
+    }
+}
+
+/// # Safety
+/// The texels of the quad at `at` are readable.
+#[inline(always)]
+unsafe fn quad(at: *mut u8, pitch: usize) -> __m128i {
+    // SAFETY: the caller's promise: rows of two texels.
+    unsafe {
+        let (first, second) = (at.cast::<i64>(), at.wrapping_add(pitch).cast::<i64>());
+        _mm_set_epi64x(second.read_unaligned(), first.read_unaligned())
+    }
+}
+
+/// # Safety
+/// The texels of the quad at `at` are writable.
+#[inline(always)]
+unsafe fn store_quad(at: *mut u8, pitch: usize, texels: __m128i) {
+    // SAFETY: the caller's promise: rows of two texels.
+    unsafe {
+        at.cast::<i64>().write_unaligned(_mm_cvtsi128_si64(texels));
+        at.wrapping_add(pitch).cast::<i64>().write_unaligned(_mm_extract_epi64::<1>(texels));
+    }
+}
+
+/// # Safety
+/// The host is wide; the texels of the quads are readable.
+#[inline(always)]
+unsafe fn quads(at: [*mut u8; 4], pitch: usize) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let four = _mm512_castsi128_si512(quad(at[0], pitch));
+        let four = _mm512_inserti32x4::<1>(four, quad(at[1], pitch));
+        let four = _mm512_inserti32x4::<2>(four, quad(at[2], pitch));
+        _mm512_inserti32x4::<3>(four, quad(at[3], pitch))
+    }
+}
+
+/// # Safety
+/// The host is wide; the texels of the quads are writable.
+#[inline(always)]
+unsafe fn store_quads(at: [*mut u8; 4], pitch: usize, texels: __m512i) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        store_quad(at[0], pitch, _mm512_castsi512_si128(texels));
+        store_quad(at[1], pitch, _mm512_extracti32x4_epi32::<1>(texels));
+        store_quad(at[2], pitch, _mm512_extracti32x4_epi32::<2>(texels));
+        store_quad(at[3], pitch, _mm512_extracti32x4_epi32::<3>(texels));
+    }
+}
+
+/// Writes the covered texels of four quads, no two of which are the same pixels; the others are written back as they are.
+///
+/// # Safety
+/// The host is wide; all texels of the quads that begin at `at` are readable and writable.
+#[inline(always)]
+pub unsafe fn store_covered(at: [*mut u8; 4], pitch: usize, texels: __m512i, covered: __mmask16) {
+    // SAFETY: the caller's promise.
+    unsafe { store_quads(at, pitch, _mm512_mask_mov_epi32(quads(at, pitch), covered, texels)) }
+}
+
+/// Blends them. Without a second source and constants; bits that are not in `mask` stay.
+///
+/// # Safety
+/// As for [`store_covered`].
+#[inline(always)]
+pub unsafe fn blend_covered(
+    at: [*mut u8; 4],
+    pitch: usize,
+    equations: &BlendEquations,
+    (texels, covered): (__m512i, __mmask16),
+    mask: u32,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (old, none) = (quads(at, pitch), _mm512_setzero_si512());
+        let new = bytes::blended(equations, [texels, old, none, none]);
+        // Old and new by the mask's bits, where there is coverage.
+        let mask = _mm512_maskz_set1_epi32(covered, mask as i32);
+        store_quads(at, pitch, _mm512_ternarylogic_epi32::<0xd8>(old, new, mask));
     }
 }
 

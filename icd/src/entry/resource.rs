@@ -4,7 +4,7 @@ use super::external::{allocate, tail_of};
 use super::sampler::{conversion_of, sampler_of};
 use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
 use crate::device::Device;
-use crate::ffi::handle::{self, dispatchable, get, share};
+use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{find, find_mut, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
@@ -213,6 +213,24 @@ unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Re
     bound
 }
 
+/// The view of a create info.
+///
+/// # Safety
+/// `info` is valid with its chain and handles.
+pub unsafe fn view_of(info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, vk::Result> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>(info.p_next).map_or(0.0, |m| m.min_lod);
+        let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>(info.p_next).map(|s| (s.slice_offset, s.slice_count));
+        let conversion =
+            find::<vk::SamplerYcbcrConversionInfo<'_>>(info.p_next).filter(|info| !info.conversion.is_null());
+        let conversion = conversion.map(|info| &get::<YcbcrConversion>(info.conversion).conversion);
+        let in_bytes = find::<vk::ImageViewASTCDecodeModeEXT<'_>>(info.p_next)
+            .is_some_and(|mode| mode.decode_mode == vk::Format::R8G8B8A8_UNORM);
+        ImageView::new(share::<Image>(info.image), info, min_lod, sliced, conversion, in_bytes)
+    }
+}
+
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let device = dispatchable::<Device>(device);
@@ -223,7 +241,10 @@ shims! {
     // Nothing is paged out by the driver, so nothing goes before anything else.
     fn set_device_memory_priority(_device: vk::Device, _memory: vk::DeviceMemory, _priority: f32) {}
 
-    fn free_memory(_device: vk::Device, memory: vk::DeviceMemory, _allocator: Allocator<'_>) {
+    fn free_memory(device: vk::Device, memory: vk::DeviceMemory, _allocator: Allocator<'_>) {
+        if let (Some(heaps), Some(memory)) = (&dispatchable::<Device>(device).heaps, optional::<Memory>(memory)) {
+            memory.range(0, memory.size()).into_iter().for_each(|range| heaps.forget_memory(range));
+        }
         handle::destroy::<Memory>(memory);
     }
 
@@ -334,7 +355,8 @@ shims! {
         Ok(())
     }
 
-    fn destroy_image(_device: vk::Device, image: vk::Image, _allocator: Allocator<'_>) {
+    fn destroy_image(device: vk::Device, image: vk::Image, _allocator: Allocator<'_>) {
+        dispatchable::<Device>(device).heaps.iter().for_each(|heaps| heaps.forget_image(image.as_raw()));
         handle::destroy::<Image>(image);
     }
 
@@ -403,13 +425,7 @@ shims! {
     }
 
     fn create_image_view(device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
-        let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>((*info).p_next).map_or(0.0, |m| m.min_lod);
-        let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>((*info).p_next).map(|s| (s.slice_offset, s.slice_count));
-        let conversion = find::<vk::SamplerYcbcrConversionInfo<'_>>((*info).p_next).filter(|info| !info.conversion.is_null());
-        let conversion = conversion.map(|info| &get::<YcbcrConversion>(info.conversion).conversion);
-        let in_bytes = find::<vk::ImageViewASTCDecodeModeEXT<'_>>((*info).p_next)
-            .is_some_and(|mode| mode.decode_mode == vk::Format::R8G8B8A8_UNORM);
-        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced, conversion, in_bytes)?;
+        let object = view_of(&*info)?;
         let object = Arc::new(object);
         dispatchable::<Device>(device).living.note_view(&object);
         *view = handle::create(object)?;

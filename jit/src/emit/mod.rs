@@ -25,6 +25,7 @@ mod float;
 mod fragment;
 mod global;
 mod group;
+mod heap;
 mod helper;
 mod image;
 mod inputs;

@@ -98,7 +98,7 @@ fn layout() -> PipelineLayoutInfo {
     let mut sets: Vec<Vec<_>> = kinds.into_iter().map(set).collect();
     // The last one stands for two.
     sets.push(set(K::InputAttachment));
-    PipelineLayoutInfo { sets }
+    PipelineLayoutInfo { sets, heap: None }
 }
 
 fn compile(words: &[u32], stage: Stage) -> Result<(), Error> {

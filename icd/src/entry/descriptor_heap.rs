@@ -30,7 +30,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_bind_sampler_heap as vk::PFN_vkCmdBindHeapEXT, vkCmdBindSamplerHeapEXT: DESCRIPTOR_HEAP),
     row!(Device, cmd_bind_resource_heap as vk::PFN_vkCmdBindHeapEXT, vkCmdBindResourceHeapEXT: DESCRIPTOR_HEAP),
     row!(Device, cmd_push_data as vk::PFN_vkCmdPushDataEXT, vkCmdPushDataEXT: DESCRIPTOR_HEAP),
-    row!(Instance, get_physical_device_descriptor_size as vk::PFN_vkGetPhysicalDeviceDescriptorSizeEXT, vkGetPhysicalDeviceDescriptorSizeEXT: DESCRIPTOR_HEAP),
+    row!(PhysicalDevice, get_physical_device_descriptor_size as vk::PFN_vkGetPhysicalDeviceDescriptorSizeEXT, vkGetPhysicalDeviceDescriptorSizeEXT: DESCRIPTOR_HEAP),
     row!(Device, register_custom_border_color as vk::PFN_vkRegisterCustomBorderColorEXT, vkRegisterCustomBorderColorEXT: DESCRIPTOR_HEAP),
     row!(Device, unregister_custom_border_color as vk::PFN_vkUnregisterCustomBorderColorEXT, vkUnregisterCustomBorderColorEXT: DESCRIPTOR_HEAP),
     row!(Device, get_image_opaque_capture_data as vk::PFN_vkGetImageOpaqueCaptureDataEXT, vkGetImageOpaqueCaptureDataEXT: DESCRIPTOR_HEAP),

@@ -13,14 +13,14 @@ use base::shader::{PipelineType, Side, Stage};
 use jit::spirv::{SUBGROUP_SIZES, Specialization};
 use std::sync::Arc;
 
-/// A graphics pipeline.
+/// A graphics pipeline; `heaps`: the device has descriptor heaps.
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
-pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<GraphicsInfo, Failure> {
+pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -> Result<GraphicsInfo, Failure> {
     let refuse = |message: &str| Failure::unsupported("graphics pipeline", message);
     // SAFETY: (all here) the caller's promise.
-    let of_heap = unsafe { descriptor_heap::is_of_heap(info.p_next) };
+    let of_heap = heaps && unsafe { descriptor_heap::is_of_heap(info.p_next) };
     // SAFETY: as above.
     let state = unsafe { pipeline_state::decode(info) }.map_err(|message| refuse(&message))?;
     // SAFETY: as above.
@@ -44,11 +44,14 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Grap
 ///
 /// # Safety
 /// As [`graphics`].
-pub unsafe fn compute(info: &vk::ComputePipelineCreateInfo<'_>) -> Result<(StageInfo, Arc<PipelineLayout>), Failure> {
+pub unsafe fn compute(
+    info: &vk::ComputePipelineCreateInfo<'_>,
+    heaps: bool,
+) -> Result<(StageInfo, Arc<PipelineLayout>), Failure> {
     // SAFETY: the caller's promise.
     unsafe {
         let mut stage = [Some(stage_of(&info.stage, Stage::Compute)?)];
-        let layout = match descriptor_heap::is_of_heap(info.p_next) {
+        let layout = match heaps && descriptor_heap::is_of_heap(info.p_next) {
             true => heap_layout(std::slice::from_ref(&info.stage), &mut stage)?,
             false => layout(info.layout),
         };

@@ -79,21 +79,9 @@ impl Translator<'_> {
     pub fn buffer_pointer(&mut self, v: View<'_>) -> Result<()> {
         let p = self.pointer(v.arg(0)?)?;
         let &Type::Pointer { class, to } = self.s.ty(v.ty)? else { return Err(Error::invalid("result is no pointer")) };
-        let Place::Resource(mut r) = p.place else { return Err(Error::invalid("operand points to no descriptor")) };
+        let Place::Resource(r) = p.place else { return Err(Error::invalid("operand points to no descriptor")) };
         if r.desc.set != RESOURCE_HEAP {
             return Err(Error::unsupported("pointer to a buffer whose descriptor is in no resource heap"));
-        }
-        let mut ty = p.ty;
-        // A pointer to a structure or an array of descriptors is one to the first.
-        while ty != UNTYPED {
-            ty = match *self.s.ty(ty)? {
-                Type::Struct(ref members) if !members.is_empty() => {
-                    r.desc.index = self.plus(r.desc.index, member_offset(self.s, ty, 0)?);
-                    members[0]
-                }
-                Type::Array { elem, .. } | Type::RuntimeArray { elem } => elem,
-                _ => break,
-            };
         }
         let place = Place::Memory(self.block_of(r.desc, class == class::UNIFORM, false));
         self.pointer_result(v, Pointer { ty: to, place })

@@ -11,7 +11,7 @@ use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
-use base::abi::{Heaps, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext};
+use base::abi::{ADDRESS_TAIL, Heaps, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext};
 use base::mem::MemoryRange;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
@@ -205,7 +205,10 @@ fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
 impl Executor<'_> {
     /// Binds what is alive of a heap, for all bind points.
     pub(super) fn bind_heap(&mut self, kind: HeapKind, address: u64, size: u64) {
-        let memory = self.device.heap.prefix(address, size);
+        // Where a buffer's data lie in it, a few bytes may be read behind them.
+        let tail = ADDRESS_TAIL as u64;
+        let alive = self.device.heap.prefix(address, size.saturating_add(tail)).filter(|alive| alive.size > tail);
+        let memory = alive.map(|alive| MemoryRange { size: alive.size - tail, ..alive });
         for point in self.state.points.iter_mut() {
             point.heaps[kind as usize] = memory;
             point.context = None;

@@ -12,6 +12,9 @@ use super::layout::layout;
 /// Bits of a word that are an entry's number.
 pub const HEAP_INDEX_BITS: u32 = 22;
 
+/// Most bytes of a heap, and of a buffer whose descriptor is in one: offsets of generated code are words that do not wrap.
+pub const MAX_HEAP_RANGE: u64 = 1 << 30;
+
 /// An image view or a sampler.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_C
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
-use base::abi::{DESCRIPTOR_SIZE, MAX_PUSH_CONSTANTS};
+use base::abi::{DESCRIPTOR_SIZE, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS};
 use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshFacts, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
@@ -576,8 +576,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         PhysicalDeviceDescriptorHeapPropertiesEXT => |p| {
             let size = DESCRIPTOR_SIZE as u64;
             (p.sampler_heap_alignment, p.resource_heap_alignment) = (size, size);
-            // Offsets of generated code have 32 bits.
-            (p.max_sampler_heap_size, p.max_resource_heap_size) = (1 << 31, 1 << 31);
+            (p.max_sampler_heap_size, p.max_resource_heap_size) = (MAX_HEAP_RANGE, MAX_HEAP_RANGE);
             p.min_sampler_heap_reserved_range = 0;
             p.min_sampler_heap_reserved_range_with_embedded = 0;
             p.min_resource_heap_reserved_range = 0;

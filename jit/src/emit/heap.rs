@@ -4,11 +4,11 @@ use super::Emitter;
 use super::memory::{read_only, trusted};
 use super::rep::{BufPair, Rep};
 use crate::error::Result;
-use crate::ir::{HEAP_DATA, InstData, Op, SAMPLER_HEAP};
+use crate::ir::{HEAP_DATA, InstData, Op, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
 use crate::lir::{IntCond, Type, Value as C};
 use base::abi::{
     ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE, HEAP_INDEX_BITS, HeapContext,
-    HeapEntry, Heaps, ShaderContext,
+    HeapEntry, Heaps, MAX_HEAP_RANGE, ShaderContext,
 };
 use core::mem::offset_of;
 use smallvec::SmallVec;
@@ -25,11 +25,15 @@ struct Heap {
 impl Emitter<'_> {
     /// `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc` of a heap; no other block is needed.
     pub fn heap_descriptor(&mut self, set: u32, data: &InstData) -> Result<()> {
-        let own = if set == SAMPLER_HEAP { offset_of!(Heaps, samplers) } else { offset_of!(Heaps, resources) };
+        let own = if matches!(set, SAMPLER_HEAP | SAMPLER_HEAP_DATA) {
+            offset_of!(Heaps, samplers)
+        } else {
+            offset_of!(Heaps, resources)
+        };
         let at = offset_of!(ShaderContext, heaps) + own;
         let address = self.heap_field(at + offset_of!(HeapContext, address));
         let size = self.heap_field(at + offset_of!(HeapContext, size));
-        if set == HEAP_DATA {
+        if matches!(set, HEAP_DATA | SAMPLER_HEAP_DATA) {
             return self.define(data.result(), Rep::Buffer(BufPair { address, range: size }));
         }
         let heap = Heap { address, last: self.b.iadd_imm(size, -(DESCRIPTOR_SIZE as i64)), at };
@@ -88,6 +92,8 @@ impl Emitter<'_> {
         let none = self.b.iconst(Type::I64, 0);
         let left = self.b.select(some, left, none);
         let range = self.b.umin(range, left);
+        let most = self.b.iconst(Type::I64, MAX_HEAP_RANGE as i64);
+        let range = self.b.umin(range, most);
         let null = self.heap_field(offset_of!(ShaderContext, heaps) + offset_of!(Heaps, null_buffer));
         BufPair { address: self.b.select(some, address, null), range }
     }

@@ -477,6 +477,8 @@ pub const RESOURCE_HEAP: u32 = 0x8000_0000;
 pub const SAMPLER_HEAP: u32 = 0x8000_0001;
 /// The resource heap itself, as a buffer.
 pub const HEAP_DATA: u32 = 0x8000_0002;
+/// The sampler heap itself.
+pub const SAMPLER_HEAP_DATA: u32 = 0x8000_0003;
 
 /// What an instruction does; its row (`ops/table.rs`) says what that means for passes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -263,12 +263,16 @@ impl<'m> Spec<'m> {
                 }
                 flat(&self.constant_leaves(v.arg(0)?)?.repeat(parts as usize))
             }
-            op::OpConstantSizeOfEXT => match (ty, self.ty(v.arg(0)?)?) {
-                (Type::Int { .. }, Type::Buffer | Type::Image(_) | Type::Sampler | Type::SampledImage(_)) => {
-                    flat(&[base::abi::DESCRIPTOR_SIZE as u64])
+            op::OpConstantSizeOfEXT => {
+                // Compilers ask for that of an image of nothing, which is no type otherwise.
+                let of = self.m.def(v.arg(0)?)?.op;
+                let descriptor =
+                    matches!(of, op::OpTypeBufferEXT | op::OpTypeImage | op::OpTypeSampler | op::OpTypeSampledImage);
+                if !descriptor || !matches!(ty, Type::Int { .. }) {
+                    return Err(Error::invalid("size of something that is no descriptor"));
                 }
-                _ => Err(Error::invalid("size of something that is no descriptor")),
-            },
+                flat(&[base::abi::DESCRIPTOR_SIZE as u64])
+            }
             op::OpSpecConstantOp => {
                 fold::spec_constant_op(self, v).map(|bits| bits.map(|b| Const::Flat(v.ty, b.into())))
             }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Binary, Convert, MemFlags, Op, Space, Ty, Value};
 use base::shader::{DescriptorKind as Kind, HeapIndex, HeapMapping, HeapPlace, MappingSource};
 
-pub(crate) use crate::ir::{HEAP_DATA, RESOURCE_HEAP, SAMPLER_HEAP};
+pub(crate) use crate::ir::{HEAP_DATA, RESOURCE_HEAP, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
 
 /// Of combined indices: bits of the resource's, and a mask of it and of the sampler's.
 const COMBINED: (u32, u32, u32) = (20, 0xf_ffff, 0xfff);
@@ -64,10 +64,27 @@ impl Translator<'_> {
                     let by = self.b.mul(i, stride.into());
                     (self.b.add(at, by), elem)
                 }
+                Type::Vector { elem, .. } => {
+                    let i = self.scalar(id)?;
+                    let i = self.b.int_as(i, Ty::I32);
+                    let by = self.b.mul(i, self.s.scalar(elem)?.bytes().into());
+                    (self.b.add(at, by), elem)
+                }
                 _ => return Err(Error::invalid("access chain into a descriptor").with_id(id)),
             };
         }
         Ok(Pointer { ty, place: Place::Resource(Resource { desc: Desc { index: at, ..r.desc }, ..r }) })
+    }
+
+    /// What is in a heap at a place that is no descriptor's.
+    pub fn heap_data(&mut self, r: &Resource, ty: u32) -> Result<Option<Memory>> {
+        let opaque = matches!(self.s.ty(ty)?, Type::Image(_) | Type::Sampler | Type::SampledImage(_) | Type::Buffer);
+        if !is_heap(r.desc.set) || opaque {
+            return Ok(None);
+        }
+        let set = if r.desc.set == SAMPLER_HEAP { SAMPLER_HEAP_DATA } else { HEAP_DATA };
+        let desc = Desc { set, binding: 0, index: self.b.i32(0) };
+        Ok(Some(Memory { base: r.desc.index, ..self.block_of(desc, true, false) }))
     }
 
     fn plus(&mut self, at: Value, by: u32) -> Value {
@@ -103,13 +120,15 @@ impl Translator<'_> {
         self.resource_pointer(r, to)
     }
 
-    /// `VkSpirvResourceTypeFlagBitsEXT` of a variable of descriptors of type `ty`.
+    /// `VkSpirvResourceTypeFlagsEXT` of a variable of descriptors of type `ty`.
     fn resource_type(&self, variable: u32, ty: u32) -> Result<u32> {
         let m = self.m;
         Ok(match *self.s.ty(ty)? {
             Type::Sampler => 1,
             Type::Image(t) if t.sampled == 1 => 1 << 1,
-            Type::Image(t) if t.dim == 6 || m.decorated(variable, deco::NON_WRITABLE) => 1 << 2,
+            // An input attachment, which nobody writes, may be taken for either.
+            Type::Image(t) if t.dim == 6 => 1 << 2 | 1 << 3,
+            Type::Image(_) if m.decorated(variable, deco::NON_WRITABLE) => 1 << 2,
             Type::Image(_) => 1 << 3,
             Type::SampledImage(_) => 1 << 4,
             _ => {

@@ -298,7 +298,10 @@ impl Translator<'_> {
         match &p.place {
             Place::Local(l) => self.load_local(l, p.ty, volatile).map(Val::Flat),
             Place::Memory(m) => self.load_memory(m, p.ty, volatile).map(Val::Flat),
-            Place::Resource(r) => self.load_handle(r, p.ty).map(Val::Handle),
+            Place::Resource(r) => match self.heap_data(r, p.ty)? {
+                Some(m) => self.load_memory(&m, p.ty, volatile).map(Val::Flat),
+                None => self.load_handle(r, p.ty).map(Val::Handle),
+            },
             Place::Texel { .. } => Err(Error::invalid("load through a texel pointer")),
         }
     }

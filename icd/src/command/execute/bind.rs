@@ -11,7 +11,9 @@ use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
-use base::abi::{ADDRESS_TAIL, Heaps, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext};
+use base::abi::{
+    ADDRESS_TAIL, Heaps, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS, ShaderContext,
+};
 use base::mem::MemoryRange;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
@@ -207,7 +209,7 @@ impl Executor<'_> {
     pub(super) fn bind_heap(&mut self, kind: HeapKind, address: u64, size: u64) {
         // Where a buffer's data lie in it, a few bytes may be read behind them.
         let tail = ADDRESS_TAIL as u64;
-        let alive = self.device.heap.prefix(address, size.saturating_add(tail)).filter(|alive| alive.size > tail);
+        let alive = self.device.heap.prefix(address, size.min(MAX_HEAP_RANGE) + tail).filter(|alive| alive.size > tail);
         let memory = alive.map(|alive| MemoryRange { size: alive.size - tail, ..alive });
         for point in self.state.points.iter_mut() {
             point.heaps[kind as usize] = memory;

@@ -171,7 +171,11 @@ fn descriptor_heaps(a: &mut Asm) {
     let opaque = a.global(4417, false, &[0]);
     let [samplers, resources] = [5122, 5123].map(|number| a.heap(opaque, number));
     let buffer = a.global(5115, false, &[12]);
-    let size = a.global(5129, true, &[word, buffer]);
+    let void = a.void();
+    let nothing = a.global(25, false, &[void, 1, 0, 0, 0, 0, 0]);
+    let sizes = [nothing, buffer].map(|ty| a.global(5129, true, &[word, ty]));
+    let size = a.global(52, true, &[word, 134, sizes[0], sizes[1]]);
+    let size = a.global(52, true, &[word, 132, size, sizes[1]]);
     let (stored, sampled) =
         (a.global(25, false, &[word, 1, 0, 0, 0, 2, 33]), a.global(25, false, &[float, 1, 0, 0, 0, 1, 0]));
     let (sampler, both) = (a.global(26, false, &[]), a.global(27, false, &[sampled]));
@@ -184,6 +188,11 @@ fn descriptor_heaps(a: &mut Asm) {
     let place = a.r(4419, opaque, &[buffers, resources, one]);
     let pointer = a.pointer(12, word);
     let place = a.r(5119, pointer, &[place]);
+    let value = a.r(61, word, &[place]);
+    a.keep(U32, value);
+    // Data.
+    let words = a.global(23, false, &[word, 4]);
+    let place = a.r(4419, opaque, &[words, resources, one]);
     let value = a.r(61, word, &[place]);
     a.keep(U32, value);
     // A texel.

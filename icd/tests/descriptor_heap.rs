@@ -189,8 +189,8 @@ impl Test {
                 .name(c"main");
             stage.p_next = (&raw const info).cast();
             // VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT
-            let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default();
-            flags.flags = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
+            let flags =
+                vk::PipelineCreateFlags2CreateInfoKHR::default().flags(vk::PipelineCreateFlags2KHR::from_raw(1 << 36));
             let mut info = vk::ComputePipelineCreateInfo::default().stage(stage);
             info.p_next = (&raw const flags).cast();
             let pipelines = d.create_compute_pipelines(vk::PipelineCache::null(), &[info], None).expect("pipeline");

@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn words_are_of_descriptions_and_do_not_come_again() {
         let mut known: Known<u32, Box<u32>> = Known::new(4, std::ptr::null()).unwrap();
-        let word = |known: &mut Known<u32, Box<u32>>, key| {
+        let word = |known: &mut Known<u32, Box<u32>>, key: u32| {
             known.word((key.into(), key), || Ok(Box::new(key)), |object| (&raw const **object).cast())
         };
         let first = word(&mut known, 7).unwrap();

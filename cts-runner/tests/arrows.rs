@@ -134,6 +134,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
     (
         "icd/src/lib.rs",
         &[
+            "backend::heap_table",
             "backend::helpers",
             "backend::set_memory",
             "backend::tiered",
@@ -156,6 +157,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::command_buffer",
             "entry::descriptor",
             "entry::descriptor_buffer",
+            "entry::descriptor_heap",
             "entry::descriptor_write",
             "entry::device",
             "entry::device_fault",

@@ -65,7 +65,7 @@ fn check(components: usize, uniform: bool, lanes: u32) {
         memory.bytes(bytes).fill(0x11);
         let input = pointers.iter().flat_map(|p| p.to_le_bytes()).collect();
         let mut env = Environment::new(&[input, vec![0xee; 8 * 16]], &[]);
-        env.context.addresses = AddressSpace::new(memory.ptr(), GRANULES, LIVE.as_ptr());
+        env.context.addresses = AddressSpace::new(memory.ptr(), GRANULES, LIVE.as_ptr(), AddressSpace::EMPTY.runs);
         let stage = compile(&shader(components, uniform), &buffers_layout(2), lanes);
         dispatch(&stage, &mut env, [1, 1, 1]);
         let out = env.buffer(1);

@@ -682,7 +682,7 @@ fn early_samples() {
     let descriptors = [ImageDescriptor { view: &view, sampler: &sampler }];
     let kind = DescriptorKind::CombinedImageSampler;
     let binding = BindingLayout { binding: 0, kind, offset: 0, count: 1, variable: false, dynamic_index: 0 };
-    let layout = PipelineLayoutInfo { sets: vec![vec![binding]] };
+    let layout = PipelineLayoutInfo { sets: vec![vec![binding]], heap: None };
     let s = shader(Stage::Fragment, &[Smooth, Linear], 20, |b| {
         let zero = b.u32(0);
         let image = b.op(Op::ImageDesc { set: 0, binding: 0 }, &[zero], Ty::Img);
@@ -758,7 +758,7 @@ fn image_calls() {
         variable: false,
         dynamic_index: 0,
     };
-    let layout = PipelineLayoutInfo { sets: vec![vec![binding]] };
+    let layout = PipelineLayoutInfo { sets: vec![vec![binding]], heap: None };
     // Operations that give everything, or none of them: those behind them, which do not, have zeros.
     for (varying, given) in [(false, false), (false, true), (true, false), (true, true)] {
         let s = shader(Stage::Fragment, &[], 19, |b| {

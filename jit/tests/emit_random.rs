@@ -36,6 +36,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         view_index: 0,
         device_index: 0,
         addresses: AddressSpace::EMPTY,
+        heaps: base::abi::Heaps::NONE,
         abort: &ABORT,
         helpers: &HELPERS,
     };

@@ -22,7 +22,7 @@ fn layout(buffers: u32) -> PipelineLayoutInfo {
         variable: false,
         dynamic_index: 0,
     };
-    PipelineLayoutInfo { sets: vec![(0..buffers).map(binding).collect()] }
+    PipelineLayoutInfo { sets: vec![(0..buffers).map(binding).collect()], heap: None }
 }
 
 /// Buffers after a workgroup, by every way to run it; `any_lanes`: what it does does not depend on how many there are. Otherwise there are as

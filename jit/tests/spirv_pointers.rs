@@ -21,7 +21,10 @@ fn layout() -> PipelineLayoutInfo {
         variable: false,
         dynamic_index: 0,
     };
-    PipelineLayoutInfo { sets: vec![vec![binding(0, 0, 1), binding(1, 1, 1), binding(2, 2, 3), binding(3, 5, 1)]] }
+    PipelineLayoutInfo {
+        sets: vec![vec![binding(0, 0, 1), binding(1, 1, 1), binding(2, 2, 3), binding(3, 5, 1)]],
+        heap: None,
+    }
 }
 
 fn translated(name: &str) -> Shader {

@@ -30,20 +30,28 @@ pub struct AddressSpace {
     pub last: u64,
     /// A byte per granule, written while shaders run.
     pub live: *const u8,
+    /// By granule: how many follow of the same allocation, itself among them; 0 where there is none. The tail counts.
+    pub runs: *const u32,
     /// [`ADDRESS_TAIL`] zeros: what a load from anywhere else reads.
     pub zeros: *const u8,
 }
 
-layout!(AddressSpace { base, last, live, zeros });
+layout!(AddressSpace { base, last, live, runs, zeros });
 
 impl AddressSpace {
     /// No address is live.
-    pub const EMPTY: AddressSpace = AddressSpace { base: 0, last: 0, live: ZEROS.0.as_ptr(), zeros: ZEROS.0.as_ptr() };
+    pub const EMPTY: AddressSpace = AddressSpace {
+        base: 0,
+        last: 0,
+        live: ZEROS.0.as_ptr(),
+        runs: ZEROS.0.as_ptr().cast(),
+        zeros: ZEROS.0.as_ptr(),
+    };
 
     /// The space of granules from `base`, the last of which is never live.
     ///
-    /// `live` must have a readable byte per granule as long as a shader may use the space.
-    pub fn new(base: *const u8, granules: usize, live: *const u8) -> AddressSpace {
-        AddressSpace { base: base as u64, last: granules.saturating_sub(1) as u64, live, zeros: ZEROS.0.as_ptr() }
+    /// `live` and `runs` must have a readable byte, and number, per granule as long as a shader may use the space.
+    pub fn new(base: *const u8, granules: usize, live: *const u8, runs: *const u32) -> AddressSpace {
+        AddressSpace { base: base as u64, last: granules.saturating_sub(1) as u64, live, runs, zeros: ZEROS.0.as_ptr() }
     }
 }

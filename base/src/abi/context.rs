@@ -2,6 +2,7 @@
 
 use super::address::AddressSpace;
 use super::descriptor::BufferDescriptor;
+use super::heap::Heaps;
 use super::helper::HelperTable;
 use super::layout::layout;
 use core::sync::atomic::AtomicU32;
@@ -42,6 +43,8 @@ pub struct ShaderContext {
     pub helpers: *const HelperTable,
     /// Where physical pointers may point.
     pub addresses: AddressSpace,
+    /// Descriptor heaps.
+    pub heaps: Heaps,
 }
 
 // SAFETY: the pointers are to memory the submission keeps alive; shaders only read the context itself.
@@ -62,4 +65,5 @@ layout!(ShaderContext {
     abort,
     helpers,
     addresses,
+    heaps,
 });

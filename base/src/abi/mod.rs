@@ -10,6 +10,7 @@
 pub mod address;
 pub mod context;
 pub mod descriptor;
+pub mod heap;
 pub mod helper;
 pub mod image;
 pub mod layout;
@@ -20,6 +21,7 @@ pub mod version;
 pub use address::*;
 pub use context::*;
 pub use descriptor::*;
+pub use heap::*;
 pub use helper::*;
 pub use image::*;
 pub use slots::*;

@@ -56,6 +56,110 @@ pub struct BindingLayout {
 pub struct PipelineLayoutInfo {
     /// By set number; bindings sorted by number.
     pub sets: Vec<Vec<BindingLayout>>,
+    /// Resources lie in descriptor heaps, there; only embedded samplers are in sets.
+    pub heap: Option<Vec<HeapMapping>>,
+}
+
+/// Where resources of a module lie: `VkDescriptorSetAndBindingMappingEXT`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HeapMapping {
+    /// `DescriptorSet` of the resources.
+    pub set: u32,
+    /// First `Binding`.
+    pub first_binding: u32,
+    /// How many follow.
+    pub binding_count: u32,
+    /// `VkSpirvResourceTypeFlagsEXT`.
+    pub resource_mask: u32,
+    /// Where they are.
+    pub source: MappingSource,
+}
+
+impl HeapMapping {
+    /// Is it of that resource, of a type with that `VkSpirvResourceTypeFlagBitsEXT`?
+    pub fn has(&self, set: u32, binding: u32, resource: u32) -> bool {
+        let number = binding.checked_sub(self.first_binding);
+        self.set == set && number.is_some_and(|n| n < self.binding_count) && self.resource_mask & resource != 0
+    }
+}
+
+/// `VkDescriptorMappingSourceEXT`, with its data; offsets and strides are bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MappingSource {
+    /// Descriptors in a heap.
+    Heap {
+        /// Of what is no sampled image.
+        resource: HeapPlace,
+        /// Where a sampler is that the mapping brings itself.
+        embedded: Option<EmbeddedSampler>,
+        /// Of a sampled image's sampler.
+        sampler: HeapPlace,
+        /// The resource's index has the sampler's in its high bits.
+        combined: bool,
+    },
+    /// A uniform buffer's bytes are in the resource heap, at the sum of `offset` and a word of push data.
+    HeapData {
+        /// In the heap.
+        offset: u32,
+        /// In push data.
+        push: u32,
+    },
+    /// A uniform buffer's bytes are in push data.
+    PushData(u32),
+    /// At an address in push data.
+    PushAddress(u32),
+    /// At an address that is in memory, at `offset` from an address in push data.
+    IndirectAddress {
+        /// In push data.
+        push: u32,
+        /// From there.
+        offset: u32,
+    },
+}
+
+/// Which sampler of which set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EmbeddedSampler {
+    /// In [`PipelineLayoutInfo::sets`], of one binding.
+    pub set: u32,
+    /// In that binding.
+    pub index: u32,
+}
+
+/// Where the descriptors of a binding's elements are in their heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HeapPlace {
+    /// Of the first one.
+    pub offset: u32,
+    /// To the next one. Elements count from the mapping's first binding on.
+    pub array_stride: u32,
+    /// What is added.
+    pub index: HeapIndex,
+    /// What the index is multiplied by.
+    pub index_stride: u32,
+}
+
+/// Where an index comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HeapIndex {
+    /// There is none.
+    None,
+    /// A word of push data.
+    Push(u32),
+    /// A word at `offset` from an address in push data.
+    Indirect {
+        /// In push data.
+        push: u32,
+        /// From there.
+        offset: u32,
+    },
+    /// The element's word of an array there.
+    IndirectArray {
+        /// In push data.
+        push: u32,
+        /// From there.
+        offset: u32,
+    },
 }
 
 impl PipelineLayoutInfo {

@@ -19,5 +19,8 @@ pub use facts::{
     WorkgroupFacts,
 };
 pub use interface::{BuiltinSlot, Interpolation, PatchPlace, Slot, SlotKind, SlotType, StageInterface};
-pub use layout::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
+pub use layout::{
+    BindingLayout, DescriptorKind, EmbeddedSampler, HeapIndex, HeapMapping, HeapPlace, MappingSource,
+    PipelineLayoutInfo,
+};
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Side, Stage, StageRow};

@@ -155,6 +155,7 @@ fn run_nothing(code: &TieredCode) {
         abort: &NEVER,
         helpers: &helpers,
         addresses: base::abi::AddressSpace::EMPTY,
+        heaps: base::abi::Heaps::NONE,
     };
     let mut batch = VertexBatch {
         header: BatchHeader { scratch: std::ptr::null_mut(), sink: std::ptr::null_mut() },

@@ -269,6 +269,7 @@ extensions! {
     VK_KHR_shader_quad_control, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_vulkan_memory_model), Ext(E::VK_KHR_shader_maximal_reconvergence)];
     VK_EXT_pipeline_creation_feedback, 1, Device, YES, Some(V1_3), [];
     VK_EXT_descriptor_buffer, 1, Device, YES, None, [Any(&[All(&[Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address), Ext(E::VK_EXT_descriptor_indexing)]), Core(V1_2)]), Ext(E::VK_KHR_synchronization2)]), Core(V1_3)])];
+    VK_EXT_descriptor_heap, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance5), Any(&[Ext(E::VK_KHR_buffer_device_address), Core(V1_2)])]), Core(V1_4)])];
     VK_KHR_device_fault, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_device_fault, 2, Device, YES, None, [PROPERTIES2];
     VK_KHR_pipeline_executable_properties, 1, Device, YES, None, [PROPERTIES2];

@@ -62,6 +62,7 @@ const NO_SPARSE: Support = Support::No("samples are sub-images, which no block h
 const NO_SHARED: Support = Support::No("no kernels for blocks that are decoded to shared exponents");
 const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
+const NO_REPLAY: Support = Support::No("the words of a heap are those of one process");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
 const NO_DUMP: Support = Support::No("what there is to say of a fault is in its reports");
 const NO_MASKED: Support = Support::No("no fault is recovered from");
@@ -384,6 +385,8 @@ extended {
     descriptorBufferCaptureReplay, descriptor_buffer_capture_replay, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     descriptorBufferImageLayoutIgnored, descriptor_buffer_image_layout_ignored, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     descriptorBufferPushDescriptors, descriptor_buffer_push_descriptors, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
+    descriptorHeap, descriptor_heap, YES, [PhysicalDeviceDescriptorHeapFeaturesEXT];
+    descriptorHeapCaptureReplay, descriptor_heap_capture_replay, NO_REPLAY, [PhysicalDeviceDescriptorHeapFeaturesEXT];
     deviceFault, device_fault, YES, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];
     deviceFaultVendorBinary, device_fault_vendor_binary, NO_DUMP, [PhysicalDeviceFaultFeaturesEXT, PhysicalDeviceFaultFeaturesKHR];
     deviceFaultReportMasked, device_fault_report_masked, NO_MASKED, [PhysicalDeviceFaultFeaturesKHR];
@@ -517,6 +520,7 @@ structs! {
     PhysicalDevicePresentWaitFeaturesKHR: [Ext(E::VK_KHR_present_wait)];
     PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];
     PhysicalDeviceDescriptorBufferFeaturesEXT: [Ext(E::VK_EXT_descriptor_buffer)];
+    PhysicalDeviceDescriptorHeapFeaturesEXT: [Ext(E::VK_EXT_descriptor_heap)];
     PhysicalDeviceFaultFeaturesEXT: [Ext(E::VK_EXT_device_fault)];
     PhysicalDeviceFaultFeaturesKHR: [Ext(E::VK_KHR_device_fault)];
     PhysicalDevicePipelineExecutablePropertiesFeaturesKHR: [Ext(E::VK_KHR_pipeline_executable_properties)];

@@ -408,6 +408,7 @@ mod tests {
             (E::VK_KHR_swapchain_maintenance1, &[F::swapchainMaintenance1]),
             (E::VK_EXT_swapchain_maintenance1, &[F::swapchainMaintenance1]),
             (E::VK_EXT_descriptor_buffer, &[F::descriptorBuffer]),
+            (E::VK_EXT_descriptor_heap, &[F::descriptorHeap]),
             (E::VK_KHR_device_fault, &[F::deviceFault]),
             (E::VK_EXT_device_fault, &[F::deviceFault]),
             (E::VK_KHR_pipeline_executable_properties, &[F::pipelineExecutableInfo]),

@@ -89,6 +89,46 @@ structures! {
     }
     PhysicalDeviceCopyMemoryIndirectFeaturesKHR = 1_000_549_000 { indirect_memory_copy, indirect_memory_to_image_copy }
     PhysicalDeviceCopyMemoryIndirectPropertiesKHR = 1_000_426_001 { supported_queues: QueueFlags }
+    TexelBufferDescriptorInfoEXT = 1_000_135_000 { format: Format, address_range: DeviceAddressRangeEXT }
+    ImageDescriptorInfoEXT = 1_000_135_001 { p_view: *const ImageViewCreateInfo<'a>, layout: ImageLayout }
+    ResourceDescriptorInfoEXT = 1_000_135_002 { ty: DescriptorType, data: *const c_void }
+    BindHeapInfoEXT = 1_000_135_003 { heap_range: DeviceAddressRangeEXT, reserved_range_offset: DeviceSize, reserved_range_size: DeviceSize }
+    PushDataInfoEXT = 1_000_135_004 { offset: u32, data: HostAddressRangeEXT }
+    DescriptorSetAndBindingMappingEXT = 1_000_135_005 {
+        descriptor_set: u32,
+        first_binding: u32,
+        binding_count: u32,
+        resource_mask: u32,
+        source: i32,
+        source_data: [u64; 7]
+    }
+    ShaderDescriptorSetAndBindingMappingInfoEXT = 1_000_135_006 { mapping_count: u32, p_mappings: *const DescriptorSetAndBindingMappingEXT<'a> }
+    PhysicalDeviceDescriptorHeapPropertiesEXT = 1_000_135_008 {
+        sampler_heap_alignment: DeviceSize,
+        resource_heap_alignment: DeviceSize,
+        max_sampler_heap_size: DeviceSize,
+        max_resource_heap_size: DeviceSize,
+        min_sampler_heap_reserved_range: DeviceSize,
+        min_sampler_heap_reserved_range_with_embedded: DeviceSize,
+        min_resource_heap_reserved_range: DeviceSize,
+        sampler_descriptor_size: DeviceSize,
+        image_descriptor_size: DeviceSize,
+        buffer_descriptor_size: DeviceSize,
+        sampler_descriptor_alignment: DeviceSize,
+        image_descriptor_alignment: DeviceSize,
+        buffer_descriptor_alignment: DeviceSize,
+        max_push_data_size: DeviceSize,
+        image_capture_replay_opaque_data_size: usize,
+        max_descriptor_heap_embedded_samplers: u32,
+        sampler_ycbcr_conversion_count: u32,
+        sparse_descriptor_heaps,
+        protected_descriptor_heaps
+    }
+    PhysicalDeviceDescriptorHeapFeaturesEXT = 1_000_135_009 { descriptor_heap, descriptor_heap_capture_replay }
+    CommandBufferInheritanceDescriptorHeapInfoEXT = 1_000_135_010 {
+        p_sampler_heap_bind_info: *const BindHeapInfoEXT<'a>,
+        p_resource_heap_bind_info: *const BindHeapInfoEXT<'a>
+    }
     DeviceFaultDebugInfoKHR = 1_000_573_003 { vendor_binary_size: u32, p_vendor_binary_data: *mut c_void }
     DeviceFaultInfoKHR = 1_000_573_002 {
         flags: u32,
@@ -179,3 +219,88 @@ pub type PFN_vkGetDeviceFaultReportsKHR =
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkGetDeviceFaultDebugInfoKHR =
     unsafe extern "system" fn(Device, *mut DeviceFaultDebugInfoKHR<'_>) -> Result;
+
+/// A range of device memory; VkDeviceAddressRangeEXT is the same.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DeviceAddressRangeEXT {
+    pub address: DeviceAddress,
+    pub size: DeviceSize,
+}
+
+/// Memory of the application's, to read or to write.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostAddressRangeEXT {
+    pub address: *mut c_void,
+    pub size: usize,
+}
+
+/// Structures without a tag: the data of mappings.
+macro_rules! mapping_sources {
+    ($($name:ident { $($field:ident $(: $ty:ty)?),* $(,)? })*) => {$(
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<'a> {
+            $(pub $field: mapping_field!($($ty)?),)*
+            pub _marker: PhantomData<&'a ()>,
+        }
+    )*};
+}
+macro_rules! mapping_field {
+    () => {
+        u32
+    };
+    ($ty:ty) => {
+        $ty
+    };
+}
+
+mapping_sources! {
+    DescriptorMappingSourceConstantOffsetEXT {
+        heap_offset, heap_array_stride, p_embedded_sampler: *const SamplerCreateInfo<'a>, sampler_heap_offset, sampler_heap_array_stride
+    }
+    DescriptorMappingSourcePushIndexEXT {
+        heap_offset, push_offset, heap_index_stride, heap_array_stride, p_embedded_sampler: *const SamplerCreateInfo<'a>,
+        use_combined_image_sampler_index, sampler_heap_offset, sampler_push_offset, sampler_heap_index_stride, sampler_heap_array_stride
+    }
+    DescriptorMappingSourceIndirectIndexEXT {
+        heap_offset, push_offset, address_offset, heap_index_stride, heap_array_stride, p_embedded_sampler: *const SamplerCreateInfo<'a>,
+        use_combined_image_sampler_index, sampler_heap_offset, sampler_push_offset, sampler_address_offset, sampler_heap_index_stride,
+        sampler_heap_array_stride
+    }
+    DescriptorMappingSourceIndirectIndexArrayEXT {
+        heap_offset, push_offset, address_offset, heap_index_stride, p_embedded_sampler: *const SamplerCreateInfo<'a>,
+        use_combined_image_sampler_index, sampler_heap_offset, sampler_push_offset, sampler_address_offset, sampler_heap_index_stride
+    }
+}
+
+/// vkWriteSamplerDescriptorsEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkWriteSamplerDescriptorsEXT =
+    unsafe extern "system" fn(Device, u32, *const SamplerCreateInfo<'_>, *const HostAddressRangeEXT) -> Result;
+/// vkWriteResourceDescriptorsEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkWriteResourceDescriptorsEXT =
+    unsafe extern "system" fn(Device, u32, *const ResourceDescriptorInfoEXT<'_>, *const HostAddressRangeEXT) -> Result;
+/// vkCmdBindSamplerHeapEXT and vkCmdBindResourceHeapEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdBindHeapEXT = unsafe extern "system" fn(CommandBuffer, *const BindHeapInfoEXT<'_>);
+/// vkCmdPushDataEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdPushDataEXT = unsafe extern "system" fn(CommandBuffer, *const PushDataInfoEXT<'_>);
+/// vkGetPhysicalDeviceDescriptorSizeEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkGetPhysicalDeviceDescriptorSizeEXT =
+    unsafe extern "system" fn(PhysicalDevice, DescriptorType) -> DeviceSize;
+/// vkRegisterCustomBorderColorEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkRegisterCustomBorderColorEXT =
+    unsafe extern "system" fn(Device, *const SamplerCustomBorderColorCreateInfoEXT<'_>, Bool32, *mut u32) -> Result;
+/// vkUnregisterCustomBorderColorEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkUnregisterCustomBorderColorEXT = unsafe extern "system" fn(Device, u32);
+/// vkGetImageOpaqueCaptureDataEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkGetImageOpaqueCaptureDataEXT =
+    unsafe extern "system" fn(Device, u32, *const Image, *mut HostAddressRangeEXT) -> Result;

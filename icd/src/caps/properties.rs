@@ -8,7 +8,7 @@ use super::limits::{self, CAPTURED_DATA, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRI
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
-use base::abi::DESCRIPTOR_SIZE;
+use base::abi::{DESCRIPTOR_SIZE, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS};
 use base::pixel::SAMPLE_LOCATION_STEPS;
 use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshFacts, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
@@ -581,6 +581,23 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.sampler_descriptor_buffer_address_space_size = all;
             p.resource_descriptor_buffer_address_space_size = all;
             p.descriptor_buffer_address_space_size = all;
+        };
+        PhysicalDeviceDescriptorHeapPropertiesEXT => |p| {
+            let size = DESCRIPTOR_SIZE as u64;
+            (p.sampler_heap_alignment, p.resource_heap_alignment) = (size, size);
+            (p.max_sampler_heap_size, p.max_resource_heap_size) = (MAX_HEAP_RANGE, MAX_HEAP_RANGE);
+            p.min_sampler_heap_reserved_range = 0;
+            p.min_sampler_heap_reserved_range_with_embedded = 0;
+            p.min_resource_heap_reserved_range = 0;
+            (p.sampler_descriptor_size, p.image_descriptor_size, p.buffer_descriptor_size) = (size, size, size);
+            (p.sampler_descriptor_alignment, p.image_descriptor_alignment, p.buffer_descriptor_alignment) = (size, size, size);
+            p.max_push_data_size = MAX_PUSH_CONSTANTS as u64;
+            p.image_capture_replay_opaque_data_size = 0;
+            p.max_descriptor_heap_embedded_samplers = LIMITS.max_sampler_allocation_count;
+            p.sampler_ycbcr_conversion_count = 1;
+            // Pages that are bound to nothing show something or other, which is no descriptor.
+            p.sparse_descriptor_heaps = vk::TRUE;
+            p.protected_descriptor_heaps = vk::FALSE;
         };
         PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {

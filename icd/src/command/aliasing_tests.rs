@@ -57,7 +57,7 @@ fn word(buffer: &Buffer, offset: u64) -> u32 {
 fn commands_see_one_memory_at_two_addresses() {
     let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
     let physical = instance.physical();
-    let device = Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 1)]);
+    let device = Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 1)]).expect("device");
     let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd, Addresses::Any).expect("memory"));
     let [first, second, third] =
         [(0, SIZE), (0, SIZE), (OFFSET, 1 << 16)].map(|(offset, bytes)| buffer(&device.heap, &one, offset, bytes));

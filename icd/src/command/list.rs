@@ -5,6 +5,7 @@
 use super::CommandList;
 use crate::object::buffer::Buffer;
 use crate::object::descriptor::SetLayout;
+use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::image::{Image, ImageView};
 use crate::object::pipeline::{BindPoint, Pipeline};
@@ -47,6 +48,11 @@ pub enum Command {
     BindDescriptorSets(Box<BindDescriptorSets>),
     BindDescriptorBuffers(SmallVec<[u64; 2]>),
     SetDescriptorBufferOffsets(Box<SetDescriptorBufferOffsets>),
+    BindHeap {
+        kind: HeapKind,
+        address: u64,
+        size: u64,
+    },
     PushConstants {
         offset: u32,
         bytes: SmallVec<[u8; 32]>,

@@ -93,9 +93,16 @@ pub struct CommandBuffer {
     /// Being recorded.
     pub recorder: Mutex<Recorder>,
     recorded: Mutex<Arc<CommandList>>,
+    /// Others execute it.
+    pub is_secondary: bool,
 }
 
 impl CommandBuffer {
+    /// Not begun.
+    pub fn new(is_secondary: bool) -> CommandBuffer {
+        CommandBuffer { is_secondary, ..CommandBuffer::default() }
+    }
+
     /// `vkBeginCommandBuffer`, `vkResetCommandBuffer`: forgets everything.
     pub fn reset(&self) {
         let old = (std::mem::take(&mut *self.recorder.lock()), std::mem::take(&mut *self.recorded.lock()));

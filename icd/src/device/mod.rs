@@ -15,6 +15,7 @@ use crate::caps::ExtensionSet;
 use crate::caps::extensions::Extension;
 use crate::ffi::handle::{OwnedDispatchable, objects};
 use crate::object::descriptor_buffer::Living;
+use crate::object::descriptor_heap::DescriptorHeaps;
 use crate::object::memory::Heap;
 use crate::object::query::Query;
 use crate::object::sync::Sync;
@@ -58,6 +59,8 @@ pub struct Device {
     pub faults: Faults,
     /// What descriptors in buffers may refer to.
     pub living: Living,
+    /// What descriptors in heaps are of; None: nobody may have heaps.
+    pub heaps: Option<DescriptorHeaps>,
     /// Of `queues`.
     queue_handles: OnceLock<Box<[OwnedDispatchable<QueueRef>]>>,
 }
@@ -75,7 +78,7 @@ impl Device {
         physical: &PhysicalDevice,
         extensions: ExtensionSet,
         queues: &[(u32, u32)],
-    ) -> Arc<Device> {
+    ) -> Result<Arc<Device>, vk::Result> {
         let places = queues.iter().flat_map(|&(family, count)| (0..count).map(move |index| (family, index)));
         let queues: Box<[Arc<Queue>]> =
             places.enumerate().map(|(number, (family, index))| Arc::new(Queue::new(number, family, index))).collect();
@@ -92,6 +95,7 @@ impl Device {
             helpers: crate::backend::helpers::helpers(),
             queues,
             watchdog: Arc::default(),
+            heaps: extensions.has(Extension::VK_EXT_descriptor_heap).then(DescriptorHeaps::new).transpose()?,
             living: Living::new(extensions.has(Extension::VK_EXT_descriptor_buffer)),
             faults: Faults::new(FAULTS.iter().any(|e| extensions.has(*e))),
             extensions,
@@ -100,7 +104,7 @@ impl Device {
         let place = |queue: &Arc<Queue>| QueueRef { device: Arc::downgrade(&device), queue: queue.clone() };
         let handles = device.queues.iter().map(|queue| OwnedDispatchable::new(Arc::new(place(queue)))).collect();
         let _ = device.queue_handles.set(handles);
-        device
+        Ok(device)
     }
 
     /// A queue's handle; null where it was not created.

@@ -30,7 +30,8 @@ impl Rig {
         let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
         let physical = instance.physical();
         Rig {
-            device: Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 2), (2, 1)]),
+            device: Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 2), (2, 1)])
+                .expect("device"),
             _instance: instance,
         }
     }

@@ -155,10 +155,11 @@ shims! {
         let pool = get::<CommandPool>(info.command_pool);
         let mut list = pool.buffers.lock();
         let before = list.len();
+        let is_secondary = info.level == vk::CommandBufferLevel::SECONDARY;
         let out = slice_mut(buffers, info.command_buffer_count);
         let made = fallible::reserve(&mut list, out.len()).and_then(|()| {
             (0..out.len()).try_for_each(|_| {
-                list.push(handle::create_dispatchable(Arc::new(CommandBuffer::default()))?);
+                list.push(handle::create_dispatchable(Arc::new(CommandBuffer::new(is_secondary)))?);
                 Ok(())
             })
         });
@@ -179,8 +180,12 @@ shims! {
         }
     }
 
-    fn begin_command_buffer(buffer: vk::CommandBuffer, _info: *const vk::CommandBufferBeginInfo<'_>) -> VkResult {
+    fn begin_command_buffer(buffer: vk::CommandBuffer, info: *const vk::CommandBufferBeginInfo<'_>) -> VkResult {
         dispatchable::<CommandBuffer>(buffer).reset();
+        let recorder = dispatchable::<CommandBuffer>(buffer);
+        if recorder.is_secondary {
+            (*info).p_inheritance_info.as_ref().into_iter().for_each(|info| super::descriptor_heap::inherit(buffer, info));
+        }
         Ok(())
     }
 

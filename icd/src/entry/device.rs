@@ -158,7 +158,7 @@ shims! {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
-        *device = handle::create_dispatchable(Device::new(instance, physical, extensions, &queues))?;
+        *device = handle::create_dispatchable(Device::new(instance, physical, extensions, &queues)?)?;
         Ok(())
     }
 

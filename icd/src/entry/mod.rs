@@ -12,6 +12,7 @@ pub mod cmd_transform_feedback;
 pub mod command_buffer;
 pub mod descriptor;
 pub mod descriptor_buffer;
+pub mod descriptor_heap;
 mod descriptor_write;
 pub mod device;
 pub mod device_fault;

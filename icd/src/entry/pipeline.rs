@@ -169,7 +169,7 @@ shims! {
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        let create = |maker: Maker<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| maker.graphics(pipeline_info::graphics(i)?);
+        let create = |maker: Maker<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| maker.graphics(pipeline_info::graphics(i, device.heaps.is_some())?);
         create_all((device, cache.as_deref()), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
     }
 
@@ -183,7 +183,7 @@ shims! {
     ) -> VkResult {
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
         let create = |maker: Maker<'_>, i: &vk::ComputePipelineCreateInfo<'_>| {
-            let (stage, layout) = pipeline_info::compute(i)?;
+            let (stage, layout) = pipeline_info::compute(i, device.heaps.is_some())?;
             maker.compute(stage, layout)
         };
         create_all((device, cache.as_deref()), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)

@@ -1,6 +1,6 @@
 //! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages, layouts; the state is decoded in [`super::pipeline_state`].
 
-use super::pipeline_state;
+use super::{descriptor_heap, pipeline_state};
 use crate::caps::properties::{SIZED_STAGES, SUBGROUP_SIZE};
 use crate::fallible;
 use crate::ffi::handle;
@@ -13,14 +13,14 @@ use base::shader::{PipelineType, Side, Stage};
 use jit::spirv::{SUBGROUP_SIZES, Specialization};
 use std::sync::Arc;
 
-/// A graphics pipeline.
+/// A graphics pipeline; `heaps`: the device has descriptor heaps.
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
-pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<GraphicsInfo, Failure> {
+pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -> Result<GraphicsInfo, Failure> {
     let refuse = |message: &str| Failure::unsupported("graphics pipeline", message);
     // SAFETY: (all here) the caller's promise.
-    let layout = unsafe { layout(info.layout) };
+    let of_heap = heaps && unsafe { descriptor_heap::is_of_heap(info.p_next) };
     // SAFETY: as above.
     let state = unsafe { pipeline_state::decode(info) }.map_err(|message| refuse(&message))?;
     // SAFETY: as above.
@@ -34,7 +34,9 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Grap
         // SAFETY: as above.
         unsafe { stage_of(stage, kind) }.map(Some)
     });
-    let stages = stages.collect::<Result<_, _>>()?;
+    let mut stages: Vec<Option<StageInfo>> = stages.collect::<Result<_, _>>()?;
+    // SAFETY: as above.
+    let layout = if of_heap { unsafe { heap_layout(infos, &mut stages) }? } else { unsafe { layout(info.layout) } };
     Ok(GraphicsInfo { stages, state, layout })
 }
 
@@ -42,9 +44,40 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Grap
 ///
 /// # Safety
 /// As [`graphics`].
-pub unsafe fn compute(info: &vk::ComputePipelineCreateInfo<'_>) -> Result<(StageInfo, Arc<PipelineLayout>), Failure> {
+pub unsafe fn compute(
+    info: &vk::ComputePipelineCreateInfo<'_>,
+    heaps: bool,
+) -> Result<(StageInfo, Arc<PipelineLayout>), Failure> {
     // SAFETY: the caller's promise.
-    unsafe { Ok((stage_of(&info.stage, Stage::Compute)?, layout(info.layout))) }
+    unsafe {
+        let mut stage = [Some(stage_of(&info.stage, Stage::Compute)?)];
+        let layout = match heaps && descriptor_heap::is_of_heap(info.p_next) {
+            true => heap_layout(std::slice::from_ref(&info.stage), &mut stage)?,
+            false => layout(info.layout),
+        };
+        let [stage] = stage;
+        let stage = stage.ok_or_else(|| Failure::unsupported("compute pipeline", "there is no stage"))?;
+        Ok((stage, layout))
+    }
+}
+
+/// Tells stages where their resources are in heaps. The layout has nothing but their own samplers.
+///
+/// # Safety
+/// `infos` are valid with their chains.
+unsafe fn heap_layout(
+    infos: &[vk::PipelineShaderStageCreateInfo<'_>],
+    stages: &mut [Option<StageInfo>],
+) -> Result<Arc<PipelineLayout>, vk::Result> {
+    let mut all = Vec::new();
+    for (info, stage) in infos.iter().zip(stages.iter_mut()) {
+        let Some(stage) = stage else { continue };
+        // SAFETY: the caller's promise.
+        let (mappings, samplers) = unsafe { descriptor_heap::mappings(info.p_next, stage.stage) };
+        stage.heap = Some(mappings);
+        all.push((stage.stage, samplers));
+    }
+    PipelineLayout::of_heap(all).map(Arc::new)
 }
 
 /// # Safety
@@ -84,7 +117,7 @@ unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -
     // SAFETY: as above.
     let entries = unsafe { specialization(info.p_specialization_info) }?;
     let specialization = Specialization { entries, subgroup_size, ..Specialization::default() };
-    Ok(StageInfo { stage, words, module: module.as_ref().map_or(0, handle::raw), entry, specialization })
+    Ok(StageInfo { stage, words, module: module.as_ref().map_or(0, handle::raw), entry, specialization, heap: None })
 }
 
 /// # Safety

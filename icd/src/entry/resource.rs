@@ -5,7 +5,7 @@ use super::sampler::{conversion_of, sampler_of};
 use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
 use crate::caps::limits::CAPTURED_DATA;
 use crate::device::Device;
-use crate::ffi::handle::{self, dispatchable, get, share};
+use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{find, find_mut, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
@@ -232,6 +232,24 @@ unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Re
     bound
 }
 
+/// The view of a create info.
+///
+/// # Safety
+/// `info` is valid with its chain and handles.
+pub unsafe fn view_of(info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, vk::Result> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>(info.p_next).map_or(0.0, |m| m.min_lod);
+        let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>(info.p_next).map(|s| (s.slice_offset, s.slice_count));
+        let conversion =
+            find::<vk::SamplerYcbcrConversionInfo<'_>>(info.p_next).filter(|info| !info.conversion.is_null());
+        let conversion = conversion.map(|info| &get::<YcbcrConversion>(info.conversion).conversion);
+        let in_bytes = find::<vk::ImageViewASTCDecodeModeEXT<'_>>(info.p_next)
+            .is_some_and(|mode| mode.decode_mode == vk::Format::R8G8B8A8_UNORM);
+        ImageView::new(share::<Image>(info.image), info, min_lod, sliced, conversion, in_bytes)
+    }
+}
+
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let device = dispatchable::<Device>(device);
@@ -242,9 +260,12 @@ shims! {
     // Nothing is paged out by the driver, so nothing goes before anything else.
     fn set_device_memory_priority(_device: vk::Device, _memory: vk::DeviceMemory, _priority: f32) {}
 
-    fn free_memory(_device: vk::Device, memory: vk::DeviceMemory, _allocator: Allocator<'_>) {
-        if !memory.is_null() {
-            get::<Memory>(memory).leave();
+    fn free_memory(device: vk::Device, memory: vk::DeviceMemory, _allocator: Allocator<'_>) {
+        if let Some(memory) = optional::<Memory>(memory) {
+            if let Some(heaps) = &dispatchable::<Device>(device).heaps {
+                memory.range(0, memory.size()).into_iter().for_each(|range| heaps.forget_memory(range));
+            }
+            memory.leave();
         }
         handle::destroy::<Memory>(memory);
     }
@@ -359,7 +380,8 @@ shims! {
         Ok(())
     }
 
-    fn destroy_image(_device: vk::Device, image: vk::Image, _allocator: Allocator<'_>) {
+    fn destroy_image(device: vk::Device, image: vk::Image, _allocator: Allocator<'_>) {
+        dispatchable::<Device>(device).heaps.iter().for_each(|heaps| heaps.forget_image(image.as_raw()));
         handle::destroy::<Image>(image);
     }
 
@@ -428,13 +450,7 @@ shims! {
     }
 
     fn create_image_view(device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
-        let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>((*info).p_next).map_or(0.0, |m| m.min_lod);
-        let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>((*info).p_next).map(|s| (s.slice_offset, s.slice_count));
-        let conversion = find::<vk::SamplerYcbcrConversionInfo<'_>>((*info).p_next).filter(|info| !info.conversion.is_null());
-        let conversion = conversion.map(|info| &get::<YcbcrConversion>(info.conversion).conversion);
-        let in_bytes = find::<vk::ImageViewASTCDecodeModeEXT<'_>>((*info).p_next)
-            .is_some_and(|mode| mode.decode_mode == vk::Format::R8G8B8A8_UNORM);
-        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced, conversion, in_bytes)?;
+        let object = view_of(&*info)?;
         let object = Arc::new(object);
         let replayed = (*info).flags.contains(vk::ImageViewCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT);
         let name = Name::of(replayed, captured_data((*info).p_next));

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 23] = [
+pub static TABLES: [&[CommandRow]; 24] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -15,6 +15,7 @@ pub static TABLES: [&[CommandRow]; 23] = [
     sparse::COMMANDS,
     descriptor::COMMANDS,
     descriptor_buffer::COMMANDS,
+    descriptor_heap::COMMANDS,
     pipeline::COMMANDS,
     pipeline_executable::COMMANDS,
     render_pass::COMMANDS,

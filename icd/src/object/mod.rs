@@ -6,6 +6,7 @@
 pub mod buffer;
 pub mod descriptor;
 pub mod descriptor_buffer;
+pub mod descriptor_heap;
 pub mod descriptor_pool;
 pub mod descriptor_update;
 mod heap;

@@ -9,7 +9,7 @@ use crate::backend::pipeline_cache::PipelineCache;
 use crate::backend::tiered::TieredCode;
 use crate::ffi::known;
 use ash::vk;
-use base::shader::{CompiledStage, Stage};
+use base::shader::{CompiledStage, HeapMapping, PipelineLayoutInfo, Stage};
 use jit::error::ErrorKind;
 use jit::spirv::{Specialization, output_vertices};
 use rasterizer::api::GraphicsStages;
@@ -152,6 +152,8 @@ pub struct StageInfo {
     pub entry: String,
     /// Values of specialisation constants.
     pub specialization: Specialization,
+    /// Where its resources are in descriptor heaps, if it has those.
+    pub heap: Option<Vec<HeapMapping>>,
 }
 
 /// A graphics pipeline to be made.
@@ -241,8 +243,12 @@ impl Maker<'_> {
         layout: &PipelineLayout,
     ) -> Result<(Arc<TieredCode>, vk::PipelineCreationFeedback), Failure> {
         let began = Instant::now();
-        let StageInfo { stage, words, module, entry, specialization } = info;
-        let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout: layout.info.clone() };
+        let StageInfo { stage, words, module, entry, specialization, heap } = info;
+        let layout = match heap {
+            Some(mappings) => Arc::new(PipelineLayoutInfo { sets: layout.info.sets.clone(), heap: Some(mappings) }),
+            None => layout.info.clone(),
+        };
+        let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout };
         let only_cached = self.flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
         let made = self.compiler.stage(request, self.cache, only_cached);
         let (code, origin) = made.map_err(|refusal| match refusal {

@@ -1,11 +1,12 @@
 //! Pipeline layouts: set layouts in the form the shader compiler wants.
 
-use super::descriptor::SetLayout;
+use super::descriptor::{BindingInfo, SetLayout};
 use super::descriptor_pool::DescriptorSet;
+use super::sampler::Sampler;
 use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS};
 use base::alloc::{OutOfMemory, or_unwind};
-use base::shader::{BindingLayout, PipelineLayoutInfo};
+use base::shader::{BindingLayout, PipelineLayoutInfo, Stage};
 use std::sync::{Arc, OnceLock};
 
 /// `VkPipelineLayout`.
@@ -17,6 +18,8 @@ pub struct PipelineLayout {
     pub sets: Vec<Option<Arc<SetLayout>>>,
     /// By set number: index of the set's first dynamic buffer.
     pub dynamic_base: Vec<u32>,
+    /// Of a pipeline with VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT: its sets are its own embedded samplers, and no sets are bound.
+    pub of_heap: bool,
     null_sets: Vec<OnceLock<DescriptorSet>>,
     empty: OnceLock<DescriptorSet>,
 }
@@ -45,7 +48,33 @@ impl PipelineLayout {
             return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         }
         let null_sets = sets.iter().map(|_| OnceLock::new()).collect();
-        Ok(PipelineLayout { info: Arc::new(info), sets, dynamic_base, null_sets, empty: OnceLock::new() })
+        Ok(PipelineLayout {
+            info: Arc::new(info),
+            sets,
+            dynamic_base,
+            of_heap: false,
+            null_sets,
+            empty: OnceLock::new(),
+        })
+    }
+
+    /// For stages with these embedded samplers: each has those of the set with its number.
+    pub fn of_heap(stages: Vec<(Stage, Vec<Arc<Sampler>>)>) -> Result<PipelineLayout, vk::Result> {
+        let mut sets = Vec::new();
+        for (stage, immutable_samplers) in stages {
+            let number = stage as usize;
+            sets.resize(sets.len().max(number + 1), None);
+            let binding = BindingInfo {
+                binding: 0,
+                ty: vk::DescriptorType::SAMPLER,
+                count: immutable_samplers.len() as u32,
+                immutable_samplers,
+                flags: vk::DescriptorBindingFlags::empty(),
+                mutable: Vec::new(),
+            };
+            sets[number] = Some(Arc::new(SetLayout::new(vec![binding])?));
+        }
+        Ok(PipelineLayout { of_heap: true, ..PipelineLayout::new(sets)? })
     }
 
     /// A set of null descriptors, for a set number that nothing compatible is bound to. Without memory for it the thread unwinds: it is

@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 /// What is bound and looked up as one.
 pub const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
@@ -85,6 +85,8 @@ pub struct Arena {
     granules: usize,
     /// A mapping with a byte per granule. The first and last are never live.
     live: *mut u8,
+    /// Another one: how many granules follow of the same piece, itself among them.
+    runs: *mut u8,
     /// There are addresses to waste on alignment.
     roomy: bool,
     /// Free granules: start → count.
@@ -204,10 +206,20 @@ impl Arena {
             unsafe { libc::munmap(base.cast(), granules * GRANULE) };
             return None;
         };
+        let table = granules * size_of::<u32>();
+        let Some(runs) = reserve(std::ptr::null_mut(), table, libc::PROT_READ | libc::PROT_WRITE, 0) else {
+            // SAFETY: mapped above, and used by nobody.
+            unsafe {
+                libc::munmap(base.cast(), granules * GRANULE);
+                libc::munmap(live.cast(), granules);
+            }
+            return None;
+        };
         Some(Arena {
             base,
             granules,
             live,
+            runs,
             roomy,
             free: Mutex::new(BTreeMap::from([(1, granules - 2)])),
             left: Mutex::default(),
@@ -220,9 +232,18 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(self.live.cast(), self.granules) }
     }
 
+    /// Says of some granules that they are a piece, or none any more.
+    fn note_run(&self, start: usize, granules: usize, alive: bool) {
+        // SAFETY: the mapping of so many numbers, zero at first, which is a valid AtomicU32; it lives as long as the arena.
+        let runs: &[AtomicU32] = unsafe { std::slice::from_raw_parts(self.runs.cast(), self.granules) };
+        for (i, run) in runs[start..start + granules].iter().enumerate() {
+            run.store(if alive { (granules - i) as u32 } else { 0 }, Ordering::Release);
+        }
+    }
+
     /// For shaders. Valid as long as the arena.
     pub fn addresses(&self) -> AddressSpace {
-        AddressSpace::new(self.base, self.granules, self.live)
+        AddressSpace::new(self.base, self.granules, self.live, self.runs.cast())
     }
 
     /// `bytes` bytes at an address, if all of their granules are alive.
@@ -275,6 +296,7 @@ impl Arena {
             unsafe { libc::madvise(address.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
         }
         self.mark(start, granules, 1);
+        self.note_run(start, granules, true);
         let range = MemoryRange { address, size: bytes as u64 };
         let given = (addresses != Addresses::Any).then(Arc::default);
         Some(Piece { range, granules, pages: pages.clone(), arena: self.clone(), given })
@@ -284,6 +306,7 @@ impl Arena {
     fn free(&self, address: *mut u8, granules: usize) {
         let start = (address as usize - self.base as usize) / GRANULE;
         self.mark(start, granules, 0);
+        self.note_run(start, granules, false);
         // If the kernel refuses, the addresses stay taken.
         if reserve(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
             self.give(start, granules);
@@ -357,6 +380,7 @@ impl Drop for Arena {
         unsafe {
             libc::munmap(self.base.cast(), self.granules * GRANULE);
             libc::munmap(self.live.cast(), self.granules);
+            libc::munmap(self.runs.cast(), self.granules * size_of::<u32>());
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::ffi::pointer::{fill_array, find, find_mut, slice, slice_mut, write_ar
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, ext, row};
 use crate::object::semaphore::{Fence, Semaphore};
-use ash::vk;
+use ash::vk::{self, Handle};
 use std::sync::Arc;
 
 const SURFACE: Need = ext("VK_KHR_surface");
@@ -299,7 +299,10 @@ shims! {
         Ok(())
     }
 
-    fn destroy_swapchain(_device: vk::Device, swapchain: vk::SwapchainKHR, _allocator: Allocator<'_>) {
+    fn destroy_swapchain(device: vk::Device, swapchain: vk::SwapchainKHR, _allocator: Allocator<'_>) {
+        if let (Some(heaps), Some(swapchain)) = (&dispatchable::<Device>(device).heaps, optional::<Swapchain>(swapchain)) {
+            swapchain.images().iter().for_each(|image| heaps.forget_image(image.as_raw()));
+        }
         handle::destroy::<Swapchain>(swapchain);
     }
 

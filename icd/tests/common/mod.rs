@@ -101,6 +101,9 @@ impl Context {
         if matches!(format, vk::Format::R32_UINT | vk::Format::R32_SFLOAT | vk::Format::R64_UINT) {
             usage |= vk::ImageUsageFlags::STORAGE;
         }
+        if format == vk::Format::R32_UINT {
+            usage |= vk::ImageUsageFlags::SAMPLED;
+        }
         let info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
             .format(format)

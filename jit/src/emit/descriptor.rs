@@ -4,7 +4,7 @@ use super::Emitter;
 use super::memory::read_only;
 use super::rep::{BufPair, Rep};
 use crate::error::{Error, Result};
-use crate::ir::{InstData, Op, Value};
+use crate::ir::{HEAP_DATA, InstData, Op, RESOURCE_HEAP, SAMPLER_HEAP, SAMPLER_HEAP_DATA, Value};
 use crate::lir::{Type, Value as C};
 use smallvec::{SmallVec, smallvec};
 
@@ -21,6 +21,9 @@ impl Emitter<'_> {
     /// `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc`.
     pub fn descriptor(&mut self, set: u32, binding: u32, data: &InstData) -> Result<()> {
         use base::shader::DescriptorKind as K;
+        if let RESOURCE_HEAP | SAMPLER_HEAP | HEAP_DATA | SAMPLER_HEAP_DATA = set {
+            return self.heap_descriptor(set, data);
+        }
         let layout = *self.layout.find(set, binding).ok_or_else(|| {
             Error::invalid(format!("set {set} binding {binding} is not in the pipeline layout")).with_id(data.source)
         })?;

@@ -2,7 +2,7 @@
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
 //! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `vertices` those of a stage of primitives, `patches` those of patches, `control` the
-//! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`, `image`, `texels` and `subgroup` the operations, `suspend` and `barrier` the
+//! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`, `heap`, `image`, `texels` and `subgroup` the operations, `suspend` and `barrier` the
 //! segments of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
 //! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
@@ -25,6 +25,7 @@ mod float;
 mod fragment;
 mod global;
 mod group;
+mod heap;
 mod helper;
 mod image;
 mod inputs;

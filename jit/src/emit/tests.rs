@@ -13,7 +13,7 @@ fn layout() -> PipelineLayoutInfo {
         let offset = binding * base::abi::DESCRIPTOR_SIZE as u32;
         BindingLayout { binding, kind, offset, count: 1, variable: false, dynamic_index: 0 }
     };
-    PipelineLayoutInfo { sets: vec![(0..).zip(kinds).map(binding).collect()] }
+    PipelineLayoutInfo { sets: vec![(0..).zip(kinds).map(binding).collect()], heap: None }
 }
 
 /// A value of the type that differs between lanes, unless it is a descriptor.

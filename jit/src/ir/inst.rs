@@ -471,6 +471,15 @@ pub enum ImageQuery {
     Samples,
 }
 
+/// In the place of a set's number: descriptors of the resource heap, whose indices are bytes in it.
+pub const RESOURCE_HEAP: u32 = 0x8000_0000;
+/// Descriptors of the sampler heap.
+pub const SAMPLER_HEAP: u32 = 0x8000_0001;
+/// The resource heap itself, as a buffer.
+pub const HEAP_DATA: u32 = 0x8000_0002;
+/// The sampler heap itself.
+pub const SAMPLER_HEAP_DATA: u32 = 0x8000_0003;
+
 /// What an instruction does; its row (`ops/table.rs`) says what that means for passes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -510,21 +519,21 @@ pub enum Op {
 
     /// (index: I32) -> Buf. Index into the binding's array (clamped).
     BufferDesc {
-        /// Number of the descriptor set.
+        /// Number of the descriptor set; or [`RESOURCE_HEAP`], or [`HEAP_DATA`].
         set: u32,
         /// Number of the binding in its set.
         binding: u32,
     },
     /// (index: I32) -> Img.
     ImageDesc {
-        /// Number of the descriptor set.
+        /// Number of the descriptor set; or [`RESOURCE_HEAP`].
         set: u32,
         /// Number of the binding in its set.
         binding: u32,
     },
     /// (index: I32) -> Smp.
     SamplerDesc {
-        /// Number of the descriptor set.
+        /// Number of the descriptor set; or [`SAMPLER_HEAP`].
         set: u32,
         /// Number of the binding in its set.
         binding: u32,

@@ -97,6 +97,7 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (5116, "BFloat16TypeKHR"),
     (5117, "BFloat16DotProductKHR"),
     (5118, "BFloat16CooperativeMatrixKHR"),
+    (5128, "DescriptorHeapEXT"),
     (5254, "ShaderViewportIndexLayerEXT"),
     (5283, "MeshShadingEXT"),
     (5288, "ComputeDerivativeGroupQuadsKHR"),
@@ -144,6 +145,7 @@ static CAPABILITIES: &[(u32, &str)] = &[
 /// Extensions that are implemented (or need nothing).
 static EXTENSIONS: &[&str] = &[
     "SPV_EXT_demote_to_helper_invocation",
+    "SPV_EXT_descriptor_heap",
     "SPV_EXT_descriptor_indexing",
     "SPV_EXT_float8",
     "SPV_EXT_fragment_shader_interlock",

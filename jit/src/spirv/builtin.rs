@@ -4,6 +4,8 @@ use crate::ir::{Builtin, Ty};
 use base::shader::{BuiltinSlot, Side, SlotKind, Stage};
 
 pub(crate) const POSITION: u32 = 0;
+pub(crate) const SAMPLER_HEAP: u32 = 5122;
+pub(crate) const RESOURCE_HEAP: u32 = 5123;
 pub(crate) const POINT_SIZE: u32 = 1;
 pub(crate) const CLIP_DISTANCE: u32 = 3;
 pub(crate) const CULL_DISTANCE: u32 = 4;

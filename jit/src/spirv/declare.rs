@@ -46,12 +46,16 @@ impl<'m> Spec<'m> {
                     s.types[n] = Some(TypeEntry { kind, leaves, depth: 1, starts: Vec::new() });
                     s.cooperative.insert(v.result, matrix);
                 }
-                op::OpTypeVoid..=op::OpTypePointer | op::OpTypeFunction | op::OpTypeUntypedPointerKHR => {
+                op::OpTypeVoid..=op::OpTypePointer
+                | op::OpTypeFunction
+                | op::OpTypeUntypedPointerKHR
+                | op::OpTypeBufferEXT => {
                     s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
                 }
                 op::OpConstantTrue..=op::OpSpecConstantOp
                 | op::OpConstantCompositeReplicateEXT
                 | op::OpSpecConstantCompositeReplicateEXT
+                | op::OpConstantSizeOfEXT
                 | op::OpUndef => {
                     let c = s.make_const(v, specialization).map_err(|e| e.at(v.opcode(), v.result))?;
                     if let Some(Const::Flat(_, bits)) = &c {
@@ -159,6 +163,7 @@ impl<'m> Spec<'m> {
                 one(Type::Image(t), 2)
             }
             op::OpTypeSampler => one(Type::Sampler, 2),
+            op::OpTypeBufferEXT => one(Type::Buffer, 2),
             op::OpTypeSampledImage => match self.ty(a(0)?)? {
                 Type::Image(_) => one(Type::SampledImage(a(0)?), 2),
                 _ => Err(Error::invalid("sampled image of something else than an image")),
@@ -257,6 +262,16 @@ impl<'m> Spec<'m> {
                     return Err(Error::invalid("constituents do not fit the type"));
                 }
                 flat(&self.constant_leaves(v.arg(0)?)?.repeat(parts as usize))
+            }
+            op::OpConstantSizeOfEXT => {
+                // Compilers ask for that of an image of nothing, which is no type otherwise.
+                let of = self.m.def(v.arg(0)?)?.op;
+                let descriptor =
+                    matches!(of, op::OpTypeBufferEXT | op::OpTypeImage | op::OpTypeSampler | op::OpTypeSampledImage);
+                if !descriptor || !matches!(ty, Type::Int { .. }) {
+                    return Err(Error::invalid("size of something that is no descriptor"));
+                }
+                flat(&[base::abi::DESCRIPTOR_SIZE as u64])
             }
             op::OpSpecConstantOp => {
                 fold::spec_constant_op(self, v).map(|bits| bits.map(|b| Const::Flat(v.ty, b.into())))

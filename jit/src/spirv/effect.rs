@@ -103,6 +103,11 @@ impl Translator<'_> {
         // OpAtomicStore has no result, so its operands stand as those of the others.
         let pointee = if v.op == op::OpAtomicStore { self.type_of(v.arg(3)?)? } else { v.ty };
         let p = self.pointer_to(v.arg(0)?, pointee)?;
+        if let Place::Texel { image_ty, .. } = p.place
+            && !self.fits_texel(image_ty, p.ty)?
+        {
+            return Err(Error::invalid("atomic on something else than the image's component type"));
+        }
         if let Some(n) = self.half_vector(p.ty)? {
             let flat = self.half_vector_atomic(v, op, &p, n)?;
             return self.result(v, flat);

@@ -3,7 +3,7 @@
 use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
-use super::types::{ImageType, Type};
+use super::types::{ImageType, Type, UNTYPED};
 use super::value::{Desc, Flat, Handle, Place, Pointer, Val};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, ImageQuery, Op, SampleInfo, Ty, Value};
@@ -121,6 +121,7 @@ impl Translator<'_> {
                 return self.set(v.result, Val::Handle(Handle { sampler: None, ..h }));
             }
             op::OpImageTexelPointer => return self.texel_pointer(v),
+            op::OpUntypedImageTexelPointerEXT => return self.untyped_texel_pointer(v),
             op::OpImageFetch | op::OpImageRead => self.fetch(v, sparse)?,
             op::OpImageSparseTexelsResident => {
                 let (code, zero) = (self.operand1(v, 0)?, self.b.i32(0));
@@ -382,16 +383,34 @@ impl Translator<'_> {
         let coords = self.texel_coords(v.arg(1)?, &t)?;
         let sample = if t.ms { Some(self.operand1(v, 2)?) } else { None };
         let Type::Pointer { to, .. } = *self.s.ty(v.ty)? else { return Err(Error::invalid("result is not a pointer")) };
-        // Vectors of halves are in images of floats.
-        let fits = match self.half_vector(to)? {
-            None => self.s.scalar(to)? == t.texel,
-            Some(n) => t.texel == Ty::F32 && t.format == if n == 2 { FORMAT_RG16F } else { FORMAT_RGBA16F },
-        };
-        if !fits {
+        if !self.fits_texel(ty, to)? {
             return Err(Error::invalid("result does not point to the image's component type"));
         }
-        let place = Place::Texel { image: r.desc, image_ty: ty, coords, sample };
+        let image = self.image_of(&r, ty)?;
+        let place = Place::Texel { image, image_ty: ty, coords, sample };
         self.set(v.result, Val::Ptr(Pointer { ty: to, place }))
+    }
+
+    /// What is done there says of which type a texel is.
+    fn untyped_texel_pointer(&mut self, v: View<'_>) -> Result<()> {
+        let ty = v.arg(0)?;
+        let Place::Resource(r) = self.pointer(v.arg(1)?)?.place else {
+            return Err(Error::invalid("operand is not a pointer to an image"));
+        };
+        let t = self.image_type(ty)?;
+        let coords = self.texel_coords(v.arg(2)?, &t)?;
+        let sample = if t.ms { Some(self.operand1(v, 3)?) } else { None };
+        let place = Place::Texel { image: self.image_of(&r, ty)?, image_ty: ty, coords, sample };
+        self.pointer_result(v, Pointer { ty: UNTYPED, place })
+    }
+
+    /// May an atomic be done there on something of type `ty`? Vectors of halves are in images of floats.
+    pub fn fits_texel(&self, image_ty: u32, ty: u32) -> Result<bool> {
+        let t = self.image_type(image_ty)?;
+        Ok(match self.half_vector(ty)? {
+            None => self.s.scalar(ty)? == t.texel,
+            Some(n) => t.texel == Ty::F32 && t.format == if n == 2 { FORMAT_RG16F } else { FORMAT_RGBA16F },
+        })
     }
 
     /// Image, coordinates and sample of an atomic, with what the operation must say.

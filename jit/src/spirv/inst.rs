@@ -56,7 +56,8 @@ impl Translator<'_> {
             | op::OpUntypedInBoundsAccessChainKHR
             | op::OpUntypedPtrAccessChainKHR
             | op::OpUntypedInBoundsPtrAccessChainKHR
-            | op::OpUntypedArrayLengthKHR => self.pointer_op(v),
+            | op::OpUntypedArrayLengthKHR
+            | op::OpBufferPointerEXT => self.pointer_op(v),
             op::OpVectorExtractDynamic..=op::OpTranspose
             | op::OpCompositeConstructReplicateEXT
             | op::OpCopyLogical
@@ -66,7 +67,9 @@ impl Translator<'_> {
                 let flat = self.matrix_op(v)?;
                 self.result(v, flat)
             }
-            op::OpSampledImage..=op::OpImageQuerySamples | op::OpImageTexelPointer => self.image_op(v),
+            op::OpSampledImage..=op::OpImageQuerySamples
+            | op::OpImageTexelPointer
+            | op::OpUntypedImageTexelPointerEXT => self.image_op(v),
             op::OpImageSparseSampleImplicitLod..=op::OpImageSparseTexelsResident | op::OpImageSparseRead => {
                 self.image_op(v)
             }
@@ -322,6 +325,7 @@ impl Translator<'_> {
             }
             op::OpCopyMemorySized => self.copy_sized(v),
             op::OpUntypedAccessChainKHR..=op::OpUntypedArrayLengthKHR => self.untyped_op(v),
+            op::OpBufferPointerEXT => self.buffer_pointer(v),
             op::OpArrayLength => {
                 let p = self.pointer(v.arg(0)?)?;
                 let n = self.array_length(p, v.arg(1)?)?;

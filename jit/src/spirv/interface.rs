@@ -168,6 +168,10 @@ impl Translator<'_> {
             let &Type::Pointer { to, .. } = s.ty(v.ty).map_err(at)? else {
                 return Err(at(Error::invalid("variable without a pointer type")));
             };
+            if let Some(heap) = self.heap(v).map_err(at)? {
+                self.set(v.result, Val::Ptr(heap))?;
+                continue;
+            }
             let to = if untyped { v.arg(1)? } else { to };
             let init = v.args.get(1 + usize::from(untyped)).copied();
             self.global(v, class, to, init, (reserved, &mut shared)).map_err(at)?;
@@ -288,6 +292,9 @@ impl Translator<'_> {
         let (Some(set), Some(binding)) = (set, binding) else {
             return Err(Error::invalid("resource without DescriptorSet and Binding"));
         };
+        if self.layout.heap.is_some() {
+            return self.mapped_resource(v, to, (set, binding));
+        }
         let found = self.layout.find(set, binding);
         let &BindingLayout { kind, count, .. } = found
             .ok_or_else(|| Error::invalid(format!("set {set}, binding {binding} is not in the pipeline layout")))?;
@@ -308,7 +315,7 @@ impl Translator<'_> {
     }
 
     /// The kinds of descriptors that a variable may be bound to.
-    fn kinds(&self, v: View<'_>, ty: u32) -> Result<&'static [Kind]> {
+    pub fn kinds(&self, v: View<'_>, ty: u32) -> Result<&'static [Kind]> {
         let ty = self.without_arrays(ty)?;
         let class = v.args[0];
         Ok(match self.s.ty(ty)? {

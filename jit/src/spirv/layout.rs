@@ -69,8 +69,19 @@ pub(crate) fn push_memory_leaves(s: &Spec<'_>, m: &Memory, ty: u32, at: u32, out
     Ok(())
 }
 
+/// A decoration's number: literal, or a constant.
+fn number(s: &Spec<'_>, ty: u32, member: u32, [literal, id]: [u32; 2]) -> Result<Option<u32>> {
+    if let Some(number) = s.m.decoration_value(ty, member, literal) {
+        return Ok(Some(number));
+    }
+    let Some(id) = s.m.decoration_value(ty, member, id) else { return Ok(None) };
+    let number = u32::try_from(s.constant_bits(id)?);
+    number.map(Some).map_err(|_| Error::limit("offset beyond 4 GiB").with_id(ty))
+}
+
 pub(crate) fn member_offset(s: &Spec<'_>, ty: u32, member: u32) -> Result<u32> {
-    s.m.decoration_value(ty, member, deco::OFFSET).ok_or_else(|| Error::invalid("member without Offset").with_id(ty))
+    number(s, ty, member, [deco::OFFSET, deco::OFFSET_ID])?
+        .ok_or_else(|| Error::invalid("member without Offset").with_id(ty))
 }
 
 pub(crate) fn member_matrix(s: &Spec<'_>, ty: u32, member: u32) -> Option<(u32, bool)> {
@@ -83,7 +94,7 @@ pub(crate) fn array_stride(s: &Spec<'_>, ty: u32, elem: u32, own: Option<Own>) -
         let (size, align) = natural(s, elem, own)?;
         return Ok(size.next_multiple_of(align));
     }
-    s.m.decoration_value(ty, NO_MEMBER, deco::ARRAY_STRIDE)
+    number(s, ty, NO_MEMBER, [deco::ARRAY_STRIDE, deco::ARRAY_STRIDE_ID])?
         .ok_or_else(|| Error::invalid("array without ArrayStride").with_id(ty))
 }
 

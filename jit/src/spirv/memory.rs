@@ -298,7 +298,10 @@ impl Translator<'_> {
         match &p.place {
             Place::Local(l) => self.load_local(l, p.ty, volatile).map(Val::Flat),
             Place::Memory(m) => self.load_memory(m, p.ty, volatile).map(Val::Flat),
-            Place::Resource(r) => self.load_handle(r, p.ty).map(Val::Handle),
+            Place::Resource(r) => match self.heap_data(r, p.ty)? {
+                Some(m) => self.load_memory(&m, p.ty, volatile).map(Val::Flat),
+                None => self.load_handle(r, p.ty).map(Val::Handle),
+            },
             Place::Texel { .. } => Err(Error::invalid("load through a texel pointer")),
         }
     }
@@ -493,30 +496,45 @@ impl Translator<'_> {
     pub fn resource_pointer(&mut self, r: Resource, ty: u32) -> Result<Pointer> {
         let s = self.s;
         let place = match s.ty(ty)? {
+            Type::Struct(_) if self.layout.heap.is_some() => self.mapped_block(r, ty)?,
             Type::Struct(_) => {
-                let storage =
-                    s.m.def(r.variable)?.args[0] == class::STORAGE_BUFFER || s.m.decorated(ty, deco::BUFFER_BLOCK);
-                let has = |kind| s.m.decorated(r.variable, kind);
-                Place::Memory(Memory {
-                    space: Space::Buffer,
-                    origin: Some(Origin::Desc(r.desc)),
-                    base: self.b.i32(0),
-                    offset: 0,
-                    own: None,
-                    stride: None,
-                    matrix: None,
-                    comp_stride: None,
-                    // A writable alias may exist unless the variable is Restrict.
-                    readonly: !storage || (has(deco::NON_WRITABLE) && has(deco::RESTRICT)),
-                    volatile: has(deco::VOLATILE),
-                })
+                let readonly = self.is_read_only(r.variable, ty)?;
+                let volatile = s.m.decorated(r.variable, deco::VOLATILE);
+                Place::Memory(self.block_of(r.desc, readonly, volatile))
             }
             _ => Place::Resource(r),
         };
         Ok(Pointer { ty, place })
     }
 
+    /// Does nobody write what a variable shows, while the shader runs? A writable alias may exist unless the variable is Restrict.
+    pub fn is_read_only(&self, variable: u32, ty: u32) -> Result<bool> {
+        let m = self.m;
+        let storage = m.def(variable)?.args[0] == class::STORAGE_BUFFER || m.decorated(ty, deco::BUFFER_BLOCK);
+        let has = |kind| m.decorated(variable, kind);
+        Ok(!storage || (has(deco::NON_WRITABLE) && has(deco::RESTRICT)))
+    }
+
+    /// The beginning of a descriptor's buffer.
+    pub fn block_of(&mut self, desc: Desc, readonly: bool, volatile: bool) -> Memory {
+        Memory {
+            space: Space::Buffer,
+            origin: Some(Origin::Desc(desc)),
+            base: self.b.i32(0),
+            offset: 0,
+            own: None,
+            stride: None,
+            matrix: None,
+            comp_stride: None,
+            readonly,
+            volatile,
+        }
+    }
+
     fn load_handle(&mut self, r: &Resource, ty: u32) -> Result<Handle> {
+        if self.layout.heap.is_some() {
+            return self.heap_handle(r, ty);
+        }
         Ok(match *self.s.ty(ty)? {
             Type::Image(_) => Handle { image: Some((r.desc, ty)), sampler: None },
             Type::Sampler => Handle { image: None, sampler: Some(r.desc) },

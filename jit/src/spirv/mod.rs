@@ -29,6 +29,7 @@ mod float_mode;
 mod flow;
 mod fold;
 mod glsl;
+mod heap;
 mod image;
 mod inst;
 mod interface;
@@ -131,6 +132,8 @@ mod deco {
     pub(crate) const FP_FAST_MATH_MODE: u32 = 40;
     pub(crate) const NO_CONTRACTION: u32 = 42;
     pub(crate) const SATURATED_TO_LARGEST_FLOAT8: u32 = 4216;
+    pub(crate) const ARRAY_STRIDE_ID: u32 = 5124;
+    pub(crate) const OFFSET_ID: u32 = 5125;
     pub(crate) const PER_PRIMITIVE: u32 = 5271;
 }
 

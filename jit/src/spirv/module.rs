@@ -468,7 +468,9 @@ impl Reader {
                 self.m.names.push((target, inst));
             }
             op::OpDecorate | op::OpDecorateId | op::OpDecorateString => self.decorate(inst, false)?,
-            op::OpMemberDecorate | op::OpMemberDecorateString => self.decorate(inst, true)?,
+            op::OpMemberDecorate | op::OpMemberDecorateString | op::OpMemberDecorateIdEXT => {
+                self.decorate(inst, true)?
+            }
             op::OpGroupDecorate | op::OpGroupMemberDecorate => groups.push(inst),
             _ => {}
         }

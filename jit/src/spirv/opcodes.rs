@@ -429,6 +429,11 @@ opcodes! {
     5056 OpReadClockKHR b"tri";
     5110 OpGroupNonUniformQuadAllKHR b"tri";
     5111 OpGroupNonUniformQuadAnyKHR b"tri";
+    5115 OpTypeBufferEXT b"rn";
+    5119 OpBufferPointerEXT b"tri";
+    5126 OpUntypedImageTexelPointerEXT b"triiii";
+    5127 OpMemberDecorateIdEXT b"innN";
+    5129 OpConstantSizeOfEXT b"tri";
     5293 OpCooperativeMatrixConvertNV b"tri";
     5294 OpEmitMeshTasksEXT b"iiiI";
     5295 OpSetMeshOutputsEXT b"ii";

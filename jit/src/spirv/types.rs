@@ -69,6 +69,8 @@ pub(crate) enum Type {
     Image(ImageType),
     Sampler,
     SampledImage(u32),
+    /// A descriptor of a buffer in a heap.
+    Buffer,
     Array {
         elem: u32,
         len: u32,

@@ -4,6 +4,7 @@
 //! is replaced. A pointer to descriptors keeps its type, which says where the next one lies.
 
 use super::body::Translator;
+use super::heap::is_heap;
 use super::module::View;
 use super::opcodes::op;
 use super::types::{Type, UNTYPED};
@@ -34,11 +35,21 @@ impl Translator<'_> {
             let n = self.array_length(p, v.arg(2)?)?;
             return self.result(v, Flat::from_slice(&[n]));
         }
-        let mut p = retyped(self.pointer(base)?, base_type);
+        let steps = matches!(v.op, op::OpUntypedPtrAccessChainKHR | op::OpUntypedInBoundsPtrAccessChainKHR);
+        let mut p = self.pointer(base)?;
+        if let Place::Resource(r) = p.place
+            && is_heap(r.desc.set)
+        {
+            if steps {
+                return Err(Error::unsupported("pointer arithmetic on descriptors"));
+            }
+            let p = self.heap_chain(r, base_type, v.args.get(2..).unwrap_or(&[]))?;
+            return self.pointer_result(v, p);
+        }
+        p = retyped(p, base_type);
         if let Place::Memory(m) = &mut p.place {
             (m.matrix, m.comp_stride) = (None, None);
         }
-        let steps = matches!(v.op, op::OpUntypedPtrAccessChainKHR | op::OpUntypedInBoundsPtrAccessChainKHR);
         if steps {
             p = self.element_step(p, v.arg(2)?, self.type_of(base)?)?;
         }
@@ -98,7 +109,8 @@ impl Translator<'_> {
 /// A pointer into memory as one to something else.
 fn retyped(p: Pointer, ty: u32) -> Pointer {
     match p.place {
-        Place::Memory(Memory { .. }) => Pointer { ty, ..p },
+        Place::Memory(Memory { .. }) | Place::Texel { .. } => Pointer { ty, ..p },
+        Place::Resource(r) if is_heap(r.desc.set) => Pointer { ty, ..p },
         _ => p,
     }
 }

@@ -9,6 +9,7 @@
 //! translated again with all of them in the general form ([`Translator::general`]).
 
 use super::body::Translator;
+use super::heap::RESOURCE_HEAP;
 use super::layout::member_matrix;
 use super::module::NO_MEMBER;
 use super::types::{Type, UNTYPED};
@@ -82,6 +83,10 @@ impl Translator<'_> {
             Origin::Number { number, .. } => return Ok(number),
             Origin::Desc(d) => d,
         };
+        // A heap's buffer has the number of its descriptor's first byte.
+        if d.set == RESOURCE_HEAP {
+            return Ok(d.index);
+        }
         let Some(range) = self.buffer_numbers.get(&(d.set, d.binding)).cloned() else {
             return Err(Error::invalid("a logical pointer is used as a value"));
         };
@@ -103,6 +108,9 @@ impl Translator<'_> {
             Origin::Desc(d) => return Ok(self.descriptor(d)),
             Origin::Number { number, to } => (number, to),
         };
+        if self.layout.heap.is_some() {
+            return Ok(self.descriptor(Desc { set: RESOURCE_HEAP, binding: 0, index: number }));
+        }
         let about = self.pointee(Space::Buffer, to)?;
         let mut found = None;
         for &(set, binding) in &about.bindings {

@@ -23,7 +23,7 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
         variable: false,
         dynamic_index: 0,
     };
-    PipelineLayoutInfo { sets: vec![(0..n).map(binding).collect()] }
+    PipelineLayoutInfo { sets: vec![(0..n).map(binding).collect()], heap: None }
 }
 
 pub use jit::tier::Tier;
@@ -282,6 +282,7 @@ impl Environment {
             view_index: 400,
             device_index: 0,
             addresses: AddressSpace::EMPTY,
+            heaps: base::abi::Heaps::NONE,
             abort: &*abort,
             helpers: &HELPERS,
         });

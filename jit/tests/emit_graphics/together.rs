@@ -10,7 +10,7 @@ fn samples_close_together_are_one_call() {
     let descriptors = [ImageDescriptor { view: &view, sampler: &sampler }];
     let kind = DescriptorKind::CombinedImageSampler;
     let binding = BindingLayout { binding: 0, kind, offset: 0, count: 1, variable: false, dynamic_index: 0 };
-    let layout = PipelineLayoutInfo { sets: vec![vec![binding]] };
+    let layout = PipelineLayoutInfo { sets: vec![vec![binding]], ..PipelineLayoutInfo::default() };
     let s = shader(Stage::Fragment, &[Smooth, Linear], 24, |b| {
         let zero = b.u32(0);
         let image = b.op(Op::ImageDesc { set: 0, binding: 0 }, &[zero], Ty::Img);

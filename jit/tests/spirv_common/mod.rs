@@ -45,7 +45,7 @@ pub fn layout() -> PipelineLayoutInfo {
         };
         (0..4).map(binding).collect()
     };
-    PipelineLayoutInfo { sets: kinds.into_iter().map(set).collect() }
+    PipelineLayoutInfo { sets: kinds.into_iter().map(set).collect(), heap: None }
 }
 
 /// Stage by file name.

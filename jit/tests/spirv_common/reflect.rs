@@ -59,5 +59,6 @@ pub fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
     let last = sets.keys().last().map_or(0, |n| n + 1);
     PipelineLayoutInfo {
         sets: (0..last).map(|n| sets.remove(&n).map_or_else(Vec::new, |s| s.into_values().collect())).collect(),
+        heap: None,
     }
 }

@@ -289,6 +289,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
         view_index: 0,
         device_index: 0,
         addresses: AddressSpace::EMPTY,
+        heaps: base::abi::Heaps::NONE,
         abort,
         helpers: &HELPERS,
     })

@@ -7,10 +7,14 @@ use super::{Executor, SetDescriptorBufferOffsets};
 use crate::command::BindDescriptorSets;
 use crate::device::Device;
 use crate::object::descriptor::SetLayout;
+use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
-use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext};
+use base::abi::{
+    ADDRESS_TAIL, Heaps, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS, ShaderContext,
+};
+use base::mem::MemoryRange;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -20,6 +24,8 @@ use std::sync::Arc;
 pub(super) struct Bound {
     pub pipeline: Option<Arc<Pipeline>>,
     sets: Vec<Option<BoundSet>>,
+    /// Descriptor heaps: of resources, of samplers.
+    heaps: [Option<MemoryRange>; 2],
     /// The context built last, for the layout it was built for; `None` after a change.
     context: Option<(Arc<PipelineLayout>, Arc<ShaderContext>)>,
 }
@@ -111,12 +117,14 @@ impl Bound {
             view_index: p.view_index,
             device_index: 0,
             addresses: device.heap.addresses(),
+            heaps: self.heaps(device),
             abort: &device.abort,
             helpers: &device.helpers,
         };
         for (number, set_layout) in layout.sets.iter().enumerate() {
             let Some(set_layout) = set_layout else { continue };
-            let bound = self.sets.get(number).and_then(Option::as_ref).filter(|b| b.layout().compatible(set_layout));
+            let bound = self.sets.get(number).and_then(Option::as_ref).filter(|_| !layout.of_heap);
+            let bound = bound.filter(|b| b.layout().compatible(set_layout));
             // A set that is not bound reads as null descriptors: the application's error does not take the process down.
             let (set, offsets) = match bound {
                 Some(bound) => (bound.set(device, shadows), &bound.dynamic_offsets[..]),
@@ -137,6 +145,14 @@ impl Bound {
 }
 
 impl Bound {
+    /// The heaps as shaders see them.
+    fn heaps(&self, device: &Device) -> Heaps {
+        let Some(heaps) = &device.heaps else { return Heaps::NONE };
+        let [resources, samplers] = [(HeapKind::Resources, 0), (HeapKind::Samplers, 1)]
+            .map(|(kind, i)| heaps.context(kind, self.heaps[i].unwrap_or(MemoryRange::NULL)));
+        Heaps { resources, samplers, null_buffer: null_buffer().address }
+    }
+
     /// Binds what lies at an address of a descriptor buffer.
     pub fn bind_at(&mut self, number: usize, layout: Arc<SetLayout>, address: u64) {
         let source = Source::Buffer(layout, address, OnceCell::new());
@@ -189,6 +205,18 @@ fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
 }
 
 impl Executor<'_> {
+    /// Binds what is alive of a heap, for all bind points.
+    pub(super) fn bind_heap(&mut self, kind: HeapKind, address: u64, size: u64) {
+        // Where a buffer's data lie in it, a few bytes may be read behind them.
+        let tail = ADDRESS_TAIL as u64;
+        let alive = self.device.heap.prefix(address, size.min(MAX_HEAP_RANGE) + tail).filter(|alive| alive.size > tail);
+        let memory = alive.map(|alive| MemoryRange { size: alive.size - tail, ..alive });
+        for point in self.state.points.iter_mut() {
+            point.heaps[kind as usize] = memory;
+            point.context = None;
+        }
+    }
+
     pub(super) fn bind_descriptor_sets(&mut self, c: &BindDescriptorSets) {
         let point = &mut self.state.points[c.bind_point];
         let mut offsets = c.dynamic_offsets.iter().copied();

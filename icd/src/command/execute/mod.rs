@@ -103,6 +103,7 @@ impl<'d> Executor<'d> {
             Command::BindDescriptorSets(c) => self.bind_descriptor_sets(c),
             Command::BindDescriptorBuffers(addresses) => self.bind_descriptor_buffers(addresses),
             Command::SetDescriptorBufferOffsets(c) => self.set_descriptor_buffer_offsets(c),
+            Command::BindHeap { kind, address, size } => self.bind_heap(*kind, *address, *size),
             Command::PushConstants { offset, bytes } => self.push_constants(*offset, bytes),
             Command::BindVertexBuffers { first, buffers } => self.bind_vertex_buffers(*first, buffers),
             Command::SetPrimitiveRestartIndex(index) => self.set_primitive_restart_index(*index),

@@ -44,7 +44,10 @@ impl Arena {
         let range = MemoryRange { address: self.base.wrapping_add(start * GRANULE), size: bytes as u64 };
         // From here on it goes back when it is dropped.
         let piece = SparsePiece { piece: Piece { range, granules, pages, arena: self.clone(), given: None } };
-        piece.unbind(0..granules).then_some(piece)
+        // What is not bound can be accessed too: a descriptor's buffer has it.
+        let whole = piece.unbind(0..granules);
+        self.note_run(start, granules, whole);
+        whole.then_some(piece)
     }
 }
 

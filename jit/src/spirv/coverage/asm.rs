@@ -244,6 +244,14 @@ impl Asm {
         id
     }
 
+    /// A descriptor heap behind an untyped pointer.
+    pub fn heap(&mut self, pointer: u32, built_in: u32) -> u32 {
+        let id = self.fresh(op::OpUntypedVariableKHR, true, &[pointer, 0]);
+        self.interface.push(id);
+        self.decorate(&[id, 11, built_in]);
+        id
+    }
+
     /// A variable with a place in a set.
     pub fn bound(&mut self, class: u32, ty: u32, set: u32) -> u32 {
         let id = self.variable(class, ty, &[]);

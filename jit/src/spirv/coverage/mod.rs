@@ -12,7 +12,7 @@ use crate::compile::{CompileRequest, prepare};
 use crate::error::{Error, ErrorKind};
 use crate::tier::{ROWS, Tier};
 use asm::{Asm, COMPUTE, Scalar};
-use base::shader::{BindingLayout, DescriptorKind as K, PipelineLayoutInfo, Stage};
+use base::shader::{BindingLayout, DescriptorKind as K, HeapMapping, MappingSource, PipelineLayoutInfo, Stage};
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -98,12 +98,23 @@ fn layout() -> PipelineLayoutInfo {
     let mut sets: Vec<Vec<_>> = kinds.into_iter().map(set).collect();
     // The last one stands for two.
     sets.push(set(K::InputAttachment));
-    PipelineLayoutInfo { sets }
+    PipelineLayoutInfo { sets, heap: None }
 }
+
+const DESCRIPTOR_HEAP: u32 = 5128;
 
 fn compile(words: &[u32], stage: Stage) -> Result<(), Error> {
     let module = Module::parse(words)?;
-    let layout = layout();
+    let mut layout = layout();
+    if module.capabilities.contains(&DESCRIPTOR_HEAP) {
+        layout.heap = Some(vec![HeapMapping {
+            set: 0,
+            first_binding: 0,
+            binding_count: 32,
+            resource_mask: u32::MAX,
+            source: MappingSource::PushAddress(0),
+        }]);
+    }
     for row in &ROWS {
         let request = CompileRequest {
             module: &module,

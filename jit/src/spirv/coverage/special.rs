@@ -39,6 +39,7 @@ pub const CASES: &[Special] = &[
     ("variable pointers", COMPUTE, variable_pointers),
     ("physical pointers", COMPUTE, physical_pointers),
     ("untyped pointers", COMPUTE, untyped_pointers),
+    ("descriptor heaps", COMPUTE, descriptor_heaps),
     ("coverage behind depth", FRAGMENT, post_depth_coverage),
     ("one invocation of a pixel after the other", FRAGMENT, pixel_interlock),
     ("one invocation of a sample after the other", FRAGMENT, sample_interlock),
@@ -160,6 +161,55 @@ fn untyped_pointers(a: &mut Asm) {
         let value = a.r(61, word, &[place]);
         a.keep(U32, value);
     }
+}
+
+fn descriptor_heaps(a: &mut Asm) {
+    a.capabilities.extend([4473, 5128]);
+    a.extensions.extend(["SPV_KHR_untyped_pointers", "SPV_EXT_descriptor_heap"]);
+    let [word, float, four] = [U32, F32, F4].map(|ty| a.ty(ty));
+    let [zero, one] = [0, 1].map(|n| a.u(n));
+    let opaque = a.global(4417, false, &[0]);
+    let [samplers, resources] = [5122, 5123].map(|number| a.heap(opaque, number));
+    let buffer = a.global(5115, false, &[12]);
+    let void = a.void();
+    let nothing = a.global(25, false, &[void, 1, 0, 0, 0, 0, 0]);
+    let sizes = [nothing, buffer].map(|ty| a.global(5129, true, &[word, ty]));
+    let size = a.global(52, true, &[word, 134, sizes[0], sizes[1]]);
+    let size = a.global(52, true, &[word, 132, size, sizes[1]]);
+    let (stored, sampled) =
+        (a.global(25, false, &[word, 1, 0, 0, 0, 2, 33]), a.global(25, false, &[float, 1, 0, 0, 0, 1, 0]));
+    let (sampler, both) = (a.global(26, false, &[]), a.global(27, false, &[sampled]));
+    let buffers = a.global(29, false, &[buffer]);
+    a.decoration(332, &[buffers, 5124, size]);
+    let images = a.global(30, false, &[stored, sampled]);
+    a.member(&[images, 0, 35, 0]);
+    a.decoration(5127, &[images, 1, 5125, size]);
+    // A buffer.
+    let place = a.r(4419, opaque, &[buffers, resources, one]);
+    let pointer = a.pointer(12, word);
+    let place = a.r(5119, pointer, &[place]);
+    let value = a.r(61, word, &[place]);
+    a.keep(U32, value);
+    // Data.
+    let words = a.global(23, false, &[word, 4]);
+    let place = a.r(4419, opaque, &[words, resources, one]);
+    let value = a.r(61, word, &[place]);
+    a.keep(U32, value);
+    // A texel.
+    let place = a.r(4419, opaque, &[images, resources, zero]);
+    let (texels, at) = (a.global(4417, false, &[11]), a.value(I2));
+    let place = a.r(5126, texels, &[stored, place, at, zero]);
+    let value = a.r(234, word, &[place, one, zero, one]);
+    a.keep(U32, value);
+    // A sample.
+    let place = a.r(4419, opaque, &[images, resources, one]);
+    let image = a.r(61, sampled, &[place]);
+    let place = a.r(4419, opaque, &[sampler, samplers]);
+    let own = a.r(61, sampler, &[place]);
+    let image = a.r(86, both, &[image, own]);
+    let (at, level) = (a.value(F2), a.value(F32));
+    let value = a.r(88, four, &[image, at, 2, level]);
+    a.keep(F4, value);
 }
 
 fn post_depth_coverage(a: &mut Asm) {

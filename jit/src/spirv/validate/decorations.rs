@@ -68,6 +68,8 @@ static DECORATIONS: &[(u32, &str, usize, On)] = &[
     (43, "InputAttachmentIndex", 1, Variable),
     (4469, "NoSignedWrap", 0, Anything),
     (4470, "NoUnsignedWrap", 0, Anything),
+    (5124, "ArrayStrideIdEXT", 1, Strided),
+    (5125, "OffsetIdEXT", 1, Member),
     (5271, "PerPrimitiveEXT", 0, Anything),
     (5285, "PerVertexKHR", 0, Object),
     (5300, "NonUniform", 0, Anything),

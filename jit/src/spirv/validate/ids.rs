@@ -31,7 +31,7 @@ const LATER: Operand = (Role::Any, true);
 const fn roles(number: u16) -> &'static [Operand] {
     match number {
         op::OpName | op::OpMemberName => &[LATER],
-        op::OpDecorate | op::OpMemberDecorate | op::OpDecorateId => &[LATER],
+        op::OpDecorate | op::OpMemberDecorate | op::OpDecorateId | op::OpMemberDecorateIdEXT => &[LATER],
         op::OpDecorateString | op::OpMemberDecorateString => &[LATER],
         op::OpGroupDecorate | op::OpGroupMemberDecorate => &[GROUP, LATER],
         op::OpSource | op::OpLine => &[TEXT],
@@ -150,7 +150,11 @@ pub(super) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32) -> Resul
             rest.iter().skip(literal).try_for_each(|&id| f(id))
         }
         Part::Ids(rest) => ids(v, rest, f),
-        Part::Literals(rest) if matches!(v.op, op::OpExecutionModeId | op::OpDecorateId) => ids(v, rest, f),
+        Part::Literals(rest)
+            if matches!(v.op, op::OpExecutionModeId | op::OpDecorateId | op::OpMemberDecorateIdEXT) =>
+        {
+            ids(v, rest, f)
+        }
         Part::Cases(rest) => rest.chunks_exact(selector(m, v) + 1).try_for_each(|case| f(case[case.len() - 1])),
         Part::Literal | Part::Literals(_) | Part::Mask([]) => Ok(()),
     })

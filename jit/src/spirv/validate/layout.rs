@@ -37,11 +37,14 @@ const fn home_of(number: u16) -> Home {
         op::OpModuleProcessed => Home::Section(8),
         op::OpDecorate..=op::OpGroupMemberDecorate
         | op::OpDecorateId
+        | op::OpMemberDecorateIdEXT
         | op::OpDecorateString
         | op::OpMemberDecorateString => Home::Section(9),
         op::OpTypeVoid..=op::OpTypeForwardPointer
         | op::OpConstantTrue..=op::OpSpecConstantOp
         | op::OpTypeUntypedPointerKHR
+        | op::OpTypeBufferEXT
+        | op::OpConstantSizeOfEXT
         | op::OpTypeCooperativeMatrixKHR
         | op::OpTypeCooperativeMatrixNV
         | op::OpConstantCompositeReplicateEXT

@@ -1,0 +1,250 @@
+//! Descriptors of heaps (VK_EXT_descriptor_heap), as [`base::abi::HeapEntry`] says.
+//!
+//! A buffer is its address and range. Views and samplers have no handles here: the same description is the same word, as long as its image, or the memory of
+//! a texel buffer, lives; samplers live as long as the device. Words do not come again, so what is left of them in a heap is the null descriptor.
+
+use super::image::ImageView;
+use super::memory::Heap;
+use super::sampler::Sampler;
+use crate::backend::heap_table::HeapTable;
+use ash::vk;
+use base::abi::{self, ADDRESS_TAIL, HEAP_INDEX_BITS, HeapContext};
+use base::format::Format;
+use base::mem::MemoryRange;
+use parking_lot::Mutex;
+use rasterizer::sample::{buffer_view, default_sampler, null_view, zero_page};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Samplers that a device has room for.
+const SAMPLERS: usize = 1 << 16;
+/// Words' upper parts are multiples of it: all of so many bits come before one comes again, and neighbours are far from each other.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What an image or texel buffer descriptor is of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ViewKey {
+    /// An image, by its handle, and all that its view's description says.
+    Image(u64, Vec<u32>),
+    /// A buffer's format, address and range.
+    Texels(Format, u64, u64),
+}
+
+/// What shaders see of one.
+pub enum SeenView {
+    /// As a sampled image or an input attachment.
+    Sampled(ImageView),
+    /// As a storage image.
+    Storage(ImageView),
+    /// A texel buffer.
+    Texels(Box<abi::ImageView>),
+}
+
+impl SeenView {
+    fn address(&self) -> *const u8 {
+        match self {
+            SeenView::Sampled(view) => std::ptr::from_ref(view.view()).cast(),
+            SeenView::Storage(view) => std::ptr::from_ref(view.storage()).cast(),
+            SeenView::Texels(view) => (&raw const **view).cast(),
+        }
+    }
+}
+
+/// Objects with their words.
+struct Known<K, T> {
+    table: HeapTable,
+    by_key: HashMap<K, (u64, T)>,
+    /// Keys of what ends with something, by that thing's address.
+    of: BTreeMap<u64, Vec<K>>,
+    /// Entries that are free, of those that were used.
+    free: Vec<u32>,
+    used: usize,
+    serial: u64,
+}
+
+impl<K: Clone + Eq + std::hash::Hash, T> Known<K, T> {
+    fn new(count: usize, first: *const u8) -> Result<Self, vk::Result> {
+        let table = HeapTable::new(count, first)?;
+        Ok(Known { table, by_key: HashMap::new(), of: BTreeMap::new(), free: Vec::new(), used: 1, serial: 0 })
+    }
+
+    fn word(
+        &mut self,
+        (of, key): (u64, K),
+        make: impl FnOnce() -> Result<T, vk::Result>,
+        address: impl Fn(&T) -> *const u8,
+    ) -> Result<u64, vk::Result> {
+        if let Some((word, _)) = self.by_key.get(&key) {
+            return Ok(*word);
+        }
+        let object = make()?;
+        let index = match self.free.pop() {
+            Some(index) => index as usize,
+            None if self.used as u64 <= self.table.last() => {
+                self.used += 1;
+                self.used - 1
+            }
+            None => return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY),
+        };
+        self.serial += 1;
+        let word = self.serial.wrapping_mul(SPREAD) << HEAP_INDEX_BITS | index as u64;
+        self.table.set(index, word, address(&object));
+        self.of.entry(of).or_default().push(key.clone());
+        self.by_key.insert(key, (word, object));
+        Ok(word)
+    }
+
+    /// What has these addresses ends.
+    fn forget(&mut self, gone: std::ops::RangeInclusive<u64>) {
+        let of: Vec<u64> = self.of.range(gone).map(|(&of, _)| of).collect();
+        for key in of.iter().filter_map(|of| self.of.remove(of)).flatten() {
+            if let Some((word, _)) = self.by_key.remove(&key) {
+                let index = word & ((1 << HEAP_INDEX_BITS) - 1);
+                self.table.set(index as usize, 0, std::ptr::null());
+                self.free.push(index as u32);
+            }
+        }
+    }
+
+    fn context(&self, memory: MemoryRange) -> HeapContext {
+        let none = memory.size < abi::DESCRIPTOR_SIZE as u64;
+        let (address, size) =
+            if none { (zero_page(), abi::DESCRIPTOR_SIZE as u64) } else { (memory.address, memory.size) };
+        HeapContext { address, size, entries: self.table.base(), last: self.table.last() }
+    }
+}
+
+/// What the descriptors of a device's heaps are of.
+pub struct DescriptorHeaps {
+    views: Mutex<Known<ViewKey, SeenView>>,
+    samplers: Mutex<Known<Vec<u32>, Sampler>>,
+    /// Numbers of registered border colours.
+    colors: Mutex<BTreeSet<u32>>,
+}
+
+impl DescriptorHeaps {
+    /// Without any.
+    pub fn new() -> Result<DescriptorHeaps, vk::Result> {
+        Ok(DescriptorHeaps {
+            views: Mutex::new(Known::new(1 << HEAP_INDEX_BITS, std::ptr::from_ref(null_view()).cast())?),
+            samplers: Mutex::new(Known::new(SAMPLERS, std::ptr::from_ref(default_sampler()).cast())?),
+            colors: Mutex::default(),
+        })
+    }
+
+    /// The word of an image's view.
+    pub fn view(&self, key: ViewKey, make: impl FnOnce() -> Result<SeenView, vk::Result>) -> Result<u64, vk::Result> {
+        let (ViewKey::Image(of, _) | ViewKey::Texels(_, of, _)) = key;
+        self.views.lock().word((of, key), make, SeenView::address)
+    }
+
+    /// The word of a texel buffer; the null descriptor's where no memory is alive.
+    pub fn texels(&self, heap: &Heap, format: Format, address: u64, range: u64) -> Result<u64, vk::Result> {
+        let tail = ADDRESS_TAIL as u64;
+        let alive = heap.prefix(address, range.saturating_add(tail)).filter(|alive| alive.size > tail && range > 0);
+        let Some(alive) = alive else { return Ok(0) };
+        let memory = MemoryRange { address: alive.address, size: alive.size - tail };
+        let make = || Ok(SeenView::Texels(Box::new(buffer_view(memory, format))));
+        self.view(ViewKey::Texels(format, address, range), make)
+    }
+
+    /// The word of a sampler.
+    pub fn sampler(&self, sampler: abi::Sampler) -> Result<u64, vk::Result> {
+        let key = sampler_key(&sampler);
+        self.samplers.lock().word((0, key), || Ok(Sampler::new(sampler)), |s| (&raw const *s.sampler).cast())
+    }
+
+    /// An image's handle ends.
+    pub fn forget_image(&self, image: u64) {
+        self.views.lock().forget(image..=image);
+    }
+
+    /// Memory ends.
+    pub fn forget_memory(&self, memory: MemoryRange) {
+        let first = memory.address as u64;
+        self.views.lock().forget(first..=first.saturating_add(memory.size.saturating_sub(1)));
+    }
+
+    /// A heap of resources, or of samplers, as shaders see it.
+    pub fn context(&self, kind: HeapKind, memory: MemoryRange) -> HeapContext {
+        match kind {
+            HeapKind::Resources => self.views.lock().context(memory),
+            HeapKind::Samplers => self.samplers.lock().context(memory),
+        }
+    }
+
+    /// vkRegisterCustomBorderColorEXT: this number, or one that is free. A sampler has its colour itself.
+    pub fn register_color(&self, wanted: Option<u32>, most: u32) -> Result<u32, vk::Result> {
+        let mut colors = self.colors.lock();
+        if let Some(wanted) = wanted {
+            let new = wanted < most && colors.insert(wanted);
+            return if new { Ok(wanted) } else { Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS) };
+        }
+        let free = (0..most).find(|number| !colors.contains(number)).ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)?;
+        colors.insert(free);
+        Ok(free)
+    }
+
+    /// vkUnregisterCustomBorderColorEXT.
+    pub fn unregister_color(&self, number: u32) {
+        self.colors.lock().remove(&number);
+    }
+}
+
+/// Which heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeapKind {
+    /// vkCmdBindResourceHeapEXT.
+    Resources,
+    /// vkCmdBindSamplerHeapEXT.
+    Samplers,
+}
+
+/// All that a sampler is.
+fn sampler_key(s: &abi::Sampler) -> Vec<u32> {
+    let floats = [s.lod_bias, s.min_lod, s.max_lod, s.max_anisotropy].map(f32::to_bits);
+    let words = [
+        s.mag_filter,
+        s.min_filter,
+        s.mipmap_mode,
+        s.compare_enable,
+        s.compare_op,
+        s.border_is_int,
+        s.unnormalized,
+        s.reduction,
+        s.non_seamless,
+    ];
+    [&floats[..], &words, &s.address_mode, &s.border_color].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_of_descriptions_and_do_not_come_again() {
+        let mut known: Known<u32, Box<u32>> = Known::new(4, std::ptr::null()).unwrap();
+        let word = |known: &mut Known<u32, Box<u32>>, key: u32| {
+            known.word((key.into(), key), || Ok(Box::new(key)), |object| (&raw const **object).cast())
+        };
+        let first = word(&mut known, 7).unwrap();
+        assert_eq!(word(&mut known, 7), Ok(first));
+        let second = word(&mut known, 8).unwrap();
+        assert!(first != second && first != 0 && word(&mut known, 9).is_ok());
+        assert_eq!(word(&mut known, 10), Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
+        known.forget(7..=7);
+        let again = word(&mut known, 7).unwrap();
+        assert!(again != first && again & 0xff == first & 0xff, "another word in the same entry");
+    }
+
+    #[test]
+    fn colours_have_the_numbers_that_are_asked_for() {
+        let heaps = DescriptorHeaps::new().unwrap();
+        assert_eq!(heaps.register_color(Some(0), 3), Ok(0));
+        assert_eq!(heaps.register_color(None, 3), Ok(1));
+        assert_eq!(heaps.register_color(Some(1), 3), Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS));
+        assert_eq!(heaps.register_color(None, 3), Ok(2));
+        assert_eq!(heaps.register_color(None, 3), Err(vk::Result::ERROR_TOO_MANY_OBJECTS));
+        heaps.unregister_color(0);
+        assert_eq!(heaps.register_color(None, 3), Ok(0));
+    }
+}

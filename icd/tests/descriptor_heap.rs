@@ -1,0 +1,466 @@
+//! Descriptor heaps: every source of a mapping, garbage that is a null descriptor, and a million descriptors that nobody looks at.
+
+mod common;
+use ash::vk::{self, Handle};
+use common::{Context, Image, range, spirv};
+use std::ffi::c_void;
+use std::time::{Duration, Instant};
+
+/// VkPhysicalDeviceDescriptorHeapFeaturesEXT.
+#[repr(C)]
+struct Features {
+    s_type: i32,
+    p_next: *mut c_void,
+    features: [vk::Bool32; 2],
+}
+// SAFETY: it does.
+unsafe impl vk::ExtendsDeviceCreateInfo for Features {}
+
+/// VkHostAddressRangeEXT.
+#[repr(C)]
+struct HostRange(*mut c_void, usize);
+
+/// VkResourceDescriptorInfoEXT.
+#[repr(C)]
+struct Resource(i32, *const c_void, vk::DescriptorType, *const c_void);
+
+/// VkTexelBufferDescriptorInfoEXT.
+#[repr(C)]
+struct Texels(i32, *const c_void, vk::Format, [u64; 2]);
+
+/// VkImageDescriptorInfoEXT.
+#[repr(C)]
+struct ImageInfo<'a>(i32, *const c_void, *const vk::ImageViewCreateInfo<'a>, vk::ImageLayout);
+
+/// VkBindHeapInfoEXT.
+#[repr(C)]
+struct Bind(i32, *const c_void, [u64; 4]);
+
+/// VkPushDataInfoEXT.
+#[repr(C)]
+struct Push(i32, *const c_void, u32, *const c_void, usize);
+
+/// VkDescriptorSetAndBindingMappingEXT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Mapping {
+    s_type: i32,
+    p_next: *const c_void,
+    set_first_count_mask: [u32; 4],
+    source: i32,
+    /// As 32-bit words.
+    data: [u64; 7],
+}
+
+/// VkShaderDescriptorSetAndBindingMappingInfoEXT.
+#[repr(C)]
+struct Mappings(i32, *const c_void, u32, *const Mapping);
+
+/// Of everything that can be bound so.
+fn mapping(set: u32, binding: u32, source: i32, words: &[u32]) -> Mapping {
+    let word = |i: usize| u64::from(words.get(i).copied().unwrap_or(0));
+    let data = std::array::from_fn(|i| word(2 * i) | word(2 * i + 1) << 32);
+    let s_type = 1_000_135_005;
+    Mapping { s_type, p_next: std::ptr::null(), set_first_count_mask: [set, binding, 1, 0xff], source, data }
+}
+
+const CONSTANT: i32 = 0;
+const PUSH_INDEX: i32 = 1;
+const INDIRECT_INDEX: i32 = 2;
+const INDIRECT_ARRAY: i32 = 3;
+const HEAP_DATA: i32 = 4;
+const PUSH_DATA: i32 = 5;
+const PUSH_ADDRESS: i32 = 6;
+const INDIRECT_ADDRESS: i32 = 7;
+
+/// Memory that shaders reach by its address.
+struct Memory {
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    address: u64,
+    words: &'static mut [u32],
+}
+
+struct Test {
+    c: Context,
+}
+
+impl Test {
+    fn new() -> Test {
+        let mut heap = Features { s_type: 1_000_135_009, p_next: std::ptr::null_mut(), features: [1, 0] };
+        let mut core = vk::PhysicalDeviceVulkan12Features::default()
+            .buffer_device_address(true)
+            .runtime_descriptor_array(true)
+            .shader_storage_buffer_array_non_uniform_indexing(true);
+        let mut robust = vk::PhysicalDeviceRobustness2FeaturesEXT::default()
+            .null_descriptor(true)
+            .robust_buffer_access2(true)
+            .robust_image_access2(true);
+        let mut features = vk::PhysicalDeviceFeatures2::default()
+            .features(vk::PhysicalDeviceFeatures::default().robust_buffer_access(true));
+        let extensions = [c"VK_EXT_descriptor_heap", c"VK_EXT_robustness2"];
+        let c = Context::with(&[], &extensions, &mut [&mut heap, &mut core, &mut robust, &mut features]);
+        Test { c }
+    }
+
+    /// A command of the extension.
+    fn command<T: Copy>(&self, name: &std::ffi::CStr) -> T {
+        // SAFETY: a live device; the caller knows the type.
+        unsafe {
+            let f = self.c.instance.get_device_proc_addr(self.c.device.handle(), name.as_ptr()).expect("command");
+            std::mem::transmute_copy(&f)
+        }
+    }
+
+    fn memory(&self, size: u64) -> Memory {
+        let d = &self.c.device;
+        // With VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT.
+        let usage = vk::BufferUsageFlags::from_raw(0x1ff | 1 << 28) | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        // SAFETY: valid usage; the memory lives until the test's device ends, or `free`.
+        unsafe {
+            let buffer = d.create_buffer(&info, None).expect("buffer");
+            let size = d.get_buffer_memory_requirements(buffer).size;
+            let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut flags);
+            let memory = d.allocate_memory(&info, None).expect("memory");
+            d.bind_buffer_memory(buffer, memory, 0).expect("bind");
+            let pointer = d.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("map");
+            let words = std::slice::from_raw_parts_mut(pointer.cast(), size as usize / 4);
+            let address = d.get_buffer_device_address(&vk::BufferDeviceAddressInfo::default().buffer(buffer));
+            Memory { buffer, memory, address, words }
+        }
+    }
+
+    fn free(&self, memory: Memory) {
+        // SAFETY: nobody uses it.
+        unsafe {
+            self.c.device.destroy_buffer(memory.buffer, None);
+            self.c.device.free_memory(memory.memory, None);
+        }
+    }
+
+    fn write(&self, heap: &mut Memory, offset: usize, ty: vk::DescriptorType, data: *const c_void) {
+        type Write = unsafe extern "system" fn(vk::Device, u32, *const Resource, *const HostRange) -> vk::Result;
+        let write: Write = self.command(c"vkWriteResourceDescriptorsEXT");
+        let to = HostRange((&raw mut heap.words[offset / 4]).cast(), 16);
+        let info = Resource(1_000_135_002, std::ptr::null(), ty, data);
+        // SAFETY: valid usage.
+        unsafe { write(self.c.device.handle(), 1, &info, &to) }.result().expect("written");
+    }
+
+    fn write_buffer(&self, heap: &mut Memory, offset: usize, address: u64, size: u64) {
+        self.write(heap, offset, vk::DescriptorType::STORAGE_BUFFER, (&raw const *&[address, size]).cast());
+    }
+
+    fn write_image(&self, heap: &mut Memory, offset: usize, ty: vk::DescriptorType, image: &Image) {
+        let view = vk::ImageViewCreateInfo::default()
+            .image(image.image)
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(vk::Format::R32_UINT)
+            .subresource_range(range(vk::ImageAspectFlags::COLOR, 1));
+        let info = ImageInfo(1_000_135_001, std::ptr::null(), &view, vk::ImageLayout::GENERAL);
+        self.write(heap, offset, ty, (&raw const info).cast());
+    }
+
+    fn write_sampler(&self, heap: &mut Memory, offset: usize, info: &vk::SamplerCreateInfo<'_>) {
+        type Write = unsafe extern "system" fn(
+            vk::Device,
+            u32,
+            *const vk::SamplerCreateInfo<'_>,
+            *const HostRange,
+        ) -> vk::Result;
+        let write: Write = self.command(c"vkWriteSamplerDescriptorsEXT");
+        let to = HostRange((&raw mut heap.words[offset / 4]).cast(), 16);
+        // SAFETY: valid usage.
+        unsafe { write(self.c.device.handle(), 1, info, &to) }.result().expect("written");
+    }
+
+    fn pipeline(&self, code: &[u32], mappings: &[Mapping]) -> vk::Pipeline {
+        let d = &self.c.device;
+        let info = Mappings(1_000_135_006, std::ptr::null(), mappings.len() as u32, mappings.as_ptr());
+        // SAFETY: (all here) valid usage.
+        unsafe {
+            let module =
+                d.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(code), None).expect("module");
+            let mut stage = vk::PipelineShaderStageCreateInfo::default()
+                .stage(vk::ShaderStageFlags::COMPUTE)
+                .module(module)
+                .name(c"main");
+            stage.p_next = (&raw const info).cast();
+            // VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT
+            let flags =
+                vk::PipelineCreateFlags2CreateInfoKHR::default().flags(vk::PipelineCreateFlags2KHR::from_raw(1 << 36));
+            let mut info = vk::ComputePipelineCreateInfo::default().stage(stage);
+            info.p_next = (&raw const flags).cast();
+            let pipelines = d.create_compute_pipelines(vk::PipelineCache::null(), &[info], None).expect("pipeline");
+            d.destroy_shader_module(module, None);
+            pipelines[0]
+        }
+    }
+
+    fn bind(&self, b: vk::CommandBuffer, name: &std::ffi::CStr, heap: &Memory) {
+        let bind: unsafe extern "system" fn(vk::CommandBuffer, *const Bind) = self.command(name);
+        let size = heap.words.len() as u64 * 4;
+        let info = Bind(1_000_135_003, std::ptr::null(), [heap.address, size, 0, 0]);
+        // SAFETY: valid usage.
+        unsafe { bind(b, &info) };
+    }
+
+    fn push(&self, b: vk::CommandBuffer, words: &[u32]) {
+        let push: unsafe extern "system" fn(vk::CommandBuffer, *const Push) = self.command(c"vkCmdPushDataEXT");
+        let info = Push(1_000_135_004, std::ptr::null(), 0, words.as_ptr().cast(), 4 * words.len());
+        // SAFETY: valid usage.
+        unsafe { push(b, &info) };
+    }
+
+    /// Dispatches and waits.
+    fn run(&self, pipeline: vk::Pipeline, (resources, samplers): (&Memory, &Memory), push: &[u32], groups: &[u32]) {
+        let d = &self.c.device;
+        let barrier = vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::SHADER_WRITE)
+            .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE);
+        let compute = vk::PipelineStageFlags::COMPUTE_SHADER;
+        self.c
+            .run(|b| {
+                self.bind(b, c"vkCmdBindSamplerHeapEXT", samplers);
+                self.bind(b, c"vkCmdBindResourceHeapEXT", resources);
+                self.push(b, push);
+                // SAFETY: valid usage.
+                unsafe {
+                    d.cmd_bind_pipeline(b, vk::PipelineBindPoint::COMPUTE, pipeline);
+                    for &groups in groups {
+                        d.cmd_dispatch(b, groups, 1, 1);
+                        let none = vk::DependencyFlags::empty();
+                        d.cmd_pipeline_barrier(b, compute, compute, none, &[barrier], &[], &[]);
+                    }
+                }
+            })
+            .expect("run");
+    }
+}
+
+fn halves(address: u64) -> [u32; 2] {
+    [address as u32, (address >> 32) as u32]
+}
+
+/// What the shader of `heap.comp` sees.
+struct Scene {
+    test: Test,
+    resources: Memory,
+    samplers: Memory,
+    data: Memory,
+    out: Memory,
+    image: Image,
+    push: Vec<u32>,
+    embedded: vk::SamplerCreateInfo<'static>,
+}
+
+/// Byte of the first descriptor that is no buffer, and of data, in the heap.
+const IMAGES: u32 = 512;
+const BLOCK: usize = 640;
+const BYTES: usize = 1280;
+
+impl Scene {
+    fn new() -> Scene {
+        let test = Test::new();
+        let (mut resources, mut samplers) = (test.memory(4096), test.memory(4096));
+        let (data, out) = (test.memory(8192), test.memory(4096));
+        (0..).zip(&mut *data.words).for_each(|(i, word)| *word = i);
+        for i in 0..8 {
+            test.write_buffer(&mut resources, 64 * i, data.address + 256 * i as u64, 16 + 4 * i as u64);
+        }
+        test.write_buffer(&mut resources, BLOCK, data.address + 4096, 16);
+        resources.words[BYTES / 4..][..4].copy_from_slice(&[7, 8, 9, 10]);
+        let texels = Texels(1_000_135_000, std::ptr::null(), vk::Format::R32_UINT, [data.address + 2048, 16]);
+        let texels_at = IMAGES as usize + 3 * 16;
+        test.write(&mut resources, texels_at, vk::DescriptorType::UNIFORM_TEXEL_BUFFER, (&raw const texels).cast());
+        let image = test.c.image(vk::Format::R32_UINT, [4, 4], vk::SampleCountFlags::TYPE_1, 1);
+        test.write_image(&mut resources, IMAGES as usize + 4 * 16, vk::DescriptorType::STORAGE_IMAGE, &image);
+        test.write_image(&mut resources, IMAGES as usize + 5 * 16, vk::DescriptorType::SAMPLED_IMAGE, &image);
+        let repeat = vk::SamplerCreateInfo::default().max_lod(1.0);
+        test.write_sampler(&mut samplers, 32, &repeat);
+        let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
+        let embedded = repeat.address_mode_u(edge).address_mode_v(edge);
+        // Indices of the images, and the address of a block.
+        let table = test.memory(256);
+        table.words[..2].copy_from_slice(&[4, 5]);
+        table.words[8..10].copy_from_slice(&halves(data.address + 4096 + 64));
+        let mut push = vec![0; 16];
+        push[0..2].copy_from_slice(&halves(out.address));
+        push[2..4].copy_from_slice(&halves(table.address));
+        push[4..6].copy_from_slice(&[3, 256]);
+        push[6..8].copy_from_slice(&halves(data.address + 4096 + 32));
+        push[8..12].copy_from_slice(&[70, 71, 72, 73]);
+        push[12] = 5 | 2 << 20;
+        let mut scene = Scene { test, resources, samplers, data, out, image, push, embedded };
+        scene.fill_image();
+        scene
+    }
+
+    fn fill_image(&mut self) {
+        (0..16).for_each(|i| self.out.words[i] = 100 + i as u32);
+        let d = &self.test.c.device;
+        let (image, from) = (&self.image, self.out.buffer);
+        let barrier = vk::ImageMemoryBarrier::default()
+            .image(image.image)
+            .new_layout(vk::ImageLayout::GENERAL)
+            .dst_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+            .subresource_range(range(vk::ImageAspectFlags::COLOR, 1));
+        let all = vk::PipelineStageFlags::ALL_COMMANDS;
+        self.test
+            .c
+            .run(|b| {
+                // SAFETY: valid usage.
+                unsafe {
+                    d.cmd_pipeline_barrier(b, all, all, vk::DependencyFlags::empty(), &[], &[], &[barrier]);
+                    let region = common::region(image);
+                    d.cmd_copy_buffer_to_image(b, from, image.image, vk::ImageLayout::GENERAL, &[region]);
+                }
+            })
+            .expect("run");
+    }
+
+    /// The mappings of everything, with the block's as given and a sampler of its own for the sampled image or not.
+    fn pipeline(&self, (source, block): (i32, &[u32]), embed: bool) -> vk::Pipeline {
+        let sampler = if embed { halves((&raw const self.embedded) as u64) } else { [0; 2] };
+        let [low, high] = sampler;
+        let mappings = [
+            mapping(0, 0, PUSH_ADDRESS, &[0]),
+            mapping(1, 0, CONSTANT, &[0, 64]),
+            mapping(1, 100, source, block),
+            mapping(1, 101, PUSH_INDEX, &[IMAGES, 16, 16, 0]),
+            mapping(1, 102, INDIRECT_INDEX, &[IMAGES, 8, 0, 16, 0]),
+            mapping(1, 103, PUSH_INDEX, &[IMAGES, 48, 16, 0, low, high, 1, 0, 0, 16, 0]),
+            mapping(1, 104, INDIRECT_ARRAY, &[IMAGES, 8, 4, 16]),
+        ];
+        self.test.pipeline(&spirv(include_bytes!("data/heap.comp.spv")), &mappings)
+    }
+
+    /// What eight invocations have found, destroying the pipeline.
+    fn answers(&mut self, pipeline: vk::Pipeline) -> Vec<[u32; 8]> {
+        self.out.words.fill(0xdead);
+        self.test.run(pipeline, (&self.resources, &self.samplers), &self.push, &[1]);
+        // SAFETY: not in use any more.
+        unsafe { self.test.c.device.destroy_pipeline(pipeline, None) };
+        self.out.words.as_chunks::<8>().0[..8].to_vec()
+    }
+}
+
+/// A uniform block that is a descriptor.
+const DESCRIPTOR: (i32, &[u32]) = (CONSTANT, &[BLOCK as u32, 0]);
+
+#[test]
+fn every_source_leads_to_its_resource() {
+    let mut scene = Scene::new();
+    let blocks: [(i32, &[u32], u32); 5] = [
+        (DESCRIPTOR.0, DESCRIPTOR.1, 1024 + 2),
+        (HEAP_DATA, &[1024, 20], 9),
+        (PUSH_DATA, &[32], 72),
+        (PUSH_ADDRESS, &[24], 1024 + 8 + 2),
+        (INDIRECT_ADDRESS, &[8, 32], 1024 + 16 + 2),
+    ];
+    for (source, block, found) in blocks {
+        for embed in [false, true] {
+            let pipeline = scene.pipeline((source, block), embed);
+            for (i, own) in (0..).zip(scene.answers(pipeline)) {
+                let (outside, sampled) = (if i < 4 { i } else { 0 }, if embed { 107 } else { 106 });
+                let texel = 512 + (i & 3);
+                let image = 104 + (i & 3);
+                assert_eq!(
+                    own,
+                    [64 * i + 1, 4 + i, outside, found, texel, image, sampled, image - 4],
+                    "{source}, {embed}, {i}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn garbage_is_a_null_descriptor() {
+    let mut scene = Scene::new();
+    let gone = scene.test.memory(1 << 20);
+    let freed = gone.address;
+    scene.test.free(gone);
+    let image = scene.test.c.image(vk::Format::R32_UINT, [4, 4], vk::SampleCountFlags::TYPE_1, 1);
+    scene.test.write_image(&mut scene.resources, 2048, vk::DescriptorType::SAMPLED_IMAGE, &image);
+    let stale = [scene.resources.words[512], scene.resources.words[513], 0, 0];
+    assert_ne!(stale, [0; 4]);
+    scene.test.c.free_image(image);
+    let mut random = 1u32;
+    let random = std::array::from_fn(|_| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        random
+    });
+    let [low, high] = halves(freed);
+    let dead = [low, high, u32::MAX, u32::MAX];
+    for garbage in [[0; 4], [0xcccc_cccc; 4], [u32::MAX; 4], [1, 0, 0, 0], random, stale, dead] {
+        scene.resources.words.as_chunks_mut::<4>().0.fill(garbage);
+        scene.samplers.words.as_chunks_mut::<4>().0.fill(garbage);
+        for embed in [false, true] {
+            let pipeline = scene.pipeline(DESCRIPTOR, embed);
+            assert_eq!(scene.answers(pipeline), [[0; 8]; 8], "{garbage:x?}");
+        }
+    }
+    // A range that nobody has is cut where the memory ends, and is no fault.
+    let [low, high] = halves(scene.data.address);
+    scene.resources.words.as_chunks_mut::<4>().0.fill([low, high, u32::MAX, u32::MAX]);
+    let pipeline = scene.pipeline(DESCRIPTOR, true);
+    let answers = scene.answers(pipeline);
+    assert!(answers.iter().all(|own| own[0] == 1 && own[1] >= 2048 && own[1] < 65536 && own[3] == 2), "{answers:?}");
+}
+
+/// Descriptions that are equal are the same bits, and others are others.
+#[test]
+fn equal_descriptions_are_equal_bits() {
+    let mut scene = Scene::new();
+    let image = &scene.image;
+    let ty = [vk::DescriptorType::SAMPLED_IMAGE, vk::DescriptorType::SAMPLED_IMAGE, vk::DescriptorType::STORAGE_IMAGE];
+    for (i, ty) in ty.into_iter().enumerate() {
+        scene.test.write_image(&mut scene.resources, 2048 + 16 * i, ty, image);
+    }
+    let bits = |memory: &Memory, i: usize| [memory.words[512 + 4 * i], memory.words[513 + 4 * i]];
+    assert_eq!(bits(&scene.resources, 0), bits(&scene.resources, 1));
+    assert_ne!(bits(&scene.resources, 0), bits(&scene.resources, 2));
+    for (i, lod) in [1.0, 1.0, 2.0].into_iter().enumerate() {
+        let info = vk::SamplerCreateInfo::default().max_lod(lod);
+        scene.test.write_sampler(&mut scene.samplers, 2048 + 16 * i, &info);
+    }
+    assert_eq!(bits(&scene.samplers, 0), bits(&scene.samplers, 1));
+    assert_ne!(bits(&scene.samplers, 0), bits(&scene.samplers, 2));
+    assert!(!scene.image.image.is_null());
+}
+
+/// A dependency costs nothing for descriptors that nobody uses behind it.
+#[test]
+fn a_million_descriptors_are_read_by_those_who_use_them() {
+    const COUNT: usize = 1 << 20;
+    const USED: usize = 1 << 14;
+    let test = Test::new();
+    let (mut heap, samplers) = (test.memory(16 * COUNT as u64), test.memory(4096));
+    let (data, out) = (test.memory(16 * USED as u64), test.memory(4 * USED as u64));
+    (0..).zip(&mut *data.words).for_each(|(i, word)| *word = i);
+    for i in 0..COUNT {
+        let place = (i * 7919) % USED;
+        if i < USED {
+            test.write_buffer(&mut heap, 16 * i, data.address + 16 * place as u64, 16);
+        } else {
+            heap.words.copy_within(0..4, 4 * i);
+        }
+    }
+    let mappings = [mapping(0, 0, PUSH_ADDRESS, &[0]), mapping(1, 0, CONSTANT, &[0, 16])];
+    let pipeline = test.pipeline(&spirv(include_bytes!("data/heap_many.comp.spv")), &mappings);
+    let push = halves(out.address);
+    test.run(pipeline, (&heap, &samplers), &push, &[USED as u32 / 64]);
+    for i in 0..USED {
+        assert_eq!(out.words[i], 4 * ((i * 7919) % USED) as u32);
+    }
+    let began = Instant::now();
+    test.run(pipeline, (&heap, &samplers), &push, &[1; 1000]);
+    let took = began.elapsed();
+    println!("1000 dispatches of 64 invocations with a barrier behind each: {took:?}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    // SAFETY: not in use any more.
+    unsafe { test.c.device.destroy_pipeline(pipeline, None) };
+}

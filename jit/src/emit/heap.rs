@@ -1,0 +1,118 @@
+//! Descriptors in heaps ([`base::abi::HeapEntry`]): read where the application has them, and believed only as far as that does no harm.
+
+use super::Emitter;
+use super::memory::{read_only, trusted};
+use super::rep::{BufPair, Rep};
+use crate::error::Result;
+use crate::ir::{HEAP_DATA, InstData, Op, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
+use crate::lir::{IntCond, Type, Value as C};
+use base::abi::{
+    ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE, HEAP_INDEX_BITS, HeapContext,
+    HeapEntry, Heaps, MAX_HEAP_RANGE, ShaderContext,
+};
+use core::mem::offset_of;
+use smallvec::SmallVec;
+
+/// What all descriptors of a heap need, once.
+struct Heap {
+    /// I64: its address, and the last byte at which a descriptor can begin.
+    address: C,
+    last: C,
+    /// Byte of the heap in the context.
+    at: usize,
+}
+
+impl Emitter<'_> {
+    /// `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc` of a heap; no other block is needed.
+    pub fn heap_descriptor(&mut self, set: u32, data: &InstData) -> Result<()> {
+        let own = if matches!(set, SAMPLER_HEAP | SAMPLER_HEAP_DATA) {
+            offset_of!(Heaps, samplers)
+        } else {
+            offset_of!(Heaps, resources)
+        };
+        let at = offset_of!(ShaderContext, heaps) + own;
+        let address = self.heap_field(at + offset_of!(HeapContext, address));
+        let size = self.heap_field(at + offset_of!(HeapContext, size));
+        if matches!(set, HEAP_DATA | SAMPLER_HEAP_DATA) {
+            return self.define(data.result(), Rep::Buffer(BufPair { address, range: size }));
+        }
+        let heap = Heap { address, last: self.b.iadd_imm(size, -(DESCRIPTOR_SIZE as i64)), at };
+        let offsets: SmallVec<[C; 8]> = match self.rep(data.args[0])? {
+            Rep::Uniform(offset) => [offset].into_iter().collect(),
+            _ => (0..self.lanes as usize).map(|lane| self.value_lane(data.args[0], lane)).collect::<Result<_>>()?,
+        };
+        let rep = match data.op {
+            Op::BufferDesc { .. } => {
+                let pairs: SmallVec<[BufPair; 8]> = offsets.iter().map(|&at| self.heap_buffer(&heap, at)).collect();
+                if let [pair] = pairs[..] { Rep::Buffer(pair) } else { Rep::Buffers(pairs) }
+            }
+            _ => {
+                let objects: SmallVec<[C; 8]> = offsets.iter().map(|&at| self.heap_object(&heap, at)).collect();
+                if let [object] = objects[..] { Rep::Uniform(object) } else { Rep::Pointers(objects) }
+            }
+        };
+        self.define(data.result(), rep)
+    }
+
+    fn heap_field(&mut self, at: usize) -> C {
+        self.b.load(Type::I64, read_only(at as i32), self.ctx)
+    }
+
+    /// The address of the descriptor at a byte (I32); outside of the heap, of zeros.
+    fn heap_slot(&mut self, heap: &Heap, offset: C) -> C {
+        let offset = self.b.zext(Type::I64, offset);
+        let address = self.b.iadd(heap.address, offset);
+        let outside = self.b.icmp(IntCond::Ult, heap.last, offset);
+        self.b.select(outside, self.zeros, address)
+    }
+
+    /// What is alive of a descriptor's buffer.
+    fn heap_buffer(&mut self, heap: &Heap, offset: C) -> BufPair {
+        let slot = self.heap_slot(heap, offset);
+        let address = self.b.load(Type::I64, trusted(offset_of!(BufferDescriptor, address) as i32), slot);
+        let range = self.b.load(Type::I64, trusted(offset_of!(BufferDescriptor, range) as i32), slot);
+        let space = offset_of!(ShaderContext, addresses);
+        let [base, last, runs] =
+            [offset_of!(AddressSpace, base), offset_of!(AddressSpace, last), offset_of!(AddressSpace, runs)]
+                .map(|field| self.heap_field(space + field));
+        let offset = self.b.isub(address, base);
+        let granule = self.b.lshr_imm(offset, ADDRESS_GRANULE_BITS);
+        let granule = self.b.umin(granule, last);
+        let run = self.b.shl_imm(granule, size_of::<u32>().trailing_zeros());
+        let run = self.b.iadd(runs, run);
+        let run = self.b.load(Type::I32, trusted(0), run);
+        let run = self.b.zext(Type::I64, run);
+        let alive = self.b.shl_imm(run, ADDRESS_GRANULE_BITS);
+        // Of the run's first granule not all, and not its tail.
+        let within = self.b.iconst(Type::I64, (1 << ADDRESS_GRANULE_BITS) - 1);
+        let before = self.b.and(offset, within);
+        let before = self.b.iadd_imm(before, ADDRESS_TAIL as i64);
+        let left = self.b.isub(alive, before);
+        let some = self.b.icmp(IntCond::Ult, before, alive);
+        let none = self.b.iconst(Type::I64, 0);
+        let left = self.b.select(some, left, none);
+        let range = self.b.umin(range, left);
+        let most = self.b.iconst(Type::I64, MAX_HEAP_RANGE as i64);
+        let range = self.b.umin(range, most);
+        let null = self.heap_field(offset_of!(ShaderContext, heaps) + offset_of!(Heaps, null_buffer));
+        BufPair { address: self.b.select(some, address, null), range }
+    }
+
+    /// The view or the sampler of a descriptor: its entry's, if that has the same word, or the first entry's.
+    fn heap_object(&mut self, heap: &Heap, offset: C) -> C {
+        let slot = self.heap_slot(heap, offset);
+        let word = self.b.load(Type::I64, trusted(0), slot);
+        let entries = self.heap_field(heap.at + offset_of!(HeapContext, entries));
+        let last = self.heap_field(heap.at + offset_of!(HeapContext, last));
+        let mask = self.b.iconst(Type::I64, (1 << HEAP_INDEX_BITS) - 1);
+        let index = self.b.and(word, mask);
+        let index = self.b.umin(index, last);
+        let index = self.b.shl_imm(index, size_of::<HeapEntry>().trailing_zeros());
+        let entry = self.b.iadd(entries, index);
+        let own = self.b.load(Type::I64, trusted(offset_of!(HeapEntry, word) as i32), entry);
+        let object = self.b.load(Type::I64, trusted(offset_of!(HeapEntry, object) as i32), entry);
+        let null = self.b.load(Type::I64, trusted(offset_of!(HeapEntry, object) as i32), entries);
+        let same = self.b.icmp(IntCond::Eq, own, word);
+        self.b.select(same, object, null)
+    }
+}

@@ -1,0 +1,329 @@
+//! Descriptor heaps (SPV_EXT_descriptor_heap, and mappings of `DescriptorSet` and `Binding` to places there).
+//!
+//! A descriptor in a heap is one of a set whose number no module has, at an index that is its byte in the heap. A pointer to descriptors
+//! is one to such a byte. A variable with set and binding keeps those, and the index of its element, until it is used: then its
+//! mapping says where the descriptor is, or that there is none because the bytes themselves lie somewhere.
+
+use super::body::Translator;
+use super::layout::{array_stride, member_offset};
+use super::module::{NO_MEMBER, View};
+use super::types::{Type, UNTYPED};
+use super::value::{Desc, Handle, Memory, MemoryVariable, Origin, Place, Pointer, Resource};
+use super::{builtin, class, deco};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Convert, MemFlags, Op, Space, Ty, Value};
+use base::shader::{DescriptorKind as Kind, HeapIndex, HeapMapping, HeapPlace, MappingSource};
+
+pub(crate) use crate::ir::{HEAP_DATA, RESOURCE_HEAP, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
+
+/// Of combined indices: bits of the resource's, and a mask of it and of the sampler's.
+const COMBINED: (u32, u32, u32) = (20, 0xf_ffff, 0xfff);
+
+/// Is it the set of a heap's descriptors?
+pub(crate) fn is_heap(set: u32) -> bool {
+    matches!(set, RESOURCE_HEAP | SAMPLER_HEAP)
+}
+
+impl Translator<'_> {
+    /// The beginning of a heap, if a variable is one.
+    pub fn heap(&mut self, v: View<'_>) -> Result<Option<Pointer>> {
+        let set = match self.m.decoration_value(v.result, NO_MEMBER, deco::BUILT_IN) {
+            Some(builtin::RESOURCE_HEAP) => RESOURCE_HEAP,
+            Some(builtin::SAMPLER_HEAP) => SAMPLER_HEAP,
+            _ => return Ok(None),
+        };
+        if v.args[0] != class::UNIFORM_CONSTANT {
+            return Err(Error::invalid("heap of another storage class than UniformConstant"));
+        }
+        if self.layout.heap.is_none() {
+            return Err(Error::invalid(
+                "descriptor heap in a pipeline without VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT",
+            ));
+        }
+        let desc = Desc { set, binding: 0, index: self.b.i32(0) };
+        let place = Place::Resource(Resource { variable: v.result, desc });
+        Ok(Some(Pointer { ty: UNTYPED, place }))
+    }
+
+    /// An access chain into a heap, as something of a type.
+    pub fn heap_chain(&mut self, r: Resource, mut ty: u32, indices: &[u32]) -> Result<Pointer> {
+        let mut at = r.desc.index;
+        for &id in indices {
+            let constant = self.s.constant_int(id);
+            (at, ty) = match *self.s.ty(ty)? {
+                Type::Struct(ref members) => {
+                    let member = constant.and_then(|c| u32::try_from(c).ok());
+                    let part = member.and_then(|c| Some((c, *members.get(c as usize)?)));
+                    let (member, part) = part.ok_or_else(|| Error::invalid("there is no such member").with_id(id))?;
+                    (self.plus(at, member_offset(self.s, ty, member)?), part)
+                }
+                Type::Array { elem, .. } | Type::RuntimeArray { elem } => {
+                    let stride = array_stride(self.s, ty, elem, None)?;
+                    let i = self.scalar(id)?;
+                    let i = self.b.int_as(i, Ty::I32);
+                    let by = self.b.mul(i, stride.into());
+                    (self.b.add(at, by), elem)
+                }
+                Type::Vector { elem, .. } => {
+                    let i = self.scalar(id)?;
+                    let i = self.b.int_as(i, Ty::I32);
+                    let by = self.b.mul(i, self.s.scalar(elem)?.bytes().into());
+                    (self.b.add(at, by), elem)
+                }
+                _ => return Err(Error::invalid("access chain into a descriptor").with_id(id)),
+            };
+        }
+        Ok(Pointer { ty, place: Place::Resource(Resource { desc: Desc { index: at, ..r.desc }, ..r }) })
+    }
+
+    /// What is in a heap at a place that is no descriptor's.
+    pub fn heap_data(&mut self, r: &Resource, ty: u32) -> Result<Option<Memory>> {
+        let opaque = matches!(self.s.ty(ty)?, Type::Image(_) | Type::Sampler | Type::SampledImage(_) | Type::Buffer);
+        if !is_heap(r.desc.set) || opaque {
+            return Ok(None);
+        }
+        let set = if r.desc.set == SAMPLER_HEAP { SAMPLER_HEAP_DATA } else { HEAP_DATA };
+        let desc = Desc { set, binding: 0, index: self.b.i32(0) };
+        Ok(Some(Memory { base: r.desc.index, ..self.block_of(desc, true, false) }))
+    }
+
+    fn plus(&mut self, at: Value, by: u32) -> Value {
+        let by = self.b.i32(by);
+        self.b.add(at, by)
+    }
+
+    /// OpBufferPointerEXT.
+    pub fn buffer_pointer(&mut self, v: View<'_>) -> Result<()> {
+        let p = self.pointer(v.arg(0)?)?;
+        let &Type::Pointer { class, to } = self.s.ty(v.ty)? else { return Err(Error::invalid("result is no pointer")) };
+        let Place::Resource(r) = p.place else { return Err(Error::invalid("operand points to no descriptor")) };
+        if r.desc.set != RESOURCE_HEAP {
+            return Err(Error::unsupported("pointer to a buffer whose descriptor is in no resource heap"));
+        }
+        let place = Place::Memory(self.block_of(r.desc, class == class::UNIFORM, false));
+        self.pointer_result(v, Pointer { ty: to, place })
+    }
+
+    /// A variable that a mapping says the place of.
+    pub fn mapped_resource(&mut self, v: View<'_>, to: u32, (set, binding): (u32, u32)) -> Result<Pointer> {
+        if self.kinds(v, to)? == [Kind::InputAttachment] {
+            self.b.shader.fragment_mut()?.reads_input_attachments = true;
+        }
+        let ty = self.without_arrays(to)?;
+        if v.args[0] == class::STORAGE_BUFFER {
+            let volatile = self.m.decorated(v.result, deco::VOLATILE);
+            self.memory_variables.push(MemoryVariable { space: Space::Buffer, ty, volatile, binding: None });
+        }
+        let desc = Desc { set, binding, index: self.b.i32(0) };
+        let r = Resource { variable: v.result, desc };
+        self.mapping(&r, ty)?;
+        self.resource_pointer(r, to)
+    }
+
+    /// `VkSpirvResourceTypeFlagsEXT` of a variable of descriptors of type `ty`.
+    fn resource_type(&self, variable: u32, ty: u32) -> Result<u32> {
+        let m = self.m;
+        Ok(match *self.s.ty(ty)? {
+            Type::Sampler => 1,
+            Type::Image(t) if t.sampled == 1 => 1 << 1,
+            // An input attachment, which nobody writes, may be taken for either.
+            Type::Image(t) if t.dim == 6 => 1 << 2 | 1 << 3,
+            Type::Image(_) if m.decorated(variable, deco::NON_WRITABLE) => 1 << 2,
+            Type::Image(_) => 1 << 3,
+            Type::SampledImage(_) => 1 << 4,
+            _ => {
+                let storage = m.def(variable)?.args[0] == class::STORAGE_BUFFER || m.decorated(ty, deco::BUFFER_BLOCK);
+                match (storage, self.never_written(variable, ty)) {
+                    (false, _) => 1 << 5,
+                    (true, true) => 1 << 6,
+                    (true, false) => 1 << 7,
+                }
+            }
+        })
+    }
+
+    /// Is a block NonWritable, or are all of its members?
+    fn never_written(&self, variable: u32, ty: u32) -> bool {
+        let m = self.m;
+        let members = m.def(ty).map_or(0, |t| t.args.len() as u32);
+        let all = || members > 0 && (0..members).all(|i| m.decoration(ty, i, deco::NON_WRITABLE).is_some());
+        m.decorated(variable, deco::NON_WRITABLE) || all()
+    }
+
+    /// The mapping of a variable of descriptors of type `ty`.
+    fn mapping(&self, r: &Resource, ty: u32) -> Result<&HeapMapping> {
+        let resource = self.resource_type(r.variable, ty)?;
+        let mut mappings = self.layout.heap.iter().flatten();
+        let Desc { set, binding, .. } = r.desc;
+        mappings
+            .find(|mapping| mapping.has(set, binding, resource))
+            .ok_or_else(|| Error::invalid(format!("set {set}, binding {binding} is not mapped")))
+    }
+
+    /// Where a mapped block is.
+    pub fn mapped_block(&mut self, r: Resource, ty: u32) -> Result<Place> {
+        let (readonly, volatile) = (self.is_read_only(r.variable, ty)?, self.m.decorated(r.variable, deco::VOLATILE));
+        let (first, source) = {
+            let mapping = self.mapping(&r, ty)?;
+            (mapping.first_binding, mapping.source)
+        };
+        let zero = self.b.i32(0);
+        let desc = Desc { set: RESOURCE_HEAP, binding: 0, index: zero };
+        let block = self.block_of(desc, readonly, volatile);
+        Ok(Place::Memory(match source {
+            MappingSource::Heap { resource, combined, .. } => {
+                let (index, _) = self.heap_offset(&r, first, (&resource, combined))?;
+                Memory { origin: Some(Origin::Desc(Desc { index, ..desc })), ..block }
+            }
+            MappingSource::HeapData { offset, push } => {
+                let index = self.push_word(push);
+                let base = self.plus(index, offset);
+                Memory { origin: Some(Origin::Desc(Desc { set: HEAP_DATA, ..desc })), base, ..block }
+            }
+            MappingSource::PushData(offset) => {
+                Memory { space: Space::Push, origin: None, offset, readonly: true, ..block }
+            }
+            MappingSource::PushAddress(push) => {
+                Memory { space: Space::Global, origin: None, base: self.push_address(push), ..block }
+            }
+            MappingSource::IndirectAddress { push, offset } => {
+                let base = self.indirect(push, offset, None, Ty::I64);
+                Memory { space: Space::Global, origin: None, base, ..block }
+            }
+        }))
+    }
+
+    /// The image of a resource.
+    pub fn image_of(&mut self, r: &Resource, ty: u32) -> Result<Desc> {
+        if self.layout.heap.is_none() {
+            return Ok(r.desc);
+        }
+        let handle = self.heap_handle(r, ty)?;
+        handle.image.map(|(desc, _)| desc).ok_or_else(|| Error::invalid("not an image"))
+    }
+
+    /// What is loaded of a heap, or of a mapped variable.
+    pub fn heap_handle(&mut self, r: &Resource, ty: u32) -> Result<Handle> {
+        let (image, sampled) = match *self.s.ty(ty)? {
+            Type::Image(_) => (Some(ty), false),
+            Type::Sampler => (None, true),
+            Type::SampledImage(image) => (Some(image), true),
+            _ => return Err(Error::invalid("load of an array of descriptors")),
+        };
+        if let Some(image) = image
+            && matches!(self.s.ty(image)?, Type::Image(t) if t.dim == 6)
+        {
+            self.b.shader.fragment_mut()?.reads_input_attachments = true;
+        }
+        if is_heap(r.desc.set) {
+            return match (image, sampled, r.desc.set) {
+                (Some(image), false, RESOURCE_HEAP) => Ok(Handle { image: Some((r.desc, image)), sampler: None }),
+                (None, true, SAMPLER_HEAP) => Ok(Handle { image: None, sampler: Some(r.desc) }),
+                _ => Err(Error::invalid("load of something that is not in this heap")),
+            };
+        }
+        let mapping = self.mapping(r, ty)?;
+        let first = mapping.first_binding;
+        let MappingSource::Heap { resource, embedded, sampler, combined } = mapping.source else {
+            return Err(Error::invalid("image or sampler that is mapped to something else than a heap"));
+        };
+        let combined = combined && image.is_some() && sampled;
+        let mut other = None;
+        let image = match image {
+            Some(ty) => {
+                let (index, high) = self.heap_offset(r, first, (&resource, combined))?;
+                other = high;
+                Some((Desc { set: RESOURCE_HEAP, binding: 0, index }, ty))
+            }
+            None => None,
+        };
+        let sampler = match (sampled, embedded) {
+            (false, _) => None,
+            (true, Some(own)) => Some(Desc { set: own.set, binding: 0, index: self.b.i32(own.index) }),
+            (true, None) => {
+                let place = if image.is_some() { &sampler } else { &resource };
+                let index = match other {
+                    Some(index) => self.at_index(r, first, place, Some(index)),
+                    None => self.heap_offset(r, first, (place, false))?.0,
+                };
+                Some(Desc { set: SAMPLER_HEAP, binding: 0, index })
+            }
+        };
+        Ok(Handle { image, sampler })
+    }
+
+    /// The byte of a descriptor, and of a combined index the part for the sampler.
+    fn heap_offset(
+        &mut self,
+        r: &Resource,
+        first: u32,
+        (place, combined): (&HeapPlace, bool),
+    ) -> Result<(Value, Option<Value>)> {
+        let element = self.plus(r.desc.index, r.desc.binding - first);
+        let mut index = match place.index {
+            HeapIndex::None => None,
+            HeapIndex::Push(push) => Some(self.push_word(push)),
+            HeapIndex::Indirect { push, offset } => Some(self.indirect(push, offset, None, Ty::I32)),
+            HeapIndex::IndirectArray { push, offset } => Some(self.indirect(push, offset, Some(element), Ty::I32)),
+        };
+        let mut sampler = None;
+        if let (Some(both), true) = (index, combined) {
+            let (bits, low, high) = COMBINED;
+            let [bits, low, high] = [bits, low, high].map(|n| self.b.i32(n));
+            let upper = self.b.bin(Binary::LShr, both, bits);
+            sampler = Some(self.b.bin(Binary::And, upper, high));
+            index = Some(self.b.bin(Binary::And, both, low));
+        }
+        Ok((self.at_index(r, first, place, index), sampler))
+    }
+
+    fn at_index(&mut self, r: &Resource, first: u32, place: &HeapPlace, index: Option<Value>) -> Value {
+        let element = self.plus(r.desc.index, r.desc.binding - first);
+        let by = self.b.mul(element, place.array_stride.into());
+        let mut at = self.plus(by, place.offset);
+        if let Some(index) = index {
+            let by = self.b.mul(index, place.index_stride.into());
+            at = self.b.add(at, by);
+        }
+        at
+    }
+
+    // What mappings read.
+
+    fn push_word(&mut self, push: u32) -> Value {
+        self.push_load(push, Ty::I32)
+    }
+
+    fn push_address(&mut self, push: u32) -> Value {
+        let [low, high] = [push, push + 4].map(|at| {
+            let word = self.push_load(at, Ty::I32);
+            self.b.cvt(Convert::UToU, word, Ty::I64)
+        });
+        let by = self.b.konst(Ty::I64, 32);
+        let high = self.b.bin(Binary::Shl, high, by);
+        self.b.bin(Binary::Or, high, low)
+    }
+
+    fn push_load(&mut self, push: u32, ty: Ty) -> Value {
+        let at = self.b.i32(push);
+        self.b.val(Op::Load(Space::Push, constant(ty)), &[at], ty)
+    }
+
+    /// What is at `offset`, and at an element from there on, from an address in push data.
+    fn indirect(&mut self, push: u32, offset: u32, element: Option<Value>, ty: Ty) -> Value {
+        let mut address = self.push_address(push);
+        let offset = self.b.konst(Ty::I64, offset.into());
+        address = self.b.add(address, offset);
+        if let Some(element) = element {
+            let element = self.b.cvt(Convert::UToU, element, Ty::I64);
+            let by = self.b.mul(element, ty.bytes().into());
+            address = self.b.add(address, by);
+        }
+        self.b.val(Op::Load(Space::Global, constant(ty)), &[address], ty)
+    }
+}
+
+/// Of what does not change while the shader runs.
+fn constant(ty: Ty) -> MemFlags {
+    MemFlags { readonly: true, volatile: false, align: ty.bytes() as u8 }
+}

@@ -189,8 +189,8 @@ impl Default for PixelState {
 
 /// Positions of samples in 1/256 pixels (`VkSampleLocationsInfoEXT`).
 pub type SampleLocations = [[u8; 2]; MAX_SAMPLES];
-/// Places along a pixel that a sample can have.
-pub const SAMPLE_LOCATION_STEPS: f32 = 256.0;
+/// Places along a pixel that a sample can have: fewer than a vertex has, so that a triangle can have one sample for itself.
+pub const SAMPLE_LOCATION_STEPS: f32 = 16.0;
 
 /// Numbers beside the state. Equal ones have the same bits.
 #[derive(Clone, Copy, Debug)]

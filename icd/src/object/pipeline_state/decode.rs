@@ -65,8 +65,10 @@ pub const CENTRES: SampleLocations = [[128; 2]; MAX_SAMPLES];
 pub fn sample_locations(locations: &[vk::SampleLocationEXT]) -> SampleLocations {
     let mut all = CENTRES;
     for (to, from) in all.iter_mut().zip(locations) {
-        // A float becomes the nearest number of a byte that there is.
-        *to = [from.x, from.y].map(|c| (c * SAMPLE_LOCATION_STEPS).round_ties_even() as u8);
+        *to = [from.x, from.y].map(|c| {
+            let step = (c * SAMPLE_LOCATION_STEPS).round_ties_even().clamp(0.0, SAMPLE_LOCATION_STEPS - 1.0);
+            (step * 256.0 / SAMPLE_LOCATION_STEPS) as u8
+        });
     }
     all
 }

@@ -61,7 +61,7 @@ pub fn stencil_ops(face: &vk::StencilOpState) -> Result<StencilOps, String> {
 /// The locations of all samples of a pixel where nobody says where they are.
 pub const CENTRES: SampleLocations = [[128; 2]; MAX_SAMPLES];
 
-/// The samples of a pixel, of which there are as many as locations: to the nearest 1/256 inside of it.
+/// The samples of a pixel, of which there are as many as locations: at the nearest places inside of it that there are.
 pub fn sample_locations(locations: &[vk::SampleLocationEXT]) -> SampleLocations {
     let mut all = CENTRES;
     for (to, from) in all.iter_mut().zip(locations) {

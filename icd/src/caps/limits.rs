@@ -92,7 +92,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_dual_src_attachments: 1,
     max_fragment_combined_output_resources: MAX_DESCRIPTORS,
-    max_compute_shared_memory_size: 32768,
+    max_compute_shared_memory_size: 65536,
     max_compute_work_group_count: [65535; 3],
     max_compute_work_group_invocations: 1024,
     max_compute_work_group_size: [1024; 3],

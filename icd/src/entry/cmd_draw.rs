@@ -1,6 +1,6 @@
 //! Recording render pass instances, draws and dispatches.
 
-use super::command_buffer::push;
+use super::recording::push;
 use crate::caps::newer;
 use crate::command::{
     BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind,

@@ -1,7 +1,7 @@
 //! Recording the dynamic state of VK_EXT_extended_dynamic_state3 and of the extensions with a piece of their own.
 
 use super::cmd_state::{INVALID, set, set_translated};
-use super::command_buffer::{push, record};
+use super::recording::{push, record};
 use crate::caps::newer;
 use crate::command::Command;
 use crate::ffi::pointer::slice;

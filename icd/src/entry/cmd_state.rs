@@ -1,8 +1,8 @@
 //! Recording state: pipelines, descriptors, push constants, vertex and index buffers, dynamic state.
 
-use super::command_buffer::{push, record};
 use super::descriptor_write::{apply, elements_of};
 use super::pipeline_state::depth_bias;
+use super::recording::{push, record};
 use crate::command::{BindDescriptorSets, Command, VertexBufferBinding};
 use crate::ffi::handle::{get, optional, share};
 use crate::ffi::pointer::{find, slice};

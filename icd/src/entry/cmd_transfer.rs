@@ -1,6 +1,6 @@
 //! Recording copies, blits, clears and resolves. The `2` forms carry the same regions in newer structures.
 
-use super::command_buffer::push;
+use super::recording::push;
 use crate::caps::newer;
 use crate::command::{Command, IndirectCommands, ResolveModes};
 use crate::fallible;

@@ -1,6 +1,6 @@
 //! Recording transform feedback: its buffers, where it is active, draws of what was captured, queries of a stream.
 
-use super::command_buffer::push;
+use super::recording::push;
 use crate::command::{Command, DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
 use crate::fallible;
 use crate::ffi::handle::{optional, share};

@@ -1,10 +1,11 @@
 //! Command pools and command buffers: allocation, recording, secondary command buffers, synchronisation commands, queries, labels.
 
-use crate::command::{Command, CommandBuffer, CommandPool, CopyQueryPoolResults, Recorder};
+use super::recording::{push, record};
+use crate::command::{Command, CommandBuffer, CommandPool, CopyQueryPoolResults};
 use crate::fallible;
 use crate::ffi::handle::{self, dispatchable, get, share};
 use crate::ffi::pointer::{slice, slice_mut};
-use crate::ffi::shim::{Recording, shims};
+use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_3, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::query::QueryPool;
@@ -92,32 +93,6 @@ pub const COMMANDS: &[CommandRow] = &[
         vkCmdInsertDebugUtilsLabelEXT: ext("VK_EXT_debug_utils")
     ),
 ];
-
-impl Recording for vk::CommandBuffer {
-    unsafe fn fail(self, error: vk::Result) {
-        // SAFETY: the caller's promise.
-        unsafe { dispatchable::<CommandBuffer>(self) }.recorder.lock().fail(error);
-    }
-}
-
-/// Records into a command buffer.
-///
-/// # Safety
-/// The handle is live.
-pub unsafe fn record(buffer: vk::CommandBuffer, with: impl FnOnce(&mut Recorder)) {
-    // SAFETY: the caller's promise.
-    let buffer = unsafe { dispatchable::<CommandBuffer>(buffer) };
-    with(&mut buffer.recorder.lock());
-}
-
-/// Records one command.
-///
-/// # Safety
-/// The handle is live.
-pub unsafe fn push(buffer: vk::CommandBuffer, command: Command) {
-    // SAFETY: the caller's promise.
-    unsafe { record(buffer, |recorder| recorder.push(command)) }
-}
 
 shims! {
     fn create_command_pool(

@@ -1,7 +1,7 @@
 //! VK_EXT_descriptor_buffer: descriptors as bytes, and buffers of them (`object::descriptor_buffer`).
 
 use super::cmd_state::{point, points};
-use super::command_buffer::push;
+use super::recording::push;
 use crate::caps::limits::CAPTURED_DATA;
 use crate::command::{BindDescriptorSets, Command, SetDescriptorBufferOffsets};
 use crate::device::Device;

@@ -1,6 +1,6 @@
 //! VK_EXT_descriptor_heap: descriptors as bytes, heaps of them (`object::descriptor_heap`), and where a shader's resources are mapped to.
 
-use super::command_buffer::push;
+use super::recording::push;
 use super::resource::view_of;
 use super::sampler::sampler_of;
 use crate::caps::limits::LIMITS;

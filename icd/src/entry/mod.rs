@@ -24,6 +24,7 @@ pub mod pipeline;
 pub mod pipeline_executable;
 mod pipeline_info;
 mod pipeline_state;
+pub mod recording;
 pub mod render_pass;
 pub mod resource;
 mod sampler;

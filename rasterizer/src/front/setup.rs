@@ -293,7 +293,8 @@ impl Half {
             }
             for slot in link.slot..link.slot + link.count {
                 let float = |vertex: u32| f32::from_bits(shaded.get(vertex as usize, slot));
-                if self.row(float) != other.row(float) {
+                let (own, others) = (self.row(float), other.row(float));
+                if own != others {
                     return false;
                 }
             }

@@ -7,8 +7,8 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::equation::{Clamp, Floats};
-use super::pair::LANES;
 use super::plan::byte_of;
+use super::quad::LANES;
 #[cfg(target_arch = "x86_64")]
 use super::vector::Vector;
 use base::host::{Host, Level};

@@ -4,8 +4,9 @@
 
 use super::bytes::{self, Bytes, Texels};
 use super::equation::{Clamp, Floats, Operands, clamped};
-use super::pair::{LANES, Write};
+use super::pair::Write;
 use super::plan::{ColorPlan, byte_of};
+use super::quad::LANES;
 use super::source::Sources;
 #[cfg(target_arch = "x86_64")]
 use super::wide;

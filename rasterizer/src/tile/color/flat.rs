@@ -4,8 +4,8 @@
 //! or the integers of `bytes`. Blending in floats and logic operations are left to the quads.
 
 use super::bytes::{self, Bytes, Texels as Eight};
-use super::pair::LANES;
 use super::plan::{Access, ColorPlan};
+use super::quad::LANES;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::format::kernels;

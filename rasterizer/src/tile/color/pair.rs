@@ -8,15 +8,12 @@
 
 use super::equation::Floats;
 use super::plan::ColorPlan;
-use super::quad::{PairRows, PairTexels};
+use super::quad::{LANES, PairRows, PairTexels};
 #[cfg(target_arch = "x86_64")]
 use super::wide;
 use crate::tile::shaded::ShadedQuads;
 use base::abi::FragmentQuad;
 use base::host::{Host, Ints};
-
-/// Lanes of a pair of quads.
-pub const LANES: usize = 8;
 
 /// What becomes of a pair's texels. (Closures with intrinsics in them may not be inlined.)
 pub trait Write<H: Host> {

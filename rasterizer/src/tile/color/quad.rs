@@ -8,6 +8,8 @@ use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
+/// Lanes of a pair of quads.
+pub const LANES: usize = 8;
 /// Most bytes of a texel.
 pub const MOST_BYTES: usize = 16;
 

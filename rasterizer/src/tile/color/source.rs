@@ -3,8 +3,8 @@
 #![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of them")]
 
 use super::equation::Floats;
-use super::pair::LANES;
 use super::plan::ColorPlan;
+use super::quad::LANES;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{Outputs, ShadedQuads};
 use base::abi::SlotLayout;

@@ -98,7 +98,7 @@ fn lost_by_draws_of(
             c.device.cmd_draw(b, 3, 1, 0, 0);
             c.device.cmd_bind_pipeline(b, point, endless);
             draw(&c, b);
-            // What comes later, in the same pass, is not to blame. (It is half of the target: what it hid would not be shaded.)
+            // What comes later, in the same pass, is not to blame. (It is beside the target: what it hid would not be shaded.)
             c.device.cmd_bind_pipeline(b, point, innocent);
             c.device.cmd_draw(b, 3, 1, 2, 0);
         }

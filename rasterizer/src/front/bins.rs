@@ -55,7 +55,9 @@ fn bin_large(out: &mut ChunkOutput, grid: &Grid, tiles: [i32; 4]) {
         (0..LEVELS - 1).find(|&l| spans(l, x0, x1) <= nodes && spans(l, y0, y1) <= nodes).unwrap_or(LEVELS - 1)
     };
     let edges = &prim.edges[..prim.edge_count as usize];
-    let mut large = Large { grid, edges, tiles, layer: prim.shade.layer, leaf: level_of(SPAN), number, bins };
+    // A pixel's only sample is its centre; several may be anywhere in it (`sampleLocationCoordinateRange`).
+    let inset = if grid.samples == 1 { i64::from(SUBPIXEL) / 2 } else { 0 };
+    let mut large = Large { grid, edges, tiles, layer: prim.shade.layer, leaf: level_of(SPAN), inset, number, bins };
     let top = level_of(1 << STEP);
     for y in y0 >> (STEP * top)..=y1 >> (STEP * top) {
         for x in x0 >> (STEP * top)..=x1 >> (STEP * top) {
@@ -73,6 +75,8 @@ struct Large<'a> {
     layer: u32,
     /// Level at which the descent ends.
     leaf: u32,
+    /// How far samples are from a node's border at least.
+    inset: i64,
     number: u64,
     bins: &'a mut Vec<u64>,
 }
@@ -91,7 +95,7 @@ impl Large<'_> {
             for (axis, slope) in [edge.a, edge.b].into_iter().enumerate() {
                 let (slope, low, high) = (i64::from(slope), corner(first[axis]), corner(last[axis] + 1));
                 most += slope * if slope > 0 { high } else { low };
-                least += slope * if slope > 0 { low } else { high };
+                least += slope * if slope > 0 { low + self.inset } else { high - self.inset };
             }
             if most < 0 {
                 return;

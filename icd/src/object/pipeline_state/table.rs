@@ -338,7 +338,7 @@ mod tests {
         assert_eq!((draw.line_width, draw.depth_bias), (7.0, Some(bias)));
         DynamicState::DepthBiasEnable(false).apply(&mut current);
         assert_eq!(join(&Fixed::default(), &current).depth_bias, None);
-        assert!(Dynamic::new(&[vk::DynamicState::SAMPLE_LOCATIONS_EXT]).is_err());
+        assert!(Dynamic::new(&[vk::DynamicState::VIEWPORT_W_SCALING_NV]).is_err());
     }
 
     #[test]

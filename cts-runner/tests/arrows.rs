@@ -169,6 +169,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::pipeline_executable",
             "entry::pipeline_info",
             "entry::pipeline_state",
+            "entry::recording",
             "entry::render_pass",
             "entry::resource",
             "entry::sampler",

@@ -67,15 +67,6 @@ impl Lower<'_> {
             }
             (Op::AtomicCas, _) => smallvec![self.ins().atomic_cas(plain, arg(0), arg(1), arg(2))],
             (Op::AtomicLoad, _) => smallvec![self.ins().atomic_load(machine, plain, arg(0))],
-            (Op::AtomicStore, _) => {
-                // Vulkan's memory model asks for order and no more: where the machine keeps it, no instruction waits for a store.
-                if KEEPS_ORDER {
-                    self.ins().store(plain, arg(1), arg(0), 0);
-                } else {
-                    self.ins().atomic_store(plain, arg(1), arg(0));
-                }
-                Parts::new()
-            }
             (Op::Fence, _) => {
                 // Nothing is moved or remembered across it; the machine itself only lets loads overtake earlier stores, as Vulkan allows
                 // (it has no sequential consistency).

@@ -1,5 +1,6 @@
 //! Atomics, in lane order: one locked operation per active lane; one for all where they meet at one address; none is locked in
-//! workgroup memory.
+//! workgroup memory. Loads and stores are those of other memory, in their place: no machine tears an aligned element, of vectors
+//! neither, and all that Vulkan asks for beyond that is order.
 
 use super::Emitter;
 use super::memory::{Address, trusted};
@@ -45,6 +46,13 @@ impl Combine {
 impl Emitter<'_> {
     /// `Op::Atomic`.
     pub fn atomic(&mut self, space: Space, op: AtomicOp, data: &InstData) -> Result<()> {
+        let op = self.seen_part(op, data);
+        if op == AtomicOp::Store {
+            self.order(space);
+            self.store(space, data)?;
+            self.order(space);
+            return Ok(());
+        }
         let (address, used) = self.address(space, &data.args)?;
         let operands = data.args[used..].to_vec();
         let result = (data.result_count == 1).then(|| data.result());
@@ -90,6 +98,21 @@ impl Emitter<'_> {
         self.define(result, Rep::Varying(olds))
     }
 
+    /// What an operation does that somebody can see: an exchange whose result nobody uses is a store. (It does not end what the cell's
+    /// writers before it have released either: where a store is seen, everything is that was ordered before an earlier store of that
+    /// cell, since machines have one order of stores that all see.)
+    pub(super) fn seen_part(&self, op: AtomicOp, data: &InstData) -> AtomicOp {
+        let used = data.results().any(|r| self.facts.used(r));
+        if op == AtomicOp::Exchange && !used { AtomicOp::Store } else { op }
+    }
+
+    /// Keeps accesses before and after here; workgroup memory has one thread.
+    fn order(&mut self, space: Space) {
+        if space != Space::Shared {
+            self.b.fence();
+        }
+    }
+
     /// Of the active lanes only, one after the other: a locked operation takes longer than everything else that a lane does, also one
     /// on the sink.
     fn atomic_active(
@@ -133,14 +156,9 @@ impl Emitter<'_> {
     fn atomic_loads(&mut self, space: Space, (pair, offset): (BufPair, Value), result: Value) -> Result<()> {
         let rep = self.rep(offset)?;
         let offsets = self.gather_offsets(offset, &rep)?;
-        let fence = |e: &mut Self| {
-            if space != Space::Shared {
-                e.b.fence();
-            }
-        };
-        fence(self);
+        self.order(space);
         let found = self.load_gather(pair, offsets, self.shader.ty(result), 1, trusted(0));
-        fence(self);
+        self.order(space);
         self.define_all(&[result], found.into_iter().map(Rep::Varying))
     }
 
@@ -269,10 +287,7 @@ impl Emitter<'_> {
         let plain = trusted(0);
         let new = match op {
             A::Load => return Ok(self.b.load(scalar_type(ty), plain, at)),
-            A::Store => {
-                self.b.store(plain, values[0], at);
-                return Ok(values[0]);
-            }
+            A::Store => return Err(stored()),
             A::Exchange | A::CompareExchange => None,
             A::Add => Some(B::IAdd),
             A::Sub => Some(B::ISub),
@@ -327,10 +342,7 @@ impl Emitter<'_> {
                 let old = self.b.atomic_load(bits, at);
                 return Ok(self.b.bitcast(scalar_type(ty), old));
             }
-            A::Store => {
-                self.b.atomic_store(words[0], at);
-                return Ok(values[0]);
-            }
+            A::Store => return Err(stored()),
             A::FAdd | A::FMin | A::FMax => {
                 let float = float_operation(op).ok_or_else(|| Error::internal("a float operation"))?;
                 return Ok(self.atomic_float(ty, at, |e, old| e.float_operation(float, ty, old, values[0])));
@@ -358,6 +370,11 @@ impl Emitter<'_> {
         self.enter(done);
         self.b.bitcast(scalar_type(ty), old)
     }
+}
+
+/// An error for a store lane by lane.
+fn stored() -> Error {
+    Error::internal("a store as an atomic of lanes")
 }
 
 /// What an atomic makes of floats.

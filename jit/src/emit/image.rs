@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, Inst, InstData, Op, SampleInfo, Ty, Value};
 use crate::lir::{Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
-    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_RESIDENT, KERNEL_SAMPLE,
+    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_RESIDENT, KERNEL_SAMPLE,
     KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelKind,
 };
 use core::mem::offset_of;
@@ -447,8 +447,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// `Op::ImageAtomic`.
+    /// `Op::ImageAtomic`. Loads and stores are those of other texels: a call keeps its place, and no machine tears a texel.
     pub fn image_atomic(&mut self, op: AtomicOp, coords: u8, sample: bool, data: &InstData) -> Result<()> {
+        let op = self.seen_part(op, data);
+        let kernel = match op {
+            AtomicOp::Load => KERNEL_FETCH,
+            AtomicOp::Store => KERNEL_STORE,
+            _ => KERNEL_ATOMIC,
+        };
         let n = 1 + usize::from(coords);
         let operands = &data.args[n + usize::from(sample)..];
         self.by_parts(data, |e, part| {
@@ -458,7 +464,7 @@ impl Emitter<'_> {
                 _ => e.put_rows(part, offset_of!(ImageArgs, texel), operands)?,
             }
             e.put_word(part.args, offset_of!(ImageArgs, atomic_op), op as u32);
-            e.call_kernel(part, KERNEL_ATOMIC, data.args[0], None, true)
+            e.call_kernel(part, kernel, data.args[0], None, true)
         })
     }
 

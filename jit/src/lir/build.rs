@@ -500,10 +500,6 @@ impl Builder {
     pub fn atomic_load(&mut self, ty: Type, address: Value) -> Value {
         self.inst(Op::AtomicLoad, ty, &[address], Imm::None)
     }
-    /// An atomic store.
-    pub fn atomic_store(&mut self, value: Value, address: Value) {
-        self.inst(Op::AtomicStore, self.ty(value), &[address, value], Imm::None);
-    }
     /// A fence.
     pub fn fence(&mut self) {
         self.inst(Op::Fence, Type::B, &[], Imm::None);

@@ -434,8 +434,6 @@ rows! {
     AtomicCas "atomic_cas": CELLS Scalar [Address, T, T] None -> T, None Write 2;
     /// Reads at once; not merged with other loads.
     AtomicLoad "atomic_load": CELLS Scalar [Address] None -> T, None Write 1;
-    /// Writes at once.
-    AtomicStore "atomic_store": CELLS Scalar [Address, T] None -> None, None Write 1;
     /// Loads and stores are not moved across.
     Fence "fence": BOOL Scalar [] None -> None, None Write 1;
     /// Address of a place on the stack.

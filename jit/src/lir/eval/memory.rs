@@ -92,7 +92,7 @@ pub unsafe fn access(data: &InstData, args: &[Bits]) -> Vec<Bits> {
                 }
                 Vec::new()
             }
-            Op::AtomicRmw | Op::AtomicCas | Op::AtomicLoad | Op::AtomicStore => atomic(data, args),
+            Op::AtomicRmw | Op::AtomicCas | Op::AtomicLoad => atomic(data, args),
             Op::Call => {
                 call(args);
                 Vec::new()
@@ -114,14 +114,13 @@ unsafe fn atomic(data: &InstData, args: &[Bits]) -> Vec<Bits> {
     let new = match (data.op, data.imm) {
         (Op::AtomicRmw, Imm::Rmw(kind)) => Some(scalar::rmw(kind, data.ty.elem, old, args[1][0])),
         (Op::AtomicCas, _) => (old == args[1][0]).then(|| args[2][0]),
-        (Op::AtomicStore, _) => Some(args[1][0]),
         _ => None,
     };
     if let Some(new) = new {
         // SAFETY: the caller's promise.
         unsafe { write(args[0][0], bytes, new) };
     }
-    if data.op == Op::AtomicStore { Vec::new() } else { vec![smallvec![old]] }
+    vec![smallvec![old]]
 }
 
 /// Calls a function with up to six integers.

@@ -105,7 +105,6 @@ pub fn pure(func: &Function, data: &InstData, types: &[Type], args: &[Bits]) -> 
         | Op::AtomicRmw
         | Op::AtomicCas
         | Op::AtomicLoad
-        | Op::AtomicStore
         | Op::Fence
         | Op::StackAddress
         | Op::Call

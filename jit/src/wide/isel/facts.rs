@@ -103,7 +103,7 @@ pub fn small(lir: &Function, v: Value) -> bool {
 /// Is the first operand an address that becomes a memory operand?
 fn addresses_memory(op: Op) -> bool {
     use Op::*;
-    matches!(op, Load | LoadU8 | LoadU16 | Store | AtomicLoad | AtomicStore | AtomicRmw | AtomicCas)
+    matches!(op, Load | LoadU8 | LoadU16 | Store | AtomicLoad | AtomicRmw | AtomicCas)
 }
 
 /// Decides of a block's loads and comparisons.

@@ -60,13 +60,8 @@ impl Lower<'_> {
                 let at = self.address(data.args[0], 0);
                 self.load_parts(ty, at)
             }
-            (Op::AtomicStore, _) => {
-                // The machine lets loads overtake earlier stores, and nothing else, which Vulkan allows (it has no sequential consistency).
-                let at = self.address(data.args[0], 0);
-                self.store(ty, at, data.args[1]);
-                return Ok(());
-            }
-            // What is made where it is used is not moved across it.
+            // What is made where it is used is not moved across it. The machine lets loads overtake earlier stores, and nothing else,
+            // which Vulkan allows (it has no sequential consistency).
             (Op::Fence, _) => return Ok(()),
             (Op::Call, _) => {
                 self.call(data)?;

@@ -86,6 +86,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "abi::stage",
             "alloc",
             "cpu",
+            "deferred",
             "fork",
             "format::astc::texels",
             "format::lanes",

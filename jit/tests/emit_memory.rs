@@ -243,6 +243,110 @@ fn atomics(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool, apart: bool)
     s
 }
 
+/// What stands around an atomic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Around {
+    Nothing,
+    /// Inside of a condition.
+    Condition,
+    LoadBefore,
+    LoadBehind,
+    StoreBehind,
+    Fence,
+    /// Its result is used.
+    Result,
+    /// Another operation, on other cells.
+    Other,
+    OneCell,
+}
+
+/// Every invocation, of several workgroups, does something to a cell that the first buffer names.
+fn counting(op: AtomicOp, around: Around) -> Shader {
+    shader([64, 1, 1], |b| {
+        let index = b.builtin(Builtin::GlobalInvocationId(0), Ty::I32);
+        let own = byte_offset(b, index);
+        let [places, cells, out] = [0, 1, 2].map(|binding| b.buffer(0, binding));
+        let (place, zero) = (b.load(places, own, Ty::I32), b.u32(0));
+        let mut at = byte_offset(b, place);
+        if around == Around::OneCell {
+            at = zero;
+        }
+        let mut value = index;
+        if around == Around::LoadBefore {
+            value = b.load(cells, zero, Ty::I32);
+            value = b.binary(Binary::And, value, zero);
+            value = b.binary(Binary::IAdd, value, index);
+        }
+        let atomic = |b: &mut Builder<'_>, op| b.op(Op::Atomic(Space::Buffer, op), &[cells, at, value], Ty::I32);
+        match around {
+            Around::Condition => {
+                let odd = b.u32(1);
+                let odd = b.binary(Binary::And, index, odd);
+                let odd = b.cmp(Cmp::INe, odd, zero);
+                b.if_(
+                    odd,
+                    &[],
+                    |b| {
+                        atomic(b, op);
+                        Term::default()
+                    },
+                    |_| Term::default(),
+                );
+            }
+            _ => {
+                let old = atomic(b, op);
+                if around == Around::Result {
+                    b.store(out, own, old);
+                }
+            }
+        }
+        match around {
+            Around::LoadBehind => {
+                let seen = b.load(places, zero, Ty::I32);
+                let seen = b.binary(Binary::And, seen, zero);
+                b.store(out, own, seen);
+            }
+            Around::StoreBehind => b.store(out, own, index),
+            Around::Fence => {
+                b.inst(Op::MemoryBarrier, &[], &[]);
+            }
+            Around::Other => {
+                let other = if op == AtomicOp::Add { AtomicOp::Sub } else { AtomicOp::Add };
+                b.op(Op::Atomic(Space::Buffer, other), &[out, at, value], Ty::I32);
+            }
+            _ => {}
+        }
+    })
+}
+
+#[test]
+fn atomics_are_kept_back_where_nobody_can_tell() {
+    use Around::*;
+    for op in base::deferred::OPERATIONS {
+        for (around, kept) in [
+            (Nothing, true),
+            (Condition, true),
+            (LoadBefore, true),
+            (LoadBehind, false),
+            (StoreBehind, false),
+            (Fence, false),
+            (Result, false),
+            (Other, false),
+            (OneCell, false),
+        ] {
+            let s = counting(op, around);
+            for cells in [7usize, 700] {
+                let mut rng = Rng::new(cells as u64);
+                let places = (0..256).map(|_| rng.below(cells + 3) as u32).collect::<Vec<_>>();
+                let target = (0..cells).map(|_| rng.next() as u32 >> 8).collect::<Vec<_>>();
+                TABLES_BEGUN.set(0);
+                check(&s, &memory(vec![words(places), words(target), words(vec![0; 256])]), [4, 1, 1]);
+                assert_eq!(TABLES_BEGUN.get() != 0, kept, "{op:?} {around:?}");
+            }
+        }
+    }
+}
+
 /// Shifts and masks of what counts with the lanes: the same for a chunk, a step each, or anything, by the bits that are left.
 #[test]
 fn bits_of_places_and_counters() {

@@ -84,6 +84,12 @@ helpers! {
     /// A plain sample of two coordinates by all chunks of 8 lanes, one after the other. `coords`: `[chunk][2][lane]`, `results`: `[chunk][4][lane]`, both
     /// aligned to 32 bytes. The rest of the arguments is in `args`, for all lanes of all chunks.
     SampleChunks = sample_chunks(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32);
+    /// A table for atomics that are kept back ([`crate::deferred`]): `op` is an [`super::AtomicOp`], cells have so many bytes.
+    BeginAtomics = begin_atomics(table: *mut c_void, op: u32, bytes: u32);
+    /// The operation for each lane that `lanes` has a bit of, by address and value of the table's width.
+    CombineAtomics = combine_atomics(table: *mut c_void, addresses: *const u64, values: *const c_void, lanes: u32);
+    /// Does what was kept back.
+    EndAtomics = end_atomics(table: *mut c_void);
     /// Monotonic time in nanoseconds.
     Clock = clock(out: *mut u64);
 }

@@ -27,6 +27,7 @@ pub const VERSION: u64 = {
         .number(ImageArgs::HASH)
         .number(DESCRIPTOR_SIZE as u64)
         .number(SET_HEADER as u64)
+        .number(crate::deferred::DEFERRED_BYTES as u64)
         .number(ADDRESS_GRANULE_BITS as u64)
         .number(ADDRESS_TAIL as u64)
         .number(KERNEL_FETCH as u64)

@@ -33,6 +33,9 @@ pub fn helpers() -> HelperTable {
         interpolate: rasterizer::interpolate,
         centroids: rasterizer::centroids,
         sample_chunks: rasterizer::sample::sample_chunks,
+        begin_atomics: base::deferred::begin_atomics,
+        combine_atomics: base::deferred::combine_atomics,
+        end_atomics: base::deferred::end_atomics,
         clock,
     }
 }

@@ -261,8 +261,8 @@ impl<'a> Lower<'a> {
                 let slot = self.slots[slot.as_u32() as usize];
                 Ok(smallvec![self.ins().stack_addr(types::I64, slot, offset)])
             }
-            Load | LoadU8 | LoadU16 | Store | Gather | Scatter | AtomicRmw | AtomicCas | AtomicLoad
-            | Fence | Call | Jump | Branch | BranchTable | Return => Err(malformed(data)),
+            Load | LoadU8 | LoadU16 | Store | Gather | Scatter | AtomicRmw | AtomicCas | AtomicLoad | Fence | Call
+            | Jump | Branch | BranchTable | Return => Err(malformed(data)),
         }
     }
 

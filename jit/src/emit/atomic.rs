@@ -55,6 +55,9 @@ impl Emitter<'_> {
         }
         let (address, used) = self.address(space, &data.args)?;
         let operands = data.args[used..].to_vec();
+        if self.deferred.is_some() && space != Space::Shared {
+            return self.deferred_atomic(&address, operands[0]);
+        }
         let result = (data.result_count == 1).then(|| data.result());
         let ty = match (result, operands.first()) {
             (Some(r), _) => self.shader.ty(r),

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, Inst, InstData, Op, SampleInfo, Ty, Value};
 use crate::lir::{Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
-    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_RESIDENT, KERNEL_SAMPLE,
-    KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelKind,
+    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_RESIDENT,
+    KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelKind,
 };
 use core::mem::offset_of;
 

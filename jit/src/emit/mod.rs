@@ -18,6 +18,7 @@ mod bits;
 mod cell;
 mod contiguous;
 mod control;
+mod deferred;
 mod descriptor;
 mod early;
 mod facts;
@@ -132,6 +133,7 @@ struct Emitter<'a> {
     primitives: Option<vertices::PrimitiveState>,
     inputs: inputs::Inputs,
     early: early::Early,
+    deferred: Option<deferred::Deferred>,
     together: together::Together,
     image_args: Option<image::Arguments>,
     /// Accesses that need no kernel so far.

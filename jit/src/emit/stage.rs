@@ -4,6 +4,7 @@ use super::Emitter;
 use super::array::Arrays;
 use super::barrier::Barriers;
 use super::cell::Cells;
+use super::deferred::Deferred;
 use super::early::Early;
 use super::facts::Facts;
 use super::inputs::Inputs;
@@ -89,6 +90,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         primitives: None,
         inputs: Inputs::default(),
         early: Early::default(),
+        deferred: None,
         together: Together::default(),
         image_args: None,
         texels: 0,
@@ -100,6 +102,8 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         e.early = Early::of(shader, div, lanes);
     }
     e.together = Together::of(shader, div, lanes, |inst| e.early.has(inst));
+    e.deferred = Deferred::of(shader, div, lanes, |v| e.facts.used(v));
+    e.begin_deferred();
     match shader.stage().row().batch {
         BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => e.group_loop()?,
         BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => e.chunk_loop(exit)?,
@@ -110,11 +114,12 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         }
     }
     e.enter(exit);
+    e.end_deferred();
     e.b.return_();
     let scratch = if e.barriers.any {
         u64::from(e.slots_start) + u64::from(e.barriers.frame) * u64::from(e.chunks)
     } else {
-        u64::from(e.arrays.bytes) + e.inputs.bytes() + e.early.bytes()
+        u64::from(e.arrays.bytes) + e.inputs.bytes() + e.early.bytes() + e.deferred_bytes()
     };
     Ok((e.b.finish(), scratch))
 }

@@ -185,6 +185,18 @@ unsafe extern "C" fn centroids(batch: *const c_void, rows: *mut f32) {
 }
 
 thread_local! {
+    /// Calls on this thread that keep atomics back.
+    pub static TABLES_BEGUN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The helper, counted.
+unsafe extern "C" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
+    TABLES_BEGUN.set(TABLES_BEGUN.get() + 1);
+    // SAFETY: generated code passes a table.
+    unsafe { base::deferred::begin_atomics(table, op, bytes) }
+}
+
+thread_local! {
     /// Chunks that this thread's calls of `HelperTable::sample_chunks` sampled.
     pub static CHUNKS_SAMPLED: Cell<usize> = const { Cell::new(0) };
 }
@@ -218,8 +230,18 @@ pub unsafe extern "C" fn sample_chunks(
 }
 
 /// Helpers as the rasterizer provides them.
-pub static HELPERS: HelperTable =
-    HelperTable { image_divergent, fma_f32, fma_f64, interpolate, centroids, sample_chunks, clock };
+pub static HELPERS: HelperTable = HelperTable {
+    image_divergent,
+    fma_f32,
+    fma_f64,
+    interpolate,
+    centroids,
+    sample_chunks,
+    begin_atomics,
+    combine_atomics: base::deferred::combine_atomics,
+    end_atomics: base::deferred::end_atomics,
+    clock,
+};
 
 /// Memory aligned to 64 bytes.
 pub struct Aligned {

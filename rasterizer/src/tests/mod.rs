@@ -273,6 +273,9 @@ static HELPERS: HelperTable = HelperTable {
     interpolate: crate::interpolate,
     centroids: crate::centroids,
     sample_chunks: crate::sample::sample_chunks,
+    begin_atomics: base::deferred::begin_atomics,
+    combine_atomics: base::deferred::combine_atomics,
+    end_atomics: base::deferred::end_atomics,
     clock: no_clock,
 };
 

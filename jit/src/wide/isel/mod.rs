@@ -348,8 +348,8 @@ impl Lower<'_> {
             Shuffle => self.shuffle(data),
             ExtractAt | Permute => self.permute(data),
             StackAddress => Ok(smallvec![self.stack_address(data)?]),
-            Load | LoadU8 | LoadU16 | Store | Gather | Scatter | AtomicRmw | AtomicCas | AtomicLoad
-            | Fence | Call | Jump | Branch | BranchTable | Return => Err(malformed(data)),
+            Load | LoadU8 | LoadU16 | Store | Gather | Scatter | AtomicRmw | AtomicCas | AtomicLoad | Fence | Call
+            | Jump | Branch | BranchTable | Return => Err(malformed(data)),
         }
     }
 }

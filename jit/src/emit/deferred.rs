@@ -1,0 +1,140 @@
+//! Atomics whose results nobody uses, at the end of a compute shader, are kept back in a table of the call (`base::deferred`): a histogram's, say.
+//!
+//! Nobody can tell where nothing that the shader does comes behind them in memory, and where no invocation waits for another: no barrier, no fence, no other
+//! atomic, no volatile access, no loop that reads what may change. Workgroups of a call follow each other on one thread, so that one which looked for what an earlier one had counted
+//! would look in vain; here none looks, or it need not find it.
+
+use super::Emitter;
+use super::memory::{Address, trusted};
+use crate::error::Result;
+use crate::ir::{Effects, Inst, MemFlags, Node, Op, Region, Shader, Space, Ty, Value};
+use crate::lir::Type;
+use crate::passes::{Divergence, Shape};
+use base::abi::{AtomicOp, BatchKind, Helper};
+use base::deferred::{DEFERRED_BYTES, OPERATIONS};
+
+/// Lanes of the chunks in question: their bits are a word.
+const LANES: u32 = 8;
+
+/// What a shader's atomics are, which are all alike and can all be kept back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deferred {
+    op: AtomicOp,
+    ty: Ty,
+}
+
+struct Finder<'a> {
+    shader: &'a Shader,
+    div: &'a Divergence,
+    used: &'a dyn Fn(Value) -> bool,
+    found: Option<Deferred>,
+}
+
+impl Deferred {
+    /// Walks a shader; `used`: is a value an operand of anything?
+    pub fn of(shader: &Shader, div: &Divergence, lanes: u32, used: impl Fn(Value) -> bool) -> Option<Deferred> {
+        if shader.stage().row().batch != BatchKind::Workgroup || lanes != LANES {
+            return None;
+        }
+        let mut finder = Finder { shader, div, used: &used, found: None };
+        finder.region(&shader.root.body, false)?;
+        finder.found
+    }
+}
+
+impl Finder<'_> {
+    /// None: something forbids it.
+    fn region(&mut self, region: &Region, repeated: bool) -> Option<()> {
+        for node in &region.nodes {
+            match node {
+                Node::Inst(inst) => self.inst(*inst, repeated)?,
+                Node::If(n) => {
+                    self.region(&n.then, repeated)?;
+                    self.region(&n.else_, repeated)?;
+                }
+                Node::Loop(n) => self.region(&n.body, true)?,
+                Node::Scope(n) => self.region(&n.body, repeated)?,
+            }
+        }
+        Some(())
+    }
+
+    fn inst(&mut self, inst: Inst, repeated: bool) -> Option<()> {
+        let data = &self.shader.insts[inst];
+        let effects = data.op.effects();
+        match data.op {
+            Op::Load(Space::Push | Space::Shared, flags) | Op::Store(Space::Shared, flags) if !flags.volatile => {
+                Some(())
+            }
+            Op::Load(_, MemFlags { readonly: true, volatile: false, .. }) if self.found.is_none() => Some(()),
+            Op::Atomic(space @ (Space::Buffer | Space::Global), op) if !repeated && OPERATIONS.contains(&op) => {
+                let offset = data.args[usize::from(space == Space::Buffer)];
+                let value = data.args[usize::from(space == Space::Buffer) + 1];
+                let this = Deferred { op, ty: self.shader.ty(value) };
+                let alike = self.found.is_none_or(|other| other == this);
+                // One cell of all lanes is one operation already.
+                let apart = self.div.shape[offset] != Shape::Uniform;
+                if !alike || !apart || data.results().any(|r| (self.used)(r)) {
+                    return None;
+                }
+                self.found = Some(this);
+                Some(())
+            }
+            _ if effects.intersects(Effects::ORDERS | Effects::VOLATILE | Effects::SUSPENDS) => None,
+            Op::Atomic(..) | Op::ImageAtomic { .. } => None,
+            _ if effects.intersects(Effects::READS) && (repeated || self.found.is_some()) => None,
+            _ if effects.intersects(Effects::WRITES) && self.found.is_some() => None,
+            _ => Some(()),
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// The bytes that the table takes behind so many of the scratch memory's.
+    pub fn deferred_bytes(&self) -> u64 {
+        if self.deferred.is_some() {
+            self.deferred_start() - u64::from(self.arrays.bytes) + DEFERRED_BYTES as u64
+        } else {
+            0
+        }
+    }
+
+    fn deferred_start(&self) -> u64 {
+        u64::from(self.arrays.bytes).next_multiple_of(64)
+    }
+
+    fn deferred_table(&mut self) -> crate::lir::Value {
+        let start = self.deferred_start() as i64;
+        self.b.iadd_imm(self.scratch, start)
+    }
+
+    /// At the call's start.
+    pub fn begin_deferred(&mut self) {
+        let Some(Deferred { op, ty }) = self.deferred else { return };
+        let table = self.deferred_table();
+        let [op, bytes] = [op as u32, ty.bytes()].map(|word| self.b.iconst(Type::I32, i64::from(word)));
+        self.call_helper(Helper::BeginAtomics, &[table, op, bytes]);
+    }
+
+    /// One of the shader's atomics.
+    pub fn deferred_atomic(&mut self, address: &Address, value: Value) -> Result<()> {
+        let (at, go) = self.lane_addresses(address, self.shader.ty(value).bytes())?;
+        let (rows, row) = (self.lane_rows(), self.row_bytes());
+        let value = self.vector(value)?;
+        self.b.store(trusted(0), at, rows);
+        self.b.store(trusted(row), value, rows);
+        let values = self.b.iadd_imm(rows, row.into());
+        let lanes = self.b.mask_bits(go);
+        let table = self.deferred_table();
+        self.call_helper(Helper::CombineAtomics, &[table, rows, values, lanes]);
+        Ok(())
+    }
+
+    /// At the call's end.
+    pub fn end_deferred(&mut self) {
+        if self.deferred.is_some() {
+            let table = self.deferred_table();
+            self.call_helper(Helper::EndAtomics, &[table]);
+        }
+    }
+}

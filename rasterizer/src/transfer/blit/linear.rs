@@ -12,15 +12,39 @@ use super::super::texel::{Rows, components, is_bytes_of, order};
 use super::job::{Job, Row};
 use base::format::{ChannelType, Format};
 
+/// Destination texels that are filtered at a time: what they are made of stays in the nearest cache.
+const STRIP: usize = 256;
+
+/// A part of all rows.
+struct Strip {
+    /// Source texel from which the taps count.
+    first: u32,
+    taps: Taps,
+}
+
+impl Strip {
+    fn all(first: u32, taps: &[Tap], length: usize) -> Vec<Strip> {
+        let strip = |taps: &[Tap]| {
+            let least = taps.iter().map(|tap| tap.first.min(tap.second)).min().unwrap_or(0);
+            let from = |tap: &Tap| Tap { first: tap.first - least, second: tap.second - least, ..*tap };
+            Strip { first: first + least, taps: Taps::new(taps.iter().map(from).collect()) }
+        };
+        taps.chunks(length).map(strip).collect()
+    }
+}
+
 /// A blit with a filter.
 pub fn blit(threads: Threads, job: &Job) {
     let (first, taps) = job.x.rebased();
-    let taps = Taps::new(taps.collect());
+    let taps: Vec<Tap> = taps.collect();
+    let halve = Taps::new(taps.clone()).halve();
     let four = |format: Format| format.info().channel_count == 4 && is_bytes_of(format, ChannelType::Unorm);
     let order = |format: Format| order(format).filter(|_| four(format));
-    let orders = if taps.halve() { order(job.src.format()).zip(order(job.dst.format())) } else { None };
+    let orders = if halve { order(job.src.format()).zip(order(job.dst.format())) } else { None };
     let bytes = 4 * job.x.taps.len() as u64;
-    let scratch = || Filtered::new(job, first, &taps);
+    // (Blocks are decoded by whole rows.)
+    let strips = Strip::all(first, &taps, if job.src.format().is_compressed() { taps.len().max(1) } else { STRIP });
+    let scratch = || Filtered::new(job, &strips);
     job.rows(threads, scratch, |filtered, row| {
         let (z, y) = (job.z.taps[row.z as usize], job.y.taps[row.y as usize]);
         match orders {
@@ -37,10 +61,11 @@ pub fn blit(threads: Threads, job: &Job) {
 /// Source rows that are filtered along x: those of the row that is made, and of earlier ones.
 struct Filtered<'a> {
     job: &'a Job<'a>,
-    first: u32,
-    taps: &'a Taps,
+    strips: &'a [Strip],
     /// Words of a texel.
     components: usize,
+    /// Words of a row.
+    words: usize,
     reader: Rows,
     writer: Rows,
     /// (layer, z, y) of each kept row.
@@ -52,13 +77,13 @@ struct Filtered<'a> {
 }
 
 impl<'a> Filtered<'a> {
-    fn new(job: &'a Job<'a>, first: u32, taps: &'a Taps) -> Filtered<'a> {
+    fn new(job: &'a Job<'a>, strips: &'a [Strip]) -> Filtered<'a> {
         let components = components(job.src.format(), job.dst.format());
         Filtered {
             job,
-            first,
-            taps,
+            strips,
             components,
+            words: components * job.x.taps.len(),
             reader: Rows::new(job.src.format(), components),
             writer: Rows::new(job.dst.format(), components),
             keys: [None; 4],
@@ -85,16 +110,21 @@ impl<'a> Filtered<'a> {
     }
 
     fn filter(&mut self, i: usize, (layer, z, y): (u32, u32, u32)) {
-        let (job, memory) = (self.job, self.job.src.memory);
-        self.unpacked.resize(self.taps.texels() * self.components, 0);
-        if job.src.format().is_compressed() {
-            let offset = job.src_row(layer, [z, y, 0]);
-            self.reader.read_blocks(memory, offset, self.first, y, &mut self.unpacked);
-        } else {
-            self.reader.read(memory, job.src_row(layer, [z, y, self.first]), &mut self.unpacked);
+        let (job, memory, components) = (self.job, self.job.src.memory, self.components);
+        self.rows[i].resize(self.words, 0);
+        let mut out = self.rows[i].as_mut_slice();
+        for Strip { first, taps } in self.strips {
+            self.unpacked.resize(taps.texels() * components, 0);
+            if job.src.format().is_compressed() {
+                let offset = job.src_row(layer, [z, y, 0]);
+                self.reader.read_blocks(memory, offset, *first, y, &mut self.unpacked);
+            } else {
+                self.reader.read(memory, job.src_row(layer, [z, y, *first]), &mut self.unpacked);
+            }
+            let (these, rest) = out.split_at_mut(taps.len() * components);
+            taps.filter(components, &self.unpacked, these);
+            out = rest;
         }
-        self.rows[i].resize(self.taps.len() * self.components, 0);
-        self.taps.filter(self.components, &self.unpacked, &mut self.rows[i]);
     }
 
     fn row(&mut self, row: Row, z: Tap, y: Tap) {
@@ -102,13 +132,13 @@ impl<'a> Filtered<'a> {
         let key = |z, y| (row.layer, z, y);
         let kept = self.kept([key(z.first, y.first), key(z.first, y.second), key(far, y.first), key(far, y.second)]);
         let (memory, offset) = (self.job.dst.memory, self.job.dst_row(row));
-        self.out.resize(self.taps.len() * self.components, 0);
+        self.out.resize(self.words, 0);
         let at = |i: usize| self.rows[kept[i]].as_slice();
         if z.weight == 0.0 {
             return self.writer.write_between(memory, offset, [at(0), at(1)], y.weight, &mut self.out);
         }
         for (plane, first) in self.planes.iter_mut().zip([0, 2]) {
-            plane.resize(self.taps.len() * self.components, 0);
+            plane.resize(self.words, 0);
             kernels::lerp_rows(at(first), at(first + 1), y.weight, plane);
         }
         let [near, far] = &self.planes;

@@ -60,6 +60,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_vertex_input_dynamic_state, &["vkCmdSetVertexInputEXT"]),
     (E::VK_EXT_conditional_rendering, &["vkCmdBeginConditionalRenderingEXT", "vkCmdEndConditionalRenderingEXT"]),
     (E::VK_EXT_transform_feedback, &["vkCmdBindTransformFeedbackBuffersEXT", "vkCmdBeginTransformFeedbackEXT", "vkCmdEndTransformFeedbackEXT", "vkCmdBeginQueryIndexedEXT", "vkCmdEndQueryIndexedEXT", "vkCmdDrawIndirectByteCountEXT"]),
+    (E::VK_KHR_device_address_commands, &["vkCmdBindIndexBuffer3KHR", "vkCmdBindVertexBuffers3KHR", "vkCmdDrawIndirect2KHR", "vkCmdDrawIndexedIndirect2KHR", "vkCmdDispatchIndirect2KHR", "vkCmdCopyMemoryKHR", "vkCmdCopyMemoryToImageKHR", "vkCmdCopyImageToMemoryKHR", "vkCmdUpdateMemoryKHR", "vkCmdFillMemoryKHR", "vkCmdCopyQueryPoolResultsToMemoryKHR", "vkCmdDrawIndirectCount2KHR", "vkCmdDrawIndexedIndirectCount2KHR", "vkCmdBeginConditionalRendering2EXT", "vkCmdBindTransformFeedbackBuffers2EXT", "vkCmdBeginTransformFeedback2EXT", "vkCmdEndTransformFeedback2EXT", "vkCmdDrawIndirectByteCount2EXT", "vkCmdDrawMeshTasksIndirect2EXT", "vkCmdDrawMeshTasksIndirectCount2EXT"]),
     (E::VK_KHR_copy_memory_indirect, &["vkCmdCopyMemoryIndirectKHR", "vkCmdCopyMemoryToImageIndirectKHR"]),
     (E::VK_EXT_hdr_metadata, &["vkSetHdrMetadataEXT"]),
     (E::VK_EXT_primitive_restart_index, &["vkCmdSetPrimitiveRestartIndexEXT"]),

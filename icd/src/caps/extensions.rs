@@ -321,6 +321,7 @@ extensions! {
     VK_EXT_image_sliced_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_unified_image_layouts, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_dynamic_rendering_unused_attachments, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_KHR_device_address_commands, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address), Ext(E::VK_KHR_synchronization2), Ext(E::VK_EXT_extended_dynamic_state)]), Core(V1_3)])];
     VK_KHR_copy_memory_indirect, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address)]), Core(V1_2)])];
     VK_EXT_post_depth_coverage, 1, Device, YES, None, [];
     VK_EXT_border_color_swizzle, 1, Device, YES, None, [Ext(E::VK_EXT_custom_border_color)];

@@ -371,6 +371,7 @@ extended {
     unifiedImageLayouts, unified_image_layouts, YES, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
     unifiedImageLayoutsVideo, unified_image_layouts_video, NO_VIDEO, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
     dynamicRenderingUnusedAttachments, dynamic_rendering_unused_attachments, YES, [PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT];
+    deviceAddressCommands, device_address_commands, YES, [PhysicalDeviceDeviceAddressCommandsFeaturesKHR];
     indirectMemoryCopy, indirect_memory_copy, YES, [PhysicalDeviceCopyMemoryIndirectFeaturesKHR];
     indirectMemoryToImageCopy, indirect_memory_to_image_copy, YES, [PhysicalDeviceCopyMemoryIndirectFeaturesKHR];
     borderColorSwizzle, border_color_swizzle, YES, [PhysicalDeviceBorderColorSwizzleFeaturesEXT];
@@ -509,6 +510,7 @@ structs! {
     PhysicalDeviceUnifiedImageLayoutsFeaturesKHR: [Ext(E::VK_KHR_unified_image_layouts)];
     PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT: [Ext(E::VK_EXT_dynamic_rendering_unused_attachments)];
     PhysicalDeviceTextureCompressionASTCHDRFeatures: [Ext(E::VK_EXT_texture_compression_astc_hdr), Core(V1_3)];
+    PhysicalDeviceDeviceAddressCommandsFeaturesKHR: [Ext(E::VK_KHR_device_address_commands)];
     PhysicalDeviceCopyMemoryIndirectFeaturesKHR: [Ext(E::VK_KHR_copy_memory_indirect)];
     PhysicalDeviceBorderColorSwizzleFeaturesEXT: [Ext(E::VK_EXT_border_color_swizzle)];
     PhysicalDevicePrimitiveRestartIndexFeaturesEXT: [Ext(E::VK_EXT_primitive_restart_index)];

@@ -394,6 +394,7 @@ mod tests {
             (E::VK_NV_cooperative_matrix2, &[F::cooperativeMatrixReductions]),
             (E::VK_KHR_shader_untyped_pointers, &[F::shaderUntypedPointers]),
             (E::VK_EXT_shader_subgroup_partitioned, &[F::shaderSubgroupPartitioned]),
+            (E::VK_KHR_device_address_commands, &[F::deviceAddressCommands]),
             (E::VK_KHR_copy_memory_indirect, &[F::indirectMemoryCopy]),
             (E::VK_EXT_border_color_swizzle, &[F::borderColorSwizzle]),
             (E::VK_EXT_primitive_restart_index, &[F::primitiveRestartIndex]),

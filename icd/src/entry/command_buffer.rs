@@ -264,7 +264,7 @@ shims! {
         stride: u64,
         flags: vk::QueryResultFlags,
     ) {
-        let copy = CopyQueryPoolResults { pool: share::<QueryPool>(pool), first, count, dst: share::<Buffer>(dst), offset, stride, flags };
+        let copy = CopyQueryPoolResults { pool: share::<QueryPool>(pool), first, count, dst: (share::<Buffer>(dst).into(), offset), stride, flags };
         push(buffer, Command::CopyQueryPoolResults(Box::new(copy)));
     }
 

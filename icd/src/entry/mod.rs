@@ -4,6 +4,7 @@
 //! `Command::CopyBuffer` → `execute/…copy_buffer`. Allocation callbacks are accepted and not called.
 
 pub mod calibration;
+pub mod cmd_address;
 pub mod cmd_draw;
 pub mod cmd_extended_state;
 pub mod cmd_state;

@@ -95,7 +95,7 @@ impl Executor<'_> {
             let inside =
                 bounds::has_box(&image.layout, &region.image_subresource, region.image_offset, region.image_extent);
             self.fits(COMMAND, i as usize, inside);
-            let size = bounds::rows_end(&image.layout, &region);
+            let size = bounds::rows_bytes(&image.layout, &region);
             if size == 0 {
                 return;
             }

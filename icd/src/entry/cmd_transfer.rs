@@ -56,7 +56,11 @@ pub const COMMANDS: &[CommandRow] = &[
 ];
 
 /// As many commands as are asked for and lie in the range.
-pub(super) fn indirect_commands(count: u32, range: newer::StridedDeviceAddressRangeKHR, bytes: u64) -> IndirectCommands {
+pub(super) fn indirect_commands(
+    count: u32,
+    range: newer::StridedDeviceAddressRangeKHR,
+    bytes: u64,
+) -> IndirectCommands {
     let whole = range
         .size
         .checked_sub(bytes)

@@ -7,7 +7,7 @@ use crate::caps::limits::LIMITS;
 use crate::caps::newer as vk;
 use crate::command::Command;
 use crate::device::Device;
-use crate::ffi::handle::{dispatchable, get};
+use crate::ffi::handle::{address, dispatchable, get};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, ext, row};
@@ -113,7 +113,8 @@ unsafe fn view_key(info: &vk::ImageViewCreateInfo<'_>, storage: bool) -> ViewKey
         let conversion = unsafe { get::<YcbcrConversion>(info.conversion) };
         words.extend(format!("{:?}", conversion.conversion).bytes().map(u32::from));
     }
-    ViewKey::Image(info.image.as_raw(), words)
+    // SAFETY: the caller's promise.
+    ViewKey::Image(unsafe { address(info.image.as_raw()) }, words)
 }
 
 /// Writes what there is room for.

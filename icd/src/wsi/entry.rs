@@ -122,54 +122,54 @@ shims! {
     fn create_headless_surface(
         instance: vk::Instance,
         _info: *const vk::HeadlessSurfaceCreateInfoEXT<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
-        *surface = create(instance, Surface::headless())?;
+        *surface = create(instance, allocator, Surface::headless())?;
         Ok(())
     }
 
     fn create_xcb_surface(
         instance: vk::Instance,
         info: *const vk::XcbSurfaceCreateInfoKHR<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
         // Without libxcb in the process there is nothing to wait for that could be waited for.
         let _ = client::sync_xcb((*info).connection);
-        *surface = create(instance, Surface::x11(None, (*info).window))?;
+        *surface = create(instance, allocator, Surface::x11(None, (*info).window))?;
         Ok(())
     }
 
     fn create_xlib_surface(
         instance: vk::Instance,
         info: *const vk::XlibSurfaceCreateInfoKHR<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
         let display = client::sync_xlib((*info).dpy);
         // XIDs have 29 bits; Xlib keeps them in longs.
-        *surface = create(instance, Surface::x11(display, (*info).window as u32))?;
+        *surface = create(instance, allocator, Surface::x11(display, (*info).window as u32))?;
         Ok(())
     }
 
     fn create_wayland_surface(
         instance: vk::Instance,
         info: *const vk::WaylandSurfaceCreateInfoKHR<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
         // (Display and surface outlive the surface, which is closed when the application destroys it.)
         let target = WaylandTarget::new((*info).display, (*info).surface);
-        *surface = create(instance, Surface::wayland(target))?;
+        *surface = create(instance, allocator, Surface::wayland(target))?;
         Ok(())
     }
 
-    fn destroy_surface(_instance: vk::Instance, surface: vk::SurfaceKHR, _allocator: Allocator<'_>) {
+    fn destroy_surface(instance: vk::Instance, surface: vk::SurfaceKHR, allocator: Allocator<'_>) {
         if let Some(surface) = optional::<Surface>(surface) {
             surface.close();
         }
-        handle::destroy::<Surface>(surface);
+        handle::destroy::<Surface>(surface, handle::memory::<Instance>(instance, allocator));
     }
 
     fn get_physical_device_xcb_presentation_support(
@@ -285,9 +285,10 @@ shims! {
     fn create_swapchain(
         device: vk::Device,
         info: *const vk::SwapchainCreateInfoKHR<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         swapchain: *mut vk::SwapchainKHR,
     ) -> VkResult {
+        let lent = handle::memory::<Device>(device, allocator);
         let (device, info) = (dispatchable::<Device>(device), &*info);
         device.sync.check()?;
         let old = optional::<Swapchain>(info.old_swapchain);
@@ -295,15 +296,15 @@ shims! {
         let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.present_mode_count));
         let scaling = find::<vk::SwapchainPresentScalingCreateInfoEXT<'_>>(info.p_next);
         let new = Swapchain::new(device, share::<Surface>(info.surface), info, (modes, scaling), old.as_deref())?;
-        *swapchain = handle::create(Arc::new(new))?;
+        *swapchain = handle::create(Arc::new(new), lent)?;
         Ok(())
     }
 
-    fn destroy_swapchain(device: vk::Device, swapchain: vk::SwapchainKHR, _allocator: Allocator<'_>) {
+    fn destroy_swapchain(device: vk::Device, swapchain: vk::SwapchainKHR, allocator: Allocator<'_>) {
         if let (Some(heaps), Some(swapchain)) = (&dispatchable::<Device>(device).heaps, optional::<Swapchain>(swapchain)) {
             swapchain.images().iter().for_each(|image| heaps.forget_image(image.as_raw()));
         }
-        handle::destroy::<Swapchain>(swapchain);
+        handle::destroy::<Swapchain>(swapchain, handle::memory::<Device>(device, allocator));
     }
 
     fn get_swapchain_images(
@@ -450,12 +451,17 @@ unsafe fn acquire(
 /// A handle of a surface.
 ///
 /// # Safety
-/// The instance is live.
-unsafe fn create(instance: vk::Instance, surface: Surface) -> Result<vk::SurfaceKHR, vk::Result> {
+/// The instance is live, the callbacks are null or valid.
+unsafe fn create(
+    instance: vk::Instance,
+    allocator: Allocator<'_>,
+    surface: Surface,
+) -> Result<vk::SurfaceKHR, vk::Result> {
     // SAFETY: the caller's promise.
-    let instance = unsafe { dispatchable::<Instance>(instance) };
+    let (memory, instance) =
+        unsafe { (handle::memory::<Instance>(instance, allocator), dispatchable::<Instance>(instance)) };
     let more = instance.extensions.has(Extension::VK_EXT_swapchain_colorspace);
-    handle::create(Arc::new(surface.with_more_color_spaces(more)))
+    handle::create(Arc::new(surface.with_more_color_spaces(more)), memory)
 }
 
 /// More rectangles than anybody looks at are everything.

@@ -395,7 +395,7 @@ fn create_image(
     let image = Arc::new(Image::new(&image_info, 0)?);
     let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, backing, Addresses::Any)?);
     image.bind(memory.clone(), 0)?;
-    Ok(SwapchainImage { handle: Owned::new(image.clone())?, image, memory })
+    Ok(SwapchainImage { handle: Owned::new(image.clone(), None)?, image, memory })
 }
 
 /// Gives a compositor the files that a swapchain's images lie in.

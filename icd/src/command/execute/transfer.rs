@@ -16,7 +16,9 @@ impl Executor<'_> {
     /// Tells the application about a region that does not fit.
     pub(super) fn fits(&self, command: &str, region: usize, inside: bool) {
         if !inside {
-            self.device.misuse(&format!("{command}: region {region} reaches outside of its image, its buffer or what is alive at its addresses"));
+            self.device.misuse(&format!(
+                "{command}: region {region} reaches outside of its image, its buffer or what is alive at its addresses"
+            ));
         }
     }
 

@@ -25,6 +25,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_external_memory_host, &["vkGetMemoryHostPointerPropertiesEXT"]),
     (E::VK_KHR_swapchain, &["vkCreateSwapchainKHR", "vkDestroySwapchainKHR", "vkGetSwapchainImagesKHR", "vkAcquireNextImageKHR", "vkQueuePresentKHR"]),
     (E::VK_KHR_present_wait, &["vkWaitForPresentKHR"]),
+    (E::VK_KHR_present_wait2, &["vkWaitForPresent2KHR"]),
     (E::VK_KHR_maintenance1, &["vkTrimCommandPoolKHR"]),
     (E::VK_KHR_maintenance3, &["vkGetDescriptorSetLayoutSupportKHR"]),
     (E::VK_KHR_maintenance4, &["vkGetDeviceBufferMemoryRequirementsKHR", "vkGetDeviceImageMemoryRequirementsKHR", "vkGetDeviceImageSparseMemoryRequirementsKHR"]),

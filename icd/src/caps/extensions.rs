@@ -163,6 +163,8 @@ extensions! {
     VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
     VK_KHR_present_id, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), PROPERTIES2];
     VK_KHR_present_wait, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_present_id)];
+    VK_KHR_present_id2, 1, Device, YES, None, [Ext(E::VK_KHR_get_surface_capabilities2), Ext(E::VK_KHR_surface), Ext(E::VK_KHR_swapchain)];
+    VK_KHR_present_wait2, 1, Device, YES, None, [Ext(E::VK_KHR_get_surface_capabilities2), Ext(E::VK_KHR_surface), Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_present_id2)];
     VK_KHR_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_surface_maintenance1), PROPERTIES2];
     VK_EXT_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_EXT_surface_maintenance1), PROPERTIES2];
     VK_KHR_swapchain_mutable_format, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Any(&[Ext(E::VK_KHR_maintenance2), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];

@@ -381,6 +381,8 @@ extended {
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
     presentId, present_id, YES, [PhysicalDevicePresentIdFeaturesKHR];
     presentWait, present_wait, YES, [PhysicalDevicePresentWaitFeaturesKHR];
+    presentId2, present_id2, YES, [PhysicalDevicePresentId2FeaturesKHR];
+    presentWait2, present_wait2, YES, [PhysicalDevicePresentWait2FeaturesKHR];
     swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
     descriptorBuffer, descriptor_buffer, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     descriptorBufferCaptureReplay, descriptor_buffer_capture_replay, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
@@ -520,6 +522,8 @@ structs! {
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
     PhysicalDevicePresentIdFeaturesKHR: [Ext(E::VK_KHR_present_id)];
     PhysicalDevicePresentWaitFeaturesKHR: [Ext(E::VK_KHR_present_wait)];
+    PhysicalDevicePresentId2FeaturesKHR: [Ext(E::VK_KHR_present_id2)];
+    PhysicalDevicePresentWait2FeaturesKHR: [Ext(E::VK_KHR_present_wait2)];
     PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];
     PhysicalDeviceDescriptorBufferFeaturesEXT: [Ext(E::VK_EXT_descriptor_buffer)];
     PhysicalDeviceDescriptorHeapFeaturesEXT: [Ext(E::VK_EXT_descriptor_heap)];

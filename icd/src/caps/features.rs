@@ -406,6 +406,8 @@ mod tests {
             (E::VK_EXT_attachment_feedback_loop_dynamic_state, &[F::attachmentFeedbackLoopDynamicState]),
             (E::VK_KHR_present_id, &[F::presentId]),
             (E::VK_KHR_present_wait, &[F::presentWait]),
+            (E::VK_KHR_present_id2, &[F::presentId2]),
+            (E::VK_KHR_present_wait2, &[F::presentWait2]),
             (E::VK_KHR_swapchain_maintenance1, &[F::swapchainMaintenance1]),
             (E::VK_EXT_swapchain_maintenance1, &[F::swapchainMaintenance1]),
             (E::VK_EXT_descriptor_buffer, &[F::descriptorBuffer]),

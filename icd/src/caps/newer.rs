@@ -195,6 +195,12 @@ structures! {
     }
     ResolveImageModeInfoKHR = 1_000_630_004 { flags: u32, resolve_mode: ResolveModeFlags, stencil_resolve_mode: ResolveModeFlags }
     PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
+    SurfaceCapabilitiesPresentId2KHR = 1_000_479_000 { present_id2_supported }
+    PresentId2KHR = 1_000_479_001 { swapchain_count: u32, p_present_ids: *const u64 }
+    PhysicalDevicePresentId2FeaturesKHR = 1_000_479_002 { present_id2 }
+    SurfaceCapabilitiesPresentWait2KHR = 1_000_480_000 { present_wait2_supported }
+    PhysicalDevicePresentWait2FeaturesKHR = 1_000_480_001 { present_wait2 }
+    PresentWait2InfoKHR = 1_000_480_002 { present_id: u64, timeout: u64 }
     PhysicalDevicePrimitiveRestartIndexFeaturesEXT = 1_000_678_000 { primitive_restart_index }
     PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV = 1_000_563_000 { shader_float16_vector_atomics }
     PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
@@ -288,6 +294,14 @@ pub type PFN_vkCmdBindTransformFeedbackBuffers2EXT =
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdDrawIndirectByteCount2EXT =
     unsafe extern "system" fn(CommandBuffer, u32, u32, *const BindTransformFeedbackBuffer2InfoEXT<'_>, u32, u32);
+
+/// vkWaitForPresent2KHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkWaitForPresent2KHR =
+    unsafe extern "system" fn(Device, SwapchainKHR, *const PresentWait2InfoKHR<'_>) -> Result;
+
+/// VK_SWAPCHAIN_CREATE_PRESENT_ID_2_BIT_KHR and VK_SWAPCHAIN_CREATE_PRESENT_WAIT_2_BIT_KHR.
+pub const SWAPCHAIN_CREATE_PRESENT_2: SwapchainCreateFlagsKHR = SwapchainCreateFlagsKHR::from_raw(1 << 6 | 1 << 7);
 
 /// vkGetDeviceFaultReportsKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]

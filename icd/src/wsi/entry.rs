@@ -6,6 +6,7 @@ use super::surface::{LARGEST, SMALLEST, Surface};
 use super::swapchain::{Request, Swapchain};
 use super::wayland::connection::{Rectangle, Target as WaylandTarget};
 use crate::caps::extensions::Extension;
+use crate::caps::newer;
 use crate::device::Device;
 use crate::device::instance::Instance;
 use crate::device::queue::{Queue, QueueRef, Submission, Work};
@@ -104,6 +105,7 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row!(Device, queue_present as vk::PFN_vkQueuePresentKHR, vkQueuePresentKHR: SWAPCHAIN),
     row!(Device, wait_for_present as vk::PFN_vkWaitForPresentKHR, vkWaitForPresentKHR: ext("VK_KHR_present_wait")),
+    row!(Device, wait_for_present2 as newer::PFN_vkWaitForPresent2KHR, vkWaitForPresent2KHR: ext("VK_KHR_present_wait2")),
     row!(
         Device,
         get_device_group_present_capabilities as vk::PFN_vkGetDeviceGroupPresentCapabilitiesKHR,
@@ -231,6 +233,12 @@ shims! {
         }
         if let Some(protected) = find_mut::<vk::SurfaceProtectedCapabilitiesKHR<'_>>((*out).p_next) {
             protected.supports_protected = vk::FALSE;
+        }
+        if let Some(id) = find_mut::<newer::SurfaceCapabilitiesPresentId2KHR<'_>>((*out).p_next) {
+            id.present_id2_supported = vk::TRUE;
+        }
+        if let Some(wait) = find_mut::<newer::SurfaceCapabilitiesPresentWait2KHR<'_>>((*out).p_next) {
+            wait.present_wait2_supported = vk::TRUE;
         }
         if let Some(compatible) = find_mut::<vk::SurfacePresentModeCompatibilityEXT<'_>>((*out).p_next) {
             let asked = find::<vk::SurfacePresentModeEXT<'_>>((*info).p_next).map(|asked| asked.present_mode);
@@ -360,8 +368,9 @@ shims! {
         let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.swapchain_count));
         let regions = find::<vk::PresentRegionsKHR<'_>>(info.p_next);
         let regions = regions.map_or(&[][..], |regions| slice(regions.p_regions, regions.swapchain_count));
-        let ids = find::<vk::PresentIdKHR<'_>>(info.p_next);
-        let ids = ids.map_or(&[][..], |ids| slice(ids.p_present_ids, ids.swapchain_count));
+        let ids = find::<vk::PresentIdKHR<'_>>(info.p_next).map(|ids| (ids.p_present_ids, ids.swapchain_count));
+        let ids2 = || find::<newer::PresentId2KHR<'_>>(info.p_next).map(|ids| (ids.p_present_ids, ids.swapchain_count));
+        let ids = ids.or_else(ids2).map_or(&[][..], |(ids, count)| slice(ids, count));
         // Signaled when the images have been read or given to a compositor, and also when there is nothing to show them in.
         if let Some(fences) = find::<vk::SwapchainPresentFenceInfoEXT<'_>>(info.p_next) {
             let fences = slice(fences.p_fences, fences.swapchain_count).iter();
@@ -389,6 +398,15 @@ shims! {
     }
 
     fn wait_for_present(device: vk::Device, swapchain: vk::SwapchainKHR, id: u64, timeout: u64) -> VkResult {
+        get::<Swapchain>(swapchain).wait_for_present(dispatchable::<Device>(device), id, timeout)
+    }
+
+    fn wait_for_present2(
+        device: vk::Device,
+        swapchain: vk::SwapchainKHR,
+        info: *const newer::PresentWait2InfoKHR<'_>,
+    ) -> VkResult {
+        let (id, timeout) = ((*info).present_id, (*info).timeout);
         get::<Swapchain>(swapchain).wait_for_present(dispatchable::<Device>(device), id, timeout)
     }
 

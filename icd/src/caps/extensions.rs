@@ -178,6 +178,7 @@ extensions! {
     VK_KHR_maintenance8, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_maintenance9, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_maintenance10, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_maintenance11, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_dedicated_allocation, 3, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_get_memory_requirements2), Core(V1_1)])];

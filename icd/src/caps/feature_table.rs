@@ -381,6 +381,7 @@ extended {
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
     presentId, present_id, YES, [PhysicalDevicePresentIdFeaturesKHR];
     presentWait, present_wait, YES, [PhysicalDevicePresentWaitFeaturesKHR];
+    maintenance11, maintenance11, YES, [PhysicalDeviceMaintenance11FeaturesKHR];
     presentId2, present_id2, YES, [PhysicalDevicePresentId2FeaturesKHR];
     presentWait2, present_wait2, YES, [PhysicalDevicePresentWait2FeaturesKHR];
     swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
@@ -522,6 +523,7 @@ structs! {
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
     PhysicalDevicePresentIdFeaturesKHR: [Ext(E::VK_KHR_present_id)];
     PhysicalDevicePresentWaitFeaturesKHR: [Ext(E::VK_KHR_present_wait)];
+    PhysicalDeviceMaintenance11FeaturesKHR: [Ext(E::VK_KHR_maintenance11)];
     PhysicalDevicePresentId2FeaturesKHR: [Ext(E::VK_KHR_present_id2)];
     PhysicalDevicePresentWait2FeaturesKHR: [Ext(E::VK_KHR_present_wait2)];
     PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];

@@ -384,6 +384,7 @@ mod tests {
             (E::VK_KHR_maintenance6, &[F::maintenance6]),
             (E::VK_KHR_maintenance7, &[F::maintenance7]),
             (E::VK_KHR_maintenance10, &[F::maintenance10]),
+            (E::VK_KHR_maintenance11, &[F::maintenance11]),
             (E::VK_KHR_maintenance9, &[F::maintenance9]),
             (E::VK_EXT_image_view_min_lod, &[F::minLod]),
             (E::VK_EXT_non_seamless_cube_map, &[F::nonSeamlessCubeMap]),

@@ -194,6 +194,8 @@ structures! {
         resolve_srgb_format_supports_transfer_function_control
     }
     ResolveImageModeInfoKHR = 1_000_630_004 { flags: u32, resolve_mode: ResolveModeFlags, stencil_resolve_mode: ResolveModeFlags }
+    PhysicalDeviceMaintenance11FeaturesKHR = 1_000_657_000 { maintenance11 }
+    QueueFamilyOptimalImageTransferGranularityPropertiesKHR = 1_000_657_001 { optimal_image_transfer_granularity: Extent3D }
     PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
     SurfaceCapabilitiesPresentId2KHR = 1_000_479_000 { present_id2_supported }
     PresentId2KHR = 1_000_479_001 { swapchain_count: u32, p_present_ids: *const u64 }
@@ -302,6 +304,9 @@ pub type PFN_vkWaitForPresent2KHR =
 
 /// VK_SWAPCHAIN_CREATE_PRESENT_ID_2_BIT_KHR and VK_SWAPCHAIN_CREATE_PRESENT_WAIT_2_BIT_KHR.
 pub const SWAPCHAIN_CREATE_PRESENT_2: SwapchainCreateFlagsKHR = SwapchainCreateFlagsKHR::from_raw(1 << 6 | 1 << 7);
+
+/// VK_IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR_BIT_KHR.
+pub const IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR: ImageCreateFlags = ImageCreateFlags::from_raw(1 << 22);
 
 /// vkGetDeviceFaultReportsKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]

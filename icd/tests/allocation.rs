@@ -121,11 +121,12 @@ macro_rules! check {
         check!($checker, Scope::OBJECT, $d, $create($info), $destroy)
     };
     ($checker:ident, $scope:expr, $d:expr, $create:ident($info:expr), $destroy:ident) => {
-        // SAFETY: valid usage.
         $checker.check(
             stringify!($create),
             $scope,
+            // SAFETY: valid usage.
             |a| unsafe { $d.$create($info, a) },
+            // SAFETY: as above.
             |o, a| unsafe { $d.$destroy(o, a) },
         )
     };

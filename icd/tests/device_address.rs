@@ -31,11 +31,11 @@ struct Commands {
 
 /// A command of the device, as what it is.
 macro_rules! command {
-    ($c:ident, $name:literal) => {{
+    ($c:ident, $name:literal as $ty:ty) => {{
         // SAFETY: valid usage.
         let function = unsafe { $c.instance.get_device_proc_addr($c.device.handle(), $name.as_ptr()) };
         // SAFETY: the type is the command's.
-        unsafe { std::mem::transmute(function.expect("a command")) }
+        unsafe { std::mem::transmute::<unsafe extern "system" fn(), $ty>(function.expect("a command")) }
     }};
 }
 
@@ -45,13 +45,16 @@ impl Commands {
         let extensions = [c"VK_KHR_device_address_commands"];
         let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut addresses]);
         Commands {
-            fill: command!(c, c"vkCmdFillMemoryKHR"),
-            update: command!(c, c"vkCmdUpdateMemoryKHR"),
-            copy: command!(c, c"vkCmdCopyMemoryKHR"),
-            to_image: command!(c, c"vkCmdCopyMemoryToImageKHR"),
-            from_image: command!(c, c"vkCmdCopyImageToMemoryKHR"),
-            dispatch: command!(c, c"vkCmdDispatchIndirect2KHR"),
-            results: command!(c, c"vkCmdCopyQueryPoolResultsToMemoryKHR"),
+            fill: command!(c, c"vkCmdFillMemoryKHR" as newer::PFN_vkCmdFillMemoryKHR),
+            update: command!(c, c"vkCmdUpdateMemoryKHR" as newer::PFN_vkCmdUpdateMemoryKHR),
+            copy: command!(c, c"vkCmdCopyMemoryKHR" as newer::PFN_vkCmdCopyMemoryKHR),
+            to_image: command!(c, c"vkCmdCopyMemoryToImageKHR" as newer::PFN_vkCmdCopyMemoryToImageKHR),
+            from_image: command!(c, c"vkCmdCopyImageToMemoryKHR" as newer::PFN_vkCmdCopyMemoryToImageKHR),
+            dispatch: command!(c, c"vkCmdDispatchIndirect2KHR" as newer::PFN_vkCmdDispatchIndirect2KHR),
+            results: command!(
+                c,
+                c"vkCmdCopyQueryPoolResultsToMemoryKHR" as newer::PFN_vkCmdCopyQueryPoolResultsToMemoryKHR
+            ),
             c,
         }
     }

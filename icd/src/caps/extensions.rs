@@ -472,10 +472,13 @@ pub fn enable_device<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<Ex
 
 #[inline(always)]
 fn enable<'a>(scope: Scope, names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
-    names.into_iter().try_fold(ExtensionSet::default(), |set, name| {
+    // A loop, as it is part of its callers whatever the compiler thinks of closures: one of them is `vkCreateInstance`.
+    let mut set = ExtensionSet::default();
+    for name in names {
         let known = Extension::from_name(name).filter(|e| e.row().scope == scope && e.is_advertised());
-        known.map(|e| set.with(e)).ok_or_else(|| MissingExtension(name.to_string_lossy().into_owned()))
-    })
+        set = set.with(known.ok_or_else(|| MissingExtension(name.to_string_lossy().into_owned()))?);
+    }
+    Ok(set)
 }
 
 #[cfg(test)]

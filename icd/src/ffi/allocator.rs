@@ -24,6 +24,7 @@ impl Callbacks {
     ///
     /// # Safety
     /// The structure is null or valid.
+    #[inline(always)]
     pub unsafe fn of(callbacks: *const vk::AllocationCallbacks<'_>) -> Option<Callbacks> {
         // SAFETY: the caller's promise.
         let callbacks = unsafe { callbacks.as_ref() }?;

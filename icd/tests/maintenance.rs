@@ -1,4 +1,4 @@
-//! What maintenance 6, 7, 9 and 10 add to commands and queries.
+//! What maintenance 6, 7, 9, 10 and 11 add to commands and queries.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -210,4 +210,83 @@ fn depth_and_stencil_are_resolved_by_command() {
             c.device.free_memory(memory, None);
         }
     }
+}
+
+/// A view of a single layer is an array or is none, as the shader likes; so far as there are layers.
+#[test]
+fn single_layers_are_arrays_and_are_none() {
+    let extensions = [c"VK_KHR_maintenance11", c"VK_EXT_robustness2"];
+    let mut robust = vk::PhysicalDeviceRobustness2FeaturesEXT::default().robust_image_access2(true);
+    let c = Context::with(&[], &extensions, &mut [&mut robust]);
+    let mut values = c.buffer(256);
+    values.fill_words(|i| i * 5 + 2);
+    let usage = vk::ImageUsageFlags::TRANSFER_DST | vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::SAMPLED;
+    let info = vk::ImageCreateInfo::default()
+        .flags(vulkan_grus::caps::newer::IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR)
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(vk::Format::R32_UINT)
+        .extent(vk::Extent3D { width: 8, height: 8, depth: 1 })
+        .mip_levels(1)
+        .array_layers(3)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .usage(usage);
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        let properties = c.instance.get_physical_device_image_format_properties(
+            c.physical,
+            info.format,
+            info.image_type,
+            info.tiling,
+            usage,
+            info.flags,
+        );
+        assert!(properties.is_ok());
+        let image = c.device.create_image(&info, None).expect("image");
+        let (memory, _) = c.memory(c.device.get_image_memory_requirements(image).size);
+        c.device.bind_image_memory(image, memory, 0).expect("bind");
+        let view = |view_type| {
+            let mut range = common::range(vk::ImageAspectFlags::COLOR, 1);
+            range.base_array_layer = 1;
+            let info = vk::ImageViewCreateInfo::default().image(image).view_type(view_type).format(info.format);
+            c.device.create_image_view(&info.subresource_range(range), None).expect("view")
+        };
+        let views = [view(vk::ImageViewType::TYPE_2D_ARRAY), view(vk::ImageViewType::TYPE_2D)];
+        c.run(|b| {
+            let mut region = common::info::region(vk::ImageAspectFlags::COLOR, [8, 8]);
+            region.image_subresource.base_array_layer = 1;
+            c.device.cmd_copy_buffer_to_image(b, values.buffer, image, vk::ImageLayout::GENERAL, &[region]);
+        })
+        .expect("copy");
+        let sampler = c.device.create_sampler(&Default::default(), None).expect("sampler");
+        let module = pipeline::module(&c, &common::spirv(include_bytes!("data/aliased.comp.spv")));
+        use vk::DescriptorType as T;
+        let (stored, sampled) = (T::STORAGE_IMAGE, T::COMBINED_IMAGE_SAMPLER);
+        for order in [[views[0], views[1]], [views[1], views[0]]] {
+            let data = c.buffer(2048);
+            let set =
+                pipeline::Set::new(&c, &[(T::STORAGE_BUFFER, 1), (stored, 1), (sampled, 1), (stored, 1), (sampled, 1)]);
+            set.buffers(&c, 0, T::STORAGE_BUFFER, &[(data.buffer, 0, 2048)]);
+            for (binding, ty, view) in [(1, stored, 0), (2, sampled, 0), (3, stored, 1), (4, sampled, 1)] {
+                set.images(&c, binding, ty, &[(order[view], sampler)]);
+            }
+            let stage = vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE);
+            let info = vk::ComputePipelineCreateInfo::default().stage(stage.module(module).name(c"main"));
+            let info = info.layout(set.layout);
+            let pipeline = c.device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None).unwrap()[0];
+            pipeline::run(&c, &set, pipeline, &[0; 16]).expect("dispatch");
+            let words = data.words();
+            for part in 0..6 {
+                assert_eq!(words[part * 64..][..64], values.words(), "part {part}");
+            }
+            assert_eq!((&words[384..448], &words[448..]), (&[0; 64][..], &[2; 64][..]));
+            set.destroy(&c);
+            c.free(data);
+        }
+        c.device.destroy_shader_module(module, None);
+        c.device.destroy_sampler(sampler, None);
+        views.iter().for_each(|&view| c.device.destroy_image_view(view, None));
+        c.device.destroy_image(image, None);
+        c.device.free_memory(memory, None);
+    }
+    c.free(values);
 }

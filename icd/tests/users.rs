@@ -218,8 +218,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_EXT_shader_64bit_indexing", LATER),
     ("VK_KHR_fragment_shader_barycentric", LATER),
     ("fragmentShaderBarycentric", LATER),
-    ("VK_KHR_present_id2", LATER),
-    ("VK_KHR_present_wait2", LATER),
     ("sparseResidency2Samples", "samples are sub-images, which no block has together"),
     (STRICT, "what is not bound shows any values"),
     ("integer_dot_product4x8_bit_packed_signed_accelerated", DOT),

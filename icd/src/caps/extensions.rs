@@ -163,6 +163,8 @@ extensions! {
     VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
     VK_KHR_present_id, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), PROPERTIES2];
     VK_KHR_present_wait, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_present_id)];
+    VK_KHR_present_id2, 1, Device, YES, None, [Ext(E::VK_KHR_get_surface_capabilities2), Ext(E::VK_KHR_surface), Ext(E::VK_KHR_swapchain)];
+    VK_KHR_present_wait2, 1, Device, YES, None, [Ext(E::VK_KHR_get_surface_capabilities2), Ext(E::VK_KHR_surface), Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_present_id2)];
     VK_KHR_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_surface_maintenance1), PROPERTIES2];
     VK_EXT_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_EXT_surface_maintenance1), PROPERTIES2];
     VK_KHR_swapchain_mutable_format, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Any(&[Ext(E::VK_KHR_maintenance2), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
@@ -176,6 +178,7 @@ extensions! {
     VK_KHR_maintenance8, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_maintenance9, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_maintenance10, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_maintenance11, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_dedicated_allocation, 3, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_get_memory_requirements2), Core(V1_1)])];
@@ -321,6 +324,7 @@ extensions! {
     VK_EXT_image_sliced_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_unified_image_layouts, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_dynamic_rendering_unused_attachments, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_KHR_device_address_commands, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address), Ext(E::VK_KHR_synchronization2), Ext(E::VK_EXT_extended_dynamic_state)]), Core(V1_3)])];
     VK_KHR_copy_memory_indirect, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address)]), Core(V1_2)])];
     VK_EXT_post_depth_coverage, 1, Device, YES, None, [];
     VK_EXT_border_color_swizzle, 1, Device, YES, None, [Ext(E::VK_EXT_custom_border_color)];
@@ -468,10 +472,13 @@ pub fn enable_device<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<Ex
 
 #[inline(always)]
 fn enable<'a>(scope: Scope, names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
-    names.into_iter().try_fold(ExtensionSet::default(), |set, name| {
+    // A loop, as it is part of its callers whatever the compiler thinks of closures: one of them is `vkCreateInstance`.
+    let mut set = ExtensionSet::default();
+    for name in names {
         let known = Extension::from_name(name).filter(|e| e.row().scope == scope && e.is_advertised());
-        known.map(|e| set.with(e)).ok_or_else(|| MissingExtension(name.to_string_lossy().into_owned()))
-    })
+        set = set.with(known.ok_or_else(|| MissingExtension(name.to_string_lossy().into_owned()))?);
+    }
+    Ok(set)
 }
 
 #[cfg(test)]

@@ -371,6 +371,7 @@ extended {
     unifiedImageLayouts, unified_image_layouts, YES, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
     unifiedImageLayoutsVideo, unified_image_layouts_video, NO_VIDEO, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
     dynamicRenderingUnusedAttachments, dynamic_rendering_unused_attachments, YES, [PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT];
+    deviceAddressCommands, device_address_commands, YES, [PhysicalDeviceDeviceAddressCommandsFeaturesKHR];
     indirectMemoryCopy, indirect_memory_copy, YES, [PhysicalDeviceCopyMemoryIndirectFeaturesKHR];
     indirectMemoryToImageCopy, indirect_memory_to_image_copy, YES, [PhysicalDeviceCopyMemoryIndirectFeaturesKHR];
     borderColorSwizzle, border_color_swizzle, YES, [PhysicalDeviceBorderColorSwizzleFeaturesEXT];
@@ -380,6 +381,9 @@ extended {
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
     presentId, present_id, YES, [PhysicalDevicePresentIdFeaturesKHR];
     presentWait, present_wait, YES, [PhysicalDevicePresentWaitFeaturesKHR];
+    maintenance11, maintenance11, YES, [PhysicalDeviceMaintenance11FeaturesKHR];
+    presentId2, present_id2, YES, [PhysicalDevicePresentId2FeaturesKHR];
+    presentWait2, present_wait2, YES, [PhysicalDevicePresentWait2FeaturesKHR];
     swapchainMaintenance1, swapchain_maintenance1, YES, [PhysicalDeviceSwapchainMaintenance1FeaturesEXT];
     descriptorBuffer, descriptor_buffer, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
     descriptorBufferCaptureReplay, descriptor_buffer_capture_replay, YES, [PhysicalDeviceDescriptorBufferFeaturesEXT];
@@ -509,6 +513,7 @@ structs! {
     PhysicalDeviceUnifiedImageLayoutsFeaturesKHR: [Ext(E::VK_KHR_unified_image_layouts)];
     PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT: [Ext(E::VK_EXT_dynamic_rendering_unused_attachments)];
     PhysicalDeviceTextureCompressionASTCHDRFeatures: [Ext(E::VK_EXT_texture_compression_astc_hdr), Core(V1_3)];
+    PhysicalDeviceDeviceAddressCommandsFeaturesKHR: [Ext(E::VK_KHR_device_address_commands)];
     PhysicalDeviceCopyMemoryIndirectFeaturesKHR: [Ext(E::VK_KHR_copy_memory_indirect)];
     PhysicalDeviceBorderColorSwizzleFeaturesEXT: [Ext(E::VK_EXT_border_color_swizzle)];
     PhysicalDevicePrimitiveRestartIndexFeaturesEXT: [Ext(E::VK_EXT_primitive_restart_index)];
@@ -518,6 +523,9 @@ structs! {
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
     PhysicalDevicePresentIdFeaturesKHR: [Ext(E::VK_KHR_present_id)];
     PhysicalDevicePresentWaitFeaturesKHR: [Ext(E::VK_KHR_present_wait)];
+    PhysicalDeviceMaintenance11FeaturesKHR: [Ext(E::VK_KHR_maintenance11)];
+    PhysicalDevicePresentId2FeaturesKHR: [Ext(E::VK_KHR_present_id2)];
+    PhysicalDevicePresentWait2FeaturesKHR: [Ext(E::VK_KHR_present_wait2)];
     PhysicalDeviceSwapchainMaintenance1FeaturesEXT: [Ext(E::VK_KHR_swapchain_maintenance1), Ext(E::VK_EXT_swapchain_maintenance1)];
     PhysicalDeviceDescriptorBufferFeaturesEXT: [Ext(E::VK_EXT_descriptor_buffer)];
     PhysicalDeviceDescriptorHeapFeaturesEXT: [Ext(E::VK_EXT_descriptor_heap)];

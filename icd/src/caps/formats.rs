@@ -106,6 +106,7 @@ const CREATE_FLAGS: Create = Create::from_raw(
         | Create::DISJOINT.as_raw()
         | Create::SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_EXT.as_raw()
         | SPARSE.as_raw()
+        | super::newer::IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR.as_raw()
         | Create::BLOCK_TEXEL_VIEW_COMPATIBLE.as_raw(),
 );
 

@@ -92,7 +92,8 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_dual_src_attachments: 1,
     max_fragment_combined_output_resources: MAX_DESCRIPTORS,
-    max_compute_shared_memory_size: 65536,
+    // Four subgroups' cooperative matrices of 16×16 words, and what their reductions make of them.
+    max_compute_shared_memory_size: 128 << 10,
     max_compute_work_group_count: [65535; 3],
     max_compute_work_group_invocations: 1024,
     max_compute_work_group_size: [1024; 3],

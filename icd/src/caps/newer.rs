@@ -78,6 +78,35 @@ structures! {
         cooperative_matrix_flexible_dimensions_max_dimension: u32,
         cooperative_matrix_workgroup_scope_reserved_shared_memory: u32
     }
+    DeviceMemoryCopyKHR = 1_000_318_000 { src_range: DeviceAddressRangeKHR, src_flags: u32, dst_range: DeviceAddressRangeKHR, dst_flags: u32 }
+    CopyDeviceMemoryInfoKHR = 1_000_318_001 { region_count: u32, p_regions: *const DeviceMemoryCopyKHR<'a> }
+    DeviceMemoryImageCopyKHR = 1_000_318_002 {
+        address_range: DeviceAddressRangeKHR,
+        address_flags: u32,
+        address_row_length: u32,
+        address_image_height: u32,
+        image_subresource: ImageSubresourceLayers,
+        image_layout: ImageLayout,
+        image_offset: Offset3D,
+        image_extent: Extent3D
+    }
+    CopyDeviceMemoryImageInfoKHR = 1_000_318_003 { image: Image, region_count: u32, p_regions: *const DeviceMemoryImageCopyKHR<'a> }
+    PhysicalDeviceDeviceAddressCommandsFeaturesKHR = 1_000_318_006 { device_address_commands }
+    BindIndexBuffer3InfoKHR = 1_000_318_007 { address_range: DeviceAddressRangeKHR, address_flags: u32, index_type: IndexType }
+    BindVertexBuffer3InfoKHR = 1_000_318_008 { set_stride, address_range: StridedDeviceAddressRangeKHR, address_flags: u32 }
+    DrawIndirect2InfoKHR = 1_000_318_009 { address_range: StridedDeviceAddressRangeKHR, address_flags: u32, draw_count: u32 }
+    DrawIndirectCount2InfoKHR = 1_000_318_010 {
+        address_range: StridedDeviceAddressRangeKHR,
+        address_flags: u32,
+        count_address_range: DeviceAddressRangeKHR,
+        count_address_flags: u32,
+        max_draw_count: u32
+    }
+    DispatchIndirect2InfoKHR = 1_000_318_011 { address_range: DeviceAddressRangeKHR, address_flags: u32 }
+    ConditionalRenderingBeginInfo2EXT = 1_000_318_012 {
+        address_range: DeviceAddressRangeKHR, address_flags: u32, flags: ConditionalRenderingFlagsEXT
+    }
+    BindTransformFeedbackBuffer2InfoEXT = 1_000_318_013 { address_range: DeviceAddressRangeKHR, address_flags: u32 }
     CopyMemoryIndirectInfoKHR = 1_000_549_002 { src_copy_flags: u32, dst_copy_flags: u32, copy_count: u32, copy_address_range: StridedDeviceAddressRangeKHR }
     CopyMemoryToImageIndirectInfoKHR = 1_000_549_003 {
         src_copy_flags: u32,
@@ -89,10 +118,10 @@ structures! {
     }
     PhysicalDeviceCopyMemoryIndirectFeaturesKHR = 1_000_549_000 { indirect_memory_copy, indirect_memory_to_image_copy }
     PhysicalDeviceCopyMemoryIndirectPropertiesKHR = 1_000_426_001 { supported_queues: QueueFlags }
-    TexelBufferDescriptorInfoEXT = 1_000_135_000 { format: Format, address_range: DeviceAddressRangeEXT }
+    TexelBufferDescriptorInfoEXT = 1_000_135_000 { format: Format, address_range: DeviceAddressRangeKHR }
     ImageDescriptorInfoEXT = 1_000_135_001 { p_view: *const ImageViewCreateInfo<'a>, layout: ImageLayout }
     ResourceDescriptorInfoEXT = 1_000_135_002 { ty: DescriptorType, data: *const c_void }
-    BindHeapInfoEXT = 1_000_135_003 { heap_range: DeviceAddressRangeEXT, reserved_range_offset: DeviceSize, reserved_range_size: DeviceSize }
+    BindHeapInfoEXT = 1_000_135_003 { heap_range: DeviceAddressRangeKHR, reserved_range_offset: DeviceSize, reserved_range_size: DeviceSize }
     PushDataInfoEXT = 1_000_135_004 { offset: u32, data: HostAddressRangeEXT }
     DescriptorSetAndBindingMappingEXT = 1_000_135_005 {
         descriptor_set: u32,
@@ -165,7 +194,15 @@ structures! {
         resolve_srgb_format_supports_transfer_function_control
     }
     ResolveImageModeInfoKHR = 1_000_630_004 { flags: u32, resolve_mode: ResolveModeFlags, stencil_resolve_mode: ResolveModeFlags }
+    PhysicalDeviceMaintenance11FeaturesKHR = 1_000_657_000 { maintenance11 }
+    QueueFamilyOptimalImageTransferGranularityPropertiesKHR = 1_000_657_001 { optimal_image_transfer_granularity: Extent3D }
     PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
+    SurfaceCapabilitiesPresentId2KHR = 1_000_479_000 { present_id2_supported }
+    PresentId2KHR = 1_000_479_001 { swapchain_count: u32, p_present_ids: *const u64 }
+    PhysicalDevicePresentId2FeaturesKHR = 1_000_479_002 { present_id2 }
+    SurfaceCapabilitiesPresentWait2KHR = 1_000_480_000 { present_wait2_supported }
+    PhysicalDevicePresentWait2FeaturesKHR = 1_000_480_001 { present_wait2 }
+    PresentWait2InfoKHR = 1_000_480_002 { present_id: u64, timeout: u64 }
     PhysicalDevicePrimitiveRestartIndexFeaturesEXT = 1_000_678_000 { primitive_restart_index }
     PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV = 1_000_563_000 { shader_float16_vector_atomics }
     PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
@@ -211,6 +248,66 @@ pub type PFN_vkCmdCopyMemoryIndirectKHR =
 pub type PFN_vkCmdCopyMemoryToImageIndirectKHR =
     unsafe extern "system" fn(CommandBuffer, *const CopyMemoryToImageIndirectInfoKHR<'_>);
 
+/// Commands that take one structure; vkCmdCopyMemoryToImageKHR and vkCmdCopyImageToMemoryKHR take the same.
+macro_rules! of_one_structure {
+    ($($pfn:ident: $info:ident;)*) => {$(
+        #[doc = stringify!($info)]
+        #[allow(non_camel_case_types, reason = "the names are the specification's")]
+        pub type $pfn = unsafe extern "system" fn(CommandBuffer, *const $info<'_>);
+    )*};
+}
+of_one_structure! {
+    PFN_vkCmdBindIndexBuffer3KHR: BindIndexBuffer3InfoKHR;
+    PFN_vkCmdDrawIndirect2KHR: DrawIndirect2InfoKHR;
+    PFN_vkCmdDrawIndirectCount2KHR: DrawIndirectCount2InfoKHR;
+    PFN_vkCmdDispatchIndirect2KHR: DispatchIndirect2InfoKHR;
+    PFN_vkCmdCopyMemoryKHR: CopyDeviceMemoryInfoKHR;
+    PFN_vkCmdCopyMemoryToImageKHR: CopyDeviceMemoryImageInfoKHR;
+    PFN_vkCmdBeginConditionalRendering2EXT: ConditionalRenderingBeginInfo2EXT;
+}
+
+/// vkCmdBindVertexBuffers3KHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdBindVertexBuffers3KHR =
+    unsafe extern "system" fn(CommandBuffer, u32, u32, *const BindVertexBuffer3InfoKHR<'_>);
+/// vkCmdUpdateMemoryKHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdUpdateMemoryKHR =
+    unsafe extern "system" fn(CommandBuffer, *const DeviceAddressRangeKHR, u32, DeviceSize, *const c_void);
+/// vkCmdFillMemoryKHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdFillMemoryKHR = unsafe extern "system" fn(CommandBuffer, *const DeviceAddressRangeKHR, u32, u32);
+/// vkCmdCopyQueryPoolResultsToMemoryKHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdCopyQueryPoolResultsToMemoryKHR = unsafe extern "system" fn(
+    CommandBuffer,
+    QueryPool,
+    u32,
+    u32,
+    *const StridedDeviceAddressRangeKHR,
+    u32,
+    QueryResultFlags,
+);
+/// vkCmdBindTransformFeedbackBuffers2EXT, vkCmdBeginTransformFeedback2EXT and vkCmdEndTransformFeedback2EXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdBindTransformFeedbackBuffers2EXT =
+    unsafe extern "system" fn(CommandBuffer, u32, u32, *const BindTransformFeedbackBuffer2InfoEXT<'_>);
+/// vkCmdDrawIndirectByteCount2EXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdDrawIndirectByteCount2EXT =
+    unsafe extern "system" fn(CommandBuffer, u32, u32, *const BindTransformFeedbackBuffer2InfoEXT<'_>, u32, u32);
+
+/// vkWaitForPresent2KHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkWaitForPresent2KHR =
+    unsafe extern "system" fn(Device, SwapchainKHR, *const PresentWait2InfoKHR<'_>) -> Result;
+
+/// VK_SWAPCHAIN_CREATE_PRESENT_ID_2_BIT_KHR and VK_SWAPCHAIN_CREATE_PRESENT_WAIT_2_BIT_KHR.
+pub const SWAPCHAIN_CREATE_PRESENT_2: SwapchainCreateFlagsKHR = SwapchainCreateFlagsKHR::from_raw(1 << 6 | 1 << 7);
+
+/// VK_IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR_BIT_KHR.
+pub const IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR: ImageCreateFlags = ImageCreateFlags::from_raw(1 << 22);
+
 /// vkGetDeviceFaultReportsKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkGetDeviceFaultReportsKHR =
@@ -223,7 +320,7 @@ pub type PFN_vkGetDeviceFaultDebugInfoKHR =
 /// A range of device memory; VkDeviceAddressRangeEXT is the same.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct DeviceAddressRangeEXT {
+pub struct DeviceAddressRangeKHR {
     pub address: DeviceAddress,
     pub size: DeviceSize,
 }

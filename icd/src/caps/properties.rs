@@ -605,6 +605,8 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.resolve_srgb_format_applies_transfer_function = vk::TRUE;
             p.resolve_srgb_format_supports_transfer_function_control = vk::FALSE;
         };
+        // A pipeline's code knows no topology.
+        PhysicalDeviceExtendedDynamicState3PropertiesEXT => |p| p.dynamic_primitive_topology_unrestricted = vk::TRUE;
         PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
         PhysicalDeviceProvokingVertexPropertiesEXT => |p| {
             p.provoking_vertex_mode_per_pipeline = vk::TRUE;

@@ -55,7 +55,7 @@ fn word(buffer: &Buffer, offset: u64) -> u32 {
 
 #[test]
 fn commands_see_one_memory_at_two_addresses() {
-    let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
+    let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default(), None);
     let physical = instance.physical();
     let device = Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 1)]).expect("device");
     let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd, Addresses::Any).expect("memory"));

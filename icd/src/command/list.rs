@@ -18,8 +18,30 @@ use base::pixel::Locations;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A buffer and an offset.
-pub type BufferOffset = (Arc<Buffer>, u64);
+/// What an offset counts in. A command that takes buffers and the one that takes addresses are the same here.
+#[derive(Clone)]
+pub enum Space {
+    /// A buffer.
+    Buffer(Arc<Buffer>),
+    /// The device's memory: offsets are addresses. At address 0 is nothing.
+    Addresses,
+}
+
+impl Space {
+    /// Nothing, where there is no buffer.
+    pub fn place(buffer: Option<Arc<Buffer>>, offset: u64) -> Place {
+        buffer.map_or((Space::Addresses, 0), |buffer| (Space::Buffer(buffer), offset))
+    }
+}
+
+impl From<Arc<Buffer>> for Space {
+    fn from(buffer: Arc<Buffer>) -> Space {
+        Space::Buffer(buffer)
+    }
+}
+
+/// An offset, and what it counts in.
+pub type Place = (Space, u64);
 
 /// How the aspects of images are resolved.
 #[derive(Clone, Copy)]
@@ -63,8 +85,7 @@ pub enum Command {
     },
     SetPrimitiveRestartIndex(u32),
     BindIndexBuffer {
-        buffer: Option<Arc<Buffer>>,
-        offset: u64,
+        place: Place,
         size: u64,
         index_bytes: u32,
     },
@@ -103,10 +124,7 @@ pub enum Command {
         base: [u32; 3],
         groups: [u32; 3],
     },
-    DispatchIndirect {
-        buffer: Arc<Buffer>,
-        offset: u64,
-    },
+    DispatchIndirect(Place),
     ClearAttachments {
         attachments: Vec<vk::ClearAttachment>,
         rects: Vec<vk::ClearRect>,
@@ -126,8 +144,8 @@ pub enum Command {
 
     // Transfers.
     CopyBuffer {
-        src: Arc<Buffer>,
-        dst: Arc<Buffer>,
+        src: Space,
+        dst: Space,
         regions: Vec<vk::BufferCopy>,
     },
     CopyImage {
@@ -142,23 +160,21 @@ pub enum Command {
         filter: vk::Filter,
     },
     CopyBufferToImage {
-        buffer: Arc<Buffer>,
+        space: Space,
         image: Arc<Image>,
         regions: Vec<vk::BufferImageCopy>,
     },
     CopyImageToBuffer {
         image: Arc<Image>,
-        buffer: Arc<Buffer>,
+        space: Space,
         regions: Vec<vk::BufferImageCopy>,
     },
     UpdateBuffer {
-        dst: Arc<Buffer>,
-        offset: u64,
+        dst: Place,
         data: Box<[u8]>,
     },
     FillBuffer {
-        dst: Arc<Buffer>,
-        offset: u64,
+        dst: Place,
         size: u64,
         data: u32,
     },
@@ -234,8 +250,7 @@ pub struct SetDescriptorBufferOffsets {
 /// One vertex buffer.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct VertexBufferBinding {
-    pub buffer: Option<Arc<Buffer>>,
-    pub offset: u64,
+    pub place: Place,
     pub size: u64,
     pub stride: Option<u32>,
 }
@@ -286,11 +301,10 @@ pub enum IndirectKind {
 /// `vkCmdDraw[Indexed]Indirect[Count]`, `vkCmdDrawMeshTasksIndirect[Count]EXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct DrawIndirect {
-    pub buffer: Arc<Buffer>,
-    pub offset: u64,
-    pub count: Option<BufferOffset>,
+    pub place: Place,
+    pub count: Option<Place>,
     pub draw_count: u32,
-    pub stride: u32,
+    pub stride: u64,
     pub kind: IndirectKind,
 }
 
@@ -309,8 +323,7 @@ pub struct DrawMulti {
 pub struct DrawIndirectByteCount {
     pub instance_count: u32,
     pub first_instance: u32,
-    pub counter_buffer: Arc<Buffer>,
-    pub counter_buffer_offset: u64,
+    pub counter: Place,
     pub counter_offset: u32,
     pub vertex_stride: u32,
 }
@@ -318,8 +331,7 @@ pub struct DrawIndirectByteCount {
 /// One buffer of `vkCmdBindTransformFeedbackBuffersEXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct FeedbackRange {
-    pub buffer: Arc<Buffer>,
-    pub offset: u64,
+    pub place: Place,
     pub size: u64,
 }
 
@@ -327,14 +339,13 @@ pub struct FeedbackRange {
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct FeedbackCounters {
     pub first: u32,
-    pub counters: Vec<Option<BufferOffset>>,
+    pub counters: Vec<Option<Place>>,
 }
 
 /// `vkCmdBeginConditionalRenderingEXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct ConditionalRendering {
-    pub buffer: Arc<Buffer>,
-    pub offset: u64,
+    pub place: Place,
     pub inverted: bool,
 }
 
@@ -352,7 +363,7 @@ impl Command {
                 | DrawMulti(_)
                 | DrawMeshTasks { .. }
                 | Dispatch { .. }
-                | DispatchIndirect { .. }
+                | DispatchIndirect(_)
                 | ClearAttachments { .. }
         )
     }
@@ -364,8 +375,7 @@ pub struct CopyQueryPoolResults {
     pub pool: Arc<QueryPool>,
     pub first: u32,
     pub count: u32,
-    pub dst: Arc<Buffer>,
-    pub offset: u64,
+    pub dst: Place,
     pub stride: u64,
     pub flags: vk::QueryResultFlags,
 }

@@ -14,6 +14,7 @@ pub use list::*;
 
 use crate::caps::properties::MAX_NESTING;
 use crate::fallible;
+use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::objects;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::pipeline::BindPoint;
@@ -128,10 +129,18 @@ impl CommandBuffer {
 }
 
 /// `VkCommandPool`.
-#[derive(Default)]
 pub struct CommandPool {
     /// Command buffers allocated from it: their handles.
     pub buffers: Mutex<Vec<vk::CommandBuffer>>,
+    /// Where their handles lie.
+    pub memory: Option<Callbacks>,
+}
+
+impl CommandPool {
+    /// Without command buffers.
+    pub fn new(memory: Option<Callbacks>) -> CommandPool {
+        CommandPool { buffers: Mutex::default(), memory }
+    }
 }
 
 objects! { DispatchableObject: CommandBuffer => CommandBuffer }

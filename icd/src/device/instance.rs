@@ -1,6 +1,7 @@
 //! Instance and physical device.
 
 use crate::caps::ExtensionSet;
+use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::OwnedDispatchable;
 use crate::ffi::messages::Messages;
 use crate::object::memory::Heap;
@@ -34,18 +35,18 @@ impl PhysicalDevice {
 }
 
 impl Instance {
-    /// A new instance with its physical device; starts no thread.
+    /// A new instance with its physical device, whose children may have memory of this allocator; starts no thread.
     ///
     /// Part of its caller, which stands beside what else runs at the start (`vk_icdNegotiateLoaderICDInterfaceVersion`).
     #[inline(always)]
-    pub fn new(api_version: u32, extensions: ExtensionSet) -> Arc<Instance> {
+    pub fn new(api_version: u32, extensions: ExtensionSet, memory: Option<Callbacks>) -> Arc<Instance> {
         Arc::new_cyclic(|instance| {
             let physical = PhysicalDevice { heap: Arc::default(), instance: instance.clone() };
             Instance {
                 api_version: api_version.max(vk::API_VERSION_1_0),
                 extensions,
                 messages: Arc::default(),
-                physical_device: OwnedDispatchable::new(Arc::new(physical)),
+                physical_device: OwnedDispatchable::new(Arc::new(physical), memory),
             }
         })
     }

@@ -102,7 +102,7 @@ impl Device {
             queue_handles: OnceLock::new(),
         });
         let place = |queue: &Arc<Queue>| QueueRef { device: Arc::downgrade(&device), queue: queue.clone() };
-        let handles = device.queues.iter().map(|queue| OwnedDispatchable::new(Arc::new(place(queue)))).collect();
+        let handles = device.queues.iter().map(|queue| OwnedDispatchable::new(Arc::new(place(queue)), None)).collect();
         let _ = device.queue_handles.set(handles);
         Ok(device)
     }
@@ -183,8 +183,8 @@ impl Device {
 }
 
 objects! { DispatchableObject:
-    Instance => Instance,
+    Instance => Instance in INSTANCE,
     PhysicalDevice => PhysicalDevice,
-    Device => Device,
+    Device => Device in DEVICE,
     QueueRef => Queue,
 }

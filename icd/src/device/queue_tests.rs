@@ -27,7 +27,7 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
-        let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
+        let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default(), None);
         let physical = instance.physical();
         Rig {
             device: Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 2), (2, 1)])

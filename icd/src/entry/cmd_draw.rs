@@ -3,8 +3,8 @@
 use super::recording::push;
 use crate::caps::newer;
 use crate::command::{
-    BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind,
-    RenderingAttachment,
+    BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind, Place,
+    RenderingAttachment, Space,
 };
 use crate::fallible;
 use crate::ffi::handle::{optional, share};
@@ -149,14 +149,9 @@ unsafe fn draw_indirect(
 ) {
     // SAFETY: the shims' promise.
     unsafe {
-        let draw = DrawIndirect {
-            buffer: share::<Buffer>(from.0),
-            offset: from.1,
-            count: count.map(|(buffer, offset)| (share::<Buffer>(buffer), offset)),
-            draw_count: limits.0,
-            stride: limits.1,
-            kind,
-        };
+        let place = |(buffer, offset): (vk::Buffer, u64)| -> Place { (Space::Buffer(share::<Buffer>(buffer)), offset) };
+        let (draw_count, stride) = (limits.0, limits.1.into());
+        let draw = DrawIndirect { place: place(from), count: count.map(place), draw_count, stride, kind };
         push(buffer, Command::DrawIndirect(Box::new(draw)));
     }
 }
@@ -337,7 +332,7 @@ shims! {
     fn cmd_begin_conditional_rendering(buffer: vk::CommandBuffer, info: *const vk::ConditionalRenderingBeginInfoEXT<'_>) {
         let info = &*info;
         let inverted = info.flags.contains(vk::ConditionalRenderingFlagsEXT::INVERTED);
-        let begin = ConditionalRendering { buffer: share::<Buffer>(info.buffer), offset: info.offset, inverted };
+        let begin = ConditionalRendering { place: (share::<Buffer>(info.buffer).into(), info.offset), inverted };
         push(buffer, Command::BeginConditionalRendering(Box::new(begin)));
     }
 
@@ -354,7 +349,7 @@ shims! {
     }
 
     fn cmd_dispatch_indirect(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64) {
-        push(buffer, Command::DispatchIndirect { buffer: share::<Buffer>(from), offset });
+        push(buffer, Command::DispatchIndirect((share::<Buffer>(from).into(), offset)));
     }
 
     fn cmd_clear_attachments(

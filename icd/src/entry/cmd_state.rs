@@ -3,7 +3,7 @@
 use super::descriptor_write::{apply, elements_of};
 use super::pipeline_state::depth_bias;
 use super::recording::{push, record};
-use crate::command::{BindDescriptorSets, Command, VertexBufferBinding};
+use crate::command::{BindDescriptorSets, Command, Space, VertexBufferBinding};
 use crate::ffi::handle::{get, optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
@@ -189,15 +189,19 @@ unsafe fn bind_index_buffer(
     size: u64,
     ty: vk::IndexType,
 ) {
-    let index_bytes = match ty {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let place = Space::place(optional::<Buffer>(index_buffer), offset);
+        push(buffer, Command::BindIndexBuffer { place, size, index_bytes: index_bytes(ty) });
+    }
+}
+
+/// Bytes of an index.
+pub(super) fn index_bytes(ty: vk::IndexType) -> u32 {
+    match ty {
         vk::IndexType::UINT16 => 2,
         vk::IndexType::UINT8_KHR => 1,
         _ => 4,
-    };
-    // SAFETY: the shims' promise.
-    unsafe {
-        let index_buffer = optional::<Buffer>(index_buffer);
-        push(buffer, Command::BindIndexBuffer { buffer: index_buffer, offset, size, index_bytes });
     }
 }
 
@@ -216,8 +220,7 @@ unsafe fn bind_vertex_buffers(
         let (buffers, offsets) = (slice(buffers, count), slice(offsets, count));
         let (sizes, strides) = (slice(sizes, count), slice(strides, count));
         let binding = |(i, b): (usize, &vk::Buffer)| VertexBufferBinding {
-            buffer: optional::<Buffer>(*b),
-            offset: offsets.get(i).copied().unwrap_or(0),
+            place: Space::place(optional::<Buffer>(*b), offsets.get(i).copied().unwrap_or(0)),
             size: sizes.get(i).copied().unwrap_or(vk::WHOLE_SIZE),
             stride: strides.get(i).map(|s| *s as u32),
         };

@@ -56,7 +56,11 @@ pub const COMMANDS: &[CommandRow] = &[
 ];
 
 /// As many commands as are asked for and lie in the range.
-fn indirect_commands(count: u32, range: newer::StridedDeviceAddressRangeKHR, bytes: u64) -> IndirectCommands {
+pub(super) fn indirect_commands(
+    count: u32,
+    range: newer::StridedDeviceAddressRangeKHR,
+    bytes: u64,
+) -> IndirectCommands {
     let whole = range
         .size
         .checked_sub(bytes)
@@ -82,14 +86,15 @@ const MEAN: ResolveModes =
 shims! {
     fn cmd_copy_buffer(buffer: vk::CommandBuffer, src: vk::Buffer, dst: vk::Buffer, count: u32, regions: *const vk::BufferCopy) {
         let regions = fallible::to_vec(slice(regions, count))?;
-        push(buffer, Command::CopyBuffer { src: share::<Buffer>(src), dst: share::<Buffer>(dst), regions });
+        push(buffer, Command::CopyBuffer { src: share::<Buffer>(src).into(), dst: share::<Buffer>(dst).into(), regions });
     }
 
     fn cmd_copy_buffer2(buffer: vk::CommandBuffer, info: *const vk::CopyBufferInfo2<'_>) {
         let i = &*info;
         let region = |r: &vk::BufferCopy2<'_>| vk::BufferCopy { src_offset: r.src_offset, dst_offset: r.dst_offset, size: r.size };
         let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(region))?;
-        push(buffer, Command::CopyBuffer { src: share::<Buffer>(i.src_buffer), dst: share::<Buffer>(i.dst_buffer), regions });
+        let (src, dst) = (share::<Buffer>(i.src_buffer).into(), share::<Buffer>(i.dst_buffer).into());
+        push(buffer, Command::CopyBuffer { src, dst, regions });
     }
 
     fn cmd_copy_image(
@@ -154,13 +159,14 @@ shims! {
         regions: *const vk::BufferImageCopy,
     ) {
         let regions = fallible::to_vec(slice(regions, count))?;
-        push(buffer, Command::CopyBufferToImage { buffer: share::<Buffer>(src), image: share::<Image>(dst), regions });
+        push(buffer, Command::CopyBufferToImage { space: share::<Buffer>(src).into(), image: share::<Image>(dst), regions });
     }
 
     fn cmd_copy_buffer_to_image2(buffer: vk::CommandBuffer, info: *const vk::CopyBufferToImageInfo2<'_>) {
         let i = &*info;
         let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(buffer_image_copy))?;
-        push(buffer, Command::CopyBufferToImage { buffer: share::<Buffer>(i.src_buffer), image: share::<Image>(i.dst_image), regions });
+        let space = share::<Buffer>(i.src_buffer).into();
+        push(buffer, Command::CopyBufferToImage { space, image: share::<Image>(i.dst_image), regions });
     }
 
     fn cmd_copy_image_to_buffer(
@@ -172,22 +178,23 @@ shims! {
         regions: *const vk::BufferImageCopy,
     ) {
         let regions = fallible::to_vec(slice(regions, count))?;
-        push(buffer, Command::CopyImageToBuffer { image: share::<Image>(src), buffer: share::<Buffer>(dst), regions });
+        push(buffer, Command::CopyImageToBuffer { image: share::<Image>(src), space: share::<Buffer>(dst).into(), regions });
     }
 
     fn cmd_copy_image_to_buffer2(buffer: vk::CommandBuffer, info: *const vk::CopyImageToBufferInfo2<'_>) {
         let i = &*info;
         let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(buffer_image_copy))?;
-        push(buffer, Command::CopyImageToBuffer { image: share::<Image>(i.src_image), buffer: share::<Buffer>(i.dst_buffer), regions });
+        let space = share::<Buffer>(i.dst_buffer).into();
+        push(buffer, Command::CopyImageToBuffer { image: share::<Image>(i.src_image), space, regions });
     }
 
     fn cmd_update_buffer(buffer: vk::CommandBuffer, dst: vk::Buffer, offset: u64, size: u64, data: *const c_void) {
         let data = fallible::to_vec(slice(data.cast::<u8>(), size as u32))?.into();
-        push(buffer, Command::UpdateBuffer { dst: share::<Buffer>(dst), offset, data });
+        push(buffer, Command::UpdateBuffer { dst: (share::<Buffer>(dst).into(), offset), data });
     }
 
     fn cmd_fill_buffer(buffer: vk::CommandBuffer, dst: vk::Buffer, offset: u64, size: u64, data: u32) {
-        push(buffer, Command::FillBuffer { dst: share::<Buffer>(dst), offset, size, data });
+        push(buffer, Command::FillBuffer { dst: (share::<Buffer>(dst).into(), offset), size, data });
     }
 
     fn cmd_clear_color_image(

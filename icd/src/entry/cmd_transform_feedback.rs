@@ -1,7 +1,7 @@
 //! Recording transform feedback: its buffers, where it is active, draws of what was captured, queries of a stream.
 
 use super::recording::push;
-use crate::command::{Command, DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
+use crate::command::{Command, DrawIndirectByteCount, FeedbackCounters, FeedbackRange, Space};
 use crate::fallible;
 use crate::ffi::handle::{optional, share};
 use crate::ffi::pointer::slice;
@@ -50,7 +50,7 @@ unsafe fn counters(
     let counter = |(i, buffer): (usize, &vk::Buffer)| {
         // SAFETY: the caller's promise.
         let buffer = unsafe { optional::<Buffer>(*buffer) };
-        buffer.map(|buffer| (buffer, offsets.get(i).copied().unwrap_or(0)))
+        buffer.map(|buffer| (Space::Buffer(buffer), offsets.get(i).copied().unwrap_or(0)))
     };
     let counters = fallible::collect(buffers.iter().enumerate().map(counter))?;
     Ok(Box::new(FeedbackCounters { first, counters }))
@@ -67,8 +67,7 @@ shims! {
     ) {
         let (offsets, sizes) = (slice(offsets, count), slice(sizes, count));
         let range = |(i, buffer): (usize, &vk::Buffer)| FeedbackRange {
-            buffer: share::<Buffer>(*buffer),
-            offset: offsets.get(i).copied().unwrap_or(0),
+            place: (share::<Buffer>(*buffer).into(), offsets.get(i).copied().unwrap_or(0)),
             size: sizes.get(i).copied().unwrap_or(vk::WHOLE_SIZE),
         };
         let ranges = fallible::collect(slice(buffers, count).iter().enumerate().map(range))?;
@@ -121,8 +120,7 @@ shims! {
         let draw = DrawIndirectByteCount {
             instance_count,
             first_instance,
-            counter_buffer: share::<Buffer>(counter),
-            counter_buffer_offset,
+            counter: (share::<Buffer>(counter).into(), counter_buffer_offset),
             counter_offset,
             vertex_stride,
         };

@@ -1,5 +1,6 @@
 //! Command pools and command buffers: allocation, recording, secondary command buffers, synchronisation commands, queries, labels.
 
+use super::memory_of;
 use super::recording::{push, record};
 use crate::command::{Command, CommandBuffer, CommandPool, CopyQueryPoolResults};
 use crate::fallible;
@@ -96,21 +97,23 @@ pub const COMMANDS: &[CommandRow] = &[
 
 shims! {
     fn create_command_pool(
-        _device: vk::Device,
+        device: vk::Device,
         _info: *const vk::CommandPoolCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         pool: *mut vk::CommandPool,
     ) -> VkResult {
-        *pool = handle::create(Arc::new(CommandPool::default()))?;
+        let memory = memory_of(device, allocator);
+        *pool = handle::create(Arc::new(CommandPool::new(memory)), memory)?;
         Ok(())
     }
 
-    fn destroy_command_pool(_device: vk::Device, pool: vk::CommandPool, _allocator: Allocator<'_>) {
+    fn destroy_command_pool(device: vk::Device, pool: vk::CommandPool, allocator: Allocator<'_>) {
         if !pool.is_null() {
+            let memory = memory_of(device, allocator);
             for buffer in std::mem::take(&mut *get::<CommandPool>(pool).buffers.lock()) {
-                drop(handle::destroy_dispatchable::<CommandBuffer>(buffer));
+                drop(handle::destroy_dispatchable::<CommandBuffer>(buffer, memory));
             }
-            handle::destroy::<CommandPool>(pool);
+            handle::destroy::<CommandPool>(pool, memory);
         }
     }
 
@@ -134,12 +137,12 @@ shims! {
         let out = slice_mut(buffers, info.command_buffer_count);
         let made = fallible::reserve(&mut list, out.len()).and_then(|()| {
             (0..out.len()).try_for_each(|_| {
-                list.push(handle::create_dispatchable(Arc::new(CommandBuffer::new(is_secondary)))?);
+                list.push(handle::create_dispatchable(Arc::new(CommandBuffer::new(is_secondary)), pool.memory)?);
                 Ok(())
             })
         });
         if made.is_err() {
-            list.drain(before..).for_each(|b| drop(handle::destroy_dispatchable::<CommandBuffer>(b)));
+            list.drain(before..).for_each(|b| drop(handle::destroy_dispatchable::<CommandBuffer>(b, None)));
             out.fill(vk::CommandBuffer::null());
             return made;
         }
@@ -151,7 +154,7 @@ shims! {
         let mut list = get::<CommandPool>(pool).buffers.lock();
         for buffer in slice(buffers, count).iter().filter(|b| !b.is_null()) {
             list.retain(|b| b != buffer);
-            drop(handle::destroy_dispatchable::<CommandBuffer>(*buffer));
+            drop(handle::destroy_dispatchable::<CommandBuffer>(*buffer, None));
         }
     }
 
@@ -264,7 +267,7 @@ shims! {
         stride: u64,
         flags: vk::QueryResultFlags,
     ) {
-        let copy = CopyQueryPoolResults { pool: share::<QueryPool>(pool), first, count, dst: share::<Buffer>(dst), offset, stride, flags };
+        let copy = CopyQueryPoolResults { pool: share::<QueryPool>(pool), first, count, dst: (share::<Buffer>(dst).into(), offset), stride, flags };
         push(buffer, Command::CopyQueryPoolResults(Box::new(copy)));
     }
 

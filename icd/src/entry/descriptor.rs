@@ -1,6 +1,7 @@
 //! Descriptor set layouts, pools, sets, update templates, pipeline layouts.
 
 use super::descriptor_write::{apply, elements_of};
+use super::memory_of;
 use crate::fallible;
 use crate::ffi::handle::{self, get, optional, share};
 use crate::ffi::pointer::{find, slice};
@@ -12,7 +13,7 @@ use crate::object::descriptor_update::{UpdateTemplate, copy, write};
 use crate::object::pipeline::BindPoint;
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::sampler::Sampler;
-use ash::vk::{self, Handle};
+use ash::vk;
 use core::ffi::c_void;
 use std::sync::Arc;
 
@@ -88,17 +89,17 @@ unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> Result<Set
 
 shims! {
     fn create_descriptor_set_layout(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::DescriptorSetLayoutCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         layout: *mut vk::DescriptorSetLayout,
     ) -> VkResult {
-        *layout = handle::create(Arc::new(set_layout(&*info)?))?;
+        *layout = handle::create(Arc::new(set_layout(&*info)?), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_descriptor_set_layout(_device: vk::Device, layout: vk::DescriptorSetLayout, _allocator: Allocator<'_>) {
-        handle::destroy::<SetLayout>(layout);
+    fn destroy_descriptor_set_layout(device: vk::Device, layout: vk::DescriptorSetLayout, allocator: Allocator<'_>) {
+        handle::destroy::<SetLayout>(layout, memory_of(device, allocator));
     }
 
     fn get_descriptor_set_layout_support(
@@ -115,34 +116,40 @@ shims! {
     }
 
     fn create_pipeline_layout(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::PipelineLayoutCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         layout: *mut vk::PipelineLayout,
     ) -> VkResult {
         let info = &*info;
         let sets = slice(info.p_set_layouts, info.set_layout_count).iter().map(|l| optional::<SetLayout>(*l)).collect();
-        *layout = handle::create(Arc::new(PipelineLayout::new(sets)?))?;
+        *layout = handle::create(Arc::new(PipelineLayout::new(sets)?), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_pipeline_layout(_device: vk::Device, layout: vk::PipelineLayout, _allocator: Allocator<'_>) {
-        handle::destroy::<PipelineLayout>(layout);
+    fn destroy_pipeline_layout(device: vk::Device, layout: vk::PipelineLayout, allocator: Allocator<'_>) {
+        handle::destroy::<PipelineLayout>(layout, memory_of(device, allocator));
     }
 
     fn create_descriptor_pool(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::DescriptorPoolCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         pool: *mut vk::DescriptorPool,
     ) -> VkResult {
         let info = &*info;
-        *pool = handle::create(Arc::new(DescriptorPool::new(info.max_sets, slice(info.p_pool_sizes, info.pool_size_count))))?;
+        let memory = memory_of(device, allocator);
+        let sizes = slice(info.p_pool_sizes, info.pool_size_count);
+        *pool = handle::create(Arc::new(DescriptorPool::new(info.max_sets, sizes, memory)), memory)?;
         Ok(())
     }
 
-    fn destroy_descriptor_pool(_device: vk::Device, pool: vk::DescriptorPool, _allocator: Allocator<'_>) {
-        handle::destroy::<DescriptorPool>(pool);
+    fn destroy_descriptor_pool(device: vk::Device, pool: vk::DescriptorPool, allocator: Allocator<'_>) {
+        // The sets end here, whoever has the pool still.
+        if let Some(pool) = optional::<DescriptorPool>(pool) {
+            pool.reset();
+        }
+        handle::destroy::<DescriptorPool>(pool, memory_of(device, allocator));
     }
 
     fn reset_descriptor_pool(_device: vk::Device, pool: vk::DescriptorPool, _flags: vk::DescriptorPoolResetFlags) -> VkResult {
@@ -158,12 +165,11 @@ shims! {
         let layouts = slice(info.p_set_layouts, info.descriptor_set_count);
         for (i, layout) in layouts.iter().enumerate() {
             match pool.allocate(share::<SetLayout>(*layout), counts.get(i).copied()) {
-                // The pool owns the set; the handle is its address.
-                Ok(set) => *sets.add(i) = vk::DescriptorSet::from_raw(handle::raw(&set)),
+                Ok(set) => *sets.add(i) = set,
                 Err(error) => {
                     for done in 0..layouts.len() {
                         if done < i {
-                            pool.free((*sets.add(done)).as_raw());
+                            pool.free(*sets.add(done));
                         }
                         *sets.add(done) = vk::DescriptorSet::null();
                     }
@@ -176,7 +182,7 @@ shims! {
 
     fn free_descriptor_sets(_device: vk::Device, pool: vk::DescriptorPool, count: u32, sets: *const vk::DescriptorSet) -> VkResult {
         let pool = get::<DescriptorPool>(pool);
-        slice(sets, count).iter().for_each(|s| pool.free(s.as_raw()));
+        slice(sets, count).iter().for_each(|s| pool.free(*s));
         Ok(())
     }
 
@@ -197,21 +203,21 @@ shims! {
     }
 
     fn create_descriptor_update_template(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         template: *mut vk::DescriptorUpdateTemplate,
     ) -> VkResult {
         let info = &*info;
         let entries = fallible::to_vec(slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count))?;
         // Only templates of push descriptors need to have one.
         let bind_point = BindPoint::from_vk(info.pipeline_bind_point).unwrap_or(BindPoint::Graphics);
-        *template = handle::create(Arc::new(UpdateTemplate { entries, bind_point }))?;
+        *template = handle::create(Arc::new(UpdateTemplate { entries, bind_point }), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_descriptor_update_template(_device: vk::Device, template: vk::DescriptorUpdateTemplate, _allocator: Allocator<'_>) {
-        handle::destroy::<UpdateTemplate>(template);
+    fn destroy_descriptor_update_template(device: vk::Device, template: vk::DescriptorUpdateTemplate, allocator: Allocator<'_>) {
+        handle::destroy::<UpdateTemplate>(template, memory_of(device, allocator));
     }
 
     fn update_descriptor_set_with_template(

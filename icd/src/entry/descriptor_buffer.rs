@@ -5,7 +5,7 @@ use super::recording::push;
 use crate::caps::limits::CAPTURED_DATA;
 use crate::command::{BindDescriptorSets, Command, SetDescriptorBufferOffsets};
 use crate::device::Device;
-use crate::ffi::handle::{dispatchable, get, share};
+use crate::ffi::handle::{address, dispatchable, get, share};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, ext, row};
@@ -50,7 +50,8 @@ unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option
     let kind = kind_of(info.ty)?;
     // SAFETY: (all here) the caller's promise: the type says which member there is, null is the null descriptor.
     let image = |image: *const vk::DescriptorImageInfo, has_sampler: bool| unsafe {
-        let (view, sampler) = image.as_ref().map_or((0, 0), |i| (i.image_view.as_raw(), i.sampler.as_raw()));
+        let (view, sampler) =
+            image.as_ref().map_or((0, 0), |i| (address(i.image_view.as_raw()), address(i.sampler.as_raw())));
         let sampler = if has_sampler { living.sampler_name(sampler) } else { 0 };
         Packed::image(kind, living.view_name(view), sampler)
     };
@@ -65,7 +66,7 @@ unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option
     unsafe {
         Some(match info.ty {
             T::SAMPLER => {
-                let sampler = info.data.p_sampler.as_ref().map_or(0, |s| s.as_raw());
+                let sampler = info.data.p_sampler.as_ref().map_or(0, |s| address(s.as_raw()));
                 Packed::image(kind, 0, living.sampler_name(sampler))
             }
             T::COMBINED_IMAGE_SAMPLER => image(info.data.p_combined_image_sampler, true),
@@ -228,7 +229,7 @@ shims! {
         info: *const vk::ImageViewCaptureDescriptorDataInfoEXT<'_>,
         data: *mut c_void,
     ) -> VkResult {
-        give(data, dispatchable::<Device>(device).living.view_name((*info).image_view.as_raw()));
+        give(data, dispatchable::<Device>(device).living.view_name(address((*info).image_view.as_raw())));
         Ok(())
     }
 
@@ -237,7 +238,7 @@ shims! {
         info: *const vk::SamplerCaptureDescriptorDataInfoEXT<'_>,
         data: *mut c_void,
     ) -> VkResult {
-        give(data, dispatchable::<Device>(device).living.sampler_name((*info).sampler.as_raw()));
+        give(data, dispatchable::<Device>(device).living.sampler_name(address((*info).sampler.as_raw())));
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::caps::limits::LIMITS;
 use crate::caps::newer as vk;
 use crate::command::Command;
 use crate::device::Device;
-use crate::ffi::handle::{dispatchable, get};
+use crate::ffi::handle::{address, dispatchable, get};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, ext, row};
@@ -57,13 +57,13 @@ unsafe fn packed(
     Ok(match info.ty {
         T::UNIFORM_BUFFER | T::STORAGE_BUFFER => {
             // SAFETY: as above.
-            let range = unsafe { *info.data.cast::<vk::DeviceAddressRangeEXT>() };
+            let range = unsafe { *info.data.cast::<vk::DeviceAddressRangeKHR>() };
             [range.address, range.size]
         }
         T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => {
             // SAFETY: as above.
             let texels = unsafe { &*info.data.cast::<vk::TexelBufferDescriptorInfoEXT<'_>>() };
-            let vk::DeviceAddressRangeEXT { address, size } = texels.address_range;
+            let vk::DeviceAddressRangeKHR { address, size } = texels.address_range;
             [heaps.texels(&device.heap, format_of(texels.format)?, address, size)?, 0]
         }
         T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT => {
@@ -113,7 +113,8 @@ unsafe fn view_key(info: &vk::ImageViewCreateInfo<'_>, storage: bool) -> ViewKey
         let conversion = unsafe { get::<YcbcrConversion>(info.conversion) };
         words.extend(format!("{:?}", conversion.conversion).bytes().map(u32::from));
     }
-    ViewKey::Image(info.image.as_raw(), words)
+    // SAFETY: the caller's promise.
+    ViewKey::Image(unsafe { address(info.image.as_raw()) }, words)
 }
 
 /// Writes what there is room for.
@@ -133,7 +134,7 @@ unsafe fn write(to: &vk::HostAddressRangeEXT, numbers: [u64; 2]) {
 unsafe fn bind(buffer: vk::CommandBuffer, kind: HeapKind, info: *const vk::BindHeapInfoEXT<'_>) {
     // SAFETY: the caller's promise.
     if let Some(info) = unsafe { info.as_ref() } {
-        let vk::DeviceAddressRangeEXT { address, size } = info.heap_range;
+        let vk::DeviceAddressRangeKHR { address, size } = info.heap_range;
         // SAFETY: as above.
         unsafe { push(buffer, Command::BindHeap { kind, address, size }) };
     }

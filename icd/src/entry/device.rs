@@ -1,10 +1,12 @@
 //! Devices, queues, private data, debug names and labels.
 
+use super::memory_of;
 use super::table;
 use crate::caps::features::Feature;
 use crate::device::Device;
 use crate::device::instance::{Instance, PhysicalDevice};
 use crate::fallible;
+use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::{self, dispatchable};
 use crate::ffi::known::{self, PrivateDataSlot};
 use crate::ffi::pointer::{c_string, slice, string, write_array};
@@ -130,7 +132,7 @@ shims! {
     fn create_device(
         physical_device: vk::PhysicalDevice,
         info: *const vk::DeviceCreateInfo<'_>,
-        _allocator: *const vk::AllocationCallbacks<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
         device: *mut vk::Device,
     ) -> VkResult {
         let info = &*info;
@@ -158,12 +160,13 @@ shims! {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
-        *device = handle::create_dispatchable(Device::new(instance, physical, extensions, &queues)?)?;
+        let memory = handle::memory::<PhysicalDevice>(physical_device, allocator);
+        *device = handle::create_dispatchable(Device::new(instance, physical, extensions, &queues)?, memory)?;
         Ok(())
     }
 
-    fn destroy_device(device: vk::Device, _allocator: *const vk::AllocationCallbacks<'_>) {
-        if let Some(device) = handle::destroy_dispatchable::<Device>(device) {
+    fn destroy_device(device: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
+        if let Some(device) = handle::destroy_dispatchable::<Device>(device, Callbacks::of(allocator)) {
             if !device.sync.is_at_home() {
                 // In a child of the device's process: its threads are not here to be joined, and its memory ends with the child.
                 return core::mem::forget(device);
@@ -215,26 +218,26 @@ shims! {
     }
 
     fn create_private_data_slot(
-        _device: vk::Device,
+        device: vk::Device,
         _info: *const vk::PrivateDataSlotCreateInfo<'_>,
-        _allocator: *const vk::AllocationCallbacks<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
         slot: *mut vk::PrivateDataSlot,
     ) -> VkResult {
-        *slot = handle::create(Arc::new(PrivateDataSlot::default()))?;
+        *slot = handle::create(Arc::new(PrivateDataSlot::default()), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_private_data_slot(_device: vk::Device, slot: vk::PrivateDataSlot, _allocator: *const vk::AllocationCallbacks<'_>) {
-        handle::destroy::<PrivateDataSlot>(slot);
+    fn destroy_private_data_slot(device: vk::Device, slot: vk::PrivateDataSlot, allocator: *const vk::AllocationCallbacks<'_>) {
+        handle::destroy::<PrivateDataSlot>(slot, memory_of(device, allocator));
     }
 
     fn set_private_data(_device: vk::Device, _ty: vk::ObjectType, object: u64, slot: vk::PrivateDataSlot, data: u64) -> VkResult {
-        handle::get::<PrivateDataSlot>(slot).set(object, data);
+        handle::get::<PrivateDataSlot>(slot).set(handle::address(object), data);
         Ok(())
     }
 
     fn get_private_data(_device: vk::Device, _ty: vk::ObjectType, object: u64, slot: vk::PrivateDataSlot, data: *mut u64) {
-        *data = handle::get::<PrivateDataSlot>(slot).get(object);
+        *data = handle::get::<PrivateDataSlot>(slot).get(handle::address(object));
     }
 
     fn set_debug_utils_object_name(_device: vk::Device, info: *const vk::DebugUtilsObjectNameInfoEXT<'_>) -> VkResult {
@@ -243,7 +246,7 @@ shims! {
             // Three bytes in place of one that is not UTF-8.
             fallible::available(3 * CStr::from_ptr(info.p_object_name).count_bytes())?;
         }
-        known::set_name(info.object_handle, string(info.p_object_name))
+        known::set_name(handle::address(info.object_handle), string(info.p_object_name))
     }
 
     fn set_debug_utils_object_tag(_device: vk::Device, _info: *const vk::DebugUtilsObjectTagInfoEXT<'_>) -> VkResult {

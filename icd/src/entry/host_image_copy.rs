@@ -94,7 +94,7 @@ fn copy(
             continue;
         }
         // What the region's rows take of the application's memory, and no more.
-        let host = host(bounds::rows_end(&image.layout, &r));
+        let host = host(bounds::rows_bytes(&image.layout, &r));
         match to {
             To::Image => transfer::copy_memory_to_image(host, &memory, &r),
             To::Memory => transfer::copy_image_to_memory(&memory, host, &r),

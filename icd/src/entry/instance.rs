@@ -1,6 +1,7 @@
 //! Instances, layers, extensions, debug-utils messengers.
 
 use crate::device::instance::Instance;
+use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle;
 use crate::ffi::messages::Messenger;
 use crate::ffi::pointer::{slice, write_array};
@@ -75,7 +76,7 @@ shims! {
     #[unsafe(link_section = ".text_start")]
     fn create_instance(
         info: *const vk::InstanceCreateInfo<'_>,
-        _allocator: *const vk::AllocationCallbacks<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
         instance: *mut vk::Instance,
     ) -> VkResult {
         let info = &*info;
@@ -89,13 +90,14 @@ shims! {
         }
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let extensions = crate::caps::enable_instance(names.iter().map(|n| CStr::from_ptr(*n)))?;
-        let new = Instance::new(api_version, extensions);
-        *instance = handle::create_dispatchable(new)?;
+        let memory = Callbacks::of(allocator);
+        let new = Instance::new(api_version, extensions, memory);
+        *instance = handle::create_dispatchable(new, memory)?;
         Ok(())
     }
 
-    fn destroy_instance(instance: vk::Instance, _allocator: *const vk::AllocationCallbacks<'_>) {
-        drop(handle::destroy_dispatchable::<Instance>(instance));
+    fn destroy_instance(instance: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
+        drop(handle::destroy_dispatchable::<Instance>(instance, Callbacks::of(allocator)));
     }
 
     fn enumerate_physical_devices(instance: vk::Instance, count: *mut u32, data: *mut vk::PhysicalDevice) -> VkResult {
@@ -122,11 +124,11 @@ shims! {
     fn create_debug_utils_messenger(
         instance: vk::Instance,
         info: *const vk::DebugUtilsMessengerCreateInfoEXT<'_>,
-        _allocator: *const vk::AllocationCallbacks<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
         messenger: *mut vk::DebugUtilsMessengerEXT,
     ) -> VkResult {
         let object = Arc::new(Messenger::new(&*info));
-        *messenger = handle::create(object.clone())?;
+        *messenger = handle::create(object.clone(), handle::memory::<Instance>(instance, allocator))?;
         handle::dispatchable::<Instance>(instance).messages.add(object);
         Ok(())
     }
@@ -134,10 +136,10 @@ shims! {
     fn destroy_debug_utils_messenger(
         instance: vk::Instance,
         messenger: vk::DebugUtilsMessengerEXT,
-        _allocator: *const vk::AllocationCallbacks<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
     ) {
-        handle::dispatchable::<Instance>(instance).messages.remove(vk::Handle::as_raw(messenger));
-        handle::destroy::<Messenger>(messenger);
+        handle::dispatchable::<Instance>(instance).messages.remove(handle::address(vk::Handle::as_raw(messenger)));
+        handle::destroy::<Messenger>(messenger, handle::memory::<Instance>(instance, allocator));
     }
 
     fn submit_debug_utils_message(

@@ -1,9 +1,11 @@
 //! Entry points. Unsafe lives here: shims turn handles into references and pointers into slices, walk pNext, catch panics.
 //!
 //! A command's name is greppable at every hop: its row in a table → the shim (`vkCmdCopyBuffer` → `cmd_copy_buffer`) →
-//! `Command::CopyBuffer` → `execute/…copy_buffer`. Allocation callbacks are accepted and not called.
+//! `Command::CopyBuffer` → `execute/…copy_buffer`. Handles lie in memory of the
+//! application's where it gives an allocator (`ffi::handle`).
 
 pub mod calibration;
+pub mod cmd_address;
 pub mod cmd_draw;
 pub mod cmd_extended_state;
 pub mod cmd_state;
@@ -32,6 +34,7 @@ pub mod sparse;
 pub mod sync;
 pub mod table;
 
+use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle;
 use crate::ffi::pointer::c_string;
 use crate::ffi::shim::guard;
@@ -91,6 +94,15 @@ pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(
 ) -> vk::PFN_vkVoidFunction {
     // SAFETY: the caller's promise.
     guard(|| unsafe { instance_function(instance, c_string(name)?, |level| level == Level::PhysicalDevice) })
+}
+
+/// Whose memory a child of a device lies in: of the allocator that its command has, else of the device's, else it is the driver's.
+///
+/// # Safety
+/// The device is live; the callbacks are null or valid.
+unsafe fn memory_of(device: vk::Device, given: *const vk::AllocationCallbacks<'_>) -> Option<Callbacks> {
+    // SAFETY: the caller's promise.
+    unsafe { handle::memory::<crate::device::Device>(device, given) }
 }
 
 /// A function by name, as an instance sees it.

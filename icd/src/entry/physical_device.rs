@@ -86,6 +86,12 @@ shims! {
             if let Some(owner) = find_mut::<newer::QueueFamilyOwnershipTransferPropertiesKHR<'_>>(out.p_next) {
                 owner.optimal_image_transfer_to_queue_families = (1 << families.len()) - 1;
             }
+            if let Some(granularity) =
+                find_mut::<newer::QueueFamilyOptimalImageTransferGranularityPropertiesKHR<'_>>(out.p_next)
+            {
+                // A copy's rows may begin and end anywhere.
+                granularity.optimal_image_transfer_granularity = vk::Extent3D { width: 1, height: 1, depth: 1 };
+            }
             if let Some(global) = find_mut::<vk::QueueFamilyGlobalPriorityPropertiesKHR<'_>>(out.p_next) {
                 // Any may be asked for; the threads are the process's own.
                 use vk::QueueGlobalPriorityKHR as P;

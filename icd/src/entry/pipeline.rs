@@ -1,9 +1,11 @@
 //! Shader modules, pipeline caches, pipelines.
 
+use super::memory_of;
 use super::pipeline_info;
 use crate::backend::pipeline_cache::PipelineCache;
 use crate::device::Device;
 use crate::fallible;
+use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::{self, dispatchable, get, optional};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
@@ -35,7 +37,7 @@ pub const COMMANDS: &[CommandRow] = &[
 /// # Safety
 /// `pipelines` has room for all; `p_next` of each info is valid.
 unsafe fn create_all<T>(
-    (device, cache): (&Device, Option<&PipelineCache>),
+    (device, cache, memory): (&Device, Option<&PipelineCache>, Option<Callbacks>),
     infos: &[T],
     pipelines: *mut vk::Pipeline,
     flags_and_chain: impl Fn(&T) -> (vk::PipelineCreateFlags, *const c_void),
@@ -62,7 +64,7 @@ unsafe fn create_all<T>(
         });
         let mut stages = Vec::new();
         let created = created.inspect(|created| device.faults.note(&created.pipeline));
-        match created.and_then(|created| Ok((handle::create(created.pipeline)?, created.feedback))) {
+        match created.and_then(|created| Ok((handle::create(created.pipeline, memory)?, created.feedback))) {
             Ok((pipeline, feedback)) => (*out, stages) = (pipeline, feedback),
             Err(error) => {
                 // A compile-required answer must not hide an error.
@@ -109,25 +111,25 @@ unsafe fn answer(
 
 shims! {
     fn create_shader_module(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::ShaderModuleCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         module: *mut vk::ShaderModule,
     ) -> VkResult {
         let info = &*info;
         let words = fallible::shared(slice(info.p_code, (info.code_size / 4) as u32))?;
-        *module = handle::create(Arc::new(ShaderModule { words }))?;
+        *module = handle::create(Arc::new(ShaderModule { words }), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_shader_module(_device: vk::Device, module: vk::ShaderModule, _allocator: Allocator<'_>) {
-        handle::destroy::<ShaderModule>(module);
+    fn destroy_shader_module(device: vk::Device, module: vk::ShaderModule, allocator: Allocator<'_>) {
+        handle::destroy::<ShaderModule>(module, memory_of(device, allocator));
     }
 
     fn create_pipeline_cache(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::PipelineCacheCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         cache: *mut vk::PipelineCache,
     ) -> VkResult {
         let info = &*info;
@@ -135,12 +137,12 @@ shims! {
             if info.p_initial_data.is_null() { &[] } else { std::slice::from_raw_parts(info.p_initial_data.cast(), info.initial_data_size) };
         // The entries are copied one by one.
         fallible::available(data.len())?;
-        *cache = handle::create(Arc::new(PipelineCache::new(data)))?;
+        *cache = handle::create(Arc::new(PipelineCache::new(data)), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_pipeline_cache(_device: vk::Device, cache: vk::PipelineCache, _allocator: Allocator<'_>) {
-        handle::destroy::<PipelineCache>(cache);
+    fn destroy_pipeline_cache(device: vk::Device, cache: vk::PipelineCache, allocator: Allocator<'_>) {
+        handle::destroy::<PipelineCache>(cache, memory_of(device, allocator));
     }
 
     fn get_pipeline_cache_data(_device: vk::Device, cache: vk::PipelineCache, size: *mut usize, data: *mut c_void) -> VkResult {
@@ -165,12 +167,13 @@ shims! {
         cache: vk::PipelineCache,
         count: u32,
         infos: *const vk::GraphicsPipelineCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
+        let memory = memory_of(device, allocator);
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
         let create = |maker: Maker<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| maker.graphics(pipeline_info::graphics(i, device.heaps.is_some())?);
-        create_all((device, cache.as_deref()), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
+        create_all((device, cache.as_deref(), memory), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
     }
 
     fn create_compute_pipelines(
@@ -178,18 +181,19 @@ shims! {
         cache: vk::PipelineCache,
         count: u32,
         infos: *const vk::ComputePipelineCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
+        let memory = memory_of(device, allocator);
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
         let create = |maker: Maker<'_>, i: &vk::ComputePipelineCreateInfo<'_>| {
             let (stage, layout) = pipeline_info::compute(i, device.heaps.is_some())?;
             maker.compute(stage, layout)
         };
-        create_all((device, cache.as_deref()), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
+        create_all((device, cache.as_deref(), memory), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
     }
 
-    fn destroy_pipeline(_device: vk::Device, pipeline: vk::Pipeline, _allocator: Allocator<'_>) {
-        handle::destroy::<Pipeline>(pipeline);
+    fn destroy_pipeline(device: vk::Device, pipeline: vk::Pipeline, allocator: Allocator<'_>) {
+        handle::destroy::<Pipeline>(pipeline, memory_of(device, allocator));
     }
 }

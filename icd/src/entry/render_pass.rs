@@ -1,5 +1,6 @@
 //! Render passes (both versions of the create info) and framebuffers.
 
+use super::memory_of;
 use crate::fallible;
 use crate::ffi::handle::{self, share};
 use crate::ffi::pointer::{find, slice};
@@ -84,9 +85,9 @@ fn attachment(load_op: vk::AttachmentLoadOp, stencil_load_op: vk::AttachmentLoad
 
 shims! {
     fn create_render_pass(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::RenderPassCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         render_pass: *mut vk::RenderPass,
     ) -> VkResult {
         let info = &*info;
@@ -98,14 +99,14 @@ shims! {
             let masks = slice(multiview.p_view_masks, multiview.subpass_count);
             subpasses.iter_mut().zip(masks).for_each(|(s, mask)| s.view_mask = *mask);
         }
-        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)))?;
+        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)), memory_of(device, allocator))?;
         Ok(())
     }
 
     fn create_render_pass2(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::RenderPassCreateInfo2<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         render_pass: *mut vk::RenderPass,
     ) -> VkResult {
         let info = &*info;
@@ -113,18 +114,18 @@ shims! {
         let attachments = slice(info.p_attachments, info.attachment_count);
         let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
         let subpasses = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass2(d)).collect();
-        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)))?;
+        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_render_pass(_device: vk::Device, render_pass: vk::RenderPass, _allocator: Allocator<'_>) {
-        handle::destroy::<RenderPass>(render_pass);
+    fn destroy_render_pass(device: vk::Device, render_pass: vk::RenderPass, allocator: Allocator<'_>) {
+        handle::destroy::<RenderPass>(render_pass, memory_of(device, allocator));
     }
 
     fn create_framebuffer(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::FramebufferCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         framebuffer: *mut vk::Framebuffer,
     ) -> VkResult {
         let info = &*info;
@@ -132,12 +133,12 @@ shims! {
         let views = if imageless { &[][..] } else { slice(info.p_attachments, info.attachment_count) };
         let views = fallible::collect(views.iter().map(|v| share::<ImageView>(*v)))?;
         let object = Framebuffer { views, layers: info.layers.max(1) };
-        *framebuffer = handle::create(Arc::new(object))?;
+        *framebuffer = handle::create(Arc::new(object), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_framebuffer(_device: vk::Device, framebuffer: vk::Framebuffer, _allocator: Allocator<'_>) {
-        handle::destroy::<Framebuffer>(framebuffer);
+    fn destroy_framebuffer(device: vk::Device, framebuffer: vk::Framebuffer, allocator: Allocator<'_>) {
+        handle::destroy::<Framebuffer>(framebuffer, memory_of(device, allocator));
     }
 
     fn get_render_area_granularity(_device: vk::Device, _render_pass: vk::RenderPass, granularity: *mut vk::Extent2D) {

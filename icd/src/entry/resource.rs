@@ -1,6 +1,7 @@
 //! Memory, buffers, images, views, samplers, query pools.
 
 use super::external::{allocate, tail_of};
+use super::memory_of;
 use super::sampler::{conversion_of, sampler_of};
 use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
 use crate::caps::limits::CAPTURED_DATA;
@@ -251,23 +252,24 @@ pub unsafe fn view_of(info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, v
 }
 
 shims! {
-    fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
+    fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
+        let lent = memory_of(device, allocator);
         let device = dispatchable::<Device>(device);
-        *memory = handle::create(Arc::new(allocate(device, &*info)?))?;
+        *memory = handle::create(Arc::new(allocate(device, &*info)?), lent)?;
         Ok(())
     }
 
     // Nothing is paged out by the driver, so nothing goes before anything else.
     fn set_device_memory_priority(_device: vk::Device, _memory: vk::DeviceMemory, _priority: f32) {}
 
-    fn free_memory(device: vk::Device, memory: vk::DeviceMemory, _allocator: Allocator<'_>) {
+    fn free_memory(device: vk::Device, memory: vk::DeviceMemory, allocator: Allocator<'_>) {
         if let Some(memory) = optional::<Memory>(memory) {
             if let Some(heaps) = &dispatchable::<Device>(device).heaps {
                 memory.range(0, memory.size()).into_iter().for_each(|range| heaps.forget_memory(range));
             }
             memory.leave();
         }
-        handle::destroy::<Memory>(memory);
+        handle::destroy::<Memory>(memory, memory_of(device, allocator));
     }
 
     fn map_memory(_device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, _flags: vk::MemoryMapFlags, data: *mut *mut c_void) -> VkResult {
@@ -298,7 +300,8 @@ shims! {
         *bytes = get::<Memory>(memory).size();
     }
 
-    fn create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>, _allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
+    fn create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>, allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
+        let lent = memory_of(device, allocator);
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let tail = tail_of(device, "vkCreateBuffer", info.p_next)?;
         if info.size >= MOST {
@@ -310,12 +313,12 @@ shims! {
         if object.is_sparse {
             object.place(&device.heap)?;
         }
-        *buffer = handle::create(Arc::new(object))?;
+        *buffer = handle::create(Arc::new(object), lent)?;
         Ok(())
     }
 
-    fn destroy_buffer(_device: vk::Device, buffer: vk::Buffer, _allocator: Allocator<'_>) {
-        handle::destroy::<Buffer>(buffer);
+    fn destroy_buffer(device: vk::Device, buffer: vk::Buffer, allocator: Allocator<'_>) {
+        handle::destroy::<Buffer>(buffer, memory_of(device, allocator));
     }
 
     fn get_buffer_memory_requirements(_device: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
@@ -358,31 +361,32 @@ shims! {
         get::<Memory>((*info).memory).address()
     }
 
-    fn create_buffer_view(_device: vk::Device, info: *const vk::BufferViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::BufferView) -> VkResult {
+    fn create_buffer_view(device: vk::Device, info: *const vk::BufferViewCreateInfo<'_>, allocator: Allocator<'_>, view: *mut vk::BufferView) -> VkResult {
         let info = &*info;
         let object = BufferView::new(share::<Buffer>(info.buffer), format_of(info.format)?, info.offset, info.range);
-        *view = handle::create(Arc::new(object))?;
+        *view = handle::create(Arc::new(object), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_buffer_view(_device: vk::Device, view: vk::BufferView, _allocator: Allocator<'_>) {
-        handle::destroy::<BufferView>(view);
+    fn destroy_buffer_view(device: vk::Device, view: vk::BufferView, allocator: Allocator<'_>) {
+        handle::destroy::<BufferView>(view, memory_of(device, allocator));
     }
 
-    fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, _allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
+    fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
+        let lent = memory_of(device, allocator);
         let device = dispatchable::<Device>(device);
         let tail = tail_of(device, "vkCreateImage", (*info).p_next)?;
         let object = Image::new(&*info, tail)?;
         if object.is_sparse {
             object.place(&device.heap)?;
         }
-        *image = handle::create(Arc::new(object))?;
+        *image = handle::create(Arc::new(object), lent)?;
         Ok(())
     }
 
-    fn destroy_image(device: vk::Device, image: vk::Image, _allocator: Allocator<'_>) {
-        dispatchable::<Device>(device).heaps.iter().for_each(|heaps| heaps.forget_image(image.as_raw()));
-        handle::destroy::<Image>(image);
+    fn destroy_image(device: vk::Device, image: vk::Image, allocator: Allocator<'_>) {
+        dispatchable::<Device>(device).heaps.iter().for_each(|heaps| heaps.forget_image(handle::address(image.as_raw())));
+        handle::destroy::<Image>(image, memory_of(device, allocator));
     }
 
     fn get_image_memory_requirements(_device: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
@@ -449,41 +453,41 @@ shims! {
         fill_subresource_layout2(out, Image::new(&*(*info).p_create_info, 0).map(layout).unwrap_or_default());
     }
 
-    fn create_image_view(device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
+    fn create_image_view(device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
         let object = view_of(&*info)?;
         let object = Arc::new(object);
         let replayed = (*info).flags.contains(vk::ImageViewCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT);
         let name = Name::of(replayed, captured_data((*info).p_next));
         let (living, raw) = (&dispatchable::<Device>(device).living, handle::raw(&object));
         living.note_view(&object, name)?;
-        *view = handle::create(object).inspect_err(|_| living.forget_view(raw))?;
+        *view = handle::create(object, memory_of(device, allocator)).inspect_err(|_| living.forget_view(raw))?;
         Ok(())
     }
 
-    fn destroy_image_view(device: vk::Device, view: vk::ImageView, _allocator: Allocator<'_>) {
-        dispatchable::<Device>(device).living.forget_view(view.as_raw());
-        handle::destroy::<ImageView>(view);
+    fn destroy_image_view(device: vk::Device, view: vk::ImageView, allocator: Allocator<'_>) {
+        dispatchable::<Device>(device).living.forget_view(handle::address(view.as_raw()));
+        handle::destroy::<ImageView>(view, memory_of(device, allocator));
     }
 
-    fn create_sampler(device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, _allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
+    fn create_sampler(device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
         let object = Arc::new(Sampler::new(sampler_of(&*info)));
         let replayed = (*info).flags.contains(vk::SamplerCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT);
         let name = Name::of(replayed, captured_data((*info).p_next));
         let (living, raw) = (&dispatchable::<Device>(device).living, handle::raw(&object));
         living.note_sampler(&object, name)?;
-        *sampler = handle::create(object).inspect_err(|_| living.forget_sampler(raw))?;
+        *sampler = handle::create(object, memory_of(device, allocator)).inspect_err(|_| living.forget_sampler(raw))?;
         Ok(())
     }
 
-    fn destroy_sampler(device: vk::Device, sampler: vk::Sampler, _allocator: Allocator<'_>) {
-        dispatchable::<Device>(device).living.forget_sampler(sampler.as_raw());
-        handle::destroy::<Sampler>(sampler);
+    fn destroy_sampler(device: vk::Device, sampler: vk::Sampler, allocator: Allocator<'_>) {
+        dispatchable::<Device>(device).living.forget_sampler(handle::address(sampler.as_raw()));
+        handle::destroy::<Sampler>(sampler, memory_of(device, allocator));
     }
 
     fn create_sampler_ycbcr_conversion(
         device: vk::Device,
         info: *const vk::SamplerYcbcrConversionCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         conversion: *mut vk::SamplerYcbcrConversion,
     ) -> VkResult {
         *conversion = vk::SamplerYcbcrConversion::null();
@@ -491,21 +495,21 @@ shims! {
             dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: the format does not support the conversion");
             return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         };
-        *conversion = handle::create(Arc::new(object))?;
+        *conversion = handle::create(Arc::new(object), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_sampler_ycbcr_conversion(_device: vk::Device, conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {
-        handle::destroy::<YcbcrConversion>(conversion);
+    fn destroy_sampler_ycbcr_conversion(device: vk::Device, conversion: vk::SamplerYcbcrConversion, allocator: Allocator<'_>) {
+        handle::destroy::<YcbcrConversion>(conversion, memory_of(device, allocator));
     }
 
-    fn create_query_pool(_device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>, _allocator: Allocator<'_>, pool: *mut vk::QueryPool) -> VkResult {
-        *pool = handle::create(Arc::new(QueryPool::new(&*info)?))?;
+    fn create_query_pool(device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>, allocator: Allocator<'_>, pool: *mut vk::QueryPool) -> VkResult {
+        *pool = handle::create(Arc::new(QueryPool::new(&*info)?), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_query_pool(_device: vk::Device, pool: vk::QueryPool, _allocator: Allocator<'_>) {
-        handle::destroy::<QueryPool>(pool);
+    fn destroy_query_pool(device: vk::Device, pool: vk::QueryPool, allocator: Allocator<'_>) {
+        handle::destroy::<QueryPool>(pool, memory_of(device, allocator));
     }
 
     fn get_query_pool_results(

@@ -1,6 +1,7 @@
 //! Fences, semaphores, events, submission.
 
 use super::external::exported_types;
+use super::memory_of;
 use crate::command::CommandBuffer;
 use crate::command::execute::Executor;
 use crate::device::Device;
@@ -142,14 +143,14 @@ shims! {
         at.queue.wait_idle(&device)
     }
 
-    fn create_fence(device: vk::Device, info: *const vk::FenceCreateInfo<'_>, _allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {
+    fn create_fence(device: vk::Device, info: *const vk::FenceCreateInfo<'_>, allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {
         let shared = exported_types(dispatchable::<Device>(device), "vkCreateFence", (*info).p_next)?.are_shared();
-        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED), shared)?))?;
+        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED), shared)?), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_fence(_device: vk::Device, fence: vk::Fence, _allocator: Allocator<'_>) {
-        handle::destroy::<Fence>(fence);
+    fn destroy_fence(device: vk::Device, fence: vk::Fence, allocator: Allocator<'_>) {
+        handle::destroy::<Fence>(fence, memory_of(device, allocator));
     }
 
     fn reset_fences(device: vk::Device, count: u32, fences: *const vk::Fence) -> VkResult {
@@ -182,19 +183,19 @@ shims! {
     fn create_semaphore(
         device: vk::Device,
         info: *const vk::SemaphoreCreateInfo<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         semaphore: *mut vk::Semaphore,
     ) -> VkResult {
         let shared = exported_types(dispatchable::<Device>(device), "vkCreateSemaphore", (*info).p_next)?.are_shared();
         let kind = find::<vk::SemaphoreTypeCreateInfo<'_>>((*info).p_next);
         let timeline = kind.is_some_and(|k| k.semaphore_type == vk::SemaphoreType::TIMELINE);
         let initial = if timeline { kind.map_or(0, |k| k.initial_value) } else { 0 };
-        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial, shared)?))?;
+        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial, shared)?), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_semaphore(_device: vk::Device, semaphore: vk::Semaphore, _allocator: Allocator<'_>) {
-        handle::destroy::<Semaphore>(semaphore);
+    fn destroy_semaphore(device: vk::Device, semaphore: vk::Semaphore, allocator: Allocator<'_>) {
+        handle::destroy::<Semaphore>(semaphore, memory_of(device, allocator));
     }
 
     fn get_semaphore_counter_value(device: vk::Device, semaphore: vk::Semaphore, value: *mut u64) -> VkResult {
@@ -226,13 +227,13 @@ shims! {
         Ok(())
     }
 
-    fn create_event(_device: vk::Device, _info: *const vk::EventCreateInfo<'_>, _allocator: Allocator<'_>, event: *mut vk::Event) -> VkResult {
-        *event = handle::create(Arc::new(Event::default()))?;
+    fn create_event(device: vk::Device, _info: *const vk::EventCreateInfo<'_>, allocator: Allocator<'_>, event: *mut vk::Event) -> VkResult {
+        *event = handle::create(Arc::new(Event::default()), memory_of(device, allocator))?;
         Ok(())
     }
 
-    fn destroy_event(_device: vk::Device, event: vk::Event, _allocator: Allocator<'_>) {
-        handle::destroy::<Event>(event);
+    fn destroy_event(device: vk::Device, event: vk::Event, allocator: Allocator<'_>) {
+        handle::destroy::<Event>(event, memory_of(device, allocator));
     }
 
     fn get_event_status(device: vk::Device, event: vk::Event) -> VkResult {

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 24] = [
+pub static TABLES: [&[CommandRow]; 25] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -27,6 +27,7 @@ pub static TABLES: [&[CommandRow]; 24] = [
     cmd_draw::COMMANDS,
     cmd_transform_feedback::COMMANDS,
     cmd_transfer::COMMANDS,
+    cmd_address::COMMANDS,
     calibration::COMMANDS,
     external::COMMANDS,
     host_image_copy::COMMANDS,

@@ -5,10 +5,9 @@
 
 use super::descriptor::{Binding, SetLayout};
 use crate::backend::set_memory::SetMemory;
-use crate::fallible;
-use crate::ffi::handle;
-use crate::ffi::known::forget;
-use ash::vk;
+use crate::ffi::allocator::Callbacks;
+use crate::ffi::handle::Owned;
+use ash::vk::{self, Handle};
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SetHeader};
 use base::shader::DescriptorKind;
 use parking_lot::Mutex;
@@ -111,19 +110,21 @@ pub fn null_buffer() -> BufferDescriptor {
 pub struct DescriptorPool {
     max_sets: u32,
     sizes: Vec<(vk::DescriptorType, u32)>,
+    /// Where the sets' handles lie.
+    memory: Option<Callbacks>,
     state: Mutex<PoolState>,
 }
 
 #[derive(Default)]
 struct PoolState {
-    /// The handles' references, by handle.
-    sets: HashMap<u64, Arc<DescriptorSet>>,
+    /// The handles, by number.
+    sets: HashMap<u64, Owned<DescriptorSet>>,
     used: Vec<u32>,
 }
 
 impl DescriptorPool {
     /// A pool.
-    pub fn new(max_sets: u32, pool_sizes: &[vk::DescriptorPoolSize]) -> DescriptorPool {
+    pub fn new(max_sets: u32, pool_sizes: &[vk::DescriptorPoolSize], memory: Option<Callbacks>) -> DescriptorPool {
         let mut sizes: Vec<(vk::DescriptorType, u32)> = Vec::new();
         for size in pool_sizes {
             match sizes.iter_mut().find(|(ty, _)| *ty == size.ty) {
@@ -132,10 +133,10 @@ impl DescriptorPool {
             }
         }
         let state = PoolState { used: vec![0; sizes.len()], ..Default::default() };
-        DescriptorPool { max_sets, sizes, state: Mutex::new(state) }
+        DescriptorPool { max_sets, sizes, memory, state: Mutex::new(state) }
     }
 
-    /// Allocates a set.
+    /// Allocates a set. The pool owns it.
     ///
     /// # Errors
     /// VK_ERROR_OUT_OF_POOL_MEMORY when the pool's counts are used up, VK_ERROR_OUT_OF_HOST_MEMORY.
@@ -143,7 +144,7 @@ impl DescriptorPool {
         &self,
         layout: Arc<SetLayout>,
         variable_count: Option<u32>,
-    ) -> Result<Arc<DescriptorSet>, vk::Result> {
+    ) -> Result<vk::DescriptorSet, vk::Result> {
         let mut state = self.state.lock();
         if state.sets.len() as u32 >= self.max_sets {
             return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
@@ -159,10 +160,11 @@ impl DescriptorPool {
         let set = Arc::new(DescriptorSet::new(layout, variable_count)?);
         let reserved = base::alloc::optional(|| state.sets.try_reserve(1));
         reserved.map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
-        fallible::check()?;
+        let set = Owned::new(set, self.memory)?;
+        let handle = set.get();
         state.used = used;
-        state.sets.insert(handle::raw(&set), set.clone());
-        Ok(set)
+        state.sets.insert(handle.as_raw(), set);
+        Ok(handle)
     }
 
     fn count(
@@ -183,29 +185,24 @@ impl DescriptorPool {
     }
 
     /// `vkFreeDescriptorSets`.
-    pub fn free(&self, set: u64) {
-        forget(set);
+    pub fn free(&self, set: vk::DescriptorSet) {
         let mut state = self.state.lock();
-        if let Some(set) = state.sets.remove(&set) {
+        let owned = state.sets.remove(&set.as_raw());
+        if let Some(set) = owned.as_ref().map(Owned::object) {
             let used = &mut state.used;
             let _ = self
                 .count(&set.layout, set.variable_count, |slot, count| used[slot] = used[slot].saturating_sub(count));
         }
+        drop(state);
+        drop(owned);
     }
 
-    /// `vkResetDescriptorPool`.
+    /// `vkResetDescriptorPool`, and the end of it.
     pub fn reset(&self) {
         let mut state = self.state.lock();
         state.used.iter_mut().for_each(|u| *u = 0);
         let sets = std::mem::take(&mut state.sets);
         drop(state);
-        sets.keys().for_each(|set| forget(*set));
         drop(sets);
-    }
-}
-
-impl Drop for DescriptorPool {
-    fn drop(&mut self) {
-        self.reset();
     }
 }

@@ -3,6 +3,7 @@
 use super::memory::{Binding, Heap};
 use super::sparse::SparseRange;
 use crate::caps::limits::SAMPLE_COUNTS;
+use crate::caps::newer::IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR;
 use crate::os::arena::Addresses;
 use ash::vk;
 use base::abi::{self, Dim};
@@ -23,6 +24,8 @@ pub struct Image {
     disjoint: bool,
     /// Created with VK_IMAGE_CREATE_SPARSE_BINDING_BIT.
     pub is_sparse: bool,
+    /// Views of a single layer are arrays and are none, as the shader likes.
+    aliases: bool,
     /// Of the planes, or of all of them the first.
     bindings: [OnceLock<Binding>; MAX_PLANES],
     /// The layout of a disjoint image, once bound.
@@ -63,6 +66,7 @@ impl Image {
             tail,
             disjoint,
             is_sparse,
+            aliases: info.flags.contains(IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR),
             bindings: Default::default(),
             placed: OnceLock::new(),
         })
@@ -238,6 +242,9 @@ impl ImageView {
             all_layers.saturating_sub(layer)
         };
         let (dim, arrayed) = dimension(info.view_type);
+        // An array of one layer is read without a layer as with layer 0.
+        let alone = layers == 1 && conversion.is_none() && matches!(dim, Dim::D1 | Dim::D2);
+        let arrayed = arrayed || (image.aliases && alone);
         let beyond = |first: u32, count: u32, all: u32| first.checked_add(count).is_none_or(|end| end > all);
         let layers_beyond = dim != Dim::D3 && beyond(layer, layers, all_layers);
         if beyond(level, levels, desc.levels) || layers_beyond || layers == 0 || levels == 0 {

@@ -40,7 +40,7 @@ crate::ffi::handle::objects! { Object:
     descriptor_update::UpdateTemplate => DescriptorUpdateTemplate,
     pipeline_layout::PipelineLayout => PipelineLayout,
     shader_module::ShaderModule => ShaderModule,
-    crate::backend::pipeline_cache::PipelineCache => PipelineCache,
+    crate::backend::pipeline_cache::PipelineCache => PipelineCache in CACHE,
     pipeline::Pipeline => Pipeline,
     render_pass::RenderPass => RenderPass,
     render_pass::Framebuffer => Framebuffer,

@@ -6,6 +6,7 @@ use super::surface::{LARGEST, SMALLEST, Surface};
 use super::swapchain::{Request, Swapchain};
 use super::wayland::connection::{Rectangle, Target as WaylandTarget};
 use crate::caps::extensions::Extension;
+use crate::caps::newer;
 use crate::device::Device;
 use crate::device::instance::Instance;
 use crate::device::queue::{Queue, QueueRef, Submission, Work};
@@ -104,6 +105,7 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row!(Device, queue_present as vk::PFN_vkQueuePresentKHR, vkQueuePresentKHR: SWAPCHAIN),
     row!(Device, wait_for_present as vk::PFN_vkWaitForPresentKHR, vkWaitForPresentKHR: ext("VK_KHR_present_wait")),
+    row!(Device, wait_for_present2 as newer::PFN_vkWaitForPresent2KHR, vkWaitForPresent2KHR: ext("VK_KHR_present_wait2")),
     row!(
         Device,
         get_device_group_present_capabilities as vk::PFN_vkGetDeviceGroupPresentCapabilitiesKHR,
@@ -122,54 +124,54 @@ shims! {
     fn create_headless_surface(
         instance: vk::Instance,
         _info: *const vk::HeadlessSurfaceCreateInfoEXT<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
-        *surface = create(instance, Surface::headless())?;
+        *surface = create(instance, allocator, Surface::headless())?;
         Ok(())
     }
 
     fn create_xcb_surface(
         instance: vk::Instance,
         info: *const vk::XcbSurfaceCreateInfoKHR<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
         // Without libxcb in the process there is nothing to wait for that could be waited for.
         let _ = client::sync_xcb((*info).connection);
-        *surface = create(instance, Surface::x11(None, (*info).window))?;
+        *surface = create(instance, allocator, Surface::x11(None, (*info).window))?;
         Ok(())
     }
 
     fn create_xlib_surface(
         instance: vk::Instance,
         info: *const vk::XlibSurfaceCreateInfoKHR<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
         let display = client::sync_xlib((*info).dpy);
         // XIDs have 29 bits; Xlib keeps them in longs.
-        *surface = create(instance, Surface::x11(display, (*info).window as u32))?;
+        *surface = create(instance, allocator, Surface::x11(display, (*info).window as u32))?;
         Ok(())
     }
 
     fn create_wayland_surface(
         instance: vk::Instance,
         info: *const vk::WaylandSurfaceCreateInfoKHR<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
         // (Display and surface outlive the surface, which is closed when the application destroys it.)
         let target = WaylandTarget::new((*info).display, (*info).surface);
-        *surface = create(instance, Surface::wayland(target))?;
+        *surface = create(instance, allocator, Surface::wayland(target))?;
         Ok(())
     }
 
-    fn destroy_surface(_instance: vk::Instance, surface: vk::SurfaceKHR, _allocator: Allocator<'_>) {
+    fn destroy_surface(instance: vk::Instance, surface: vk::SurfaceKHR, allocator: Allocator<'_>) {
         if let Some(surface) = optional::<Surface>(surface) {
             surface.close();
         }
-        handle::destroy::<Surface>(surface);
+        handle::destroy::<Surface>(surface, handle::memory::<Instance>(instance, allocator));
     }
 
     fn get_physical_device_xcb_presentation_support(
@@ -232,6 +234,12 @@ shims! {
         if let Some(protected) = find_mut::<vk::SurfaceProtectedCapabilitiesKHR<'_>>((*out).p_next) {
             protected.supports_protected = vk::FALSE;
         }
+        if let Some(id) = find_mut::<newer::SurfaceCapabilitiesPresentId2KHR<'_>>((*out).p_next) {
+            id.present_id2_supported = vk::TRUE;
+        }
+        if let Some(wait) = find_mut::<newer::SurfaceCapabilitiesPresentWait2KHR<'_>>((*out).p_next) {
+            wait.present_wait2_supported = vk::TRUE;
+        }
         if let Some(compatible) = find_mut::<vk::SurfacePresentModeCompatibilityEXT<'_>>((*out).p_next) {
             let asked = find::<vk::SurfacePresentModeEXT<'_>>((*info).p_next).map(|asked| asked.present_mode);
             let modes = compatible_modes(get::<Surface>((*info).surface), asked);
@@ -285,9 +293,10 @@ shims! {
     fn create_swapchain(
         device: vk::Device,
         info: *const vk::SwapchainCreateInfoKHR<'_>,
-        _allocator: Allocator<'_>,
+        allocator: Allocator<'_>,
         swapchain: *mut vk::SwapchainKHR,
     ) -> VkResult {
+        let lent = handle::memory::<Device>(device, allocator);
         let (device, info) = (dispatchable::<Device>(device), &*info);
         device.sync.check()?;
         let old = optional::<Swapchain>(info.old_swapchain);
@@ -295,15 +304,15 @@ shims! {
         let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.present_mode_count));
         let scaling = find::<vk::SwapchainPresentScalingCreateInfoEXT<'_>>(info.p_next);
         let new = Swapchain::new(device, share::<Surface>(info.surface), info, (modes, scaling), old.as_deref())?;
-        *swapchain = handle::create(Arc::new(new))?;
+        *swapchain = handle::create(Arc::new(new), lent)?;
         Ok(())
     }
 
-    fn destroy_swapchain(device: vk::Device, swapchain: vk::SwapchainKHR, _allocator: Allocator<'_>) {
+    fn destroy_swapchain(device: vk::Device, swapchain: vk::SwapchainKHR, allocator: Allocator<'_>) {
         if let (Some(heaps), Some(swapchain)) = (&dispatchable::<Device>(device).heaps, optional::<Swapchain>(swapchain)) {
             swapchain.images().iter().for_each(|image| heaps.forget_image(image.as_raw()));
         }
-        handle::destroy::<Swapchain>(swapchain);
+        handle::destroy::<Swapchain>(swapchain, handle::memory::<Device>(device, allocator));
     }
 
     fn get_swapchain_images(
@@ -359,8 +368,9 @@ shims! {
         let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.swapchain_count));
         let regions = find::<vk::PresentRegionsKHR<'_>>(info.p_next);
         let regions = regions.map_or(&[][..], |regions| slice(regions.p_regions, regions.swapchain_count));
-        let ids = find::<vk::PresentIdKHR<'_>>(info.p_next);
-        let ids = ids.map_or(&[][..], |ids| slice(ids.p_present_ids, ids.swapchain_count));
+        let ids = find::<vk::PresentIdKHR<'_>>(info.p_next).map(|ids| (ids.p_present_ids, ids.swapchain_count));
+        let ids2 = || find::<newer::PresentId2KHR<'_>>(info.p_next).map(|ids| (ids.p_present_ids, ids.swapchain_count));
+        let ids = ids.or_else(ids2).map_or(&[][..], |(ids, count)| slice(ids, count));
         // Signaled when the images have been read or given to a compositor, and also when there is nothing to show them in.
         if let Some(fences) = find::<vk::SwapchainPresentFenceInfoEXT<'_>>(info.p_next) {
             let fences = slice(fences.p_fences, fences.swapchain_count).iter();
@@ -388,6 +398,15 @@ shims! {
     }
 
     fn wait_for_present(device: vk::Device, swapchain: vk::SwapchainKHR, id: u64, timeout: u64) -> VkResult {
+        get::<Swapchain>(swapchain).wait_for_present(dispatchable::<Device>(device), id, timeout)
+    }
+
+    fn wait_for_present2(
+        device: vk::Device,
+        swapchain: vk::SwapchainKHR,
+        info: *const newer::PresentWait2InfoKHR<'_>,
+    ) -> VkResult {
+        let (id, timeout) = ((*info).present_id, (*info).timeout);
         get::<Swapchain>(swapchain).wait_for_present(dispatchable::<Device>(device), id, timeout)
     }
 
@@ -450,12 +469,17 @@ unsafe fn acquire(
 /// A handle of a surface.
 ///
 /// # Safety
-/// The instance is live.
-unsafe fn create(instance: vk::Instance, surface: Surface) -> Result<vk::SurfaceKHR, vk::Result> {
+/// The instance is live, the callbacks are null or valid.
+unsafe fn create(
+    instance: vk::Instance,
+    allocator: Allocator<'_>,
+    surface: Surface,
+) -> Result<vk::SurfaceKHR, vk::Result> {
     // SAFETY: the caller's promise.
-    let instance = unsafe { dispatchable::<Instance>(instance) };
+    let (memory, instance) =
+        unsafe { (handle::memory::<Instance>(instance, allocator), dispatchable::<Instance>(instance)) };
     let more = instance.extensions.has(Extension::VK_EXT_swapchain_colorspace);
-    handle::create(Arc::new(surface.with_more_color_spaces(more)))
+    handle::create(Arc::new(surface.with_more_color_spaces(more)), memory)
 }
 
 /// More rectangles than anybody looks at are everything.

@@ -5,6 +5,7 @@ use super::scaling::Scaling;
 use super::surface::{Surface, USAGES, order_of, shm_format};
 use super::wayland::connection::{Picture, Rectangle};
 use super::wayland::window::{Frame, Listener, Window};
+use crate::caps::newer::SWAPCHAIN_CREATE_PRESENT_2;
 use crate::device::Device;
 use crate::ffi::handle::{self, Owned};
 use crate::object::image::Image;
@@ -40,7 +41,7 @@ struct Progress {
     pace: Mutex<Pace>,
     /// VkResult that the last presentation found: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
     status: AtomicI32,
-    /// Numbers (VK_KHR_present_id) of the last presentation that was seen, and of the last one that was not to be.
+    /// Numbers (VK_KHR_present_id, VK_KHR_present_id2) of the last presentation that was seen, and of the last one that was not to be.
     seen: AtomicU64,
     dropped: AtomicU64,
 }
@@ -295,7 +296,7 @@ impl Swapchain {
         shown.is_ok()
     }
 
-    /// `vkWaitForPresentKHR`: until the presentation with a number, or a later one, has been seen. `timeout` in nanoseconds.
+    /// `vkWaitForPresentKHR`, `vkWaitForPresent2KHR`: until the presentation with a number, or a later one, has been seen. `timeout` in nanoseconds.
     pub fn wait_for_present(&self, device: &Device, id: u64, timeout: u64) -> Result<(), vk::Result> {
         let result = || {
             let reached = |number: &AtomicU64| number.load(Ordering::Acquire) >= id;
@@ -361,8 +362,10 @@ fn check(
     let formats = surface.formats()?;
     let format = formats.iter().any(|f| f.format == info.image_format && f.color_space == info.image_color_space);
     // Memory that nobody has touched is not there yet: deferred or not, an image's first use brings it.
-    let allowed =
-        vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT | vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT;
+    // Presentations of all swapchains can have numbers.
+    let allowed = vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT
+        | vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT
+        | SWAPCHAIN_CREATE_PRESENT_2;
     let extent = info.image_extent;
     let fits = (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.width)
         && (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.height);
@@ -395,7 +398,7 @@ fn create_image(
     let image = Arc::new(Image::new(&image_info, 0)?);
     let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, backing, Addresses::Any)?);
     image.bind(memory.clone(), 0)?;
-    Ok(SwapchainImage { handle: Owned::new(image.clone())?, image, memory })
+    Ok(SwapchainImage { handle: Owned::new(image.clone(), None)?, image, memory })
 }
 
 /// Gives a compositor the files that a swapchain's images lie in.

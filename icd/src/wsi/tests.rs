@@ -1,6 +1,7 @@
 //! Swapchains on a headless surface, through the entry points as an application calls them. (`wayland::tests` has those on a Wayland surface.)
 
 use crate::caps::device_extensions;
+use crate::caps::newer::{self, TaggedStructure};
 use crate::entry::vk_icdGetInstanceProcAddr;
 use ash::vk;
 use std::ffi::CStr;
@@ -53,6 +54,8 @@ impl World {
                 c"VK_KHR_incremental_present",
                 c"VK_KHR_present_id",
                 c"VK_KHR_present_wait",
+                c"VK_KHR_present_id2",
+                c"VK_KHR_present_wait2",
             ]
             .map(|name| name.as_ptr());
             let mut present_id = vk::PhysicalDevicePresentIdFeaturesKHR::default().present_id(true);
@@ -327,5 +330,57 @@ fn presentations_have_numbers() {
         assert_eq!(w.swapchains.queue_present(w.queue, &info), Err(out_of_date));
         assert_eq!((wait(7, FOREVER), wait(5, FOREVER)), (Err(out_of_date), Ok(())));
         [old, new].iter().for_each(|&s| w.swapchains.destroy_swapchain(s, None));
+    }
+}
+
+/// As above, by the second extension; any surface says that it can.
+#[test]
+fn presentations_have_numbers_by_the_second_extension() {
+    let w = World::new();
+    let capabilities = ash::khr::get_surface_capabilities2::Instance::new(&w.entry, &w.instance);
+    // SAFETY: valid usage; the structures are the extension's.
+    unsafe {
+        let zeros = || std::mem::zeroed::<newer::SurfaceCapabilitiesPresentWait2KHR<'_>>();
+        let mut wait = newer::SurfaceCapabilitiesPresentWait2KHR {
+            s_type: newer::SurfaceCapabilitiesPresentWait2KHR::STRUCTURE_TYPE,
+            ..zeros()
+        };
+        let mut id: newer::SurfaceCapabilitiesPresentId2KHR<'_> = std::mem::zeroed();
+        id.s_type = newer::SurfaceCapabilitiesPresentId2KHR::STRUCTURE_TYPE;
+        id.p_next = (&raw mut wait).cast();
+        let mut out = vk::SurfaceCapabilities2KHR { p_next: (&raw mut id).cast(), ..Default::default() };
+        let info = vk::PhysicalDeviceSurfaceInfo2KHR::default().surface(w.surface);
+        capabilities.get_physical_device_surface_capabilities2(w.physical, &info, &mut out).unwrap();
+        assert_eq!((id.present_id2_supported, wait.present_wait2_supported), (vk::TRUE, vk::TRUE));
+
+        let function = w.instance.get_device_proc_addr(w.device.handle(), c"vkWaitForPresent2KHR".as_ptr()).unwrap();
+        let wait_for_present =
+            std::mem::transmute::<unsafe extern "system" fn(), newer::PFN_vkWaitForPresent2KHR>(function);
+        let info = w.info(vk::PresentModeKHR::FIFO, vk::SwapchainKHR::null()).flags(newer::SWAPCHAIN_CREATE_PRESENT_2);
+        let swapchain = w.swapchains.create_swapchain(&info, None).unwrap();
+        let wait = |present_id, timeout| {
+            let mut info: newer::PresentWait2InfoKHR<'_> = std::mem::zeroed();
+            info.s_type = newer::PresentWait2InfoKHR::STRUCTURE_TYPE;
+            (info.present_id, info.timeout) = (present_id, timeout);
+            wait_for_present(w.device.handle(), swapchain, &info)
+        };
+        let present = |id: u64| {
+            let (index, _) = w.swapchains.acquire_next_image(swapchain, FOREVER, NONE, vk::Fence::null()).unwrap();
+            let mut ids: newer::PresentId2KHR<'_> = std::mem::zeroed();
+            ids.s_type = newer::PresentId2KHR::STRUCTURE_TYPE;
+            (ids.swapchain_count, ids.p_present_ids) = (1, &id);
+            let (chains, indices) = ([swapchain], [index]);
+            let mut info = vk::PresentInfoKHR::default().swapchains(&chains).image_indices(&indices);
+            info.p_next = (&raw const ids).cast();
+            w.swapchains.queue_present(w.queue, &info)
+        };
+        assert_eq!(wait(1, 0), vk::Result::TIMEOUT);
+        present(5).unwrap();
+        assert_eq!(
+            (wait(5, FOREVER), wait(1, 0), wait(6, 1000)),
+            (vk::Result::SUCCESS, vk::Result::SUCCESS, vk::Result::TIMEOUT)
+        );
+        assert_eq!((present(0), wait(6, 1000)), (Ok(false), vk::Result::TIMEOUT));
+        w.swapchains.destroy_swapchain(swapchain, None);
     }
 }

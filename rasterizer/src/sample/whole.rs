@@ -322,7 +322,9 @@ const MAX_PROBES: usize = MAX_SAMPLER_ANISOTROPY as usize;
 #[inline(always)]
 fn is_common(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> bool {
     let plain = args.op == SampleOp::Sample && args.has_offset == 0;
-    let flat = view.dim == Dim::D2 && view.arrayed == 0 && view.swizzle == [0, 1, 2, 3];
+    // (Of one layer every coordinate is.)
+    let one = view.arrayed == 0 || view.layers == 1;
+    let flat = view.dim == Dim::D2 && one && view.swizzle == [0, 1, 2, 3];
     plain && flat && sampler.address_mode[0] == sampler.address_mode[1]
 }
 

@@ -2,10 +2,9 @@
 
 use super::Executor;
 use super::bind::DrawParameters;
-use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind};
+use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind, Place};
 use crate::device::fault::Cause;
 use crate::ffi::{handle, known};
-use crate::object::buffer::Buffer;
 use crate::object::pipeline::{BindPoint, PipelineKind};
 use crate::object::pipeline_state::join;
 use ash::vk;
@@ -94,22 +93,22 @@ impl Executor<'_> {
 
     /// What the word says when rendering begins to depend on it holds until the end: changing it meanwhile has no defined effect.
     pub(super) fn begin_conditional_rendering(&mut self, c: &ConditionalRendering) {
-        match read_words::<1>(&c.buffer, c.offset) {
+        match self.read_words::<1>(&c.place) {
             Some([word]) => self.discarding = (word == 0) != c.inverted,
-            None => self.device.misuse("conditional rendering reads outside of its buffer"),
+            None => self.device.misuse("conditional rendering reads where no memory is"),
         }
     }
 
     fn indirect_draws(&mut self, c: &DrawIndirect) {
         let limit = match &c.count {
-            Some((buffer, offset)) => read_words::<1>(buffer, *offset).map_or(0, |[count]| count.min(c.draw_count)),
+            Some(count) => self.read_words::<1>(count).map_or(0, |[count]| count.min(c.draw_count)),
             None => c.draw_count,
         };
         for i in 0..limit {
             if self.device.abort.load(Ordering::Relaxed) != 0 {
                 return;
             }
-            let offset = c.offset + u64::from(i) * u64::from(c.stride);
+            let at = (c.place.0.clone(), c.place.1.saturating_add(u64::from(i).saturating_mul(c.stride)));
             let counts = |[count, instances, first, first_instance]: [u32; 4]| DrawCounts {
                 count,
                 instances,
@@ -118,14 +117,12 @@ impl Executor<'_> {
                 first_instance,
             };
             let drawn = match c.kind {
-                IndirectKind::Vertices => read_words(&c.buffer, offset).map(|words| Drawn::Vertices(counts(words))),
-                IndirectKind::Indexed => {
-                    read_words(&c.buffer, offset).map(|words| Drawn::Indexed(indexed_counts(words)))
-                }
-                IndirectKind::MeshTasks => read_words(&c.buffer, offset).map(Drawn::MeshTasks),
+                IndirectKind::Vertices => self.read_words(&at).map(|words| Drawn::Vertices(counts(words))),
+                IndirectKind::Indexed => self.read_words(&at).map(|words| Drawn::Indexed(indexed_counts(words))),
+                IndirectKind::MeshTasks => self.read_words(&at).map(Drawn::MeshTasks),
             };
             let Some(drawn) = drawn else {
-                return self.device.misuse(&format!("an indirect draw reads outside of its buffer (draw {i})"));
+                return self.device.misuse(&format!("an indirect draw reads where no memory is (draw {i})"));
             };
             self.draw_one(drawn, Some(i));
         }
@@ -241,10 +238,10 @@ impl Executor<'_> {
         self.queue.lose_by(device, Cause::NoCode, &message, &[pipeline]);
     }
 
-    pub(super) fn dispatch_indirect(&mut self, buffer: &Buffer, offset: u64) {
-        match read_words::<3>(buffer, offset) {
+    pub(super) fn dispatch_indirect(&mut self, place: &Place) {
+        match self.read_words::<3>(place) {
             Some(groups) => self.dispatch([0; 3], groups),
-            None => self.device.misuse("an indirect dispatch reads outside of its buffer"),
+            None => self.device.misuse("an indirect dispatch reads where no memory is"),
         }
     }
 
@@ -286,19 +283,4 @@ fn clear_attachment(
 
 fn indexed_counts([count, instances, first, vertex_offset, first_instance]: [u32; 5]) -> DrawCounts {
     DrawCounts { count, instances, first, vertex_offset: vertex_offset as i32, first_instance }
-}
-
-/// Writes a word that an indirect command reads; false outside of the buffer.
-pub(super) fn write_word(buffer: &Buffer, offset: u64, word: u32) -> bool {
-    let Some(range) = buffer.exact(offset, 4) else { return false };
-    // SAFETY: in bounds; device memory is written without assuming alignment.
-    unsafe { range.address.cast::<u32>().write_unaligned(word) };
-    true
-}
-
-/// Reads words of an indirect command; `None` outside the buffer.
-pub(super) fn read_words<const N: usize>(buffer: &Buffer, offset: u64) -> Option<[u32; N]> {
-    let range = buffer.exact(offset, 4 * N as u64)?;
-    // SAFETY: in bounds; device memory is read without assuming alignment.
-    Some(unsafe { range.address.cast::<[u32; N]>().read_unaligned() })
 }

@@ -1,10 +1,10 @@
-//! Copies whose regions lie in device memory (VK_KHR_copy_memory_indirect): addresses come from there, so each is looked up in the heap's
-//! arena. What is not alive is not touched, and the application is told.
+//! Copies whose regions lie in device memory (VK_KHR_copy_memory_indirect), addresses among them. What is not alive is not touched, and the
+//! application is told.
 
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{IndirectCommands, bounds, transfer};
+use crate::command::{IndirectCommands, Space, bounds, transfer};
 use crate::object::image::Image;
 use ash::vk;
 use base::abi::Dim;
@@ -38,7 +38,7 @@ fn slices_of_layers(region: &mut vk::BufferImageCopy, image: &Image) {
 impl Executor<'_> {
     /// The bytes at an address, if all of them are alive.
     fn at(&self, command: &str, i: u32, address: u64, bytes: u64) -> Option<MemoryRange> {
-        let range = self.device.heap.range(address, bytes);
+        let range = self.exact(&Space::Addresses, address, bytes);
         if range.is_none() {
             self.device.misuse(&format!(
                 "{command}: command {i} reads or writes {bytes} bytes at {address:#x}, where no memory is"
@@ -95,7 +95,7 @@ impl Executor<'_> {
             let inside =
                 bounds::has_box(&image.layout, &region.image_subresource, region.image_offset, region.image_extent);
             self.fits(COMMAND, i as usize, inside);
-            let size = bounds::rows_end(&image.layout, &region);
+            let size = bounds::rows_bytes(&image.layout, &region);
             if size == 0 {
                 return;
             }

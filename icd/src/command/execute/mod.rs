@@ -7,6 +7,7 @@ mod bind;
 mod descriptor_buffer;
 mod draw;
 mod indirect_copy;
+mod place;
 mod query;
 mod render;
 mod state;
@@ -107,9 +108,7 @@ impl<'d> Executor<'d> {
             Command::PushConstants { offset, bytes } => self.push_constants(*offset, bytes),
             Command::BindVertexBuffers { first, buffers } => self.bind_vertex_buffers(*first, buffers),
             Command::SetPrimitiveRestartIndex(index) => self.set_primitive_restart_index(*index),
-            Command::BindIndexBuffer { buffer, offset, size, index_bytes } => {
-                self.bind_index_buffer(buffer.as_deref(), *offset, *size, *index_bytes)
-            }
+            Command::BindIndexBuffer { place, size, index_bytes } => self.bind_index_buffer(place, *size, *index_bytes),
             Command::SetDynamicState(change) => self.set_dynamic_state(change),
 
             Command::BeginRenderPass(c) => {
@@ -142,7 +141,7 @@ impl<'d> Executor<'d> {
             Command::BeginConditionalRendering(c) => self.begin_conditional_rendering(c),
             Command::EndConditionalRendering => self.discarding = false,
             Command::Dispatch { base, groups } => self.dispatch(*base, *groups),
-            Command::DispatchIndirect { buffer, offset } => self.dispatch_indirect(buffer, *offset),
+            Command::DispatchIndirect(place) => self.dispatch_indirect(place),
             Command::ClearAttachments { attachments, rects } => self.clear_attachments(attachments, rects),
 
             Command::BindTransformFeedbackBuffers { first, ranges } => {
@@ -154,10 +153,10 @@ impl<'d> Executor<'d> {
             Command::CopyBuffer { src, dst, regions } => self.copy_buffer(src, dst, regions),
             Command::CopyImage { src, dst, regions } => self.copy_image(src, dst, regions),
             Command::BlitImage { src, dst, regions, filter } => self.blit_image(src, dst, regions, *filter),
-            Command::CopyBufferToImage { buffer, image, regions } => self.copy_buffer_to_image(buffer, image, regions),
-            Command::CopyImageToBuffer { image, buffer, regions } => self.copy_image_to_buffer(image, buffer, regions),
-            Command::UpdateBuffer { dst, offset, data } => self.update_buffer(dst, *offset, data),
-            Command::FillBuffer { dst, offset, size, data } => self.fill_buffer(dst, *offset, *size, *data),
+            Command::CopyBufferToImage { space, image, regions } => self.copy_buffer_to_image(space, image, regions),
+            Command::CopyImageToBuffer { image, space, regions } => self.copy_image_to_buffer(image, space, regions),
+            Command::UpdateBuffer { dst, data } => self.update_buffer(dst, data),
+            Command::FillBuffer { dst, size, data } => self.fill_buffer(dst, *size, *data),
             Command::ClearColorImage { image, color, ranges } => self.clear_color_image(image, *color, ranges),
             Command::ClearDepthStencilImage { image, value, ranges } => {
                 self.clear_depth_stencil_image(image, *value, ranges)

@@ -3,8 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::VertexBufferBinding;
-use crate::object::buffer::Buffer;
+use crate::command::{Place, VertexBufferBinding};
 use crate::object::pipeline::{Pipeline, PipelineKind};
 use crate::object::pipeline_state::{BindingStride, DynamicState};
 use base::mem::MemoryRange;
@@ -25,7 +24,7 @@ impl Executor<'_> {
             if self.state.vertex_buffers.len() <= number {
                 self.state.vertex_buffers.resize(number + 1, MemoryRange::NULL);
             }
-            self.state.vertex_buffers[number] = range(b.buffer.as_deref(), b.offset, b.size);
+            self.state.vertex_buffers[number] = self.range(&b.place.0, b.place.1, b.size);
             if let Some(stride) = b.stride {
                 let stride = BindingStride { binding: number as u32, stride };
                 self.set_dynamic_state(&DynamicState::VertexInputBindingStride(stride));
@@ -33,8 +32,9 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn bind_index_buffer(&mut self, buffer: Option<&Buffer>, offset: u64, size: u64, index_bytes: u32) {
-        self.state.index_buffer = Some(IndexBuffer { range: range(buffer, offset, size), index_bytes, restart: None });
+    pub(super) fn bind_index_buffer(&mut self, (space, offset): &Place, size: u64, index_bytes: u32) {
+        let range = self.range(space, *offset, size);
+        self.state.index_buffer = Some(IndexBuffer { range, index_bytes, restart: None });
     }
 
     /// Until the next index buffer is bound.
@@ -46,8 +46,4 @@ impl Executor<'_> {
         self.state.joined = None;
         change.apply(&mut self.state.values);
     }
-}
-
-fn range(buffer: Option<&Buffer>, offset: u64, size: u64) -> MemoryRange {
-    buffer.map_or(MemoryRange::NULL, |b| b.range(offset, size))
 }

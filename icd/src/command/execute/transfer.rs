@@ -6,8 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{ResolveModes, bounds, transfer};
-use crate::object::buffer::Buffer;
+use crate::command::{Place, ResolveModes, Space, bounds, transfer};
 use crate::object::image::Image;
 use ash::vk;
 use base::mem::MemoryRange;
@@ -17,7 +16,9 @@ impl Executor<'_> {
     /// Tells the application about a region that does not fit.
     pub(super) fn fits(&self, command: &str, region: usize, inside: bool) {
         if !inside {
-            self.device.misuse(&format!("{command}: region {region} reaches outside of its buffer or image"));
+            self.device.misuse(&format!(
+                "{command}: region {region} reaches outside of its image, its buffer or what is alive at its addresses"
+            ));
         }
     }
 
@@ -29,24 +30,24 @@ impl Executor<'_> {
         memory
     }
 
-    pub(super) fn copy_buffer(&mut self, src: &Buffer, dst: &Buffer, regions: &[vk::BufferCopy]) {
+    pub(super) fn copy_buffer(&mut self, src: &Space, dst: &Space, regions: &[vk::BufferCopy]) {
         for (i, r) in regions.iter().enumerate() {
-            match (src.exact(r.src_offset, r.size), dst.exact(r.dst_offset, r.size)) {
+            match (self.exact(src, r.src_offset, r.size), self.exact(dst, r.dst_offset, r.size)) {
                 (Some(from), Some(to)) => transfer::copy_buffer(self.device, from, to),
                 _ => self.fits("vkCmdCopyBuffer", i, r.size == 0),
             }
         }
     }
 
-    pub(super) fn update_buffer(&mut self, dst: &Buffer, offset: u64, data: &[u8]) {
-        match dst.exact(offset, data.len() as u64) {
+    pub(super) fn update_buffer(&mut self, (space, offset): &Place, data: &[u8]) {
+        match self.exact(space, *offset, data.len() as u64) {
             Some(to) => transfer::update_buffer(to, data),
             None => self.fits("vkCmdUpdateBuffer", 0, data.is_empty()),
         }
     }
 
-    pub(super) fn fill_buffer(&mut self, dst: &Buffer, offset: u64, size: u64, data: u32) {
-        let mut to = dst.range(offset, size);
+    pub(super) fn fill_buffer(&mut self, (space, offset): &Place, size: u64, data: u32) {
+        let mut to = self.range(space, *offset, size);
         self.fits("vkCmdFillBuffer", 0, to.size != 0 && (size == vk::WHOLE_SIZE || to.size == size));
         to.size &= !3;
         transfer::fill_buffer(self.device, to, data);
@@ -72,30 +73,31 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn copy_buffer_to_image(&mut self, buffer: &Buffer, image: &Image, regions: &[vk::BufferImageCopy]) {
+    pub(super) fn copy_buffer_to_image(&mut self, space: &Space, image: &Image, regions: &[vk::BufferImageCopy]) {
         const COMMAND: &str = "vkCmdCopyBufferToImage";
         let Some(to) = self.bound(COMMAND, image) else { return };
         for (i, r) in regions.iter().enumerate() {
-            let from = self.rows(COMMAND, buffer, image, i, r);
+            let from = self.rows(COMMAND, space, image, i, r);
             transfer::copy_buffer_to_image(self.device, from, &to, r);
         }
     }
 
-    pub(super) fn copy_image_to_buffer(&mut self, image: &Image, buffer: &Buffer, regions: &[vk::BufferImageCopy]) {
+    pub(super) fn copy_image_to_buffer(&mut self, image: &Image, space: &Space, regions: &[vk::BufferImageCopy]) {
         const COMMAND: &str = "vkCmdCopyImageToBuffer";
         let Some(from) = self.bound(COMMAND, image) else { return };
         for (i, r) in regions.iter().enumerate() {
-            let to = self.rows(COMMAND, buffer, image, i, r);
+            let to = self.rows(COMMAND, space, image, i, r);
             transfer::copy_image_to_buffer(self.device, &from, to, r);
         }
     }
 
-    /// The buffer's side of a copy: everything from the region's offset on.
-    fn rows(&self, command: &str, buffer: &Buffer, image: &Image, i: usize, r: &vk::BufferImageCopy) -> MemoryRange {
-        let inside = bounds::has_box(&image.layout, &r.image_subresource, r.image_offset, r.image_extent)
-            && bounds::has_rows(buffer, &image.layout, r);
-        self.fits(command, i, inside);
-        buffer.range(r.buffer_offset, vk::WHOLE_SIZE)
+    /// The buffer's side of a copy: what there is of the bytes that the region takes, from its offset on.
+    fn rows(&self, command: &str, space: &Space, image: &Image, i: usize, r: &vk::BufferImageCopy) -> MemoryRange {
+        let bytes = bounds::rows_bytes(&image.layout, r);
+        let range = self.range(space, r.buffer_offset, bytes);
+        let inside = bounds::has_box(&image.layout, &r.image_subresource, r.image_offset, r.image_extent);
+        self.fits(command, i, inside && range.size == bytes);
+        range
     }
 
     pub(super) fn clear_color_image(&mut self, image: &Image, color: [u32; 4], ranges: &[vk::ImageSubresourceRange]) {

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use super::draw::{read_words, write_word};
 use crate::command::{DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
 use base::mem::MemoryRange;
 use base::shader::CAPTURE_BUFFERS;
@@ -28,15 +27,15 @@ impl Default for FeedbackBuffers {
 impl Executor<'_> {
     pub(super) fn bind_transform_feedback_buffers(&mut self, first: u32, ranges: &[FeedbackRange]) {
         for (number, r) in (first as usize..CAPTURE_BUFFERS).zip(ranges) {
-            self.state.feedback.buffers.0[number] = r.buffer.range(r.offset, r.size);
+            self.state.feedback.buffers.0[number] = self.range(&r.place.0, r.place.1, r.size);
         }
     }
 
     pub(super) fn begin_transform_feedback(&mut self, c: &FeedbackCounters) {
         let mut starts = [0; CAPTURE_BUFFERS];
         for (start, counter) in starts.iter_mut().skip(c.first as usize).zip(&c.counters) {
-            let Some((buffer, offset)) = counter else { continue };
-            match read_words::<1>(buffer, *offset) {
+            let Some(counter) = counter else { continue };
+            match self.read_words::<1>(counter) {
                 Some([bytes]) => *start = bytes,
                 None => self.device.misuse("a transform feedback counter lies outside of its buffer"),
             }
@@ -52,15 +51,15 @@ impl Executor<'_> {
             self.flush();
         }
         for (bytes, counter) in feedback.bytes().into_iter().skip(c.first as usize).zip(&c.counters) {
-            let Some((buffer, offset)) = counter else { continue };
-            if !write_word(buffer, *offset, bytes) {
+            let Some(counter) = counter else { continue };
+            if !self.write_word(counter, bytes) {
                 self.device.misuse("a transform feedback counter lies outside of its buffer");
             }
         }
     }
 
     pub(super) fn draw_indirect_byte_count(&mut self, c: &DrawIndirectByteCount) {
-        let Some([bytes]) = read_words::<1>(&c.counter_buffer, c.counter_buffer_offset) else {
+        let Some([bytes]) = self.read_words::<1>(&c.counter) else {
             return self.device.misuse("a draw reads its count outside of the counter buffer");
         };
         let Some(count) = bytes.saturating_sub(c.counter_offset).checked_div(c.vertex_stride) else {

@@ -169,13 +169,18 @@ impl ImageLayout {
         Self::of(desc, |_| Some(None))
     }
 
-    /// Lays an image with sparse residency out: of one sample, of two or three dimensions. `None` for others, and as [`ImageLayout::new`].
-    pub fn in_blocks(desc: ImageDesc) -> Option<ImageLayout> {
-        Self::of(desc, |plane| Some(Some(Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?)))
+    /// As [`ImageLayout::in_blocks`], but every row of a level is in one piece, so that no level is cut: the tail has them all.
+    pub fn in_tail(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::of(desc, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, false))))
     }
 
-    /// With the cells of planes, if they have any.
-    fn of(desc: ImageDesc, cell: impl Fn(&Plane) -> Option<Option<[u32; 3]>>) -> Option<ImageLayout> {
+    /// Lays an image with sparse residency out: of one sample, of two or three dimensions. `None` for others, and as [`ImageLayout::new`].
+    pub fn in_blocks(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::of(desc, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, true))))
+    }
+
+    /// With the cells of planes, if they have any, and whether levels are cut into them.
+    fn of(desc: ImageDesc, cell: impl Fn(&Plane) -> Option<Option<([u32; 3], bool)>>) -> Option<ImageLayout> {
         let planes = desc.format.info().planes();
         let mut layout = ImageLayout { desc, planes: [EMPTY_PLANE; MAX_PLANES], plane_count: planes.len(), size: 0 };
         for (to, plane) in layout.planes.iter_mut().zip(planes) {
@@ -324,8 +329,8 @@ impl PlaneLayout {
         Some([grid.cells[0], grid.cells[1], level.extent[2].div_ceil(1 << grid.log2[2])])
     }
 
-    /// With `cell` (texels of one), levels are cut into cells, but for those that would be a part of one: they are the tail.
-    fn new(desc: &ImageDesc, row: &Plane, offset: u64, cell: Option<[u32; 3]>) -> Option<PlaneLayout> {
+    /// With `cell` (texels of one, and whether levels are cut at all), levels are cut into cells, but for those that would be a part of one: they are the tail.
+    fn new(desc: &ImageDesc, row: &Plane, offset: u64, cell: Option<([u32; 3], bool)>) -> Option<PlaneLayout> {
         let format = row.format();
         let info = format.info();
         let (block, block_bytes) = ([info.block.0, info.block.1].map(u32::from), u32::from(info.block_bytes));
@@ -337,11 +342,11 @@ impl PlaneLayout {
             let [width, height] = [width.div_ceil(row.subsampling.0.into()), height.div_ceil(row.subsampling.1.into())];
             let blocks = [width.div_ceil(block[0]), height.div_ceil(block[1]), depth];
             let extent = [width, height, depth];
-            let cut = |cell: &[u32; 3]| {
+            let cut = |(cell, cut): &([u32; 3], bool)| {
                 let (smaller, larger) = (|i: usize| extent[i] < cell[i], |i: usize| extent[i] > cell[i]);
-                tail.is_none() && ((0..3).any(larger) || !(0..3).any(smaller))
+                *cut && tail.is_none() && ((0..3).any(larger) || !(0..3).any(smaller))
             };
-            if let Some(cell) = cell.filter(cut) {
+            if let Some((cell, _)) = cell.filter(cut) {
                 let log2 = [cell[0] / block[0], cell[1] / block[1], cell[2]].map(u32::ilog2);
                 let cells = [0, 1, 2].map(|i| blocks[i].div_ceil(1 << log2[i]));
                 let row_pitch = u64::from(block_bytes) << log2[0];
@@ -356,7 +361,7 @@ impl PlaneLayout {
             plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent, grid: None };
             size = size.checked_add(slice_pitch.checked_mul(u64::from(depth))?)?.next_multiple_of(IMAGE_ALIGNMENT);
         }
-        if let Some(cell) = cell {
+        if let Some((cell, _)) = cell {
             size = size.checked_next_multiple_of(CELL)?;
             let (tail_level, at) = tail.unwrap_or((levels, size));
             plane.residency = Some(Residency { cell, tail_level, tail_offset: offset + at, tail_size: size - at });
@@ -484,6 +489,18 @@ mod tests {
         row.planes().iter().map(cells).collect()
     }
 
+    /// An image whose rows stay in one piece is a tail.
+    #[test]
+    fn a_tail_has_what_is_not_cut() {
+        let desc = ImageDesc { levels: 3, ..in_blocks("R8G8B8A8_UNORM", Dim::D2, [300, 260, 1], 1, 2).unwrap().desc };
+        let (tail, plain) = (ImageLayout::in_tail(desc).unwrap(), ImageLayout::new(desc).unwrap());
+        let plane = tail.planes()[0];
+        assert_eq!(plane.levels, plain.planes()[0].levels);
+        assert_eq!((plane.layer_stride % CELL, tail.cell(0, 0, 0, [0; 3])), (0, None));
+        let residency = plane.residency.unwrap();
+        assert_eq!((residency.tail_level, residency.tail_offset, residency.tail_size), (0, 0, plane.layer_stride));
+    }
+
     /// Planes follow each other, each with cells and a tail of its own.
     #[test]
     fn planes_are_cut_for_themselves() {
@@ -523,7 +540,7 @@ mod tests {
         assert_eq!(volume.offset(0, 0, 0, 0, [33, 1, 17]), 3 * CELL + 32 * 32 * 4 + 32 * 4 + 4);
         assert_eq!(
             (volume.cell(0, 0, 0, [1, 0, 2]), volume.planes()[0].residency.unwrap().tail_level),
-            (Some(5 * CELL), 1)
+            (Some(5 * CELL), 2)
         );
     }
 

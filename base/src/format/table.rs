@@ -12,8 +12,8 @@ use super::ChannelType::{Sfloat, Sint, Snorm, Srgb, Sscaled, Ufloat, Uint, Unorm
 use super::*;
 
 const TRANSFER: u32 = features::TRANSFER_SRC | features::TRANSFER_DST;
-/// Copied and blitted, and nothing else.
-const BLITTED: u32 = TRANSFER | features::BLIT_SRC | features::BLIT_DST;
+/// Blitted, as images that views of other formats have a use for; the host copies them.
+const BLITTED: u32 = features::BLIT_SRC | features::BLIT_DST;
 /// Sampled with nearest filtering only.
 const SAMPLED: u32 = features::SAMPLED_IMAGE | features::BLIT_SRC | TRANSFER;
 /// Sampled with every filter.

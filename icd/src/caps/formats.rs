@@ -67,7 +67,7 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
     if flags.contains(storage) {
         wide |= Flags2::STORAGE_READ_WITHOUT_FORMAT | Flags2::STORAGE_WRITE_WITHOUT_FORMAT;
     }
-    if !buffer && flags.contains(TRANSFER) {
+    if !buffer && flags.intersects(MOVED) {
         wide |= Flags2::HOST_IMAGE_TRANSFER_EXT;
     }
     if !buffer && flags.contains(Features::TRANSFER_DST) {
@@ -127,7 +127,7 @@ fn sparse_fits(query: &ImageQuery, row: Format) -> bool {
             _ => return false,
         };
         let has_cells = row.info().planes().iter().all(|plane| residency_cell(query.ty, plane).is_some());
-        feature.is_advertised() && query.tiling == vk::ImageTiling::OPTIMAL && has_cells
+        feature.is_advertised() && has_cells
     };
     !query.flags.intersects(SPARSE) || bound && (!query.flags.contains(Create::SPARSE_RESIDENCY) || resident())
 }
@@ -183,15 +183,15 @@ const USAGE_FEATURES: &[(Usage, Features)] = &[
     (Usage::COLOR_ATTACHMENT, Features::COLOR_ATTACHMENT),
     (Usage::DEPTH_STENCIL_ATTACHMENT, Features::DEPTH_STENCIL_ATTACHMENT),
     (Usage::INPUT_ATTACHMENT, ATTACHMENT),
-    (Usage::HOST_TRANSFER_EXT, TRANSFER),
+    (Usage::HOST_TRANSFER_EXT, MOVED),
     (Usage::TRANSIENT_ATTACHMENT, Features::from_raw(!0)),
     (Usage::ATTACHMENT_FEEDBACK_LOOP_EXT, ATTACHMENT),
 ];
 const ATTACHMENT: Features =
     Features::from_raw(Features::COLOR_ATTACHMENT.as_raw() | Features::DEPTH_STENCIL_ATTACHMENT.as_raw());
 
-/// Both: every format that has one.
-const TRANSFER: Features = Features::from_raw(Features::TRANSFER_SRC.as_raw() | Features::TRANSFER_DST.as_raw());
+/// What the device moves from image to image, the host copies.
+const MOVED: Features = Features::from_raw(Features::TRANSFER_SRC.as_raw() | Features::BLIT_SRC.as_raw());
 
 const NOT_SUPPORTED: vk::Result = vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
 

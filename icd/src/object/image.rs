@@ -55,7 +55,10 @@ impl Image {
             if dim == Dim::D1 || samples > 1 {
                 return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
             }
-            ImageLayout::in_blocks(desc)
+            match info.tiling {
+                vk::ImageTiling::LINEAR => ImageLayout::in_tail(desc),
+                _ => ImageLayout::in_blocks(desc),
+            }
         } else {
             ImageLayout::new(desc)
         };

@@ -5,7 +5,7 @@
 //! and row pitch is a multiple of 16 bytes.
 //!
 //! Of an image with sparse residency, levels are cut into blocks of 64 KiB ([`ImageLayout::in_blocks`]), which are bound to memory one by one and follow each
-//! other row-major; inside of one, slices and rows follow each other. Smaller levels are the tail, laid out as others are, in whole blocks behind them. [`Grid`] is
+//! other row-major; inside of one, slices and rows follow each other. Levels smaller than one are the tail, laid out as others are, in whole blocks behind them. [`Grid`] is
 //! what such a level has, and whoever walks over rows asks for the runs that lie in one piece ([`ImageLayout::pieces`]).
 
 #![forbid(unsafe_code)]
@@ -66,12 +66,10 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The standard cell of a format: as many texels as 64 KiB have, as square as powers of two are. None: a format has no such number of bytes.
-    fn standard(dim: Dim, block_bytes: u32) -> Option<[u32; 3]> {
-        if !block_bytes.is_power_of_two() || block_bytes > 16 {
-            return None;
-        }
-        let all = CELL.ilog2() - block_bytes.ilog2();
+    /// The cell of a format: as many texels as 64 KiB have, as square as powers of two are, which is the standard shape where that table has the format's
+    /// bytes. Of bytes that are no power of two there are as many texels as of the next one, and something of a cell is left over.
+    fn of(dim: Dim, block_bytes: u32) -> Option<[u32; 3]> {
+        let all = CELL.ilog2() - block_bytes.checked_next_power_of_two()?.ilog2();
         match dim {
             Dim::D2 => Some([all.div_ceil(2), all / 2, 0]),
             Dim::D3 => {
@@ -95,14 +93,14 @@ impl Grid {
     }
 }
 
-/// Of an image that is cut into cells: all layers are alike.
+/// Of a plane that is cut into cells: all layers are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Residency {
     /// Texels of a cell.
     pub cell: [u32; 3],
     /// The first level that is in the tail; the number of levels if none is.
     pub tail_level: u32,
-    /// Bytes from a layer's beginning to its tail.
+    /// Bytes from the image's beginning to the first layer's tail.
     pub tail_offset: u64,
     /// Bytes of the tail, whole cells.
     pub tail_size: u64,
@@ -146,6 +144,8 @@ pub struct PlaneLayout {
     pub layer_stride: u64,
     /// Bytes of all layers.
     pub size: u64,
+    /// Of a plane that is cut into cells.
+    pub residency: Option<Residency>,
 }
 
 /// Layout of an image.
@@ -158,8 +158,6 @@ pub struct ImageLayout {
     plane_count: usize,
     /// Bytes of the whole image.
     pub size: u64,
-    /// Of an image that is cut into cells.
-    pub residency: Option<Residency>,
 }
 
 /// Alignment of image memory, bytes.
@@ -168,46 +166,35 @@ pub const IMAGE_ALIGNMENT: u64 = 64;
 impl ImageLayout {
     /// Lays an image out. `None` when the size overflows 2^48.
     pub fn new(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::of(desc, |_| Some(None))
+    }
+
+    /// As [`ImageLayout::in_blocks`], but every row of a level is in one piece, so that no level is cut: the tail has them all.
+    pub fn in_tail(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::of(desc, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, false))))
+    }
+
+    /// Lays an image with sparse residency out: of one sample, of two or three dimensions. `None` for others, and as [`ImageLayout::new`].
+    pub fn in_blocks(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::of(desc, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, true))))
+    }
+
+    /// With the cells of planes, if they have any, and whether levels are cut into them.
+    fn of(desc: ImageDesc, cell: impl Fn(&Plane) -> Option<Option<([u32; 3], bool)>>) -> Option<ImageLayout> {
         let planes = desc.format.info().planes();
-        let mut layout = ImageLayout {
-            desc,
-            planes: [EMPTY_PLANE; MAX_PLANES],
-            plane_count: planes.len(),
-            size: 0,
-            residency: None,
-        };
+        let mut layout = ImageLayout { desc, planes: [EMPTY_PLANE; MAX_PLANES], plane_count: planes.len(), size: 0 };
         for (to, plane) in layout.planes.iter_mut().zip(planes) {
-            *to = PlaneLayout::new(&desc, plane, layout.size, None)?.0;
+            *to = PlaneLayout::new(&desc, plane, layout.size, cell(plane)?)?;
             layout.size = layout.size.checked_add(to.size)?;
         }
         (layout.size < 1 << 48).then_some(layout)
     }
 
-    /// Lays an image with sparse residency out: of one plane and one sample, of two or three dimensions. `None` for others, and as [`ImageLayout::new`].
-    pub fn in_blocks(desc: ImageDesc) -> Option<ImageLayout> {
-        let cell = Self::cell_of(desc.format, desc.dim).filter(|_| desc.samples == 1)?;
-        let row = desc.format.info().planes().first()?;
-        let block = [row.format().info().block.0, row.format().info().block.1, 1].map(u32::from);
-        let log2 = [0, 1, 2].map(|i| (cell[i] / block[i]).ilog2());
-        let mut layout =
-            ImageLayout { desc, planes: [EMPTY_PLANE; MAX_PLANES], plane_count: 1, size: 0, residency: None };
-        let (plane, tail) = PlaneLayout::new(&desc, row, 0, Some(log2))?;
-        let (tail_level, tail_offset) = tail;
-        let tail_size = plane.layer_stride - tail_offset;
-        layout.residency = Some(Residency { cell, tail_level, tail_offset, tail_size });
-        (layout.planes[0], layout.size) = (plane, plane.size);
-        (layout.size < 1 << 48).then_some(layout)
-    }
-
-    /// Texels of a cell: the standard sparse image block shape. None of formats that are not cut into cells: of several planes, for depth or stencil, with
-    /// texels that share what is subsampled or whose bytes are no power of two; and of one dimension.
-    pub fn cell_of(format: Format, dim: Dim) -> Option<[u32; 3]> {
-        let [plane] = format.info().planes() else { return None };
-        if plane.aspect != Aspect::Color || format.is_divided() {
-            return None;
-        }
-        let info = plane.format().info();
-        let log2 = Grid::standard(dim, u32::from(info.block_bytes))?;
+    /// Texels of a plane's cell: the sparse image block shape. None of images of one dimension.
+    pub fn cell_of(plane: &Plane, dim: Dim) -> Option<[u32; 3]> {
+        let format = plane.format();
+        let info = format.info();
+        let log2 = Grid::of(dim, u32::from(info.block_bytes))?;
         Some([u32::from(info.block.0) << log2[0], u32::from(info.block.1) << log2[1], 1 << log2[2]])
     }
 
@@ -243,9 +230,9 @@ impl ImageLayout {
         })
     }
 
-    /// Bytes from the start of the image to a cell, whose coordinates are cells; None: there is none.
-    pub fn cell(&self, level: u32, layer: u32, at: [u32; 3]) -> Option<u64> {
-        let p = &self.planes[0];
+    /// Bytes from the start of the image to a cell of a plane, whose coordinates are cells; None: there is none.
+    pub fn cell(&self, plane: usize, level: u32, layer: u32, at: [u32; 3]) -> Option<u64> {
+        let p = self.planes().get(plane)?;
         let l = p.levels.get(level as usize).filter(|_| level < self.desc.levels && layer < self.desc.layers)?;
         let (grid, cells) = (l.grid?, p.cells(l)?);
         let inside = at.iter().zip(cells).all(|(&at, cells)| at < cells);
@@ -324,6 +311,7 @@ const EMPTY_PLANE: PlaneLayout = PlaneLayout {
     sample_stride: 0,
     layer_stride: 0,
     size: 0,
+    residency: None,
 };
 
 impl PlaneLayout {
@@ -341,27 +329,25 @@ impl PlaneLayout {
         Some([grid.cells[0], grid.cells[1], level.extent[2].div_ceil(1 << grid.log2[2])])
     }
 
-    /// With `cell` (logarithms of blocks, rows and slices), levels that are no smaller than one are cut into cells; then also the first level
-    /// of the tail, and where that begins in a layer.
-    fn new(desc: &ImageDesc, row: &Plane, offset: u64, cell: Option<[u32; 3]>) -> Option<(PlaneLayout, (u32, u64))> {
+    /// With `cell` (texels of one, and whether levels are cut at all), levels are cut into cells, but for those that would be a part of one: they are the tail.
+    fn new(desc: &ImageDesc, row: &Plane, offset: u64, cell: Option<([u32; 3], bool)>) -> Option<PlaneLayout> {
         let format = row.format();
         let info = format.info();
         let (block, block_bytes) = ([info.block.0, info.block.1].map(u32::from), u32::from(info.block_bytes));
         let mut plane = PlaneLayout { aspect: row.aspect, format, offset, block, block_bytes, ..EMPTY_PLANE };
         let (mut size, mut tail) = (0u64, None);
-        for level in 0..desc.levels.min(MAX_LEVELS as u32) {
+        let levels = desc.levels.min(MAX_LEVELS as u32);
+        for level in 0..levels {
             let [width, height, depth] = desc.extent.map(|e| (e >> level).max(1));
             let [width, height] = [width.div_ceil(row.subsampling.0.into()), height.div_ceil(row.subsampling.1.into())];
             let blocks = [width.div_ceil(block[0]), height.div_ceil(block[1]), depth];
             let extent = [width, height, depth];
-            let cut = |log2: &[u32; 3]| {
-                tail.is_none()
-                    && [(width, block[0]), (height, block[1]), (depth, 1)]
-                        .iter()
-                        .zip(log2)
-                        .all(|((n, b), log2)| *n >= b << log2)
+            let cut = |(cell, cut): &([u32; 3], bool)| {
+                let (smaller, larger) = (|i: usize| extent[i] < cell[i], |i: usize| extent[i] > cell[i]);
+                *cut && tail.is_none() && ((0..3).any(larger) || !(0..3).any(smaller))
             };
-            if let Some(log2) = cell.filter(cut) {
+            if let Some((cell, _)) = cell.filter(cut) {
+                let log2 = [cell[0] / block[0], cell[1] / block[1], cell[2]].map(u32::ilog2);
                 let cells = [0, 1, 2].map(|i| blocks[i].div_ceil(1 << log2[i]));
                 let row_pitch = u64::from(block_bytes) << log2[0];
                 let (slice_pitch, grid) = (row_pitch << log2[1], Some(Grid { log2, cells: [cells[0], cells[1]] }));
@@ -375,13 +361,15 @@ impl PlaneLayout {
             plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent, grid: None };
             size = size.checked_add(slice_pitch.checked_mul(u64::from(depth))?)?.next_multiple_of(IMAGE_ALIGNMENT);
         }
-        if cell.is_some() {
+        if let Some((cell, _)) = cell {
             size = size.checked_next_multiple_of(CELL)?;
+            let (tail_level, at) = tail.unwrap_or((levels, size));
+            plane.residency = Some(Residency { cell, tail_level, tail_offset: offset + at, tail_size: size - at });
         }
         plane.sample_stride = size;
         plane.layer_stride = size.checked_mul(u64::from(desc.samples))?;
         plane.size = plane.layer_stride.checked_mul(u64::from(desc.layers))?;
-        Some((plane, tail.unwrap_or((desc.levels, size))))
+        Some(plane)
     }
 }
 
@@ -483,20 +471,46 @@ mod tests {
             ("BC7_UNORM_BLOCK", [256, 256, 1], [64, 64, 16]),
         ];
         for (name, flat, volume) in rows {
-            let format = Format::from_vk(TABLE.iter().find(|row| row.name == name).unwrap().vk).unwrap();
-            let cells = [Dim::D1, Dim::D2, Dim::D3].map(|dim| ImageLayout::cell_of(format, dim));
-            assert_eq!(cells, [None, Some(flat), Some(volume)], "{name}");
+            assert_eq!(cells_of(name), [[None, Some(flat), Some(volume)]], "{name}");
         }
-        for name in [
-            "R8G8B8_UNORM",
-            "R32G32B32_SFLOAT",
-            "D32_SFLOAT",
-            "D24_UNORM_S8_UINT",
-            "G8_B8R8_2PLANE_420_UNORM",
-            "G8B8G8R8_422_UNORM",
-        ] {
-            assert!(in_blocks(name, Dim::D2, [1024, 1024, 1], 1, 1).is_none(), "{name}");
-        }
+        // There are more formats than that table has: something is left over of 64 texels of 12 bytes, and planes have cells of their own.
+        assert_eq!(cells_of("R32G32B32_SFLOAT"), [[None, Some([64, 64, 1]), Some([16, 16, 16])]]);
+        let flat = |name| cells_of(name).iter().map(|cells| cells[1].unwrap()).collect::<Vec<_>>();
+        assert_eq!(flat("R64G64B64A64_UINT"), [[64, 32, 1]]);
+        assert_eq!(flat("D24_UNORM_S8_UINT"), [[128, 128, 1], [256, 256, 1]]);
+        assert_eq!(flat("G8_B8R8_2PLANE_420_UNORM"), [[256, 256, 1], [256, 128, 1]]);
+        assert_eq!(flat("G8B8G8R8_422_UNORM"), [[256, 128, 1]]);
+        assert!(in_blocks("R8G8B8A8_UNORM", Dim::D1, [1024, 1, 1], 1, 1).is_none());
+    }
+
+    fn cells_of(name: &str) -> Vec<[Option<[u32; 3]>; 3]> {
+        let row = TABLE.iter().find(|row| row.name == name).unwrap();
+        let cells = |plane| [Dim::D1, Dim::D2, Dim::D3].map(|dim| ImageLayout::cell_of(plane, dim));
+        row.planes().iter().map(cells).collect()
+    }
+
+    /// An image whose rows stay in one piece is a tail.
+    #[test]
+    fn a_tail_has_what_is_not_cut() {
+        let desc = ImageDesc { levels: 3, ..in_blocks("R8G8B8A8_UNORM", Dim::D2, [300, 260, 1], 1, 2).unwrap().desc };
+        let (tail, plain) = (ImageLayout::in_tail(desc).unwrap(), ImageLayout::new(desc).unwrap());
+        let plane = tail.planes()[0];
+        assert_eq!(plane.levels, plain.planes()[0].levels);
+        assert_eq!((plane.layer_stride % CELL, tail.cell(0, 0, 0, [0; 3])), (0, None));
+        let residency = plane.residency.unwrap();
+        assert_eq!((residency.tail_level, residency.tail_offset, residency.tail_size), (0, 0, plane.layer_stride));
+    }
+
+    /// Planes follow each other, each with cells and a tail of its own.
+    #[test]
+    fn planes_are_cut_for_themselves() {
+        let image = in_blocks("D24_UNORM_S8_UINT", Dim::D2, [300, 260, 1], 4, 2).unwrap();
+        let [depth, stencil] = image.planes() else { panic!("two planes") };
+        assert_eq!((depth.layer_stride, stencil.offset, stencil.layer_stride), (14 * CELL, 28 * CELL, 5 * CELL));
+        let tail = stencil.residency.unwrap();
+        assert_eq!((tail.tail_level, tail.tail_offset, tail.tail_size), (1, 32 * CELL, CELL));
+        assert_eq!(image.cell(1, 0, 1, [1, 1, 0]), Some((28 + 5 + 3) * CELL));
+        assert_eq!(image.offset(1, 0, 0, 0, [257, 258, 0]), (28 + 3) * CELL + 2 * 256 + 1);
     }
 
     #[test]
@@ -505,20 +519,29 @@ mod tests {
         let plane = image.planes()[0];
         let cells: Vec<_> = plane.levels[..3].iter().map(|level| level.grid.map(|grid| grid.cells)).collect();
         assert_eq!(cells, [Some([3, 3]), Some([2, 2]), None]);
-        let tail = image.residency.unwrap();
+        let tail = image.planes()[0].residency.unwrap();
         // 75 by 65 texels, and what is smaller, in one cell's bytes.
         assert_eq!((tail.tail_level, tail.tail_offset, tail.tail_size), (2, 13 * CELL, CELL));
         assert_eq!((plane.layer_stride, image.size), (14 * CELL, 28 * CELL));
         assert_eq!(image.offset(0, 0, 1, 0, [130, 129, 0]), (14 + 4) * CELL + (128 + 2) * 4);
-        assert_eq!(image.cell(1, 1, [1, 1, 0]), Some((14 + 9 + 3) * CELL));
-        assert_eq!([image.cell(0, 0, [3, 0, 0]), image.cell(2, 0, [0; 3]), image.cell(0, 2, [0; 3])], [None; 3]);
+        assert_eq!(image.cell(0, 1, 1, [1, 1, 0]), Some((14 + 9 + 3) * CELL));
+        assert_eq!(
+            [image.cell(0, 0, 0, [3, 0, 0]), image.cell(0, 2, 0, [0; 3]), image.cell(0, 0, 2, [0; 3])],
+            [None; 3]
+        );
         assert_eq!((plane.piece(0, 0), plane.piece(1, 1)), (Some((0, 9 * CELL)), Some((23 * CELL, 4 * CELL))));
-        // Levels that are no smaller in any direction have no tail; a volume has cells behind each other.
-        let one = in_blocks("R8G8B8A8_UNORM", Dim::D2, [128, 128, 1], 1, 1).unwrap();
-        assert_eq!((one.residency.unwrap().tail_level, one.residency.unwrap().tail_size, one.size), (1, 0, CELL));
+        // Levels of a whole cell, or of more than one, are not the tail's; a volume has cells behind each other.
+        for (extent, cells) in [([128, 128, 1], 1), ([503, 17, 1], 4)] {
+            let image = in_blocks("R8G8B8A8_UNORM", Dim::D2, extent, 1, 1).unwrap();
+            let tail = image.planes()[0].residency.unwrap();
+            assert_eq!((tail.tail_level, tail.tail_size, image.size), (1, 0, cells * CELL));
+        }
         let volume = in_blocks("R8G8B8A8_UNORM", Dim::D3, [64, 32, 40], 2, 1).unwrap();
         assert_eq!(volume.offset(0, 0, 0, 0, [33, 1, 17]), 3 * CELL + 32 * 32 * 4 + 32 * 4 + 4);
-        assert_eq!((volume.cell(0, 0, [1, 0, 2]), volume.residency.unwrap().tail_level), (Some(5 * CELL), 1));
+        assert_eq!(
+            (volume.cell(0, 0, 0, [1, 0, 2]), volume.planes()[0].residency.unwrap().tail_level),
+            (Some(5 * CELL), 2)
+        );
     }
 
     /// Every block of a rectangle is in one run, at its offset.

@@ -159,7 +159,7 @@ pub struct FormatInfo {
     pub planes: [Plane; MAX_PLANES],
     /// Planes in use.
     pub plane_count: u8,
-    /// `optimalTilingFeatures` (bits of [`features`]); linear tiling: the same for 2D colour formats.
+    /// `optimalTilingFeatures` (bits of [`features`]); linear tiling: the same for colour formats.
     pub image_features: u32,
     /// `bufferFeatures`.
     pub buffer_features: u32,

@@ -6,7 +6,7 @@
 //! stencil formats. Components the format lacks unpack to 0, 0, 0, 1. Depth/stencil formats unpack their depth plane;
 //! the stencil plane is `S8_UINT` (see [`Format::of_aspect`]). Block-compressed formats are decoded by
 //! [`super::decode_block`], their kernels here give zeros and write nothing; so do 64-bit formats, but for one
-//! integer, which is the words of two components.
+//! integer or two, which are the words of two or four components.
 
 use super::row::Row;
 pub use super::row::{ONE, Texel};

@@ -132,18 +132,17 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// The row whose conversions a row has: an integer of 64 bits is a pair of words, the low one first.
+/// The row whose conversions a row has: an integer of 64 bits is a pair of words, the low one first, of which a texel has two at most.
 const fn conversions(index: usize) -> usize {
-    let is_long = index < TABLE.len()
-        && TABLE[index].channel_count == 1
-        && TABLE[index].channels[0].bits == 64
-        && matches!(TABLE[index].channels[0].ty, ChannelType::Uint | ChannelType::Sint);
-    if is_long {
-        row("R32G32_UINT")
-    } else if index < TABLE.len() {
-        index
-    } else {
-        0
+    if index >= TABLE.len() {
+        return 0;
+    }
+    let channel = TABLE[index].channels[0];
+    let is_long = channel.bits == 64 && matches!(channel.ty, ChannelType::Uint | ChannelType::Sint);
+    match TABLE[index].channel_count {
+        1 if is_long => row("R32G32_UINT"),
+        2 if is_long => row("R32G32B32A32_UINT"),
+        _ => index,
     }
 }
 

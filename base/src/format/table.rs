@@ -3,7 +3,7 @@
 //! Features are truthful: a bit is set exactly where a kernel of Grus does the work (`pack`, `blocks`, `rasterizer::sample`,
 //! `rasterizer::transfer`, blending). They cover the specification's "Required Format Support" tables; the test in
 //! this file keeps the required bits in a list of its own. Formats without features are in the table for their
-//! block sizes (most 64-bit channels, D16_UNORM_S8_UINT).
+//! block sizes (floats of 64 bits, three components of 8 or 16, D16_UNORM_S8_UINT).
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,8 @@ use super::ChannelType::{Sfloat, Sint, Snorm, Srgb, Sscaled, Ufloat, Uint, Unorm
 use super::*;
 
 const TRANSFER: u32 = features::TRANSFER_SRC | features::TRANSFER_DST;
+/// Blitted, as images that views of other formats have a use for; the host copies them.
+const BLITTED: u32 = features::BLIT_SRC | features::BLIT_DST;
 /// Sampled with nearest filtering only.
 const SAMPLED: u32 = features::SAMPLED_IMAGE | features::BLIT_SRC | TRANSFER;
 /// Sampled with every filter.
@@ -34,7 +36,8 @@ const fn full(ty: ChannelType) -> u32 {
         Unorm | Snorm | Sfloat => FILTERED | BLENDED | STORAGE,
         Srgb => FILTERED | BLENDED,
         Uint | Sint => SAMPLED | TARGET | STORAGE,
-        Uscaled | Sscaled | Ufloat => 0,
+        Uscaled | Sscaled => BLITTED,
+        Ufloat => 0,
     }
 }
 
@@ -88,6 +91,8 @@ const fn array(name: &'static str, vk: u32, ty: ChannelType, names: &[ChannelNam
             row.image_features = full(ty);
         } else {
             row.buffer_features &= VERTEX | UNIFORM_TEXEL;
+            // Whole words: attachments are read and written by those.
+            row.image_features = if bits == 32 { full(ty) & !STORAGE } else { 0 };
         }
     }
     row
@@ -139,7 +144,8 @@ const fn packed10(name: &'static str, vk: u32, ty: ChannelType, order: &[(Channe
         Unorm | Uint => full(ty),
         Snorm => FILTERED | BLENDED,
         Sint => SAMPLED,
-        _ => 0,
+        Uscaled | Sscaled => BLITTED,
+        Sfloat | Ufloat | Srgb => 0,
     };
     with(packed(name, vk, ty, 4, order), image, full_buffer(ty))
 }
@@ -406,14 +412,14 @@ pub static TABLE: &[FormatInfo] = &[
     long("R64_UINT", 110, Uint),
     long("R64_SINT", 111, Sint),
     array("R64_SFLOAT", 112, Sfloat, RED, 64),
-    array("R64G64_UINT", 113, Uint, RG, 64),
-    array("R64G64_SINT", 114, Sint, RG, 64),
+    with(array("R64G64_UINT", 113, Uint, RG, 64), TRANSFER, 0),
+    with(array("R64G64_SINT", 114, Sint, RG, 64), TRANSFER, 0),
     array("R64G64_SFLOAT", 115, Sfloat, RG, 64),
     array("R64G64B64_UINT", 116, Uint, RGB, 64),
     array("R64G64B64_SINT", 117, Sint, RGB, 64),
     array("R64G64B64_SFLOAT", 118, Sfloat, RGB, 64),
-    array("R64G64B64A64_UINT", 119, Uint, RGBA, 64),
-    array("R64G64B64A64_SINT", 120, Sint, RGBA, 64),
+    with(array("R64G64B64A64_UINT", 119, Uint, RGBA, 64), TRANSFER, 0),
+    with(array("R64G64B64A64_SINT", 120, Sint, RGBA, 64), TRANSFER, 0),
     array("R64G64B64A64_SFLOAT", 121, Sfloat, RGBA, 64),
     with(
         packed("B10G11R11_UFLOAT_PACK32", 122, Ufloat, 4, &[(B, 10), (G, 11), (R, 11)]),

@@ -4,7 +4,7 @@ use super::features::Feature;
 use super::limits::{LIMITS, MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS, SAMPLE_COUNTS};
 use ash::vk::{self, TaggedStructure};
 use base::abi::Dim;
-use base::format::{Format, Layout};
+use base::format::{Aspect, Format, Layout, Plane};
 use base::image::ImageLayout;
 use vk::{FormatFeatureFlags as Features, ImageCreateFlags as Create, ImageUsageFlags as Usage};
 
@@ -67,7 +67,7 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
     if flags.contains(storage) {
         wide |= Flags2::STORAGE_READ_WITHOUT_FORMAT | Flags2::STORAGE_WRITE_WITHOUT_FORMAT;
     }
-    if !buffer && flags.contains(TRANSFER) {
+    if !buffer && flags.intersects(MOVED) {
         wide |= Flags2::HOST_IMAGE_TRANSFER_EXT;
     }
     if !buffer && flags.contains(Features::TRANSFER_DST) {
@@ -115,55 +115,67 @@ const SPARSE: Create = Create::from_raw(
     Create::SPARSE_BINDING.as_raw() | Create::SPARSE_RESIDENCY.as_raw() | Create::SPARSE_ALIASED.as_raw(),
 );
 
-/// May an image be sparse in the way that is asked for? There is no residency without binding; addresses are one range; a volume's slices are no images;
-/// the host's copies are of memory that is there.
+/// May an image be sparse in the way that is asked for? There is no residency without binding; addresses are one range; a volume's slices are no images.
 fn sparse_fits(query: &ImageQuery, row: Format) -> bool {
     let slices = Create::TYPE_2D_ARRAY_COMPATIBLE | Create::TYPE_2D_VIEW_COMPATIBLE_EXT;
     let bound = query.flags.contains(Create::SPARSE_BINDING)
         && !query.flags.intersects(Create::DISJOINT | slices)
-        && !query.usage.intersects(Usage::TRANSIENT_ATTACHMENT | Usage::HOST_TRANSFER_EXT);
+        && !query.usage.contains(Usage::TRANSIENT_ATTACHMENT);
     let resident = || {
         let feature = match query.ty {
             vk::ImageType::TYPE_2D => Feature::sparseResidencyImage2D,
             vk::ImageType::TYPE_3D => Feature::sparseResidencyImage3D,
             _ => return false,
         };
-        feature.is_advertised() && query.tiling == vk::ImageTiling::OPTIMAL && residency_cell(query.ty, row).is_some()
+        let has_cells = row.info().planes().iter().all(|plane| residency_cell(query.ty, plane).is_some());
+        feature.is_advertised() && has_cells
     };
     !query.flags.intersects(SPARSE) || bound && (!query.flags.contains(Create::SPARSE_RESIDENCY) || resident())
 }
 
-/// Texels of a sparse image block.
-fn residency_cell(ty: vk::ImageType, row: Format) -> Option<[u32; 3]> {
+/// Texels of a sparse image block of a plane.
+fn residency_cell(ty: vk::ImageType, plane: &Plane) -> Option<[u32; 3]> {
     let dim = match ty {
         vk::ImageType::TYPE_2D => Dim::D2,
         vk::ImageType::TYPE_3D => Dim::D3,
         _ => return None,
     };
-    ImageLayout::cell_of(row, dim)
+    ImageLayout::cell_of(plane, dim)
 }
 
-/// Answer of vkGetPhysicalDeviceSparseImageFormatProperties: the shape of blocks, where such an image can have memory block by block.
+/// Answer of vkGetPhysicalDeviceSparseImageFormatProperties: the shapes of the planes' blocks, where such an image can have memory block by block.
 pub fn sparse_image_format_properties(
     query: &ImageQuery,
     samples: vk::SampleCountFlags,
-) -> Option<vk::SparseImageFormatProperties> {
+) -> impl Iterator<Item = vk::SparseImageFormatProperties> {
     let query = ImageQuery { flags: query.flags | Create::SPARSE_BINDING | Create::SPARSE_RESIDENCY, ..*query };
     let exists = samples == vk::SampleCountFlags::TYPE_1 && image_format_properties(&query).is_ok();
-    let cell = residency_cell(query.ty, row(query.format)?)?;
-    exists.then(|| sparse_properties(cell))
+    let planes = row(query.format).filter(|_| exists).map_or(&[][..], |row| row.info().planes());
+    planes.iter().filter_map(move |plane| {
+        Some(sparse_properties(plane.aspect, plane.format(), residency_cell(query.ty, plane)?))
+    })
 }
 
-/// Of blocks of so many texels: the standard shape, a tail for each layer.
-pub fn sparse_properties([width, height, depth]: [u32; 3]) -> vk::SparseImageFormatProperties {
+/// Of a plane with blocks of so many texels, and a tail for each layer. There is a standard shape for up to 16 bytes, a power of two, of texels and
+/// compressed blocks.
+pub fn sparse_properties(
+    aspect: Aspect,
+    format: Format,
+    [width, height, depth]: [u32; 3],
+) -> vk::SparseImageFormatProperties {
+    let bytes = format.info().block_bytes;
+    let is_standard = bytes.is_power_of_two() && bytes <= 16 && !format.is_divided();
     vk::SparseImageFormatProperties {
-        aspect_mask: vk::ImageAspectFlags::COLOR,
+        aspect_mask: vk::ImageAspectFlags::from_raw(aspect.bit()),
         image_granularity: vk::Extent3D { width, height, depth },
-        flags: vk::SparseImageFormatFlags::empty(),
+        flags: match is_standard {
+            true => vk::SparseImageFormatFlags::empty(),
+            false => vk::SparseImageFormatFlags::NONSTANDARD_BLOCK_SIZE,
+        },
     }
 }
 
-/// What a usage needs of a format: any of the features.
+/// What a usage needs of a format: any of the features. (A transient image is used as something else too, which needs them.)
 const USAGE_FEATURES: &[(Usage, Features)] = &[
     (Usage::TRANSFER_SRC, Features::TRANSFER_SRC),
     (Usage::TRANSFER_DST, Features::TRANSFER_DST),
@@ -172,15 +184,15 @@ const USAGE_FEATURES: &[(Usage, Features)] = &[
     (Usage::COLOR_ATTACHMENT, Features::COLOR_ATTACHMENT),
     (Usage::DEPTH_STENCIL_ATTACHMENT, Features::DEPTH_STENCIL_ATTACHMENT),
     (Usage::INPUT_ATTACHMENT, ATTACHMENT),
-    (Usage::HOST_TRANSFER_EXT, TRANSFER),
-    (Usage::TRANSIENT_ATTACHMENT, ATTACHMENT),
+    (Usage::HOST_TRANSFER_EXT, MOVED),
+    (Usage::TRANSIENT_ATTACHMENT, Features::from_raw(!0)),
     (Usage::ATTACHMENT_FEEDBACK_LOOP_EXT, ATTACHMENT),
 ];
 const ATTACHMENT: Features =
     Features::from_raw(Features::COLOR_ATTACHMENT.as_raw() | Features::DEPTH_STENCIL_ATTACHMENT.as_raw());
 
-/// Both: every format that has one.
-const TRANSFER: Features = Features::from_raw(Features::TRANSFER_SRC.as_raw() | Features::TRANSFER_DST.as_raw());
+/// What the device moves from image to image, the host copies.
+const MOVED: Features = Features::from_raw(Features::TRANSFER_SRC.as_raw() | Features::BLIT_SRC.as_raw());
 
 const NOT_SUPPORTED: vk::Result = vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
 
@@ -221,19 +233,15 @@ fn usage_fits(query: &ImageQuery, features: Features) -> bool {
 fn max_extent(query: &ImageQuery, row: Format) -> Option<vk::Extent3D> {
     let extent = |width, height, depth| Some(vk::Extent3D { width, height, depth });
     let compressed = row.info().block != (1, 1);
-    let depth_stencil = row.info().layout == Layout::DepthStencil;
     if row.needs_conversion() && (query.ty != vk::ImageType::TYPE_2D || query.flags.contains(Create::CUBE_COMPATIBLE)) {
         return None;
     }
-    let linear = query.tiling == vk::ImageTiling::LINEAR;
     let (cube, slices) =
         (Create::CUBE_COMPATIBLE, Create::TYPE_2D_ARRAY_COMPATIBLE | Create::TYPE_2D_VIEW_COMPATIBLE_EXT);
     match query.ty {
-        vk::ImageType::TYPE_1D if !compressed && !linear && !query.flags.intersects(cube | slices) => {
-            extent(MAX_DIMENSION, 1, 1)
-        }
+        vk::ImageType::TYPE_1D if !compressed && !query.flags.intersects(cube | slices) => extent(MAX_DIMENSION, 1, 1),
         vk::ImageType::TYPE_2D if !query.flags.intersects(slices) => extent(MAX_DIMENSION, MAX_DIMENSION, 1),
-        vk::ImageType::TYPE_3D if !depth_stencil && !linear && !query.flags.contains(cube) => {
+        vk::ImageType::TYPE_3D if !query.flags.contains(cube) => {
             extent(MAX_DIMENSION_3D, MAX_DIMENSION_3D, MAX_DIMENSION_3D)
         }
         _ => None,

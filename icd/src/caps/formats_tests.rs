@@ -65,8 +65,57 @@ fn image_rules() {
     assert_eq!((volume.max_extent.depth, volume.max_array_layers), (MAX_DIMENSION_3D, 1));
     let line = image_format_properties(&query(rgba, vk::ImageType::TYPE_1D, Usage::SAMPLED)).unwrap();
     assert_eq!((line.max_extent.width, line.max_extent.height), (MAX_DIMENSION, 1));
-    let linear = ImageQuery { tiling: vk::ImageTiling::LINEAR, ..asked };
-    assert_eq!(image_format_properties(&linear).unwrap().sample_counts, vk::SampleCountFlags::TYPE_1);
+    // Linear images of colour lie as others do, whatever their type; depth and stencil are offered as optimal ones, volumes too.
+    let linear = |ty, format| ImageQuery { tiling: vk::ImageTiling::LINEAR, ..query(format, ty, Usage::TRANSFER_SRC) };
+    for ty in [vk::ImageType::TYPE_1D, vk::ImageType::TYPE_2D, vk::ImageType::TYPE_3D] {
+        let told = image_format_properties(&linear(ty, rgba)).unwrap();
+        let optimal = image_format_properties(&query(rgba, ty, Usage::TRANSFER_SRC)).unwrap();
+        assert_eq!(told.sample_counts, vk::SampleCountFlags::TYPE_1);
+        assert_eq!((told.max_extent, told.max_mip_levels), (optimal.max_extent, optimal.max_mip_levels));
+        assert!(image_format_properties(&linear(ty, vk::Format::D32_SFLOAT)).is_err());
+        assert!(image_format_properties(&query(vk::Format::D24_UNORM_S8_UINT, ty, Usage::SAMPLED)).is_ok());
+    }
+}
+
+/// What a format is when nothing fits its texels but copies, or everything but storage.
+#[test]
+fn rare_formats_have_what_others_have() {
+    use Features as F;
+    let optimal = |format| format_properties(format).optimal_tiling_features;
+    let blend = F::SAMPLED_IMAGE_FILTER_LINEAR | F::COLOR_ATTACHMENT_BLEND;
+    assert!(optimal(vk::Format::R32G32B32_SFLOAT).contains(blend));
+    assert!(optimal(vk::Format::R32G32B32_UINT).contains(F::SAMPLED_IMAGE | F::COLOR_ATTACHMENT));
+    for format in [vk::Format::R64G64_SINT, vk::Format::R64G64B64A64_UINT] {
+        assert_eq!(optimal(format), F::TRANSFER_SRC | F::TRANSFER_DST);
+    }
+    // What is done with their images is done by views of other formats.
+    let scaled = vk::Format::A2B10G10R10_USCALED_PACK32;
+    assert_eq!(optimal(scaled), F::BLIT_SRC | F::BLIT_DST);
+    let usable = |usage| image_format_properties(&query(scaled, vk::ImageType::TYPE_2D, usage)).is_ok();
+    assert!(usable(Usage::HOST_TRANSFER_EXT) && !usable(Usage::TRANSFER_DST) && !usable(Usage::SAMPLED));
+    // What is transient says what else it is used as.
+    let transient = query(vk::Format::BC1_RGB_UNORM_BLOCK, vk::ImageType::TYPE_2D, Usage::TRANSIENT_ATTACHMENT);
+    assert!(image_format_properties(&transient).is_ok());
+    let target = ImageQuery { usage: transient.usage | Usage::COLOR_ATTACHMENT, ..transient };
+    assert!(image_format_properties(&target).is_err());
+}
+
+/// Each plane has blocks of its own, and the host copies to what is bound.
+#[test]
+fn sparse_images_are_of_any_format() {
+    let told = |format| {
+        let asked = query(format, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::HOST_TRANSFER_EXT);
+        let all = sparse_image_format_properties(&asked, vk::SampleCountFlags::TYPE_1);
+        all.map(|p| (p.aspect_mask, p.image_granularity.width, p.flags.is_empty())).collect::<Vec<_>>()
+    };
+    use vk::ImageAspectFlags as Aspects;
+    assert_eq!(told(vk::Format::R8G8B8A8_UNORM), [(Aspects::COLOR, 128, true)]);
+    assert_eq!(told(vk::Format::R32G32B32_SFLOAT), [(Aspects::COLOR, 64, false)]);
+    assert_eq!(told(vk::Format::B8G8R8G8_422_UNORM), [(Aspects::COLOR, 256, false)]);
+    assert_eq!(told(vk::Format::D24_UNORM_S8_UINT), [(Aspects::DEPTH, 128, true), (Aspects::STENCIL, 256, true)]);
+    let planes = [(Aspects::PLANE_0, 256, true), (Aspects::PLANE_1, 256, true)];
+    assert_eq!(told(vk::Format::G8_B8R8_2PLANE_420_UNORM), planes);
+    assert_eq!(told(vk::Format::R8G8B8_UNORM), []);
 }
 
 #[test]

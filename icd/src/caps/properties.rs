@@ -245,7 +245,8 @@ fn vulkan14() -> vk::PhysicalDeviceVulkan14Properties<'static> {
         // Of lines that are not strict, which there are none of.
         non_strict_single_pixel_wide_lines_use_parallelogram: vk::FALSE,
         non_strict_wide_lines_use_parallelogram: vk::FALSE,
-        block_texel_view_compatible_multiple_layers: vk::FALSE,
+        // A view of blocks as texels is one of an image of those, with all of its levels and layers.
+        block_texel_view_compatible_multiple_layers: vk::TRUE,
         max_combined_image_sampler_descriptor_count: 1,
         fragment_shading_rate_clamp_combiner_inputs: vk::FALSE,
         // Every access is checked, whatever a pipeline asks for.
@@ -430,10 +431,11 @@ unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
 }
 
 /// Layouts of images that the host copies from and to: an image lies the same way in all of them.
-const HOST_COPY_LAYOUTS: [vk::ImageLayout; 18] = {
+const HOST_COPY_LAYOUTS: [vk::ImageLayout; 19] = {
     use vk::ImageLayout as L;
     [
         L::GENERAL,
+        L::PREINITIALIZED,
         L::COLOR_ATTACHMENT_OPTIMAL,
         L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
         L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,

@@ -1,7 +1,7 @@
 //! Queries on the physical device; the answers are in `caps`.
 
 use crate::caps::{self, newer};
-use crate::ffi::pointer::{find, find_mut, write_array};
+use crate::ffi::pointer::{find, find_mut, write_array, write_each};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_3, ext, row};
 use crate::object::memory::Heap;
@@ -163,9 +163,7 @@ shims! {
         out: *mut vk::SparseImageFormatProperties,
     ) {
         let query = caps::formats::ImageQuery { format, ty, tiling, usage, flags: vk::ImageCreateFlags::empty() };
-        let properties = caps::formats::sparse_image_format_properties(&query, samples);
-        // No VkResult to say VK_INCOMPLETE with.
-        let _ = write_array(properties.as_slice(), count, out);
+        write_each(caps::formats::sparse_image_format_properties(&query, samples), count, out, |out, p| *out = p);
     }
 
     fn get_physical_device_sparse_image_format_properties2(
@@ -178,11 +176,7 @@ shims! {
         let flags = vk::ImageCreateFlags::empty();
         let query = caps::formats::ImageQuery { format: i.format, ty: i.ty, tiling: i.tiling, usage: i.usage, flags };
         let properties = caps::formats::sparse_image_format_properties(&query, i.samples);
-        if let (Some(properties), false) = (properties, out.is_null() || *count == 0) {
-            (*out).properties = properties;
-        }
-        let room = if out.is_null() { 1 } else { *count };
-        *count = room.min(properties.iter().len() as u32);
+        write_each(properties, count, out, |out, p| out.properties = p);
     }
 
     fn get_physical_device_multisample_properties(

@@ -6,7 +6,7 @@ use crate::device::fault::Cause;
 use crate::device::queue::{QueueRef, Submission, Work};
 use crate::fallible;
 use crate::ffi::handle::{dispatchable, get, optional};
-use crate::ffi::pointer::{find, slice};
+use crate::ffi::pointer::{find, slice, write_each};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_3, ext, row};
 use crate::object::buffer::Buffer;
@@ -39,35 +39,18 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// Of an image with residency: one aspect.
-fn sparse_requirements(image: &Image) -> Option<vk::SparseImageMemoryRequirements> {
-    let residency = image.layout.residency?;
-    Some(vk::SparseImageMemoryRequirements {
-        format_properties: sparse_properties(residency.cell),
-        image_mip_tail_first_lod: residency.tail_level,
-        image_mip_tail_size: residency.tail_size,
-        image_mip_tail_offset: residency.tail_offset,
-        image_mip_tail_stride: image.layout.planes()[0].layer_stride,
+/// Of an image with residency: each of its planes.
+fn sparse_requirements(image: &Image) -> impl Iterator<Item = vk::SparseImageMemoryRequirements> {
+    image.layout.planes().iter().filter_map(|plane| {
+        let residency = plane.residency?;
+        Some(vk::SparseImageMemoryRequirements {
+            format_properties: sparse_properties(plane.aspect, plane.format, residency.cell),
+            image_mip_tail_first_lod: residency.tail_level,
+            image_mip_tail_size: residency.tail_size,
+            image_mip_tail_offset: residency.tail_offset,
+            image_mip_tail_stride: plane.layer_stride,
+        })
     })
-}
-
-/// An array of one or no structure.
-///
-/// # Safety
-/// As the specification says of `count` and `out`.
-unsafe fn write_one<T, U>(value: Option<T>, count: *mut u32, out: *mut U, write: impl FnOnce(&mut U, T)) {
-    let all = u32::from(value.is_some());
-    // SAFETY: the caller's promise.
-    unsafe {
-        if out.is_null() {
-            *count = all;
-            return;
-        }
-        *count = all.min(*count);
-        if let Some(value) = value.filter(|_| *count == 1) {
-            write(&mut *out, value);
-        }
-    }
 }
 
 /// The bindings of one batch, in order.
@@ -116,11 +99,12 @@ impl Binds {
     /// # Safety
     /// As [`Binds::opaque`].
     unsafe fn blocks(&mut self, image: &Image, binds: &[vk::SparseImageMemoryBind]) -> Result<(), vk::Result> {
-        let (Some(range), Some(residency)) = (image.sparse(), image.layout.residency) else {
-            self.misuse = Some("vkQueueBindSparse: an image was not created for sparse residency");
-            return Ok(());
-        };
         for bind in binds {
+            let plane = image.layout.plane_of(bind.subresource.aspect_mask.as_raw());
+            let (Some(range), Some(residency)) = (image.sparse(), image.layout.planes()[plane].residency) else {
+                self.misuse = Some("vkQueueBindSparse: an image was not created for sparse residency");
+                return Ok(());
+            };
             // SAFETY: the caller's promise.
             let memory = unsafe { optional::<Memory>(bind.memory) };
             let (level, layer) = (bind.subresource.mip_level, bind.subresource.array_layer);
@@ -133,11 +117,8 @@ impl Binds {
             for row in 0..u64::from(count[1]) * u64::from(count[2]) {
                 let (y, z) = ((row % u64::from(count[1])) as u32, (row / u64::from(count[1])) as u32);
                 let last = [first[0] + count[0].max(1) - 1, first[1] + y, first[2] + z];
-                let at = image.layout.cell(level, layer, last).and(image.layout.cell(
-                    level,
-                    layer,
-                    [first[0], last[1], last[2]],
-                ));
+                let cell = |at| image.layout.cell(plane, level, layer, at);
+                let at = cell(last).and(cell([first[0], last[1], last[2]]));
                 let Some(at) = at else {
                     self.misuse = Some("vkQueueBindSparse: a binding is of blocks that the image's level has not");
                     break;
@@ -203,7 +184,7 @@ shims! {
     }
 
     fn get_image_sparse_memory_requirements(_device: vk::Device, image: vk::Image, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements) {
-        write_one(sparse_requirements(get::<Image>(image)), count, out, |out, requirements| *out = requirements);
+        write_each(sparse_requirements(get::<Image>(image)), count, out, |out, requirements| *out = requirements);
     }
 
     fn get_image_sparse_memory_requirements2(
@@ -213,7 +194,7 @@ shims! {
         out: *mut vk::SparseImageMemoryRequirements2<'_>,
     ) {
         let requirements = sparse_requirements(get::<Image>((*info).image));
-        write_one(requirements, count, out, |out, requirements| out.memory_requirements = requirements);
+        write_each(requirements, count, out, |out, requirements| out.memory_requirements = requirements);
     }
 
     fn get_device_image_sparse_memory_requirements(
@@ -222,7 +203,8 @@ shims! {
         count: *mut u32,
         out: *mut vk::SparseImageMemoryRequirements2<'_>,
     ) {
-        let requirements = Image::new(&*(*info).p_create_info, 0).ok().and_then(|image| sparse_requirements(&image));
-        write_one(requirements, count, out, |out, requirements| out.memory_requirements = requirements);
+        let image = Image::new(&*(*info).p_create_info, 0).ok();
+        let requirements = image.iter().flat_map(sparse_requirements);
+        write_each(requirements, count, out, |out, requirements| out.memory_requirements = requirements);
     }
 }

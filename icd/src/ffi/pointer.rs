@@ -107,6 +107,31 @@ pub unsafe fn fill_array<T, U>(
     if fits < items.len() { result.and(Err(vk::Result::INCOMPLETE)) } else { result }
 }
 
+/// The two-call idiom of queries that have no result to say VK_INCOMPLETE with: `write` says in a structure of the application's what a value is.
+///
+/// # Safety
+/// As [`write_array`].
+pub unsafe fn write_each<T, U>(
+    values: impl Iterator<Item = T>,
+    count: *mut u32,
+    out: *mut U,
+    write: impl Fn(&mut U, T),
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if out.is_null() {
+            *count = values.count() as u32;
+            return;
+        }
+        let room = *count;
+        *count = 0;
+        for value in values.take(room as usize) {
+            write(&mut *out.add(*count as usize), value);
+            *count += 1;
+        }
+    }
+}
+
 /// A C string; `None` for null.
 ///
 /// # Safety

@@ -55,8 +55,13 @@ impl Image {
         let desc =
             ImageDesc { format, dim, extent, levels: info.mip_levels, layers: info.array_layers.max(1), samples };
         let layout = if info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY) {
-            ImageLayout::cell_of(format, dim).ok_or(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)?;
-            ImageLayout::in_blocks(desc)
+            if dim == Dim::D1 || samples > 1 {
+                return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
+            }
+            match info.tiling {
+                vk::ImageTiling::LINEAR => ImageLayout::in_tail(desc),
+                _ => ImageLayout::in_blocks(desc),
+            }
         } else {
             ImageLayout::new(desc)
         };
@@ -263,7 +268,13 @@ impl ImageView {
             min_lod: (min_lod - level as f32).max(0.0),
         };
         let shader = match conversion {
-            Some(conversion) => ShaderView::Converted(converted_view(&request, conversion)),
+            Some(conversion) => {
+                let mut converted = converted_view(&request, conversion);
+                if let Some(sparse) = image.sparse() {
+                    converted.tell_residency(sparse.piece().residency(0));
+                }
+                ShaderView::Converted(converted)
+            }
             None => {
                 let mut view = Box::new(rasterizer::sample::image_view(&request));
                 if let (Some(sparse), true) = (image.sparse(), view.levels > 0) {

@@ -131,12 +131,14 @@ pub(super) fn over_plane(
     view.stencil_aspect = u32::from(request.aspect == Aspect::Stencil);
     view.min_lod = request.min_lod;
     view.outside_alpha = outside_alpha(format);
+    // Of a block of the plane a view may see several texels.
+    let finer = plane.block_bytes.checked_div(format.info().block_bytes.into()).map_or(0, |n| n.max(1).ilog2());
     for (to, from) in view.level.iter_mut().zip(&plane.levels[base_level as usize..]).take(levels as usize) {
         *to = ImageLevel {
             offset: plane.offset + from.offset + u64::from(base_layer) * layer_stride,
             row_pitch: from.row_pitch,
             slice_pitch: from.slice_pitch,
-            cell: from.grid.map_or(0, |grid| grid.log2[0] | grid.log2[1] << 8 | grid.log2[2] << 16 | 1 << 24),
+            cell: from.grid.map_or(0, |grid| (grid.log2[0] + finer) | grid.log2[1] << 8 | grid.log2[2] << 16 | 1 << 24),
             cells: from.grid.map_or([0; 3], |grid| [grid.cells[0], grid.cells[1], 0]),
             width: from.extent[0].div_ceil(per_texel[0]),
             height: from.extent[1].div_ceil(per_texel[1]),
@@ -144,7 +146,7 @@ pub(super) fn over_plane(
             first_slice: 0,
         };
     }
-    if layout.residency.is_some() {
+    if plane.residency.is_some() {
         view.of_piece.copy_from_slice(&view.kernels[..KERNEL_SAMPLE]);
         view.kernels = kernels::of_cells(format, Level::here());
         (view.pair, view.chunks) = (kernels::no_pair, kernels::one_by_one);

@@ -8,8 +8,8 @@
 //! a quarter of its texel further up or left.
 
 use super::address::mode;
-use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane};
-use base::abi::{ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
+use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane, tell_residency};
+use base::abi::{ImageArgs, ImageView, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::pack::ONE;
 use base::format::{Lanes, parts};
 use base::host::{Floats, Host, Ints, Level};
@@ -109,7 +109,18 @@ pub struct Parts {
 pub struct ConvertedView {
     /// As generated code sees it.
     pub view: Box<ImageView>,
-    _parts: Option<Box<Parts>>,
+    /// What that points to.
+    parts: Option<Box<Parts>>,
+}
+
+impl ConvertedView {
+    /// As [`tell_residency`].
+    pub fn tell_residency(&mut self, residency: *const u8) {
+        let Some(parts) = &mut self.parts else { return };
+        parts.sources.iter_mut().for_each(|source| tell_residency(&mut source.view, residency));
+        self.view.conversion = (&raw const **parts).cast();
+        self.view.kernels[KERNEL_RESIDENT] = resident;
+    }
 }
 
 /// A view of all of an image's planes with a conversion. The request's aspect and swizzle mean nothing. A request that does not fit its image
@@ -119,10 +130,10 @@ pub fn converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Con
         Some((mut view, parts)) => {
             let parts = Box::new(parts);
             view.conversion = (&raw const *parts).cast();
-            ConvertedView { view: Box::new(view), _parts: Some(parts) }
+            ConvertedView { view: Box::new(view), parts: Some(parts) }
         }
         // No plane has this aspect.
-        None => ConvertedView { view: Box::new(image_view(&ViewRequest { levels: (0, 0), ..*request })), _parts: None },
+        None => ConvertedView { view: Box::new(image_view(&ViewRequest { levels: (0, 0), ..*request })), parts: None },
     }
 }
 
@@ -160,6 +171,24 @@ base::compiled! {
     /// Samples of any sampler.
     pub(super) unsafe extern "C" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         sample::<H>(&*(*view).conversion.cast::<Parts>(), &*sampler, &mut *args);
+    }
+}
+
+/// `KERNEL_RESIDENT` of views of sparse images: a sample accesses all parts.
+unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the kernel's contract; the view has a conversion.
+    unsafe {
+        let (parts, args) = (&*(*view).conversion.cast::<Parts>(), &mut *args);
+        let (place, mut all) = (args.coord, [1; MAX_LANES]);
+        for (i, source) in parts.sources.iter().enumerate() {
+            for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
+                *to = from.map(|coord| coord + offset);
+            }
+            let sampler = if i == 0 { sampler } else { &raw const parts.sampler };
+            (source.view.kernels[KERNEL_RESIDENT])(&raw const source.view, sampler, args);
+            all.iter_mut().zip(args.result[0]).for_each(|(all, one)| *all &= one);
+        }
+        (args.coord, args.result[0]) = (place, all);
     }
 }
 

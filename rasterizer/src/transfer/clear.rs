@@ -47,8 +47,13 @@ fn clear(threads: Threads, image: &ImageMemory, range: &SubresourceRange, value:
             // There is no valid clear of blocks.
             continue;
         }
-        let mut texel = vec![0; plane.block_bytes as usize];
-        format::pack_row(plane.format, &[value(plane.aspect)], &mut texel);
+        let (mut texel, value) = (vec![0; plane.block_bytes as usize], value(plane.aspect));
+        if format::kernels(plane.format).bytes > 0 {
+            format::pack_row(plane.format, &[value], &mut texel);
+        } else {
+            // Integers of 64 bits are pairs of a clear value's words, which has none for the third and fourth.
+            texel.as_chunks_mut().0.iter_mut().zip(value).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        }
         clear_plane(threads, image, i, &texel, range);
     }
 }

@@ -56,12 +56,13 @@ fn bytes(image: &ImageMemory) -> Vec<u8> {
 }
 
 /// Formats of all sizes, extents of more than one cell and no multiple of it.
-const IMAGES: [(&str, Dim, [u32; 3], u32, u32); 8] = [
+const IMAGES: [(&str, Dim, [u32; 3], u32, u32); 9] = [
     ("R8_UNORM", Dim::D2, [300, 270, 1], 3, 1),
     ("R16_UINT", Dim::D2, [256, 129, 1], 2, 2),
     ("R8G8B8A8_UNORM", Dim::D2, [260, 140, 1], 9, 3),
     ("R32_UINT", Dim::D2, [129, 257, 1], 1, 1),
     ("R32G32B32A32_SFLOAT", Dim::D2, [65, 130, 1], 2, 6),
+    ("R32G32B32_SFLOAT", Dim::D2, [130, 66, 1], 2, 1),
     ("BC1_RGBA_UNORM_BLOCK", Dim::D2, [530, 270, 1], 2, 2),
     ("R8G8B8A8_UNORM", Dim::D3, [70, 40, 33], 3, 1),
     ("R16G16B16A16_SFLOAT", Dim::D3, [33, 17, 40], 2, 1),

@@ -126,7 +126,7 @@ fn access(format: Format) -> Access {
     }
     let word =
         |i: usize, c: &Channel| c.bits == 32 && usize::from(c.shift) == 32 * i && component(c.name) == Some(i as u8);
-    if all(&word) { Access::Words } else { Access::Lanes }
+    if all(&word) && channels.len() != 3 { Access::Words } else { Access::Lanes }
 }
 
 /// Bits of a texel that a colour write mask lets through, and whether it keeps any channel back.

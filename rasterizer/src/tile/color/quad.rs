@@ -32,13 +32,14 @@ macro_rules! with_bytes {
             2 => sized!(2),
             4 => sized!(4),
             8 => sized!(8),
+            12 => sized!(12),
             _ => sized!(16),
         }
     }};
 }
 
 impl PairRows {
-    /// The words of the texels of `N` bytes, or of `bytes` where `N` is 0 (1, 2, 4, 8 or 16).
+    /// The words of the texels of `N` bytes, or of `bytes` where `N` is 0 (1, 2, 4, 8, 12 or 16).
     ///
     /// # Safety
     /// Both texels of all rows are readable.
@@ -215,6 +216,11 @@ unsafe fn read_quad<const N: usize>([top, bottom]: [*mut u8; 2]) -> [__m128i; 4]
                 let odd = _mm_shuffle_ps::<0b11_01_11_01>(top, bottom);
                 [_mm_castps_si128(even), _mm_castps_si128(odd), zero, zero]
             }
+            12 => {
+                let last = |p: *mut u8| _mm_cvtsi32_si128(p.wrapping_add(8).cast::<i32>().read_unaligned());
+                let texel = |p: *mut u8| _mm_unpacklo_epi64(_mm_loadl_epi64(p.cast()), last(p));
+                transposed([texel(top), texel(top.wrapping_add(12)), texel(bottom), texel(bottom.wrapping_add(12))])
+            }
             _ => {
                 let (a, b) = (_mm_loadu_si128(top.cast()), _mm_loadu_si128(top.wrapping_add(16).cast()));
                 let (c, d) = (_mm_loadu_si128(bottom.cast()), _mm_loadu_si128(bottom.wrapping_add(16).cast()));
@@ -251,6 +257,14 @@ unsafe fn write_quad<const N: usize>([top, bottom]: [*mut u8; 2], words: [__m128
             8 => {
                 _mm_storeu_si128(top.cast(), _mm_unpacklo_epi32(words[0], words[1]));
                 _mm_storeu_si128(bottom.cast(), _mm_unpackhi_epi32(words[0], words[1]));
+            }
+            12 => {
+                let [a, b, c, d] = transposed(words);
+                for (p, texel) in [(top, a), (top.wrapping_add(12), b), (bottom, c), (bottom.wrapping_add(12), d)] {
+                    _mm_storel_epi64(p.cast(), texel);
+                    let last = _mm_cvtsi128_si32(_mm_unpackhi_epi64(texel, texel));
+                    p.wrapping_add(8).cast::<i32>().write_unaligned(last);
+                }
             }
             _ => {
                 let [a, b, c, d] = transposed(words);

@@ -54,6 +54,24 @@ numbered! {
 }
 
 numbered! {
+    /// The advanced blend operations: `VkBlendOp` from `VK_BLEND_OP_ZERO_EXT` on.
+    #[allow(missing_docs, reason = "the specification's names")]
+    pub enum AdvancedBlendOp {
+        Zero, Src, Dst, SrcOver, DstOver, SrcIn, DstIn, SrcOut, DstOut, SrcAtop, DstAtop, Xor,
+        Multiply, Screen, Overlay, Darken, Lighten, Colordodge, Colorburn, Hardlight, Softlight, Difference, Exclusion,
+        Invert, InvertRgb, Lineardodge, Linearburn, Vividlight, Linearlight, Pinlight, Hardmix,
+        HslHue, HslSaturation, HslColor, HslLuminosity,
+        Plus, PlusClamped, PlusClampedAlpha, PlusDarker, Minus, MinusClamped, Contrast, InvertOvg, Red, Green, Blue,
+    }
+}
+
+numbered! {
+    /// `VkBlendOverlapEXT`.
+    #[allow(missing_docs, reason = "the specification's names")]
+    pub enum BlendOverlap { Uncorrelated, Disjoint, Conjoint }
+}
+
+numbered! {
     /// `VkLogicOp`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum LogicOp {
@@ -112,13 +130,37 @@ pub struct BlendEquations {
     pub alpha: BlendEquation,
 }
 
+/// An advanced blend operation: `VkColorBlendAdvancedEXT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AdvancedBlend {
+    /// advancedBlendOp.
+    pub op: AdvancedBlendOp,
+    /// srcPremultiplied.
+    pub src_premultiplied: bool,
+    /// dstPremultiplied.
+    pub dst_premultiplied: bool,
+    /// blendOverlap.
+    pub overlap: BlendOverlap,
+    /// clampResults.
+    pub clamp_results: bool,
+}
+
+/// What blending does where it is enabled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blending {
+    /// Factors and operations.
+    Equations(BlendEquations),
+    /// An advanced operation.
+    Advanced(AdvancedBlend),
+}
+
 /// Blending of one attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlendAttachment {
     /// blendEnable.
     pub enable: bool,
-    /// The factors and operations.
-    pub equations: BlendEquations,
+    /// What it does.
+    pub blending: Blending,
     /// `VkColorComponentFlags`: bit 0 R .. bit 3 A.
     pub write_mask: u8,
 }
@@ -127,10 +169,10 @@ impl BlendAttachment {
     /// Nothing is written.
     pub const OFF: BlendAttachment = BlendAttachment {
         enable: false,
-        equations: BlendEquations {
+        blending: Blending::Equations(BlendEquations {
             color: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
             alpha: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
-        },
+        }),
         write_mask: 0,
     };
 }
@@ -264,6 +306,8 @@ pub enum ColorOp {
     Store,
     /// They are blended with what is there.
     Blend(BlendEquations),
+    /// An advanced blend operation with what is there.
+    Advanced(AdvancedBlend),
     /// A logic operation with what is there.
     Logic(LogicOp),
 }
@@ -290,7 +334,10 @@ impl ColorKey {
             // Neither happens where floats meet logic operations.
             Some(_) if float || ty == ChannelType::Srgb => ColorOp::Store,
             Some(op) => ColorOp::Logic(op),
-            None if blend.enable && !format.is_integer() => ColorOp::Blend(blend.equations),
+            None if blend.enable && !format.is_integer() => match blend.blending {
+                Blending::Equations(equations) => ColorOp::Blend(equations),
+                Blending::Advanced(advanced) => ColorOp::Advanced(advanced),
+            },
             None => ColorOp::Store,
         };
         (write_mask != 0 && location != NO_LOCATION).then_some(ColorKey { format, location, write_mask, op })
@@ -385,11 +432,12 @@ mod tests {
     #[test]
     fn blending_and_logic_operations_by_format() {
         let blend = BlendAttachment { enable: true, write_mask: 0xf, ..BlendAttachment::OFF };
+        let Blending::Equations(equations) = blend.blending else { panic!("equations") };
         let mut state = PixelState { blend: [blend; MAX_COLOR_ATTACHMENTS], ..PixelState::default() };
         let ops = |state: &PixelState| {
             PixelKey::new(state, &PixelValues::default(), &targets()).color.map(|color| color.map(|color| color.op))
         };
-        let (store, over) = (Some(ColorOp::Store), Some(ColorOp::Blend(blend.equations)));
+        let (store, over) = (Some(ColorOp::Store), Some(ColorOp::Blend(equations)));
         assert_eq!(ops(&state)[..5], [over, store, over, over, None]);
         (state.logic_op_enable, state.logic_op) = (true, LogicOp::Nand);
         let logic = Some(ColorOp::Logic(LogicOp::Nand));
@@ -402,12 +450,13 @@ mod tests {
     #[test]
     fn attachments_take_the_outputs_of_their_locations() {
         let blend = BlendAttachment { enable: true, write_mask: 0xf, ..BlendAttachment::OFF };
+        let Blending::Equations(equations) = blend.blending else { panic!("equations") };
         let mut state = PixelState { blend: [blend; MAX_COLOR_ATTACHMENTS], ..PixelState::default() };
         state.blend[0].enable = false;
         state.locations = [2, NO_LOCATION, 0, 3, 4, 5, 6, 7];
         let color = PixelKey::new(&state, &PixelValues::default(), &targets()).color;
         let found = color.map(|color| color.map(|color| (color.location, color.op)));
-        let (store, over) = (ColorOp::Store, ColorOp::Blend(blend.equations));
+        let (store, over) = (ColorOp::Store, ColorOp::Blend(equations));
         assert_eq!(found[..5], [Some((2, store)), None, Some((0, over)), Some((3, over)), None]);
         let own = PixelKey::new(&PixelState { locations: OWN_LOCATIONS, ..state }, &PixelValues::default(), &targets());
         assert_eq!(own.color.map(|color| color.map(|color| color.location))[..3], [Some(0), Some(1), Some(2)]);

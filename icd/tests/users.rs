@@ -214,7 +214,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_AMD_buffer_marker", "an extension of one vendor's hardware"),
     ("VK_EXT_device_generated_commands", LATER),
     ("VK_EXT_conservative_rasterization", LATER),
-    ("VK_EXT_blend_operation_advanced", LATER),
     ("VK_EXT_shader_64bit_indexing", LATER),
     ("VK_KHR_fragment_shader_barycentric", LATER),
     ("fragmentShaderBarycentric", LATER),

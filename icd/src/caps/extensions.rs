@@ -313,6 +313,7 @@ extensions! {
     VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];
     VK_KHR_robustness2, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_extended_dynamic_state3, 2, Device, YES, None, [PROPERTIES2];
+    VK_EXT_blend_operation_advanced, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_multi_draw, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_calibrated_timestamps, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_calibrated_timestamps, 2, Device, YES, None, [PROPERTIES2];

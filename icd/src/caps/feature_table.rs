@@ -260,7 +260,7 @@ extended {
     extendedDynamicState3ConservativeRasterizationMode, extended_dynamic_state3_conservative_rasterization_mode, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ExtraPrimitiveOverestimationSize, extended_dynamic_state3_extra_primitive_overestimation_size, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3SampleLocationsEnable, extended_dynamic_state3_sample_locations_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
-    extendedDynamicState3ColorBlendAdvanced, extended_dynamic_state3_color_blend_advanced, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    extendedDynamicState3ColorBlendAdvanced, extended_dynamic_state3_color_blend_advanced, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ProvokingVertexMode, extended_dynamic_state3_provoking_vertex_mode, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3DepthClipNegativeOneToOne, extended_dynamic_state3_depth_clip_negative_one_to_one, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ViewportWScalingEnable, extended_dynamic_state3_viewport_w_scaling_enable, NO_NV, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
@@ -273,6 +273,7 @@ extended {
     extendedDynamicState3CoverageReductionMode, extended_dynamic_state3_coverage_reduction_mode, NO_NV, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3RepresentativeFragmentTestEnable, extended_dynamic_state3_representative_fragment_test_enable, NO_NV, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ShadingRateImageEnable, extended_dynamic_state3_shading_rate_image_enable, NO_NV, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    advancedBlendCoherentOperations, advanced_blend_coherent_operations, YES, [PhysicalDeviceBlendOperationAdvancedFeaturesEXT];
     multiDraw, multi_draw, YES, [PhysicalDeviceMultiDrawFeaturesEXT];
     robustBufferAccess2, robust_buffer_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
     robustImageAccess2, robust_image_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
@@ -464,6 +465,7 @@ structs! {
     PhysicalDeviceExtendedDynamicStateFeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state)];
     PhysicalDeviceExtendedDynamicState2FeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state2)];
     PhysicalDeviceExtendedDynamicState3FeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state3)];
+    PhysicalDeviceBlendOperationAdvancedFeaturesEXT: [Ext(E::VK_EXT_blend_operation_advanced)];
     PhysicalDeviceMultiDrawFeaturesEXT: [Ext(E::VK_EXT_multi_draw)];
     PhysicalDeviceRobustness2FeaturesEXT: [Ext(E::VK_EXT_robustness2), Ext(E::VK_KHR_robustness2)];
     PhysicalDeviceShaderExpectAssumeFeaturesKHR: [Ext(E::VK_KHR_shader_expect_assume)];

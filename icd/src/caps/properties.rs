@@ -609,6 +609,14 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         };
         // A pipeline's code knows no topology.
         PhysicalDeviceExtendedDynamicState3PropertiesEXT => |p| p.dynamic_primitive_topology_unrestricted = vk::TRUE;
+        PhysicalDeviceBlendOperationAdvancedPropertiesEXT => |p| {
+            p.advanced_blend_max_color_attachments = LIMITS.max_color_attachments;
+            p.advanced_blend_independent_blend = vk::TRUE;
+            p.advanced_blend_non_premultiplied_src_color = vk::TRUE;
+            p.advanced_blend_non_premultiplied_dst_color = vk::TRUE;
+            p.advanced_blend_correlated_overlap = vk::TRUE;
+            p.advanced_blend_all_operations = vk::TRUE;
+        };
         PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
         PhysicalDeviceProvokingVertexPropertiesEXT => |p| {
             p.provoking_vertex_mode_per_pipeline = vk::TRUE;

@@ -30,6 +30,7 @@ pub const STATE3: &[CommandRow] = rows! { "VK_EXT_extended_dynamic_state3":
     cmd_set_logic_op_enable as PFN_vkCmdSetLogicOpEnableEXT, vkCmdSetLogicOpEnableEXT;
     cmd_set_color_blend_enable as PFN_vkCmdSetColorBlendEnableEXT, vkCmdSetColorBlendEnableEXT;
     cmd_set_color_blend_equation as PFN_vkCmdSetColorBlendEquationEXT, vkCmdSetColorBlendEquationEXT;
+    cmd_set_color_blend_advanced as PFN_vkCmdSetColorBlendAdvancedEXT, vkCmdSetColorBlendAdvancedEXT;
     cmd_set_color_write_mask as PFN_vkCmdSetColorWriteMaskEXT, vkCmdSetColorWriteMaskEXT;
     cmd_set_line_rasterization_mode as PFN_vkCmdSetLineRasterizationModeEXT, vkCmdSetLineRasterizationModeEXT;
     cmd_set_line_stipple_enable as PFN_vkCmdSetLineStippleEnableEXT, vkCmdSetLineStippleEnableEXT;
@@ -186,6 +187,17 @@ shims! {
         equations: *const vk::ColorBlendEquationEXT,
     ) {
         let values: Result<_, _> = slice(equations, count).iter().map(decode::equations).collect();
+        set_translated(buffer, values, |values| DynamicState::ColorBlendEquation(Attachments { first, values }));
+    }
+
+    fn cmd_set_color_blend_advanced(
+        buffer: vk::CommandBuffer,
+        first: u32,
+        count: u32,
+        advanced: *const vk::ColorBlendAdvancedEXT,
+    ) {
+        // The one that is set last says what blending does.
+        let values: Result<_, _> = slice(advanced, count).iter().map(decode::advanced).collect();
         set_translated(buffer, values, |values| DynamicState::ColorBlendEquation(Attachments { first, values }));
     }
 

@@ -2,7 +2,8 @@
 
 use crate::ffi::pointer::{find, slice};
 use crate::object::pipeline_state::{
-    CreateInfo, Dynamic, GraphicsState, RenderingFormats, Row, VertexInput, ViewportState, decode as values,
+    BlendAttachments, CreateInfo, Dynamic, GraphicsState, RenderingFormats, Row, VertexInput, ViewportState,
+    decode as values,
 };
 use ash::vk::{self, Handle};
 use base::pixel::SampleLocations;
@@ -86,7 +87,10 @@ unsafe fn structures<'a>(
                 .map(|s| sample_locations(s, dynamic));
             structures.depth_stencil = info.p_depth_stencil_state.as_ref();
             structures.color_blend = blend;
-            structures.attachments = blend.map(|b| slice(b.p_attachments, b.attachment_count));
+            structures.attachments = blend.map(|b| BlendAttachments {
+                list: slice(b.p_attachments, b.attachment_count),
+                advanced: find::<vk::PipelineColorBlendAdvancedStateCreateInfoEXT<'_>>(b.p_next),
+            });
             if info.render_pass.is_null() {
                 structures.rendering = Some(rendering(info.p_next));
                 structures.locations = locations(info.p_next);

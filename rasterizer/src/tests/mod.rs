@@ -319,7 +319,7 @@ pub const SRC_ALPHA: BlendAttachment = blending(
 );
 
 pub const fn blending(color: BlendEquation, alpha: BlendEquation) -> BlendAttachment {
-    BlendAttachment { enable: true, equations: BlendEquations { color, alpha }, write_mask: 15 }
+    BlendAttachment { enable: true, blending: Blending::Equations(BlendEquations { color, alpha }), write_mask: 15 }
 }
 
 pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {

@@ -35,7 +35,7 @@ pub struct CreateInfo<'a> {
     pub sample_locations: Option<(bool, SampleLocations)>,
     pub depth_stencil: Option<&'a vk::PipelineDepthStencilStateCreateInfo<'a>>,
     pub color_blend: Option<&'a vk::PipelineColorBlendStateCreateInfo<'a>>,
-    pub attachments: Option<&'a [vk::PipelineColorBlendAttachmentState]>,
+    pub attachments: Option<BlendAttachments<'a>>,
     /// `VkPipelineRenderingCreateInfo`, with dynamic rendering.
     pub rendering: Option<RenderingFormats<'a>>,
     /// Of `VkRenderingAttachmentLocationInfo`, with dynamic rendering.
@@ -44,6 +44,15 @@ pub struct CreateInfo<'a> {
     pub loops: Option<AttachmentLoops>,
     /// Of `VkPipelineColorWriteCreateInfoEXT`.
     pub write_enables: Option<&'a [vk::Bool32]>,
+}
+
+/// pAttachments of `VkPipelineColorBlendStateCreateInfo`.
+#[derive(Clone, Copy)]
+pub struct BlendAttachments<'a> {
+    /// They.
+    pub list: &'a [vk::PipelineColorBlendAttachmentState],
+    /// What their advanced blend operations share.
+    pub advanced: Option<&'a vk::PipelineColorBlendAdvancedStateCreateInfoEXT<'a>>,
 }
 
 /// `VkPipelineVertexInputStateCreateInfo`.

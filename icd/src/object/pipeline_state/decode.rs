@@ -6,8 +6,9 @@ use ash::vk;
 use base::abi::MAX_SAMPLES;
 use base::format::Format;
 use base::pixel::{
-    BlendEquations, BlendFactor, BlendOp, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, NO_LOCATION,
-    OWN_LOCATIONS, SAMPLE_LOCATION_STEPS, SampleLocations, StencilOp, StencilOps,
+    AdvancedBlend, AdvancedBlendOp, BlendEquations, BlendFactor, BlendOp, BlendOverlap, Blending, CompareOp, Locations,
+    LogicOp, MAX_COLOR_ATTACHMENTS, NO_LOCATION, OWN_LOCATIONS, SAMPLE_LOCATION_STEPS, SampleLocations, StencilOp,
+    StencilOps,
 };
 use base::shader::STREAMS;
 use rasterizer::api::{
@@ -146,26 +147,54 @@ pub fn locations(list: &[u32]) -> Locations {
     locations
 }
 
-/// The equation of a `VkPipelineColorBlendAttachmentState`.
-pub fn equation(a: &vk::PipelineColorBlendAttachmentState) -> vk::ColorBlendEquationEXT {
-    vk::ColorBlendEquationEXT {
+/// What a `VkPipelineColorBlendAttachmentState` does, with what is said of advanced operations.
+pub fn blending(
+    a: &vk::PipelineColorBlendAttachmentState,
+    advanced: Option<&vk::PipelineColorBlendAdvancedStateCreateInfoEXT<'_>>,
+) -> Result<Blending, String> {
+    if advanced_op(a.color_blend_op).is_some() {
+        return self::advanced(&vk::ColorBlendAdvancedEXT {
+            advanced_blend_op: a.color_blend_op,
+            src_premultiplied: advanced.map_or(vk::TRUE, |a| a.src_premultiplied),
+            dst_premultiplied: advanced.map_or(vk::TRUE, |a| a.dst_premultiplied),
+            blend_overlap: advanced.map_or(vk::BlendOverlapEXT::UNCORRELATED, |a| a.blend_overlap),
+            clamp_results: vk::FALSE,
+        });
+    }
+    equations(&vk::ColorBlendEquationEXT {
         src_color_blend_factor: a.src_color_blend_factor,
         dst_color_blend_factor: a.dst_color_blend_factor,
         color_blend_op: a.color_blend_op,
         src_alpha_blend_factor: a.src_alpha_blend_factor,
         dst_alpha_blend_factor: a.dst_alpha_blend_factor,
         alpha_blend_op: a.alpha_blend_op,
-    }
+    })
+}
+
+fn advanced_op(op: vk::BlendOp) -> Option<AdvancedBlendOp> {
+    AdvancedBlendOp::from_vk(op.as_raw().wrapping_sub(vk::BlendOp::ZERO_EXT.as_raw()))
+}
+
+/// A `VkColorBlendAdvancedEXT`.
+pub fn advanced(a: &vk::ColorBlendAdvancedEXT) -> Result<Blending, String> {
+    let (op, overlap) = (a.advanced_blend_op, a.blend_overlap.as_raw());
+    Ok(Blending::Advanced(AdvancedBlend {
+        op: known(advanced_op(op), "advanced blend operation", op.as_raw())?,
+        src_premultiplied: a.src_premultiplied != 0,
+        dst_premultiplied: a.dst_premultiplied != 0,
+        overlap: known(BlendOverlap::from_vk(overlap), "blend overlap", overlap)?,
+        clamp_results: a.clamp_results != 0,
+    }))
 }
 
 /// A `VkColorBlendEquationEXT`.
-pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<BlendEquations, String> {
+pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<Blending, String> {
     let factor = |f: vk::BlendFactor| known(BlendFactor::from_vk(f.as_raw()), "blend factor", f.as_raw());
     let op = |o: vk::BlendOp| known(BlendOp::from_vk(o.as_raw()), "blend operation", o.as_raw());
-    Ok(BlendEquations {
+    Ok(Blending::Equations(BlendEquations {
         color: (factor(e.src_color_blend_factor)?, factor(e.dst_color_blend_factor)?, op(e.color_blend_op)?),
         alpha: (factor(e.src_alpha_blend_factor)?, factor(e.dst_alpha_blend_factor)?, op(e.alpha_blend_op)?),
-    })
+    }))
 }
 
 /// Depth or stencil are read in the order of primitives.
@@ -203,6 +232,14 @@ mod tests {
         assert_eq!(logic_op(vk::LogicOp::XOR), Ok(LogicOp::Xor));
         assert_eq!(logic_op(vk::LogicOp::SET), Ok(LogicOp::Set));
         assert_eq!(BlendOp::from_vk(vk::BlendOp::MAX.as_raw()), Some(BlendOp::Max));
+        assert_eq!(advanced_op(vk::BlendOp::ZERO_EXT), Some(AdvancedBlendOp::Zero));
+        assert_eq!(advanced_op(vk::BlendOp::HSL_HUE_EXT), Some(AdvancedBlendOp::HslHue));
+        assert_eq!(advanced_op(vk::BlendOp::BLUE_EXT), Some(AdvancedBlendOp::Blue));
+        assert_eq!(
+            [vk::BlendOp::MAX, vk::BlendOp::from_raw(vk::BlendOp::BLUE_EXT.as_raw() + 1)].map(advanced_op),
+            [None; 2]
+        );
+        assert_eq!(BlendOverlap::from_vk(vk::BlendOverlapEXT::CONJOINT.as_raw()), Some(BlendOverlap::Conjoint));
         let factor = |f: vk::BlendFactor| BlendFactor::from_vk(f.as_raw());
         assert_eq!(factor(vk::BlendFactor::CONSTANT_ALPHA), Some(BlendFactor::ConstantAlpha));
         assert_eq!(factor(vk::BlendFactor::ONE_MINUS_SRC1_ALPHA), Some(BlendFactor::OneMinusSrc1Alpha));

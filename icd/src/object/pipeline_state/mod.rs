@@ -12,7 +12,7 @@ mod table;
 mod unused;
 
 pub use change::{Attachments, BindingStride, Elements, Faces, VertexLayout};
-pub use create_info::{CreateInfo, RenderingFormats, VertexInput, ViewportState};
+pub use create_info::{BlendAttachments, CreateInfo, RenderingFormats, VertexInput, ViewportState};
 pub use table::{Dynamic, DynamicState, Fixed, Row, Subset, Values, join};
 
 /// Everything of a graphics pipeline that is not code.

@@ -20,8 +20,8 @@ use super::decode;
 use super::unused::Unused;
 use ash::vk;
 use base::pixel::{
-    BlendAttachment, BlendEquations, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS,
-    SampleLocations, StencilOps,
+    BlendAttachment, Blending, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS, SampleLocations,
+    StencilOps,
 };
 use rasterizer::api::{
     AttachmentLoops, DepthBias, DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport,
@@ -256,13 +256,13 @@ pipeline_state! {
         AlphaToOneEnable alpha_to_one: bool = false; [ALPHA_TO_ONE_ENABLE_EXT] FragmentOutput;
             multisample => |m| m.alpha_to_one_enable != 0; |draw, v| draw.pixel.alpha_to_one = *v;
         ColorBlendEnable blend_enable: PerAttachment<bool> = PerAttachment([false; MAX_COLOR_ATTACHMENTS]); [COLOR_BLEND_ENABLE_EXT] FragmentOutput;
-            attachments => |all| PerAttachment::of(all, false, |a| Ok(a.blend_enable != 0))?;
+            attachments => |all| PerAttachment::of(all.list, false, |a| Ok(a.blend_enable != 0))?;
             |draw, v| v.join(&mut draw.pixel.blend, |to, enable| to.enable = enable);
-        ColorBlendEquation blend_equations: PerAttachment<BlendEquations> = PerAttachment([BlendAttachment::OFF.equations; MAX_COLOR_ATTACHMENTS]); [COLOR_BLEND_EQUATION_EXT] FragmentOutput;
-            attachments => |all| PerAttachment::of(all, BlendAttachment::OFF.equations, |a| decode::equations(&decode::equation(a)))?;
-            |draw, v| v.join(&mut draw.pixel.blend, |to, equations| if to.enable { to.equations = equations });
+        ColorBlendEquation blending: PerAttachment<Blending> = PerAttachment([BlendAttachment::OFF.blending; MAX_COLOR_ATTACHMENTS]); [COLOR_BLEND_EQUATION_EXT COLOR_BLEND_ADVANCED_EXT] FragmentOutput;
+            attachments => |all| PerAttachment::of(all.list, BlendAttachment::OFF.blending, |a| decode::blending(a, all.advanced))?;
+            |draw, v| v.join(&mut draw.pixel.blend, |to, blending| if to.enable { to.blending = blending });
         ColorWriteMask write_masks: PerAttachment<u8> = PerAttachment([0; MAX_COLOR_ATTACHMENTS]); [COLOR_WRITE_MASK_EXT] FragmentOutput;
-            attachments => |all| PerAttachment::of(all, 0, |a| Ok(a.color_write_mask.as_raw() as u8))?;
+            attachments => |all| PerAttachment::of(all.list, 0, |a| Ok(a.color_write_mask.as_raw() as u8))?;
             |draw, v| v.join(&mut draw.pixel.blend, |to, mask| to.write_mask = mask);
         ColorWriteEnable write_enable: PerAttachment<bool> = PerAttachment([true; MAX_COLOR_ATTACHMENTS]); [COLOR_WRITE_ENABLE_EXT] FragmentOutput;
             write_enables => |all| PerAttachment::of(all, true, |enable| Ok(*enable != 0))?;
@@ -314,7 +314,7 @@ impl Dynamic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::pixel::{BlendFactor, BlendOp};
+    use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 
     fn rasterization() -> vk::PipelineRasterizationStateCreateInfo<'static> {
         vk::PipelineRasterizationStateCreateInfo::default().line_width(3.0).depth_bias_enable(true)
@@ -361,11 +361,9 @@ mod tests {
     fn states_that_depend_on_each_other() {
         use super::super::Attachments;
         let mut values = Values::default();
-        let equations = BlendEquations {
-            color: (BlendFactor::Zero, BlendFactor::One, BlendOp::Max),
-            ..BlendAttachment::OFF.equations
-        };
-        DynamicState::ColorBlendEquation(Attachments { first: 1, values: List::from_elem(equations, 1) })
+        let max = (BlendFactor::Zero, BlendFactor::One, BlendOp::Max);
+        let blending = Blending::Equations(BlendEquations { color: max, alpha: max });
+        DynamicState::ColorBlendEquation(Attachments { first: 1, values: List::from_elem(blending, 1) })
             .apply(&mut values);
         DynamicState::ColorWriteMask(Attachments { first: 0, values: List::from_elem(15, 2) }).apply(&mut values);
         DynamicState::ColorWriteEnable(Attachments { first: 0, values: List::from_elem(false, 1) }).apply(&mut values);
@@ -383,7 +381,7 @@ mod tests {
         DynamicState::DepthClampEnable(true).apply(&mut values);
         DynamicState::RasterizationSamples(4).apply(&mut values);
         let draw = join(&fixed, &values);
-        assert_eq!(draw.pixel.blend[1], BlendAttachment { enable: true, equations, write_mask: 15 });
+        assert_eq!(draw.pixel.blend[1], BlendAttachment { enable: true, blending, write_mask: 15 });
         assert!(!draw.depth_clip && draw.pixel.sample_shading);
         DynamicState::DepthClipEnable(Some(true)).apply(&mut values);
         assert!(join(&fixed, &values).depth_clip);

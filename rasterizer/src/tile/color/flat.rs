@@ -1,7 +1,7 @@
 //! One colour for all pixels of a primitive: stored or blended by rows, without quads.
 //!
 //! The colour is packed once. Then a row is bytes that repeat, in pieces of 32 and what is left of them: a store, a store through a mask,
-//! or the integers of `bytes`. Blending in floats and logic operations are left to the quads.
+//! or the integers of `bytes`. Blending in floats, advanced operations and logic operations are left to the quads.
 
 use super::bytes::{self, Bytes, Texels as Eight};
 use super::plan::{Access, ColorPlan};
@@ -47,7 +47,11 @@ fn repeated(texel: [u8; 16], size: usize) -> Eight {
 impl ColorPlan {
     /// From lane 0 of quad 0 of a batch; `None` where this plan can't do it by rows (then quads are shaded).
     pub fn flat(&self, batch: &ShadedQuads<'_>) -> Option<FlatColor> {
-        if batch.samples != 1 || self.logic.is_some() || !matches!(self.surface.bytes, 1 | 2 | 4 | 8 | 16) {
+        if batch.samples != 1
+            || self.logic.is_some()
+            || self.advanced.is_some()
+            || !matches!(self.surface.bytes, 1 | 2 | 4 | 8 | 16)
+        {
             return None;
         }
         let unorm8 = matches!(self.access, Access::Unorm8 { .. });

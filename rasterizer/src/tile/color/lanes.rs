@@ -20,7 +20,8 @@ use base::format::pack::LaneKernels;
 use base::host::{Host, Ints, Level};
 use base::pixel::BlendEquations;
 
-const NOTHING: Lanes = [[0; MAX_LANES]; 4];
+/// Zeros.
+pub const NOTHING: Lanes = [[0; MAX_LANES]; 4];
 
 /// Stores halves: texels of as many bytes as `N` says.
 struct StoreHalf<'a, const N: usize>(&'a Sources);
@@ -96,28 +97,43 @@ impl<H: Host, const READS: bool> Write<H> for Any<'_, READS> {
             unsafe { (self.kernels.unpack)(&lanes(old), &mut there) };
             blended = Operands { s, s1, d: &floats(&there), constants: plan.constants }.blend(blend);
         }
-        let color = words(&bits(&blended));
-        let mut new = match plan.access {
-            Access::Half { channels } => half::pack(color, channels),
-            Access::Words => color,
-            _ => {
-                let mut new = NOTHING;
-                // SAFETY: the host's kernel.
-                unsafe { (self.kernels.pack)(&bits(&blended), &mut new) };
-                words(&new)
-            }
-        };
-        if READS && (plan.masked || plan.logic.is_some()) {
-            for w in 0..4 {
-                let value = match plan.logic {
-                    Some(op) => logic(op, new[w], old[w]),
-                    None => new[w],
-                };
-                new[w] = old[w] ^ (old[w] ^ value) & H::Ints::splat(plan.write[w]);
-            }
-        }
-        new
+        // SAFETY: the host's kernels.
+        let new = unsafe { packed(plan, self.kernels, &bits(&blended)) };
+        if READS { merged(plan, new, old) } else { new }
     }
+}
+
+/// The words of texels of a colour.
+///
+/// # Safety
+/// The host has the kernels' level.
+#[inline(always)]
+pub unsafe fn packed<I: Ints>(plan: &ColorPlan, kernels: &LaneKernels, color: &Lanes) -> [I; 4] {
+    match plan.access {
+        Access::Half { channels } => half::pack(words(color), channels),
+        Access::Words => words(color),
+        _ => {
+            let mut new = NOTHING;
+            // SAFETY: the caller's promise.
+            unsafe { (kernels.pack)(color, &mut new) };
+            words(&new)
+        }
+    }
+}
+
+/// What is left of new words behind the logic operation and the mask.
+#[inline(always)]
+pub fn merged<I: Ints>(plan: &ColorPlan, mut new: [I; 4], old: [I; 4]) -> [I; 4] {
+    if plan.masked || plan.logic.is_some() {
+        for w in 0..4 {
+            let value = match plan.logic {
+                Some(op) => logic(op, new[w], old[w]),
+                None => new[w],
+            };
+            new[w] = old[w] ^ (old[w] ^ value) & I::splat(plan.write[w]);
+        }
+    }
+    new
 }
 
 base::compiled! {
@@ -150,13 +166,15 @@ fn bits(color: &Floats<MAX_LANES>) -> Lanes {
     bits
 }
 
+/// Words of an array as vectors.
 #[inline(always)]
-fn words<I: Ints>([a, b, c, d]: &Lanes) -> [I; 4] {
+pub fn words<I: Ints>([a, b, c, d]: &Lanes) -> [I; 4] {
     [I::of(*a), I::of(*b), I::of(*c), I::of(*d)]
 }
 
+/// Vectors as an array.
 #[inline(always)]
-fn lanes<I: Ints>([a, b, c, d]: [I; 4]) -> Lanes {
+pub fn lanes<I: Ints>([a, b, c, d]: [I; 4]) -> Lanes {
     [a.lanes(), b.lanes(), c.lanes(), d.lanes()]
 }
 

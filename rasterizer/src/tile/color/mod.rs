@@ -1,9 +1,10 @@
 //! Blending and colour writes, in structures of lanes.
 //!
 //! Load, blend and store are separate: a format never meets a blend state. Formats of four 8-bit components have their own path
-//! (`eight`; unsigned normalised ones blend in integers: `bytes`, by `vector`s, two pairs of quads at once where those are `wide`), the rest goes through the format's lane kernels (`lanes`). Write masks
+//! (`eight`; unsigned normalised ones blend in integers: `bytes`, by `vector`s, two pairs of quads at once where those are `wide`), the rest goes through the format's lane kernels (`lanes`), as advanced blend operations do for all formats (`advanced`). Write masks
 //! and logic operations act on packed bits. What a primitive writes that has one colour for all of its pixels is in `flat`.
 
+mod advanced;
 mod bytes;
 mod eight;
 mod equation;
@@ -57,6 +58,10 @@ impl ColorPlan {
             return unsafe { self.write_joined(level, batch) };
         };
         let sources = [first, second];
+        if let Some(advanced) = &self.advanced {
+            // SAFETY: the caller's contract.
+            return unsafe { self.write_advanced(level, batch, &sources[0], advanced) };
+        }
         match self.access {
             // SAFETY: the caller's contract, in all three.
             Access::Unorm8 { swap } if self.logic.is_none() => unsafe {

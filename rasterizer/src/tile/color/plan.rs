@@ -6,7 +6,7 @@ use super::equation::Clamp;
 use crate::stage::NO_SLOT;
 use crate::surface::Surface;
 use base::format::{Channel, ChannelName, ChannelType, Format};
-use base::pixel::{BlendEquations, ColorKey, ColorOp, LogicOp};
+use base::pixel::{AdvancedBlend, BlendEquations, ColorKey, ColorOp, LogicOp};
 
 /// How a quad is loaded and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct ColorPlan {
     pub clamp: Clamp,
     /// Blending, where it is done.
     pub blend: Option<BlendEquations>,
+    /// The advanced blend operation, where one is done.
+    pub advanced: Option<AdvancedBlend>,
     /// Blend constants.
     pub constants: [f32; 4],
     /// `VkLogicOp`, where it is done.
@@ -66,18 +68,19 @@ impl ColorPlan {
             ChannelType::Snorm => Clamp::Snorm,
             _ => Clamp::None,
         };
-        let (blend, logic) = match key.op {
-            ColorOp::Store => (None, None),
-            ColorOp::Blend(equations) => (Some(equations), None),
-            ColorOp::Logic(op) => (None, Some(op)),
+        let (blend, advanced, logic) = match key.op {
+            ColorOp::Store => (None, None, None),
+            ColorOp::Blend(equations) => (Some(equations), None, None),
+            ColorOp::Advanced(advanced) => (None, Some(advanced), None),
+            ColorOp::Logic(op) => (None, None, Some(op)),
         };
         let (access, constants) = (access(key.format), constants.map(|c| clamp.apply(c)));
-        Some(ColorPlan { surface, slots, slots1, access, clamp, blend, constants, logic, write, masked })
+        Some(ColorPlan { surface, slots, slots1, access, clamp, blend, advanced, constants, logic, write, masked })
     }
 
     /// Nothing of what was there is left.
     pub fn overwrites(&self) -> bool {
-        self.blend.is_none() && self.logic.is_none() && !self.masked
+        self.blend.is_none() && self.advanced.is_none() && self.logic.is_none() && !self.masked
     }
 }
 

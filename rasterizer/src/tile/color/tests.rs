@@ -12,7 +12,9 @@ use crate::tile::shaded::Outputs;
 use base::abi::{Dim, FragmentBatch, FragmentQuad, SlotLayout};
 use base::format::{Aspect, ChannelType, Format};
 use base::image::ImageDesc;
-use base::pixel::{BlendEquations, BlendFactor, BlendOp, ColorKey, ColorOp, LogicOp};
+use base::pixel::{
+    AdvancedBlend, AdvancedBlendOp, BlendEquations, BlendFactor, BlendOp, BlendOverlap, ColorKey, ColorOp, LogicOp,
+};
 
 const WIDTH: u32 = 37;
 const HEIGHT: u32 = 22;
@@ -36,6 +38,16 @@ fn any_equations(rng: &mut Rng) -> BlendEquations {
     }
     let mut one = || (rng.pick(BlendFactor::ALL), rng.pick(BlendFactor::ALL), rng.pick(BlendOp::ALL));
     BlendEquations { color: one(), alpha: one() }
+}
+
+fn any_advanced(rng: &mut Rng) -> AdvancedBlend {
+    AdvancedBlend {
+        op: rng.pick(AdvancedBlendOp::ALL),
+        src_premultiplied: rng.below(2) == 0,
+        dst_premultiplied: rng.below(2) == 0,
+        overlap: rng.pick(BlendOverlap::ALL),
+        clamp_results: rng.below(4) == 0,
+    }
 }
 
 base::compiled! {
@@ -157,6 +169,7 @@ fn plan(rng: &mut Rng, surface: Surface) -> ColorPlan {
         0 if surface.format.is_integer() => ColorOp::Logic(rng.pick(LogicOp::ALL)),
         0..3 => ColorOp::Store,
         _ if surface.format.is_integer() => ColorOp::Store,
+        3 | 4 => ColorOp::Advanced(any_advanced(rng)),
         _ => ColorOp::Blend(any_equations(rng)),
     };
     let write_mask = if rng.below(3) == 0 { rng.below(15) as u8 + 1 } else { 15 };
@@ -232,7 +245,7 @@ fn texels(surface: &Surface) -> Vec<u8> {
 #[test]
 fn batches_are_their_pixels_one_by_one() {
     let mut rng = Rng(23);
-    for round in 0..3000 {
+    for round in 0..5000 {
         let format = FORMATS[round % FORMATS.len()];
         let samples = if rng.below(4) == 0 { 4 } else { 1 };
         let (_oracle_memory, oracle) = surface(format, samples, round);
@@ -276,7 +289,7 @@ fn batches_are_their_pixels_one_by_one() {
 fn flat_colors_are_their_quads() {
     let mut rng = Rng(24);
     let mut done = [0; 2];
-    for round in 0..4000 {
+    for round in 0..6000 {
         let format = FORMATS[round % FORMATS.len()];
         let (_oracle_memory, oracle) = surface(format, 1, round);
         let (_memory, surface) = surface(format, 1, round);

@@ -27,6 +27,11 @@ struct Commands {
     from_image: newer::PFN_vkCmdCopyMemoryToImageKHR,
     dispatch: newer::PFN_vkCmdDispatchIndirect2KHR,
     results: newer::PFN_vkCmdCopyQueryPoolResultsToMemoryKHR,
+    vertices: newer::PFN_vkCmdBindVertexBuffers3KHR,
+    indices: newer::PFN_vkCmdBindIndexBuffer3KHR,
+    draw: newer::PFN_vkCmdDrawIndirect2KHR,
+    draw_count: newer::PFN_vkCmdDrawIndirectCount2KHR,
+    condition: newer::PFN_vkCmdBeginConditionalRendering2EXT,
 }
 
 /// A command of the device, as what it is.
@@ -41,9 +46,19 @@ macro_rules! command {
 
 impl Commands {
     fn new() -> Commands {
-        let mut addresses = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
-        let extensions = [c"VK_KHR_device_address_commands"];
-        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut addresses]);
+        let mut v12 =
+            vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true).draw_indirect_count(true);
+        let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+        let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default().conditional_rendering(true);
+        let features = vk::PhysicalDeviceFeatures::default().multi_draw_indirect(true);
+        let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
+        let extensions =
+            [c"VK_KHR_device_address_commands", c"VK_KHR_dynamic_rendering", c"VK_EXT_conditional_rendering"];
+        let c = Context::with(
+            &[c"VK_EXT_debug_utils"],
+            &extensions,
+            &mut [&mut features, &mut v12, &mut rendering, &mut conditional],
+        );
         Commands {
             fill: command!(c, c"vkCmdFillMemoryKHR" as newer::PFN_vkCmdFillMemoryKHR),
             update: command!(c, c"vkCmdUpdateMemoryKHR" as newer::PFN_vkCmdUpdateMemoryKHR),
@@ -54,6 +69,14 @@ impl Commands {
             results: command!(
                 c,
                 c"vkCmdCopyQueryPoolResultsToMemoryKHR" as newer::PFN_vkCmdCopyQueryPoolResultsToMemoryKHR
+            ),
+            vertices: command!(c, c"vkCmdBindVertexBuffers3KHR" as newer::PFN_vkCmdBindVertexBuffers3KHR),
+            indices: command!(c, c"vkCmdBindIndexBuffer3KHR" as newer::PFN_vkCmdBindIndexBuffer3KHR),
+            draw: command!(c, c"vkCmdDrawIndirect2KHR" as newer::PFN_vkCmdDrawIndirect2KHR),
+            draw_count: command!(c, c"vkCmdDrawIndexedIndirectCount2KHR" as newer::PFN_vkCmdDrawIndirectCount2KHR),
+            condition: command!(
+                c,
+                c"vkCmdBeginConditionalRendering2EXT" as newer::PFN_vkCmdBeginConditionalRendering2EXT
             ),
             c,
         }
@@ -210,4 +233,103 @@ fn where_no_memory_is_nothing_is_done_and_it_is_told() {
     c.free_image(image);
     c.free(buffer);
     drop(messages);
+}
+
+/// Vertices, indices, the draws' parameters, how many there are and whether: all of it lies at addresses.
+#[test]
+fn draws_of_addresses() {
+    let t = Commands::new();
+    let c = &t.c;
+    let d = &c.device;
+    let set = Set::new(c, &[]);
+    let words = [spirv(include_bytes!("data/attribute.vert.spv")), spirv(include_bytes!("data/red.frag.spv"))];
+    let pipeline = pipeline::graphics(c, &words[0], &words[1], set.layout, true);
+    let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
+    // A triangle that covers everything, behind two numbers; its indices; draws of nothing, of it, and beyond the count; the count; no and yes.
+    let mut data = c.buffer(512);
+    let floats = [-1.0f32, -1.0, 3.0, -1.0, -1.0, 3.0].map(f32::to_bits);
+    let (vertices, indices, draws, count, whether) = (8, 64, 96, 208, 224);
+    let mut all = vec![0u32; 128];
+    all[vertices / 4..][..6].copy_from_slice(&floats);
+    all[indices / 4..][..3].copy_from_slice(&[2, 0, 1]);
+    // Indexed draws are 32 bytes apart: indexCount, instanceCount, firstIndex, vertexOffset, firstInstance.
+    all[draws / 4..][..5].copy_from_slice(&[0, 1, 0, 0, 0]);
+    all[draws / 4 + 8..][..5].copy_from_slice(&[3, 1, 0, 0, 0]);
+    all[count / 4] = 2;
+    all[whether / 4 + 1] = 1;
+    // Not indexed.
+    all[240 / 4..][..4].copy_from_slice(&[3, 1, 0, 0]);
+    data.fill_words(|i| all[i as usize]);
+    let address = t.address(&data);
+    let range = |at: usize, size| newer::DeviceAddressRangeKHR { address: address + at as u64, size };
+    let strided =
+        |at: usize, size, stride| newer::StridedDeviceAddressRangeKHR { address: address + at as u64, size, stride };
+    let bind = |b| {
+        let vertex = newer::BindVertexBuffer3InfoKHR { address_range: strided(vertices, 24, 0), ..tagged() };
+        let index = newer::BindIndexBuffer3InfoKHR {
+            address_range: range(indices, 12),
+            index_type: vk::IndexType::UINT32,
+            ..tagged()
+        };
+        // SAFETY: valid usage.
+        unsafe {
+            d.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            (t.vertices)(b, 0, 1, &vertex);
+            (t.indices)(b, &index);
+        }
+    };
+    let indexed = |b, most| {
+        let info = newer::DrawIndirectCount2InfoKHR {
+            address_range: strided(draws, 96, 32),
+            count_address_range: range(count, 4),
+            max_draw_count: most,
+            ..tagged()
+        };
+        // SAFETY: valid usage.
+        unsafe { (t.draw_count)(b, &info) };
+    };
+    let red = |with: &dyn Fn(vk::CommandBuffer)| {
+        pipeline::render(c, &target, pipeline::AREA, |b| {
+            bind(b);
+            with(b);
+        })
+        .expect("drawn");
+        let texels = c.read_image(&target, 4);
+        assert!(texels.chunks(4).all(|t| t == &texels[..4]));
+        texels[0] == 255
+    };
+    // One draw of nothing, then the second one too; the count decides between them.
+    assert!(!red(&|b| indexed(b, 1)));
+    assert!(red(&|b| indexed(b, 3)));
+    let draw = |b| {
+        let info = newer::DrawIndirect2InfoKHR { address_range: strided(240, 16, 16), draw_count: 1, ..tagged() };
+        // SAFETY: valid usage.
+        unsafe { (t.draw)(b, &info) };
+    };
+    assert!(red(&draw));
+    // A range that holds no whole command holds no draw.
+    assert!(!red(&|b| {
+        let info = newer::DrawIndirect2InfoKHR { address_range: strided(240, 12, 16), draw_count: 1, ..tagged() };
+        // SAFETY: what is invalid is the range.
+        unsafe { (t.draw)(b, &info) };
+    }));
+    let functions = ash::ext::conditional_rendering::Device::new(&c.instance, d);
+    for (at, inverted, drawn) in [(whether, false, false), (whether + 4, false, true), (whether, true, true)] {
+        let flags = if inverted { vk::ConditionalRenderingFlagsEXT::INVERTED } else { Default::default() };
+        let condition = newer::ConditionalRenderingBeginInfo2EXT { address_range: range(at, 4), flags, ..tagged() };
+        let found = red(&|b| {
+            // SAFETY: valid usage.
+            unsafe {
+                (t.condition)(b, &condition);
+                draw(b);
+                (functions.fp().cmd_end_conditional_rendering_ext)(b);
+            }
+        });
+        assert_eq!(found, drawn, "{at} {inverted}");
+    }
+    // SAFETY: valid usage.
+    unsafe { d.destroy_pipeline(pipeline, None) };
+    set.destroy(c);
+    c.free_image(target);
+    c.free(data);
 }

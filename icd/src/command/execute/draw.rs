@@ -93,7 +93,7 @@ impl Executor<'_> {
 
     /// What the word says when rendering begins to depend on it holds until the end: changing it meanwhile has no defined effect.
     pub(super) fn begin_conditional_rendering(&mut self, c: &ConditionalRendering) {
-        match self.read_words::<1>(&c.place) {
+        match self.read_words::<1>(&c.place.0, c.place.1) {
             Some([word]) => self.discarding = (word == 0) != c.inverted,
             None => self.device.misuse("conditional rendering reads where no memory is"),
         }
@@ -101,14 +101,15 @@ impl Executor<'_> {
 
     fn indirect_draws(&mut self, c: &DrawIndirect) {
         let limit = match &c.count {
-            Some(count) => self.read_words::<1>(count).map_or(0, |[count]| count.min(c.draw_count)),
+            Some((space, offset)) => self.read_words::<1>(space, *offset).map_or(0, |[count]| count.min(c.draw_count)),
             None => c.draw_count,
         };
         for i in 0..limit {
             if self.device.abort.load(Ordering::Relaxed) != 0 {
                 return;
             }
-            let at = (c.place.0.clone(), c.place.1.saturating_add(u64::from(i).saturating_mul(c.stride)));
+            let (space, first) = &c.place;
+            let offset = first.saturating_add(u64::from(i).saturating_mul(c.stride));
             let counts = |[count, instances, first, first_instance]: [u32; 4]| DrawCounts {
                 count,
                 instances,
@@ -117,9 +118,11 @@ impl Executor<'_> {
                 first_instance,
             };
             let drawn = match c.kind {
-                IndirectKind::Vertices => self.read_words(&at).map(|words| Drawn::Vertices(counts(words))),
-                IndirectKind::Indexed => self.read_words(&at).map(|words| Drawn::Indexed(indexed_counts(words))),
-                IndirectKind::MeshTasks => self.read_words(&at).map(Drawn::MeshTasks),
+                IndirectKind::Vertices => self.read_words(space, offset).map(|words| Drawn::Vertices(counts(words))),
+                IndirectKind::Indexed => {
+                    self.read_words(space, offset).map(|words| Drawn::Indexed(indexed_counts(words)))
+                }
+                IndirectKind::MeshTasks => self.read_words(space, offset).map(Drawn::MeshTasks),
             };
             let Some(drawn) = drawn else {
                 return self.device.misuse(&format!("an indirect draw reads where no memory is (draw {i})"));
@@ -238,8 +241,8 @@ impl Executor<'_> {
         self.queue.lose_by(device, Cause::NoCode, &message, &[pipeline]);
     }
 
-    pub(super) fn dispatch_indirect(&mut self, place: &Place) {
-        match self.read_words::<3>(place) {
+    pub(super) fn dispatch_indirect(&mut self, (space, offset): &Place) {
+        match self.read_words::<3>(space, *offset) {
             Some(groups) => self.dispatch([0; 3], groups),
             None => self.device.misuse("an indirect dispatch reads where no memory is"),
         }

@@ -1,7 +1,7 @@
 //! Where the bytes of commands are: in buffers, or at addresses, which are looked up among what is alive.
 
 use super::Executor;
-use crate::command::{Place, Space};
+use crate::command::Space;
 use base::mem::MemoryRange;
 
 impl Executor<'_> {
@@ -22,15 +22,15 @@ impl Executor<'_> {
     }
 
     /// Reads words that a command finds in memory; `None` outside.
-    pub(super) fn read_words<const N: usize>(&self, (space, offset): &Place) -> Option<[u32; N]> {
-        let range = self.exact(space, *offset, 4 * N as u64)?;
+    pub(super) fn read_words<const N: usize>(&self, space: &Space, offset: u64) -> Option<[u32; N]> {
+        let range = self.exact(space, offset, 4 * N as u64)?;
         // SAFETY: in bounds; device memory is read without assuming alignment.
         Some(unsafe { range.address.cast::<[u32; N]>().read_unaligned() })
     }
 
     /// Writes such a word; false outside.
-    pub(super) fn write_word(&self, (space, offset): &Place, word: u32) -> bool {
-        let Some(range) = self.exact(space, *offset, 4) else { return false };
+    pub(super) fn write_word(&self, space: &Space, offset: u64, word: u32) -> bool {
+        let Some(range) = self.exact(space, offset, 4) else { return false };
         // SAFETY: in bounds; device memory is written without assuming alignment.
         unsafe { range.address.cast::<u32>().write_unaligned(word) };
         true

@@ -34,8 +34,8 @@ impl Executor<'_> {
     pub(super) fn begin_transform_feedback(&mut self, c: &FeedbackCounters) {
         let mut starts = [0; CAPTURE_BUFFERS];
         for (start, counter) in starts.iter_mut().skip(c.first as usize).zip(&c.counters) {
-            let Some(counter) = counter else { continue };
-            match self.read_words::<1>(counter) {
+            let Some((space, offset)) = counter else { continue };
+            match self.read_words::<1>(space, *offset) {
                 Some([bytes]) => *start = bytes,
                 None => self.device.misuse("a transform feedback counter lies outside of its buffer"),
             }
@@ -51,15 +51,15 @@ impl Executor<'_> {
             self.flush();
         }
         for (bytes, counter) in feedback.bytes().into_iter().skip(c.first as usize).zip(&c.counters) {
-            let Some(counter) = counter else { continue };
-            if !self.write_word(counter, bytes) {
+            let Some((space, offset)) = counter else { continue };
+            if !self.write_word(space, *offset, bytes) {
                 self.device.misuse("a transform feedback counter lies outside of its buffer");
             }
         }
     }
 
     pub(super) fn draw_indirect_byte_count(&mut self, c: &DrawIndirectByteCount) {
-        let Some([bytes]) = self.read_words::<1>(&c.counter) else {
+        let Some([bytes]) = self.read_words::<1>(&c.counter.0, c.counter.1) else {
             return self.device.misuse("a draw reads its count outside of the counter buffer");
         };
         let Some(count) = bytes.saturating_sub(c.counter_offset).checked_div(c.vertex_stride) else {

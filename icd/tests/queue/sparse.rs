@@ -217,3 +217,55 @@ fn a_sparse_image_is_like_others_once_it_is_bound() {
         d.free_memory(memory, None);
     }
 }
+
+/// Depth and stencil have blocks of a shape of their own, which are bound for themselves.
+#[test]
+fn planes_are_bound_one_by_one() {
+    use vk::ImageAspectFlags as Aspects;
+    let context = Context::new(&[], &[]);
+    let d = &context.device;
+    let info = vk::ImageCreateInfo::default()
+        .flags(vk::ImageCreateFlags::SPARSE_BINDING | vk::ImageCreateFlags::SPARSE_RESIDENCY)
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(vk::Format::D24_UNORM_S8_UINT)
+        .extent(vk::Extent3D { width: 300, height: 260, depth: 1 })
+        .mip_levels(1)
+        .array_layers(1)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .usage(vk::ImageUsageFlags::TRANSFER_DST);
+    // SAFETY: valid usage.
+    unsafe {
+        let image = d.create_image(&info, None).expect("image");
+        let told = d.get_image_sparse_memory_requirements(image);
+        let shape = |r: &vk::SparseImageMemoryRequirements| {
+            let p = r.format_properties;
+            (p.aspect_mask, p.image_granularity.width, p.image_granularity.height, r.image_mip_tail_first_lod)
+        };
+        let shapes: Vec<_> = told.iter().map(shape).collect();
+        assert_eq!(shapes, [(Aspects::DEPTH, 128, 128, 1), (Aspects::STENCIL, 256, 256, 1)]);
+        let (memory, words) = memory(&context, 2);
+        let block = |aspect, at, [width, height]: [u32; 2], number| {
+            vk::SparseImageMemoryBind::default()
+                .subresource(vk::ImageSubresource::default().aspect_mask(aspect))
+                .offset(vk::Offset3D { x: at, y: at, z: 0 })
+                .extent(vk::Extent3D { width, height, depth: 1 })
+                .memory(memory)
+                .memory_offset(number * BLOCK)
+        };
+        let binds = [block(Aspects::DEPTH, 128, [128; 2], 0), block(Aspects::STENCIL, 256, [44, 4], 1)];
+        let images = [vk::SparseImageMemoryBindInfo::default().image(image).binds(&binds)];
+        submit(&context, vk::BindSparseInfo::default().image_binds(&images)).expect("bound");
+        let range = vk::ImageSubresourceRange::default().level_count(1).layer_count(1);
+        let range = [range.aspect_mask(Aspects::DEPTH | Aspects::STENCIL)];
+        let value = vk::ClearDepthStencilValue { depth: 1.0, stencil: 0xab };
+        let general = vk::ImageLayout::GENERAL;
+        context.run(|c| d.cmd_clear_depth_stencil_image(c, image, general, &value, &range)).expect("cleared");
+        assert!((0..BLOCK as usize / 4).all(|i| *words.add(i) == 0xff_ffff));
+        let stencil = words.cast::<u8>().add(BLOCK as usize);
+        for (x, y) in (0..256).flat_map(|y| (0..256).map(move |x| (x, y))) {
+            assert_eq!(*stencil.add(256 * y + x), if x < 44 && y < 4 { 0xab } else { 0 }, "{x} {y}");
+        }
+        d.destroy_image(image, None);
+        d.free_memory(memory, None);
+    }
+}

@@ -134,17 +134,19 @@ impl<const B: usize> Bytes for [u8; B] {
     }
 }
 
+/// 1/255 as two numbers, of which a code's products are added up to its value.
+pub const UNORM8: [f32; 2] = [257.0 / 65536.0, (1.0f64 / 255.0 - 257.0 / 65536.0) as f32];
+
 /// 1/255 of `raw · scale`, correctly rounded, for a code in a byte of a word: [`base::format`]'s conversion, of which a power of two scales the
 /// steps exactly.
 #[inline(always)]
 pub fn unorm8_at(word: u32, byte: u32) -> f32 {
-    const HIGH: f32 = 257.0 / 65536.0;
-    const LOW: f32 = (1.0f64 / 255.0 - 257.0 / 65536.0) as f32;
+    let [high, low] = UNORM8;
     // The uppermost byte is a negative number where it stands.
     let (raw, scale) = if byte == 3 { (word >> 24, 0) } else { (word & 0xff << (8 * byte), byte) };
     let unit = [1.0, 1.0 / 256.0, 1.0 / 65536.0][scale as usize];
     let raw = raw as i32 as f32;
-    raw * (HIGH * unit) + raw * (LOW * unit)
+    raw * (high * unit) + raw * (low * unit)
 }
 
 /// The code of a value in 0..=1, or of any other after it was cut, in the low byte.

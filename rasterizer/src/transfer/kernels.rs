@@ -7,13 +7,17 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::conversion::{CODES, code_of, codes_of, unorm8_at};
+use super::conversion::{CODES, UNORM8, code_of, codes_of, unorm8_at};
 use base::abi::MAX_LANES;
-use base::host::Level;
+use base::host::{Host, Level};
 use base::mem::DeviceMemory;
 use base::round;
 #[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::{_mm_add_ps, _mm_loadu_ps, _mm_mul_ps, _mm_set1_ps, _mm_storeu_ps};
+use core::arch::x86_64::{
+    _mm_add_ps, _mm_cvtsi64_si128, _mm_loadu_ps, _mm_mul_ps, _mm_set1_ps, _mm_storeu_ps, _mm256_add_ps,
+    _mm256_castps256_ps128, _mm256_cvtepi32_ps, _mm256_cvtepu8_epi32, _mm256_extractf128_ps, _mm256_mul_ps,
+    _mm256_set_m128, _mm256_set1_ps,
+};
 
 /// Source texels of one destination coordinate: two neighbours, and what each counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +39,8 @@ pub struct Taps {
     texels: usize,
     /// They are the pairs of the row, and both texels of a pair count as much.
     pairs: bool,
+    /// How many of them have neighbours for texels, in this order.
+    neighbours: usize,
 }
 
 impl Taps {
@@ -43,7 +49,8 @@ impl Taps {
         let texels = taps.iter().map(|tap| tap.first.max(tap.second) as usize + 1).max().unwrap_or(0);
         let pair = |(i, tap): (u32, &Tap)| *tap == Tap { first: 2 * i, second: 2 * i + 1, rest: 0.5, weight: 0.5 };
         let pairs = (0..).zip(&taps).all(pair);
-        Taps { taps, texels, pairs }
+        let neighbours = taps.iter().filter(|tap| tap.second == tap.first + 1).count();
+        Taps { taps, texels, pairs, neighbours }
     }
 
     /// How many texels they make.
@@ -76,6 +83,20 @@ impl Taps {
                 (false, _) => filter::<4>(level)(row, &self.taps, out),
             }
         }
+    }
+}
+
+impl Taps {
+    /// Does [`Taps::filter_unorm8`] do better than unpacking and [`Taps::filter`]?
+    pub fn takes_unorm8(&self) -> bool {
+        !self.pairs && self.neighbours == self.taps.len() && Level::here() != Level::Portable
+    }
+
+    /// As [`Taps::filter`], of four bytes a texel, 8-bit unsigned normalised components, where the texels of each tap are neighbours.
+    pub fn filter_unorm8(&self, bytes: &[u8], out: &mut [u32]) {
+        assert!(bytes.len() >= 4 * self.texels && self.neighbours == self.taps.len(), "a row for the taps");
+        // SAFETY: the host has its level; the taps are in the row, and neighbours.
+        unsafe { filter_neighbours(Level::here())(bytes, &self.taps, out) }
     }
 }
 
@@ -170,6 +191,33 @@ fn mix<const N: usize>(a: &[u32; N], b: &[u32; N], rest: f32, weight: f32, out: 
     }
 }
 
+/// Between two texels of four bytes. (Written for the vectors: the compiler makes one of each component's.)
+///
+/// # Safety
+/// They are readable; the host has the level.
+#[inline(always)]
+unsafe fn between_neighbours<H: Host>(texels: *const [u8; 8], shares: [f32; 2], out: &mut [u32; 4]) {
+    // SAFETY: the caller's promise.
+    let texels = unsafe { texels.read() };
+    #[cfg(target_arch = "x86_64")]
+    if H::LEVEL >= Level::Avx2 {
+        // SAFETY: the host has 256-bit vectors.
+        unsafe {
+            let raw = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(texels))));
+            let [high, low] = UNORM8.map(|part| _mm256_mul_ps(raw, _mm256_set1_ps(part)));
+            let [rest, weight] = shares.map(|share| _mm_set1_ps(share));
+            let parts = _mm256_mul_ps(_mm256_add_ps(high, low), _mm256_set_m128(weight, rest));
+            let sum = _mm_add_ps(_mm256_castps256_ps128(parts), _mm256_extractf128_ps(parts, 1));
+            _mm_storeu_ps(out.as_mut_ptr().cast(), sum);
+        }
+        return;
+    }
+    for (i, out) in out.iter_mut().enumerate() {
+        let [a, b] = [texels[i], texels[4 + i]].map(|code| unorm8_at(code.into(), 0).to_bits());
+        *out = lerp(a, b, shares[0], shares[1]).to_bits();
+    }
+}
+
 /// Bytes of a line.
 const LINE: usize = 64;
 
@@ -221,6 +269,15 @@ base::compiled! {
             debug_assert!((tap.first.max(tap.second) as usize) < texels.len());
             let (a, b) = (texels.get_unchecked(tap.first as usize), texels.get_unchecked(tap.second as usize));
             mix(a, b, tap.rest, tap.weight, out);
+        }
+    }
+
+    /// [`filter`] of bytes, where the texels of each tap are neighbours: one vector has both.
+    unsafe fn filter_neighbours(bytes: &[u8], taps: &[Tap], out: &mut [u32]) {
+        for (out, tap) in out.as_chunks_mut::<4>().0.iter_mut().zip(taps) {
+            let at = 4 * tap.first as usize;
+            debug_assert!(tap.second == tap.first + 1 && at + 8 <= bytes.len());
+            between_neighbours::<H>(bytes.as_ptr().add(at).cast(), [tap.rest, tap.weight], out);
         }
     }
 

@@ -115,6 +115,22 @@ impl Rows {
         }
     }
 
+    /// The bytes of texels from `offset` on whose four components are 8-bit unsigned normalised ones, in the order of their words; `None` of others.
+    pub fn read_unorm8(&mut self, memory: DeviceMemory, offset: u64, texels: usize) -> Option<&[u8]> {
+        let Coding::Row { conversion: Conversion::Unorm8, swapped } = self.coding else { return None };
+        if self.components != 4 {
+            return None;
+        }
+        self.bytes.resize(4 * texels, 0);
+        if !memory.read(offset, &mut self.bytes) {
+            self.bytes.fill(0);
+        }
+        if swapped {
+            conversion::swap_bytes(&mut self.bytes);
+        }
+        Some(&self.bytes)
+    }
+
     /// Unpacks texels; the bytes have no meaning any more.
     pub fn unpack(&self, bytes: &mut [u8], out: &mut [u32]) {
         unpack(self.format, self.coding, bytes, out);

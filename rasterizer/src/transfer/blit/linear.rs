@@ -114,16 +114,22 @@ impl<'a> Filtered<'a> {
         self.rows[i].resize(self.words, 0);
         let mut out = self.rows[i].as_mut_slice();
         for Strip { first, taps } in self.strips {
+            let (these, rest) = out.split_at_mut(taps.len() * components);
+            out = rest;
+            let offset = |x: u32| job.src_row(layer, [z, y, x]);
+            if taps.takes_unorm8()
+                && let Some(bytes) = self.reader.read_unorm8(memory, offset(*first), taps.texels())
+            {
+                taps.filter_unorm8(bytes, these);
+                continue;
+            }
             self.unpacked.resize(taps.texels() * components, 0);
             if job.src.format().is_compressed() {
-                let offset = job.src_row(layer, [z, y, 0]);
-                self.reader.read_blocks(memory, offset, *first, y, &mut self.unpacked);
+                self.reader.read_blocks(memory, offset(0), *first, y, &mut self.unpacked);
             } else {
-                self.reader.read(memory, job.src_row(layer, [z, y, *first]), &mut self.unpacked);
+                self.reader.read(memory, offset(*first), &mut self.unpacked);
             }
-            let (these, rest) = out.split_at_mut(taps.len() * components);
             taps.filter(components, &self.unpacked, these);
-            out = rest;
         }
     }
 

@@ -254,8 +254,8 @@ fn context() -> Context {
     let mut state3 = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default()
         .extended_dynamic_state3_color_blend_advanced(true)
         .extended_dynamic_state3_color_blend_equation(true);
-    let mut blend = vk::PhysicalDeviceBlendOperationAdvancedFeaturesEXT::default();
-    blend.advanced_blend_coherent_operations = vk::TRUE;
+    let mut blend =
+        vk::PhysicalDeviceBlendOperationAdvancedFeaturesEXT::default().advanced_blend_coherent_operations(true);
     let features = vk::PhysicalDeviceFeatures::default().independent_blend(true);
     let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
     Context::with(

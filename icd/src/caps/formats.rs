@@ -53,6 +53,11 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
             properties3.linear_tiling_features = flags2(format, properties.linear_tiling_features, false);
             properties3.optimal_tiling_features = flags2(format, properties.optimal_tiling_features, false);
             properties3.buffer_features = flags2(format, properties.buffer_features, true);
+        } else if s_type == vk::SubpassResolvePerformanceQueryEXT::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            let resolve = unsafe { &mut *next.cast::<vk::SubpassResolvePerformanceQueryEXT<'_>>() };
+            // Samples lie in memory, and are read again.
+            resolve.optimal = vk::FALSE;
         }
         // SAFETY: as above.
         next = unsafe { (*next).p_next };
@@ -105,6 +110,7 @@ const CREATE_FLAGS: Create = Create::from_raw(
         | Create::ALIAS.as_raw()
         | Create::DISJOINT.as_raw()
         | Create::SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_EXT.as_raw()
+        | Create::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT.as_raw()
         | SPARSE.as_raw()
         | super::newer::IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR.as_raw()
         | Create::BLOCK_TEXEL_VIEW_COMPATIBLE.as_raw(),

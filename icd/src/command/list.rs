@@ -271,7 +271,10 @@ pub struct BeginRenderPass {
 pub struct RenderingAttachment {
     pub view: Arc<ImageView>,
     pub resolve: Option<(Arc<ImageView>, vk::ResolveModeFlags)>,
+    /// resolveMode, with a view or without.
+    pub resolve_mode: vk::ResolveModeFlags,
     pub load_op: vk::AttachmentLoadOp,
+    pub store_op: vk::AttachmentStoreOp,
     pub clear_value: [u32; 4],
 }
 
@@ -282,6 +285,8 @@ pub struct BeginRendering {
     pub area: vk::Rect2D,
     pub layer_count: u32,
     pub view_mask: u32,
+    /// rasterizationSamples of `VkMultisampledRenderToSingleSampledInfoEXT`, where it is enabled.
+    pub multisampled: Option<u32>,
     pub colors: Vec<Option<RenderingAttachment>>,
     pub depth: Option<RenderingAttachment>,
     pub stencil: Option<RenderingAttachment>,

@@ -7,6 +7,7 @@
 mod aliasing_tests;
 pub mod bounds;
 pub mod execute;
+mod implicit;
 mod list;
 pub mod transfer;
 

@@ -238,6 +238,13 @@ fn resolve_mode(mode: vk::ResolveModeFlags) -> t::ResolveMode {
     }
 }
 
+/// Layers (first, count) of an attachment, and the first slice where they are a volume's.
+fn layers_of(a: &Attachment, aspect: vk::ImageAspectFlags, (first, count): (u32, u32)) -> (t::SubresourceLayers, i32) {
+    let (base_layer, slice) = if a.slices { (0, a.base_layer + first) } else { (a.base_layer + first, 0) };
+    let layer_count = count.min(a.layers.saturating_sub(first));
+    (t::SubresourceLayers { aspects: aspect.as_raw(), level: a.level, base_layer, layer_count }, slice as i32)
+}
+
 /// Resolve at the end of a subpass: `area` of `layers` (first, count), relative to both attachments.
 pub fn resolve_attachment(
     device: &Device,
@@ -247,22 +254,45 @@ pub fn resolve_attachment(
     [x, y, width, height]: [u32; 4],
     (first, count): (u32, u32),
 ) {
-    let subresource = |a: &Attachment| t::SubresourceLayers {
-        aspects: aspect.as_raw(),
-        level: a.level,
-        base_layer: a.base_layer + first,
-        layer_count: count.min(a.layers.saturating_sub(first)),
-    };
-    let corner = [x as i32, y as i32, 0];
+    if to.slices && count > 1 {
+        let layers = first..first + count.min(to.layers.saturating_sub(first));
+        return layers.for_each(|layer| {
+            resolve_attachment(device, (from, to), aspect, mode, [x, y, width, height], (layer, 1));
+        });
+    }
+    let (src, _) = layers_of(from, aspect, (first, count));
+    let (dst, slice) = layers_of(to, aspect, (first, count));
     let region = t::ImageResolve {
-        src: subresource(from),
-        src_offset: corner,
-        dst: subresource(to),
-        dst_offset: corner,
+        src,
+        src_offset: [x as i32, y as i32, 0],
+        dst,
+        dst_offset: [x as i32, y as i32, slice],
         extent: [width, height, 1],
     };
     let mode = resolve_mode(mode);
     let box_size = vk::Extent3D { width, height, depth: 1 };
     let bytes = bytes_of(texels(box_size, count, &from.image), &from.image);
     t::resolve_image(threads(device, bytes, COMPUTED), &from.image, &to.image, to.format, &region, mode);
+}
+
+/// Gives all samples of `to` what is in the only sample of `from`: as [`resolve_attachment`].
+pub fn replicate_attachment(
+    device: &Device,
+    (from, to): (&Attachment, &Attachment),
+    aspect: vk::ImageAspectFlags,
+    [x, y, width, height]: [u32; 4],
+    layers: (u32, u32),
+) {
+    let (src, slice) = layers_of(from, aspect, layers);
+    let (dst, _) = layers_of(to, aspect, layers);
+    let region = t::ImageCopy {
+        src,
+        src_offset: [x as i32, y as i32, slice],
+        dst,
+        dst_offset: [x as i32, y as i32, 0],
+        extent: [width, height, src.layer_count.min(dst.layer_count)],
+    };
+    let box_size = vk::Extent3D { width, height, depth: 1 };
+    let bytes = bytes_of(texels(box_size, layers.1, &to.image), &to.image);
+    t::copy_image(threads(device, bytes, MOVED), &from.image, &to.image, &region);
 }

@@ -21,7 +21,7 @@ const MAX_LOOPS: usize = 8;
 pub enum Cause {
     /// A command ran longer than `GRUS_SHADER_TIMEOUT_MS`.
     Timeout = 1,
-    /// The system gives no memory for a sparse resource.
+    /// There is no memory for a sparse resource, or for the samples of a render pass.
     Memory = 2,
     /// Code could not be made after its pipeline's creation.
     NoCode = 3,

@@ -16,6 +16,7 @@ use crate::caps::extensions::Extension;
 use crate::ffi::handle::{OwnedDispatchable, objects};
 use crate::object::descriptor_buffer::Living;
 use crate::object::descriptor_heap::DescriptorHeaps;
+use crate::object::implicit::Implicits;
 use crate::object::memory::Heap;
 use crate::object::query::Query;
 use crate::object::sync::Sync;
@@ -57,6 +58,8 @@ pub struct Device {
     pub extensions: ExtensionSet,
     /// Why it was lost.
     pub faults: Faults,
+    /// Samples of attachments that have one.
+    pub implicits: Implicits,
     /// What descriptors in buffers may refer to.
     pub living: Living,
     /// What descriptors in heaps are of; None: nobody may have heaps.
@@ -91,6 +94,7 @@ impl Device {
             engine,
             compiler,
             inspected: Memo::default(),
+            implicits: Implicits::default(),
             abort: AtomicU32::new(0),
             helpers: crate::backend::helpers::helpers(),
             queues,

@@ -1,6 +1,7 @@
 //! Recording render pass instances, draws and dispatches.
 
 use super::recording::push;
+use super::render_pass::samples;
 use crate::caps::newer;
 use crate::command::{
     BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind, Place,
@@ -103,7 +104,7 @@ fn clear_words(value: &vk::ClearValue) -> [u32; 4] {
     unsafe { value.color.uint32 }
 }
 
-unsafe fn begin_render_pass(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginInfo<'_>) {
+unsafe fn begin_render_pass(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginInfo<'_>) -> Result<(), vk::Result> {
     // SAFETY: the shims' promise.
     unsafe {
         let framebuffer = share::<Framebuffer>(info.framebuffer);
@@ -123,7 +124,9 @@ unsafe fn begin_render_pass(buffer: vk::CommandBuffer, info: &vk::RenderPassBegi
             area: info.render_area,
             clear_values: slice(info.p_clear_values, info.clear_value_count).iter().map(clear_words).collect(),
         };
+        begin.fits()?;
         push(buffer, Command::BeginRenderPass(Box::new(begin)));
+        Ok(())
     }
 }
 
@@ -134,7 +137,9 @@ unsafe fn rendering_attachment(info: &vk::RenderingAttachmentInfo<'_>) -> Option
         Some(RenderingAttachment {
             view: optional::<ImageView>(info.image_view)?,
             resolve: resolve.map(|view| (view, info.resolve_mode)),
+            resolve_mode: info.resolve_mode,
             load_op: info.load_op,
+            store_op: info.store_op,
             clear_value: clear_words(&info.clear_value),
         })
     }
@@ -167,7 +172,7 @@ unsafe fn strided<T: Copy>(first: *const T, count: u32, stride: u32) -> impl Exa
 
 shims! {
     fn cmd_begin_render_pass(buffer: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo<'_>, _contents: vk::SubpassContents) {
-        begin_render_pass(buffer, &*info);
+        begin_render_pass(buffer, &*info)?;
     }
 
     fn cmd_begin_render_pass2(
@@ -175,7 +180,7 @@ shims! {
         info: *const vk::RenderPassBeginInfo<'_>,
         _subpass: *const vk::SubpassBeginInfo<'_>,
     ) {
-        begin_render_pass(buffer, &*info);
+        begin_render_pass(buffer, &*info)?;
     }
 
     fn cmd_next_subpass(buffer: vk::CommandBuffer, _contents: vk::SubpassContents) {
@@ -203,11 +208,13 @@ shims! {
             area: info.render_area,
             layer_count: info.layer_count.max(1),
             view_mask: info.view_mask,
+            multisampled: find::<vk::MultisampledRenderToSingleSampledInfoEXT<'_>>(info.p_next).and_then(samples),
             colors: colors.iter().map(|a| rendering_attachment(a)).collect(),
             depth: one(info.p_depth_attachment),
             // Its clear value is the second word, as in a combined value.
             stencil: one(info.p_stencil_attachment),
         };
+        begin.fits()?;
         push(buffer, Command::BeginRendering(Box::new(begin)));
     }
 

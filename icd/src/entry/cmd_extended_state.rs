@@ -196,9 +196,14 @@ shims! {
         count: u32,
         advanced: *const vk::ColorBlendAdvancedEXT,
     ) {
-        // The one that is set last says what blending does.
-        let values: Result<_, _> = slice(advanced, count).iter().map(decode::advanced).collect();
-        set_translated(buffer, values, |values| DynamicState::ColorBlendEquation(Attachments { first, values }));
+        // Of this and the equation, the one that is set last says what blending does.
+        for (first, advanced) in (first..).zip(slice(advanced, count)) {
+            if let Some(value) = decode::advanced(advanced).transpose() {
+                set_translated(buffer, value, |value| {
+                    DynamicState::ColorBlendEquation(Attachments { first, values: [value].into_iter().collect() })
+                });
+            }
+        }
     }
 
     fn cmd_set_color_write_mask(

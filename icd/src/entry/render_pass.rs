@@ -50,8 +50,7 @@ unsafe fn subpass(d: &vk::SubpassDescription<'_>) -> Subpass {
             colors: list(d.p_color_attachments, d.color_attachment_count),
             resolves: list(d.p_resolve_attachments, d.color_attachment_count),
             depth_stencil: d.p_depth_stencil_attachment.as_ref().and_then(|r| used(r.attachment)),
-            depth_stencil_resolve: None,
-            view_mask: 0,
+            ..Subpass::default()
         }
     }
 }
@@ -64,23 +63,32 @@ unsafe fn subpass2(d: &vk::SubpassDescription2<'_>) -> Subpass {
         let list = |p: *const vk::AttachmentReference2<'_>, n: u32| {
             slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>()
         };
-        let resolve = find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(d.p_next).and_then(|r| {
-            let target = used(r.p_depth_stencil_resolve_attachment.as_ref()?.attachment)?;
-            Some((target, r.depth_resolve_mode, r.stencil_resolve_mode))
-        });
+        let multisampled = find::<vk::MultisampledRenderToSingleSampledInfoEXT<'_>>(d.p_next);
+        let depth_stencil = find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(d.p_next);
+        let resolve = depth_stencil.and_then(|r| used(r.p_depth_stencil_resolve_attachment.as_ref()?.attachment));
         Subpass {
             inputs: list(d.p_input_attachments, d.input_attachment_count).into_iter().flatten().collect(),
             colors: list(d.p_color_attachments, d.color_attachment_count),
             resolves: list(d.p_resolve_attachments, d.color_attachment_count),
             depth_stencil: d.p_depth_stencil_attachment.as_ref().and_then(|r| used(r.attachment)),
             depth_stencil_resolve: resolve,
+            multisampled: multisampled.and_then(samples),
+            resolve_modes: depth_stencil.map(|r| (r.depth_resolve_mode, r.stencil_resolve_mode)).unwrap_or_default(),
             view_mask: d.view_mask,
         }
     }
 }
 
-fn attachment(load_op: vk::AttachmentLoadOp, stencil_load_op: vk::AttachmentLoadOp) -> AttachmentInfo {
-    AttachmentInfo { load_op, stencil_load_op, first_use: None }
+/// The samples that attachments of one are rendered with, where that is asked for.
+pub fn samples(info: &vk::MultisampledRenderToSingleSampledInfoEXT<'_>) -> Option<u32> {
+    (info.multisampled_render_to_single_sampled_enable != 0).then_some(info.rasterization_samples.as_raw())
+}
+
+fn attachment(
+    [load_op, stencil_load_op]: [vk::AttachmentLoadOp; 2],
+    [store_op, stencil_store_op]: [vk::AttachmentStoreOp; 2],
+) -> AttachmentInfo {
+    AttachmentInfo { load_op, stencil_load_op, store_op, stencil_store_op, first_use: None, last_use: 0 }
 }
 
 shims! {
@@ -93,7 +101,10 @@ shims! {
         let info = &*info;
         fallible::available(info.attachment_count as usize * size_of::<AttachmentInfo>())?;
         let attachments = slice(info.p_attachments, info.attachment_count);
-        let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
+        let ops = |a: &vk::AttachmentDescription| {
+            attachment([a.load_op, a.stencil_load_op], [a.store_op, a.stencil_store_op])
+        };
+        let attachments = attachments.iter().map(ops).collect();
         let mut subpasses: Vec<Subpass> = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass(d)).collect();
         if let Some(multiview) = find::<vk::RenderPassMultiviewCreateInfo<'_>>(info.p_next) {
             let masks = slice(multiview.p_view_masks, multiview.subpass_count);
@@ -112,7 +123,10 @@ shims! {
         let info = &*info;
         fallible::available(info.attachment_count as usize * size_of::<AttachmentInfo>())?;
         let attachments = slice(info.p_attachments, info.attachment_count);
-        let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
+        let ops = |a: &vk::AttachmentDescription2<'_>| {
+            attachment([a.load_op, a.stencil_load_op], [a.store_op, a.stencil_store_op])
+        };
+        let attachments = attachments.iter().map(ops).collect();
         let subpasses = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass2(d)).collect();
         *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)), memory_of(device, allocator))?;
         Ok(())

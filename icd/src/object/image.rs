@@ -304,6 +304,11 @@ impl ImageView {
         self.sliced.as_deref().unwrap_or(self.view())
     }
 
+    /// Samples of the image.
+    pub fn samples(&self) -> u32 {
+        self.attachment.image.layout.desc.samples
+    }
+
     /// Texels of the base level.
     pub fn extent(&self) -> [u32; 3] {
         self.attachment.image.layout.planes()[0].levels[self.attachment.level as usize].extent

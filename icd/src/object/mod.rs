@@ -11,6 +11,7 @@ pub mod descriptor_pool;
 pub mod descriptor_update;
 mod heap;
 pub mod image;
+pub mod implicit;
 pub mod memory;
 pub mod others;
 pub mod payload;

@@ -11,8 +11,14 @@ pub struct AttachmentInfo {
     pub load_op: vk::AttachmentLoadOp,
     /// What happens to stencil at the start.
     pub stencil_load_op: vk::AttachmentLoadOp,
+    /// Colour or depth, at the end.
+    pub store_op: vk::AttachmentStoreOp,
+    /// Stencil, at the end.
+    pub stencil_store_op: vk::AttachmentStoreOp,
     /// First subpass that uses it.
     pub first_use: Option<usize>,
+    /// Last subpass that uses it.
+    pub last_use: usize,
 }
 
 /// A subpass. Attachment references are indices into the render pass's attachments.
@@ -26,17 +32,26 @@ pub struct Subpass {
     pub resolves: Vec<Option<u32>>,
     /// Depth/stencil.
     pub depth_stencil: Option<u32>,
-    /// Depth/stencil resolve: target, depth mode, stencil mode.
-    pub depth_stencil_resolve: Option<(u32, vk::ResolveModeFlags, vk::ResolveModeFlags)>,
+    /// Target of a depth/stencil resolve.
+    pub depth_stencil_resolve: Option<u32>,
+    /// Modes of depth and stencil, also where samples are resolved to the depth/stencil attachment itself.
+    pub resolve_modes: (vk::ResolveModeFlags, vk::ResolveModeFlags),
+    /// rasterizationSamples of `VkMultisampledRenderToSingleSampledInfoEXT`, where it is enabled.
+    pub multisampled: Option<u32>,
     /// Views that its draws are broadcast to; 0 without multiview.
     pub view_mask: u32,
 }
 
 impl Subpass {
+    /// Those that are rendered to.
+    pub fn targets(&self) -> impl Iterator<Item = u32> {
+        self.colors.iter().chain([&self.depth_stencil]).flatten().copied()
+    }
+
     /// Every attachment it refers to.
     fn attachments(&self) -> impl Iterator<Item = u32> {
         let options = self.colors.iter().chain(&self.resolves).chain([&self.depth_stencil]).flatten().copied();
-        options.chain(self.depth_stencil_resolve.map(|r| r.0)).chain(self.inputs.iter().copied())
+        options.chain(self.depth_stencil_resolve).chain(self.inputs.iter().copied())
     }
     fn uses(&self, attachment: u32) -> bool {
         self.attachments().any(|a| a == attachment)
@@ -59,9 +74,10 @@ impl RenderPass {
             subpass.inputs.retain(|&a| a < count);
             let lists = subpass.colors.iter_mut().chain(&mut subpass.resolves).chain([&mut subpass.depth_stencil]);
             lists.for_each(|a| *a = a.filter(|&a| a < count));
-            subpass.depth_stencil_resolve = subpass.depth_stencil_resolve.filter(|r| r.0 < count);
+            subpass.depth_stencil_resolve = subpass.depth_stencil_resolve.filter(|&a| a < count);
             for a in subpass.attachments() {
                 attachments[a as usize].first_use.get_or_insert(number);
+                attachments[a as usize].last_use = number;
             }
         }
         RenderPass { attachments, subpasses }

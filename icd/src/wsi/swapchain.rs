@@ -353,6 +353,18 @@ fn copy_row(row: &[u8], out: &mut [u8], exchange: bool) {
     }
 }
 
+/// VK_SWAPCHAIN_CREATE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_BIT_EXT.
+const SINGLE_SAMPLED: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(1 << 8);
+
+/// What swapchains may be created with, whatever the surface and mode. Memory that nobody has touched is not there yet: deferred or not, an image's first
+/// use brings it. Presentations of all swapchains can have numbers.
+pub const FLAGS: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(
+    vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT.as_raw()
+        | vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT.as_raw()
+        | SINGLE_SAMPLED.as_raw()
+        | SWAPCHAIN_CREATE_PRESENT_2.as_raw(),
+);
+
 fn check(
     surface: &Surface,
     info: &vk::SwapchainCreateInfoKHR<'_>,
@@ -361,17 +373,12 @@ fn check(
     const REFUSED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
     let formats = surface.formats()?;
     let format = formats.iter().any(|f| f.format == info.image_format && f.color_space == info.image_color_space);
-    // Memory that nobody has touched is not there yet: deferred or not, an image's first use brings it.
-    // Presentations of all swapchains can have numbers.
-    let allowed = vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT
-        | vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT
-        | SWAPCHAIN_CREATE_PRESENT_2;
     let extent = info.image_extent;
     let fits = (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.width)
         && (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.height);
     let good = format
         && fits
-        && allowed.contains(info.flags)
+        && FLAGS.contains(info.flags)
         && info.image_array_layers == 1
         && USAGES.contains(info.image_usage)
         && surface.present_modes().contains(&info.present_mode)
@@ -425,12 +432,11 @@ fn give(
 
 /// What vkCreateSwapchainKHR says its images are created with.
 fn image_create_info<'a>(info: &vk::SwapchainCreateInfoKHR<'_>) -> vk::ImageCreateInfo<'a> {
-    let mutable = info.flags.contains(vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT);
-    let flags = if mutable {
-        vk::ImageCreateFlags::MUTABLE_FORMAT | vk::ImageCreateFlags::EXTENDED_USAGE
-    } else {
-        vk::ImageCreateFlags::empty()
-    };
+    let mutable = vk::ImageCreateFlags::MUTABLE_FORMAT | vk::ImageCreateFlags::EXTENDED_USAGE;
+    let single = vk::ImageCreateFlags::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT;
+    let kinds = [(vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT, mutable), (SINGLE_SAMPLED, single)];
+    let asked = kinds.iter().filter(|(flag, _)| info.flags.contains(*flag));
+    let flags = asked.fold(vk::ImageCreateFlags::empty(), |all, (_, flags)| all | *flags);
     vk::ImageCreateInfo::default()
         .flags(flags)
         .image_type(vk::ImageType::TYPE_2D)

@@ -234,13 +234,16 @@ fn bad_requests_are_refused() {
     assert!(!device_extensions().is_empty());
 }
 
+/// VK_SWAPCHAIN_CREATE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_BIT_EXT.
+const SINGLE_SAMPLED: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(1 << 8);
+
 #[test]
 fn presentations_signal_fences_and_change_modes() {
     let w = World::new();
     let modes = [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::IMMEDIATE];
     let mut all = vk::SwapchainPresentModesCreateInfoEXT::default().present_modes(&modes);
     let info = w.info(modes[0], vk::SwapchainKHR::null()).push_next(&mut all);
-    let deferred = info.flags(vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT);
+    let deferred = info.flags(vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT | SINGLE_SAMPLED);
     // SAFETY: valid usage.
     unsafe {
         let swapchains = [w.swapchains.create_swapchain(&deferred, None).unwrap()];
@@ -294,8 +297,16 @@ fn a_surface_tells_what_becomes_of_other_sizes_and_modes() {
         let mut modes = vk::SurfacePresentModeCompatibilityEXT::default().present_modes(&mut room);
         let mut scaling = vk::SurfacePresentScalingCapabilitiesEXT::default();
         let mut out = vk::SurfaceCapabilities2KHR::default().push_next(&mut modes).push_next(&mut scaling);
+        let mut flags = crate::caps::newer::SwapchainFlagsSurfaceCapabilitiesEXT {
+            s_type: vk::StructureType::from_raw(1_000_616_001),
+            p_next: out.p_next,
+            swapchain_supported_flags: vk::SwapchainCreateFlagsKHR::empty(),
+            _marker: std::marker::PhantomData,
+        };
+        out.p_next = (&raw mut flags).cast();
         // SAFETY: valid usage.
         unsafe { capabilities.get_physical_device_surface_capabilities2(w.physical, &info, &mut out) }.unwrap();
+        assert!(flags.swapchain_supported_flags.contains(SINGLE_SAMPLED));
         assert!(scaling.supported_present_scaling.contains(vk::PresentScalingFlagsEXT::STRETCH));
         assert_eq!((modes.present_mode_count, room[0]), (1, asked), "the asked one is among as many as fit");
     }

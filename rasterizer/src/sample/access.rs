@@ -64,6 +64,8 @@ impl<'a> Slices<'a> {
         let mask = self.rest & differs.equal(zero).signs();
         self.rest &= !mask;
         let [level, sample, z, layer] = at;
+        // An input attachment of one sample has it for all, where rendering has several.
+        let sample = if view.samples == 1 { 0 } else { sample };
         let exists =
             level < view.levels && level >= view.min_lod as u32 && sample < view.samples && layer < view.layers;
         if !exists || z >= view.level[level as usize].depth {

@@ -47,7 +47,8 @@ fn blocks(from: i32, count: u32, size: u32, block: u32) -> (u32, u32) {
     (from / block, end.saturating_sub(from).div_ceil(block))
 }
 
-/// `vkCmdCopyImage`, one region. Formats are size-compatible (also compressed with uncompressed); samples are equal.
+/// `vkCmdCopyImage`, one region. Formats are size-compatible (also compressed with uncompressed); samples are equal, or all of the destination's become
+/// the source's only one.
 pub fn copy_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy) {
     let dst_planes = dst.layout.select(region.dst.aspects);
     for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {
@@ -81,7 +82,7 @@ fn copy_plane(
     let to = Slices::new(dst, region.dst_offset[2], &region.dst);
     let wanted = from.count(depth, region.src.layer_count).max(to.count(depth, region.dst.layer_count));
     let slices = wanted.min(from.available(src, src_level)).min(to.available(dst, dst_level));
-    let samples = src.layout.desc.samples.min(dst.layout.desc.samples);
+    let samples = dst.layout.desc.samples;
     let row_bytes = u64::from(columns) * u64::from(bytes);
     let moved = Moved { slices: u64::from(slices) * u64::from(samples), rows: u64::from(rows), row_bytes };
     let (src_memory, dst_memory) = (memory_of(src), memory_of(dst));
@@ -89,6 +90,7 @@ fn copy_plane(
         let (sample, slice) = (i as u32 % samples, i as u32 / samples);
         let pieces = |image: &ImageMemory, plane, level, slices: Slices, [x, y]: [u32; 2], size: [u32; 2]| {
             let (layer, z) = slices.at(slice);
+            let sample = sample.min(image.layout.desc.samples - 1);
             image.layout.pieces(plane, level, layer, sample, [x, y, z], size)
         };
         let (first, count) = (rows.start as u32, (rows.end - rows.start) as u32);

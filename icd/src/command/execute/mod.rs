@@ -168,7 +168,7 @@ impl<'d> Executor<'d> {
             Command::ResolveImage { src, dst, regions, modes } => self.resolve_image(src, dst, regions, *modes),
 
             Command::PipelineBarrier => {
-                self.flush();
+                self.barrier();
                 self.renew_descriptors();
             }
             Command::SetEvent(event) => event.set(&self.device.sync, true),

@@ -66,7 +66,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn wait_events(&mut self, events: &[Arc<Event>]) {
-        self.flush();
+        self.barrier();
         let (device, queue) = (self.device, self.queue);
         let mut set = false;
         let wait = || {

@@ -1,13 +1,20 @@
 //! Render pass instances: subpasses and dynamic rendering become sets of targets with load operations, clears and resolves.
 //!
+//! Attachments of one sample that are rendered with several have these in an implicit image (`object::implicit`), which begins as the attachment where that is
+//! loaded, and is resolved to it at the end of the subpass, and at barriers in it.
+//!
 //! With multiview every draw is repeated for each view, and the rasterizer takes the view index as the layer.
 
 #![forbid(unsafe_code)]
 
 use super::Executor;
+use crate::command::implicit::layers_of;
+use crate::command::transfer::{replicate_attachment, resolve_attachment};
 use crate::command::{BeginRenderPass, BeginRendering, RenderingAttachment};
 use crate::device::Device;
+use crate::device::fault::Cause;
 use crate::object::image::ImageView;
+use crate::object::implicit::{Implicit, Wanted};
 use crate::object::query::QueryPool;
 use ash::vk;
 use base::pixel::{Locations, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS};
@@ -24,6 +31,16 @@ struct Target {
     /// With multiview: the views that are cleared.
     clear_views: u32,
     resolve: Option<(Arc<ImageView>, vk::ResolveModeFlags)>,
+    /// What is there matters.
+    loads: bool,
+    /// What is rendered to in the view's place.
+    implicit: Option<Arc<Implicit>>,
+}
+
+impl Target {
+    fn attachment(&self) -> &Attachment {
+        self.implicit.as_ref().map_or(&self.view.attachment, |implicit| &implicit.attachment)
+    }
 }
 
 /// Attachments of a subpass or a dynamic rendering instance.
@@ -35,6 +52,8 @@ struct Targets {
     area: [u32; 4],
     layers: u32,
     view_mask: u32,
+    /// Samples that attachments of one are rendered with.
+    multisampled: Option<u32>,
 }
 
 /// View indices.
@@ -132,12 +151,25 @@ impl<'d> RenderInstance<'d> {
         }
     }
 
-    fn end(mut self, device: &Device) {
+    fn end(mut self, device: &Device, queue: usize) {
         self.flush(device);
         self.pass.take().into_iter().for_each(RenderPassInstance::end);
         if !self.suspends {
-            self.targets.resolve(device);
+            self.targets.resolve(device, |_| true);
         }
+        for implicit in self.targets.take_samples() {
+            if self.suspends {
+                device.implicits.suspend(queue, implicit);
+            } else {
+                device.implicits.give_back(implicit);
+            }
+        }
+    }
+
+    /// May fragments read attachments, behind barriers?
+    fn reads_attachments(&self) -> bool {
+        let subpass = self.subpasses.as_ref().map(|(source, number)| source.render_pass.subpasses.get(*number));
+        subpass.is_none_or(|subpass| subpass.is_some_and(|subpass| !subpass.inputs.is_empty()))
     }
 }
 
@@ -146,18 +178,86 @@ impl Targets {
         self.colors.iter().flatten().chain(&self.depth).chain(&self.stencil)
     }
 
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Target> {
+        self.colors.iter_mut().flatten().chain(&mut self.depth).chain(&mut self.stencil)
+    }
+
+    /// With their aspects.
+    fn by_aspect(&self) -> impl Iterator<Item = (&Target, vk::ImageAspectFlags)> {
+        let aspects = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL];
+        let colors = self.colors.iter().flatten().map(|t| (t, vk::ImageAspectFlags::COLOR));
+        colors.chain([&self.depth, &self.stencil].into_iter().zip(aspects).filter_map(|(t, a)| Some((t.as_ref()?, a))))
+    }
+
     /// Samples of the attachments; `None` when there are none.
     fn samples(&self) -> Option<u32> {
-        self.all().next().map(|t| t.view.attachment.image.layout.desc.samples)
+        self.multisampled.or_else(|| self.all().next().map(|t| t.view.samples()))
+    }
+
+    /// Has this attachment one sample where rendering has more?
+    fn is_single(&self, view: &ImageView) -> bool {
+        self.multisampled.is_some_and(|samples| view.samples() < samples)
+    }
+
+    /// Gives attachments of one sample their implicit images: those of rendering that is resumed, or new ones. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    fn add_samples(&mut self, device: &Device, queue: usize, resumes: bool) -> Result<(), vk::Result> {
+        let Some(samples) = self.multisampled else { return Ok(()) };
+        let [x, y, width, height] = self.area;
+        let (end, layers) = ([x + width, y + height], layers_of(self.layers, self.view_mask));
+        let mut known: SmallVec<[Arc<Implicit>; 4]> = SmallVec::new();
+        for target in self.all_mut().filter(|t| t.view.samples() < samples) {
+            let same = known.iter().find(|implicit| implicit.is_of(&target.view)).cloned();
+            let resumed = || device.implicits.resume(queue, &target.view).filter(|_| resumes);
+            let implicit = match same.or_else(resumed) {
+                Some(implicit) => implicit,
+                None => {
+                    let wanted = Wanted { view: &target.view, samples, end, layers };
+                    Arc::new(device.implicits.make(&device.heap, wanted)?)
+                }
+            };
+            known.push(implicit.clone());
+            target.implicit = Some(implicit);
+        }
+        Ok(())
+    }
+
+    /// The implicit images, each once, which the targets have no more.
+    fn take_samples(&mut self) -> SmallVec<[Arc<Implicit>; 4]> {
+        let mut all: SmallVec<[Arc<Implicit>; 4]> = SmallVec::new();
+        for implicit in self.all_mut().filter_map(|t| t.implicit.take()) {
+            if !all.iter().any(|known| Arc::ptr_eq(known, &implicit)) {
+                all.push(implicit);
+            }
+        }
+        all
+    }
+
+    /// Implicit images begin as their attachments.
+    fn load(&self, device: &Device) {
+        for (target, aspect) in self.by_aspect().filter(|(t, _)| t.loads) {
+            let Some(implicit) = &target.implicit else { continue };
+            for &layers in &self.layer_ranges() {
+                let both = (&target.view.attachment, &implicit.attachment);
+                replicate_attachment(device, both, aspect, self.area, layers);
+            }
+        }
+    }
+
+    /// Layers (first, count) that are rendered to.
+    fn layer_ranges(&self) -> SmallVec<[(u32, u32); 8]> {
+        match self.view_mask {
+            0 => SmallVec::from_slice(&[(0, self.layers)]),
+            mask => views_of(mask).iter().map(|&v| (v, 1)).collect(),
+        }
     }
 
     fn for_rasterizer(&self, samples: u32) -> RenderTargets {
-        let attachment = |target: &Target| -> Attachment { target.view.attachment.clone() };
+        let attachment = |target: &Target| -> Attachment { target.attachment().clone() };
         let mut targets = RenderTargets {
             depth: self.depth.as_ref().map(attachment),
             stencil: self.stencil.as_ref().map(attachment),
             samples,
-            layers: if self.view_mask != 0 { 32 - self.view_mask.leading_zeros() } else { self.layers },
+            layers: layers_of(self.layers, self.view_mask),
             area: self.area,
             ..Default::default()
         };
@@ -175,19 +275,14 @@ impl Targets {
         }
     }
 
-    fn resolve(&self, device: &Device) {
-        let views: SmallVec<[(u32, u32); 8]> = match self.view_mask {
-            0 => SmallVec::from_slice(&[(0, self.layers)]),
-            mask => views_of(mask).iter().map(|&v| (v, 1)).collect(),
-        };
-        let aspects = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL];
-        let colors = self.colors.iter().flatten().map(|t| (t, vk::ImageAspectFlags::COLOR));
-        let others = [&self.depth, &self.stencil].into_iter().zip(aspects).filter_map(|(t, a)| Some((t.as_ref()?, a)));
-        for (target, aspect) in colors.chain(others) {
+    /// Resolves some of those that are to be.
+    fn resolve(&self, device: &Device, which: impl Fn(&Target) -> bool) {
+        let ranges = self.layer_ranges();
+        for (target, aspect) in self.by_aspect().filter(|(t, _)| which(t)) {
             let Some((resolve, mode)) = &target.resolve else { continue };
-            for &layers in &views {
-                let (from, to) = (&target.view.attachment, &resolve.attachment);
-                crate::command::transfer::resolve_attachment(device, (from, to), aspect, *mode, self.area, layers);
+            for &layers in &ranges {
+                let both = (target.attachment(), &resolve.attachment);
+                resolve_attachment(device, both, aspect, *mode, self.area, layers);
             }
         }
     }
@@ -205,31 +300,49 @@ impl SubpassSource {
             (first && op == vk::AttachmentLoadOp::CLEAR)
                 .then(|| self.clear_values.get(a as usize).copied().unwrap_or_default())
         };
-        let view = |a: u32| self.views.get(a as usize).cloned();
-        let color = |(i, a): (usize, &Option<u32>)| {
-            let a = (*a)?;
-            let resolve = subpass.resolves.get(i).copied().flatten().and_then(view);
-            let clear = clears(a, pass.attachments[a as usize].load_op);
-            Some(Target {
-                view: view(a)?,
-                clear,
-                clear_views: clear_views(a),
-                resolve: resolve.map(|v| (v, vk::ResolveModeFlags::AVERAGE)),
-            })
+        let loads = |a: u32, op: vk::AttachmentLoadOp| {
+            pass.attachments[a as usize].first_use != Some(number) || op == vk::AttachmentLoadOp::LOAD
         };
+        let stores = |a: u32, op: vk::AttachmentStoreOp| {
+            pass.attachments[a as usize].last_use > number || op == vk::AttachmentStoreOp::STORE
+        };
+        let view = |a: u32| self.views.get(a as usize).cloned();
         let mut targets = Targets {
-            colors: subpass.colors.iter().enumerate().map(color).collect(),
             area: self.area,
             layers: self.layers,
             view_mask: subpass.view_mask,
+            multisampled: subpass.multisampled,
             ..Default::default()
         };
+        let color = |(i, a): (usize, &Option<u32>)| {
+            let a = (*a)?;
+            let (info, own) = (&pass.attachments[a as usize], view(a)?);
+            let resolve = match targets.is_single(&own) {
+                true => stores(a, info.store_op).then(|| own.clone()),
+                false => subpass.resolves.get(i).copied().flatten().and_then(view),
+            };
+            Some(Target {
+                view: own,
+                clear: clears(a, info.load_op),
+                clear_views: clear_views(a),
+                resolve: resolve.map(|v| (v, vk::ResolveModeFlags::AVERAGE)),
+                loads: loads(a, info.load_op),
+                implicit: None,
+            })
+        };
+        targets.colors = subpass.colors.iter().enumerate().map(color).collect();
         if let Some((a, view)) = subpass.depth_stencil.and_then(|a| Some((a, view(a)?))) {
             let info = &pass.attachments[a as usize];
+            let single = targets.is_single(&view);
             let resolve = |stencil: bool| {
-                let (target, depth_mode, stencil_mode) = subpass.depth_stencil_resolve?;
+                let (depth_mode, stencil_mode) = subpass.resolve_modes;
                 let mode = if stencil { stencil_mode } else { depth_mode };
-                (!mode.is_empty()).then_some((self.views.get(target as usize)?.clone(), mode))
+                let store_op = if stencil { info.stencil_store_op } else { info.store_op };
+                let target = match single {
+                    true => stores(a, store_op).then_some(a),
+                    false => subpass.depth_stencil_resolve,
+                };
+                (!mode.is_empty()).then_some((self.views.get(target? as usize)?.clone(), mode))
             };
             let format = view.attachment.format;
             if format.has_depth() {
@@ -238,14 +351,18 @@ impl SubpassSource {
                     clear: clears(a, info.load_op),
                     clear_views: clear_views(a),
                     resolve: resolve(false),
+                    loads: loads(a, info.load_op),
+                    implicit: None,
                 });
             }
             if format.has_stencil() {
                 targets.stencil = Some(Target {
-                    view,
                     clear: clears(a, info.stencil_load_op),
                     clear_views: clear_views(a),
                     resolve: resolve(true),
+                    loads: loads(a, info.stencil_load_op),
+                    implicit: None,
+                    view,
                 });
             }
         }
@@ -259,8 +376,8 @@ impl SubpassSource {
         let Some(subpass) = pass.subpasses.get(number) else { return Vec::new() };
         let is_target = |a: u32| subpass.colors.contains(&Some(a)) || subpass.depth_stencil == Some(a);
         let inputs = subpass.inputs.iter().map(|&a| (a, true, true));
-        let unresolved =
-            subpass.depth_stencil_resolve.map(|(a, depth, stencil)| (a, depth.is_empty(), stencil.is_empty()));
+        let (depth_mode, stencil_mode) = subpass.resolve_modes;
+        let unresolved = subpass.depth_stencil_resolve.map(|a| (a, depth_mode.is_empty(), stencil_mode.is_empty()));
         let mut list = Vec::new();
         for (a, depth, stencil) in inputs.chain(unresolved).filter(|&(a, ..)| !is_target(a)) {
             let info = &pass.attachments[a as usize];
@@ -273,6 +390,8 @@ impl SubpassSource {
                     clear: Some(value),
                     clear_views: pass.first_use_views(a, number),
                     resolve: None,
+                    loads: true,
+                    implicit: None,
                 })
             };
             let mut targets =
@@ -310,7 +429,7 @@ fn cut(mut area: [u32; 4], views: impl Iterator<Item = [u32; 3]>) -> [u32; 4] {
     area
 }
 
-impl Executor<'_> {
+impl<'d> Executor<'d> {
     pub(super) fn begin_render_pass(&mut self, c: &BeginRenderPass) {
         let area = cut(area_of(&c.area), c.views.iter().map(|v| v.extent()));
         self.check_area(&c.area, area);
@@ -332,11 +451,21 @@ impl Executor<'_> {
         }
     }
 
+    /// Loses the device where there is no memory for samples.
+    fn begin(&self, mut targets: Targets, resumes: bool) -> Option<RenderInstance<'d>> {
+        if targets.add_samples(self.device, self.queue.number, resumes).is_err() {
+            self.queue.lose(self.device, Cause::Memory, "there is no memory for the samples of a render pass");
+            return None;
+        }
+        targets.load(self.device);
+        Some(RenderInstance::begin(self.device, targets))
+    }
+
     fn begin_subpass(&mut self, source: Arc<SubpassSource>, number: usize) {
         for targets in source.other_clears(number) {
-            RenderInstance::begin(self.device, targets).end(self.device);
+            RenderInstance::begin(self.device, targets).end(self.device, self.queue.number);
         }
-        let mut instance = RenderInstance::begin(self.device, source.targets(number));
+        let Some(mut instance) = self.begin(source.targets(number), false) else { return };
         instance.subpasses = Some((source, number));
         self.render = Some(instance);
     }
@@ -344,7 +473,7 @@ impl Executor<'_> {
     pub(super) fn next_subpass(&mut self) {
         let Some(instance) = self.render.take() else { return };
         let subpasses = instance.subpasses.clone();
-        instance.end(self.device);
+        instance.end(self.device, self.queue.number);
         if let Some((source, number)) = subpasses {
             self.begin_subpass(source, number + 1);
         }
@@ -352,29 +481,37 @@ impl Executor<'_> {
 
     pub(super) fn end_render_pass(&mut self) {
         if let Some(instance) = self.render.take() {
-            instance.end(self.device);
+            instance.end(self.device, self.queue.number);
         }
     }
 
     pub(super) fn begin_rendering(&mut self, c: &BeginRendering) {
         let resumes = c.flags.contains(vk::RenderingFlags::RESUMING);
+        let mut targets = Targets {
+            area: area_of(&c.area),
+            layers: c.layer_count,
+            view_mask: c.view_mask,
+            multisampled: c.multisampled,
+            ..Default::default()
+        };
+        let implicit = |a: &RenderingAttachment| {
+            let stores = a.store_op == vk::AttachmentStoreOp::STORE && !a.resolve_mode.is_empty();
+            stores.then(|| (a.view.clone(), a.resolve_mode))
+        };
         let target = |a: &RenderingAttachment| Target {
             view: a.view.clone(),
             clear: (a.load_op == vk::AttachmentLoadOp::CLEAR && !resumes).then_some(a.clear_value),
             clear_views: !0,
-            resolve: a.resolve.clone(),
+            resolve: if targets.is_single(&a.view) { implicit(a) } else { a.resolve.clone() },
+            loads: a.load_op == vk::AttachmentLoadOp::LOAD && !resumes,
+            implicit: None,
         };
-        let mut targets = Targets {
-            colors: c.colors.iter().map(|a| a.as_ref().map(target)).collect(),
-            depth: c.depth.as_ref().map(target),
-            stencil: c.stencil.as_ref().map(target),
-            area: area_of(&c.area),
-            layers: c.layer_count,
-            view_mask: c.view_mask,
-        };
+        let colors = c.colors.iter().map(|a| a.as_ref().map(target)).collect();
+        let (depth, stencil) = (c.depth.as_ref().map(target), c.stencil.as_ref().map(target));
+        (targets.colors, targets.depth, targets.stencil) = (colors, depth, stencil);
         targets.area = cut(targets.area, targets.all().map(|t| t.view.extent()));
         self.check_area(&c.area, targets.area);
-        let mut instance = RenderInstance::begin(self.device, targets);
+        let Some(mut instance) = self.begin(targets, resumes) else { return };
         instance.suspends = c.flags.contains(vk::RenderingFlags::SUSPENDING);
         self.render = Some(instance);
     }
@@ -388,6 +525,14 @@ impl Executor<'_> {
 
     pub(super) fn end_rendering(&mut self) {
         self.end_render_pass();
+    }
+
+    /// A barrier: deferred draws are done when this returns, and what they wrote can be read where it may be.
+    pub(super) fn barrier(&mut self) {
+        self.flush();
+        if let Some(render) = self.render.as_ref().filter(|render| render.reads_attachments()) {
+            render.targets.resolve(self.device, |target| target.implicit.is_some());
+        }
     }
 
     /// Deferred draws are done when this returns.

@@ -152,14 +152,15 @@ pub fn blending(
     a: &vk::PipelineColorBlendAttachmentState,
     advanced: Option<&vk::PipelineColorBlendAdvancedStateCreateInfoEXT<'_>>,
 ) -> Result<Blending, String> {
-    if advanced_op(a.color_blend_op).is_some() {
-        return self::advanced(&vk::ColorBlendAdvancedEXT {
-            advanced_blend_op: a.color_blend_op,
-            src_premultiplied: advanced.map_or(vk::TRUE, |a| a.src_premultiplied),
-            dst_premultiplied: advanced.map_or(vk::TRUE, |a| a.dst_premultiplied),
-            blend_overlap: advanced.map_or(vk::BlendOverlapEXT::UNCORRELATED, |a| a.blend_overlap),
-            clamp_results: vk::FALSE,
-        });
+    let advanced = self::advanced(&vk::ColorBlendAdvancedEXT {
+        advanced_blend_op: a.color_blend_op,
+        src_premultiplied: advanced.map_or(vk::TRUE, |a| a.src_premultiplied),
+        dst_premultiplied: advanced.map_or(vk::TRUE, |a| a.dst_premultiplied),
+        blend_overlap: advanced.map_or(vk::BlendOverlapEXT::UNCORRELATED, |a| a.blend_overlap),
+        clamp_results: vk::FALSE,
+    })?;
+    if let Some(advanced) = advanced {
+        return Ok(advanced);
     }
     equations(&vk::ColorBlendEquationEXT {
         src_color_blend_factor: a.src_color_blend_factor,
@@ -175,16 +176,17 @@ fn advanced_op(op: vk::BlendOp) -> Option<AdvancedBlendOp> {
     AdvancedBlendOp::from_vk(op.as_raw().wrapping_sub(vk::BlendOp::ZERO_EXT.as_raw()))
 }
 
-/// A `VkColorBlendAdvancedEXT`.
-pub fn advanced(a: &vk::ColorBlendAdvancedEXT) -> Result<Blending, String> {
-    let (op, overlap) = (a.advanced_blend_op, a.blend_overlap.as_raw());
-    Ok(Blending::Advanced(AdvancedBlend {
-        op: known(advanced_op(op), "advanced blend operation", op.as_raw())?,
+/// A `VkColorBlendAdvancedEXT`; `None`: its operation is none of the advanced ones, so it says nothing.
+pub fn advanced(a: &vk::ColorBlendAdvancedEXT) -> Result<Option<Blending>, String> {
+    let Some(op) = advanced_op(a.advanced_blend_op) else { return Ok(None) };
+    let overlap = a.blend_overlap.as_raw();
+    Ok(Some(Blending::Advanced(AdvancedBlend {
+        op,
         src_premultiplied: a.src_premultiplied != 0,
         dst_premultiplied: a.dst_premultiplied != 0,
         overlap: known(BlendOverlap::from_vk(overlap), "blend overlap", overlap)?,
         clamp_results: a.clamp_results != 0,
-    }))
+    })))
 }
 
 /// A `VkColorBlendEquationEXT`.

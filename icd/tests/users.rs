@@ -70,7 +70,8 @@ const USERS: &[User] = &[
             VK_EXT_shader_atomic_float shaderBufferFloat32Atomics VK_EXT_fragment_shader_interlock fragmentShaderPixelInterlock
             VK_EXT_memory_budget VK_EXT_post_depth_coverage VK_EXT_multi_draw multiDraw VK_EXT_legacy_vertex_attributes
             sparseResidencyImage2D sparseResidencyImage3D sparseResidency2Samples shaderResourceResidency shaderResourceMinLod
-            VK_EXT_image_drm_format_modifier VK_KHR_external_memory_fd VK_KHR_external_semaphore_fd VK_EXT_blend_operation_advanced",
+            VK_EXT_image_drm_format_modifier VK_KHR_external_memory_fd VK_KHR_external_semaphore_fd VK_EXT_blend_operation_advanced
+            VK_EXT_multisampled_render_to_single_sampled multisampledRenderToSingleSampled",
     },
     User {
         name: "ANGLE, OpenGL ES 3.2",
@@ -90,6 +91,7 @@ const USERS: &[User] = &[
             VK_KHR_dynamic_rendering_local_read dynamicRenderingLocalRead VK_KHR_incremental_present VK_EXT_swapchain_colorspace
             VK_EXT_swapchain_maintenance1 swapchainMaintenance1 VK_EXT_surface_maintenance1 VK_EXT_external_memory_host VK_KHR_external_fence_fd
             VK_KHR_external_semaphore_fd VK_KHR_external_memory_fd VK_EXT_graphics_pipeline_library VK_EXT_blend_operation_advanced
+            VK_EXT_multisampled_render_to_single_sampled multisampledRenderToSingleSampled
             VK_EXT_physical_device_drm VK_EXT_image_drm_format_modifier VK_EXT_external_memory_dma_buf multiview",
     },
     User {

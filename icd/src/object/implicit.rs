@@ -133,3 +133,71 @@ impl Implicits {
         Some(suspended.swap_remove(at).1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::image::Image;
+    use super::*;
+
+    fn view(heap: &Arc<Heap>) -> (Arc<ImageView>, u64) {
+        let info = vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(vk::Format::R8G8B8A8_UNORM)
+            .extent(vk::Extent3D { width: 64, height: 64, depth: 1 })
+            .mip_levels(1)
+            .array_layers(1)
+            .samples(vk::SampleCountFlags::TYPE_1);
+        let image = Arc::new(Image::new(&info, 0).expect("image"));
+        let bytes = image.layout.size;
+        let memory = Memory::allocate(heap, bytes, Backing::Anonymous, Addresses::Any).expect("memory");
+        image.bind(Arc::new(memory), 0).expect("bound");
+        let subresource_range = vk::ImageSubresourceRange {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            level_count: 1,
+            layer_count: 1,
+            ..Default::default()
+        };
+        let info = vk::ImageViewCreateInfo::default()
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(info.format)
+            .subresource_range(subresource_range);
+        (Arc::new(ImageView::new(image, &info, 0.0, None, None, false).expect("view")), bytes)
+    }
+
+    #[test]
+    fn memory_is_kept_for_others_and_let_go_where_there_is_no_more() {
+        let heap = Arc::new(Heap::default());
+        let (view, bytes) = view(&heap);
+        let implicits = Implicits::default();
+        let make = |samples, side| implicits.make(&heap, Wanted { view: &view, samples, end: [side; 2], layers: 1 });
+        let first = make(4, 64).expect("memory");
+        assert_eq!((first.attachment.image.layout.desc.samples, first.is_of(&view)), (4, true));
+        let (base, kept) = (first.attachment.image.base, first.memory.size());
+        implicits.give_back(Arc::new(first));
+        let again = make(4, 60).expect("memory");
+        assert_eq!(again.attachment.image.base, base, "large enough");
+        implicits.give_back(Arc::new(again));
+        let small = make(2, 8).expect("memory");
+        assert_ne!(small.attachment.image.base, base, "far too large");
+        // All of the heap but what is kept: that goes for what has no other place.
+        let used = bytes + kept + small.memory.size();
+        let _rest = heap.reserve(heap_size() - used).expect("what is left");
+        assert_eq!(make(16, 64).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        assert!(implicits.kept.lock().is_empty());
+        assert!(make(2, 16).is_ok());
+    }
+
+    #[test]
+    fn suspended_rendering_finds_its_samples_on_its_queue() {
+        let heap = Arc::new(Heap::default());
+        let ((view, _), (other, _)) = (view(&heap), view(&heap));
+        let implicits = Implicits::default();
+        let one = Arc::new(
+            implicits.make(&heap, Wanted { view: &view, samples: 2, end: [64; 2], layers: 1 }).expect("memory"),
+        );
+        implicits.suspend(1, one.clone());
+        assert!(implicits.resume(0, &view).is_none() && implicits.resume(1, &other).is_none());
+        assert!(implicits.resume(1, &view).is_some_and(|found| Arc::ptr_eq(&found, &one)));
+        assert!(implicits.resume(1, &view).is_none(), "once");
+    }
+}

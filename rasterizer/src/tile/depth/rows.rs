@@ -8,6 +8,7 @@ use super::format::{DepthFormat, NEAREST};
 use crate::prim::Prim;
 use crate::tile::shaded::{SPREAD, pixels};
 use base::abi::FragmentQuad;
+use base::host::{Host, Level};
 use base::pixel::CompareOp;
 use core::arch::x86_64::*;
 
@@ -59,6 +60,34 @@ trait Row {
             _mm_storel_epi64(p[1].cast(), _mm_unpackhi_epi64(quad, quad));
         }
     }
+    /// As `quantize`, of sixteen depths.
+    ///
+    /// # Safety
+    /// The host is wide.
+    unsafe fn quantize_wide(z: __m512) -> __m512i;
+    /// As `load`, of those of sixteen texels that are covered.
+    ///
+    /// # Safety
+    /// The host is wide; they are there.
+    #[inline(always)]
+    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_maskz_loadu_epi32(covered, p.cast()) }
+    }
+    /// As `store`, of some of sixteen texels.
+    ///
+    /// # Safety
+    /// The host is wide; they are there, and no other thread touches them.
+    #[inline(always)]
+    unsafe fn store_wide(p: *mut u8, some: __mmask16, row: __m512i) {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_mask_storeu_epi32(p.cast(), some, row) };
+    }
+    /// Where depths pass that are compared by `VkCompareOp` number `C`, and are covered.
+    ///
+    /// # Safety
+    /// The host is wide.
+    unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16;
     /// All ones where `a < b`.
     ///
     /// # Safety
@@ -94,9 +123,44 @@ unsafe fn nearest(z: __m128, max: f64) -> __m128i {
     }
 }
 
+/// As [`nearest`], of sixteen.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn nearest_wide(z: __m512, max: f64) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let z = _mm512_min_ps(_mm512_max_ps(z, _mm512_setzero_ps()), _mm512_set1_ps(1.0));
+        let (scale, magic) = (_mm512_set1_pd(max), _mm512_set1_pd(NEAREST));
+        let [low, high] = [_mm512_castps512_ps256(z), _mm512_extractf32x8_ps::<1>(z)];
+        let low = _mm512_add_pd(_mm512_mul_pd(_mm512_cvtps_pd(low), scale), magic);
+        let high = _mm512_add_pd(_mm512_mul_pd(_mm512_cvtps_pd(high), scale), magic);
+        let [low, high] =
+            [_mm512_cvtepi64_epi32(_mm512_castpd_si512(low)), _mm512_cvtepi64_epi32(_mm512_castpd_si512(high))];
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+    }
+}
+
 /// Codes of at most 31 bits are compared as signed integers.
 macro_rules! integer_comparisons {
     () => {
+        #[inline(always)]
+        unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
+            // SAFETY: the caller's contract.
+            unsafe {
+                match CompareOp::ALL[C as usize] {
+                    CompareOp::Never => 0,
+                    CompareOp::Less => _mm512_mask_cmplt_epi32_mask(covered, new, old),
+                    CompareOp::Equal => _mm512_mask_cmpeq_epi32_mask(covered, new, old),
+                    CompareOp::LessOrEqual => _mm512_mask_cmple_epi32_mask(covered, new, old),
+                    CompareOp::Greater => _mm512_mask_cmpgt_epi32_mask(covered, new, old),
+                    CompareOp::NotEqual => _mm512_mask_cmpneq_epi32_mask(covered, new, old),
+                    CompareOp::GreaterOrEqual => _mm512_mask_cmpge_epi32_mask(covered, new, old),
+                    CompareOp::Always => covered,
+                }
+            }
+        }
         #[inline(always)]
         unsafe fn less(a: __m128i, b: __m128i) -> __m128i {
             // SAFETY: SSE2 is part of x86-64; in all three.
@@ -153,6 +217,21 @@ impl Row for D16 {
             p[1].cast::<i32>().write_unaligned(_mm_cvtsi128_si32(_mm_unpackhi_epi64(halves, halves)));
         }
     }
+    #[inline(always)]
+    unsafe fn quantize_wide(z: __m512) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { nearest_wide(z, 65535.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(covered, p.cast())) }
+    }
+    #[inline(always)]
+    unsafe fn store_wide(p: *mut u8, some: __mmask16, row: __m512i) {
+        // SAFETY: the caller's contract.
+        unsafe { _mm256_mask_storeu_epi16(p.cast(), some, _mm512_cvtepi32_epi16(row)) };
+    }
     integer_comparisons!();
 }
 
@@ -177,6 +256,16 @@ impl Row for D24 {
             _mm_and_si128(quad, _mm_set1_epi32(0xff_ffff))
         }
     }
+    #[inline(always)]
+    unsafe fn quantize_wide(z: __m512) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { nearest_wide(z, 16_777_215.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_and_si512(_mm512_maskz_loadu_epi32(covered, p.cast()), _mm512_set1_epi32(0xff_ffff)) }
+    }
     integer_comparisons!();
 }
 
@@ -186,6 +275,28 @@ impl Row for F32 {
     unsafe fn quantize(z: __m128) -> __m128i {
         // SAFETY: SSE2 is part of x86-64; in all of these.
         unsafe { _mm_castps_si128(z) }
+    }
+    #[inline(always)]
+    unsafe fn quantize_wide(z: __m512) -> __m512i {
+        // SAFETY: the caller's contract; in both.
+        unsafe { _mm512_castps_si512(z) }
+    }
+    #[inline(always)]
+    unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
+        // SAFETY: see above.
+        unsafe {
+            let (new, old) = (_mm512_castsi512_ps(new), _mm512_castsi512_ps(old));
+            match CompareOp::ALL[C as usize] {
+                CompareOp::Never => 0,
+                CompareOp::Less => _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(covered, new, old),
+                CompareOp::Equal => _mm512_mask_cmp_ps_mask::<_CMP_EQ_OQ>(covered, new, old),
+                CompareOp::LessOrEqual => _mm512_mask_cmp_ps_mask::<_CMP_LE_OQ>(covered, new, old),
+                CompareOp::Greater => _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(covered, new, old),
+                CompareOp::NotEqual => _mm512_mask_cmp_ps_mask::<_CMP_NEQ_UQ>(covered, new, old),
+                CompareOp::GreaterOrEqual => _mm512_mask_cmp_ps_mask::<_CMP_GE_OQ>(covered, new, old),
+                CompareOp::Always => covered,
+            }
+        }
     }
     #[inline(always)]
     unsafe fn less(a: __m128i, b: __m128i) -> __m128i {
@@ -376,7 +487,55 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
     unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
 }
 
-unsafe fn plane_rows_test<R: Row, const C: u32, const WRITE: bool>(
+base::compiled! {
+    for Avx512 unsafe fn plane_rows_test [R: Row, const C: u32, const WRITE: bool] [R, C, WRITE]
+        (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &[u16; 16]) {
+        if H::WIDE {
+            wide_rows::<R, C, WRITE>(prim, at, place, offset, rows);
+        } else {
+            rows_by_fours::<R, C, WRITE>(prim, at, place, offset, rows);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`RowsTest`]; the host is wide.
+#[inline(always)]
+unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
+    prim: &Prim,
+    at: &BlockAddress,
+    [x, y]: [i32; 2],
+    offset: [f32; 2],
+    rows: &[u16; 16],
+) {
+    let [dx, dy, constant] = prim.shade.z;
+    let [ox, oy] = prim.shade.origin;
+    // SAFETY: covered pixels have texels (the caller's contract). The second operand is the result where one is not a number.
+    unsafe {
+        let [low, high] = prim.depth_range.map(|end| _mm512_set1_ps(end));
+        let columns = _mm512_cvtepi32_ps(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+        let x = _mm512_add_ps(_mm512_set1_ps((x - ox) as f32), columns);
+        let across = _mm512_mul_ps(_mm512_set1_ps(dx), _mm512_add_ps(x, _mm512_set1_ps(offset[0])));
+        for (row, &covered) in rows.iter().enumerate() {
+            if covered == 0 {
+                continue;
+            }
+            let p = at.base.wrapping_add(row * at.pitch);
+            let down = dy * ((y - oy) as f32 + row as f32 + offset[1]) + constant;
+            let z = _mm512_add_ps(across, _mm512_set1_ps(down));
+            let new = R::quantize_wide(_mm512_min_ps(_mm512_max_ps(z, low), high));
+            let passed = R::passes_wide::<C>(covered, new, R::load_wide(p, covered));
+            if WRITE && passed != 0 {
+                R::store_wide(p, passed, new);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`RowsTest`].
+#[inline(always)]
+unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
     prim: &Prim,
     at: &BlockAddress,
     [x, y]: [i32; 2],
@@ -437,7 +596,8 @@ pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> Pl
 
 /// As [`plane_test_of`], of the rows of a square, of which nobody asks what passes.
 pub fn plane_rows_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> RowsTest {
-    select!(plane_rows_test, format, compare, write)
+    let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
+    of(Level::here())
 }
 
 /// As [`plane_test_of`], of the quads of a batch.
@@ -504,6 +664,46 @@ pub mod tests {
             select!(listed_quad_test, format, plan.compare, plan.write);
         // SAFETY: the caller's contract.
         unsafe { test(block.z, block.depth, block.mask) }
+    }
+
+    #[test]
+    fn rows_of_squares_are_tested_alike_on_all_levels() {
+        use crate::front::NOTHING;
+        let mut rng = base::random::Rng(0x0dec_ade5);
+        for round in 0..3000u32 {
+            let format = [DepthFormat::D16, DepthFormat::D24, DepthFormat::F32][round as usize % 3];
+            let (compare, write) = (CompareOp::ALL[rng.below(8) as usize], rng.below(4) != 0);
+            let mut prim = NOTHING;
+            // Coarse, so that depths are often equal.
+            let mut near = |scale: i32| (rng.below(17) as i32 - 8) as f32 / (8 * scale) as f32;
+            prim.shade.z = if round % 50 == 0 { [f32::NAN, 0.5, 0.0] } else { [near(16), near(16), near(1) + 0.5] };
+            prim.depth_range = [0.0, if round % 7 == 0 { 0.75 } else { 1.0 }];
+            prim.shade.origin = [rng.below(9) as i32, rng.below(9) as i32];
+            let place = [rng.below(16) as i32 * 4, rng.below(16) as i32 * 4];
+            let rows: [u16; 16] = core::array::from_fn(|_| (rng.next() & rng.next()) as u16);
+            let first: [u32; 256] = core::array::from_fn(|_| format.encode(rng.below(17) as f32 / 16.0));
+            let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
+            let mut seen: Option<[u32; 256]> = None;
+            for level in Level::all_here() {
+                let mut memory = [0u8; 1024];
+                let bytes = format.bytes();
+                for (i, texel) in first.iter().enumerate() {
+                    memory[i * bytes..][..bytes].copy_from_slice(&texel.to_le_bytes()[..bytes]);
+                }
+                let at = BlockAddress { base: memory.as_mut_ptr(), pitch: 16 * bytes, whole: true };
+                // SAFETY: the host has the level; sixteen rows of sixteen texels.
+                unsafe { of(level)(&prim, &at, place, [0.5; 2], &rows) };
+                let texels = core::array::from_fn(|i| {
+                    let mut word = [0; 4];
+                    word[..bytes].copy_from_slice(&memory[i * bytes..][..bytes]);
+                    u32::from_le_bytes(word)
+                });
+                for (i, (new, old)) in texels.iter().zip(&first).enumerate() {
+                    assert!(new == old || write && rows[i / 16] >> (i % 16) & 1 != 0, "{level:?} {compare:?} {i}");
+                }
+                assert_eq!(*seen.get_or_insert(texels), texels, "{level:?} {format:?} {compare:?} {prim:?}");
+            }
+        }
     }
 
     /// As a plane's test, of any depths.

@@ -131,9 +131,13 @@ pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
 /// An edge in a square: its value at the first pixel, and what a column and a row add.
 pub type SquareEdge = [i32; 3];
 
-/// Leaves of the pixels of a 16×16 square (row by row, bit `i` being the column) those that are inside of up to four edges, none of which overflows there.
+/// Pixels of a 16×16 square, four rows in a word, the first one lowest, bit `i` of a row being the column. (Words, because what is stored in pieces and loaded as a
+/// whole is waited for.)
+pub type SquareRows = [u64; 4];
+
+/// Leaves of some pixels of a square those that are inside of up to four edges, none of which overflows there.
 #[inline(always)]
-pub fn cut_rows(edges: &[SquareEdge], rows: &mut [u16; 16]) {
+pub fn cut_rows(edges: &[SquareEdge], rows: &mut SquareRows) {
     if !edges.is_empty() {
         // SAFETY: the host's own level.
         unsafe { cut_rows_of(Level::here())(edges, rows) };
@@ -141,7 +145,7 @@ pub fn cut_rows(edges: &[SquareEdge], rows: &mut [u16; 16]) {
 }
 
 base::compiled! {
-    for Avx512 unsafe fn cut_rows_of(edges: &[SquareEdge], rows: &mut [u16; 16]) {
+    for Avx512 unsafe fn cut_rows_of(edges: &[SquareEdge], rows: &mut SquareRows) {
         match edges {
             [] => {}
             [a] => cut_by::<H, 1>(&[*a], rows),
@@ -155,7 +159,7 @@ base::compiled! {
 /// # Safety
 /// The host has the level.
 #[inline(always)]
-unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut [u16; 16]) {
+unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the caller's promise.
     unsafe {
@@ -167,16 +171,18 @@ unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut [u
         }
     }
     let mut at = *edges;
-    for row in rows {
-        let mut outside = [0; 16];
-        for [value, across, down] in &mut at {
-            for (i, outside) in outside.iter_mut().enumerate() {
-                *outside |= value.wrapping_add(across.wrapping_mul(i as i32));
+    for word in rows {
+        for row in 0..4 {
+            let mut outside = [0; 16];
+            for [value, across, down] in &mut at {
+                for (i, outside) in outside.iter_mut().enumerate() {
+                    *outside |= value.wrapping_add(across.wrapping_mul(i as i32));
+                }
+                *value = value.wrapping_add(*down);
             }
-            *value = value.wrapping_add(*down);
+            let outside = (0..16).fold(0, |bits, i| bits | u64::from(outside[i] < 0) << i);
+            *word &= !(outside << (16 * row));
         }
-        let outside = (0..16).fold(0u16, |bits, i| bits | u16::from(outside[i] < 0) << i);
-        *row &= !outside;
     }
 }
 
@@ -184,7 +190,7 @@ unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut [u
 /// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut [u16; 16]) {
+unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
     // SAFETY: the caller's promise.
     unsafe {
         let columns = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -196,18 +202,22 @@ unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut [u16; 16]
             right[i] = _mm256_add_epi32(left[i], _mm256_set1_epi32(across.wrapping_mul(8)));
             down[i] = _mm256_set1_epi32(step);
         }
-        for row in rows {
-            let mut outside = [_mm256_setzero_si256(); 2];
-            for i in 0..N {
-                outside = [_mm256_or_si256(outside[0], left[i]), _mm256_or_si256(outside[1], right[i])];
-                left[i] = _mm256_add_epi32(left[i], down[i]);
-                right[i] = _mm256_add_epi32(right[i], down[i]);
+        for word in rows {
+            let mut cut = 0;
+            for row in 0..4 {
+                let mut outside = [_mm256_setzero_si256(); 2];
+                for i in 0..N {
+                    outside = [_mm256_or_si256(outside[0], left[i]), _mm256_or_si256(outside[1], right[i])];
+                    left[i] = _mm256_add_epi32(left[i], down[i]);
+                    right[i] = _mm256_add_epi32(right[i], down[i]);
+                }
+                let [low, high] = [
+                    _mm256_movemask_ps(_mm256_castsi256_ps(outside[0])) as u64,
+                    _mm256_movemask_ps(_mm256_castsi256_ps(outside[1])) as u64,
+                ];
+                cut |= (low | high << 8) << (16 * row);
             }
-            let [low, high] = [
-                _mm256_movemask_ps(_mm256_castsi256_ps(outside[0])),
-                _mm256_movemask_ps(_mm256_castsi256_ps(outside[1])),
-            ];
-            *row &= !((low | high << 8) as u16);
+            *word &= !cut;
         }
     }
 }
@@ -216,7 +226,7 @@ unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut [u16; 16]
 /// The host is wide.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn cut_wide<const N: usize>(edges: &[SquareEdge; N], rows: &mut [u16; 16]) {
+unsafe fn cut_wide<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
     // SAFETY: the caller's promise.
     unsafe {
         let columns = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -225,13 +235,18 @@ unsafe fn cut_wide<const N: usize>(edges: &[SquareEdge; N], rows: &mut [u16; 16]
             let steps = _mm512_mullo_epi32(columns, _mm512_set1_epi32(across));
             (at[i], down[i]) = (_mm512_add_epi32(_mm512_set1_epi32(value), steps), _mm512_set1_epi32(step));
         }
-        for row in rows {
-            let mut outside = _mm512_setzero_si512();
-            for i in 0..N {
-                outside = _mm512_or_si512(outside, at[i]);
-                at[i] = _mm512_add_epi32(at[i], down[i]);
+        for word in rows {
+            let mut cut = 0;
+            for row in 0..4 {
+                let mut outside = at[0];
+                at[0] = _mm512_add_epi32(at[0], down[0]);
+                for i in 1..N {
+                    outside = _mm512_or_si512(outside, at[i]);
+                    at[i] = _mm512_add_epi32(at[i], down[i]);
+                }
+                cut |= u64::from(_mm512_movepi32_mask(outside)) << (16 * row);
             }
-            *row &= !_mm512_movepi32_mask(outside);
+            *word &= !cut;
         }
     }
 }
@@ -282,12 +297,13 @@ mod tests {
         for round in 0..4000 {
             let mut some = |bits: u32| (random.wide() >> 32) as i32 >> (32 - bits);
             let edges: Vec<SquareEdge> = (0..round % 5).map(|_| [some(20), some(16), some(16)]).collect();
-            let wanted: [u16; 16] = core::array::from_fn(|_| some(32) as u16);
+            let wanted: SquareRows = core::array::from_fn(|_| random.wide());
             let mut want = wanted;
-            for (row, want) in want.iter_mut().enumerate() {
+            for row in 0..16 {
                 for &[value, across, down] in &edges {
-                    let inside = |i: i32| value + i * across + row as i32 * down >= 0;
-                    *want &= (0..16).fold(0, |bits, i| bits | u16::from(inside(i)) << i);
+                    let inside = |i: i32| value + i * across + row * down >= 0;
+                    let outside = (0..16).fold(0u64, |bits, i| bits | u64::from(!inside(i)) << i);
+                    want[row as usize / 4] &= !(outside << (row % 4 * 16));
                 }
             }
             for level in Level::all_here() {

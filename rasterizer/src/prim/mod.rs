@@ -10,7 +10,8 @@ mod record;
 mod screen;
 
 pub use coverage::{
-    Edge, Places, SMALL, SquareEdge, cut_rows, edge_at, inside, mask16, pixels, sample_offsets, sample_positions,
+    Edge, Places, SMALL, SquareEdge, SquareRows, cut_rows, edge_at, inside, mask16, pixels, sample_offsets,
+    sample_positions,
 };
 pub use grid::{Grid, LEVELS, STEP, TILE_SHIFT};
 pub use line::{Diamonds, LinePrim, Phase, counted};

@@ -8,7 +8,7 @@ use super::job::TileJob;
 use super::quads::quads_of;
 use super::shaded::SPREAD;
 use crate::api::statistic;
-use crate::prim::{Edge, Prim, TILE_SHIFT, intersect, sample_offsets};
+use crate::prim::{Edge, Prim, SquareRows, TILE_SHIFT, intersect, sample_offsets};
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups};
 use std::sync::atomic::Ordering;
 
@@ -36,7 +36,7 @@ impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
         S == 1 && self.job.takes_rows
     }
     #[inline(always)]
-    fn rows(&mut self, x: i32, y: i32, rows: &[u16; 16]) -> bool {
+    fn rows(&mut self, x: i32, y: i32, rows: &SquareRows) -> bool {
         let Some(test) = self.job.rows else { return self.job.rows(self.prim, x, y, rows) };
         let [offset] = sample_offsets::<1>().map(|[x, y]| [x as f32 / 256.0, y as f32 / 256.0]);
         let at = self.job.address(&self.job.pass.depth, 0, x as u32, y as u32);
@@ -326,7 +326,7 @@ impl TileJob<'_> {
 
     /// Pixels of the square at (x, y) of a draw without tests, row by row; `false` when they must come by blocks.
     #[inline(always)]
-    fn rows(&mut self, prim: &Prim, x: i32, y: i32, rows: &[u16; 16]) -> bool {
+    fn rows(&mut self, prim: &Prim, x: i32, y: i32, rows: &SquareRows) -> bool {
         if self.counts && (self.plain || self.color(prim, x, y)) {
             self.passed += rows.iter().map(|row| u64::from(row.count_ones())).sum::<u64>();
         }

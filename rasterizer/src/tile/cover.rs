@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::prim::{Edge, Prim, SquareEdge, TILE_SHIFT, cut_rows, edge_at, inside, intersect, mask16, sample_offsets};
+use crate::prim::{
+    Edge, Prim, SquareEdge, SquareRows, TILE_SHIFT, cut_rows, edge_at, inside, intersect, mask16, sample_offsets,
+};
 
 /// An edge that crosses the tile, relative to it.
 #[derive(Clone, Copy)]
@@ -71,7 +73,7 @@ pub trait Sink<const S: usize> {
     }
     /// The pixels of the 16×16 square at (x, y), which are multiples of 4, row by row, bit `i` being the column; not none. `false`: block by block after all.
     #[inline(always)]
-    fn rows(&mut self, _x: i32, _y: i32, _rows: &[u16; 16]) -> bool {
+    fn rows(&mut self, _x: i32, _y: i32, _rows: &SquareRows) -> bool {
         false
     }
     /// All pixels of the 16×16 square at (x, y) are covered, and have been passed on.
@@ -214,7 +216,7 @@ fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S
     }
     let mut rows = rows_in(rect, x, y);
     cut_rows(&here[..edges.len().min(4)], &mut rows);
-    if sink.takes_rows() && (rows == [0; 16] || sink.rows(x, y, &rows)) {
+    if sink.takes_rows() && (rows == [0; 4] || sink.rows(x, y, &rows)) {
         return;
     }
     for number in 0..4 {
@@ -229,9 +231,8 @@ fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S
 
 /// The pixels of the four 4×4 blocks of a square that come `number`th from above.
 #[inline(always)]
-pub fn blocks_in(rows: &[u16; 16], number: usize) -> [u32; 4] {
-    let row = |i: usize| u64::from(rows[4 * (number & 3) + i]);
-    let four = row(0) | row(1) << 16 | row(2) << 32 | row(3) << 48;
+pub fn blocks_in(rows: &SquareRows, number: usize) -> [u32; 4] {
+    let four = rows[number & 3];
     let block = |column: u32| {
         let rows = four >> (4 * column) & 0x000f_000f_000f_000f;
         let pairs = (rows | rows >> 12) & 0x0000_00ff_0000_00ff;
@@ -242,13 +243,13 @@ pub fn blocks_in(rows: &[u16; 16], number: usize) -> [u32; 4] {
 
 /// The pixels of a rectangle in the 16×16 square at (x, y): rows of bits.
 #[inline(always)]
-fn rows_in(rect: [i32; 4], x: i32, y: i32) -> [u16; 16] {
-    let (columns, lines) = (pixels_in(rect[0], rect[2], x) as u16, pixels_in(rect[1], rect[3], y));
-    let mut rows = [0; 16];
-    for (i, row) in rows.iter_mut().enumerate() {
-        *row = if lines & 1 << i != 0 { columns } else { 0 };
-    }
-    rows
+fn rows_in(rect: [i32; 4], x: i32, y: i32) -> SquareRows {
+    let (columns, lines) = (u64::from(pixels_in(rect[0], rect[2], x)), u64::from(pixels_in(rect[1], rect[3], y)));
+    let word = |number: u32| {
+        let lines = lines >> (4 * number);
+        columns * (lines & 1 | (lines & 2) << 15 | (lines & 4) << 30 | (lines & 8) << 45)
+    };
+    [word(0), word(1), word(2), word(3)]
 }
 
 /// Tile → 16×16 → 4×4.
@@ -269,11 +270,11 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
         let by_rows = S == 1 && sink.takes_rows();
         if by_rows {
             let rows = rows_of(edges, rect, [x, y], [sx, sy]);
-            if rows == [0; 16] || !sink.visible(intersect(rect, [x, y, x + 16, y + 16])) {
+            if rows == [0; 4] || !sink.visible(intersect(rect, [x, y, x + 16, y + 16])) {
                 continue;
             }
             if sink.rows(x, y, &rows) {
-                if rows == [u16::MAX; 16] {
+                if rows == [u64::MAX; 4] {
                     sink.covered(x, y);
                 }
                 continue;
@@ -322,7 +323,7 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
 
 /// The pixels of a rectangle inside of all edges, in the 16×16 square at (x, y), which is at (sx, sy) of the tile: rows of bits.
 #[inline(always)]
-fn rows_of<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], [x, y]: [i32; 2], [sx, sy]: [i32; 2]) -> [u16; 16] {
+fn rows_of<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], [x, y]: [i32; 2], [sx, sy]: [i32; 2]) -> SquareRows {
     let mut here: [SquareEdge; 4] = [[0; 3]; 4];
     for (here, e) in here.iter_mut().zip(edges) {
         *here = [e.c[0] + e.a * sx + e.b * sy, e.a, e.b];

@@ -3,7 +3,7 @@
 use super::color::{ColorPlan, FlatColor};
 use super::fragment;
 use super::job::TileJob;
-use crate::prim::{Prim, TILE_SHIFT, intersect};
+use crate::prim::{Prim, SquareRows, TILE_SHIFT, intersect};
 use base::abi::{FragmentBatch, FragmentQuad};
 
 /// Pixels of a primitive's rectangle from which on a call of the fragment stage for it alone is worth it.
@@ -73,8 +73,8 @@ pub enum Pixels<'a> {
     Block(u32),
     /// A 16×16 square.
     Square,
-    /// Those of its rows: bit `i` is the column.
-    Rows(&'a [u16; 16]),
+    /// Some of those of a square that begins anywhere.
+    Rows(&'a SquareRows),
 }
 
 /// Fills pixels, the first of them at (x, y), with a flat primitive's colours.

@@ -6,6 +6,7 @@
 use super::bytes::{self, Bytes, Texels as Eight};
 use super::plan::{Access, ColorPlan};
 use super::quad::LANES;
+use crate::prim::SquareRows;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::format::kernels;
@@ -103,11 +104,11 @@ impl ColorPlan {
         unsafe { block_of(Level::here())(self, color, at, mask) };
     }
 
-    /// The pixels of a 16×16 square at (x, y), row by row: bit `i` is the column.
+    /// Pixels of the 16×16 square at (x, y).
     ///
     /// # Safety
     /// As for [`ColorPlan::write_rect`], of those pixels.
-    pub unsafe fn write_rows(&self, color: &FlatColor, layer: u32, [x, y]: [u32; 2], rows: &[u16; 16]) {
+    pub unsafe fn write_rows(&self, color: &FlatColor, layer: u32, [x, y]: [u32; 2], rows: &SquareRows) {
         let at = self.surface.at(layer, 0, x, y);
         // SAFETY: the host's own level; otherwise the caller's contract.
         unsafe { rows_of(Level::here())(self, color, at, rows) };
@@ -191,7 +192,7 @@ base::compiled! {
     unsafe fn rect_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, width: u32, height: u32) {
         plan.flatly::<H>(color, &Rect { at, pitch: plan.surface.row_pitch, width, height });
     }
-    for Avx512 unsafe fn rows_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, rows: &[u16; 16]) {
+    for Avx512 unsafe fn rows_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, rows: &SquareRows) {
         plan.flatly::<H>(color, &Rows::<H> { at, pitch: plan.surface.row_pitch, rows, level: PhantomData });
     }
     unsafe fn block_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, mask: u32) {
@@ -282,7 +283,7 @@ unsafe fn steps(from: *const u8, to: *mut u8, length: usize) {
 struct Rows<'a, H> {
     at: *mut u8,
     pitch: usize,
-    rows: &'a [u16; 16],
+    rows: &'a SquareRows,
     level: PhantomData<H>,
 }
 
@@ -290,7 +291,7 @@ impl<H: Host> Target for Rows<'_, H> {
     #[inline(always)]
     unsafe fn write(&self, bytes: usize, new: &impl Texels) {
         let mut at = self.at;
-        for &row in self.rows {
+        for row in self.rows.iter().flat_map(|word| [0, 16, 32, 48].map(|shift| (word >> shift) as u16)) {
             #[cfg(target_arch = "x86_64")]
             if bytes == 4 && H::LEVEL != Level::Portable {
                 for (half, at) in [(u32::from(row) & 0xff, at), (u32::from(row) >> 8, at.wrapping_add(32))] {

@@ -5,7 +5,7 @@
 
 use super::block::{BlockAddress, PlaneTest, QuadsTest, RowsTest};
 use super::format::{DepthFormat, NEAREST};
-use crate::prim::Prim;
+use crate::prim::{Prim, SquareRows};
 use crate::tile::shaded::{SPREAD, pixels};
 use base::abi::FragmentQuad;
 use base::host::{Host, Level};
@@ -487,9 +487,15 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
     unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
 }
 
+/// The rows of a square, with their numbers.
+#[inline(always)]
+fn each_row(rows: &SquareRows) -> impl Iterator<Item = (usize, u16)> {
+    (0..16).map(|row| (row, (rows[row / 4] >> (row % 4 * 16)) as u16))
+}
+
 base::compiled! {
     for Avx512 unsafe fn plane_rows_test [R: Row, const C: u32, const WRITE: bool] [R, C, WRITE]
-        (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &[u16; 16]) {
+        (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &SquareRows) {
         if H::WIDE {
             wide_rows::<R, C, WRITE>(prim, at, place, offset, rows);
         } else {
@@ -506,7 +512,7 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
     at: &BlockAddress,
     [x, y]: [i32; 2],
     offset: [f32; 2],
-    rows: &[u16; 16],
+    rows: &SquareRows,
 ) {
     let [dx, dy, constant] = prim.shade.z;
     let [ox, oy] = prim.shade.origin;
@@ -516,7 +522,7 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
         let columns = _mm512_cvtepi32_ps(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
         let x = _mm512_add_ps(_mm512_set1_ps((x - ox) as f32), columns);
         let across = _mm512_mul_ps(_mm512_set1_ps(dx), _mm512_add_ps(x, _mm512_set1_ps(offset[0])));
-        for (row, &covered) in rows.iter().enumerate() {
+        for (row, covered) in each_row(rows) {
             if covered == 0 {
                 continue;
             }
@@ -540,11 +546,11 @@ unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
     at: &BlockAddress,
     [x, y]: [i32; 2],
     offset: [f32; 2],
-    rows: &[u16; 16],
+    rows: &SquareRows,
 ) {
     // Four pixels each.
     let columns = [0, 4, 8, 12].map(|column| Plane::new(prim, [x + column, y], offset));
-    for (row, &covered) in rows.iter().enumerate() {
+    for (row, covered) in each_row(rows) {
         if covered == 0 {
             continue;
         }
@@ -680,7 +686,7 @@ pub mod tests {
             prim.depth_range = [0.0, if round % 7 == 0 { 0.75 } else { 1.0 }];
             prim.shade.origin = [rng.below(9) as i32, rng.below(9) as i32];
             let place = [rng.below(16) as i32 * 4, rng.below(16) as i32 * 4];
-            let rows: [u16; 16] = core::array::from_fn(|_| (rng.next() & rng.next()) as u16);
+            let rows: SquareRows = core::array::from_fn(|_| rng.wide() & rng.wide());
             let first: [u32; 256] = core::array::from_fn(|_| format.encode(rng.below(17) as f32 / 16.0));
             let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
             let mut seen: Option<[u32; 256]> = None;
@@ -699,7 +705,7 @@ pub mod tests {
                     u32::from_le_bytes(word)
                 });
                 for (i, (new, old)) in texels.iter().zip(&first).enumerate() {
-                    assert!(new == old || write && rows[i / 16] >> (i % 16) & 1 != 0, "{level:?} {compare:?} {i}");
+                    assert!(new == old || write && rows[i / 64] >> (i % 64) & 1 != 0, "{level:?} {compare:?} {i}");
                 }
                 assert_eq!(*seen.get_or_insert(texels), texels, "{level:?} {format:?} {compare:?} {prim:?}");
             }

@@ -1,6 +1,6 @@
 //! Inputs of fragments where their invocations are: generated code asks for those of a whole batch at once (`HelperTable::interpolate`).
 //!
-//! Quads go in pairs, the eight lanes of a row. Where vectors have 512 bits, four quads go together: what belongs to the primitive, if it is one, is then
+//! Quads go in pairs, the eight lanes of a row. Where vectors have 512 bits, four quads of one primitive go together: what belongs to the primitive is then
 //! the same in all lanes, an operand in memory. The bits are those of `FragmentPrimitive`'s formulas, operation by operation.
 
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, MAX_SAMPLES, QuadPositions};
@@ -38,13 +38,9 @@ unsafe fn batch_of<H: Host>(batch: &FragmentBatch, inputs: &[u32], mut rows: *mu
             #[cfg(target_arch = "x86_64")]
             if H::WIDE
                 && let Some(four) = rest.first_chunk::<4>()
-                && four.iter().all(|quad| quad.sample == first.sample)
+                && four.iter().all(|quad| quad.primitive == first.primitive && quad.sample == first.sample)
             {
-                if four.iter().all(|quad| quad.primitive == first.primitive) {
-                    wide::four(batch, four, inputs, rows);
-                } else {
-                    wide::mixed(batch, four, inputs, rows);
-                }
+                wide::four(batch, four, inputs, rows);
                 (rest, rows) = (&rest[4..], rows.add(2 * inputs.len()));
                 continue;
             }
@@ -185,90 +181,6 @@ mod wide {
         unsafe {
             let row = _mm512_fmadd_ps(_mm512_set1_ps(plane[1]), y, _mm512_set1_ps(plane[2]));
             _mm512_fmadd_ps(_mm512_set1_ps(plane[0]), x, row)
-        }
-    }
-
-    /// Numbers of four quads' primitives, each in its quad's lanes.
-    ///
-    /// # Safety
-    /// The host is wide; they are there.
-    #[inline(always)]
-    unsafe fn of_each([a, b, c, d]: [*const f32; 4]) -> __m512 {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let all = _mm512_broadcastss_ps(_mm_load_ss(a));
-            let all = _mm512_mask_broadcastss_ps(all, 0x00f0, _mm_load_ss(b));
-            let all = _mm512_mask_broadcastss_ps(all, 0x0f00, _mm_load_ss(c));
-            _mm512_mask_broadcastss_ps(all, 0xf000, _mm_load_ss(d))
-        }
-    }
-
-    /// Planes at (x, y).
-    ///
-    /// # Safety
-    /// As for [`of_each`].
-    #[inline(always)]
-    unsafe fn planes_of_each([a, b, c, d]: [&[f32; 3]; 4], [x, y]: [__m512; 2]) -> __m512 {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let row = _mm512_fmadd_ps(of_each([&a[1], &b[1], &c[1], &d[1]]), y, of_each([&a[2], &b[2], &c[2], &d[2]]));
-            _mm512_fmadd_ps(of_each([&a[0], &b[0], &c[0], &d[0]]), x, row)
-        }
-    }
-
-    /// Four quads at the same sample, of any primitives: two rows of each input.
-    ///
-    /// # Safety
-    /// As for [`four`].
-    #[inline(always)]
-    pub unsafe fn mixed(batch: &FragmentBatch, quads: &[FragmentQuad; 4], inputs: &[u32], rows: *mut Row) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let [a, b, c, d] = [&*quads[0].primitive, &*quads[1].primitive, &*quads[2].primitive, &*quads[3].primitive];
-            let corner = |quad: &FragmentQuad, origin: [i32; 2]| {
-                let [x, y] = origin;
-                [i32::from(quad.x).wrapping_sub(x) as f32, i32::from(quad.y).wrapping_sub(y) as f32]
-            };
-            let corners = [
-                corner(&quads[0], a.origin),
-                corner(&quads[1], b.origin),
-                corner(&quads[2], c.origin),
-                corner(&quads[3], d.origin),
-            ];
-            let [e, f, g, h] = &corners;
-            let inside = inside(batch, &quads[0]);
-            let at = [
-                _mm512_add_ps(
-                    of_each([&e[0], &f[0], &g[0], &h[0]]),
-                    _mm512_broadcast_f32x4(_mm_loadu_ps(inside.x.as_ptr())),
-                ),
-                _mm512_add_ps(
-                    of_each([&e[1], &f[1], &g[1], &h[1]]),
-                    _mm512_broadcast_f32x4(_mm_loadu_ps(inside.y.as_ptr())),
-                ),
-            ];
-            let linear =
-                [planes_of_each([&a.b1, &b.b1, &c.b1, &d.b1], at), planes_of_each([&a.b2, &b.b2, &c.b2, &d.b2], at)];
-            let smooth = if a.affine & b.affine & c.affine & d.affine != 0 {
-                linear
-            } else {
-                let w = planes_of_each([&a.inv_w, &b.inv_w, &c.inv_w, &d.inv_w], at);
-                let w = _mm512_div_ps(_mm512_set1_ps(1.0), w);
-                let first = of_each([&a.inv_w1, &b.inv_w1, &c.inv_w1, &d.inv_w1]);
-                let second = of_each([&a.inv_w2, &b.inv_w2, &c.inv_w2, &d.inv_w2]);
-                [_mm512_mul_ps(_mm512_mul_ps(linear[0], first), w), _mm512_mul_ps(_mm512_mul_ps(linear[1], second), w)]
-            };
-            for (i, input) in inputs.iter().enumerate() {
-                let [w1, w2] = if input & 1 != 0 { smooth } else { linear };
-                let slot = (input >> 1) as usize;
-                let row = |k: usize| {
-                    [a, b, c, d].map(|primitive| (*primitive.attributes.add(slot)).as_ptr().add(k).cast::<f32>())
-                };
-                let sum = _mm512_fmadd_ps(w1, of_each(row(1)), of_each(row(0)));
-                let value = _mm512_castps_si512(_mm512_fmadd_ps(w2, of_each(row(2)), sum));
-                _mm256_storeu_si256(rows.add(i).cast(), _mm512_castsi512_si256(value));
-                _mm256_storeu_si256(rows.add(inputs.len() + i).cast(), _mm512_extracti64x4_epi64::<1>(value));
-            }
         }
     }
 

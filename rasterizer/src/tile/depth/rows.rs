@@ -3,14 +3,17 @@
 //! A function of its own for each format and comparison, which the plan of a draw chooses: nothing is decided per block, and the code of all
 //! of them is nowhere in the way.
 
+mod square;
+
 use super::block::{BlockAddress, PlaneTest, QuadsTest, RowsTest};
 use super::format::{DepthFormat, NEAREST};
-use crate::prim::{Prim, SquareRows};
+use crate::prim::Prim;
 use crate::tile::shaded::{SPREAD, pixels};
 use base::abi::FragmentQuad;
-use base::host::{Host, Level};
+use base::host::Level;
 use base::pixel::CompareOp;
 use core::arch::x86_64::*;
+use square::plane_rows_test;
 
 /// One stored format: rows of four texels as vectors of comparable lanes.
 trait Row {
@@ -487,93 +490,6 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
     unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
 }
 
-/// The rows of a square, with their numbers.
-#[inline(always)]
-fn each_row(rows: &SquareRows) -> impl Iterator<Item = (usize, u16)> {
-    (0..16).map(|row| (row, (rows[row / 4] >> (row % 4 * 16)) as u16))
-}
-
-base::compiled! {
-    for Avx512 unsafe fn plane_rows_test [R: Row, const C: u32, const WRITE: bool] [R, C, WRITE]
-        (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &SquareRows) {
-        if H::WIDE {
-            wide_rows::<R, C, WRITE>(prim, at, place, offset, rows);
-        } else {
-            rows_by_fours::<R, C, WRITE>(prim, at, place, offset, rows);
-        }
-    }
-}
-
-/// # Safety
-/// As for [`RowsTest`]; the host is wide.
-#[inline(always)]
-unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
-    prim: &Prim,
-    at: &BlockAddress,
-    [x, y]: [i32; 2],
-    offset: [f32; 2],
-    rows: &SquareRows,
-) {
-    let [dx, dy, constant] = prim.shade.z;
-    let [ox, oy] = prim.shade.origin;
-    // SAFETY: covered pixels have texels (the caller's contract). The second operand is the result where one is not a number.
-    unsafe {
-        let [low, high] = prim.depth_range.map(|end| _mm512_set1_ps(end));
-        let columns = _mm512_cvtepi32_ps(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-        let x = _mm512_add_ps(_mm512_set1_ps((x - ox) as f32), columns);
-        let across = _mm512_mul_ps(_mm512_set1_ps(dx), _mm512_add_ps(x, _mm512_set1_ps(offset[0])));
-        for (row, covered) in each_row(rows) {
-            if covered == 0 {
-                continue;
-            }
-            let p = at.base.wrapping_add(row * at.pitch);
-            let down = dy * ((y - oy) as f32 + row as f32 + offset[1]) + constant;
-            let z = _mm512_add_ps(across, _mm512_set1_ps(down));
-            let new = R::quantize_wide(_mm512_min_ps(_mm512_max_ps(z, low), high));
-            let passed = R::passes_wide::<C>(covered, new, R::load_wide(p, covered));
-            if WRITE && passed != 0 {
-                R::store_wide(p, passed, new);
-            }
-        }
-    }
-}
-
-/// # Safety
-/// As for [`RowsTest`].
-#[inline(always)]
-unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
-    prim: &Prim,
-    at: &BlockAddress,
-    [x, y]: [i32; 2],
-    offset: [f32; 2],
-    rows: &SquareRows,
-) {
-    // Four pixels each.
-    let columns = [0, 4, 8, 12].map(|column| Plane::new(prim, [x + column, y], offset));
-    for (row, covered) in each_row(rows) {
-        if covered == 0 {
-            continue;
-        }
-        let p = at.base.wrapping_add(row * at.pitch);
-        for (i, plane) in columns.iter().enumerate() {
-            let covered = covered >> (4 * i) & 0xf;
-            if covered == 0 {
-                continue;
-            }
-            // SAFETY: covered pixels have texels, and rows are padded to four (the caller's contract); SSE2 is part of x86-64.
-            unsafe {
-                let p = p.add(4 * i * R::BYTES);
-                let (new, old) = (R::quantize(plane.row(row)), R::load(p));
-                let lanes = _mm_load_si128(LANES[covered as usize].0.as_ptr().cast());
-                let inside = _mm_and_si128(passes::<R, C>(new, old), lanes);
-                if WRITE {
-                    R::store(p, _mm_or_si128(_mm_and_si128(inside, new), _mm_andnot_si128(inside, old)));
-                }
-            }
-        }
-    }
-}
-
 /// A function of `[format, C, WRITE]`, by their values.
 macro_rules! select {
     ($function:ident, $format:expr, $compare:expr, $write:expr) => {
@@ -632,94 +548,4 @@ static LANES: [Aligned; 16] = {
 };
 
 #[cfg(test)]
-pub mod tests {
-    use super::super::block::Block;
-    use super::super::plan::DepthPlan;
-    use super::*;
-
-    /// Any depths.
-    struct Listed<'a>(&'a [f32; 16]);
-
-    impl Depths for Listed<'_> {
-        unsafe fn row(&self, row: usize) -> __m128 {
-            // SAFETY: four of sixteen.
-            unsafe { _mm_loadu_ps(self.0.as_ptr().add(4 * row)) }
-        }
-    }
-
-    unsafe fn listed_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
-        // SAFETY: the caller's contract.
-        unsafe { block::<R, C, WRITE>(&Listed(z), at, mask) }
-    }
-
-    unsafe fn listed_quad_test<R: Row, const C: u32, const WRITE: bool>(
-        z: &[f32; 16],
-        at: BlockAddress,
-        mask: u32,
-    ) -> u32 {
-        // SAFETY: the caller's contract.
-        unsafe { super::test_quad::<R, C, WRITE>(&Listed(z), at, mask) }
-    }
-
-    /// As a plane's test of a quad, of any depths: pixels 0, 1, 4 and 5.
-    ///
-    /// # Safety
-    /// As for `depth::test`.
-    pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
-        let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
-            select!(listed_quad_test, format, plan.compare, plan.write);
-        // SAFETY: the caller's contract.
-        unsafe { test(block.z, block.depth, block.mask) }
-    }
-
-    #[test]
-    fn rows_of_squares_are_tested_alike_on_all_levels() {
-        use crate::front::NOTHING;
-        let mut rng = base::random::Rng(0x0dec_ade5);
-        for round in 0..3000u32 {
-            let format = [DepthFormat::D16, DepthFormat::D24, DepthFormat::F32][round as usize % 3];
-            let (compare, write) = (CompareOp::ALL[rng.below(8) as usize], rng.below(4) != 0);
-            let mut prim = NOTHING;
-            // Coarse, so that depths are often equal.
-            let mut near = |scale: i32| (rng.below(17) as i32 - 8) as f32 / (8 * scale) as f32;
-            prim.shade.z = if round % 50 == 0 { [f32::NAN, 0.5, 0.0] } else { [near(16), near(16), near(1) + 0.5] };
-            prim.depth_range = [0.0, if round % 7 == 0 { 0.75 } else { 1.0 }];
-            prim.shade.origin = [rng.below(9) as i32, rng.below(9) as i32];
-            let place = [rng.below(16) as i32 * 4, rng.below(16) as i32 * 4];
-            let rows: SquareRows = core::array::from_fn(|_| rng.wide() & rng.wide());
-            let first: [u32; 256] = core::array::from_fn(|_| format.encode(rng.below(17) as f32 / 16.0));
-            let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
-            let mut seen: Option<[u32; 256]> = None;
-            for level in Level::all_here() {
-                let mut memory = [0u8; 1024];
-                let bytes = format.bytes();
-                for (i, texel) in first.iter().enumerate() {
-                    memory[i * bytes..][..bytes].copy_from_slice(&texel.to_le_bytes()[..bytes]);
-                }
-                let at = BlockAddress { base: memory.as_mut_ptr(), pitch: 16 * bytes, whole: true };
-                // SAFETY: the host has the level; sixteen rows of sixteen texels.
-                unsafe { of(level)(&prim, &at, place, [0.5; 2], &rows) };
-                let texels = core::array::from_fn(|i| {
-                    let mut word = [0; 4];
-                    word[..bytes].copy_from_slice(&memory[i * bytes..][..bytes]);
-                    u32::from_le_bytes(word)
-                });
-                for (i, (new, old)) in texels.iter().zip(&first).enumerate() {
-                    assert!(new == old || write && rows[i / 64] >> (i % 64) & 1 != 0, "{level:?} {compare:?} {i}");
-                }
-                assert_eq!(*seen.get_or_insert(texels), texels, "{level:?} {format:?} {compare:?} {prim:?}");
-            }
-        }
-    }
-
-    /// As a plane's test, of any depths.
-    ///
-    /// # Safety
-    /// As for `depth::test`.
-    pub unsafe fn test(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
-        let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
-            select!(listed_test, format, plan.compare, plan.write);
-        // SAFETY: the caller's contract.
-        unsafe { test(block.z, block.depth, block.mask) }
-    }
-}
+pub mod tests;

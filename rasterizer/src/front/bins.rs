@@ -47,14 +47,14 @@ pub fn bin(out: &mut ChunkOutput, grid: &Grid, [x0, y0, x1, y1]: [i32; 4], edges
 #[inline(never)]
 fn bin_large(out: &mut ChunkOutput, grid: &Grid, tiles: [i32; 4]) {
     let number = out.prims.len() as u64 - 1;
-    let ChunkOutput { prims, bins, .. } = out;
+    let ChunkOutput { prims, edges, bins, .. } = out;
     let Some(prim) = prims.last() else { return };
     let [x0, y0, x1, y1] = tiles;
     let level_of = |nodes: i32| {
         let spans = |level: u32, a: i32, b: i32| (b >> (STEP * level)) - (a >> (STEP * level)) + 1;
         (0..LEVELS - 1).find(|&l| spans(l, x0, x1) <= nodes && spans(l, y0, y1) <= nodes).unwrap_or(LEVELS - 1)
     };
-    let edges = &prim.edges[..prim.edge_count as usize];
+    let edges = &edges[prim.first_edge as usize..][..prim.edge_count as usize];
     // A pixel's only sample is its centre; several may be anywhere in it (`sampleLocationCoordinateRange`).
     let inset = if grid.samples == 1 { i64::from(SUBPIXEL) / 2 } else { 0 };
     let mut large = Large { grid, edges, tiles, layer: prim.shade.layer, leaf: level_of(SPAN), inset, number, bins };
@@ -122,34 +122,12 @@ impl Large<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front::setup::{Bounding, Outline};
+    use crate::front::setup::{Bounding, NOTHING, Outline};
     use crate::prim::{Prim, Screen, intersect};
     use base::abi::FragmentPrimitive;
 
     /// Entries of a primitive are fewer.
     const MOST_ENTRIES: usize = 512;
-
-    /// What the fragment stage would be told of it: nothing.
-    fn nothing() -> FragmentPrimitive {
-        let plane = [0.0; 3];
-        FragmentPrimitive {
-            b1: plane,
-            b2: plane,
-            inv_w: plane,
-            inv_w1: 0.0,
-            inv_w2: 0.0,
-            z: plane,
-            origin: [0; 2],
-            attributes: core::ptr::null(),
-            front_facing: 0,
-            primitive_id: 0,
-            layer: 0,
-            viewport_index: 0,
-            point_origin: [0.0; 2],
-            point_inv_size: 0.0,
-            affine: 0,
-        }
-    }
 
     /// A triangle in a layer of a grid, and its bins.
     fn binned(grid: &Grid, layer: u32, corners: [[i32; 2]; 3]) -> ChunkOutput {
@@ -158,13 +136,13 @@ mod tests {
         let limit = grid.tiles.map(|n| (n << TILE_SHIFT) as i32);
         let bounds = outline.bounds(Bounding::new(grid));
         let rect = intersect([0, 0, limit[0], limit[1]], bounds);
-        let shade = FragmentPrimitive { layer, ..nothing() };
+        let shade = FragmentPrimitive { layer, ..NOTHING.shade };
         let mut out = ChunkOutput::default();
         if rect[0] < rect[2] && rect[1] < rect[3] {
-            let (edges, edge_count) = (edges.edges, edges.count);
-            let depth_range = [0.0, 1.0];
-            out.prims.push(Prim { shade, edges, edge_count, first_attribute: 0, rect, depth_range, pixels: 0 });
-            bin(&mut out, grid, rect, &edges[..edge_count as usize], layer);
+            let edge_count = edges.count;
+            out.prims.push(Prim { shade, edge_count, rect, depth_range: [0.0, 1.0], ..NOTHING });
+            out.edges.extend_from_slice(&edges.edges[..edge_count as usize]);
+            bin(&mut out, grid, rect, &edges.edges[..edge_count as usize], layer);
         }
         out
     }
@@ -208,7 +186,8 @@ mod tests {
                 let center = [0, 1].map(|i| i64::from(at[i] + 32) * i64::from(SUBPIXEL));
                 let covered = part[0] < part[2]
                     && part[1] < part[3]
-                    && prim.edges[..3]
+                    && out
+                        .edges_of(prim)
                         .iter()
                         .all(|e| i64::from(e.a) * center[0] + i64::from(e.b) * center[1] + e.c >= 0);
                 assert!(!covered || all.binary_search(&number).is_ok(), "{corners:?} {grid:?}: tile {tile} is missing");

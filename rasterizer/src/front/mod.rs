@@ -38,6 +38,8 @@ mod viewport;
 pub use capture::{feed, place, settle};
 pub use link::Linkage;
 pub use plan::{Chunk, Feed, FrontDraw, Plan, cut, viewports};
+#[cfg(test)]
+pub use setup::NOTHING;
 pub use stream::{BATCH_PRIMITIVES, MOST_PATCHES};
 pub use tasks::{Asked, together};
 pub use viewport::Transform;

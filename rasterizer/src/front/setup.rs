@@ -471,7 +471,7 @@ pub const NOTHING: Prim = Prim {
         point_inv_size: 0.0,
         affine: 0,
     },
-    edges: Edges::NONE.edges,
+    first_edge: 0,
     edge_count: 0,
     first_attribute: 0,
     rect: [0; 4],
@@ -499,13 +499,13 @@ pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: Piece<'_>, planes: &impl 
     }
     (prim.depth_range[0], prim.depth_range[1]) = (depth_range[0], depth_range[1]);
     (prim.pixels, prim.first_attribute) = (pixels, out.attributes.len() as u32);
+    (prim.first_edge, prim.edge_count) = (out.edges.len() as u32, 0);
     if pixels != 0 {
         return bin(out, grid, rect, &[], common.layer);
     }
     let edges = if grid.samples == 1 { edges.cutting(rect) } else { edges };
     prim.edge_count = edges.count;
-    for (to, edge) in prim.edges.iter_mut().zip(&edges.edges) {
-        (to.a, to.b, to.c) = (edge.a, edge.b, edge.c);
-    }
-    bin(out, grid, rect, &edges.edges[..edges.count as usize], common.layer);
+    let edges = &edges.edges[..edges.count as usize];
+    out.edges.extend(edges.iter().map(|edge| Edge { a: edge.a, b: edge.b, c: edge.c }));
+    bin(out, grid, rect, edges, common.layer);
 }

@@ -5,7 +5,10 @@
 
 use super::screen::SUBPIXEL;
 use base::abi::{FragmentBatch, MAX_SAMPLES, SamplePositions};
+use base::host::{Host, Level};
 use base::pixel::SampleLocations;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
 
 /// Half plane in fixed point: inside where `a*x + b*y + c >= 0`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,7 +99,6 @@ impl Places {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
-    use core::arch::x86_64::*;
     // SAFETY: SSE2 is part of x86-64.
     unsafe {
         let x = _mm_set1_epi32(dx);
@@ -126,74 +128,133 @@ pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
     })
 }
 
-/// Which of sixteen pixels in a row any edge excludes.
-#[cfg(target_arch = "x86_64")]
-pub struct Signs([core::arch::x86_64::__m128i; 4]);
+/// An edge in a square: its value at the first pixel, and what a column and a row add.
+pub type SquareEdge = [i32; 3];
 
-#[cfg(target_arch = "x86_64")]
-impl Default for Signs {
-    /// No edge yet.
-    #[inline(always)]
-    fn default() -> Signs {
-        // SAFETY: SSE2 is part of x86-64.
-        Signs([unsafe { core::arch::x86_64::_mm_setzero_si128() }; 4])
+/// Pixels of a 16×16 square, four rows in a word, the first one lowest, bit `i` of a row being the column. (Words, because what is stored in pieces and loaded as a
+/// whole is waited for.)
+pub type SquareRows = [u64; 4];
+
+/// Leaves of some pixels of a square those that are inside of up to four edges, none of which overflows there.
+#[inline(always)]
+pub fn cut_rows(edges: &[SquareEdge], rows: &mut SquareRows) {
+    if !edges.is_empty() {
+        // SAFETY: the host's own level.
+        unsafe { cut_rows_of(Level::here())(edges, rows) };
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-impl Signs {
-    /// An edge with value `e` at the first pixel and `dx` more at each after it.
-    #[inline(always)]
-    pub fn add(&mut self, e: i32, dx: i32) {
-        use core::arch::x86_64::*;
-        // SAFETY: SSE2 is part of x86-64.
-        unsafe {
-            let mut at =
-                _mm_add_epi32(_mm_set1_epi32(e), _mm_setr_epi32(0, dx, dx.wrapping_mul(2), dx.wrapping_mul(3)));
-            let step = _mm_set1_epi32(dx.wrapping_mul(4));
-            for four in &mut self.0 {
-                *four = _mm_or_si128(*four, at);
-                at = _mm_add_epi32(at, step);
+base::compiled! {
+    for Avx512 unsafe fn cut_rows_of(edges: &[SquareEdge], rows: &mut SquareRows) {
+        match edges {
+            [] => {}
+            [a] => cut_by::<H, 1>(&[*a], rows),
+            [a, b] => cut_by::<H, 2>(&[*a, *b], rows),
+            [a, b, c] => cut_by::<H, 3>(&[*a, *b, *c], rows),
+            [a, b, c, d, ..] => cut_by::<H, 4>(&[*a, *b, *c, *d], rows),
+        }
+    }
+}
+
+/// # Safety
+/// The host has the level.
+#[inline(always)]
+unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's promise.
+    unsafe {
+        if H::WIDE {
+            return cut_wide(edges, rows);
+        }
+        if H::LEVEL != Level::Portable {
+            return cut_avx2(edges, rows);
+        }
+    }
+    let mut at = *edges;
+    for word in rows {
+        for row in 0..4 {
+            let mut outside = [0; 16];
+            for [value, across, down] in &mut at {
+                for (i, outside) in outside.iter_mut().enumerate() {
+                    *outside |= value.wrapping_add(across.wrapping_mul(i as i32));
+                }
+                *value = value.wrapping_add(*down);
             }
+            let outside = (0..16).fold(0, |bits, i| bits | u64::from(outside[i] < 0) << i);
+            *word &= !(outside << (16 * row));
         }
-    }
-
-    /// A bit for each pixel that is excluded.
-    #[inline(always)]
-    pub fn bits(&self) -> u16 {
-        use core::arch::x86_64::*;
-        let [a, b, c, d] = self.0;
-        // SAFETY: SSE2 is part of x86-64. Saturating packs keep the sign.
-        unsafe { _mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d))) as u16 }
     }
 }
 
-/// Which of sixteen pixels in a row any edge excludes.
-#[cfg(not(target_arch = "x86_64"))]
-#[derive(Default)]
-pub struct Signs(u16);
-
-#[cfg(not(target_arch = "x86_64"))]
-impl Signs {
-    /// An edge with value `e` at the first pixel and `dx` more at each after it.
-    #[inline(always)]
-    pub fn add(&mut self, e: i32, dx: i32) {
-        for i in 0..16 {
-            self.0 |= u16::from(e.wrapping_add(dx.wrapping_mul(i)) < 0) << i;
+/// # Safety
+/// The host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let columns = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        let (mut left, mut right, mut down) =
+            ([_mm256_setzero_si256(); N], [_mm256_setzero_si256(); N], [_mm256_setzero_si256(); N]);
+        for (i, &[value, across, step]) in edges.iter().enumerate() {
+            let steps = _mm256_mullo_epi32(columns, _mm256_set1_epi32(across));
+            left[i] = _mm256_add_epi32(_mm256_set1_epi32(value), steps);
+            right[i] = _mm256_add_epi32(left[i], _mm256_set1_epi32(across.wrapping_mul(8)));
+            down[i] = _mm256_set1_epi32(step);
+        }
+        for word in rows {
+            let mut cut = 0;
+            for row in 0..4 {
+                let mut outside = [_mm256_setzero_si256(); 2];
+                for i in 0..N {
+                    outside = [_mm256_or_si256(outside[0], left[i]), _mm256_or_si256(outside[1], right[i])];
+                    left[i] = _mm256_add_epi32(left[i], down[i]);
+                    right[i] = _mm256_add_epi32(right[i], down[i]);
+                }
+                let [low, high] = [
+                    _mm256_movemask_ps(_mm256_castsi256_ps(outside[0])) as u64,
+                    _mm256_movemask_ps(_mm256_castsi256_ps(outside[1])) as u64,
+                ];
+                cut |= (low | high << 8) << (16 * row);
+            }
+            *word &= !cut;
         }
     }
+}
 
-    /// A bit for each pixel that is excluded.
-    #[inline(always)]
-    pub fn bits(&self) -> u16 {
-        self.0
+/// # Safety
+/// The host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn cut_wide<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let columns = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let (mut at, mut down) = ([_mm512_setzero_si512(); N], [_mm512_setzero_si512(); N]);
+        for (i, &[value, across, step]) in edges.iter().enumerate() {
+            let steps = _mm512_mullo_epi32(columns, _mm512_set1_epi32(across));
+            (at[i], down[i]) = (_mm512_add_epi32(_mm512_set1_epi32(value), steps), _mm512_set1_epi32(step));
+        }
+        for word in rows {
+            let mut cut = 0;
+            for row in 0..4 {
+                let mut outside = at[0];
+                at[0] = _mm512_add_epi32(at[0], down[0]);
+                for i in 1..N {
+                    outside = _mm512_or_si512(outside, at[i]);
+                    at[i] = _mm512_add_epi32(at[i], down[i]);
+                }
+                cut |= u64::from(_mm512_movepi32_mask(outside)) << (16 * row);
+            }
+            *word &= !cut;
+        }
     }
 }
 
 /// The value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per pixel; far from zero it is only as large as
 /// keeps its sign over a block's steps.
 #[inline(always)]
-fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
+pub fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
     let (x, y) = ((i64::from(x) << 8) + i64::from(sx), (i64::from(y) << 8) + i64::from(sy));
     let at = (i64::from(edge.a) * x + i64::from(edge.b) * y + edge.c) >> 8;
     at.clamp(-(1 << 30), 1 << 30) as i32
@@ -224,4 +285,33 @@ pub fn pixels(edges: &[Edge], [x0, y0, x1, y1]: [i32; 4]) -> Option<u32> {
     let rows = (1 << (4 * (y1 - y0))) - 1;
     let pixels = columns & rows & inside(edges, x0, y0, centre);
     (pixels != 0).then_some(pixels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_cut_alike_on_all_levels() {
+        let mut random = base::random::Rng(0x16);
+        for round in 0..4000 {
+            let mut some = |bits: u32| (random.wide() >> 32) as i32 >> (32 - bits);
+            let edges: Vec<SquareEdge> = (0..round % 5).map(|_| [some(20), some(16), some(16)]).collect();
+            let wanted: SquareRows = core::array::from_fn(|_| random.wide());
+            let mut want = wanted;
+            for row in 0..16 {
+                for &[value, across, down] in &edges {
+                    let inside = |i: i32| value + i * across + row * down >= 0;
+                    let outside = (0..16).fold(0u64, |bits, i| bits | u64::from(!inside(i)) << i);
+                    want[row as usize / 4] &= !(outside << (row % 4 * 16));
+                }
+            }
+            for level in Level::all_here() {
+                let mut rows = wanted;
+                // SAFETY: the host has the level.
+                unsafe { cut_rows_of(level)(&edges, &mut rows) };
+                assert_eq!(rows, want, "{level:?} {edges:?}");
+            }
+        }
+    }
 }

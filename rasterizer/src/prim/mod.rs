@@ -9,7 +9,10 @@ mod line;
 mod record;
 mod screen;
 
-pub use coverage::{Edge, Places, SMALL, Signs, inside, mask16, pixels, sample_offsets, sample_positions};
+pub use coverage::{
+    Edge, Places, SMALL, SquareEdge, SquareRows, cut_rows, edge_at, inside, mask16, pixels, sample_offsets,
+    sample_positions,
+};
 pub use grid::{Grid, LEVELS, STEP, TILE_SHIFT};
 pub use line::{Diamonds, LinePrim, Phase, counted};
 pub use record::{ChunkOutput, Prim};

@@ -11,9 +11,9 @@ use base::shader::STREAMS;
 pub struct Prim {
     /// What the fragment stage sees. First, so that a quad's pointer to it also finds the rest.
     pub shade: FragmentPrimitive,
-    /// Half planes that exclude something of `rect`; none when `pixels` says it all.
-    pub edges: [Edge; 4],
-    /// How many of them.
+    /// Index of the first half plane that excludes something of `rect`, among its output's.
+    pub first_edge: u32,
+    /// How many of them; none when `pixels` says it all.
     pub edge_count: u32,
     /// Index of its first attribute row until `shade.attributes` is set.
     pub first_attribute: u32,
@@ -54,6 +54,8 @@ impl Prim {
 pub struct ChunkOutput {
     /// Set-up primitives.
     pub prims: Vec<Prim>,
+    /// Half planes: most primitives have less than a record has room for, the small ones none.
+    pub edges: Vec<Edge>,
     /// Attribute rows, and one more.
     pub attributes: Vec<[u32; 3]>,
     /// `node << 32 | primitive`, sorted.
@@ -84,9 +86,16 @@ unsafe impl Send for ChunkOutput {}
 unsafe impl Sync for ChunkOutput {}
 
 impl ChunkOutput {
+    /// The half planes of a primitive.
+    #[inline(always)]
+    pub fn edges_of(&self, prim: &Prim) -> &[Edge] {
+        &self.edges[prim.first_edge as usize..][..prim.edge_count as usize]
+    }
+
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.prims)
+            + size_of_val(&*self.edges)
             + size_of_val(&*self.attributes)
             + size_of_val(&*self.bins)
             + size_of_val(&*self.lines)
@@ -96,6 +105,7 @@ impl ChunkOutput {
     /// Bytes allocated.
     pub fn capacity(&self) -> usize {
         self.prims.capacity() * size_of::<Prim>()
+            + self.edges.capacity() * size_of::<Edge>()
             + self.attributes.capacity() * size_of::<[u32; 3]>()
             + self.bins.capacity() * size_of::<u64>()
             + self.lines.capacity() * size_of::<LinePrim>()
@@ -105,6 +115,7 @@ impl ChunkOutput {
     /// Empties it, keeping the capacity.
     pub fn clear(&mut self) {
         self.prims.clear();
+        self.edges.clear();
         self.attributes.clear();
         self.bins.clear();
         self.lines.clear();

@@ -8,7 +8,7 @@ use super::job::TileJob;
 use super::quads::quads_of;
 use super::shaded::SPREAD;
 use crate::api::statistic;
-use crate::prim::{Prim, TILE_SHIFT, intersect, sample_offsets};
+use crate::prim::{Edge, Prim, SquareRows, TILE_SHIFT, intersect, sample_offsets};
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups};
 use std::sync::atomic::Ordering;
 
@@ -33,15 +33,16 @@ impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
     }
     #[inline(always)]
     fn takes_rows(&self) -> bool {
-        S == 1 && self.job.rows.is_some()
+        S == 1 && self.job.takes_rows
     }
     #[inline(always)]
-    fn rows(&mut self, x: i32, y: i32, rows: &[u16; 16]) {
-        let Some(test) = self.job.rows else { return };
+    fn rows(&mut self, x: i32, y: i32, rows: &SquareRows) -> bool {
+        let Some(test) = self.job.rows else { return self.job.rows(self.prim, x, y, rows) };
         let [offset] = sample_offsets::<1>().map(|[x, y]| [x as f32 / 256.0, y as f32 / 256.0]);
         let at = self.job.address(&self.job.pass.depth, 0, x as u32, y as u32);
         // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
         unsafe { test(self.prim, &at, [x, y], offset, rows) };
+        true
     }
     #[inline(always)]
     fn covered(&mut self, x: i32, y: i32) {
@@ -81,34 +82,36 @@ fn quad_groups(masks: &[u32], q: i32) -> SampleGroups {
 
 impl TileJob<'_> {
     #[inline(always)]
-    pub fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
+    pub fn primitive(&mut self, prim: &Prim, edges: &[Edge], x0: i32, y0: i32) {
         if self.draw.plan.ordered && self.scratch.quads.len() != 0 {
             fragment::shade(self);
         }
         (self.owner, self.colored) = (0, false);
         self.flat_here = self.flat && is_worth(prim, x0, y0);
+        self.plain = self.all_plain && !self.flat_here;
+        self.takes_rows = self.rows.is_some() || self.plain || self.flat_here && self.fills;
         if self.plain && prim.edge_count == 0 && prim.pixels == 0 {
             let side = 1 << TILE_SHIFT;
             return self.rectangle(prim, intersect(prim.rect, [x0, y0, x0 + side, y0 + side]));
         }
         match self.pass.grid.samples {
-            1 => cover::cover::<1>(prim, x0, y0, &mut Blocks::<false> { job: self, prim }),
+            1 => cover::cover::<1>(prim, edges, x0, y0, &mut Blocks::<false> { job: self, prim }),
             4 if self.draw.plan.places.is_none() => {
-                cover::cover::<4>(prim, x0, y0, &mut Blocks::<false> { job: self, prim });
+                cover::cover::<4>(prim, edges, x0, y0, &mut Blocks::<false> { job: self, prim });
             }
-            _ if self.draw.plan.places.is_none() => self.rarer::<false>(prim, x0, y0),
-            _ => self.rarer::<true>(prim, x0, y0),
+            _ if self.draw.plan.places.is_none() => self.rarer::<false>(prim, edges, x0, y0),
+            _ => self.rarer::<true>(prim, edges, x0, y0),
         }
     }
 
     /// A primitive with other numbers of samples, or positions of the draw's own. (A function of its own, so that those that are common stay small.)
     #[inline(never)]
-    fn rarer<const P: bool>(&mut self, prim: &Prim, x0: i32, y0: i32) {
+    fn rarer<const P: bool>(&mut self, prim: &Prim, edges: &[Edge], x0: i32, y0: i32) {
         match self.pass.grid.samples {
-            2 => cover::cover::<2>(prim, x0, y0, &mut Blocks::<P> { job: self, prim }),
-            4 => cover::cover::<4>(prim, x0, y0, &mut Blocks::<P> { job: self, prim }),
-            8 => cover::cover::<8>(prim, x0, y0, &mut Blocks::<P> { job: self, prim }),
-            _ => cover::cover::<16>(prim, x0, y0, &mut Blocks::<P> { job: self, prim }),
+            2 => cover::cover::<2>(prim, edges, x0, y0, &mut Blocks::<P> { job: self, prim }),
+            4 => cover::cover::<4>(prim, edges, x0, y0, &mut Blocks::<P> { job: self, prim }),
+            8 => cover::cover::<8>(prim, edges, x0, y0, &mut Blocks::<P> { job: self, prim }),
+            _ => cover::cover::<16>(prim, edges, x0, y0, &mut Blocks::<P> { job: self, prim }),
         }
     }
 
@@ -319,6 +322,30 @@ impl TileJob<'_> {
             self.owner = self.scratch.owners.add(prim, self.flat_here);
         }
         self.owner
+    }
+
+    /// Pixels of the square at (x, y) of a draw without tests, row by row; `false` when they must come by blocks.
+    #[inline(always)]
+    fn rows(&mut self, prim: &Prim, x: i32, y: i32, rows: &SquareRows) -> bool {
+        if self.counts && (self.plain || self.color(prim, x, y)) {
+            self.passed += rows.iter().map(|row| u64::from(row.count_ones())).sum::<u64>();
+        }
+        if self.plain {
+            for number in 0..4 {
+                for (column, mask) in (0..).zip(cover::blocks_in(rows, number)) {
+                    if mask != 0 {
+                        self.push_pixels(prim, x + 4 * column, y + 4 * number as i32, mask);
+                    }
+                }
+            }
+            return true;
+        }
+        let colored = self.color(prim, x, y);
+        if colored {
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            unsafe { self.fill([x, y], Pixels::Rows(rows)) };
+        }
+        colored
     }
 
     /// A covered 16×16 square of a draw without tests, of which fragments are not shaded one by one; `false` when it isn't one.

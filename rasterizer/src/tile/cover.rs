@@ -1,10 +1,13 @@
-//! Coverage of a primitive in a tile: 64 → 16 → 4 descent with trivial reject and accept, exact at every sample.
+//! Coverage of a primitive in a tile: 64 → 16 → 4 descent with trivial reject and accept, exact at every sample. With one sample in each pixel, a primitive
+//! of a few blocks is the rows of a square, and so is a square of whoever takes it as such.
 //!
 //! An edge is one 32-bit value per sample position (see `prim::coverage`). The guard band keeps |a| + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero: below 2^31.
 
 #![forbid(unsafe_code)]
 
-use crate::prim::{Prim, Signs, TILE_SHIFT, inside, intersect, mask16, sample_offsets};
+use crate::prim::{
+    Edge, Prim, SquareEdge, SquareRows, TILE_SHIFT, cut_rows, edge_at, inside, intersect, mask16, sample_offsets,
+};
 
 /// An edge that crosses the tile, relative to it.
 #[derive(Clone, Copy)]
@@ -63,14 +66,16 @@ pub trait Sink<const S: usize> {
     fn small_visible(&mut self, rect: [i32; 4]) -> bool {
         self.visible(rect)
     }
-    /// Is [`Sink::rows`] called in the place of [`Sink::block`] where a square is covered in part?
+    /// Is [`Sink::rows`] worth a call in the place of [`Sink::block`]?
     #[inline(always)]
     fn takes_rows(&self) -> bool {
         false
     }
-    /// The pixels of the 16×16 square at (x, y), row by row, bit `i` being the column; not none.
+    /// The pixels of the 16×16 square at (x, y), which are multiples of 4, row by row, bit `i` being the column; not none. `false`: block by block after all.
     #[inline(always)]
-    fn rows(&mut self, _x: i32, _y: i32, _rows: &[u16; 16]) {}
+    fn rows(&mut self, _x: i32, _y: i32, _rows: &SquareRows) -> bool {
+        false
+    }
     /// All pixels of the 16×16 square at (x, y) are covered, and have been passed on.
     fn covered(&mut self, x: i32, y: i32);
     /// Takes the 16×16 square at (x, y), of which all pixels are covered, at once; `false`: block by block.
@@ -84,19 +89,22 @@ pub trait Sink<const S: usize> {
 
 /// Calls [`Sink::block`] for every 4×4 block (framebuffer position) of the tile at (x0, y0) with a covered sample.
 #[inline(always)]
-pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink<S>) {
+pub fn cover<const S: usize>(prim: &Prim, edges: &[Edge], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let size = 1 << TILE_SHIFT;
     let rect = intersect(prim.rect, [x0, y0, x0 + size, y0 + size]);
     if S == 1 && prim.pixels != 0 {
         return known(prim, rect, x0, y0, sink);
     }
     // Most triangles are small.
-    if is_small(rect) {
-        return small(prim, rect, sink);
+    if S == 1 && is_small(rect, 16) {
+        return square(edges, rect, sink);
+    }
+    if S > 1 && is_small(rect, 8) {
+        return small(edges, rect, sink);
     }
     let mut storage = [TileEdge { a: 0, b: 0, c: [0; S], low: 0, high: 0, up: 0, down: 0 }; 4];
     let mut len = 0;
-    for edge in &prim.edges[..prim.edge_count as usize] {
+    for edge in edges {
         let at = sink.offsets().map(|[sx, sy]| {
             let x = (i64::from(x0) << 8) + i64::from(sx);
             let y = (i64::from(y0) << 8) + i64::from(sy);
@@ -120,20 +128,20 @@ pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink
 
 /// Does a primitive cover all pixels of a rectangle, by one sample each?
 #[inline(always)]
-pub fn covers_all(prim: &Prim, rect: [i32; 4]) -> bool {
+pub fn covers_all(prim: &Prim, edges: &[Edge], rect: [i32; 4]) -> bool {
     let [[sx, sy]] = sample_offsets::<1>().map(|offset| offset.map(i64::from));
     let [x0, y0, x1, y1] = rect.map(i64::from);
-    let inside = |e: &crate::prim::Edge| {
+    let inside = |e: &Edge| {
         let (x, y) = (if e.a < 0 { x1 - 1 } else { x0 }, if e.b < 0 { y1 - 1 } else { y0 });
         (i64::from(e.a) * ((x << 8) + sx) + i64::from(e.b) * ((y << 8) + sy) + e.c) >> 8 >= 0
     };
-    prim.pixels == 0 && intersect(prim.rect, rect) == rect && prim.edges[..prim.edge_count as usize].iter().all(inside)
+    prim.pixels == 0 && intersect(prim.rect, rect) == rect && edges.iter().all(inside)
 }
 
-/// Does a rectangle touch at most 2×2 blocks?
+/// Does a rectangle touch only the blocks of a square of so many pixels?
 #[inline(always)]
-fn is_small(rect: [i32; 4]) -> bool {
-    rect[2] - (rect[0] & !3) <= 8 && rect[3] - (rect[1] & !3) <= 8
+fn is_small(rect: [i32; 4], side: i32) -> bool {
+    rect[2] - (rect[0] & !3) <= side && rect[3] - (rect[1] & !3) <= side
 }
 
 /// The 2×2 blocks from a rectangle's first one on.
@@ -178,8 +186,7 @@ fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &m
 
 /// A rectangle of at most 2×2 blocks: no descent.
 #[inline(always)]
-fn small<const S: usize>(prim: &Prim, rect: [i32; 4], sink: &mut impl Sink<S>) {
-    let edges = &prim.edges[..prim.edge_count as usize];
+fn small<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S>) {
     if !sink.visible(rect) {
         return;
     }
@@ -193,6 +200,56 @@ fn small<const S: usize>(prim: &Prim, rect: [i32; 4], sink: &mut impl Sink<S>) {
             sink.block(x, y, masks);
         }
     }
+}
+
+/// A rectangle in a square of 4×4 blocks: no descent.
+#[inline(always)]
+fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S>) {
+    if !sink.visible(rect) {
+        return;
+    }
+    let (x, y) = (rect[0] & !3, rect[1] & !3);
+    let offset = sink.offsets()[0];
+    let mut here: [SquareEdge; 4] = [[0; 3]; 4];
+    for (here, edge) in here.iter_mut().zip(edges) {
+        *here = [edge_at(edge, x, y, offset), edge.a, edge.b];
+    }
+    let mut rows = rows_in(rect, x, y);
+    cut_rows(&here[..edges.len().min(4)], &mut rows);
+    if sink.takes_rows() && (rows == [0; 4] || sink.rows(x, y, &rows)) {
+        return;
+    }
+    for number in 0..4 {
+        let blocks = blocks_in(&rows, number);
+        for (column, mask) in (0..).zip(blocks) {
+            if mask != 0 {
+                sink.block(x + 4 * column, y + 4 * number as i32, [mask; S]);
+            }
+        }
+    }
+}
+
+/// The pixels of the four 4×4 blocks of a square that come `number`th from above.
+#[inline(always)]
+pub fn blocks_in(rows: &SquareRows, number: usize) -> [u32; 4] {
+    let four = rows[number & 3];
+    let block = |column: u32| {
+        let rows = four >> (4 * column) & 0x000f_000f_000f_000f;
+        let pairs = (rows | rows >> 12) & 0x0000_00ff_0000_00ff;
+        (pairs | pairs >> 24) as u32 & 0xffff
+    };
+    [block(0), block(1), block(2), block(3)]
+}
+
+/// The pixels of a rectangle in the 16×16 square at (x, y): rows of bits.
+#[inline(always)]
+fn rows_in(rect: [i32; 4], x: i32, y: i32) -> SquareRows {
+    let (columns, lines) = (u64::from(pixels_in(rect[0], rect[2], x)), u64::from(pixels_in(rect[1], rect[3], y)));
+    let word = |number: u32| {
+        let lines = lines >> (4 * number);
+        columns * (lines & 1 | (lines & 2) << 15 | (lines & 4) << 30 | (lines & 8) << 45)
+    };
+    [word(0), word(1), word(2), word(3)]
 }
 
 /// Tile → 16×16 → 4×4.
@@ -210,6 +267,19 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
         squares &= squares - 1;
         let (sx, sy) = ((k & 3) * 16, (k >> 2) * 16);
         let (x, y) = (x0 + sx, y0 + sy);
+        let by_rows = S == 1 && sink.takes_rows();
+        if by_rows {
+            let rows = rows_of(edges, rect, [x, y], [sx, sy]);
+            if rows == [0; 4] || !sink.visible(intersect(rect, [x, y, x + 16, y + 16])) {
+                continue;
+            }
+            if sink.rows(x, y, &rows) {
+                if rows == [u64::MAX; 4] {
+                    sink.covered(x, y);
+                }
+                continue;
+            }
+        }
         let mut blocks = rect_mask(rect, x, y, 2);
         let mut full = 0xffff;
         for e in edges {
@@ -217,18 +287,10 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
             blocks &= mask16(e.high + step + 3 * e.up, e.a * 4, e.b * 4);
             full &= mask16(e.low + step + 3 * e.down, e.a * 4, e.b * 4);
         }
-        if blocks == 0 || !sink.visible(intersect(rect, [x, y, x + 16, y + 16])) {
+        if blocks == 0 || !by_rows && !sink.visible(intersect(rect, [x, y, x + 16, y + 16])) {
             continue;
         }
         let whole = blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3];
-        if S == 1 && sink.takes_rows() {
-            let rows = if whole { [u16::MAX; 16] } else { rows_of(edges, rect, [x, y], [sx, sy]) };
-            sink.rows(x, y, &rows);
-            if whole {
-                sink.covered(x, y);
-            }
-            continue;
-        }
         if whole {
             if !sink.square(x, y) {
                 for k in 0..16 {
@@ -261,19 +323,13 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
 
 /// The pixels of a rectangle inside of all edges, in the 16×16 square at (x, y), which is at (sx, sy) of the tile: rows of bits.
 #[inline(always)]
-fn rows_of<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], [x, y]: [i32; 2], [sx, sy]: [i32; 2]) -> [u16; 16] {
-    let columns = pixels_in(rect[0], rect[2], x) as u16;
-    let (first, end) = ((rect[1] - y).max(0), (rect[3] - y).min(16));
-    let mut rows = [0; 16];
-    let mut row = first;
-    while row < end {
-        let mut outside = Signs::default();
-        for e in edges {
-            outside.add(e.c[0] + e.a * sx + e.b * (sy + row), e.a);
-        }
-        rows[row as usize & 15] = columns & !outside.bits();
-        row += 1;
+fn rows_of<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], [x, y]: [i32; 2], [sx, sy]: [i32; 2]) -> SquareRows {
+    let mut here: [SquareEdge; 4] = [[0; 3]; 4];
+    for (here, e) in here.iter_mut().zip(edges) {
+        *here = [e.c[0] + e.a * sx + e.b * sy, e.a, e.b];
     }
+    let mut rows = rows_in(rect, x, y);
+    cut_rows(&here[..edges.len().min(4)], &mut rows);
     rows
 }
 

@@ -3,7 +3,7 @@
 use super::color::{ColorPlan, FlatColor};
 use super::fragment;
 use super::job::TileJob;
-use crate::prim::{Prim, TILE_SHIFT, intersect};
+use crate::prim::{Prim, SquareRows, TILE_SHIFT, intersect};
 use base::abi::{FragmentBatch, FragmentQuad};
 
 /// Pixels of a primitive's rectangle from which on a call of the fragment stage for it alone is worth it.
@@ -60,7 +60,7 @@ impl TileJob<'_> {
     /// # Safety
     /// As for [`fill`].
     #[inline(always)]
-    pub unsafe fn fill(&self, place: [i32; 2], pixels: Pixels) {
+    pub unsafe fn fill(&self, place: [i32; 2], pixels: Pixels<'_>) {
         // SAFETY: the caller's promise.
         unsafe { fill(&self.draw.plan.colors, &self.scratch.flat, self.layer, place, pixels) };
     }
@@ -68,11 +68,13 @@ impl TileJob<'_> {
 
 /// What is filled.
 #[derive(Clone, Copy)]
-pub enum Pixels {
+pub enum Pixels<'a> {
     /// Those of a 4×4 block: bit `4*j + i` is pixel (i, j).
     Block(u32),
     /// A 16×16 square.
     Square,
+    /// Some of those of a square that begins anywhere.
+    Rows(&'a SquareRows),
 }
 
 /// Fills pixels, the first of them at (x, y), with a flat primitive's colours.
@@ -80,13 +82,14 @@ pub enum Pixels {
 /// # Safety
 /// They lie inside of the attachments, and no other thread touches them.
 #[inline(always)]
-pub unsafe fn fill(plans: &[ColorPlan], colors: &[FlatColor], layer: u32, [x, y]: [i32; 2], pixels: Pixels) {
+pub unsafe fn fill(plans: &[ColorPlan], colors: &[FlatColor], layer: u32, [x, y]: [i32; 2], pixels: Pixels<'_>) {
     let (x, y) = (x as u32, y as u32);
     for (plan, color) in plans.iter().zip(colors) {
         // SAFETY: the caller's promise.
         unsafe {
             match pixels {
                 Pixels::Block(mask) => plan.write_block(color, layer, x, y, mask),
+                Pixels::Rows(rows) => plan.write_rows(color, layer, [x, y], rows),
                 Pixels::Square => plan.write_rect(color, layer, x, y, 16, 16),
             }
         }

@@ -52,8 +52,14 @@ pub struct TileJob<'a> {
     pub owner: u16,
     /// Fragments must pass the plan's filter before they are shaded.
     pub filters: bool,
-    /// What is covered is shaded and nothing else: no tests, one sample.
+    /// What is covered is shaded and nothing else, unless the primitive is flat: no tests, one sample.
+    pub all_plain: bool,
+    /// And of the primitive at work that is so.
     pub plain: bool,
+    /// Flat primitives fill what is covered of them: no tests, one sample.
+    pub fills: bool,
+    /// What is covered of the primitive at work comes by the rows of squares.
+    pub takes_rows: bool,
     /// What is covered is tested by depth and nothing else, and nobody counts it.
     pub rows: Option<RowsTest>,
     /// One fragment is shaded for all of a primitive's.
@@ -90,7 +96,10 @@ impl<'a> TileJob<'a> {
             reject: None,
             deferred: false,
             owner: 0,
+            all_plain: false,
             plain: false,
+            fills: false,
+            takes_rows: false,
             rows: draw.plan.depth_rows().filter(|_| draw.draw.queries.ignores_fragments()),
             filters: draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.hides,
             flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),

@@ -8,7 +8,7 @@ use super::cover::{self, Sink};
 use super::job::TileJob;
 use super::plan::LinePlan;
 use crate::api::{LineMode, Stipple};
-use crate::prim::{ChunkOutput, LinePrim, Prim, SUBPIXEL, sample_offsets};
+use crate::prim::{ChunkOutput, Edge, LinePrim, Prim, SUBPIXEL, sample_offsets};
 
 /// The covered blocks of a line go to a job of `N` samples, whatever samples coverage has. With `P` the draw has sample positions of its own.
 struct Blocks<'a, 'b, const N: usize, const P: bool> {
@@ -60,11 +60,12 @@ pub fn run(
     let per_sample = plan.mode == LineMode::Rectangular;
     for &bin in bins {
         let (prim, line) = (&output.prims[bin as u32 as usize], &output.lines[bin as u32 as usize]);
+        let edges = output.edges_of(prim);
         job.smooth = (plan.mode == LineMode::Smooth).then_some(*line);
         let line = Line { prim, line, stipple, before, at: [x0, y0] };
         match job.draw.plan.places {
-            None => line.run::<false>(job, per_sample),
-            Some(_) => line.run::<true>(job, per_sample),
+            None => line.run::<false>(job, edges, per_sample),
+            Some(_) => line.run::<true>(job, edges, per_sample),
         }
     }
     job.smooth = None;
@@ -82,22 +83,22 @@ struct Line<'a> {
 
 impl Line<'_> {
     /// By the number of samples, of which each is asked for, or the pixel's centre for all.
-    fn run<const P: bool>(self, job: &mut TileJob<'_>, per_sample: bool) {
+    fn run<const P: bool>(self, job: &mut TileJob<'_>, edges: &[Edge], per_sample: bool) {
         match (job.pass.grid.samples, per_sample) {
-            (2, true) => self.cover::<2, 2, P>(job),
-            (2, false) => self.cover::<1, 2, P>(job),
-            (4, true) => self.cover::<4, 4, P>(job),
-            (4, false) => self.cover::<1, 4, P>(job),
-            (8, true) => self.cover::<8, 8, P>(job),
-            (8, false) => self.cover::<1, 8, P>(job),
-            (16, true) => self.cover::<16, 16, P>(job),
-            (16, false) => self.cover::<1, 16, P>(job),
-            _ => self.cover::<1, 1, false>(job),
+            (2, true) => self.cover::<2, 2, P>(job, edges),
+            (2, false) => self.cover::<1, 2, P>(job, edges),
+            (4, true) => self.cover::<4, 4, P>(job, edges),
+            (4, false) => self.cover::<1, 4, P>(job, edges),
+            (8, true) => self.cover::<8, 8, P>(job, edges),
+            (8, false) => self.cover::<1, 8, P>(job, edges),
+            (16, true) => self.cover::<16, 16, P>(job, edges),
+            (16, false) => self.cover::<1, 16, P>(job, edges),
+            _ => self.cover::<1, 1, false>(job, edges),
         }
     }
 
-    fn cover<const S: usize, const N: usize, const P: bool>(self, job: &mut TileJob<'_>) {
+    fn cover<const S: usize, const N: usize, const P: bool>(self, job: &mut TileJob<'_>, edges: &[Edge]) {
         let Line { prim, line, stipple, before, at: [x0, y0] } = self;
-        cover::cover::<S>(prim, x0, y0, &mut Blocks::<N, P> { job, prim, line, stipple, before });
+        cover::cover::<S>(prim, edges, x0, y0, &mut Blocks::<N, P> { job, prim, line, stipple, before });
     }
 }

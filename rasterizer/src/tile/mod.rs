@@ -109,7 +109,8 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
             job.scratch.owners.begin(number, attachments);
         }
         job.bound_depth([x0, y0]);
-        job.plain = plan.plain && !job.deferred && !job.flat;
+        job.all_plain = plan.plain && !job.deferred;
+        job.fills = job.all_plain && plan.sample_mask & 1 != 0;
         for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
             if aborted(&draw.draw.context) {
                 job.scratch.quads.clear();
@@ -175,7 +176,8 @@ impl TileJob<'_> {
                 if let Some(&ahead) = bins.get(i + PREFETCH) {
                     prefetch_prim(&output.prims[ahead as u32 as usize]);
                 }
-                self.primitive(&output.prims[bin as u32 as usize], x0, y0);
+                let prim = &output.prims[bin as u32 as usize];
+                self.primitive(prim, output.edges_of(prim), x0, y0);
             }
         }
         self.scratch.bins = joined;

@@ -87,7 +87,7 @@ impl Overdraw {
                     continue;
                 }
                 if let (true, Some(first)) = (hides, first)
-                    && covers_all(prim, tile)
+                    && covers_all(prim, output.edges_of(prim), tile)
                 {
                     hidden = Hidden { first, chunk: run.chunk, prim: bin as u32 };
                     // What is covered by what is left counts.

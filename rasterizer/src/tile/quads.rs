@@ -77,14 +77,27 @@ impl Quads {
         rows: u16,
     ) -> i32 {
         let room = self.entries.get_mut(self.len..BATCH_QUADS).unwrap_or_default();
-        let mut x = first;
-        for quad in room.iter_mut().take((x1 - first + 1) as usize / 2) {
-            let columns = (u16::from(x >= x0) * 0x0101) | (u16::from(x + 1 < x1) * 0x1010);
-            let coverage = rows & columns;
-            *quad = FragmentQuad { x: x as u16, y: y as u16, coverage, sample: FragmentBatch::CENTRE, primitive };
-            x += 2;
+        let count = room.len().min((x1 - first + 1) as usize / 2);
+        let Some(room @ [_, ..]) = room.get_mut(..count) else { return first };
+        let mut word = u64::from(FragmentBatch::CENTRE) << 48
+            | u64::from(rows) << 32
+            | u64::from(y as u16) << 16
+            | u64::from(first as u16);
+        for quad in room.iter_mut() {
+            quad.primitive = primitive;
+            // SAFETY: a quad begins with four fields of 16 bits (the first one lowest), at an address for pointers.
+            unsafe { (&raw mut *quad).cast::<u64>().write(word) };
+            word += 2;
         }
-        self.len += (x - first) as usize / 2;
+        // The left pixels of the first one, the right ones of the last one may lie outside.
+        if first < x0 {
+            room[0].coverage &= 0x1010;
+        }
+        let x = first + 2 * count as i32;
+        if x > x1 {
+            room[count - 1].coverage &= 0x0101;
+        }
+        self.len += count;
         x
     }
 

@@ -110,6 +110,12 @@ impl<H: Host> Write<H> for Store<'_> {
         // SAFETY: the caller's contract; a wide host.
         unsafe { wide::store_covered(at, pitch, bytes::pack_wide(self.source.rows(pair), self.swap), covered) };
     }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store_row(at, pitch, bytes::pack_wide(self.source.rows(pair), self.swap), covered) };
+    }
 }
 
 /// Blends unsigned normalised texels, in integers.
@@ -167,6 +173,15 @@ impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
         unsafe {
             let source = (bytes::pack_wide(self.sources[0].rows(pair), self.swap), covered);
             wide::blend_covered(at, pitch, bytes::equations::<NUMBER>(self.blend), source, self.mask);
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe {
+            let source = (bytes::pack_wide(self.sources[0].rows(pair), self.swap), covered);
+            wide::blend_row(at, pitch, bytes::equations::<NUMBER>(self.blend), source, self.mask);
         }
     }
 }

@@ -6,6 +6,7 @@
 use super::bytes::{self, Bytes, Texels as Eight};
 use super::plan::{Access, ColorPlan};
 use super::quad::LANES;
+use crate::prim::SquareRows;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::format::kernels;
@@ -40,6 +41,9 @@ pub struct FlatColor {
 
 /// 32 bytes of texels.
 fn repeated(texel: [u8; 16], size: usize) -> Eight {
+    if size == 4 {
+        return [u32::from_ne_bytes([texel[0], texel[1], texel[2], texel[3]]); LANES];
+    }
     let byte = |at: usize| texel[at % size % 16];
     core::array::from_fn(|word| u32::from_ne_bytes(core::array::from_fn(|i| byte(4 * word + i))))
 }
@@ -102,6 +106,16 @@ impl ColorPlan {
         let at = self.surface.at(layer, 0, x, y);
         // SAFETY: the host's own level; otherwise the caller's contract.
         unsafe { block_of(Level::here())(self, color, at, mask) };
+    }
+
+    /// Pixels of the 16×16 square at (x, y).
+    ///
+    /// # Safety
+    /// As for [`ColorPlan::write_rect`], of those pixels.
+    pub unsafe fn write_rows(&self, color: &FlatColor, layer: u32, [x, y]: [u32; 2], rows: &SquareRows) {
+        let at = self.surface.at(layer, 0, x, y);
+        // SAFETY: the host's own level; otherwise the caller's contract.
+        unsafe { rows_of(Level::here())(self, color, at, rows) };
     }
 
     /// Gives `target` what becomes of its texels.
@@ -181,6 +195,9 @@ impl<H: Host, const NUMBER: usize> Texels for Blended<'_, H, NUMBER> {
 base::compiled! {
     unsafe fn rect_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, width: u32, height: u32) {
         plan.flatly::<H>(color, &Rect { at, pitch: plan.surface.row_pitch, width, height });
+    }
+    for Avx512 unsafe fn rows_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, rows: &SquareRows) {
+        plan.flatly::<H>(color, &Rows::<H> { at, pitch: plan.surface.row_pitch, rows, level: PhantomData });
     }
     unsafe fn block_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, mask: u32) {
         plan.flatly::<H>(color, &Block { at, pitch: plan.surface.row_pitch, mask });
@@ -265,6 +282,75 @@ unsafe fn steps(from: *const u8, to: *mut u8, length: usize) {
     }
     step!(16 8 4 2 1);
     let _ = at;
+}
+
+struct Rows<'a, H> {
+    at: *mut u8,
+    pitch: usize,
+    rows: &'a SquareRows,
+    level: PhantomData<H>,
+}
+
+impl<H: Host> Target for Rows<'_, H> {
+    #[inline(always)]
+    unsafe fn write(&self, bytes: usize, new: &impl Texels) {
+        let mut at = self.at;
+        for row in self.rows.iter().flat_map(|word| [0, 16, 32, 48].map(|shift| (word >> shift) as u16)) {
+            #[cfg(target_arch = "x86_64")]
+            if bytes == 4 && H::LEVEL != Level::Portable {
+                for (half, at) in [(u32::from(row) & 0xff, at), (u32::from(row) >> 8, at.wrapping_add(32))] {
+                    if half != 0 {
+                        // SAFETY: texels of the row; the host has the level.
+                        unsafe { eight_texels::<H>(at.cast(), half, new) };
+                    }
+                }
+                at = at.wrapping_add(self.pitch);
+                continue;
+            }
+            let mut left = row;
+            while left != 0 {
+                let first = left.trailing_zeros();
+                let count = (!(left >> first)).trailing_zeros();
+                left &= (u32::from(u16::MAX) << (first + count)) as u16;
+                let (mut p, mut length) = (at.wrapping_add(first as usize * bytes), count as usize * bytes);
+                while length >= 32 {
+                    // SAFETY: 32 bytes of the row's texels.
+                    unsafe { p.cast::<Eight>().write_unaligned(new.over(p.cast::<Eight>().read_unaligned())) };
+                    (p, length) = (p.wrapping_add(32), length - 32);
+                }
+                if length != 0 {
+                    // SAFETY: what is left of them.
+                    unsafe { write_rest(p, length, new) };
+                }
+            }
+            at = at.wrapping_add(self.pitch);
+        }
+    }
+}
+
+/// Eight texels of four bytes in a row: those in the mask, no others are touched.
+///
+/// # Safety
+/// As for [`Target::write`]; the host has level `H`, AVX2 at least.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn eight_texels<H: Host>(p: *mut i32, mask: u32, new: &impl Texels) {
+    use core::arch::x86_64::*;
+    // SAFETY: the caller's contract: texels in the mask only; arrays and vectors of the same size.
+    unsafe {
+        if mask == 0xff {
+            let at = p.cast::<Eight>();
+            at.write_unaligned(new.over(at.read_unaligned()));
+        } else if H::WIDE {
+            let old = core::mem::transmute::<__m256i, Eight>(_mm256_maskz_loadu_epi32(mask as u8, p));
+            _mm256_mask_storeu_epi32(p, mask as u8, core::mem::transmute::<Eight, __m256i>(new.over(old)));
+        } else {
+            let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let lanes = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(mask as i32), bits), bits);
+            let old = core::mem::transmute::<__m256i, Eight>(_mm256_maskload_epi32(p, lanes));
+            _mm256_maskstore_epi32(p, lanes, core::mem::transmute::<Eight, __m256i>(new.over(old)));
+        }
+    }
 }
 
 struct Block {

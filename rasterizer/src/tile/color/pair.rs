@@ -42,6 +42,12 @@ pub trait Write<H: Host> {
     /// The batch has both pairs; all texels of their quads may be read and written.
     #[inline(always)]
     unsafe fn four(&self, _pair: usize, _at: [*mut u8; 4], _pitch: usize, _covered: u16) {}
+    /// Writes the covered pixels (eight of the upper row, then those of the lower one) of two pairs whose quads lie side by side, from `at` on. With [`Write::TWO`].
+    ///
+    /// # Safety
+    /// The batch has both pairs; the covered texels may be read and written.
+    #[inline(always)]
+    unsafe fn row(&self, _pair: usize, _at: *mut u8, _pitch: usize, _covered: u16) {}
     /// The words of the texels, over others.
     fn over(&self, source: &Self::Source, old: [H::Ints; 4]) -> [H::Ints; 4];
 }
@@ -134,6 +140,11 @@ unsafe fn two_pairs<H: Host, W: Write<H>>(
 ) -> bool {
     // SAFETY: the caller's promise; hosts that write two pairs at once are wide.
     unsafe {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(covered) = wide::row_covered(quads) {
+            write.row(number, at[0], pitch, covered);
+            return true;
+        }
         if let Some(at) = apart(quads, at) {
             write.two(number, at, pitch);
             return true;

@@ -170,3 +170,89 @@ pub unsafe fn blend(at: [*mut u8; 2], pitch: usize, equations: &BlendEquations, 
         store_rows(at, pitch, merged);
     }
 }
+
+/// Where the two texels of a quad's rows are among eight 64 bits of two rows of four quads.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn in_rows(quads: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), quads) }
+}
+
+/// The covered pixels, with one sample each, of four quads that lie side by side from left to right: eight of the upper row, then those of the lower one.
+/// `None` where they lie otherwise.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub unsafe fn row_covered(quads: &[FragmentQuad; 4]) -> Option<__mmask16> {
+    // SAFETY: the caller's promise; four quads of 16 bytes, which begin with x, y and coverage (see `covered`).
+    unsafe {
+        let quads = _mm512_loadu_si512(quads.as_ptr().cast());
+        let places = _mm512_shuffle_epi32::<0>(quads);
+        let steps = _mm512_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2, 4, 4, 4, 4, 6, 6, 6, 6);
+        let beside = _mm512_add_epi32(_mm512_broadcastd_epi32(_mm512_castsi512_si128(quads)), steps);
+        let coverage = in_rows(_mm512_shuffle_epi32::<0b01_01_01_01>(quads));
+        // Pixels 0 and 1, 2 and 3.
+        let [upper, lower]: [i64; 2] = [1 << 4 << 32 | 1, 1 << 12 << 32 | 1 << 8];
+        let bits = _mm512_setr_epi64(upper, upper, upper, upper, lower, lower, lower, lower);
+        let covered = _mm512_test_epi32_mask(coverage, bits);
+        (_mm512_cmpneq_epi32_mask(places, beside) == 0).then_some(covered)
+    }
+}
+
+/// Writes the covered texels ([`row_covered`]) of four quads side by side, the first of which begins at `at`; no others are touched.
+///
+/// # Safety
+/// The host is wide; the covered texels are writable.
+#[inline(always)]
+pub unsafe fn store_row(at: *mut u8, pitch: usize, texels: __m512i, covered: __mmask16) {
+    // SAFETY: the caller's promise.
+    unsafe { store_two_rows([at, at.wrapping_add(pitch)], in_rows(texels), covered) }
+}
+
+/// # Safety
+/// As for [`store_row`], in the order of the rows.
+#[inline(always)]
+unsafe fn store_two_rows([upper, lower]: [*mut u8; 2], rows: __m512i, covered: __mmask16) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [above, below] = [_mm512_castsi512_si256(rows), _mm512_extracti64x4_epi64::<1>(rows)];
+        if covered == u16::MAX {
+            // What comes next may read them: masked stores are not passed on to loads.
+            _mm256_storeu_si256(upper.cast(), above);
+            _mm256_storeu_si256(lower.cast(), below);
+        } else {
+            _mm256_mask_storeu_epi32(upper.cast(), covered as u8, above);
+            _mm256_mask_storeu_epi32(lower.cast(), (covered >> 8) as u8, below);
+        }
+    }
+}
+
+/// Blends them. Without a second source and constants; bits that are not in `mask` stay.
+///
+/// # Safety
+/// As for [`store_row`]; the covered texels are readable too.
+#[inline(always)]
+pub unsafe fn blend_row(
+    at: *mut u8,
+    pitch: usize,
+    equations: &BlendEquations,
+    (texels, covered): (__m512i, __mmask16),
+    mask: u32,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let p = [at, at.wrapping_add(pitch)];
+        let above = _mm256_maskz_loadu_epi32(covered as u8, p[0].cast());
+        let below = _mm256_maskz_loadu_epi32((covered >> 8) as u8, p[1].cast());
+        let old = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(above), below);
+        let none = _mm512_setzero_si512();
+        let new = bytes::blended(equations, [in_rows(texels), old, none, none]);
+        // Old and new by the mask's bits.
+        let merged = _mm512_ternarylogic_epi32::<0xd8>(old, new, _mm512_set1_epi32(mask as i32));
+        store_two_rows(p, merged, covered);
+    }
+}

@@ -2,15 +2,15 @@
 
 #![forbid(unsafe_code)]
 
-use crate::prim::Prim;
+use crate::prim::{Prim, SquareRows};
 use base::abi::FragmentQuad;
 
 /// Tests one sample of the pixels in a mask of the 4×4 block at a place, at an offset in the pixels, by the primitive's plane, and updates depth; returns
 /// those that pass. Safe as `depth::test` is.
 pub type PlaneTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], mask: u32) -> u32;
 
-/// Tests the pixels of the 16×16 square at a place, row by row, bit `i` being the column, as [`PlaneTest`] does those of a block with samples at `offset`.
-pub type RowsTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &[u16; 16]);
+/// Tests pixels of the 16×16 square at a place, as [`PlaneTest`] does those of a block with samples at `offset`.
+pub type RowsTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &SquareRows);
 
 /// Tests a sample of the quads of a batch, in order, by their primitives' planes, and updates depth; their coverage becomes what passes, which is counted. The
 /// address is that of the pixel (0, 0). Safe where all texels of the covered quads are in the attachment, or in its padding, no other thread touches them, and

@@ -3,13 +3,17 @@
 //! A function of its own for each format and comparison, which the plan of a draw chooses: nothing is decided per block, and the code of all
 //! of them is nowhere in the way.
 
+mod square;
+
 use super::block::{BlockAddress, PlaneTest, QuadsTest, RowsTest};
 use super::format::{DepthFormat, NEAREST};
 use crate::prim::Prim;
 use crate::tile::shaded::{SPREAD, pixels};
 use base::abi::FragmentQuad;
+use base::host::Level;
 use base::pixel::CompareOp;
 use core::arch::x86_64::*;
+use square::plane_rows_test;
 
 /// One stored format: rows of four texels as vectors of comparable lanes.
 trait Row {
@@ -59,6 +63,34 @@ trait Row {
             _mm_storel_epi64(p[1].cast(), _mm_unpackhi_epi64(quad, quad));
         }
     }
+    /// As `quantize`, of sixteen depths.
+    ///
+    /// # Safety
+    /// The host is wide.
+    unsafe fn quantize_wide(z: __m512) -> __m512i;
+    /// As `load`, of those of sixteen texels that are covered.
+    ///
+    /// # Safety
+    /// The host is wide; they are there.
+    #[inline(always)]
+    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_maskz_loadu_epi32(covered, p.cast()) }
+    }
+    /// As `store`, of some of sixteen texels.
+    ///
+    /// # Safety
+    /// The host is wide; they are there, and no other thread touches them.
+    #[inline(always)]
+    unsafe fn store_wide(p: *mut u8, some: __mmask16, row: __m512i) {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_mask_storeu_epi32(p.cast(), some, row) };
+    }
+    /// Where depths pass that are compared by `VkCompareOp` number `C`, and are covered.
+    ///
+    /// # Safety
+    /// The host is wide.
+    unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16;
     /// All ones where `a < b`.
     ///
     /// # Safety
@@ -94,9 +126,44 @@ unsafe fn nearest(z: __m128, max: f64) -> __m128i {
     }
 }
 
+/// As [`nearest`], of sixteen.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn nearest_wide(z: __m512, max: f64) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let z = _mm512_min_ps(_mm512_max_ps(z, _mm512_setzero_ps()), _mm512_set1_ps(1.0));
+        let (scale, magic) = (_mm512_set1_pd(max), _mm512_set1_pd(NEAREST));
+        let [low, high] = [_mm512_castps512_ps256(z), _mm512_extractf32x8_ps::<1>(z)];
+        let low = _mm512_add_pd(_mm512_mul_pd(_mm512_cvtps_pd(low), scale), magic);
+        let high = _mm512_add_pd(_mm512_mul_pd(_mm512_cvtps_pd(high), scale), magic);
+        let [low, high] =
+            [_mm512_cvtepi64_epi32(_mm512_castpd_si512(low)), _mm512_cvtepi64_epi32(_mm512_castpd_si512(high))];
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+    }
+}
+
 /// Codes of at most 31 bits are compared as signed integers.
 macro_rules! integer_comparisons {
     () => {
+        #[inline(always)]
+        unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
+            // SAFETY: the caller's contract.
+            unsafe {
+                match CompareOp::ALL[C as usize] {
+                    CompareOp::Never => 0,
+                    CompareOp::Less => _mm512_mask_cmplt_epi32_mask(covered, new, old),
+                    CompareOp::Equal => _mm512_mask_cmpeq_epi32_mask(covered, new, old),
+                    CompareOp::LessOrEqual => _mm512_mask_cmple_epi32_mask(covered, new, old),
+                    CompareOp::Greater => _mm512_mask_cmpgt_epi32_mask(covered, new, old),
+                    CompareOp::NotEqual => _mm512_mask_cmpneq_epi32_mask(covered, new, old),
+                    CompareOp::GreaterOrEqual => _mm512_mask_cmpge_epi32_mask(covered, new, old),
+                    CompareOp::Always => covered,
+                }
+            }
+        }
         #[inline(always)]
         unsafe fn less(a: __m128i, b: __m128i) -> __m128i {
             // SAFETY: SSE2 is part of x86-64; in all three.
@@ -153,6 +220,21 @@ impl Row for D16 {
             p[1].cast::<i32>().write_unaligned(_mm_cvtsi128_si32(_mm_unpackhi_epi64(halves, halves)));
         }
     }
+    #[inline(always)]
+    unsafe fn quantize_wide(z: __m512) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { nearest_wide(z, 65535.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(covered, p.cast())) }
+    }
+    #[inline(always)]
+    unsafe fn store_wide(p: *mut u8, some: __mmask16, row: __m512i) {
+        // SAFETY: the caller's contract.
+        unsafe { _mm256_mask_storeu_epi16(p.cast(), some, _mm512_cvtepi32_epi16(row)) };
+    }
     integer_comparisons!();
 }
 
@@ -177,6 +259,16 @@ impl Row for D24 {
             _mm_and_si128(quad, _mm_set1_epi32(0xff_ffff))
         }
     }
+    #[inline(always)]
+    unsafe fn quantize_wide(z: __m512) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { nearest_wide(z, 16_777_215.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_and_si512(_mm512_maskz_loadu_epi32(covered, p.cast()), _mm512_set1_epi32(0xff_ffff)) }
+    }
     integer_comparisons!();
 }
 
@@ -186,6 +278,28 @@ impl Row for F32 {
     unsafe fn quantize(z: __m128) -> __m128i {
         // SAFETY: SSE2 is part of x86-64; in all of these.
         unsafe { _mm_castps_si128(z) }
+    }
+    #[inline(always)]
+    unsafe fn quantize_wide(z: __m512) -> __m512i {
+        // SAFETY: the caller's contract; in both.
+        unsafe { _mm512_castps_si512(z) }
+    }
+    #[inline(always)]
+    unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
+        // SAFETY: see above.
+        unsafe {
+            let (new, old) = (_mm512_castsi512_ps(new), _mm512_castsi512_ps(old));
+            match CompareOp::ALL[C as usize] {
+                CompareOp::Never => 0,
+                CompareOp::Less => _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(covered, new, old),
+                CompareOp::Equal => _mm512_mask_cmp_ps_mask::<_CMP_EQ_OQ>(covered, new, old),
+                CompareOp::LessOrEqual => _mm512_mask_cmp_ps_mask::<_CMP_LE_OQ>(covered, new, old),
+                CompareOp::Greater => _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(covered, new, old),
+                CompareOp::NotEqual => _mm512_mask_cmp_ps_mask::<_CMP_NEQ_UQ>(covered, new, old),
+                CompareOp::GreaterOrEqual => _mm512_mask_cmp_ps_mask::<_CMP_GE_OQ>(covered, new, old),
+                CompareOp::Always => covered,
+            }
+        }
     }
     #[inline(always)]
     unsafe fn less(a: __m128i, b: __m128i) -> __m128i {
@@ -376,39 +490,6 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
     unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
 }
 
-unsafe fn plane_rows_test<R: Row, const C: u32, const WRITE: bool>(
-    prim: &Prim,
-    at: &BlockAddress,
-    [x, y]: [i32; 2],
-    offset: [f32; 2],
-    rows: &[u16; 16],
-) {
-    // Four pixels each.
-    let columns = [0, 4, 8, 12].map(|column| Plane::new(prim, [x + column, y], offset));
-    for (row, &covered) in rows.iter().enumerate() {
-        if covered == 0 {
-            continue;
-        }
-        let p = at.base.wrapping_add(row * at.pitch);
-        for (i, plane) in columns.iter().enumerate() {
-            let covered = covered >> (4 * i) & 0xf;
-            if covered == 0 {
-                continue;
-            }
-            // SAFETY: covered pixels have texels, and rows are padded to four (the caller's contract); SSE2 is part of x86-64.
-            unsafe {
-                let p = p.add(4 * i * R::BYTES);
-                let (new, old) = (R::quantize(plane.row(row)), R::load(p));
-                let lanes = _mm_load_si128(LANES[covered as usize].0.as_ptr().cast());
-                let inside = _mm_and_si128(passes::<R, C>(new, old), lanes);
-                if WRITE {
-                    R::store(p, _mm_or_si128(_mm_and_si128(inside, new), _mm_andnot_si128(inside, old)));
-                }
-            }
-        }
-    }
-}
-
 /// A function of `[format, C, WRITE]`, by their values.
 macro_rules! select {
     ($function:ident, $format:expr, $compare:expr, $write:expr) => {
@@ -437,7 +518,8 @@ pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> Pl
 
 /// As [`plane_test_of`], of the rows of a square, of which nobody asks what passes.
 pub fn plane_rows_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> RowsTest {
-    select!(plane_rows_test, format, compare, write)
+    let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
+    of(Level::here())
 }
 
 /// As [`plane_test_of`], of the quads of a batch.
@@ -466,54 +548,4 @@ static LANES: [Aligned; 16] = {
 };
 
 #[cfg(test)]
-pub mod tests {
-    use super::super::block::Block;
-    use super::super::plan::DepthPlan;
-    use super::*;
-
-    /// Any depths.
-    struct Listed<'a>(&'a [f32; 16]);
-
-    impl Depths for Listed<'_> {
-        unsafe fn row(&self, row: usize) -> __m128 {
-            // SAFETY: four of sixteen.
-            unsafe { _mm_loadu_ps(self.0.as_ptr().add(4 * row)) }
-        }
-    }
-
-    unsafe fn listed_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
-        // SAFETY: the caller's contract.
-        unsafe { block::<R, C, WRITE>(&Listed(z), at, mask) }
-    }
-
-    unsafe fn listed_quad_test<R: Row, const C: u32, const WRITE: bool>(
-        z: &[f32; 16],
-        at: BlockAddress,
-        mask: u32,
-    ) -> u32 {
-        // SAFETY: the caller's contract.
-        unsafe { super::test_quad::<R, C, WRITE>(&Listed(z), at, mask) }
-    }
-
-    /// As a plane's test of a quad, of any depths: pixels 0, 1, 4 and 5.
-    ///
-    /// # Safety
-    /// As for `depth::test`.
-    pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
-        let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
-            select!(listed_quad_test, format, plan.compare, plan.write);
-        // SAFETY: the caller's contract.
-        unsafe { test(block.z, block.depth, block.mask) }
-    }
-
-    /// As a plane's test, of any depths.
-    ///
-    /// # Safety
-    /// As for `depth::test`.
-    pub unsafe fn test(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
-        let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
-            select!(listed_test, format, plan.compare, plan.write);
-        // SAFETY: the caller's contract.
-        unsafe { test(block.z, block.depth, block.mask) }
-    }
-}
+pub mod tests;

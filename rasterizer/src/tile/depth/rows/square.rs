@@ -1,0 +1,94 @@
+//! Rows of squares of a plane, of which nobody asks what passes: sixteen pixels at once where vectors have 512 bits, else by fours.
+
+use super::{BlockAddress, Depths, LANES, Plane, Row, passes};
+use crate::prim::{Prim, SquareRows};
+use base::host::Host;
+use core::arch::x86_64::*;
+
+/// The rows of a square, with their numbers.
+#[inline(always)]
+fn each_row(rows: &SquareRows) -> impl Iterator<Item = (usize, u16)> {
+    (0..16).map(|row| (row, (rows[row / 4] >> (row % 4 * 16)) as u16))
+}
+
+base::compiled! {
+    /// Tests pixels of a square: a [`RowsTest`](super::super::block::RowsTest).
+    pub for Avx512 unsafe fn plane_rows_test [R: Row, const C: u32, const WRITE: bool] [R, C, WRITE]
+        (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &SquareRows) {
+        if H::WIDE {
+            wide_rows::<R, C, WRITE>(prim, at, place, offset, rows);
+        } else {
+            rows_by_fours::<R, C, WRITE>(prim, at, place, offset, rows);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`plane_rows_test`]; the host is wide.
+#[inline(always)]
+unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
+    prim: &Prim,
+    at: &BlockAddress,
+    [x, y]: [i32; 2],
+    offset: [f32; 2],
+    rows: &SquareRows,
+) {
+    let [dx, dy, constant] = prim.shade.z;
+    let [ox, oy] = prim.shade.origin;
+    // SAFETY: covered pixels have texels (the caller's contract). The second operand is the result where one is not a number.
+    unsafe {
+        let [low, high] = prim.depth_range.map(|end| _mm512_set1_ps(end));
+        let columns = _mm512_cvtepi32_ps(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+        let x = _mm512_add_ps(_mm512_set1_ps((x - ox) as f32), columns);
+        let across = _mm512_mul_ps(_mm512_set1_ps(dx), _mm512_add_ps(x, _mm512_set1_ps(offset[0])));
+        for (row, covered) in each_row(rows) {
+            if covered == 0 {
+                continue;
+            }
+            let p = at.base.wrapping_add(row * at.pitch);
+            let down = dy * ((y - oy) as f32 + row as f32 + offset[1]) + constant;
+            let z = _mm512_add_ps(across, _mm512_set1_ps(down));
+            let new = R::quantize_wide(_mm512_min_ps(_mm512_max_ps(z, low), high));
+            let passed = R::passes_wide::<C>(covered, new, R::load_wide(p, covered));
+            if WRITE && passed != 0 {
+                R::store_wide(p, passed, new);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`plane_rows_test`].
+#[inline(always)]
+unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
+    prim: &Prim,
+    at: &BlockAddress,
+    [x, y]: [i32; 2],
+    offset: [f32; 2],
+    rows: &SquareRows,
+) {
+    // Four pixels each.
+    let columns = [0, 4, 8, 12].map(|column| Plane::new(prim, [x + column, y], offset));
+    for (row, covered) in each_row(rows) {
+        if covered == 0 {
+            continue;
+        }
+        let p = at.base.wrapping_add(row * at.pitch);
+        for (i, plane) in columns.iter().enumerate() {
+            let covered = covered >> (4 * i) & 0xf;
+            if covered == 0 {
+                continue;
+            }
+            // SAFETY: covered pixels have texels, and rows are padded to four (the caller's contract); SSE2 is part of x86-64.
+            unsafe {
+                let p = p.add(4 * i * R::BYTES);
+                let (new, old) = (R::quantize(plane.row(row)), R::load(p));
+                let lanes = _mm_load_si128(LANES[covered as usize].0.as_ptr().cast());
+                let inside = _mm_and_si128(passes::<R, C>(new, old), lanes);
+                if WRITE {
+                    R::store(p, _mm_or_si128(_mm_and_si128(inside, new), _mm_andnot_si128(inside, old)));
+                }
+            }
+        }
+    }
+}

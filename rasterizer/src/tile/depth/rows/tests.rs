@@ -1,0 +1,87 @@
+//! Rows of any depths, for what is compared with them; and squares on all levels.
+
+use super::super::block::Block;
+use super::super::plan::DepthPlan;
+use super::*;
+use crate::prim::SquareRows;
+
+/// Any depths.
+struct Listed<'a>(&'a [f32; 16]);
+
+impl Depths for Listed<'_> {
+    unsafe fn row(&self, row: usize) -> __m128 {
+        // SAFETY: four of sixteen.
+        unsafe { _mm_loadu_ps(self.0.as_ptr().add(4 * row)) }
+    }
+}
+
+unsafe fn listed_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
+    // SAFETY: the caller's contract.
+    unsafe { block::<R, C, WRITE>(&Listed(z), at, mask) }
+}
+
+unsafe fn listed_quad_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
+    // SAFETY: the caller's contract.
+    unsafe { super::test_quad::<R, C, WRITE>(&Listed(z), at, mask) }
+}
+
+/// As a plane's test of a quad, of any depths: pixels 0, 1, 4 and 5.
+///
+/// # Safety
+/// As for `depth::test`.
+pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
+    let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
+        select!(listed_quad_test, format, plan.compare, plan.write);
+    // SAFETY: the caller's contract.
+    unsafe { test(block.z, block.depth, block.mask) }
+}
+
+#[test]
+fn rows_of_squares_are_tested_alike_on_all_levels() {
+    use crate::front::NOTHING;
+    let mut rng = base::random::Rng(0x0dec_ade5);
+    for round in 0..3000u32 {
+        let format = [DepthFormat::D16, DepthFormat::D24, DepthFormat::F32][round as usize % 3];
+        let (compare, write) = (CompareOp::ALL[rng.below(8) as usize], rng.below(4) != 0);
+        let mut prim = NOTHING;
+        // Coarse, so that depths are often equal.
+        let mut near = |scale: i32| (rng.below(17) as i32 - 8) as f32 / (8 * scale) as f32;
+        prim.shade.z = if round % 50 == 0 { [f32::NAN, 0.5, 0.0] } else { [near(16), near(16), near(1) + 0.5] };
+        prim.depth_range = [0.0, if round % 7 == 0 { 0.75 } else { 1.0 }];
+        prim.shade.origin = [rng.below(9) as i32, rng.below(9) as i32];
+        let place = [rng.below(16) as i32 * 4, rng.below(16) as i32 * 4];
+        let rows: SquareRows = core::array::from_fn(|_| rng.wide() & rng.wide());
+        let first: [u32; 256] = core::array::from_fn(|_| format.encode(rng.below(17) as f32 / 16.0));
+        let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
+        let mut seen: Option<[u32; 256]> = None;
+        for level in Level::all_here() {
+            let mut memory = [0u8; 1024];
+            let bytes = format.bytes();
+            for (i, texel) in first.iter().enumerate() {
+                memory[i * bytes..][..bytes].copy_from_slice(&texel.to_le_bytes()[..bytes]);
+            }
+            let at = BlockAddress { base: memory.as_mut_ptr(), pitch: 16 * bytes, whole: true };
+            // SAFETY: the host has the level; sixteen rows of sixteen texels.
+            unsafe { of(level)(&prim, &at, place, [0.5; 2], &rows) };
+            let texels = core::array::from_fn(|i| {
+                let mut word = [0; 4];
+                word[..bytes].copy_from_slice(&memory[i * bytes..][..bytes]);
+                u32::from_le_bytes(word)
+            });
+            for (i, (new, old)) in texels.iter().zip(&first).enumerate() {
+                assert!(new == old || write && rows[i / 64] >> (i % 64) & 1 != 0, "{level:?} {compare:?} {i}");
+            }
+            assert_eq!(*seen.get_or_insert(texels), texels, "{level:?} {format:?} {compare:?} {prim:?}");
+        }
+    }
+}
+
+/// As a plane's test, of any depths.
+///
+/// # Safety
+/// As for `depth::test`.
+pub unsafe fn test(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
+    let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 = select!(listed_test, format, plan.compare, plan.write);
+    // SAFETY: the caller's contract.
+    unsafe { test(block.z, block.depth, block.mask) }
+}

@@ -1,4 +1,4 @@
-//! Hierarchical depth never changes a bit.
+//! Hierarchical depth never changes a bit; nor do cells, which targets may be cut into.
 
 use super::*;
 
@@ -95,5 +95,37 @@ fn hierarchical_depth_changes_no_bit() {
             first.map(|i| (i, want[i], got[i]))
         );
         assert!(want.iter().any(|&(color, _)| color != 0), "seed {seed} draws nothing");
+    }
+}
+
+#[test]
+fn cells_change_no_bit() {
+    let (w, h) = (300, 270);
+    for format in [D32F, D16, D24S8] {
+        let vertices = triangles(&mut Rng(u64::from(format) * 0x9e37_79b9_7f4a), 200);
+        let mut state = state(Topology::TriangleList, w, h);
+        (state.pixel.depth_test, state.pixel.depth_write) = (true, true);
+        state.pixel.depth_compare = CompareOp::Less;
+        let drawn = |[color, depth]: [Image; 2]| {
+            let engine = Engine::new(1);
+            let mut pass = engine.begin_rendering(targets(&color, Some(&depth)));
+            pass.clear_depth_stencil(Some(1.0), Some(0xab), [0, 0, w, h], 0, 1);
+            pass.clear_depth_stencil(None, Some(0xcd), [70, 60, 200, 201], 0, 1);
+            pass.draw(draw(state.clone(), &vertices));
+            pass.end();
+            let texel = |x, y| {
+                let z = match format {
+                    D16 => u32::from(depth.texel::<u16>(Aspect::Depth, x, y, 0, 0)),
+                    _ => depth.texel::<u32>(Aspect::Depth, x, y, 0, 0),
+                };
+                let stencil = if format == D24S8 { depth.texel::<u8>(Aspect::Stencil, x, y, 0, 0) } else { 0 };
+                (color.color::<[u32; 3]>(x, y), z, stencil)
+            };
+            (0..h).flat_map(|y| (0..w).map(move |x| (x, y))).map(|(x, y)| texel(x, y)).collect::<Vec<_>>()
+        };
+        let want = drawn([RGB32F, format].map(|format| Image::new(format, w, h, 1, 1)));
+        let got = drawn([RGB32F, format].map(|format| Image::in_cells(format, w, h)));
+        assert!(want == got, "{format}");
+        assert!(want.iter().any(|(color, ..)| color[0] != 0) && want.iter().any(|&(_, z, _)| z != want[0].1));
     }
 }

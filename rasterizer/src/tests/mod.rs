@@ -36,6 +36,7 @@ pub const RGBA8: u32 = 37;
 pub const BGRA8: u32 = 44;
 pub const R32F: u32 = 100;
 pub const R32UI: u32 = 98;
+pub const RGB32F: u32 = 106;
 pub const RGBA32F: u32 = 109;
 pub const D16: u32 = 124;
 pub const D32F: u32 = 126;
@@ -67,9 +68,22 @@ pub struct Image {
 }
 impl Image {
     pub fn new(vk: u32, w: u32, h: u32, samples: u32, layers: u32) -> Image {
+        Image::laid_out(ImageLayout::new, vk, [w, h], samples, layers)
+    }
+    /// Of one sample and layer, in cells.
+    pub fn in_cells(vk: u32, w: u32, h: u32) -> Image {
+        Image::laid_out(ImageLayout::in_blocks, vk, [w, h], 1, 1)
+    }
+    fn laid_out(
+        layout: impl Fn(ImageDesc) -> Option<ImageLayout>,
+        vk: u32,
+        [w, h]: [u32; 2],
+        samples: u32,
+        layers: u32,
+    ) -> Image {
         let format = Format::from_vk(vk).expect("format");
         let desc = ImageDesc { format, dim: Dim::D2, extent: [w, h, 1], levels: 1, layers, samples };
-        let layout = Arc::new(ImageLayout::new(desc).expect("small"));
+        let layout = Arc::new(layout(desc).expect("small"));
         let mut memory = vec![[0u128; 4]; layout.size.div_ceil(64) as usize + 1];
         let base = (memory.as_mut_ptr() as usize).next_multiple_of(64);
         Image { memory, layout, base }

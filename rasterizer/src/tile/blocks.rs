@@ -343,7 +343,7 @@ impl TileJob<'_> {
         let colored = self.color(prim, x, y);
         if colored {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
-            unsafe { self.fill([x, y], Pixels::Rows(rows)) };
+            unsafe { self.fill([x, y], if *rows == [u64::MAX; 4] { Pixels::Square } else { Pixels::Rows(rows) }) };
         }
         colored
     }

@@ -324,11 +324,14 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
 /// The pixels of a rectangle inside of all edges, in the 16×16 square at (x, y), which is at (sx, sy) of the tile: rows of bits.
 #[inline(always)]
 fn rows_of<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], [x, y]: [i32; 2], [sx, sy]: [i32; 2]) -> SquareRows {
+    let mut rows = rows_in(rect, x, y);
+    if edges.is_empty() {
+        return rows;
+    }
     let mut here: [SquareEdge; 4] = [[0; 3]; 4];
     for (here, e) in here.iter_mut().zip(edges) {
         *here = [e.c[0] + e.a * sx + e.b * sy, e.a, e.b];
     }
-    let mut rows = rows_in(rect, x, y);
     cut_rows(&here[..edges.len().min(4)], &mut rows);
     rows
 }

@@ -89,7 +89,9 @@ impl Taps {
 impl Taps {
     /// Does [`Taps::filter_unorm8`] do better than unpacking and [`Taps::filter`]?
     pub fn takes_unorm8(&self) -> bool {
-        !self.pairs && self.neighbours == self.taps.len() && Level::here() != Level::Portable
+        // (Where there are more taps than texels, these would be unpacked several times.)
+        let (taps, level) = (self.taps.len(), Level::here());
+        !self.pairs && self.neighbours == taps && self.texels > taps && level != Level::Portable
     }
 
     /// As [`Taps::filter`], of four bytes a texel, 8-bit unsigned normalised components, where the texels of each tap are neighbours.

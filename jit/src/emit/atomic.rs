@@ -104,7 +104,7 @@ impl Emitter<'_> {
     /// What an operation does that somebody can see: an exchange whose result nobody uses is a store. (It does not end what the cell's
     /// writers before it have released either: where a store is seen, everything is that was ordered before an earlier store of that
     /// cell, since machines have one order of stores that all see.)
-    pub(super) fn seen_part(&self, op: AtomicOp, data: &InstData) -> AtomicOp {
+    fn seen_part(&self, op: AtomicOp, data: &InstData) -> AtomicOp {
         let used = data.results().any(|r| self.facts.used(r));
         if op == AtomicOp::Exchange && !used { AtomicOp::Store } else { op }
     }

@@ -447,9 +447,9 @@ impl Emitter<'_> {
         }
     }
 
-    /// `Op::ImageAtomic`. Loads and stores are those of other texels: a call keeps its place, and no machine tears a texel.
+    /// `Op::ImageAtomic`. Loads and stores are those of other texels: a call keeps its place, and no machine tears a texel. (An exchange that nobody
+    /// reads is none: its operand is a texel's word, of two halves where the format has those.)
     pub fn image_atomic(&mut self, op: AtomicOp, coords: u8, sample: bool, data: &InstData) -> Result<()> {
-        let op = self.seen_part(op, data);
         let kernel = match op {
             AtomicOp::Load => KERNEL_FETCH,
             AtomicOp::Store => KERNEL_STORE,

@@ -113,6 +113,23 @@ struct Lanes {
     left: u32,
 }
 
+impl Lanes {
+    /// Address and value of the next one.
+    ///
+    /// # Safety
+    /// As for [`combine_atomics`], of values of this width.
+    #[inline(always)]
+    unsafe fn next<W: Width>(&mut self) -> Option<(u64, u64)> {
+        if self.left == 0 {
+            return None;
+        }
+        let lane = self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        // SAFETY: the caller's promise.
+        unsafe { Some((*self.addresses.add(lane), W::widen(*self.values.cast::<W::Value>().add(lane)))) }
+    }
+}
+
 /// A width of cells. Signed values are their bits.
 trait Width {
     /// What a lane's value is read as.
@@ -207,34 +224,30 @@ unsafe fn operate<W: Width>(table: &mut DeferredAtomics, lanes: Option<Lanes>) {
 #[inline(always)]
 unsafe fn combine<W: Width>(table: &mut DeferredAtomics, mut lanes: Lanes, op: AtomicOp) {
     let count = lanes.left.count_ones();
-    let mut each = |function: &mut dyn FnMut(u64, u64)| {
-        while lanes.left != 0 {
-            let lane = lanes.left.trailing_zeros() as usize;
-            lanes.left &= lanes.left - 1;
-            // SAFETY: the caller's promise.
-            let (address, value) = unsafe { (*lanes.addresses.add(lane), *lanes.values.cast::<W::Value>().add(lane)) };
-            function(address, W::widen(value));
-        }
-    };
     if table.aside != 0 {
         table.aside = table.aside.saturating_sub(count);
         // SAFETY: the caller's promise.
-        return each(&mut |address, value| unsafe { W::apply(op, address, value) });
+        while let Some((address, value)) = unsafe { lanes.next::<W>() } {
+            // SAFETY: as above.
+            unsafe { W::apply(op, address, value) };
+        }
+        return;
     }
     let mut met = 0;
-    each(&mut |address, value| {
+    // SAFETY: the caller's promise.
+    while let Some((address, value)) = unsafe { lanes.next::<W>() } {
         let cell = &mut table.cells[place(address, table.bytes)];
         if cell.address == address {
             cell.value = W::join(op, cell.value, value);
             met += 1;
-            return;
+            continue;
         }
         let before = core::mem::replace(cell, Cell { address, value });
         if before.address != 0 {
             // SAFETY: the caller's promise, of then.
             unsafe { W::apply(op, before.address, before.value) };
         }
-    });
+    }
     table.met += met;
     table.looked_at += count;
     if table.looked_at >= TRIAL {

@@ -116,6 +116,17 @@ impl Emitter<'_> {
         }
     }
 
+    /// Addresses and operands of lanes in rows of the frame, one after the other, and which lanes have an effect.
+    pub(super) fn put_lanes(&mut self, ty: Ty, address: &Address, operands: &[Value]) -> Result<(C, C)> {
+        let (at, go) = self.lane_addresses(address, ty.bytes())?;
+        let (rows, row) = (self.lane_rows(), self.row_bytes());
+        let vectors = operands.iter().map(|&v| self.vector(v)).collect::<Result<SmallVec<[C; 2]>>>()?;
+        for (i, &c) in core::iter::once(&at).chain(&vectors).enumerate() {
+            self.b.store(trusted(row * i as i32), c, rows);
+        }
+        Ok((rows, go))
+    }
+
     /// Of the active lanes only, one after the other: a locked operation takes longer than everything else that a lane does, also one
     /// on the sink.
     fn atomic_active(
@@ -126,14 +137,9 @@ impl Emitter<'_> {
         operands: &[Value],
         result: Option<Value>,
     ) -> Result<()> {
-        let (at, go) = self.lane_addresses(address, ty.bytes())?;
-        let (rows, row) = (self.lane_rows(), self.row_bytes());
-        let vectors = operands.iter().map(|&v| self.vector(v)).collect::<Result<SmallVec<[C; 2]>>>()?;
-        let found = row * (1 + vectors.len() as i32);
-        self.b.store(trusted(0), at, rows);
-        for (i, &c) in vectors.iter().enumerate() {
-            self.b.store(trusted(row * (1 + i as i32)), c, rows);
-        }
+        let (rows, go) = self.put_lanes(ty, address, operands)?;
+        let row = self.row_bytes();
+        let found = row * (1 + operands.len() as i32);
         if result.is_some() {
             let none = self.splat_constant(ty, 0);
             self.b.store(trusted(found), none, rows);
@@ -143,7 +149,7 @@ impl Emitter<'_> {
         let at = self.b.load(Type::I64, trusted(0), place);
         let column = self.lane_column(rows, &active.lanes, ty.bytes());
         let values: SmallVec<[C; 2]> =
-            (0..vectors.len()).map(|i| self.b.load(scalar_type(ty), trusted(row * (1 + i as i32)), column)).collect();
+            (0..operands.len()).map(|i| self.b.load(scalar_type(ty), trusted(row * (1 + i as i32)), column)).collect();
         let old = self.atomic_lane(op, ty, at, &values)?;
         if result.is_some() {
             self.b.store(trusted(found), old, column);

@@ -5,7 +5,7 @@
 //! would look in vain; here none looks, or it need not find it.
 
 use super::Emitter;
-use super::memory::{Address, trusted};
+use super::memory::Address;
 use crate::error::Result;
 use crate::ir::{Effects, Inst, MemFlags, Node, Op, Region, Shader, Space, Ty, Value};
 use crate::lir::Type;
@@ -118,12 +118,8 @@ impl Emitter<'_> {
 
     /// One of the shader's atomics.
     pub fn deferred_atomic(&mut self, address: &Address, value: Value) -> Result<()> {
-        let (at, go) = self.lane_addresses(address, self.shader.ty(value).bytes())?;
-        let (rows, row) = (self.lane_rows(), self.row_bytes());
-        let value = self.vector(value)?;
-        self.b.store(trusted(0), at, rows);
-        self.b.store(trusted(row), value, rows);
-        let values = self.b.iadd_imm(rows, row.into());
+        let (rows, go) = self.put_lanes(self.shader.ty(value), address, &[value])?;
+        let values = self.b.iadd_imm(rows, self.row_bytes().into());
         let lanes = self.b.mask_bits(go);
         let table = self.deferred_table();
         self.call_helper(Helper::CombineAtomics, &[table, rows, values, lanes]);

@@ -331,13 +331,7 @@ impl TileJob<'_> {
             self.passed += rows.iter().map(|row| u64::from(row.count_ones())).sum::<u64>();
         }
         if self.plain {
-            for number in 0..4 {
-                for (column, mask) in (0..).zip(cover::blocks_in(rows, number)) {
-                    if mask != 0 {
-                        self.push_pixels(prim, x + 4 * column, y + 4 * number as i32, mask);
-                    }
-                }
-            }
+            cover::for_each_block(rows, [x, y], |x, y, mask| self.push_pixels(prim, x, y, mask));
             return true;
         }
         let colored = self.color(prim, x, y);

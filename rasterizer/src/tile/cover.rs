@@ -210,20 +210,20 @@ fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S
     }
     let (x, y) = (rect[0] & !3, rect[1] & !3);
     let offset = sink.offsets()[0];
-    let mut here: [SquareEdge; 4] = [[0; 3]; 4];
-    for (here, edge) in here.iter_mut().zip(edges) {
-        *here = [edge_at(edge, x, y, offset), edge.a, edge.b];
-    }
-    let mut rows = rows_in(rect, x, y);
-    cut_rows(&here[..edges.len().min(4)], &mut rows);
+    let rows = rows_inside(rect, [x, y], edges.iter().map(|edge| [edge_at(edge, x, y, offset), edge.a, edge.b]));
     if sink.takes_rows() && (rows == [0; 4] || sink.rows(x, y, &rows)) {
         return;
     }
+    for_each_block(&rows, [x, y], |x, y, mask| sink.block(x, y, [mask; S]));
+}
+
+/// Calls a function with the position and the pixels, not none, of each 4×4 block of the square at (x, y).
+#[inline(always)]
+pub fn for_each_block(rows: &SquareRows, [x, y]: [i32; 2], mut function: impl FnMut(i32, i32, u32)) {
     for number in 0..4 {
-        let blocks = blocks_in(&rows, number);
-        for (column, mask) in (0..).zip(blocks) {
+        for (column, mask) in (0..).zip(blocks_in(rows, number)) {
             if mask != 0 {
-                sink.block(x + 4 * column, y + 4 * number as i32, [mask; S]);
+                function(x + 4 * column, y + 4 * number as i32, mask);
             }
         }
     }
@@ -231,7 +231,7 @@ fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S
 
 /// The pixels of the four 4×4 blocks of a square that come `number`th from above.
 #[inline(always)]
-pub fn blocks_in(rows: &SquareRows, number: usize) -> [u32; 4] {
+fn blocks_in(rows: &SquareRows, number: usize) -> [u32; 4] {
     let four = rows[number & 3];
     let block = |column: u32| {
         let rows = four >> (4 * column) & 0x000f_000f_000f_000f;
@@ -269,7 +269,8 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
         let (x, y) = (x0 + sx, y0 + sy);
         let by_rows = S == 1 && sink.takes_rows();
         if by_rows {
-            let rows = rows_of(edges, rect, [x, y], [sx, sy]);
+            let here = edges.iter().map(|e| [e.c[0] + e.a * sx + e.b * sy, e.a, e.b]);
+            let rows = rows_inside(rect, [x, y], here);
             if rows == [0; 4] || !sink.visible(intersect(rect, [x, y, x + 16, y + 16])) {
                 continue;
             }
@@ -321,18 +322,16 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
     }
 }
 
-/// The pixels of a rectangle inside of all edges, in the 16×16 square at (x, y), which is at (sx, sy) of the tile: rows of bits.
+/// The pixels of a rectangle inside of all edges (four at most), in the 16×16 square at (x, y): rows of bits.
 #[inline(always)]
-fn rows_of<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], [x, y]: [i32; 2], [sx, sy]: [i32; 2]) -> SquareRows {
-    let mut rows = rows_in(rect, x, y);
-    if edges.is_empty() {
-        return rows;
-    }
+fn rows_inside(rect: [i32; 4], [x, y]: [i32; 2], edges: impl ExactSizeIterator<Item = SquareEdge>) -> SquareRows {
+    let count = edges.len().min(4);
     let mut here: [SquareEdge; 4] = [[0; 3]; 4];
-    for (here, e) in here.iter_mut().zip(edges) {
-        *here = [e.c[0] + e.a * sx + e.b * sy, e.a, e.b];
+    for (here, edge) in here.iter_mut().zip(edges) {
+        *here = edge;
     }
-    cut_rows(&here[..edges.len().min(4)], &mut rows);
+    let mut rows = rows_in(rect, x, y);
+    cut_rows(&here[..count], &mut rows);
     rows
 }
 

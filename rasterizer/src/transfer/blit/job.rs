@@ -71,14 +71,12 @@ impl Axis {
     fn single() -> Axis {
         Axis { start: 0, taps: vec![Tap { first: 0, second: 0, rest: 1.0, weight: 0.0 }] }
     }
+}
 
-    /// The least source texel, and the taps counted from there.
-    pub fn rebased(&self) -> (u32, impl Iterator<Item = Tap>) {
-        let least = self.taps.iter().map(|tap| tap.first.min(tap.second)).min().unwrap_or(0);
-        let taps =
-            self.taps.iter().map(move |tap| Tap { first: tap.first - least, second: tap.second - least, ..*tap });
-        (least, taps)
-    }
+/// The least source texel of taps, and those counted from there.
+pub fn rebased(taps: &[Tap]) -> (u32, impl Iterator<Item = Tap>) {
+    let least = taps.iter().map(|tap| tap.first.min(tap.second)).min().unwrap_or(0);
+    (least, taps.iter().map(move |tap| Tap { first: tap.first - least, second: tap.second - least, ..*tap }))
 }
 
 /// One side of a blit.

@@ -9,7 +9,7 @@
 use super::super::kernels::{self, Tap, Taps};
 use super::super::rows::Threads;
 use super::super::texel::{Rows, components, is_bytes_of, order};
-use super::job::{Job, Row};
+use super::job::{Job, Row, rebased};
 use base::format::{ChannelType, Format};
 
 /// Destination texels that are filtered at a time: what they are made of stays in the nearest cache.
@@ -23,11 +23,10 @@ struct Strip {
 }
 
 impl Strip {
-    fn all(first: u32, taps: &[Tap], length: usize) -> Vec<Strip> {
+    fn all(taps: &[Tap], length: usize) -> Vec<Strip> {
         let strip = |taps: &[Tap]| {
-            let least = taps.iter().map(|tap| tap.first.min(tap.second)).min().unwrap_or(0);
-            let from = |tap: &Tap| Tap { first: tap.first - least, second: tap.second - least, ..*tap };
-            Strip { first: first + least, taps: Taps::new(taps.iter().map(from).collect()) }
+            let (first, taps) = rebased(taps);
+            Strip { first, taps: Taps::new(taps.collect()) }
         };
         taps.chunks(length).map(strip).collect()
     }
@@ -35,15 +34,15 @@ impl Strip {
 
 /// A blit with a filter.
 pub fn blit(threads: Threads, job: &Job) {
-    let (first, taps) = job.x.rebased();
-    let taps: Vec<Tap> = taps.collect();
-    let halve = Taps::new(taps.clone()).halve();
+    let (first, taps) = rebased(&job.x.taps);
+    let halve = Taps::new(taps.collect()).halve();
     let four = |format: Format| format.info().channel_count == 4 && is_bytes_of(format, ChannelType::Unorm);
     let order = |format: Format| order(format).filter(|_| four(format));
     let orders = if halve { order(job.src.format()).zip(order(job.dst.format())) } else { None };
     let bytes = 4 * job.x.taps.len() as u64;
     // (Blocks are decoded by whole rows.)
-    let strips = Strip::all(first, &taps, if job.src.format().is_compressed() { taps.len().max(1) } else { STRIP });
+    let length = if job.src.format().is_compressed() { job.x.taps.len().max(1) } else { STRIP };
+    let strips = Strip::all(&job.x.taps, length);
     let scratch = || Filtered::new(job, &strips);
     job.rows(threads, scratch, |filtered, row| {
         let (z, y) = (job.z.taps[row.z as usize], job.y.taps[row.y as usize]);

@@ -6,7 +6,7 @@
 use super::super::conversion;
 use super::super::rows::Threads;
 use super::super::texel::{Rows, clamp_integer, components, is_bytes_of, order};
-use super::job::{Job, Row};
+use super::job::{Job, Row, rebased};
 use base::format::{ChannelType, Format};
 
 /// What becomes of texels that were taken.
@@ -46,7 +46,7 @@ pub fn blit(threads: Threads, job: &Job, color: bool) {
     if matches!(convert, Convert::Nothing) && job.src.texel() != job.dst.texel() {
         return;
     }
-    let (first, taps) = job.x.rebased();
+    let (first, taps) = rebased(&job.x.taps);
     let columns: Vec<u32> = taps.map(|tap| tap.first).collect();
     let clamp = color && src.is_integer();
     job.rows(

@@ -232,6 +232,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "sample::general",
             "sample::kernels",
             "sample::lod",
+            "sample::narrow",
             "sample::planar",
             "sample::texel",
             "sample::whole",

@@ -13,7 +13,7 @@ use super::{ChannelType, srgb};
 use crate::abi::MAX_LANES;
 use crate::host::{Floats, Host, Ints};
 
-/// Texels of four components that filters know by their kind: [`Row::four`].
+/// Texels that filters know by their kind: [`Row::four`]. All but [`Few`] have four components.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Four {
     /// Unsigned normalised bytes: where each component lies.
@@ -26,6 +26,33 @@ pub enum Four {
     Half,
     /// Unsigned floats of 11, 11 and 10 bits, in order, and one.
     Packed,
+    /// Fewer than four components.
+    Few(Few),
+}
+
+/// Texels of one or two unsigned normalised components, in order, each in the uppermost bits of a byte or of two. Green of one and blue are 0, alpha is 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Few {
+    /// How many.
+    pub components: usize,
+    /// Bits of each, 8 or more.
+    pub bits: u8,
+    /// As the integers that they are, of 8 bits: what was filtered is divided by 255.
+    pub raw: bool,
+}
+
+impl Few {
+    /// Bytes of a component.
+    #[inline(always)]
+    pub const fn component_bytes(self) -> usize {
+        if self.bits == 8 { 1 } else { 2 }
+    }
+
+    /// Bytes of a texel.
+    #[inline(always)]
+    pub const fn bytes(self) -> usize {
+        self.components * self.component_bytes()
+    }
 }
 
 impl Four {
@@ -42,6 +69,7 @@ impl Four {
         match self {
             Four::Unorm(at) | Four::Integers(at) if raw => Four::Integers(at),
             Four::Unorm(at) | Four::Integers(at) => Four::Unorm(at),
+            Four::Few(few) => Four::Few(Few { raw: raw && few.bits == 8, ..few }),
             other => other,
         }
     }
@@ -93,6 +121,9 @@ impl<const I: usize> Row<I> {
         if Self::is_packed() {
             return Some(Four::Packed);
         }
+        if let Some(few) = Self::few() {
+            return Some(Four::Few(few).raw(raw));
+        }
         let (mut at, mut unorm, mut srgb, mut half) = ([0; 4], Self::BYTES == 4, Self::BYTES == 4, Self::BYTES == 8);
         let mut c = 0;
         while c < 4 {
@@ -111,6 +142,26 @@ impl<const I: usize> Row<I> {
             (.., true) => Some(Four::Half),
             _ => None,
         }
+    }
+
+    /// [`Four::Few`]?
+    const fn few() -> Option<Few> {
+        let few = Few { components: Self::INFO.channel_count as usize, bits: Self::INFO.channels[0].bits, raw: false };
+        if few.components > 2 || few.bits < 8 || Self::BYTES == 0 || Self::BYTES != few.bytes() {
+            return None;
+        }
+        let mut c = 0;
+        while c < few.components {
+            let channel = Self::INFO.channels[c];
+            let unorm = matches!(channel.ty, ChannelType::Unorm) && channel.bits == few.bits;
+            let end = 8 * few.component_bytes() * (c + 1);
+            let lies = channel.shift as usize + few.bits as usize == end;
+            if !unorm || !lies || !matches!(Self::component(c), Some(component) if component == c) {
+                return None;
+            }
+            c += 1;
+        }
+        Some(few)
     }
 
     /// [`Four::Packed`]?

@@ -3,6 +3,7 @@
 //! that were decoded (`blocks`).
 
 use super::address::{FAR, mode};
+use super::narrow;
 use super::slice::Slice;
 use super::wide::{Shape, chosen, chosen_of, eight_at, filter, filter_of, second_window};
 use super::window::SIDE;
@@ -64,16 +65,20 @@ impl Source for InImage {
         far: u16,
     ) -> Option<[__m512; 2]> {
         let mask = axes.slices[0].mask;
+        if let Four::Few(few) = K::FOUR {
+            // No views of such texels are sampled in pairs.
+            let windows = narrow::Windows { few, slice: &axes.slices[0], size: axes.size, wide: axes.rows };
+            // SAFETY: the caller's promise.
+            return if TWO { None } else { unsafe { windows.find::<LINEAR>([first, second], weight, far) } };
+        }
         // SAFETY: the caller's promise; windows lie inside of the level, too.
         unsafe {
-            let least = _mm512_min_epi32(first, _mm512_shuffle_epi32::<0b01_00_11_10>(first));
-            let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
-            let seen = [least, first, second, axes.size];
-            if let Some(found) = within(Shape::Square, seen, far, mask) {
+            let seen = [least_of_quads(first), first, second, axes.size];
+            if let Some(found) = within(Shape::Square.sides(), seen, far, mask) {
                 return Some(axes.near::<LINEAR, TWO>(Shape::Square, found, weight));
             }
             if axes.rows
-                && let Some(found) = within(Shape::Rows, seen, far, mask)
+                && let Some(found) = within(Shape::Rows.sides(), seen, far, mask)
             {
                 return Some(axes.near::<LINEAR, TWO>(Shape::Rows, found, weight));
             }
@@ -88,7 +93,7 @@ impl Source for InImage {
 /// What all samples of a level have in common.
 pub struct Axes<K: Kind> {
     repeats: bool,
-    /// It has room for windows of [`Shape::Rows`].
+    /// It has room for windows of [`Shape::Rows`], or of all lanes ([`narrow`]).
     rows: bool,
     /// Of x in the lower half, of y in the upper one; as lanes have it.
     size: __m512i,
@@ -117,7 +122,10 @@ impl<K: Kind> Axes<K> {
         let (width, height) = (level.width, level.height);
         let mut powers = (width & (width - 1)) | (height & (height - 1)) == 0;
         let mut small = width < SIDE || height < SIDE;
-        let room = Shape::Rows.width() as u32;
+        let room = match K::FOUR {
+            Four::Few(few) => narrow::width(few),
+            _ => Shape::Rows.sides()[0],
+        } as u32;
         let mut rows = width >= room;
         if TWO {
             powers &= (other.width & (other.width - 1)) | (other.height & (other.height - 1)) == 0;
@@ -188,6 +196,24 @@ impl<K: Kind> Axes<K> {
     }
 }
 
+/// Where the windows of both quads lie, which begin at these texels of `1 << BYTES` bytes.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn windows_at<const BYTES: u32>(first: __m512i, [pitch, other]: [u32; 2]) -> [u32; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        // Of the quads' first lanes, which are even ones: a product of 64 bits is the quickest.
+        let (x, y) = (_mm512_castsi512_si256(first), _mm512_extracti64x4_epi64::<1>(first));
+        let pitches = _mm256_set_m128i(_mm_set1_epi32(other as i32), _mm_set1_epi32(pitch as i32));
+        let offsets =
+            _mm256_add_epi32(_mm256_mul_epu32(y, pitches), _mm256_sll_epi32(x, _mm_cvtsi32_si128(BYTES as i32)));
+        let second = _mm256_extracti128_si256::<1>(offsets);
+        [_mm_cvtsi128_si32(_mm256_castsi256_si128(offsets)) as u32, _mm_cvtsi128_si32(second) as u32]
+    }
+}
+
 /// The floor of what is not far. (Of a linear filter it is a difference, and so no negative zero.)
 #[inline(always)]
 unsafe fn floor(u: __m512) -> __m512i {
@@ -211,18 +237,11 @@ impl<K: Kind<Source = InImage>> Axes<K> {
         let slices = [slice, other];
         // SAFETY: the caller's promise.
         unsafe {
-            // Of the quads' first lanes, which are even ones: a product of 64 bits is the quickest.
-            let (x, y) = (_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64::<1>(least));
-            let x = if four.words() == 2 { _mm256_slli_epi32::<3>(x) } else { _mm256_slli_epi32::<2>(x) };
-            let mut offsets = _mm256_mul_epu32(y, _mm256_set1_epi32(slice.pitch as i32));
-            if TWO {
-                let others = _mm256_mul_epu32(y, _mm256_set1_epi32(other.pitch as i32));
-                offsets = _mm256_blend_epi32::<0xf0>(offsets, others);
-            }
-            let offsets = _mm256_add_epi32(offsets, x);
-            let second_of = _mm256_extracti128_si256::<1>(offsets);
-            let first_of = _mm256_castsi256_si128(offsets);
-            let windows = [_mm_cvtsi128_si32(first_of) as u32, _mm_cvtsi128_si32(second_of) as u32];
+            let pitches = [slice.pitch, if TWO { other.pitch } else { slice.pitch }];
+            let windows = match four.words() {
+                2 => windows_at::<3>(least, pitches),
+                _ => windows_at::<2>(least, pitches),
+            };
             if !TWO {
                 slice.prefetch_after::<4>(windows);
             }
@@ -328,6 +347,19 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     }
 }
 
+/// The least number of each quad's lanes, in all of them.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn least_of_quads(of: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let least = _mm512_min_epi32(of, _mm512_shuffle_epi32::<0b01_00_11_10>(of));
+        _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least))
+    }
+}
+
 /// Is a lane wanted that is one of these on either axis?
 #[inline(always)]
 pub(super) fn is_wanted(lanes: u16, wanted: u32) -> bool {
@@ -387,17 +419,22 @@ unsafe fn sizes<const TWO: bool>(level: &ImageLevel, other: &ImageLevel) -> __m5
     }
 }
 
-/// Where windows of a shape begin that hold the quads' first texels (`seen`: the least of each quad, the first and second ones, the level's size), how far both
+/// Where windows of so many texels in a row, and rows, begin that hold the quads' first texels (`seen`: the least of each quad, the first and second ones, the level's size), how far both
 /// lie from there. None where wanted lanes see texels outside, or are `far` away.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn within(shape: Shape, seen: [__m512i; 4], far: u16, wanted: u32) -> Option<[__m512i; 3]> {
+pub(super) unsafe fn within(
+    [width, height]: [i32; 2],
+    seen: [__m512i; 4],
+    far: u16,
+    wanted: u32,
+) -> Option<[__m512i; 3]> {
     let [least, first, second, size] = seen;
     // SAFETY: the caller's promise.
     unsafe {
-        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(shape.width()), 0xff00, shape.height());
+        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(width), 0xff00, height);
         let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
         let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
         let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides) | far;

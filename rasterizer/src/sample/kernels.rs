@@ -249,6 +249,11 @@ const CLASSES: &[(&[&str], KernelsOfClass)] = &[
     (&["R8G8_UNORM"], float::<{ row("R8G8_UNORM") }>),
     (&["A8B8G8R8_SNORM_PACK32", "R8G8B8A8_SNORM"], float::<{ row("R8G8B8A8_SNORM") }>),
     (&["D16_UNORM", "R16_UNORM"], float::<{ row("R16_UNORM") }>),
+    (&["R16G16_UNORM"], float::<{ row("R16G16_UNORM") }>),
+    (&["R10X6_UNORM_PACK16"], float::<{ row("R10X6_UNORM_PACK16") }>),
+    (&["R10X6G10X6_UNORM_2PACK16"], float::<{ row("R10X6G10X6_UNORM_2PACK16") }>),
+    (&["R12X4_UNORM_PACK16"], float::<{ row("R12X4_UNORM_PACK16") }>),
+    (&["R12X4G12X4_UNORM_2PACK16"], float::<{ row("R12X4G12X4_UNORM_2PACK16") }>),
     (&["R16G16B16A16_UNORM"], float::<{ row("R16G16B16A16_UNORM") }>),
     (&["R16_SFLOAT"], float::<{ row("R16_SFLOAT") }>),
     (&["R16G16_SFLOAT"], float::<{ row("R16G16_SFLOAT") }>),
@@ -309,7 +314,7 @@ const fn joint<const ROW: usize, const RAW: bool>() -> Joint {
     (pair_kernel::<Plain<ROW, RAW>>, chunks_kernel::<Plain<ROW, RAW>>)
 }
 
-/// Formats whose views are sampled in pairs, and by many chunks, on wide hosts.
+/// Formats whose views are sampled by many chunks, and mostly in pairs, on wide hosts.
 const JOINT: &[(&str, Joint)] = &[
     ("R8G8B8A8_UNORM", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
     ("A8B8G8R8_UNORM_PACK32", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
@@ -319,7 +324,20 @@ const JOINT: &[(&str, Joint)] = &[
     ("B8G8R8A8_SRGB", joint::<{ row("B8G8R8A8_SRGB") }, false>()),
     ("R16G16B16A16_SFLOAT", joint::<{ row("R16G16B16A16_SFLOAT") }, false>()),
     ("B10G11R11_UFLOAT_PACK32", joint::<{ row("B10G11R11_UFLOAT_PACK32") }, false>()),
+    ("R8_UNORM", alone::<{ row("R8_UNORM") }, true>()),
+    ("R8G8_UNORM", alone::<{ row("R8G8_UNORM") }, false>()),
+    ("R16_UNORM", alone::<{ row("R16_UNORM") }, false>()),
+    ("R16G16_UNORM", alone::<{ row("R16G16_UNORM") }, false>()),
+    ("R10X6_UNORM_PACK16", alone::<{ row("R10X6_UNORM_PACK16") }, false>()),
+    ("R10X6G10X6_UNORM_2PACK16", alone::<{ row("R10X6G10X6_UNORM_2PACK16") }, false>()),
+    ("R12X4_UNORM_PACK16", alone::<{ row("R12X4_UNORM_PACK16") }, false>()),
+    ("R12X4G12X4_UNORM_2PACK16", alone::<{ row("R12X4G12X4_UNORM_2PACK16") }, false>()),
 ];
+
+/// Those of a row whose views are not sampled in pairs.
+const fn alone<const ROW: usize, const RAW: bool>() -> Joint {
+    (none_for_two, chunks_kernel::<Plain<ROW, RAW>>)
+}
 
 /// No kernel for two views.
 const fn none_for_two(_: Level) -> PairKernel {

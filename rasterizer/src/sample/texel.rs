@@ -343,7 +343,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         y: [H::Ints; 2],
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
-        let four = Self::FOUR.filter(|_| H::WIDE)?;
+        let four = Self::FOUR.filter(|four| H::WIDE && !matches!(four, Four::Few(_)))?;
         // SAFETY: the caller's promise.
         unsafe { wide::bilinear::<H>(four.raw(RAW && R), slice, x, y, weights) }
     }

@@ -7,6 +7,7 @@
 //!
 //! The bits are those of `planar`'s filter: the same operations on the same numbers.
 
+use super::narrow;
 use super::slice::Slice;
 use super::window::{SIDE, Windows};
 use super::words::Words;
@@ -35,21 +36,12 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Texels in a row.
+    /// Texels in a row, and rows.
     #[inline(always)]
-    pub(super) fn width(self) -> i32 {
+    pub(super) fn sides(self) -> [i32; 2] {
         match self {
-            Shape::Square => SIDE as i32,
-            Shape::Rows => 8,
-        }
-    }
-
-    /// How many rows.
-    #[inline(always)]
-    pub(super) fn height(self) -> i32 {
-        match self {
-            Shape::Square => SIDE as i32,
-            Shape::Rows => 2,
+            Shape::Square => [SIDE as i32; 2],
+            Shape::Rows => [8, 2],
         }
     }
 }
@@ -217,6 +209,7 @@ unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m51
             Four::Unorm(at) => (at, [unorms(left[0]), unorms(right[0])]),
             Four::Half => ([0, 1, 2, 3], [floats_of_halves(apart(left)), floats_of_halves(apart(right))]),
             Four::Packed => ([0, 1, 2, 3], [packed(left[0]), packed(right[0])]),
+            Four::Few(few) => ([0, 1, 2, 3], [narrow::components(few, left[0]), narrow::components(few, right[0])]),
         }
     }
 }
@@ -303,9 +296,15 @@ unsafe fn scales(at: [usize; 4], c: usize) -> __m512 {
 /// [`Floats::over_255`](base::host::Floats::over_255) of two components at a time, if they are integers: numbers up to 255 times their scales.
 #[inline(always)]
 pub(super) unsafe fn over_255(four: Four, [first, second]: [__m512; 2]) -> [__m512; 2] {
-    let Four::Integers(at) = four else { return [first, second] };
     // SAFETY: the caller's host is wide.
-    unsafe { [scaled_over_255(first, scales(at, 0)), scaled_over_255(second, scales(at, 2))] }
+    unsafe {
+        match four {
+            Four::Integers(at) => [scaled_over_255(first, scales(at, 0)), scaled_over_255(second, scales(at, 2))],
+            // (The other two are no channels.)
+            Four::Few(few) if few.raw => [scaled_over_255(first, _mm512_set1_ps(1.0)), second],
+            _ => [first, second],
+        }
+    }
 }
 
 #[inline(always)]
@@ -357,7 +356,7 @@ pub(super) unsafe fn both<H: Host>(of: H::Floats) -> __m512 {
 
 /// Row `y` of the window at `at`.
 #[inline(always)]
-fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
+pub(super) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
     slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
 }
 
@@ -366,7 +365,7 @@ fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
 /// # Safety
 /// It lies inside of the slice; the host is wide.
 #[inline(always)]
-unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
+pub(super) unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
     // SAFETY: the caller's promise: four rows of four texels, or two of eight.
     unsafe {
         if shape == Shape::Rows {
@@ -413,7 +412,7 @@ unsafe fn integers(texels: __m512i) -> [__m512; 4] {
 
 /// The number of an unsigned normalised byte, times a scale, exactly rounded, as `base::format` makes it.
 #[inline(always)]
-unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
+pub(super) unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
     // SAFETY: the caller's host is wide.
     unsafe {
         let (most, rest) = (_mm512_set1_ps(UNORM8[0] / scale), _mm512_set1_ps(UNORM8[1] / scale));

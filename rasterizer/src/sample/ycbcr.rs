@@ -7,12 +7,17 @@
 //! Invariant: such formats have one level, and whole texels of chroma, so one normalised coordinate names the same place in every part; a cosited sample lies
 //! a quarter of its texel further up or left.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use super::address::mode;
+use super::chunks::{ChunkRows, Coords, Results, kernel_of};
+use super::kernels::no_pair;
 use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane, tell_residency};
 use base::abi::{ImageArgs, ImageView, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::pack::ONE;
-use base::format::{Lanes, parts};
+use base::format::parts;
 use base::host::{Floats, Host, Ints, Level};
+use std::mem::MaybeUninit;
 
 /// `VkSamplerYcbcrModelConversion`, same values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +94,8 @@ impl Conversion {
 /// What is sampled at once.
 struct Source {
     view: ImageView,
-    /// What is added to the coordinates.
-    offset: [f32; 2],
-    /// For R, G, B, A: the component of the view.
-    components: [Option<u8>; 4],
+    /// What is added to the coordinates, in all lanes; -0.0 changes nothing.
+    offset: [[f32; MAX_LANES]; 2],
 }
 
 /// What the kernels of a view know of its conversion.
@@ -101,9 +104,16 @@ pub struct Parts {
     sources: Vec<Source>,
     /// Of those behind the first.
     sampler: Sampler,
-    components: [u8; 4],
+    /// For R, G, B, A, mapped: the part that has it and its component there, or the bits that it always has.
+    components: [Result<[usize; 2], u32>; 4],
     affine: Affine,
 }
+
+/// Most parts of a format.
+const MOST: usize = 3;
+
+/// How many chunks are sampled before they are converted: what comes of their parts stays in the nearest cache.
+const CHUNKS: usize = 16;
 
 /// A view, and what it points to.
 pub struct ConvertedView {
@@ -142,7 +152,9 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
     let request = ViewRequest { swizzle: [0, 1, 2, 3], ..*request };
     let size = layout.desc.extent;
     let mut sources = Vec::new();
-    for part in parts(request.format) {
+    // A component that no part has is 0, and alpha 1.
+    let mut components = [Err(0), Err(0), Err(0), Err(ONE)];
+    for (i, part) in parts(request.format).into_iter().enumerate().take(MOST) {
         let (plane, row) = (layout.planes().get(part.plane)?, request.format.info().planes().get(part.plane)?);
         // A plane's texels are the part's, but of a packed format the image's.
         let [width, height] = [part.subsampling.0, part.subsampling.1].map(u32::from);
@@ -150,12 +162,18 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
         let view = over_plane(&request, plane, part.format, per_texel)?;
         let cosited = |axis: usize, subsampling: u32| match subsampling > 1 && conversion.cosited[axis] {
             true => 0.5 / size[axis] as f32,
-            false => 0.0,
+            false => -0.0,
         };
-        sources.push(Source { view, offset: [cosited(0, width), cosited(1, height)], components: part.components });
+        sources.push(Source { view, offset: [[cosited(0, width); MAX_LANES], [cosited(1, height); MAX_LANES]] });
+        for (to, from) in components.iter_mut().zip(part.components) {
+            if let Some(component) = from {
+                *to = Ok([i, usize::from(component & 3)]);
+            }
+        }
     }
     let mut view = over_plane(&request, layout.planes().first()?, request.format, [1; 2])?;
     view.kernels[KERNEL_SAMPLE..].fill(converted(Level::here()));
+    (view.pair, view.chunks) = (no_pair, converted_chunks(Level::here()));
     let filter = u32::from(conversion.linear);
     let sampler = Sampler {
         mag_filter: filter,
@@ -164,13 +182,32 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
         ..*default_sampler()
     };
     let affine = conversion.affine(request.format.component_bits());
-    Some((view, Parts { sources, sampler: new_sampler(sampler), components: conversion.components, affine }))
+    let components = conversion.components.map(|source| match source {
+        0..=3 => components[usize::from(source)],
+        5 => Err(ONE),
+        _ => Err(0),
+    });
+    Some((view, Parts { sources, sampler: new_sampler(sampler), components, affine }))
 }
 
 base::compiled! {
     /// Samples of any sampler.
     pub(super) unsafe extern "C" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         sample::<H>(&*(*view).conversion.cast::<Parts>(), &*sampler, &mut *args);
+    }
+    /// Plain ones of many chunks.
+    pub(super) unsafe extern "C" fn converted_chunks
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
+        let parts = &*(*view).conversion.cast::<Parts>();
+        if (*args).op != SampleOp::Sample {
+            let rows = &mut ChunkRows::new(coords, results, chunks);
+            return rows.one_by_one(view, sampler, args, kernel_of(view, sampler));
+        }
+        let coords = core::slice::from_raw_parts(coords.cast::<Coords>(), chunks as usize);
+        let results = core::slice::from_raw_parts_mut(results.cast::<Results>(), chunks as usize);
+        for (coords, results) in coords.chunks(CHUNKS).zip(results.chunks_mut(CHUNKS)) {
+            convert::<H>(parts, &*sampler, &mut *args, coords, results);
+        }
     }
 }
 
@@ -182,7 +219,7 @@ unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, a
         let (place, mut all) = (args.coord, [1; MAX_LANES]);
         for (i, source) in parts.sources.iter().enumerate() {
             for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
-                *to = from.map(|coord| coord + offset);
+                *to = from.map(|coord| coord + offset[0]);
             }
             let sampler = if i == 0 { sampler } else { &raw const parts.sampler };
             (source.view.kernels[KERNEL_RESIDENT])(&raw const source.view, sampler, args);
@@ -196,47 +233,76 @@ unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, a
 /// The host is `H`; the views are valid.
 #[inline(always)]
 unsafe fn sample<H: Host>(parts: &Parts, sampler: &Sampler, args: &mut ImageArgs) {
-    let kernel = |view: &ImageView, sampler: &Sampler| view.kernels[KERNEL_SAMPLE + sampler.class as usize];
+    let luma = &parts.sources[0].view;
     match args.op {
-        SampleOp::Sample => {}
-        // Of luma.
-        SampleOp::QueryLod => {
-            let luma = &parts.sources[0].view;
-            // SAFETY: a view and its kernel.
-            return unsafe { kernel(luma, sampler)(luma, sampler, args) };
+        SampleOp::Sample => {
+            let place: Coords = [args.coord[0], args.coord[1]].map(|axis| axis.map(f32::to_bits));
+            let mut result = [[[0; MAX_LANES]; 4]];
+            // SAFETY: the caller's promise.
+            unsafe { convert::<H>(parts, sampler, args, &[place], &mut result) };
+            [args.result] = result;
         }
+        // SAFETY: a view and its kernel.
+        SampleOp::QueryLod => unsafe { kernel_of(luma, sampler)(luma, sampler, args) },
         // No valid program has others.
-        _ => {
-            args.result = [[0; MAX_LANES]; 4];
-            return;
-        }
+        _ => args.result = [[0; MAX_LANES]; 4],
     }
-    let place = [args.coord[0], args.coord[1]];
-    // A component that no part has is 0, and alpha 1.
-    let mut texel: Lanes = [[0; MAX_LANES], [0; MAX_LANES], [0; MAX_LANES], [ONE; MAX_LANES]];
-    for (i, source) in parts.sources.iter().enumerate() {
-        for (axis, offset) in source.offset.into_iter().enumerate().filter(|(_, offset)| *offset != 0.0) {
-            args.coord[axis] = place[axis].map(|coord| coord + offset);
+}
+
+/// Samples chunks, at most [`CHUNKS`]: part by part, then all are converted. The arguments' first two coordinates are the last chunk's, if any, and results anything.
+///
+/// # Safety
+/// The host is `H`; the views are valid.
+#[inline(always)]
+unsafe fn convert<H: Host>(
+    parts: &Parts,
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+    coords: &[Coords],
+    results: &mut [Results],
+) {
+    let mut moved: [MaybeUninit<Coords>; CHUNKS] = [const { MaybeUninit::uninit() }; CHUNKS];
+    let mut texels: [[MaybeUninit<Results>; CHUNKS]; MOST] =
+        [const { [const { MaybeUninit::uninit() }; CHUNKS] }; MOST];
+    let chunks = coords.len().min(CHUNKS);
+    for (i, (source, texels)) in parts.sources.iter().zip(&mut texels).enumerate() {
+        let mut from = coords.as_ptr();
+        if source.offset.iter().any(|axis| axis[0] != 0.0) {
+            for (to, coords) in moved.iter_mut().zip(coords) {
+                let mut at = *coords;
+                for (axis, offset) in at.iter_mut().zip(&source.offset) {
+                    for lane in 0..MAX_LANES {
+                        axis[lane] = (f32::from_bits(axis[lane]) + offset[lane]).to_bits();
+                    }
+                }
+                to.write(at);
+            }
+            from = moved.as_ptr().cast();
         }
         let sampler = if i == 0 { sampler } else { &parts.sampler };
-        // SAFETY: a view and its kernel.
-        unsafe { kernel(&source.view, sampler)(&source.view, sampler, args) };
-        (args.coord[0], args.coord[1]) = (place[0], place[1]);
-        for (to, from) in texel.iter_mut().zip(source.components) {
-            if let Some(component) = from {
-                *to = args.result[usize::from(component & 3)];
-            }
+        // SAFETY: a view and its kernel; as many rows of both.
+        unsafe {
+            (source.view.chunks)(&source.view, sampler, args, from.cast(), texels.as_mut_ptr().cast(), chunks as u32)
+        };
+    }
+    if let Some([x, y]) = coords.last() {
+        (args.coord[0], args.coord[1]) = (x.map(f32::from_bits), y.map(f32::from_bits));
+    }
+    let constants = parts.components.map(|component| [component.err().unwrap_or(0); MAX_LANES]);
+    for (chunk, to) in results.iter_mut().enumerate() {
+        let component = |c: usize| match parts.components[c] {
+            // SAFETY: the part's kernel has written it.
+            Ok([part, component]) => unsafe { &texels[part][chunk].assume_init_ref()[component] },
+            Err(_) => &constants[c],
+        };
+        let [r, g, b] = [component(0), component(1), component(2)];
+        let [r, g, b] = [H::Ints::of(*r).as_floats(), H::Ints::of(*g).as_floats(), H::Ints::of(*b).as_floats()];
+        for c in 0..3 {
+            let [red, green, blue, offset] = parts.affine[c];
+            let [red, green] = [H::Floats::splat(red), H::Floats::splat(green)];
+            let [blue, offset] = [H::Floats::splat(blue), H::Floats::splat(offset)];
+            to[c] = (green * g + offset + red * r + blue * b).bits().lanes();
         }
+        to[3] = *component(3);
     }
-    let mapped = parts.components.map(|source| match source {
-        0..=3 => texel[usize::from(source)],
-        5 => [ONE; MAX_LANES],
-        _ => [0; MAX_LANES],
-    });
-    let [r, g, b] = [0, 1, 2].map(|c: usize| H::Ints::of(mapped[c]).as_floats());
-    for c in 0..3 {
-        let [red, green, blue, offset] = parts.affine[c].map(H::Floats::splat);
-        args.result[c] = (green * g + offset + red * r + blue * b).bits().lanes();
-    }
-    args.result[3] = mapped[3];
 }

@@ -3,7 +3,7 @@
 use super::super::blocks::Blocks;
 use super::super::texel::{Plain, Texels};
 use super::*;
-use base::format::lanes::{Four, row};
+use base::format::lanes::{Few, Four, row};
 
 base::compiled! {
     /// The sample of [`Texels::sample`], if it is one.
@@ -102,6 +102,12 @@ fn wide_samples_are_the_portable_ones() {
         check::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>("BC7_SRGB_BLOCK"),
         check::<Plain<{ row("B10G11R11_UFLOAT_PACK32") }, false>>("B10G11R11_UFLOAT_PACK32"),
         check::<Blocks<{ row("R16G16B16A16_SFLOAT") }, 2, false>>("ASTC_5x5_SFLOAT_BLOCK"),
+        check::<Plain<{ row("R8_UNORM") }, true>>("R8_UNORM"),
+        check::<Plain<{ row("R8G8_UNORM") }, false>>("R8G8_UNORM"),
+        check::<Plain<{ row("R16_UNORM") }, false>>("R16_UNORM"),
+        check::<Plain<{ row("R16G16_UNORM") }, false>>("R16G16_UNORM"),
+        check::<Plain<{ row("R10X6_UNORM_PACK16") }, false>>("R10X6_UNORM_PACK16"),
+        check::<Plain<{ row("R12X4G12X4_UNORM_2PACK16") }, false>>("R12X4G12X4_UNORM_2PACK16"),
     ] {
         let wide = if Level::here().is_wide() { plain > 400 && mips > 400 } else { plain + mips == 0 };
         assert!(wide && other > 1500, "{plain} {mips} {other}");
@@ -131,7 +137,11 @@ fn chunks_are_sampled_as_each_alone() {
         "R8G8B8A8_SRGB",
         "B8G8R8A8_SRGB",
         "R16G16B16A16_SFLOAT",
+        "R8_UNORM",
         "R8G8_UNORM",
+        "R16G16_UNORM",
+        "R10X6_UNORM_PACK16",
+        "R8G8_SNORM",
         "BC1_RGB_UNORM_BLOCK",
         "BC7_SRGB_BLOCK",
         "BC5_SNORM_BLOCK",
@@ -166,7 +176,7 @@ fn chunks_are_sampled_as_each_alone() {
     }
 }
 
-/// Only rows of four components of one size, and packed floats, have such filters.
+/// Only rows of four components of one size, of few unsigned normalised ones, and packed floats have such filters.
 #[test]
 fn classes_are_wide_by_their_rows() {
     for (wide, want) in [
@@ -179,7 +189,15 @@ fn classes_are_wide_by_their_rows() {
         (Plain::<{ row("E5B9G9R9_UFLOAT_PACK32") }, false>::FOUR, None),
         (Plain::<{ row("R8G8B8A8_SNORM") }, false>::FOUR, None),
         (Plain::<{ row("R8G8B8A8_UINT") }, false>::FOUR, None),
-        (Plain::<{ row("R8G8_UNORM") }, false>::FOUR, None),
+        (Plain::<{ row("R8_UNORM") }, true>::FOUR, Some(Four::Few(Few { components: 1, bits: 8, raw: true }))),
+        (Plain::<{ row("R8G8_UNORM") }, false>::FOUR, Some(Four::Few(Few { components: 2, bits: 8, raw: false }))),
+        (
+            Plain::<{ row("R12X4G12X4_UNORM_2PACK16") }, false>::FOUR,
+            Some(Four::Few(Few { components: 2, bits: 12, raw: false })),
+        ),
+        (Plain::<{ row("R8G8_SNORM") }, false>::FOUR, None),
+        (Plain::<{ row("R5G6B5_UNORM_PACK16") }, false>::FOUR, None),
+        (Plain::<{ row("R32_SFLOAT") }, false>::FOUR, None),
         (Plain::<{ row("R16G16B16A16_UNORM") }, false>::FOUR, None),
         (Plain::<{ row("R32G32_SFLOAT") }, false>::FOUR, None),
         (Plain::<{ row("A2B10G10R10_UNORM_PACK32") }, false>::FOUR, None),

@@ -119,7 +119,8 @@ fn conversions_are_the_specifications() {
     assert_eq!(names.len(), 34);
     for round in 0..names.len() * 12 {
         let name = names[round % names.len()];
-        let extent = [2 * (1 + rng.below(9)), 2 * (1 + rng.below(9)), 1];
+        let most = rng.pick(&[9, 9, 40]);
+        let extent = [2 * (1 + rng.below(most)), 2 * (1 + rng.below(most)), 1];
         let layers = 1 + rng.below(3);
         let image = TestImage::new(&mut rng, name, Dim::D2, extent, 1, layers, 1);
         let conversion = random_conversion(&mut rng);
@@ -171,6 +172,63 @@ fn conversions_are_the_specifications() {
             }
         }
         assert_eq!(view.view.kernels[KERNEL_SAMPLE + s.class as usize] as usize, converted(Level::here()) as usize);
+    }
+}
+
+/// The chunks of a batch, in one call, whatever of it is left to the views of the parts.
+#[test]
+fn chunks_are_converted_as_each_alone() {
+    let mut rng = Rng(0x4ccb_c412_0000_0002);
+    let names = TABLE.iter().filter(|row| row.image_features & features::COSITED_CHROMA_SAMPLES != 0);
+    for name in names.map(|row| row.name).cycle().take(34 * 6) {
+        let extent = [0; 2].map(|_| 2 * (1 + rng.below(40)));
+        let image = TestImage::new(&mut rng, name, Dim::D2, [extent[0], extent[1], 1], 1, 1, 1);
+        let request = ViewRequest {
+            memory: &image.memory,
+            format: image.memory.layout.desc.format,
+            dim: Dim::D2,
+            arrayed: false,
+            slices: false,
+            levels: (0, 1),
+            layers: (0, 1),
+            aspect: Aspect::Color,
+            swizzle: [0, 1, 2, 3],
+            min_lod: 0.0,
+        };
+        let converted_to = converted_view(&request, &random_conversion(&mut rng));
+        let view = &*converted_to.view;
+        let [mag_filter, min_filter] = [rng.below(2), rng.below(2)];
+        let s = new_sampler(Sampler { mag_filter, min_filter, address_mode: [2; 3], ..sampler() });
+        // Quads of pixels a step apart, side by side.
+        let step = rng.pick(&[0.3, 0.7, 1.0, 1.9]) / extent[0] as f32;
+        let first = [rng.float(-0.2, 1.0), rng.float(-0.2, 1.0)];
+        let coords: Vec<[[f32; MAX_LANES]; 2]> = (0..rng.below(40) as usize)
+            .map(|chunk| {
+                let pixel = |lane: usize| [(4 * chunk + 2 * (lane / 4) + lane % 2) as f32, (lane / 2 % 2) as f32];
+                [0, 1].map(|c: usize| std::array::from_fn(|lane| first[c] + step * pixel(lane)[c]))
+            })
+            .collect();
+        let mut results = vec![[[0; MAX_LANES]; 4]; coords.len()];
+        let mut all = args();
+        (all.has_offset, all.lod_mode, all.mask) = (0, LodMode::Implicit, rng.pick(&[0xff, 0xff, 0x72]));
+        let one = all;
+        // SAFETY: valid view, sampler and arguments; rows for each chunk.
+        unsafe {
+            let (from, to) = (coords.as_ptr().cast(), results.as_mut_ptr().cast());
+            (view.chunks)(view, &s, &mut all, from, to, coords.len() as u32);
+        }
+        for (coords, result) in coords.iter().zip(&results) {
+            for level in Level::all_here() {
+                let mut one = one;
+                one.coord[..2].copy_from_slice(coords);
+                // SAFETY: as above; the host has the level.
+                unsafe { converted(level)(view, &s, &mut one) };
+                for lane in (0..MAX_LANES).filter(|lane| one.mask >> lane & 1 != 0) {
+                    let got = [0, 1, 2, 3].map(|c| result[c][lane]);
+                    assert_eq!(got, lane_of(&one, lane), "{name} {extent:?} {lane} {s:?} {one:?}");
+                }
+            }
+        }
     }
 }
 

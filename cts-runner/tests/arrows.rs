@@ -234,6 +234,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "sample::lod",
             "sample::narrow",
             "sample::planar",
+            "sample::quads",
             "sample::texel",
             "sample::whole",
             "sample::wide",

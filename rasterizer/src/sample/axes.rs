@@ -4,8 +4,9 @@
 
 use super::address::{FAR, mode};
 use super::narrow;
+use super::quads::{Shape, by_axis, is_wanted, least_of_quads, second_window, windows_at, within};
 use super::slice::Slice;
-use super::wide::{Shape, chosen, chosen_of, eight_at, filter, filter_of, second_window};
+use super::wide::{chosen, chosen_of, eight_at, filter, filter_of};
 use super::window::SIDE;
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
@@ -196,24 +197,6 @@ impl<K: Kind> Axes<K> {
     }
 }
 
-/// Where the windows of both quads lie, which begin at these texels of `1 << BYTES` bytes.
-///
-/// # Safety
-/// The host is wide.
-#[inline(always)]
-pub(super) unsafe fn windows_at<const BYTES: u32>(first: __m512i, [pitch, other]: [u32; 2]) -> [u32; 2] {
-    // SAFETY: the caller's promise.
-    unsafe {
-        // Of the quads' first lanes, which are even ones: a product of 64 bits is the quickest.
-        let (x, y) = (_mm512_castsi512_si256(first), _mm512_extracti64x4_epi64::<1>(first));
-        let pitches = _mm256_set_m128i(_mm_set1_epi32(other as i32), _mm_set1_epi32(pitch as i32));
-        let offsets =
-            _mm256_add_epi32(_mm256_mul_epu32(y, pitches), _mm256_sll_epi32(x, _mm_cvtsi32_si128(BYTES as i32)));
-        let second = _mm256_extracti128_si256::<1>(offsets);
-        [_mm_cvtsi128_si32(_mm256_castsi256_si128(offsets)) as u32, _mm_cvtsi128_si32(second) as u32]
-    }
-}
-
 /// The floor of what is not far. (Of a linear filter it is a difference, and so no negative zero.)
 #[inline(always)]
 unsafe fn floor(u: __m512) -> __m512i {
@@ -347,35 +330,6 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     }
 }
 
-/// The least number of each quad's lanes, in all of them.
-///
-/// # Safety
-/// The host is wide.
-#[inline(always)]
-pub(super) unsafe fn least_of_quads(of: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let least = _mm512_min_epi32(of, _mm512_shuffle_epi32::<0b01_00_11_10>(of));
-        _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least))
-    }
-}
-
-/// Is a lane wanted that is one of these on either axis?
-#[inline(always)]
-pub(super) fn is_wanted(lanes: u16, wanted: u32) -> bool {
-    u32::from(lanes | lanes >> 8) & wanted != 0
-}
-
-/// The weights of x for both sides of the footprints, and those of y.
-///
-/// # Safety
-/// The host is wide.
-#[inline(always)]
-pub(super) unsafe fn by_axis(weight: __m512) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
-    unsafe { [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)] }
-}
-
 /// # Safety
 /// The host is wide.
 #[inline(always)]
@@ -416,29 +370,6 @@ unsafe fn sizes<const TWO: bool>(level: &ImageLevel, other: &ImageLevel) -> __m5
         let both = _mm_unpacklo_epi64(first, _mm_loadl_epi64(other.byte_add(WIDTH).cast()));
         let lanes = _mm512_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 3);
         _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(both))
-    }
-}
-
-/// Where windows of so many texels in a row, and rows, begin that hold the quads' first texels (`seen`: the least of each quad, the first and second ones, the level's size), how far both
-/// lie from there. None where wanted lanes see texels outside, or are `far` away.
-///
-/// # Safety
-/// The host is wide.
-#[inline(always)]
-pub(super) unsafe fn within(
-    [width, height]: [i32; 2],
-    seen: [__m512i; 4],
-    far: u16,
-    wanted: u32,
-) -> Option<[__m512i; 3]> {
-    let [least, first, second, size] = seen;
-    // SAFETY: the caller's promise.
-    unsafe {
-        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(width), 0xff00, height);
-        let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
-        let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
-        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides) | far;
-        (!is_wanted(outside, wanted)).then_some([least, first, second])
     }
 }
 

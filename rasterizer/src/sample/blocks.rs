@@ -4,8 +4,10 @@
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
 #[cfg(target_arch = "x86_64")]
-use super::axes::{Axes, Kind, Source, by_axis, is_wanted};
+use super::axes::{Axes, Kind, Source};
 use super::decoded::{Reader, Room, TEXEL_BITS};
+#[cfg(target_arch = "x86_64")]
+use super::quads::{by_axis, is_wanted};
 use super::slice::Slice;
 use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]

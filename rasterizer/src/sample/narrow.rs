@@ -5,9 +5,9 @@
 //!
 //! The bits are those of `planar`'s filter: the same operations on the same numbers.
 
-use super::axes::{by_axis, least_of_quads, windows_at, within};
+use super::quads::{Shape, by_axis, least_of_quads, lerp, row_at, second_window, window, windows_at, within};
 use super::slice::Slice;
-use super::wide::{Shape, lerp, row_at, second_window, unorm, window};
+use super::wide::few_components;
 use base::format::lanes::Few;
 use core::arch::x86_64::*;
 
@@ -31,7 +31,7 @@ pub(super) struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    /// Two components at a time of texels, filtered: as [`Source::find`](super::axes::Source::find).
+    /// Two components at a time of texels, filtered: as `axes::Source::find`.
     ///
     /// # Safety
     /// The texels lie inside of the level, which has 4×4; the host is wide.
@@ -171,12 +171,12 @@ impl Windows<'_> {
         let few = self.few;
         // SAFETY: the caller's promise.
         unsafe {
-            let [r, g, b, a] = components(few, chosen(few, windows, left));
+            let [r, g, b, a] = few_components(few, chosen(few, windows, left));
             let rest = _mm512_mask_mov_ps(b, 0xff00, a);
             if !LINEAR {
                 return [_mm512_mask_mov_ps(r, 0xff00, g), rest];
             }
-            let [red, green, ..] = components(few, chosen(few, windows, right));
+            let [red, green, ..] = few_components(few, chosen(few, windows, right));
             let [across, down] = by_axis(weight);
             let first = lerp(r, red, across);
             // (Of one component: nothing.)
@@ -197,35 +197,6 @@ unsafe fn chosen(few: Few, [first, second]: [__m512i; 2], numbers: __m512i) -> _
             1 => _mm512_permutexvar_epi8(numbers, first),
             2 => _mm512_permutexvar_epi16(numbers, first),
             _ => _mm512_permutex2var_epi32(first, numbers, second),
-        }
-    }
-}
-
-/// The components of texels, of which only their own bytes are looked at.
-///
-/// # Safety
-/// The host is wide.
-#[inline(always)]
-pub(super) unsafe fn components(few: Few, texels: __m512i) -> [__m512; 4] {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let green = if few.components == 1 { _mm512_setzero_ps() } else { component(few, texels, 1) };
-        [component(few, texels, 0), green, _mm512_setzero_ps(), _mm512_set1_ps(1.0)]
-    }
-}
-
-#[inline(always)]
-unsafe fn component(few: Few, texels: __m512i, c: u32) -> __m512 {
-    let most = (1u32 << few.bits) - 1;
-    let shift = 8 * few.component_bytes() as u32 * (c + 1) - u32::from(few.bits);
-    // SAFETY: the caller's host is wide.
-    unsafe {
-        let raw = _mm512_srl_epi32(texels, _mm_cvtsi32_si128(shift as i32));
-        let raw = _mm512_cvtepi32_ps(_mm512_and_si512(raw, _mm512_set1_epi32(most as i32)));
-        match few.bits {
-            _ if few.raw => raw,
-            8 => unorm(raw, 1.0),
-            _ => _mm512_div_ps(raw, _mm512_set1_ps(most as f32)),
         }
     }
 }

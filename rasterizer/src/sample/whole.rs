@@ -4,7 +4,8 @@
 use super::axes::{Axes, Kind};
 use super::chunks::{ChunkRows, Coords, Results, SEVERAL, chunk};
 use super::lod::{Detail, detail_of, foretold, of_quads};
-use super::wide::{both, lanes, lerp, over_255, pair};
+use super::quads::{both, lanes, lerp, pair};
+use super::wide::over_255;
 use super::words::row;
 use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{Dim, ImageArgs, ImageKernel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};

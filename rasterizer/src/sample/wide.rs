@@ -7,12 +7,12 @@
 //!
 //! The bits are those of `planar`'s filter: the same operations on the same numbers.
 
-use super::narrow;
+use super::quads::{Shape, both, lanes, lerp, pair, row_at, second_window, window};
 use super::slice::Slice;
-use super::window::{SIDE, Windows};
+use super::window::Windows;
 use super::words::Words;
 use base::format::UNORM8;
-use base::format::lanes::Four;
+use base::format::lanes::{Few, Four};
 use base::format::srgb::DECODE_BYTES;
 use base::host::{Host, Ints};
 use core::arch::x86_64::*;
@@ -25,26 +25,6 @@ type Side = [__m512i; 2];
 
 /// Sixteen texels of 4 bytes, twice; or the first eight of 8 bytes and the last eight.
 pub(super) type Texels = [__m512i; 2];
-
-/// Which texels a quad's window has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// 4×4: for lanes that are a quad.
-    Square,
-    /// 8×2: for lanes that lie in a row, as those of workgroups do.
-    Rows,
-}
-
-impl Shape {
-    /// Texels in a row, and rows.
-    #[inline(always)]
-    pub(super) fn sides(self) -> [i32; 2] {
-        match self {
-            Shape::Square => [SIDE as i32; 2],
-            Shape::Rows => [8, 2],
-        }
-    }
-}
 
 /// The filtered texels of a kind at both `x` and both `y`, by the `weights` of the second ones; as components (of integers such).
 /// None where wanted lanes lie apart.
@@ -209,7 +189,7 @@ unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m51
             Four::Unorm(at) => (at, [unorms(left[0]), unorms(right[0])]),
             Four::Half => ([0, 1, 2, 3], [floats_of_halves(apart(left)), floats_of_halves(apart(right))]),
             Four::Packed => ([0, 1, 2, 3], [packed(left[0]), packed(right[0])]),
-            Four::Few(few) => ([0, 1, 2, 3], [narrow::components(few, left[0]), narrow::components(few, right[0])]),
+            Four::Few(few) => ([0, 1, 2, 3], [few_components(few, left[0]), few_components(few, right[0])]),
         }
     }
 }
@@ -319,73 +299,6 @@ unsafe fn scaled_over_255(of: __m512, scale: __m512) -> __m512 {
     }
 }
 
-/// `a + (b - a) * t`.
-#[inline(always)]
-pub(super) unsafe fn lerp(a: __m512, b: __m512, t: __m512) -> __m512 {
-    // SAFETY: the caller's host is wide.
-    unsafe { _mm512_add_ps(a, _mm512_mul_ps(_mm512_sub_ps(b, a), t)) }
-}
-
-#[inline(always)]
-pub(super) unsafe fn lanes<H: Host>(of: __m256i) -> H::Ints {
-    // SAFETY: the caller's host is wide.
-    unsafe { H::join(_mm256_castsi256_si128(of), _mm256_extracti128_si256::<1>(of)) }
-}
-
-#[inline(always)]
-unsafe fn vector<H: Host>(of: H::Ints) -> __m256i {
-    // SAFETY: the caller's host is wide.
-    unsafe {
-        let [low, high] = H::split(of);
-        _mm256_set_m128i(high, low)
-    }
-}
-
-#[inline(always)]
-pub(super) unsafe fn pair<H: Host>(low: H::Ints, high: H::Ints) -> __m512i {
-    // SAFETY: the caller's host is wide.
-    unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(vector::<H>(low)), vector::<H>(high)) }
-}
-
-#[inline(always)]
-pub(super) unsafe fn both<H: Host>(of: H::Floats) -> __m512 {
-    use base::host::Floats;
-    // SAFETY: the caller's host is wide.
-    unsafe { _mm512_castsi512_ps(pair::<H>(of.bits(), of.bits())) }
-}
-
-/// Row `y` of the window at `at`.
-#[inline(always)]
-pub(super) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
-    slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
-}
-
-/// A window of texels of 4 bytes.
-///
-/// # Safety
-/// It lies inside of the slice; the host is wide.
-#[inline(always)]
-pub(super) unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
-    // SAFETY: the caller's promise: four rows of four texels, or two of eight.
-    unsafe {
-        if shape == Shape::Rows {
-            let rows = _mm512_castsi256_si512(_mm256_loadu_si256(row_at(slice, at, 0)));
-            return _mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(row_at(slice, at, 1)));
-        }
-        let rows = _mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
-        let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
-        let rows = _mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
-        _mm512_inserti32x4::<3>(rows, _mm_loadu_si128(row_at(slice, at, 3)))
-    }
-}
-
-/// What the numbers of texels in the second quad's window begin with. (Of texels of 8 bytes it is ignored.)
-#[inline(always)]
-pub(super) unsafe fn second_window() -> __m512i {
-    // SAFETY: the caller's host is wide.
-    unsafe { _mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16) }
-}
-
 /// A side of texels of 4 bytes, by their numbers in the windows.
 #[inline(always)]
 unsafe fn texels([first, second]: [__m512i; 2], at: __m512i) -> __m512i {
@@ -412,7 +325,7 @@ unsafe fn integers(texels: __m512i) -> [__m512; 4] {
 
 /// The number of an unsigned normalised byte, times a scale, exactly rounded, as `base::format` makes it.
 #[inline(always)]
-pub(super) unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
+unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
     // SAFETY: the caller's host is wide.
     unsafe {
         let (most, rest) = (_mm512_set1_ps(UNORM8[0] / scale), _mm512_set1_ps(UNORM8[1] / scale));
@@ -428,6 +341,35 @@ unsafe fn unorms(texels: __m512i) -> [__m512; 4] {
     unsafe {
         let ([a, b, c, d], [r, s, t, u]) = (integers(texels), SCALES);
         [unorm(a, r), unorm(b, s), unorm(c, t), unorm(d, u)]
+    }
+}
+
+/// The components of texels, of which only their own bytes are looked at.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn few_components(few: Few, texels: __m512i) -> [__m512; 4] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let green = if few.components == 1 { _mm512_setzero_ps() } else { component(few, texels, 1) };
+        [component(few, texels, 0), green, _mm512_setzero_ps(), _mm512_set1_ps(1.0)]
+    }
+}
+
+#[inline(always)]
+unsafe fn component(few: Few, texels: __m512i, c: u32) -> __m512 {
+    let most = (1u32 << few.bits) - 1;
+    let shift = 8 * few.component_bytes() as u32 * (c + 1) - u32::from(few.bits);
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let raw = _mm512_srl_epi32(texels, _mm_cvtsi32_si128(shift as i32));
+        let raw = _mm512_cvtepi32_ps(_mm512_and_si512(raw, _mm512_set1_epi32(most as i32)));
+        match few.bits {
+            _ if few.raw => raw,
+            8 => unorm(raw, 1.0),
+            _ => _mm512_div_ps(raw, _mm512_set1_ps(most as f32)),
+        }
     }
 }
 

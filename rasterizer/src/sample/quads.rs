@@ -1,0 +1,164 @@
+//! Vectors of 512 bits ([`Host::WIDE`]) that have something of all lanes twice, or of both axes: x, or what lies above, in the lower half, y, or what lies below, in the upper one; and windows of
+//! texels that both quads of lanes see.
+
+use super::slice::Slice;
+use super::window::SIDE;
+use base::host::Host;
+use core::arch::x86_64::*;
+
+/// Which texels a quad's window has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// 4×4: for lanes that are a quad.
+    Square,
+    /// 8×2: for lanes that lie in a row, as those of workgroups do.
+    Rows,
+}
+
+impl Shape {
+    /// Texels in a row, and rows.
+    #[inline(always)]
+    pub(super) fn sides(self) -> [i32; 2] {
+        match self {
+            Shape::Square => [SIDE as i32; 2],
+            Shape::Rows => [8, 2],
+        }
+    }
+}
+
+/// Where the windows of both quads lie, which begin at these texels of `1 << BYTES` bytes.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn windows_at<const BYTES: u32>(first: __m512i, [pitch, other]: [u32; 2]) -> [u32; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        // Of the quads' first lanes, which are even ones: a product of 64 bits is the quickest.
+        let (x, y) = (_mm512_castsi512_si256(first), _mm512_extracti64x4_epi64::<1>(first));
+        let pitches = _mm256_set_m128i(_mm_set1_epi32(other as i32), _mm_set1_epi32(pitch as i32));
+        let offsets =
+            _mm256_add_epi32(_mm256_mul_epu32(y, pitches), _mm256_sll_epi32(x, _mm_cvtsi32_si128(BYTES as i32)));
+        let second = _mm256_extracti128_si256::<1>(offsets);
+        [_mm_cvtsi128_si32(_mm256_castsi256_si128(offsets)) as u32, _mm_cvtsi128_si32(second) as u32]
+    }
+}
+
+/// Where windows of so many texels in a row, and rows, begin that hold the quads' first texels (`seen`: the least of each quad, the first and second ones, the level's size), how far both
+/// lie from there. None where wanted lanes see texels outside, or are `far` away.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn within(
+    [width, height]: [i32; 2],
+    seen: [__m512i; 4],
+    far: u16,
+    wanted: u32,
+) -> Option<[__m512i; 3]> {
+    let [least, first, second, size] = seen;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(width), 0xff00, height);
+        let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
+        let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
+        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides) | far;
+        (!is_wanted(outside, wanted)).then_some([least, first, second])
+    }
+}
+
+/// The least number of each quad's lanes, in all of them.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn least_of_quads(of: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let least = _mm512_min_epi32(of, _mm512_shuffle_epi32::<0b01_00_11_10>(of));
+        _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least))
+    }
+}
+
+/// Is a lane wanted that is one of these on either axis?
+#[inline(always)]
+pub(super) fn is_wanted(lanes: u16, wanted: u32) -> bool {
+    u32::from(lanes | lanes >> 8) & wanted != 0
+}
+
+/// The weights of x for both sides of the footprints, and those of y.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn by_axis(weight: __m512) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe { [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)] }
+}
+
+/// What the numbers of texels in the second quad's window begin with. (Of texels of 8 bytes it is ignored.)
+#[inline(always)]
+pub(super) unsafe fn second_window() -> __m512i {
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16) }
+}
+
+/// Row `y` of the window at `at`.
+#[inline(always)]
+pub(super) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
+    slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
+}
+
+/// A window of texels of 4 bytes.
+///
+/// # Safety
+/// It lies inside of the slice; the host is wide.
+#[inline(always)]
+pub(super) unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
+    // SAFETY: the caller's promise: four rows of four texels, or two of eight.
+    unsafe {
+        if shape == Shape::Rows {
+            let rows = _mm512_castsi256_si512(_mm256_loadu_si256(row_at(slice, at, 0)));
+            return _mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(row_at(slice, at, 1)));
+        }
+        let rows = _mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
+        let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
+        let rows = _mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
+        _mm512_inserti32x4::<3>(rows, _mm_loadu_si128(row_at(slice, at, 3)))
+    }
+}
+
+/// `a + (b - a) * t`.
+#[inline(always)]
+pub(super) unsafe fn lerp(a: __m512, b: __m512, t: __m512) -> __m512 {
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_add_ps(a, _mm512_mul_ps(_mm512_sub_ps(b, a), t)) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn lanes<H: Host>(of: __m256i) -> H::Ints {
+    // SAFETY: the caller's host is wide.
+    unsafe { H::join(_mm256_castsi256_si128(of), _mm256_extracti128_si256::<1>(of)) }
+}
+
+#[inline(always)]
+unsafe fn vector<H: Host>(of: H::Ints) -> __m256i {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let [low, high] = H::split(of);
+        _mm256_set_m128i(high, low)
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn pair<H: Host>(low: H::Ints, high: H::Ints) -> __m512i {
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(vector::<H>(low)), vector::<H>(high)) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn both<H: Host>(of: H::Floats) -> __m512 {
+    use base::host::Floats;
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_castsi512_ps(pair::<H>(of.bits(), of.bits())) }
+}

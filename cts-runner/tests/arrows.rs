@@ -305,3 +305,27 @@ fn unsafe_code_is_where_it_may_be() {
     }
     assert!(found.is_empty(), "\n{found}");
 }
+
+/// A file beside a test program's `main.rs` that it does not name would never run.
+#[test]
+fn test_programs_name_their_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|e| e.path());
+    let mut programs = 0;
+    for (room, _) in ALLOWED {
+        let tests = root.join(room.trim_start_matches("grus-")).join("tests");
+        for main in entries(&tests).map(|folder| folder.join("main.rs")).filter(|main| main.exists()) {
+            programs += 1;
+            let text = std::fs::read_to_string(&main).expect("text");
+            for file in entries(main.parent().expect("a folder")).filter(|f| f.extension().is_some_and(|e| e == "rs")) {
+                let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+                assert!(
+                    name == "main" || text.contains(&format!("\nmod {name};")),
+                    "{} is in no program",
+                    file.display()
+                );
+            }
+        }
+    }
+    assert!(programs >= 3, "{programs}");
+}

@@ -100,7 +100,8 @@ pub struct ImageQuery {
     pub flags: vk::ImageCreateFlags,
 }
 
-/// Flags that the driver takes, disjoint of formats with planes. (Protected, split-instance, subsampled: refused.)
+/// Flags that the driver takes, disjoint of formats with planes. (Protected, subsampled: refused. Regions of instances: a group has one device, whose one instance
+/// of memory is the whole image's.)
 const CREATE_FLAGS: Create = Create::from_raw(
     Create::MUTABLE_FORMAT.as_raw()
         | Create::CUBE_COMPATIBLE.as_raw()
@@ -108,6 +109,7 @@ const CREATE_FLAGS: Create = Create::from_raw(
         | Create::TYPE_2D_VIEW_COMPATIBLE_EXT.as_raw()
         | Create::EXTENDED_USAGE.as_raw()
         | Create::ALIAS.as_raw()
+        | Create::SPLIT_INSTANCE_BIND_REGIONS.as_raw()
         | Create::DISJOINT.as_raw()
         | Create::SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_EXT.as_raw()
         | Create::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT.as_raw()

@@ -361,6 +361,7 @@ const SINGLE_SAMPLED: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR:
 pub const FLAGS: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(
     vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT.as_raw()
         | vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT.as_raw()
+        | vk::SwapchainCreateFlagsKHR::SPLIT_INSTANCE_BIND_REGIONS.as_raw()
         | SINGLE_SAMPLED.as_raw()
         | SWAPCHAIN_CREATE_PRESENT_2.as_raw(),
 );
@@ -434,7 +435,11 @@ fn give(
 fn image_create_info<'a>(info: &vk::SwapchainCreateInfoKHR<'_>) -> vk::ImageCreateInfo<'a> {
     let mutable = vk::ImageCreateFlags::MUTABLE_FORMAT | vk::ImageCreateFlags::EXTENDED_USAGE;
     let single = vk::ImageCreateFlags::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT;
-    let kinds = [(vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT, mutable), (SINGLE_SAMPLED, single)];
+    let kinds = [
+        (vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT, mutable),
+        (vk::SwapchainCreateFlagsKHR::SPLIT_INSTANCE_BIND_REGIONS, vk::ImageCreateFlags::SPLIT_INSTANCE_BIND_REGIONS),
+        (SINGLE_SAMPLED, single),
+    ];
     let asked = kinds.iter().filter(|(flag, _)| info.flags.contains(*flag));
     let flags = asked.fold(vk::ImageCreateFlags::empty(), |all, (_, flags)| all | *flags);
     vk::ImageCreateInfo::default()

@@ -1,0 +1,33 @@
+//! What the API promises, one module per part of it, all in one program: it is built, and linked with the driver, once. A test that reads or changes what belongs
+//! to the whole process (variables, limits, memory, its threads) is a program of its own beside this folder.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/pipeline.rs"]
+mod pipeline;
+
+mod address;
+mod allocation;
+mod blending;
+mod bounds;
+mod conformance;
+mod device_address;
+mod device_group;
+mod dynamic_state;
+mod floats;
+mod floors;
+mod groups;
+mod maintenance;
+mod mutable;
+mod order;
+mod private;
+mod shaders;
+mod single_sampled;
+mod subgroup_sizes;
+mod texel_offsets;
+mod transform_feedback;
+mod users;
+mod variable;
+mod versions;
+mod views_and_nesting;
+mod vulkan14;

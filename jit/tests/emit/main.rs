@@ -1,0 +1,14 @@
+//! What is emitted of the IR computes what `interp` says, by every tier.
+
+#[path = "../emit_common/mod.rs"]
+mod emit_common;
+
+mod barriers;
+mod compute;
+mod floats;
+mod global;
+mod graphics;
+mod memory;
+mod random;
+mod subgroups;
+mod tiles;

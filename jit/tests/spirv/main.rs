@@ -1,0 +1,15 @@
+//! Modules of SPIR-V: translated, and run.
+
+#[path = "../emit_common/mod.rs"]
+mod emit_common;
+#[path = "../spirv_common/mod.rs"]
+mod spirv_common;
+
+mod corpus;
+mod execute;
+mod floats;
+mod groups;
+mod integers;
+mod interface;
+mod pointers;
+mod robust;

@@ -20,11 +20,16 @@ const SPAN: i32 = 32;
 pub fn bin(out: &mut ChunkOutput, grid: &Grid, [x0, y0, x1, y1]: [i32; 4], edges: &[Edge], layer: u32) {
     let number = (out.prims.len() as u64).wrapping_sub(1);
     let (tx0, ty0, tx1, ty1) = (x0 >> TILE_SHIFT, y0 >> TILE_SHIFT, (x1 - 1) >> TILE_SHIFT, (y1 - 1) >> TILE_SHIFT);
+    let layer_base = u64::from(layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
+    if tx0 == tx1 && ty0 == ty1 {
+        // Most primitives are small: without loops, and no edge is asked.
+        let tile = layer_base + ty0 as u64 * u64::from(grid.tiles[0]) + tx0 as u64;
+        return out.bins.push(tile << 32 | number);
+    }
     if (tx1 - tx0 + 1) * (ty1 - ty0 + 1) > FEW {
         return bin_large(out, grid, [tx0, ty0, tx1, ty1]);
     }
     let narrow = tx0 == tx1 || ty0 == ty1;
-    let layer_base = u64::from(layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
     let extent = i64::from(SUBPIXEL) << TILE_SHIFT;
     for ty in ty0..=ty1 {
         for tx in tx0..=tx1 {

@@ -155,14 +155,22 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         let vertices = self.calls.vertices.words(given.words(count));
         let primitive_id = self.calls.primitive_id.words(padded);
         let invocation_id = self.calls.invocation_id.words(padded);
+        let each = self.facts.invocations as usize;
+        // Counted along with the lanes: a division takes longer than all else that is done for one.
+        let (mut primitive, mut invocation) = (first / each, first % each);
         for lane in 0..padded {
-            let number = first + lane.min(count - 1);
-            let each = self.facts.invocations as usize;
-            let (corners, id) = inputs.primitives[number / each];
+            let (corners, id) = inputs.primitives[primitive];
             primitive_id[lane] = id;
-            invocation_id[lane] = (number % each) as u32;
+            invocation_id[lane] = invocation as u32;
             for (slot, &corner) in corners.iter().enumerate().take(given.slots()) {
                 vertices[given.word(lane, slot)] = (4 * inputs.shaded.base(corner as usize)) as u32;
+            }
+            // Lanes behind the last invocation are that one again.
+            if lane + 1 < count {
+                invocation += 1;
+                if invocation == each {
+                    (primitive, invocation) = (primitive + 1, 0);
+                }
             }
         }
         let most_rows = words.chunks(count) * self.facts.max_vertices as usize;

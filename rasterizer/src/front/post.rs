@@ -33,13 +33,15 @@ pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
         return;
     }
     let (linkage, shaded, count) = (&*draw.plan.linkage, batch.shaded, batch.vertices);
-    out.clear();
     let first = draw.plan.viewports.first().filter(|_| linkage.viewport == NO_SLOT);
     match (first, shaded.layout.lanes()) {
         (Some(transform), 8) => chunks::<8, true>(linkage, transform, shaded, out, count),
         (Some(transform), 4) => chunks::<4, true>(linkage, transform, shaded, out, count),
         (Some(transform), _) => chunks::<8, false>(linkage, transform, shaded, out, count),
-        _ => out.extend((0..count).map(|v| single(draw, shaded, v))),
+        _ => {
+            out.clear();
+            out.extend((0..count).map(|v| single(draw, shaded, v)));
+        }
     }
 }
 
@@ -52,8 +54,11 @@ fn chunks<const N: usize, const ROWS: bool>(
     out: &mut Vec<Vertex>,
     count: usize,
 ) {
-    out.reserve(count.next_multiple_of(N));
-    for first in (0..count).step_by(N) {
+    let distant = !linkage.clip.is_empty() || !linkage.cull.is_empty();
+    // All places at once: a vertex that is pushed would ask for room by itself.
+    out.resize(count.next_multiple_of(N), Vertex::default());
+    for (chunk, to) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        let first = chunk * N;
         let mut p = [[0f32; N]; 4];
         for (row, &slot) in p.iter_mut().zip(&linkage.position) {
             if slot != NO_SLOT && !ROWS {
@@ -69,13 +74,18 @@ fn chunks<const N: usize, const ROWS: bool>(
         }
         let lanes = transform.lanes(&p);
         for i in 0..N {
-            let v = if ROWS { first + i } else { (first + i).min(count - 1) };
-            out.push(Vertex {
+            to[i] = Vertex {
                 position: [p[0][i], p[1][i], p[2][i], p[3][i]],
                 screen: Screen { x: lanes.x[i], y: lanes.y[i], z: lanes.z[i], inv_w: lanes.inv_w[i] },
-                codes: lanes.codes[i] | distances(linkage, shaded, v),
+                codes: lanes.codes[i],
                 viewport: 0,
-            });
+            };
+        }
+        if distant {
+            for i in 0..N {
+                let v = if ROWS { first + i } else { (first + i).min(count - 1) };
+                to[i].codes |= distances(linkage, shaded, v);
+            }
         }
     }
     out.truncate(count);

@@ -4,7 +4,7 @@
 //! a typed list, executed later) → `device` (its queue: submission order, one worker thread).
 //!
 //! The modules are floors; each uses only those before it: `os` and `fallible`; `ffi` (shims, handles, pointers); `caps` (what is claimed);
-//! `backend` (stages and their code); `object`; `device`; `command`; `wsi`; `entry`. `tests/floors.rs` asserts it.
+//! `backend` (stages and their code); `object`; `device`; `command`; `wsi`; `entry`. `tests/api/floors.rs` asserts it.
 //!
 //! Invariants: a handle is the address of a reference-counted object, and recorded commands own references, so that an
 //! application that destroys too early does not take the process down. Nothing here panics on purpose; what panics anyway

@@ -1,6 +1,7 @@
 //! Buffer device addresses: lists through pointers in memory, and addresses that point nowhere.
 
 use crate::common::{Buffer, Context, spirv};
+use crate::pipeline;
 use crate::pipeline::{Set, compute, run};
 use ash::vk;
 
@@ -288,5 +289,3 @@ fn descriptors_in_buffers_change_behind_barriers_and_garbage_is_null() {
     }
     [data, uniform, descriptors].into_iter().for_each(|buffer| c.free(buffer));
 }
-
-use crate::pipeline;

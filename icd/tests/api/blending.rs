@@ -1,5 +1,6 @@
 //! The advanced blend operations: every one with every overlap, premultiplied or not, compared with the specification's tables in double precision.
 
+use crate::common;
 use crate::common::{Context, Image, info};
 use crate::pipeline::{GENERAL, module};
 use ash::vk;
@@ -486,5 +487,3 @@ fn every_operation_of_pipelines_over_bytes() {
         c.device.destroy_pipeline_layout(layout, None);
     }
 }
-
-use crate::common;

@@ -1,15 +1,10 @@
 //! Accesses outside of what is bound: nothing around it is written, what is read is zero or of the resource itself; with
 //! robustBufferAccess on and off.
 
-use crate::common::{Buffer, Context, Image, spirv};
+use crate::common;
+use crate::common::{Buffer, Context, Image};
 use crate::pipeline::{AREA, GENERAL, Messenger, RGBA8, Set, compute, graphics, render, render_context, run};
 use ash::vk;
-
-macro_rules! shader {
-    ($name:literal) => {
-        spirv(include_bytes!(concat!("../data/", $name, ".spv")))
-    };
-}
 
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER;
@@ -489,5 +484,3 @@ fn regions_out_of_range_are_told() {
     c.free(b);
     c.free_image(image);
 }
-
-use crate::common;

@@ -2,6 +2,7 @@
 
 use crate::common::{Buffer, Context, spirv};
 use crate::pipeline::{GENERAL, Messenger, RGBA8, Set};
+use crate::{common, pipeline};
 use ash::vk;
 use vulkan_grus::caps::newer::{self, TaggedStructure};
 
@@ -329,5 +330,3 @@ fn draws_of_addresses() {
     c.free_image(target);
     c.free(data);
 }
-
-use crate::{common, pipeline};

@@ -2,6 +2,7 @@
 //! extensions.
 
 use crate::common::{Buffer, Context, Image, info};
+use crate::pipeline;
 use crate::pipeline::module;
 use ash::vk;
 
@@ -553,5 +554,3 @@ fn module_of(device: &ash::Device) -> vk::ShaderModule {
     // SAFETY: valid usage.
     unsafe { device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words), None) }.unwrap()
 }
-
-use crate::pipeline;

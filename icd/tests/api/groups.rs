@@ -3,6 +3,7 @@
 
 use crate::common::{Context, spirv};
 use crate::pipeline::{Set, compute, run};
+use crate::{common, pipeline};
 use ash::vk;
 
 macro_rules! shader {
@@ -171,5 +172,3 @@ fn vertices_speak_to_each_other() {
     }
     c.free_image(target);
 }
-
-use crate::{common, pipeline};

@@ -1,13 +1,19 @@
 //! What the API promises, one module per part of it, all in one program: it is built, and linked with the driver, once. A test that reads or changes what belongs
-//! to the whole process (variables, limits, memory, its threads) is a program of its own beside this folder.
+//! to the whole process (variables, limits, memory and whether its addresses come again, its threads) is a program of its own beside this folder.
 
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/pipeline.rs"]
 mod pipeline;
 
+/// The words of a module in `data`.
+macro_rules! shader {
+    ($name:literal) => {
+        crate::common::spirv(include_bytes!(concat!("../data/", $name, ".spv")))
+    };
+}
+
 mod address;
-mod allocation;
 mod blending;
 mod bounds;
 mod conformance;
@@ -20,7 +26,6 @@ mod groups;
 mod maintenance;
 mod mutable;
 mod order;
-mod private;
 mod shaders;
 mod single_sampled;
 mod subgroup_sizes;

@@ -2,6 +2,7 @@
 
 use crate::common::{Context, spirv};
 use crate::pipeline::{Set, compute};
+use crate::{common, pipeline};
 use ash::vk;
 
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
@@ -287,5 +288,3 @@ fn single_layers_are_arrays_and_are_none() {
     }
     c.free(values);
 }
-
-use crate::{common, pipeline};

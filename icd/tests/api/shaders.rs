@@ -1,15 +1,10 @@
 //! Pipelines and what they do: compute, draws, textures, subpasses, multisampling, refusals.
 
+use crate::common;
 use crate::common::info::{RGBA8, Triangles, viewport};
-use crate::common::{Context, Image, spirv};
-use crate::pipeline::{AREA, Messenger, module};
+use crate::common::{Context, Image};
+use crate::pipeline::{AREA, Messenger, compute_with, module};
 use ash::vk;
-
-macro_rules! shader {
-    ($name:literal) => {
-        spirv(include_bytes!(concat!("../data/", $name, ".spv")))
-    };
-}
 
 const LAYOUT: vk::ImageLayout = vk::ImageLayout::GENERAL;
 const ONE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
@@ -78,37 +73,6 @@ impl Layout {
     }
 }
 
-fn compute(
-    c: &Context,
-    cache: vk::PipelineCache,
-    layout: vk::PipelineLayout,
-    words: &[u32],
-    constants: &[(u32, u32)],
-) -> Result<vk::Pipeline, vk::Result> {
-    let module = module(c, words);
-    let entries: Vec<_> = (0..)
-        .zip(constants)
-        .map(|(i, (id, _))| vk::SpecializationMapEntry { constant_id: *id, offset: 4 * i, size: 4 })
-        .collect();
-    let data: Vec<u8> = constants.iter().flat_map(|(_, value)| value.to_le_bytes()).collect();
-    let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
-    let stage = vk::PipelineShaderStageCreateInfo::default()
-        .stage(vk::ShaderStageFlags::COMPUTE)
-        .module(module)
-        .name(c"main")
-        .specialization_info(&specialization);
-    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-    // SAFETY: valid usage, apart from the words of some tests.
-    unsafe {
-        let result = c.device.create_compute_pipelines(cache, &[info], None);
-        c.device.destroy_shader_module(module, None);
-        result.map(|p| p[0]).map_err(|(pipelines, error)| {
-            assert_eq!(pipelines[0], vk::Pipeline::null());
-            error
-        })
-    }
-}
-
 /// Runs `square.comp` with 4 groups and checks every word.
 fn run_square(c: &Context, layout: &Layout, pipeline: vk::Pipeline, group: u32, factor: u32) {
     let (d, total) = (&c.device, 4 * group);
@@ -145,7 +109,7 @@ fn compute_with_shared_memory_and_specialization() {
     for (group, factor) in [(64, 3), (1, 9), (13, 2), (256, 5)] {
         let constants = [(0, group), (1, factor)];
         let pipeline =
-            compute(&c, vk::PipelineCache::null(), layout.layout, &shader!("square.comp"), &constants).unwrap();
+            compute_with(&c, vk::PipelineCache::null(), layout.layout, &shader!("square.comp"), &constants).unwrap();
         run_square(&c, &layout, pipeline, group, factor);
         // SAFETY: valid usage.
         unsafe { c.device.destroy_pipeline(pipeline, None) };
@@ -161,14 +125,14 @@ fn a_cache_brings_pipelines_back() {
     // SAFETY: valid usage.
     unsafe {
         let first = c.device.create_pipeline_cache(&Default::default(), None).unwrap();
-        let pipeline = compute(&c, first, layout.layout, &words, &[]).unwrap();
+        let pipeline = compute_with(&c, first, layout.layout, &words, &[]).unwrap();
         c.device.destroy_pipeline(pipeline, None);
         let data = c.device.get_pipeline_cache_data(first).unwrap();
         assert!(data.len() > 200, "{} bytes", data.len());
         let info = vk::PipelineCacheCreateInfo::default().initial_data(&data);
         let second = c.device.create_pipeline_cache(&info, None).unwrap();
         assert_eq!(c.device.get_pipeline_cache_data(second).unwrap(), data);
-        let pipeline = compute(&c, second, layout.layout, &words, &[]).unwrap();
+        let pipeline = compute_with(&c, second, layout.layout, &words, &[]).unwrap();
         run_square(&c, &layout, pipeline, 64, 3);
         c.device.destroy_pipeline(pipeline, None);
         c.device.destroy_pipeline_cache(first, None);
@@ -186,7 +150,7 @@ fn bad_modules_are_refused_with_a_message() {
     let words = shader!("square.comp");
     for length in (0..words.len()).step_by(7) {
         assert!(
-            compute(&c, vk::PipelineCache::null(), layout.layout, &words[..length], &[]).is_err(),
+            compute_with(&c, vk::PipelineCache::null(), layout.layout, &words[..length], &[]).is_err(),
             "{length} words"
         );
     }
@@ -195,7 +159,7 @@ fn bad_modules_are_refused_with_a_message() {
     let mut kernel = words.clone();
     let capability = kernel.windows(2).position(|w| w == [0x0002_0011, 1]).expect("OpCapability Shader");
     kernel[capability + 1] = 6;
-    assert!(compute(&c, vk::PipelineCache::null(), layout.layout, &kernel, &[]).is_err());
+    assert!(compute_with(&c, vk::PipelineCache::null(), layout.layout, &kernel, &[]).is_err());
     assert!(said("OpCapability"));
     layout.destroy(&c);
 }
@@ -494,5 +458,3 @@ fn a_subpass_reads_what_the_one_before_drew() {
     c.free_image(second);
     layout.destroy(&c);
 }
-
-use crate::common;

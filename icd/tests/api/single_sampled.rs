@@ -1,5 +1,6 @@
 //! Attachments of one sample that are rendered with several (VK_EXT_multisampled_render_to_single_sampled), compared with what their samples must be.
 
+use crate::common;
 use crate::common::{Buffer, Context, Image, info, range};
 use crate::pipeline::{GENERAL, RGBA8, module};
 use ash::vk;
@@ -368,5 +369,3 @@ fn samples_that_no_memory_holds_are_refused_where_they_are_recorded() {
     unsafe { s.c.device.destroy_pipeline(pipeline, None) };
     s.destroy();
 }
-
-use crate::common;

@@ -1,5 +1,6 @@
 //! Subgroups of every size that a pipeline may ask for: what each invocation finds, against a model of the shader in Rust.
 
+use crate::common;
 use crate::common::{Context, spirv};
 use crate::pipeline::{GENERAL, Set, module, run};
 use ash::vk;
@@ -134,5 +135,3 @@ fn every_size_computes_what_its_lanes_say() {
     c.free_image(stored);
     c.free_image(counters);
 }
-
-use crate::common;

@@ -2,6 +2,7 @@
 //! write, and views with a Y'CbCr conversion.
 
 use crate::common::{Context, info, layers, spirv};
+use crate::pipeline;
 use crate::pipeline::{Set, compute, run};
 use ash::vk;
 
@@ -435,5 +436,3 @@ fn frames_are_converted() {
         [red / 255.0, luma(x, y) / 255.0, blue / 255.0]
     });
 }
-
-use crate::pipeline;

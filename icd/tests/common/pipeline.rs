@@ -113,12 +113,24 @@ pub fn compute(
     words: &[u32],
     constants: &[u32],
 ) -> vk::Pipeline {
+    let constants: Vec<_> = (0..).zip(constants.iter().copied()).collect();
+    compute_with(c, cache, layout, words, &constants).expect("pipeline")
+}
+
+/// A compute pipeline with specialisation constants by their ids. Where it is refused, its handle is null.
+pub fn compute_with(
+    c: &Context,
+    cache: vk::PipelineCache,
+    layout: vk::PipelineLayout,
+    words: &[u32],
+    constants: &[(u32, u32)],
+) -> Result<vk::Pipeline, vk::Result> {
     let module = module(c, words);
     let entries: Vec<_> = (0..)
         .zip(constants)
-        .map(|(i, _)| vk::SpecializationMapEntry { constant_id: i, offset: 4 * i, size: 4 })
+        .map(|(i, (id, _))| vk::SpecializationMapEntry { constant_id: *id, offset: 4 * i, size: 4 })
         .collect();
-    let data: Vec<u8> = constants.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let data: Vec<u8> = constants.iter().flat_map(|(_, value)| value.to_le_bytes()).collect();
     let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
     let stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
@@ -126,11 +138,14 @@ pub fn compute(
         .name(c"main")
         .specialization_info(&specialization);
     let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-    // SAFETY: valid usage.
+    // SAFETY: valid usage, apart from the words of some tests.
     unsafe {
-        let pipelines = c.device.create_compute_pipelines(cache, &[info], None).expect("pipeline");
+        let result = c.device.create_compute_pipelines(cache, &[info], None);
         c.device.destroy_shader_module(module, None);
-        pipelines[0]
+        result.map(|p| p[0]).map_err(|(pipelines, error)| {
+            assert_eq!(pipelines[0], vk::Pipeline::null());
+            error
+        })
     }
 }
 

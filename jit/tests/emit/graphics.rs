@@ -285,6 +285,13 @@ fn primitive(attributes: &[[u32; 3]], seed: u32) -> FragmentPrimitive {
     }
 }
 
+/// Whole quads side by side from the left edge on, each of a primitive by its number.
+fn row_of_quads<'a>(count: usize, y: u16, primitive: impl Fn(u16) -> &'a FragmentPrimitive) -> Vec<FragmentQuad> {
+    let quad =
+        |q| FragmentQuad { x: 2 * q, y, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive: primitive(q) };
+    (0..count as u16).map(quad).collect()
+}
+
 /// Runs a fragment stage; `[quad][slot][lane]` and the alive bit per `[quad][lane]`.
 fn run_quads(
     s: &Shader,
@@ -707,15 +714,7 @@ fn early_samples() {
     let list = attributes.map(|a| a.map(f32::to_bits));
     let primitives = [primitive(&list, 1), primitive(&list, 4)];
     for count in [1, 2, 5, FragmentBatch::MOST_QUADS] {
-        let quads: Vec<FragmentQuad> = (0..count as u16)
-            .map(|q| FragmentQuad {
-                x: 2 * q,
-                y: 4,
-                coverage: 0x1111,
-                sample: FragmentBatch::CENTRE,
-                primitive: &primitives[usize::from(q % 3 == 0)],
-            })
-            .collect();
+        let quads = row_of_quads(count, 4, |q| &primitives[usize::from(q % 3 == 0)]);
         for (lanes, tier) in CONFIGURATIONS {
             let mut env = Environment::new(&[], &[]);
             env.context.sets[0] = descriptors.as_ptr().cast();
@@ -794,9 +793,7 @@ fn image_calls() {
         });
         let list = [[0u32; 3]];
         let p = primitive(&list, 2);
-        let quads: Vec<FragmentQuad> = (0..3u16)
-            .map(|q| FragmentQuad { x: 2 * q, y: 0, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive: &p })
-            .collect();
+        let quads = row_of_quads(3, 0, |_| &p);
         for (lanes, tier) in all_configurations() {
             let mut env = Environment::new(&[], &[]);
             env.context.sets[0] = descriptors.as_ptr().cast();

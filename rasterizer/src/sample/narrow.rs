@@ -115,10 +115,7 @@ impl Windows<'_> {
         // SAFETY: the caller's promise: four rows of 16 bytes, or of 32.
         unsafe {
             if self.few.bytes() < 4 {
-                let rows = _mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
-                let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
-                let rows = _mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
-                return [_mm512_inserti32x4::<3>(rows, _mm_loadu_si128(row_at(slice, at, 3))); 2];
+                return [window(Shape::Square, slice, at); 2];
             }
             let below = at + 2 * slice.pitch;
             [window(Shape::Rows, slice, at), window(Shape::Rows, slice, below)]

@@ -109,7 +109,7 @@ pub(super) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
     slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
 }
 
-/// A window of texels of 4 bytes.
+/// A window of texels of 4 bytes: four rows of 16, or two of 32.
 ///
 /// # Safety
 /// It lies inside of the slice; the host is wide.

@@ -74,8 +74,13 @@ impl TestImage {
     }
 
     fn view(&self, dim: Dim, arrayed: bool, stencil: bool) -> ImageView {
+        image_view(&self.request(dim, arrayed, aspect_of(self.memory.layout.desc.format, stencil)))
+    }
+
+    /// A view of all of it.
+    fn request(&self, dim: Dim, arrayed: bool, aspect: Aspect) -> ViewRequest<'_> {
         let desc = &self.memory.layout.desc;
-        image_view(&ViewRequest {
+        ViewRequest {
             memory: &self.memory,
             format: desc.format,
             dim,
@@ -83,10 +88,10 @@ impl TestImage {
             slices: false,
             levels: (0, desc.levels),
             layers: (0, desc.layers),
-            aspect: aspect_of(desc.format, stencil),
+            aspect,
             swizzle: [0, 1, 2, 3],
             min_lod: 0.0,
-        })
+        }
     }
 
     /// The texel by the layout and the single-texel unpack.
@@ -493,18 +498,7 @@ fn buffers_null_views_and_bad_requests() {
     );
     let mut rng = Rng(5);
     let image = TestImage::new(&mut rng, "R8_UNORM", Dim::D2, [4, 4, 1], 1, 1, 1);
-    let bad = ViewRequest {
-        memory: &image.memory,
-        format: format("R32_UINT"),
-        dim: Dim::D2,
-        arrayed: false,
-        slices: false,
-        levels: (0, 1),
-        layers: (0, 1),
-        aspect: Aspect::Color,
-        swizzle: [0, 1, 2, 3],
-        min_lod: 0.0,
-    };
+    let bad = ViewRequest { format: format("R32_UINT"), ..image.request(Dim::D2, false, Aspect::Color) };
     for view in [
         &image_view(&bad),
         &image_view(&ViewRequest { format: format("R8_UNORM"), levels: (40, 1), ..bad }),
@@ -525,16 +519,10 @@ fn swizzle_slices_and_divergence() {
     let volume = TestImage::new(&mut rng, "R8G8B8A8_UNORM", Dim::D3, [4, 4, 6], 1, 1, 1);
     let flat = TestImage::new(&mut rng, "R8G8B8A8_UNORM", Dim::D2, [4, 4, 1], 1, 1, 1);
     let slices = image_view(&ViewRequest {
-        memory: &volume.memory,
-        format: format("R8G8B8A8_UNORM"),
-        dim: Dim::D2,
-        arrayed: true,
         slices: true,
-        levels: (0, 1),
         layers: (2, 3),
-        aspect: Aspect::Color,
         swizzle: [2, 5, 4, 0],
-        min_lod: 0.0,
+        ..volume.request(Dim::D2, true, Aspect::Color)
     });
     let plain = flat.view(Dim::D2, false, false);
     let mut a = args();

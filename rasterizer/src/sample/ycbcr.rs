@@ -10,8 +10,8 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::address::mode;
-use super::chunks::{ChunkRows, Coords, Results, kernel_of};
-use super::kernels::no_pair;
+use super::chunks::{Coords, Results, kernel_of};
+use super::kernels::{no_pair, one_by_one};
 use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane, tell_residency};
 use base::abi::{ImageArgs, ImageView, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::pack::ONE;
@@ -94,8 +94,8 @@ impl Conversion {
 /// What is sampled at once.
 struct Source {
     view: ImageView,
-    /// What is added to the coordinates, in all lanes; -0.0 changes nothing.
-    offset: [[f32; MAX_LANES]; 2],
+    /// What is added to the coordinates; -0.0 changes nothing.
+    offset: [f32; 2],
 }
 
 /// What the kernels of a view know of its conversion.
@@ -164,7 +164,7 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
             true => 0.5 / size[axis] as f32,
             false => -0.0,
         };
-        sources.push(Source { view, offset: [[cosited(0, width); MAX_LANES], [cosited(1, height); MAX_LANES]] });
+        sources.push(Source { view, offset: [cosited(0, width), cosited(1, height)] });
         for (to, from) in components.iter_mut().zip(part.components) {
             if let Some(component) = from {
                 *to = Ok([i, usize::from(component & 3)]);
@@ -200,8 +200,7 @@ base::compiled! {
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
         let parts = &*(*view).conversion.cast::<Parts>();
         if (*args).op != SampleOp::Sample {
-            let rows = &mut ChunkRows::new(coords, results, chunks);
-            return rows.one_by_one(view, sampler, args, kernel_of(view, sampler));
+            return one_by_one(view, sampler, args, coords, results, chunks);
         }
         let coords = core::slice::from_raw_parts(coords.cast::<Coords>(), chunks as usize);
         let results = core::slice::from_raw_parts_mut(results.cast::<Results>(), chunks as usize);
@@ -219,7 +218,7 @@ unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, a
         let (place, mut all) = (args.coord, [1; MAX_LANES]);
         for (i, source) in parts.sources.iter().enumerate() {
             for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
-                *to = from.map(|coord| coord + offset[0]);
+                *to = from.map(|coord| coord + offset);
             }
             let sampler = if i == 0 { sampler } else { &raw const parts.sampler };
             (source.view.kernels[KERNEL_RESIDENT])(&raw const source.view, sampler, args);
@@ -267,12 +266,12 @@ unsafe fn convert<H: Host>(
     let chunks = coords.len().min(CHUNKS);
     for (i, (source, texels)) in parts.sources.iter().zip(&mut texels).enumerate() {
         let mut from = coords.as_ptr();
-        if source.offset.iter().any(|axis| axis[0] != 0.0) {
+        if source.offset.iter().any(|&offset| offset != 0.0) {
             for (to, coords) in moved.iter_mut().zip(coords) {
                 let mut at = *coords;
-                for (axis, offset) in at.iter_mut().zip(&source.offset) {
+                for (axis, offset) in at.iter_mut().zip(source.offset) {
                     for lane in 0..MAX_LANES {
-                        axis[lane] = (f32::from_bits(axis[lane]) + offset[lane]).to_bits();
+                        axis[lane] = (f32::from_bits(axis[lane]) + offset).to_bits();
                     }
                 }
                 to.write(at);

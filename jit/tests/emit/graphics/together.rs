@@ -54,15 +54,7 @@ fn samples_close_together_are_one_call() {
     let list = attributes.map(|a| a.map(f32::to_bits));
     let primitive = primitive(&list, 1);
     let count: usize = 5;
-    let quads: Vec<FragmentQuad> = (0..count as u16)
-        .map(|q| FragmentQuad {
-            x: 2 * q,
-            y: 4,
-            coverage: 0x1111,
-            sample: FragmentBatch::CENTRE,
-            primitive: &primitive,
-        })
-        .collect();
+    let quads = row_of_quads(count, 4, |_| &primitive);
     for (lanes, tier) in CONFIGURATIONS {
         let mut env = Environment::new(&[], &[]);
         env.context.sets[0] = descriptors.as_ptr().cast();

@@ -124,18 +124,7 @@ fn conversions_are_the_specifications() {
         let layers = 1 + rng.below(3);
         let image = TestImage::new(&mut rng, name, Dim::D2, extent, 1, layers, 1);
         let conversion = random_conversion(&mut rng);
-        let request = ViewRequest {
-            memory: &image.memory,
-            format: image.memory.layout.desc.format,
-            dim: Dim::D2,
-            arrayed: layers > 1,
-            slices: false,
-            levels: (0, 1),
-            layers: (0, layers),
-            aspect: Aspect::Color,
-            swizzle: [0, 1, 2, 3],
-            min_lod: 0.0,
-        };
+        let request = image.request(Dim::D2, layers > 1, Aspect::Color);
         let view = converted_view(&request, &conversion);
         // Luma may have a filter of its own.
         let filter = rng.below(2);
@@ -183,18 +172,7 @@ fn chunks_are_converted_as_each_alone() {
     for name in names.map(|row| row.name).cycle().take(34 * 6) {
         let extent = [0; 2].map(|_| 2 * (1 + rng.below(40)));
         let image = TestImage::new(&mut rng, name, Dim::D2, [extent[0], extent[1], 1], 1, 1, 1);
-        let request = ViewRequest {
-            memory: &image.memory,
-            format: image.memory.layout.desc.format,
-            dim: Dim::D2,
-            arrayed: false,
-            slices: false,
-            levels: (0, 1),
-            layers: (0, 1),
-            aspect: Aspect::Color,
-            swizzle: [0, 1, 2, 3],
-            min_lod: 0.0,
-        };
+        let request = image.request(Dim::D2, false, Aspect::Color);
         let converted_to = converted_view(&request, &random_conversion(&mut rng));
         let view = &*converted_to.view;
         let [mag_filter, min_filter] = [rng.below(2), rng.below(2)];
@@ -238,18 +216,7 @@ fn a_converted_view_is_sampled_and_nothing_else() {
     let mut rng = Rng(7);
     let image = TestImage::new(&mut rng, "G8_B8R8_2PLANE_420_UNORM", Dim::D2, [8, 4, 1], 1, 1, 1);
     let conversion = random_conversion(&mut rng);
-    let request = ViewRequest {
-        memory: &image.memory,
-        format: image.memory.layout.desc.format,
-        dim: Dim::D2,
-        arrayed: false,
-        slices: false,
-        levels: (0, 1),
-        layers: (0, 1),
-        aspect: Aspect::Color,
-        swizzle: [0, 1, 2, 3],
-        min_lod: 0.0,
-    };
+    let request = image.request(Dim::D2, false, Aspect::Color);
     let view = converted_view(&request, &conversion);
     assert_eq!((view.view.level[0].width, view.view.level[0].height, view.view.levels), (8, 4, 1));
     for (op, kernel) in [(SampleOp::Gather, KERNEL_SAMPLE), (SampleOp::Sample, KERNEL_FETCH)] {

@@ -1,7 +1,8 @@
 //! Private data ends with its object: the next one at the same address has none.
 
-use crate::common::Context;
+mod common;
 use ash::vk::{self, Handle};
+use common::Context;
 
 type Slot = vk::PrivateDataSlot;
 
@@ -88,7 +89,7 @@ fn objects_with_a_create_call() {
         .array_layers(1)
         .samples(vk::SampleCountFlags::TYPE_1)
         .usage(vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_SRC);
-    let spirv = common::spirv(include_bytes!("../data/square.comp.spv"));
+    let spirv = common::spirv(include_bytes!("data/square.comp.spv"));
     let target = c.image(vk::Format::R8G8B8A8_UNORM, [4, 4], vk::SampleCountFlags::TYPE_1, 1);
     let buffer = c.buffer(64);
     let view_info = vk::ImageViewCreateInfo::default()
@@ -230,5 +231,3 @@ fn slots_are_apart() {
         c.device.destroy_fence(fence, None);
     }
 }
-
-use crate::common;

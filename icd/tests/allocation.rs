@@ -1,7 +1,11 @@
 //! The application's allocator: handles lie in its memory from their creation to their end, and it is called for nothing else.
 
-use crate::common::{Context, entry, info, spirv};
+mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
+
 use ash::vk::{self, Handle};
+use common::{Context, entry, info, spirv};
 use std::alloc::Layout;
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -181,7 +185,7 @@ fn programs(c: &Context, k: &mut Checker<'_>) {
     check!(k, d, create_descriptor_set_layout(&Default::default()), destroy_descriptor_set_layout);
     check!(k, d, create_pipeline_layout(&Default::default()), destroy_pipeline_layout);
     check!(k, d, create_descriptor_pool(&vk::DescriptorPoolCreateInfo::default().max_sets(1)), destroy_descriptor_pool);
-    let words = spirv(include_bytes!("../data/square.comp.spv"));
+    let words = spirv(include_bytes!("data/square.comp.spv"));
     check!(k, d, create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words)), destroy_shader_module);
     check!(k, Scope::CACHE, d, create_pipeline_cache(&Default::default()), destroy_pipeline_cache);
     let module = pipeline::module(c, &words);
@@ -374,5 +378,3 @@ fn such_objects_are_used_and_outlived() {
     }
     c.free(target);
 }
-
-use crate::pipeline;

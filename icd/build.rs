@@ -6,8 +6,8 @@
 //! that names the static unwinder of the same compiler.
 //!
 //! A page of the library that is touched brings in the fifteen around it. `startup.order` names the functions that run before the first pixel
-//! (a sixth of the code, scattered over all of it); in a section of their own they are 2 MiB of memory instead of 7. The list is made by
-//! `cts-runner/examples/startup_order.rs`; a name that is not there any more is no error, and what is missing lies where the linker puts it.
+//! (a sixth of the code, scattered over all of it); in a section of their own they are 2 MiB of memory instead of 7. They are groups, of what
+//! one thread runs in one stretch of time, with a blank line behind each. The list is made by `cts-runner/examples/startup_order.rs`; a name that is not there any more is no error, and what is missing lies where the linker puts it.
 
 use std::env::var;
 use std::fmt::Write;
@@ -30,13 +30,18 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A linker script that adds a section of the functions in [`ORDER`], which has patterns of what their mangled names begin with, one per line.
+/// A linker script that adds a section of the functions in [`ORDER`], group by group. The list has patterns of what their mangled names begin with,
+/// one per line.
 fn startup_section(directory: &Path) -> Result<PathBuf> {
-    let mut script = String::from("SECTIONS {\n  .text.startup_order : {\n    *(\n");
-    for name in std::fs::read_to_string(ORDER)?.lines() {
-        writeln!(script, "      .text.{name}* .text.unlikely.{name}*").map_err(Error::other)?;
+    let mut script = String::from("SECTIONS {\n  .text.startup_order : {\n");
+    for group in std::fs::read_to_string(ORDER)?.split("\n\n").filter(|group| !group.trim().is_empty()) {
+        script += "    *(\n";
+        for name in group.lines() {
+            writeln!(script, "      .text.{name}* .text.unlikely.{name}*").map_err(Error::other)?;
+        }
+        script += "    )\n";
     }
-    script += "    )\n  }\n}\nINSERT BEFORE .text;\n";
+    script += "  }\n}\nINSERT BEFORE .text;\n";
     let path = directory.join("startup.ld");
     std::fs::write(&path, script)?;
     Ok(path)

@@ -1,10 +1,15 @@
 //! Makes `icd/startup.order`, the functions that run between a program's first call and its first pixel, out of what callgrind has seen.
-//! `icd/build.rs` has them laid together.
+//! `icd/build.rs` has them laid together: group by group, what runs in one stretch of time on one thread being a group. What only a first pipeline
+//! runs comes behind what every start runs.
 //!
 //! ```sh
-//! valgrind --tool=callgrind --trace-children=yes --demangle=no --callgrind-out-file=seen.%p \
-//!     target/release/cts-runner bench --quick --icd target/release/libvulkan_grus.so --filter start/trivial
-//! cargo run --release -p cts-runner --example startup_order -- seen.* > icd/startup.order
+//! for w in start/trivial create/solid create/textured create/pbr create/fill create/skinning; do
+//!     valgrind --tool=callgrind --demangle=no --separate-threads=yes --callgrind-out-file=seen.${w#*/} \
+//!         --dump-before='*entry8pipeline20create_shader_module*' --dump-before='*entry8pipeline24create_compute_pipelines*' \
+//!         --dump-after='*entry8pipeline25create_graphics_pipelines*' --dump-after='*entry8pipeline24create_compute_pipelines*' \
+//!         target/release/cts-runner bench --child $w --icd $PWD/manifest/grus_icd.json --sample-ms 30
+//! done
+//! cargo run --release -p cts-runner --example startup_order -- seen.trivial* seen.[!t]* seen.textured* > icd/startup.order
 //! ```
 
 use std::collections::{BTreeSet, HashMap};
@@ -59,15 +64,26 @@ fn functions(profile: &str, names: &mut BTreeSet<String>) {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut names = BTreeSet::new();
-    for file in std::env::args().skip(1) {
-        functions(&std::fs::read_to_string(file)?, &mut names);
+/// A group's names: those for every processor, then those of each level, so that what another processor would run lies apart.
+fn print_group(names: &BTreeSet<String>) {
+    let twins = names.iter().filter_map(|n| Some(n.strip_suffix(TWIN[0])?.to_owned() + TWIN[1])).collect();
+    let levels = TWIN.map(|level| names.union(&twins).filter(|n| n.ends_with(level)).collect::<Vec<_>>());
+    let all = names.iter().filter(|n| !TWIN.iter().any(|level| n.ends_with(level))).collect();
+    for names in [all].into_iter().chain(levels).filter(|names| !names.is_empty()) {
+        for name in names {
+            println!("{name}");
+        }
+        println!();
     }
-    let twins: Vec<String> = names.iter().filter_map(|n| Some(n.strip_suffix(TWIN[0])?.to_owned() + TWIN[1])).collect();
-    names.extend(twins);
-    for name in names {
-        println!("{name}");
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut before = BTreeSet::new();
+    for file in std::env::args().skip(1) {
+        let mut names = BTreeSet::new();
+        functions(&std::fs::read_to_string(file)?, &mut names);
+        names.retain(|name| before.insert(name.clone()));
+        print_group(&names);
     }
     Ok(())
 }

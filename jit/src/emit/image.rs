@@ -105,18 +105,7 @@ pub struct Arguments {
 impl Emitter<'_> {
     /// Makes the argument block, if there are image operations; at the function's start.
     pub fn start_images(&mut self) {
-        let ops = || self.shader.insts.values().map(|data| &data.op);
-        let mut mixed = Vec::new();
-        let mut zeros = Vec::new();
-        for row in Optional::ALL {
-            let given = |wanted| ops().any(|op| row.given(op) == Some(wanted));
-            match (given(true), given(false)) {
-                (true, true) => mixed.push(row),
-                (false, true) => zeros.push(row),
-                (_, false) => {}
-            }
-        }
-        let called = |op: &Op| {
+        let with_arguments = |op: &&Op| {
             matches!(
                 op,
                 Op::Sample(_)
@@ -126,8 +115,19 @@ impl Emitter<'_> {
                     | Op::ImageAtomic { .. }
             )
         };
-        if !ops().any(called) {
+        let ops: Vec<&Op> = self.shader.insts.values().map(|data| &data.op).filter(with_arguments).collect();
+        if ops.is_empty() {
             return;
+        }
+        let mut mixed = Vec::new();
+        let mut zeros = Vec::new();
+        for row in Optional::ALL {
+            let given = |wanted| ops.iter().any(|op| row.given(op) == Some(wanted));
+            match (given(true), given(false)) {
+                (true, true) => mixed.push(row),
+                (false, true) => zeros.push(row),
+                (_, false) => {}
+            }
         }
         let bytes = (size_of::<ImageArgs>() + 2 * MAX_LANES * 8 + 32) as u32;
         let slot = self.b.create_slot(bytes, 4);

@@ -52,6 +52,8 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
     let facts = Facts::new(shader, div);
     let invariants = Invariants::of(shader, div);
     let barriers = Barriers::new(Suspension::of(shader, &facts, &invariants));
+    let mut reps = SecondaryMap::new();
+    reps.resize(shader.values.len());
     let mut e = Emitter {
         b,
         shader,
@@ -61,7 +63,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         neighbours: Neighbours::of(shader, div, lanes),
         layout,
         lanes,
-        reps: SecondaryMap::new(),
+        reps,
         targets: Vec::new(),
         exec: Cells { ty: Ty::B1, form: super::cell::Form::Vector, places: SmallVec::new() },
         full: true,

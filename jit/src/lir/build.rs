@@ -255,8 +255,12 @@ impl Builder {
         if data.args.is_empty() || !data.args.iter().all(constant) || data.op.row().effect != Effect::Pure {
             return None;
         }
-        let args = data.args.iter().map(|&v| self.func.constant_lanes(v)).collect::<Option<Vec<_>>>()?;
         let result = self.func.result_types(data.op, data.ty, data.imm)[0];
+        // What most of them are.
+        if let (Op::Splat, Def::Const(bits)) = (data.op, self.func.values[data.args[0]].def) {
+            return Some(self.constant(result, bits));
+        }
+        let args = data.args.iter().map(|&v| self.func.constant_lanes(v)).collect::<Option<Vec<_>>>()?;
         let types: SmallVec<[Type; 4]> = data.args.iter().map(|&v| self.ty(v)).collect();
         let mut lanes = eval::pure(&self.func, data, &types, &args);
         let is_float = matches!(result.elem, Elem::F16 | Elem::F32 | Elem::F64);

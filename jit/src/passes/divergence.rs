@@ -117,10 +117,12 @@ impl Divergence {
 }
 
 fn analyse(shader: &Shader, among: Among) -> Divergence {
+    let mut reached = SecondaryMap::new();
+    reached.resize(shader.values.len());
     let mut a = Analysis {
         shader,
         among,
-        shape: SecondaryMap::with_capacity(shader.values.len()),
+        shape: reached,
         divergent_labels: SecondaryMap::new(),
         frames: Vec::new(),
         params: SecondaryMap::new(),
@@ -132,6 +134,7 @@ fn analyse(shader: &Shader, among: Among) -> Divergence {
         a.scope(shader.root.label, &shader.root.body, &[]);
     }
     let mut shape = SecondaryMap::with_default(Shape::Varying);
+    shape.resize(shader.values.len());
     for value in shader.values.keys() {
         shape[value] = a.shape[value].unwrap_or(Shape::Varying);
     }

@@ -38,6 +38,8 @@ pub fn mem2reg(shader: &mut Shader) {
     liveness.region(&root, &mut Set::new(vars.len()), &mut Set::new(vars.len()));
     let facts = liveness.facts;
     let consts = Consts::new(shader);
+    let mut depth = SecondaryMap::with_default(0);
+    depth.resize(shader.values.len());
     let mut promote = Promote {
         index: &index,
         vars: &vars,
@@ -45,7 +47,7 @@ pub fn mem2reg(shader: &mut Shader) {
         next: 0,
         current: vec![None; vars.len()],
         log: Vec::new(),
-        depth: SecondaryMap::with_default(0),
+        depth,
         carried: vec![0; vars.len()],
         targets: vec![Vec::new(); shader.labels as usize],
         renames: Renames::default(),

@@ -9,6 +9,9 @@ use super::types::{Spec, Type};
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 
+/// No function and no region.
+const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
+
 /// See the module header. Flags are indexed by definition number.
 pub(crate) struct Analysis {
     /// By function number; reachable ones only.
@@ -22,6 +25,8 @@ pub(crate) struct Analysis {
     pub dynamic: HashSet<(u32, u32)>,
     /// Deepest nesting with all calls inlined.
     pub depth: u32,
+    /// While functions are scanned: number of the function and of the region in it that defines it.
+    region_of: Vec<(u32, u32)>,
 }
 
 /// A tree's regions as intervals of a walk: an ancestor's interval contains its descendants'.
@@ -70,6 +75,7 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
         uses: vec![0; count],
         dynamic: HashSet::new(),
         depth: 0,
+        region_of: vec![NOWHERE; count],
     };
     a.trees.resize_with(m.functions.len(), || None);
     let root = m.function(entry).ok_or_else(|| Error::invalid("entry point is not a function").with_id(entry))?;
@@ -119,12 +125,11 @@ impl Analysis {
         regions.walk(&tree.body);
         self.trees[number] = Some(tree);
         let mut region_of_block = vec![u32::MAX; f.blocks.len()];
-        let mut region_of_def = std::collections::HashMap::new();
         for &(b, r) in &regions.blocks {
             region_of_block[b as usize] = r;
             for inst in f.blocks[b as usize].body.clone() {
                 if let Some(n) = s.m.dense(s.m.view(inst).result) {
-                    region_of_def.insert(n, r);
+                    self.region_of[n] = (number as u32, r);
                 }
             }
         }
@@ -134,7 +139,8 @@ impl Analysis {
             let mut use_at = |id: u32, region: u32| {
                 let Some(n) = s.m.dense(id) else { return };
                 self.uses[n] = self.uses[n].saturating_add(1);
-                if region_of_def.get(&n).is_some_and(|&d| !regions.contains(d, region)) {
+                let (function, d) = self.region_of[n];
+                if function == number as u32 && !regions.contains(d, region) {
                     self.escapes[n] = true;
                 }
             };

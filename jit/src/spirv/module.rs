@@ -27,6 +27,8 @@ pub struct Module {
     /// There are opcodes without a row.
     has_unknown: bool,
     decorations: Vec<Decoration>,
+    /// Bit `k` where something has decoration `k` below 64: most are asked for everywhere and found nowhere.
+    decoration_kinds: u64,
     /// Id and instruction of its OpName, sorted; of several the last one counts.
     names: Vec<(u32, u32)>,
     /// Instructions before the first function.
@@ -40,6 +42,12 @@ pub struct Module {
     ext_sets: Vec<(u32, ExtSet)>,
     /// (entry point, instruction) of every OpExecutionMode(Id).
     pub(crate) execution_modes: Vec<(u32, u32)>,
+}
+
+/// The bit of a kind of decoration in [`Module::decoration_kinds`], if it has one.
+#[inline]
+fn kind_bit(kind: u32) -> Option<u64> {
+    1u64.checked_shl(kind)
 }
 
 /// An entry point of a module.
@@ -232,7 +240,15 @@ impl Module {
     }
 
     /// Operands of a decoration of an id or of a struct member.
+    #[inline]
     pub(crate) fn decoration(&self, target: u32, member: u32, kind: u32) -> Option<&[u32]> {
+        if kind_bit(kind).is_some_and(|bit| self.decoration_kinds & bit == 0) {
+            return None;
+        }
+        self.find_decoration(target, member, kind)
+    }
+
+    fn find_decoration(&self, target: u32, member: u32, kind: u32) -> Option<&[u32]> {
         let at = self.decorations.partition_point(|d| (d.target, d.member, d.kind) < (target, member, kind));
         let d = self.decorations.get(at)?;
         let found = (d.target, d.member, d.kind) == (target, member, kind);
@@ -348,6 +364,7 @@ impl Reader {
             defs: Vec::new(),
             has_unknown: false,
             decorations: Vec::new(),
+            decoration_kinds: 0,
             names: Vec::new(),
             globals: 0..0,
             functions: Vec::new(),
@@ -485,6 +502,7 @@ impl Reader {
         let len = (v.args.len() - at - 1) as u32;
         let r = self.m.insts[inst as usize];
         let start = r.pos + u32::from(r.len) - len;
+        self.m.decoration_kinds |= kind_bit(kind).unwrap_or(0);
         self.m.decorations.push(Decoration { target, member, kind, start, len });
         Ok(())
     }

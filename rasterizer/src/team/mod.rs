@@ -182,9 +182,19 @@ impl Iterator for Items<'_> {
     }
 }
 
-fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
-    let name = format!("grus-worker-{}", thread.index());
-    base::thread::spawn(&name, base::thread::STACK, move || thread.run()).map(drop)
+/// Starts a thread that starts half of the others, and so on: who wants them waits for one start, however many there are. Those that the
+/// system grants no more stay away.
+///
+/// # Errors
+/// The system grants not even the first.
+fn start(mut threads: Vec<rayon::ThreadBuilder>) -> std::io::Result<()> {
+    let Some(first) = threads.pop() else { return Ok(()) };
+    let name = format!("grus-worker-{}", first.index());
+    let run = move || {
+        while !threads.is_empty() && start(threads.split_off(threads.len() / 2)).is_ok() {}
+        first.run();
+    };
+    base::thread::spawn(&name, base::thread::STACK, run).map(drop)
 }
 
 impl Team {
@@ -209,10 +219,13 @@ impl Team {
     /// The threads, for jobs that nobody waits for; starts them. `None` where the system grants not even one: the work is done by who has it.
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
         let started = self.pool.get_or_init(|| {
-            let build = |n: &usize| rayon::ThreadPoolBuilder::new().num_threads(*n).spawn_handler(spawn).build().ok();
-            // What a limit leaves is not known: fewer are tried when it is too little.
-            let counts = core::iter::successors(Some(self.threads), |n| Some(n / 2).filter(|&n| n > 0));
-            counts.into_iter().find_map(|n| build(&n))
+            let mut waiting = Vec::with_capacity(self.threads);
+            let wait = |thread| {
+                waiting.push(thread);
+                Ok(())
+            };
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).spawn_handler(wait).build().ok()?;
+            start(waiting).ok().map(|()| pool)
         });
         started.as_ref()
     }

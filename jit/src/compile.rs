@@ -1,15 +1,16 @@
-//! The whole road of a stage: SPIR-V → IR → passes → divergence → LIR ([`prepare`]), and from there to code
-//! ([`Prepared::generate`]), which is most of the time and can be somebody else's.
+//! The whole road of a stage: SPIR-V → IR → passes ([`prepare`]), and from there by divergence and LIR to code ([`Prepared::generate`]), which is
+//! most of the time and can be somebody else's.
+//!
+//! Whoever prepares a stage is told what is wrong with it. So where emission may still refuse it ([`emit::is_certain`]), it is done there and then.
 
 #![forbid(unsafe_code)]
 
 use crate::backend::{MachineCode, Wanted};
 use crate::code::CodeBlob;
-use crate::emit::{self, EmitOptions};
+use crate::emit::{self, Emission, EmitOptions};
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ir::{Builtin, Node, Op, Region, Shader};
-use crate::lir;
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
 use crate::tier::{self, Tier};
@@ -35,8 +36,35 @@ pub struct CompileRequest<'a> {
 
 /// A stage that nothing can be wrong with any more, without its code.
 pub struct Prepared {
-    lir: lir::Function,
+    body: Body,
     facts: StageFacts,
+}
+
+/// How far a stage has come.
+enum Body {
+    /// All passes are done, and nothing that is left can fail.
+    Ir(Box<Unemitted>),
+    /// Only code is missing.
+    Lir(Emission),
+}
+
+/// What emission takes, in any thread.
+struct Unemitted {
+    shader: Shader,
+    layout: PipelineLayoutInfo,
+    stack: usize,
+}
+
+impl Body {
+    fn emission(self, lanes: u32) -> Result<Emission> {
+        match self {
+            Body::Lir(emission) => Ok(emission),
+            Body::Ir(stage) => {
+                let Unemitted { shader, layout, stack } = *stage;
+                on_stack(stack, || emission(&shader, &layout, lanes))
+            }
+        }
+    }
 }
 
 impl Prepared {
@@ -50,8 +78,9 @@ impl Prepared {
     /// # Errors
     /// As [`tier::generate`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
-        let (code, tier) = tier::generate(&self.lir, tier)?;
-        Ok(with_code(self.facts, code, tier))
+        let Emission { lir, scratch_bytes } = self.body.emission(self.facts.lanes)?;
+        let (code, tier) = tier::generate(&lir, tier)?;
+        Ok(with_code(self.facts, code, scratch_bytes, tier))
     }
 
     /// Makes better code than this tier's, if that takes bounded time and as long as `wanted` says so, which is asked between the steps.
@@ -59,13 +88,14 @@ impl Prepared {
     /// # Errors
     /// As [`tier::improve`].
     pub fn improve(self, than: Tier, wanted: Wanted<'_>) -> Result<Option<CodeBlob>> {
-        let code = tier::improve(&self.lir, than, wanted)?;
-        Ok(code.map(|(code, tier)| with_code(self.facts, code, tier)))
+        let Emission { lir, scratch_bytes } = self.body.emission(self.facts.lanes)?;
+        let code = tier::improve(&lir, than, wanted)?;
+        Ok(code.map(|(code, tier)| with_code(self.facts, code, scratch_bytes, tier)))
     }
 }
 
-fn with_code(facts: StageFacts, code: MachineCode, tier: Tier) -> CodeBlob {
-    CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: host::cpu_features() }
+fn with_code(facts: StageFacts, code: MachineCode, scratch: u32, tier: Tier) -> CodeBlob {
+    CodeBlob { facts, code: code.bytes, frame: code.frame, scratch, tier, cpu_features: host::cpu_features() }
 }
 
 /// Compiles one stage.
@@ -81,24 +111,29 @@ pub fn compile(request: &CompileRequest<'_>, tier: Tier) -> Result<CodeBlob> {
 /// # Errors
 /// By whose fault: see [`crate::error::ErrorKind`]. A panic inside is an Internal error.
 pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
-    on_stack(request, || emitted(optimised(request)?, request))
+    let stack = request.module.stack();
+    on_stack(stack, || {
+        let shader = optimised(request)?;
+        let (facts, lanes) = (facts(&shader, request), request.specialization.subgroup_size);
+        let certain = emit::is_certain(&shader, request.layout, lanes);
+        let body = match certain {
+            true => Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack })),
+            false => Body::Lir(emission(&shader, request.layout, lanes)?),
+        };
+        Ok(Prepared { body, facts })
+    })
 }
 
 /// [`prepare`] for people: what becomes of a stage before there is code.
 pub struct Described {
-    /// The stage.
-    pub prepared: Prepared,
+    /// What is known of the stage.
+    pub facts: StageFacts,
+    /// Its LIR, and how much private memory that takes.
+    pub emission: Emission,
     /// Its IR after all passes.
     pub ir: String,
     /// Instructions in there.
     pub ir_instructions: usize,
-}
-
-impl Described {
-    /// The LIR.
-    pub fn lir(&self) -> &lir::Function {
-        &self.prepared.lir
-    }
 }
 
 /// As [`prepare`], with texts.
@@ -106,16 +141,16 @@ impl Described {
 /// # Errors
 /// As [`prepare`].
 pub fn describe(request: &CompileRequest<'_>) -> Result<Described> {
-    on_stack(request, || {
+    on_stack(request.module.stack(), || {
         let shader = optimised(request)?;
         let (ir, ir_instructions) = (shader.to_string(), count_instructions(&shader.root.body));
-        Ok(Described { prepared: emitted(shader, request)?, ir, ir_instructions })
+        let emission = emission(&shader, request.layout, request.specialization.subgroup_size)?;
+        Ok(Described { facts: facts(&shader, request), emission, ir, ir_instructions })
     })
 }
 
-/// Trees of regions are made, walked and dropped in here, and nowhere else.
-fn on_stack<T>(request: &CompileRequest<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
-    let stack = request.module.stack();
+/// Trees of regions are made and walked in here; those that any thread can drop are dropped elsewhere too.
+fn on_stack<T>(stack: usize, f: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(|| base::stack::with(stack, f))) {
         Ok(Ok(made)) => made,
         Ok(Err(e)) => Err(Error::limit(e.to_string())),
@@ -159,8 +194,8 @@ fn optimised(request: &CompileRequest<'_>) -> Result<Shader> {
 }
 
 /// From IR to LIR.
-fn emitted(mut shader: Shader, request: &CompileRequest<'_>) -> Result<Prepared> {
-    let flat = passes::is_flat(&shader);
+/// What is known of a stage without its code.
+fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
     let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
     for data in shader.insts.values() {
         if let Op::Builtin(builtin) = data.op {
@@ -169,23 +204,27 @@ fn emitted(mut shader: Shader, request: &CompileRequest<'_>) -> Result<Prepared>
             reads_sample_mask |= builtin == Builtin::SampleMaskIn;
         }
     }
-    if let Some(facts) = shader.payload.fragment_mut() {
-        (facts.flat, facts.reads_primitive_id, facts.reads_sample_mask) = (flat, reads_primitive_id, reads_sample_mask);
+    let mut payload = shader.payload;
+    if let Some(facts) = payload.fragment_mut() {
+        facts.flat = passes::is_flat(shader);
+        (facts.reads_primitive_id, facts.reads_sample_mask) = (reads_primitive_id, reads_sample_mask);
     }
-    let lanes = request.specialization.subgroup_size;
-    let divergence = passes::divergence(&shader, lanes);
-    let emission = emit::build(&shader, &divergence, request.layout, &EmitOptions { lanes })?;
-    let facts = StageFacts {
-        payload: shader.payload,
-        lanes,
-        interface: Arc::new(StageInterface { inputs: shader.inputs, outputs: shader.outputs, places: shader.places }),
-        capture: shader.capture.map(Arc::new),
+    let [inputs, outputs] = [&shader.inputs, &shader.outputs].map(Vec::clone);
+    StageFacts {
+        payload,
+        lanes: request.specialization.subgroup_size,
+        interface: Arc::new(StageInterface { inputs, outputs, places: shader.places.clone() }),
+        capture: shader.capture.clone().map(Arc::new),
         side_effects: shader.side_effects,
-        scratch_bytes: emission.scratch_bytes,
         has_loops: has_loops(&shader.root.body),
         draw_parameters,
-    };
-    Ok(Prepared { lir: emission.lir, facts })
+    }
+}
+
+/// The LIR of a stage.
+fn emission(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> Result<Emission> {
+    let divergence = passes::divergence(shader, lanes);
+    emit::build(shader, &divergence, layout, &EmitOptions { lanes })
 }
 
 /// The stored form of a stage; `None` unless it is intact, of this build, and for this CPU.

@@ -23,7 +23,7 @@ pub struct StageMemory {
 impl StageMemory {
     /// The header of a batch, with the scratch memory that the stage asks for.
     pub fn header(&mut self, stage: &CompiledStage) -> BatchHeader {
-        let scratch = self.scratch.ensure(stage.facts.scratch_bytes as usize);
+        let scratch = self.scratch.ensure(stage.code.scratch_bytes());
         BatchHeader { scratch, sink: self.sink.ensure(SINK_BYTES) }
     }
 

@@ -17,7 +17,7 @@ pub type StageFn = unsafe extern "C" fn(ctx: *const ShaderContext, batch: *mut B
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BatchHeader {
-    /// Per-worker scratch memory, aligned to 32 bytes, `StageFacts::scratch_bytes` long (private arrays, and for a
+    /// Per-worker scratch memory, aligned to 32 bytes, `StageCode::scratch_bytes` long (private arrays, and for a
     /// stage with barriers the values that live across them). Contents need no initialisation.
     pub scratch: *mut u8,
     /// 64 writable bytes that nobody reads: where masked-out scalar stores go.

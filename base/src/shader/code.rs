@@ -11,13 +11,20 @@ pub trait StageCode: Send + Sync {
     /// # Safety
     /// As [`StageFn`]'s.
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader);
+
+    /// Bytes of scratch memory that a batch needs (with workgroups: of a whole one); known when there is code.
+    fn scratch_bytes(&self) -> usize;
 }
 
-/// Code that is a plain function.
+/// Code that is a plain function, without private memory.
 impl StageCode for StageFn {
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
         // SAFETY: the caller's promise.
         unsafe { self(context, batch) }
+    }
+
+    fn scratch_bytes(&self) -> usize {
+        0
     }
 }
 

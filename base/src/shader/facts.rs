@@ -443,8 +443,6 @@ pub struct StageFacts {
     pub capture: Option<Arc<Capture>>,
     /// Writes buffers, images or executes atomics.
     pub side_effects: bool,
-    /// Scratch bytes a batch needs (with workgroups: of a whole one).
-    pub scratch_bytes: u32,
     /// Has loops of its own: the quick tier's code is then much slower than the full tier's, because it keeps nothing in registers
     /// from block to block.
     pub has_loops: bool,

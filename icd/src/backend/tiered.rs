@@ -73,6 +73,8 @@ pub struct TieredCode {
     entry: AtomicPtr<()>,
     /// Bytes of stack that any of the functions so far takes.
     frame: AtomicU32,
+    /// Bytes of scratch memory that a batch takes; the same of all of them.
+    scratch: AtomicU32,
     /// Nanoseconds that the best code so far may still run; not above 0: nobody wants to know.
     patience: AtomicI64,
     state: Mutex<State>,
@@ -129,6 +131,7 @@ impl TieredCode {
             owner: owner.clone(),
             entry: AtomicPtr::default(),
             frame: AtomicU32::new(0),
+            scratch: AtomicU32::new(0),
             patience: AtomicI64::new(0),
             state: Mutex::new(State { phase, codes: Default::default() }),
             changed: Condvar::new(),
@@ -209,7 +212,7 @@ impl TieredCode {
     pub fn upgrade(&self, wanted: &dyn Fn() -> bool) -> Result<(), String> {
         let Some(than) = self.tier() else { return Ok(()) };
         let Some(blob) = self.request.improve(than, wanted).map_err(|e| e.to_string())? else { return Ok(()) };
-        if blob.facts != self.facts {
+        if blob.facts != self.facts || blob.scratch != self.scratch.load(Ordering::Relaxed) {
             return Err("the tiers disagree about a stage".into());
         }
         self.install(&blob)
@@ -221,6 +224,8 @@ impl TieredCode {
         let entry = code.entry() as *mut ();
         // Before the entry, which publishes it.
         self.frame.fetch_max(code.frame(), Ordering::Relaxed);
+        let before = self.scratch.swap(code.scratch(), Ordering::Relaxed);
+        debug_assert!(self.entry.load(Ordering::Relaxed).is_null() || before == code.scratch(), "the same LIR");
         let improve = self.owner.upgrade().is_some_and(|owner| owner.policy().improves());
         let next = blob.tier.better().next().filter(|_| improve);
         let patience = next.map_or(0, |t| blob.code.len() as i64 * t.row().patience[usize::from(blob.facts.has_loops)]);
@@ -276,6 +281,10 @@ impl StageCode for TieredCode {
         // SAFETY: as above.
         unsafe { jit::code::call(function, frame, context, batch) };
         self.ran(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX).max(1));
+    }
+
+    fn scratch_bytes(&self) -> usize {
+        self.scratch.load(Ordering::Relaxed) as usize
     }
 }
 

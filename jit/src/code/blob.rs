@@ -26,6 +26,8 @@ pub struct CodeBlob {
     pub code: Vec<u8>,
     /// Bytes of stack that the code takes. Who runs it has as many ([`super::call`]).
     pub frame: u32,
+    /// Bytes of scratch memory that a batch needs; the same for all code of a stage.
+    pub scratch: u32,
     /// How it was made.
     pub tier: Tier,
     /// Bits of CPU features that emission was allowed to use.
@@ -38,18 +40,19 @@ impl CodeBlob {
         let memory = ExecutableCode::new(&self.code)?;
         // SAFETY: the bytes are a function of this type by construction (`emit`), or checked to be what `emit` made.
         let entry = unsafe { core::mem::transmute::<*const u8, StageFn>(memory.address()) };
-        Some(LoadedCode { memory, entry, frame: self.frame, tier: self.tier, cpu_features: self.cpu_features })
+        let CodeBlob { frame, scratch, tier, cpu_features, .. } = *self;
+        Some(LoadedCode { memory, entry, frame, scratch, tier, cpu_features })
     }
 
     /// As it was before it was loaded.
     pub fn of(facts: StageFacts, code: &LoadedCode) -> CodeBlob {
-        let LoadedCode { frame, tier, cpu_features, .. } = *code;
-        CodeBlob { facts, code: code.bytes().to_vec(), frame, tier, cpu_features }
+        let LoadedCode { frame, scratch, tier, cpu_features, .. } = *code;
+        CodeBlob { facts, code: code.bytes().to_vec(), frame, scratch, tier, cpu_features }
     }
 
     /// The stored form.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let CodeBlob { facts, code, frame, tier, cpu_features } = self;
+        let CodeBlob { facts, code, frame, scratch, tier, cpu_features } = self;
         let mut to = vec![0; CHECKSUM];
         write_bytes(BUILD.as_bytes(), &mut to);
         abi::VERSION.write(&mut to);
@@ -57,6 +60,7 @@ impl CodeBlob {
         facts.write(&mut to);
         (*tier as u32).write(&mut to);
         frame.write(&mut to);
+        scratch.write(&mut to);
         write_bytes(code, &mut to);
         let sum = xxh3_128(&to[CHECKSUM..]);
         to[..CHECKSUM].copy_from_slice(&sum.to_le_bytes());
@@ -81,8 +85,9 @@ impl CodeBlob {
         let facts = StageFacts::read(from)?;
         let tier = Tier::numbered(u32::read(from)?)?;
         let frame = u32::read(from)?;
+        let scratch = u32::read(from)?;
         let code = read_bytes(from)?.to_vec();
-        Some(CodeBlob { facts, code, frame, tier, cpu_features: used })
+        Some(CodeBlob { facts, code, frame, scratch, tier, cpu_features: used })
     }
 }
 
@@ -92,6 +97,7 @@ pub struct LoadedCode {
     memory: ExecutableCode,
     entry: StageFn,
     frame: u32,
+    scratch: u32,
     tier: Tier,
     cpu_features: u64,
 }
@@ -107,6 +113,11 @@ impl LoadedCode {
         self.frame
     }
 
+    /// Bytes of scratch memory that a batch needs.
+    pub fn scratch(&self) -> u32 {
+        self.scratch
+    }
+
     /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
         self.memory.bytes()
@@ -117,6 +128,10 @@ impl StageCode for LoadedCode {
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
         // SAFETY: the caller's promise; the frame is the code's.
         unsafe { super::call(self.entry, self.frame, context, batch) }
+    }
+
+    fn scratch_bytes(&self) -> usize {
+        self.scratch as usize
     }
 }
 
@@ -146,11 +161,17 @@ mod tests {
             }),
             capture: Some(Arc::new(capture)),
             side_effects: true,
-            scratch_bytes: 1024,
             has_loops: true,
             draw_parameters: true,
         };
-        CodeBlob { facts, code: vec![0xc3; 100], frame: 9_400_000, tier: Tier::Full, cpu_features: 0b101 }
+        CodeBlob {
+            facts,
+            code: vec![0xc3; 100],
+            frame: 9_400_000,
+            scratch: 1024,
+            tier: Tier::Full,
+            cpu_features: 0b101,
+        }
     }
 
     fn fragment() -> CodeBlob {

@@ -78,7 +78,7 @@ macro_rules! variants {
 numbers! { u8 u32 u64 }
 
 fields! {
-    StageFacts { payload, lanes, interface, capture, side_effects, scratch_bytes, has_loops, draw_parameters }
+    StageFacts { payload, lanes, interface, capture, side_effects, has_loops, draw_parameters }
     FragmentFacts {
         kills,
         early_fragment_tests,

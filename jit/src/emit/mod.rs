@@ -16,6 +16,7 @@ mod atomic;
 mod barrier;
 mod bits;
 mod cell;
+mod certain;
 mod contiguous;
 mod control;
 mod deferred;
@@ -55,6 +56,7 @@ use crate::passes::Divergence;
 use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT, TexelKind};
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
+pub use certain::is_certain;
 use cranelift_entity::SecondaryMap;
 use invariant::Level;
 use rep::Rep;
@@ -76,7 +78,7 @@ impl Default for EmitOptions {
 pub struct Emission {
     /// The function.
     pub lir: lir::Function,
-    /// See [`base::shader::StageFacts::scratch_bytes`].
+    /// See [`base::shader::StageCode::scratch_bytes`].
     pub scratch_bytes: u32,
 }
 

@@ -1,8 +1,11 @@
 //! Every row of the operation table has code.
 
-use super::{EmitOptions, build};
+use super::{EmitOptions, build, is_certain};
 use crate::error::{ErrorKind, Result};
-use crate::ir::{Binary, Builder, Builtin, Cmp, FloatFlags, MemFlags, Op, Shader, Space, Subgroup, Ty, Value, verify};
+use crate::ir::{
+    Binary, Builder, Builtin, Cmp, FloatFlags, MemFlags, Node, Op, Scope, Shader, Space, Subgroup, Ty, Value, VarData,
+    verify,
+};
 use crate::passes::{divergence, halves, lower_float, lower_math};
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 
@@ -60,7 +63,11 @@ fn emit(mut shader: Shader) -> Result<()> {
     halves(&mut shader);
     lower_float(&mut shader);
     lower_math(&mut shader)?;
-    build(&shader, &divergence(&shader, 8), &layout(), &EmitOptions::default()).map(|_| ())
+    let built = build(&shader, &divergence(&shader, 8), &layout(), &EmitOptions::default()).map(|_| ());
+    if is_certain(&shader, &layout(), 8) {
+        built.as_ref().unwrap_or_else(|e| panic!("taken for certain: {e}\n{shader}"));
+    }
+    built
 }
 
 #[test]
@@ -88,4 +95,27 @@ fn arithmetic_that_is_not_implemented_is_refused() {
     for float in [FloatFlags::ROUND_ZERO, FloatFlags::FLUSH_DENORMALS] {
         assert_eq!(with(float).map_err(|e| e.kind), Err(ErrorKind::Unsupported));
     }
+}
+
+#[test]
+fn what_emission_may_refuse_is_not_certain() {
+    let add = Op::Binary(Binary::IAdd);
+    let small = || shader(Stage::Compute, &add, &[Ty::I32; 2], &[Ty::I32], FloatFlags::NONE);
+    assert!(is_certain(&small(), &layout(), 8));
+    // Nothing is bound.
+    assert!(!is_certain(&small(), &PipelineLayoutInfo { sets: Vec::new(), heap: None }, 8));
+    let mut arrays = small();
+    arrays.vars.push(VarData { ty: Ty::I32, len: 1 << 24, name: String::new() });
+    assert!(!is_certain(&arrays, &layout(), 8));
+    let mut long = small();
+    for _ in 0..10_000 {
+        Builder::new(&mut long).i32(0);
+    }
+    assert!(!is_certain(&long, &layout(), 8));
+    let mut deep = small();
+    for _ in 0..100 {
+        let (label, body) = (deep.new_label(), std::mem::take(&mut deep.root.body));
+        deep.root.body.nodes.push(Node::Scope(Box::new(Scope { label, body, results: Vec::new() })));
+    }
+    assert!(!is_certain(&deep, &layout(), 8));
 }

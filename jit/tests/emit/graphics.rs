@@ -97,7 +97,7 @@ fn vertices() {
             let mut instance = aligned(&(0..total as u32).map(|i| i / 4).collect::<Vec<_>>());
             let mut inputs = aligned(&inputs);
             let mut outputs = aligned(&vec![7; total * 5]);
-            let (mut scratch, mut sink) = (Aligned::new(stage.facts.scratch_bytes as usize, 0), Aligned::new(64, 0));
+            let (mut scratch, mut sink) = (Aligned::new(stage.code.scratch_bytes(), 0), Aligned::new(64, 0));
             let mut batch = VertexBatch {
                 header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
                 count: count as u32,
@@ -204,7 +204,7 @@ fn vertices_of_primitives() {
             let mut outputs = aligned(&vec![7; words]);
             let mut counts = aligned(&vec![99; padded]);
             let mut first_rows = aligned(&vec![99; chunks]);
-            let (mut scratch, mut sink) = (Aligned::new(stage.facts.scratch_bytes as usize, 0), Aligned::new(64, 0));
+            let (mut scratch, mut sink) = (Aligned::new(stage.code.scratch_bytes(), 0), Aligned::new(64, 0));
             let mut batch = PrimitiveBatch {
                 header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
                 count: count as u32,
@@ -318,7 +318,7 @@ fn run_stage(
     let mut outputs = aligned(&vec![7; chunks * slots * lanes]);
     let per_word = lanes.min(32);
     let mut alive = aligned(&vec![0xffff_ffff; chunks * lanes / per_word]);
-    let (mut scratch, mut sink) = (Aligned::new(stage.facts.scratch_bytes as usize, 0), Aligned::new(64, 0));
+    let (mut scratch, mut sink) = (Aligned::new(stage.code.scratch_bytes(), 0), Aligned::new(64, 0));
     let positions = FragmentBatch::positions(if samples == 1 { &[] } else { &POSITIONS });
     let mut batch = FragmentBatch {
         header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },

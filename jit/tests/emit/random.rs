@@ -40,7 +40,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
     };
     context.sets[0] = descriptors.as_ptr().cast();
     let workgroup = stage.facts.payload.workgroup().expect("a compute stage");
-    let mut scratch = vec![0x5a5a_u128 << 50; stage.facts.scratch_bytes as usize / 16 + 4];
+    let mut scratch = vec![0x5a5a_u128 << 50; stage.code.scratch_bytes() / 16 + 4];
     let mut sink = [0u128; 4];
     let mut shared = vec![0x77_u128 << 9; workgroup.shared_bytes as usize / 16 + 4];
     // What workgroups find in scratch and shared memory is theirs to clear.

@@ -78,11 +78,11 @@ pub fn try_compile(
         }),
         capture: shader.capture.clone().map(Arc::new),
         side_effects: shader.side_effects,
-        scratch_bytes: emitted.scratch_bytes,
         has_loops: false,
         draw_parameters: true,
     };
-    let blob = CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: jit::host::cpu_features() };
+    let (frame, scratch, cpu_features) = (code.frame, emitted.scratch_bytes, jit::host::cpu_features());
+    let blob = CodeBlob { facts, code: code.bytes, frame, scratch, tier, cpu_features };
     let code = Arc::new(blob.load().expect("executable memory"));
     Ok(CompiledStage { facts: blob.facts, code })
 }
@@ -327,8 +327,8 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
     env.context.num_workgroups = groups;
     let facts = &stage.facts;
     let workgroup = facts.payload.workgroup().expect("a stage with workgroups");
-    let shared_bytes = workgroup.shared_bytes as usize;
-    let mut scratch = Aligned::new(facts.scratch_bytes as usize, 0x5a);
+    let (shared_bytes, scratch_bytes) = (workgroup.shared_bytes as usize, stage.code.scratch_bytes());
+    let mut scratch = Aligned::new(scratch_bytes, 0x5a);
     let mut sink = Aligned::new(64, 0x77);
     let mut shared = Aligned::new(shared_bytes, 0);
     let most = if shared_bytes == 0 || workgroup.zero_shared { 5 } else { 1 };
@@ -352,9 +352,7 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
         unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
         at += count;
     }
-    assert!(
-        scratch.bytes(facts.scratch_bytes as usize + 32)[facts.scratch_bytes as usize..].iter().all(|&b| b == 0x5a)
-    );
+    assert!(scratch.bytes(scratch_bytes + 32)[scratch_bytes..].iter().all(|&b| b == 0x5a));
 }
 
 /// Runs a compute shader over an interpreter's memory, by all tiers; the buffers afterwards.

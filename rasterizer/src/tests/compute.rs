@@ -25,11 +25,25 @@ unsafe extern "C" fn positions(_: *const ShaderContext, batch: *mut BatchHeader)
     }
 }
 
+/// A function with 16 bytes of private memory.
+struct WithScratch(StageFn);
+
+impl StageCode for WithScratch {
+    unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.0)(context, batch) }
+    }
+
+    fn scratch_bytes(&self) -> usize {
+        16
+    }
+}
+
 #[test]
 fn every_workgroup_runs_once() {
     let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, reserved_bytes: 0, zero_shared: true };
     let mut s = stage(Payload::Compute(workgroup), positions, 4, StageInterface::default());
-    s.facts.scratch_bytes = 16;
+    s.code = Arc::new(WithScratch(positions));
     let statistics: Arc<Statistics> = Arc::default();
     let queries = QuerySinks { occlusion: None, statistics: Some(statistics.clone()), ..QuerySinks::default() };
     let d = Dispatch {

@@ -143,7 +143,6 @@ pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInter
         interface: Arc::new(interface),
         capture: None,
         side_effects: false,
-        scratch_bytes: 0,
         has_loops: false,
         draw_parameters: true,
     };

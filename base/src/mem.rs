@@ -57,6 +57,11 @@ impl DeviceMemory {
         self.0.size
     }
 
+    /// Number of the first byte's address.
+    pub fn address(self) -> u64 {
+        self.0.address as u64
+    }
+
     /// No bytes?
     pub fn is_empty(self) -> bool {
         self.0.size == 0

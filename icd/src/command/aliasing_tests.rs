@@ -67,7 +67,7 @@ fn commands_see_one_memory_at_two_addresses() {
     transfer::update_buffer(third.range(8, 4), &7u32.to_le_bytes());
     assert_eq!([word(&first, OFFSET + 8), word(&second, OFFSET + 8)], [7; 2]);
     // From one address to the other, other bytes of the same memory.
-    transfer::copy_buffer(&device, third.range(8, 4), second.range(0, 4));
+    transfer::copy_buffer(&device, &[(third.range(8, 4), second.range(0, 4))]);
     assert_eq!(word(&first, 0), 7);
 
     // Aspects are planes; a clear at one address, a copy from the other.

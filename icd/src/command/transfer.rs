@@ -3,6 +3,7 @@
 use super::ResolveModes;
 use crate::device::Device;
 use ash::vk;
+use base::alloc::{collect, or_unwind};
 use base::mem::{DeviceMemory, MemoryRange};
 use rasterizer::api::{Attachment, ImageMemory};
 use rasterizer::transfer as t;
@@ -11,6 +12,9 @@ use rasterizer::transfer as t;
 const MOVED: u64 = 4 << 20;
 /// The same where values are looked at: some GB/s a thread.
 const COMPUTED: u64 = 256 << 10;
+
+/// Bytes that a region reads and writes from which on it has tasks of its own.
+const REGION: u64 = 2 << 20;
 
 /// The threads for a transfer of some bytes.
 fn threads(device: &Device, bytes: u64, alone: u64) -> t::Threads<'_> {
@@ -69,11 +73,28 @@ fn range(r: &vk::ImageSubresourceRange, image: &ImageMemory) -> t::SubresourceRa
     }
 }
 
-/// `vkCmdCopyBuffer`; both ranges have the same size.
-pub fn copy_buffer(device: &Device, from: MemoryRange, to: MemoryRange) {
-    let (from, to) = (memory(from), memory(to));
-    let region = t::BufferCopy { src_offset: 0, dst_offset: 0, size: to.len() };
-    t::copy_buffer(threads(device, 2 * to.len(), MOVED), from, to, &region);
+/// The threads for a list of regions that are small each, by the bytes that each reads and writes; `None`: each may have some for itself.
+fn for_all(device: &Device, regions: impl Iterator<Item = u64>) -> t::Threads<'_> {
+    let (mut all, mut largest) = (0u64, 0);
+    for bytes in regions {
+        (all, largest) = (all.saturating_add(bytes), bytes.max(largest));
+    }
+    if largest < REGION { threads(device, all, MOVED) } else { None }
+}
+
+/// `vkCmdCopyBuffer`; both ranges of a region have the same size.
+pub fn copy_buffer(device: &Device, regions: &[(MemoryRange, MemoryRange)]) {
+    if regions.len() > 1
+        && let Some(team) = for_all(device, regions.iter().map(|(_, to)| 2 * to.size))
+    {
+        let regions = or_unwind(collect(regions.iter().map(|&(from, to)| (memory(from), memory(to)))));
+        return t::copy_buffer_regions(Some(team), &regions);
+    }
+    for &(from, to) in regions {
+        let (from, to) = (memory(from), memory(to));
+        let region = t::BufferCopy { src_offset: 0, dst_offset: 0, size: to.len() };
+        t::copy_buffer(threads(device, 2 * to.len(), MOVED), from, to, &region);
+    }
 }
 
 /// Parameters of a command, from device memory.
@@ -112,10 +133,20 @@ fn image_copy(from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) -> t::Ima
 }
 
 /// `vkCmdCopyImage`.
-pub fn copy_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) {
-    let region = image_copy(from, to, r);
-    let bytes = bytes_of(texels(r.extent, region.src.layer_count, from), from).saturating_mul(2);
-    t::copy_image(threads(device, bytes, MOVED), from, to, &region);
+pub fn copy_image(device: &Device, from: &ImageMemory, to: &ImageMemory, regions: &[vk::ImageCopy]) {
+    let bytes = |r: &vk::ImageCopy| {
+        let layer_count = layers(&r.src_subresource, from).layer_count;
+        bytes_of(texels(r.extent, layer_count, from), from).saturating_mul(2)
+    };
+    if regions.len() > 1
+        && let Some(team) = for_all(device, regions.iter().map(bytes))
+    {
+        let regions = or_unwind(collect(regions.iter().map(|r| image_copy(from, to, r))));
+        return t::copy_image_regions(Some(team), from, to, &regions);
+    }
+    for r in regions {
+        t::copy_image(threads(device, bytes(r), MOVED), from, to, &image_copy(from, to, r));
+    }
 }
 
 /// `vkCmdBlitImage`.

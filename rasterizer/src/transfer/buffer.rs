@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::rows::{Place, Threads, copy_rows, for_tasks};
+use super::rows::{Place, Threads, copy_rows, for_bands, for_tasks};
 use base::mem::DeviceMemory;
 use std::ops::Range;
 
@@ -33,6 +33,22 @@ pub fn copy_buffer(threads: Threads, src: DeviceMemory, dst: DeviceMemory, regio
     }
     let place = |memory| Place { memory, offset: 0, pitch: 1 };
     for_chunks(threads, size, |bytes| copy_rows(place(dst), place(src), 1, bytes, size));
+}
+
+/// `vkCmdCopyBuffer`, regions (from, to) that are too small for several threads each; both sides of one have the same size.
+pub fn copy_buffer_regions(threads: Threads, regions: &[(DeviceMemory, DeviceMemory)]) {
+    let addresses = regions.iter().map(|(_, to)| to.address()).zip(regions.iter().map(|(_, to)| to.len()));
+    let first = addresses.clone().map(|(at, _)| at).min().unwrap_or(0);
+    let end = addresses.map(|(at, len)| at + len).max().unwrap_or(first);
+    for_bands(threads, end - first, |band| {
+        for (from, to) in regions {
+            let at = to.address() - first;
+            let cut = band.start.max(at)..band.end.min(at + to.len());
+            if !cut.is_empty() {
+                to.copy_from(cut.start - at, *from, cut.start - at, cut.end - cut.start);
+            }
+        }
+    });
 }
 
 /// `vkCmdFillBuffer`: `size` bytes (rounded down to words) from `offset`, cut to the buffer.

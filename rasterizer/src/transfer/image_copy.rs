@@ -3,8 +3,9 @@
 #![forbid(unsafe_code)]
 
 use super::region::{Slices, SubresourceLayers, block_of, level_of};
-use super::rows::{Moved, Place, Threads, copy_rows, memory_of};
+use super::rows::{Moved, Place, Threads, copy_rows, for_bands, memory_of};
 use crate::api::ImageMemory;
+use base::image::PlaneLayout;
 use base::mem::DeviceMemory;
 use std::ops::Range;
 
@@ -50,9 +51,25 @@ fn blocks(from: i32, count: u32, size: u32, block: u32) -> (u32, u32) {
 /// `vkCmdCopyImage`, one region. Formats are size-compatible (also compressed with uncompressed); samples are equal, or all of the destination's become
 /// the source's only one.
 pub fn copy_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy) {
+    copy_band(threads, src, dst, region, 0..u32::MAX);
+}
+
+/// `vkCmdCopyImage`, regions that are too small for several threads each.
+pub fn copy_image_regions(threads: Threads, src: &ImageMemory, dst: &ImageMemory, regions: &[ImageCopy]) {
+    let height = |plane: &PlaneLayout| plane.levels.first().map_or(0, |l| l.extent[1].div_ceil(plane.block[1]));
+    let rows = dst.layout.planes().iter().map(height).max().unwrap_or(0);
+    for_bands(threads, rows.into(), |band| {
+        for region in regions {
+            copy_band(None, src, dst, region, band.start as u32..band.end as u32);
+        }
+    });
+}
+
+/// What lies in some rows of blocks of the destination.
+fn copy_band(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy, band: Range<u32>) {
     let dst_planes = dst.layout.select(region.dst.aspects);
     for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {
-        copy_plane(threads, (src, src_plane), (dst, dst_plane), region);
+        copy_plane(threads, (src, src_plane), (dst, dst_plane), region, &band);
     }
 }
 
@@ -61,6 +78,7 @@ fn copy_plane(
     (src, src_plane): (&ImageMemory, usize),
     (dst, dst_plane): (&ImageMemory, usize),
     region: &ImageCopy,
+    band: &Range<u32>,
 ) {
     let (Some(src_level), Some(dst_level)) =
         (level_of(src, src_plane, region.src.level), level_of(dst, dst_plane, region.dst.level))
@@ -78,6 +96,12 @@ fn copy_plane(
     let (dst_x, dst_columns) = blocks(region.dst_offset[0], columns * dst_bw, dst_level.extent[0], dst_bw);
     let (dst_y, dst_rows) = blocks(region.dst_offset[1], rows * dst_bh, dst_level.extent[1], dst_bh);
     let (columns, rows) = (columns.min(dst_columns), rows.min(dst_rows));
+    let above = band.start.saturating_sub(dst_y);
+    let rows = rows.min(band.end.saturating_sub(dst_y)).saturating_sub(above);
+    let (src_y, dst_y) = (src_y + above, dst_y + above);
+    if rows == 0 {
+        return;
+    }
     let from = Slices::new(src, region.src_offset[2], &region.src);
     let to = Slices::new(dst, region.dst_offset[2], &region.dst);
     let wanted = from.count(depth, region.src.layer_count).max(to.count(depth, region.dst.layer_count));

@@ -22,9 +22,11 @@ mod texel;
 mod tests;
 
 pub use blit::{Filter, ImageBlit, blit_image};
-pub use buffer::{BufferCopy, copy_buffer, fill_buffer, update_buffer};
+pub use buffer::{BufferCopy, copy_buffer, copy_buffer_regions, fill_buffer, update_buffer};
 pub use clear::{SubresourceRange, clear_color_image, clear_depth_stencil_image};
-pub use image_copy::{BufferImageCopy, ImageCopy, copy_buffer_to_image, copy_image, copy_image_to_buffer};
+pub use image_copy::{
+    BufferImageCopy, ImageCopy, copy_buffer_to_image, copy_image, copy_image_regions, copy_image_to_buffer,
+};
 pub use region::SubresourceLayers;
 pub use resolve::{ImageResolve, ResolveMode, resolve_image};
 pub use rows::Threads;

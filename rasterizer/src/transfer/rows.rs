@@ -32,6 +32,14 @@ pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync
     team.for_each(tasks, Call::Now, &part);
 }
 
+/// Runs `task` for parts of the destination, `0..end`: each does all of a list of small regions as far as they lie in it, one after the other.
+/// Where two of them meet, it's the later one's bytes that stay, for any number of threads.
+pub fn for_bands(threads: Threads, end: u64, task: impl Fn(Range<u64>) + Sync) {
+    let bands = threads.map_or(1, |team| 2 * team.threads() as u64).min(64);
+    let size = end.div_ceil(bands).max(1);
+    for_tasks(threads, end.div_ceil(size), || (), |(), i| task(i * size..end.min((i + 1) * size)));
+}
+
 /// Bytes of a task that moves them: enough that handing it out costs nothing.
 const TASK: u64 = 256 << 10;
 

@@ -338,6 +338,45 @@ fn blits_of_volumes_weigh_eight_texels() {
     }
 }
 
+#[test]
+fn small_regions_are_done_in_their_order_by_any_number_of_threads() {
+    let mut rng = Rng(29);
+    let team = crate::team::Team::new(3);
+    for (dim, layers) in [(Dim::D2, 3), (Dim::D3, 1)] {
+        let extent = [64, 61, if dim == Dim::D3 { 3 } else { 1 }];
+        let [a, one, many] = core::array::from_fn(|_| image(RGBA8, dim, extent, 3, layers, 1));
+        randomize(&a, &mut rng);
+        let mut below = |n| rng.below(n);
+        // They meet, and reach outside.
+        let regions: Vec<ImageCopy> = (0..300)
+            .map(|_| ImageCopy {
+                src: color(below(2), below(layers), 1 + below(2)),
+                src_offset: [below(60) as i32, below(60) as i32, below(extent[2]) as i32],
+                dst: color(below(3), below(layers), 1 + below(2)),
+                dst_offset: [below(60) as i32, below(60) as i32, below(extent[2]) as i32],
+                extent: [1 + below(20), 1 + below(20), 1 + below(2)],
+            })
+            .collect();
+        for region in &regions {
+            copy_image(None, &a.image, &one.image, region);
+        }
+        copy_image_regions(Some(&team), &a.image, &many.image, &regions);
+        assert!(bytes_of(&one) == bytes_of(&many), "{dim:?}");
+    }
+    let bytes: Vec<u8> = (0..10_000).map(|_| rng.next() as u8).collect();
+    let [mut from, mut one, mut many] = [bytes.clone(), vec![0; 5000], vec![0; 5000]];
+    let at: Vec<[u64; 3]> = (0..500).map(|_| [9000, 4000, 900].map(|n| rng.below(n).into())).collect();
+    let pairs = |from: &mut [u8], to: &mut [u8]| -> Vec<_> {
+        let (from, to) = (buffer(from), buffer(to));
+        at.iter().map(|&[src, dst, size]| (from.slice(src, size), to.slice(dst, size))).collect()
+    };
+    for (from, to) in pairs(&mut from, &mut one) {
+        to.copy_from(0, from, 0, to.len());
+    }
+    copy_buffer_regions(Some(&team), &pairs(&mut from, &mut many));
+    assert!(one == many && one.iter().any(|&b| b != 0));
+}
+
 /// All bytes of an image.
 fn bytes_of(o: &Owned) -> Vec<u8> {
     let mut out = vec![0; o.image.layout.size as usize];

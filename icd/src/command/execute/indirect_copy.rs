@@ -68,7 +68,7 @@ impl Executor<'_> {
                 return;
             }
             if let (Some(from), Some(to)) = (self.at(COMMAND, i, from, size), self.at(COMMAND, i, to, size)) {
-                transfer::copy_buffer(self.device, from, to);
+                transfer::copy_buffer(self.device, &[(from, to)]);
             }
         });
     }

@@ -9,6 +9,7 @@ use super::Executor;
 use crate::command::{Place, ResolveModes, Space, bounds, transfer};
 use crate::object::image::Image;
 use ash::vk;
+use base::alloc::{or_unwind, reserve};
 use base::mem::MemoryRange;
 use rasterizer::api::ImageMemory;
 
@@ -31,12 +32,15 @@ impl Executor<'_> {
     }
 
     pub(super) fn copy_buffer(&mut self, src: &Space, dst: &Space, regions: &[vk::BufferCopy]) {
+        let mut inside = Vec::new();
+        or_unwind(reserve(&mut inside, regions.len()));
         for (i, r) in regions.iter().enumerate() {
             match (self.exact(src, r.src_offset, r.size), self.exact(dst, r.dst_offset, r.size)) {
-                (Some(from), Some(to)) => transfer::copy_buffer(self.device, from, to),
+                (Some(from), Some(to)) => inside.push((from, to)),
                 _ => self.fits("vkCmdCopyBuffer", i, r.size == 0),
             }
         }
+        transfer::copy_buffer(self.device, &inside);
     }
 
     pub(super) fn update_buffer(&mut self, (space, offset): &Place, data: &[u8]) {
@@ -58,8 +62,8 @@ impl Executor<'_> {
         let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
         for (i, r) in regions.iter().enumerate() {
             self.fits(COMMAND, i, bounds::has_copy(src, dst, r));
-            transfer::copy_image(self.device, &from, &to, r);
         }
+        transfer::copy_image(self.device, &from, &to, regions);
     }
 
     pub(super) fn blit_image(&mut self, src: &Image, dst: &Image, regions: &[vk::ImageBlit], filter: vk::Filter) {

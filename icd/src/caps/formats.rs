@@ -112,6 +112,7 @@ const CREATE_FLAGS: Create = Create::from_raw(
         | Create::SPLIT_INSTANCE_BIND_REGIONS.as_raw()
         | Create::DISJOINT.as_raw()
         | Create::SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_EXT.as_raw()
+        | Create::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT.as_raw()
         | Create::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT.as_raw()
         | SPARSE.as_raw()
         | super::newer::IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR.as_raw()

@@ -23,6 +23,7 @@ mod dynamic_state;
 mod floats;
 mod floors;
 mod groups;
+mod long_texels;
 mod maintenance;
 mod mutable;
 mod order;

@@ -94,6 +94,7 @@ unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *c
         let mask = (*args).mask & ((1 << MAX_LANES) - 1);
         // A kernel may write results of lanes outside its mask.
         let mut result = [H::Ints::splat(0); 4];
+        let mut high = result;
         let mut left = mask;
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
@@ -113,9 +114,18 @@ unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *c
             for (all, new) in result.iter_mut().zip(&(*args).result) {
                 *all = lanes.select(row::<H, _>(new), *all);
             }
+            // No sample gives integers of 64 bits.
+            if ((*args).kernel as usize) < KERNEL_SAMPLE {
+                for (all, new) in high.iter_mut().zip(&(*args).result_high) {
+                    *all = lanes.select(row::<H, _>(new), *all);
+                }
+            }
             left &= !same;
         }
         for (to, lanes) in (*args).result.iter_mut().zip(result) {
+            *to = lanes.lanes();
+        }
+        for (to, lanes) in (*args).result_high.iter_mut().zip(high) {
             *to = lanes.lanes();
         }
         (*args).mask = mask;

@@ -315,6 +315,7 @@ extensions! {
     VK_EXT_extended_dynamic_state3, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_blend_operation_advanced, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_multisampled_render_to_single_sampled, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_create_renderpass2), Ext(E::VK_KHR_depth_stencil_resolve)]), Core(V1_2)])];
+    VK_EXT_multisampled_render_to_swapchain, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_EXT_multisampled_render_to_single_sampled)];
     VK_EXT_multi_draw, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_calibrated_timestamps, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_calibrated_timestamps, 2, Device, YES, None, [PROPERTIES2];

@@ -12,7 +12,7 @@ use crate::object::image::Image;
 use crate::object::memory::Memory;
 use crate::object::sync::Sync;
 use crate::os::arena::Addresses;
-use crate::os::backing::Backing;
+use crate::os::backing::{Backing, Given};
 use ash::vk;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -430,7 +430,7 @@ fn give(
         // (Of one row: the bytes of a pixel of each of the formats.)
         let stride = if height > 1 { row(1) - row(0) } else { u64::from(width) * 4 };
         let picture = Picture { size: image.memory.size(), offset: row(0), stride, extent: [width, height], format };
-        Ok((image.memory.export()?, picture))
+        Ok((image.memory.export(Given::File)?, picture))
     });
     let pictures: Vec<(File, Picture)> = pictures.collect::<Result<_, vk::Result>>()?;
     let given = window.add(number, &pictures, progress)?;

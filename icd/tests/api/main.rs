@@ -25,6 +25,7 @@ mod floors;
 mod groups;
 mod long_texels;
 mod maintenance;
+mod modifiers;
 mod mutable;
 mod order;
 mod shaders;

@@ -25,7 +25,7 @@ fn sink() -> Option<Pages> {
     static PAGES: Mutex<Option<Pages>> = Mutex::new(None);
     let mut pages = PAGES.lock();
     if pages.is_none() {
-        *pages = memfd(SINK as u64).map(|file| Pages::Memfd(Arc::new(file)));
+        *pages = memfd(SINK as u64).map(|file| Pages::File(Arc::new(file)));
     }
     pages.clone()
 }
@@ -76,7 +76,7 @@ impl SparsePiece {
                 .checked_add(bytes)
                 .is_some_and(|end| end <= (memory.range.size as usize).next_multiple_of(GRANULE));
         holds
-            && matches!(memory.pages, Pages::Memfd(_))
+            && matches!(memory.pages, Pages::File(_))
             && self.show(&memory.pages, granules.clone(), offset)
             && self.mark(granules, 1)
     }

@@ -186,7 +186,8 @@ mod tests {
         unsafe {
             let place = libc::mmap(std::ptr::null_mut(), all, libc::PROT_NONE, flags, -1, 0).cast::<u8>();
             assert!(pages.map(place, 0, all));
-            (place.write(7), place.add(all - 1).write(9));
+            place.write(7);
+            place.add(all - 1).write(9);
             let mut seen = [0; 1];
             std::os::unix::fs::FileExt::read_exact_at(&*file, &mut seen, 0).expect("the file's bytes");
             assert_eq!((seen, place.add(PAGE).read()), ([7], 0));

@@ -15,7 +15,7 @@ use rasterizer::tessellate::spacing::MAX_LEVEL;
 /// Widest image and framebuffer.
 pub const MAX_DIMENSION: u32 = 16384;
 /// Largest 3D image.
-pub const MAX_DIMENSION_3D: u32 = 2048;
+pub const MAX_DIMENSION_3D: u32 = 4096;
 /// Most array layers.
 pub const MAX_LAYERS: u32 = 2048;
 /// Sample counts of attachments, sampled and storage images: every power of two up to the greatest.

@@ -122,6 +122,32 @@ fn the_linear_modifier_is_told_and_taken() {
     }
 }
 
+/// Memory planes are the format's, wherever they lie.
+#[test]
+fn planes_lie_where_they_are_said_to_lie() {
+    let c = context();
+    let planes = [(4096, 64), (0, 48)].map(|(offset, row_pitch)| vk::SubresourceLayout {
+        offset,
+        row_pitch,
+        ..Default::default()
+    });
+    let mut explicit = vk::ImageDrmFormatModifierExplicitCreateInfoEXT::default().plane_layouts(&planes);
+    let info = image_info([40, 20]).format(vk::Format::G8_B8R8_2PLANE_420_UNORM).push_next(&mut explicit);
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        let image = c.device.create_image(&info, None).expect("image");
+        assert_eq!(c.device.get_image_memory_requirements(image).size, 4096 + 20 * 64);
+        let aspects = [vk::ImageAspectFlags::MEMORY_PLANE_0_EXT, vk::ImageAspectFlags::MEMORY_PLANE_1_EXT];
+        let told = aspects.map(|aspect| {
+            let plane = vk::ImageSubresource::default().aspect_mask(aspect);
+            let layout = c.device.get_image_subresource_layout(image, plane);
+            (layout.offset, layout.row_pitch, layout.size)
+        });
+        assert_eq!(told, [(4096, 64, 20 * 64), (0, 48, 10 * 48)]);
+        c.device.destroy_image(image, None);
+    }
+}
+
 /// A descriptor of memory of so many bytes, which is the caller's.
 fn export(c: &Context, memory: vk::DeviceMemory, ty: vk::ExternalMemoryHandleTypeFlags) -> Result<OwnedFd, vk::Result> {
     let files = ash::khr::external_memory_fd::Device::new(&c.instance, &c.device);

@@ -249,3 +249,26 @@ fn texel_buffers_are_fetched_and_stored() {
         assert!(memory == want, "{}", row.name);
     }
 }
+
+/// High words of lanes are those of their own views; a null view's are zeros.
+#[test]
+fn long_integers_of_several_views() {
+    let words: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let range = |first: usize| MemoryRange { address: words.as_ptr().cast_mut().wrapping_add(first).cast(), size: 128 };
+    let views = [buffer_view(range(0), format("R64G64B64A64_UINT")), buffer_view(range(32), format("R64G64_UINT"))];
+    let of_lane: [*const ImageView; MAX_LANES] =
+        [0, 1, 0, 1, 0, 2, 1, 0].map(|i| views.get(i).map_or(std::ptr::from_ref(null_view()), std::ptr::from_ref));
+    let mut a = args();
+    (a.mask, a.kernel) = (0x7f, KERNEL_FETCH as u32);
+    a.icoord[0] = [0, 0, 3, 7, 4, 0, 1, 0];
+    // SAFETY: valid arguments.
+    unsafe { image_divergent(of_lane.as_ptr(), std::ptr::null(), &mut a) };
+    let long = |lane: usize| [0, 1, 2, 3].map(|c| [a.result[c][lane], a.result_high[c][lane]]);
+    let at = |i: usize| [words[i], words[i + 1]];
+    assert_eq!(long(0), [0, 2, 4, 6].map(at));
+    assert_eq!(long(1), [at(32), at(34), [0; 2], [1, 0]]);
+    assert_eq!(long(2), [24, 26, 28, 30].map(at));
+    assert_eq!(long(3), [at(60), at(62), [0; 2], [1, 0]]);
+    assert_eq!([long(4), long(5)], [[[0; 2]; 4]; 2], "outside, and nothing");
+    assert_eq!(long(6), [at(36), at(38), [0; 2], [1, 0]]);
+}

@@ -273,6 +273,31 @@ impl ImageLayout {
         moved
     }
 
+    /// A picture (one level, layer, slice and sample) whose planes somebody else has laid out: where each begins, and the bytes between its rows. None if those are not as
+    /// many planes, rows are closer than their texels need, or not where accesses to several texels expect them: multiples of 64 bytes from the image's beginning on, and
+    /// of 16 from each other.
+    pub fn with_rows(&self, rows: &[(u64, u64)]) -> Option<ImageLayout> {
+        let desc = &self.desc;
+        let picture = [desc.levels, desc.layers, desc.samples, desc.extent[2]] == [1; 4];
+        if !picture || rows.len() != self.plane_count {
+            return None;
+        }
+        let mut moved = ImageLayout { size: 0, ..self.clone() };
+        for (plane, &(offset, pitch)) in moved.planes.iter_mut().zip(rows) {
+            let level = &mut plane.levels[0];
+            let size = pitch.checked_mul(u64::from(level.extent[1].div_ceil(plane.block[1])))?;
+            // A slice has at most so many bytes, which kernels count in 32 bits.
+            let fits = pitch >= level.row_pitch && size <= 1 << 32 && offset < 1 << 47;
+            if !fits || !pitch.is_multiple_of(16) || !offset.is_multiple_of(IMAGE_ALIGNMENT) {
+                return None;
+            }
+            (level.row_pitch, level.slice_pitch) = (pitch, size);
+            (plane.offset, plane.size, plane.sample_stride, plane.layer_stride) = (offset, size, size, size);
+            moved.size = moved.size.max(offset + size);
+        }
+        Some(moved)
+    }
+
     /// The planes.
     pub fn planes(&self) -> &[PlaneLayout] {
         &self.planes[..self.plane_count]
@@ -410,6 +435,22 @@ mod tests {
         // Halved in one direction only, an odd width: the plane covers it.
         let wide = layout("G16_B16_R16_3PLANE_422_UNORM", [5, 3, 1], 1, 1, 1);
         assert_eq!(planes(&wide).iter().map(|p| p.2).collect::<Vec<_>>(), [[5, 3, 1], [3, 3, 1], [3, 3, 1]]);
+    }
+
+    #[test]
+    fn rows_lie_where_others_have_them() {
+        let two = layout("G8_B8R8_2PLANE_420_UNORM", [60, 31, 1], 1, 1, 1);
+        let moved = two.with_rows(&[(128, 80), (64 << 10, 96)]).unwrap();
+        assert_eq!(planes(&moved), [(128, 31 * 80, [60, 31, 1], 80), (64 << 10, 16 * 96, [30, 16, 1], 96)]);
+        assert_eq!((moved.size, moved.offset(1, 0, 0, 0, [1, 2, 0])), ((64 << 10) + 16 * 96, (64 << 10) + 2 * 96 + 2));
+        assert_eq!(moved.planes()[0].piece(0, 0), Some((128, 31 * 80)));
+        // Too few planes, and the first one's too close, at odd distances, at an odd place, and too large.
+        for rows in
+            [&[(0, 64)][..], &[(0, 48), (0, 64)], &[(0, 72), (0, 64)], &[(32, 64), (0, 64)], &[(0, 1 << 30), (0, 64)]]
+        {
+            assert_eq!(two.with_rows(rows), None, "{rows:?}");
+        }
+        assert_eq!(layout("R8_UNORM", [64, 64, 1], 2, 1, 1).with_rows(&[(0, 64)]), None);
     }
 
     #[test]

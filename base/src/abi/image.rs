@@ -45,7 +45,7 @@ pub type ChunksKernel = unsafe extern "C" fn(
     chunks: u32,
 );
 
-/// `OpImageFetch`, `OpImageRead`, subpass loads: integer coordinates in `args.icoord` → `args.result`.
+/// `OpImageFetch`, `OpImageRead`, subpass loads: integer coordinates in `args.icoord` → `args.result` (and `args.result_high`, of integers of 64 bits).
 /// Out of bounds reads give 0 in every component (after swizzle: 0,0,0,0).
 pub const KERNEL_FETCH: usize = 0;
 /// `OpImageWrite`: `args.texel` → image. Out of bounds writes are dropped.
@@ -354,6 +354,10 @@ pub struct ImageArgs {
     pub atomic_op: AtomicOp,
     /// 0 when all texel offsets of a sample are 0.
     pub has_offset: u32,
+    /// The high words of `texel`, where components or operands are integers of 64 bits.
+    pub texel_high: [[u32; MAX_LANES]; 4],
+    /// The high words of `result`.
+    pub result_high: [[u32; MAX_LANES]; 4],
 }
 
 layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, first_slice, cell, cells });
@@ -422,7 +426,9 @@ layout!(ImageArgs {
     component,
     has_gather_offsets,
     atomic_op,
-    has_offset
+    has_offset,
+    texel_high,
+    result_high
 });
 layout!(
     enum Dim {

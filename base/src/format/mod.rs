@@ -196,6 +196,11 @@ impl Format {
         let info = self.info();
         info.channel_count > 0 && matches!(info.channels[0].ty, ChannelType::Uint | ChannelType::Sint)
     }
+    /// How many integers of 64 bits a texel is; 0 for all other formats.
+    pub fn long_integers(self) -> u8 {
+        let info = self.info();
+        if self.is_integer() && info.channels[0].bits == 64 { info.channel_count } else { 0 }
+    }
     /// True for signed integer formats.
     pub fn is_signed_integer(self) -> bool {
         self.is_integer() && self.info().channels[0].ty == ChannelType::Sint

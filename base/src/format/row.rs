@@ -132,7 +132,8 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// The row whose conversions a row has: an integer of 64 bits is a pair of words, the low one first, of which a texel has two at most.
+/// The row whose conversions a row has: an integer of 64 bits is a pair of words, the low one first, of which a texel has two at most. (Shaders see whole
+/// integers, by kernels of their own.)
 const fn conversions(index: usize) -> usize {
     if index >= TABLE.len() {
         return 0;

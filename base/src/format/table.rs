@@ -276,9 +276,18 @@ const fn astc_in_bytes(name: &'static str, vk: u32, size: (u8, u8)) -> FormatInf
     block(name, 1 << 31 | vk, Layout::AstcInBytes, 16, size, Unorm, RGBA)
 }
 
-/// One integer of 64 bits: atomics and what they need, and texel buffers.
+/// Integers of 64 bits: storage images, but for three, and texel buffers.
+const fn longs(name: &'static str, vk: u32, ty: ChannelType, names: &[ChannelName]) -> FormatInfo {
+    let row = array(name, vk, ty, names, 64);
+    match names.len() {
+        3 => with(row, 0, UNIFORM_TEXEL),
+        _ => with(row, TRANSFER | STORAGE, UNIFORM_TEXEL | features::STORAGE_TEXEL_BUFFER),
+    }
+}
+
+/// One integer of 64 bits, which has atomics too.
 const fn long(name: &'static str, vk: u32, ty: ChannelType) -> FormatInfo {
-    atomic(with(array(name, vk, ty, RED, 64), TRANSFER | STORAGE, UNIFORM_TEXEL | features::STORAGE_TEXEL_BUFFER))
+    atomic(longs(name, vk, ty, RED))
 }
 
 /// Adds the atomic features of formats of 32 or 64 bits, which are one component, or halves.
@@ -412,14 +421,14 @@ pub static TABLE: &[FormatInfo] = &[
     long("R64_UINT", 110, Uint),
     long("R64_SINT", 111, Sint),
     array("R64_SFLOAT", 112, Sfloat, RED, 64),
-    with(array("R64G64_UINT", 113, Uint, RG, 64), TRANSFER, 0),
-    with(array("R64G64_SINT", 114, Sint, RG, 64), TRANSFER, 0),
+    longs("R64G64_UINT", 113, Uint, RG),
+    longs("R64G64_SINT", 114, Sint, RG),
     array("R64G64_SFLOAT", 115, Sfloat, RG, 64),
-    array("R64G64B64_UINT", 116, Uint, RGB, 64),
-    array("R64G64B64_SINT", 117, Sint, RGB, 64),
+    longs("R64G64B64_UINT", 116, Uint, RGB),
+    longs("R64G64B64_SINT", 117, Sint, RGB),
     array("R64G64B64_SFLOAT", 118, Sfloat, RGB, 64),
-    with(array("R64G64B64A64_UINT", 119, Uint, RGBA, 64), TRANSFER, 0),
-    with(array("R64G64B64A64_SINT", 120, Sint, RGBA, 64), TRANSFER, 0),
+    longs("R64G64B64A64_UINT", 119, Uint, RGBA),
+    longs("R64G64B64A64_SINT", 120, Sint, RGBA),
     array("R64G64B64A64_SFLOAT", 121, Sfloat, RGBA, 64),
     with(
         packed("B10G11R11_UFLOAT_PACK32", 122, Ufloat, 4, &[(B, 10), (G, 11), (R, 11)]),

@@ -158,6 +158,9 @@ extensions! {
     VK_KHR_external_memory_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
     VK_KHR_external_semaphore_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_semaphore), Core(V1_1)])];
     VK_KHR_external_fence_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_fence), Core(V1_1)])];
+    VK_EXT_external_memory_dma_buf, 1, Device, YES, None, [Ext(E::VK_KHR_external_memory_fd)];
+    VK_EXT_image_drm_format_modifier, 2, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_bind_memory2), PROPERTIES2, Ext(E::VK_KHR_sampler_ycbcr_conversion)]), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
+    VK_EXT_external_memory_acquire_unmodified, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
     VK_EXT_external_memory_host, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
     VK_KHR_swapchain, 70, Device, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
@@ -315,6 +318,7 @@ extensions! {
     VK_EXT_extended_dynamic_state3, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_blend_operation_advanced, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_multisampled_render_to_single_sampled, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_create_renderpass2), Ext(E::VK_KHR_depth_stencil_resolve)]), Core(V1_2)])];
+    VK_EXT_multisampled_render_to_swapchain, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_EXT_multisampled_render_to_single_sampled)];
     VK_EXT_multi_draw, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_calibrated_timestamps, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_calibrated_timestamps, 2, Device, YES, None, [PROPERTIES2];

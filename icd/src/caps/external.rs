@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::os::dma_buf;
 use ash::vk;
 use vk::ExternalMemoryHandleTypeFlags as MemoryType;
 
@@ -11,25 +12,18 @@ pub const HOST_POINTER_ALIGNMENT: u64 = 4096;
 /// Memory.
 struct MemoryRow {
     ty: MemoryType,
-    features: vk::ExternalMemoryFeatureFlags,
+    /// Can new memory be given away as it?
+    is_made: fn() -> bool,
     /// Imported memory of this kind can be exported as it again.
     again: bool,
     /// Buffers in it may have a device address: it lies where pointers of shaders may point (`os::arena`).
     addressable: bool,
 }
 
-const BOTH: vk::ExternalMemoryFeatureFlags = vk::ExternalMemoryFeatureFlags::from_raw(
-    vk::ExternalMemoryFeatureFlags::EXPORTABLE.as_raw() | vk::ExternalMemoryFeatureFlags::IMPORTABLE.as_raw(),
-);
-
-static MEMORY: [MemoryRow; 2] = [
-    MemoryRow { ty: MemoryType::OPAQUE_FD, features: BOTH, again: true, addressable: true },
-    MemoryRow {
-        ty: MemoryType::HOST_ALLOCATION_EXT,
-        features: vk::ExternalMemoryFeatureFlags::IMPORTABLE,
-        again: false,
-        addressable: false,
-    },
+static MEMORY: [MemoryRow; 3] = [
+    MemoryRow { ty: MemoryType::OPAQUE_FD, is_made: || true, again: true, addressable: true },
+    MemoryRow { ty: MemoryType::DMA_BUF_EXT, is_made: dma_buf::can_be_made, again: true, addressable: true },
+    MemoryRow { ty: MemoryType::HOST_ALLOCATION_EXT, is_made: || false, again: false, addressable: false },
 ];
 
 fn memory_row(ty: MemoryType) -> Option<&'static MemoryRow> {
@@ -37,8 +31,10 @@ fn memory_row(ty: MemoryType) -> Option<&'static MemoryRow> {
 }
 
 fn properties_of(row: &MemoryRow) -> vk::ExternalMemoryProperties {
+    use vk::ExternalMemoryFeatureFlags as Features;
+    let exportable = if (row.is_made)() { Features::EXPORTABLE } else { Features::empty() };
     vk::ExternalMemoryProperties {
-        external_memory_features: row.features,
+        external_memory_features: Features::IMPORTABLE | exportable,
         export_from_imported_handle_types: if row.again { row.ty } else { MemoryType::empty() },
         compatible_handle_types: row.ty,
     }
@@ -64,8 +60,7 @@ pub fn memory_types() -> MemoryType {
 
 /// Kinds of memory that can be exported.
 pub fn exportable_memory_types() -> MemoryType {
-    let exportable = |row: &&MemoryRow| row.features.contains(vk::ExternalMemoryFeatureFlags::EXPORTABLE);
-    MEMORY.iter().filter(exportable).fold(MemoryType::empty(), |all, row| all | row.ty)
+    MEMORY.iter().filter(|row| (row.is_made)()).fold(MemoryType::empty(), |all, row| all | row.ty)
 }
 
 /// Kinds of semaphores: the payload itself, and a copy of a binary one's state.

@@ -275,6 +275,7 @@ extended {
     extendedDynamicState3ShadingRateImageEnable, extended_dynamic_state3_shading_rate_image_enable, NO_NV, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     advancedBlendCoherentOperations, advanced_blend_coherent_operations, YES, [PhysicalDeviceBlendOperationAdvancedFeaturesEXT];
     multisampledRenderToSingleSampled, multisampled_render_to_single_sampled, YES, [PhysicalDeviceMultisampledRenderToSingleSampledFeaturesEXT];
+    multisampledRenderToSwapchain, multisampled_render_to_swapchain, YES, [PhysicalDeviceMultisampledRenderToSwapchainFeaturesEXT];
     multiDraw, multi_draw, YES, [PhysicalDeviceMultiDrawFeaturesEXT];
     robustBufferAccess2, robust_buffer_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
     robustImageAccess2, robust_image_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
@@ -468,6 +469,7 @@ structs! {
     PhysicalDeviceExtendedDynamicState3FeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state3)];
     PhysicalDeviceBlendOperationAdvancedFeaturesEXT: [Ext(E::VK_EXT_blend_operation_advanced)];
     PhysicalDeviceMultisampledRenderToSingleSampledFeaturesEXT: [Ext(E::VK_EXT_multisampled_render_to_single_sampled)];
+    PhysicalDeviceMultisampledRenderToSwapchainFeaturesEXT: [Ext(E::VK_EXT_multisampled_render_to_swapchain)];
     PhysicalDeviceMultiDrawFeaturesEXT: [Ext(E::VK_EXT_multi_draw)];
     PhysicalDeviceRobustness2FeaturesEXT: [Ext(E::VK_EXT_robustness2), Ext(E::VK_KHR_robustness2)];
     PhysicalDeviceShaderExpectAssumeFeaturesKHR: [Ext(E::VK_KHR_shader_expect_assume)];

@@ -406,6 +406,7 @@ mod tests {
             (E::VK_EXT_attachment_feedback_loop_layout, &[F::attachmentFeedbackLoopLayout]),
             (E::VK_EXT_attachment_feedback_loop_dynamic_state, &[F::attachmentFeedbackLoopDynamicState]),
             (E::VK_EXT_multisampled_render_to_single_sampled, &[F::multisampledRenderToSingleSampled]),
+            (E::VK_EXT_multisampled_render_to_swapchain, &[F::multisampledRenderToSwapchain]),
             (E::VK_KHR_present_id, &[F::presentId]),
             (E::VK_KHR_present_wait, &[F::presentWait]),
             (E::VK_KHR_present_id2, &[F::presentId2]),

@@ -2,6 +2,7 @@
 
 use super::features::Feature;
 use super::limits::{LIMITS, MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS, SAMPLE_COUNTS};
+use super::modifiers;
 use ash::vk::{self, TaggedStructure};
 use base::abi::Dim;
 use base::format::{Aspect, Format, Layout, Plane};
@@ -53,6 +54,12 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
             properties3.linear_tiling_features = flags2(format, properties.linear_tiling_features, false);
             properties3.optimal_tiling_features = flags2(format, properties.optimal_tiling_features, false);
             properties3.buffer_features = flags2(format, properties.buffer_features, true);
+        } else if s_type == vk::DrmFormatModifierPropertiesListEXT::STRUCTURE_TYPE {
+            // SAFETY: the tag says so, and the list is valid.
+            unsafe { modifiers::fill_list(format, &mut *next.cast::<vk::DrmFormatModifierPropertiesListEXT<'_>>()) };
+        } else if s_type == vk::DrmFormatModifierPropertiesList2EXT::STRUCTURE_TYPE {
+            // SAFETY: the tag says so, and the list is valid.
+            unsafe { modifiers::fill_list2(format, &mut *next.cast::<vk::DrmFormatModifierPropertiesList2EXT<'_>>()) };
         } else if s_type == vk::SubpassResolvePerformanceQueryEXT::STRUCTURE_TYPE {
             // SAFETY: the tag says so.
             let resolve = unsafe { &mut *next.cast::<vk::SubpassResolvePerformanceQueryEXT<'_>>() };
@@ -65,7 +72,7 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
 }
 
 /// The 64-bit flags: the 32-bit ones, and what only they can say.
-fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatureFlags2 {
+pub fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatureFlags2 {
     use vk::FormatFeatureFlags2 as Flags2;
     let mut wide = Flags2::from_raw(u64::from(flags.as_raw()));
     let storage = if buffer { Features::STORAGE_TEXEL_BUFFER } else { Features::STORAGE_IMAGE };
@@ -112,6 +119,7 @@ const CREATE_FLAGS: Create = Create::from_raw(
         | Create::SPLIT_INSTANCE_BIND_REGIONS.as_raw()
         | Create::DISJOINT.as_raw()
         | Create::SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_EXT.as_raw()
+        | Create::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT.as_raw()
         | Create::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT.as_raw()
         | SPARSE.as_raw()
         | super::newer::IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR.as_raw()
@@ -210,24 +218,33 @@ pub fn image_format_properties(query: &ImageQuery) -> Result<vk::ImageFormatProp
     let properties = format_properties(query.format);
     let features = match query.tiling {
         vk::ImageTiling::OPTIMAL => properties.optimal_tiling_features,
-        vk::ImageTiling::LINEAR => properties.linear_tiling_features,
+        vk::ImageTiling::LINEAR | MODIFIED => properties.linear_tiling_features,
         _ => Features::empty(),
     };
     let has = |flag: Create, may: bool| query.flags.contains(flag) && !may;
     let misfit = has(Create::DISJOINT, features.contains(Features::DISJOINT))
         || has(Create::BLOCK_TEXEL_VIEW_COMPATIBLE, row.is_compressed());
-    let misfit = misfit || !sparse_fits(query, row);
+    let misfit = misfit || !sparse_fits(query, row) || !modifier_fits(query);
     if features.is_empty() || misfit || !CREATE_FLAGS.contains(query.flags) || !usage_fits(query, features) {
         return Err(NOT_SUPPORTED);
     }
     let extent = max_extent(query, row).ok_or(NOT_SUPPORTED)?;
+    let flat = query.tiling == MODIFIED;
     Ok(vk::ImageFormatProperties {
         max_extent: extent,
-        max_mip_levels: if row.needs_conversion() { 1 } else { extent.width.max(extent.depth).ilog2() + 1 },
-        max_array_layers: if query.ty == vk::ImageType::TYPE_3D { 1 } else { MAX_LAYERS },
+        max_mip_levels: if row.needs_conversion() || flat { 1 } else { extent.width.max(extent.depth).ilog2() + 1 },
+        max_array_layers: if query.ty == vk::ImageType::TYPE_3D || flat { 1 } else { MAX_LAYERS },
         sample_counts: sample_counts(query, row, features),
         max_resource_size: super::heap_size().max(1 << 31),
     })
+}
+
+const MODIFIED: vk::ImageTiling = vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
+
+/// Images with a modifier are pictures: a plane has a beginning and a distance between rows, and nothing else.
+fn modifier_fits(query: &ImageQuery) -> bool {
+    query.tiling != MODIFIED
+        || query.ty == vk::ImageType::TYPE_2D && !query.flags.intersects(SPARSE | Create::CUBE_COMPATIBLE)
 }
 
 /// Do the format's features allow every usage? With EXTENDED_USAGE it is a view's format that has to.
@@ -292,6 +309,12 @@ pub unsafe fn fill_image_format_properties2(
             let external = unsafe { &*next.cast::<vk::PhysicalDeviceExternalImageFormatInfo<'_>>() };
             if !external.handle_type.is_empty() {
                 shared = super::external::image_memory(external.handle_type).ok_or(NOT_SUPPORTED)?;
+            }
+        } else if s_type == vk::PhysicalDeviceImageDrmFormatModifierInfoEXT::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            let modifier = unsafe { &*next.cast::<vk::PhysicalDeviceImageDrmFormatModifierInfoEXT<'_>>() };
+            if modifier.drm_format_modifier != modifiers::LINEAR {
+                return Err(NOT_SUPPORTED);
             }
         } else if s_type == vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE {
             // SAFETY: the tag says so.

@@ -86,8 +86,12 @@ fn rare_formats_have_what_others_have() {
     assert!(optimal(vk::Format::R32G32B32_SFLOAT).contains(blend));
     assert!(optimal(vk::Format::R32G32B32_UINT).contains(F::SAMPLED_IMAGE | F::COLOR_ATTACHMENT));
     for format in [vk::Format::R64G64_SINT, vk::Format::R64G64B64A64_UINT] {
-        assert_eq!(optimal(format), F::TRANSFER_SRC | F::TRANSFER_DST);
+        assert_eq!(optimal(format), F::TRANSFER_SRC | F::TRANSFER_DST | F::STORAGE_IMAGE);
     }
+    // Descriptors of any image can be captured.
+    let captured = query(vk::Format::R8G8B8A8_UNORM, vk::ImageType::TYPE_2D, Usage::SAMPLED);
+    let flags = vk::ImageCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT;
+    assert!(image_format_properties(&ImageQuery { flags, ..captured }).is_ok());
     // What is done with their images is done by views of other formats.
     let scaled = vk::Format::A2B10G10R10_USCALED_PACK32;
     assert_eq!(optimal(scaled), F::BLIT_SRC | F::BLIT_DST);
@@ -126,7 +130,9 @@ fn external_memory_is_as_its_row_says() {
     let rows = [
         (Type::OPAQUE_FD, Some(both)),
         (Type::HOST_ALLOCATION_EXT, Some(Features::IMPORTABLE)),
-        (Type::DMA_BUF_EXT, None),
+        // Made where the kernel has a device for it, taken everywhere.
+        (Type::DMA_BUF_EXT, Some(if crate::os::dma_buf::can_be_made() { both } else { Features::IMPORTABLE })),
+        (Type::ZIRCON_VMO_FUCHSIA, None),
     ];
     for (ty, expected) in rows {
         let mut external = vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(ty);

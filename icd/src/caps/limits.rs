@@ -15,7 +15,7 @@ use rasterizer::tessellate::spacing::MAX_LEVEL;
 /// Widest image and framebuffer.
 pub const MAX_DIMENSION: u32 = 16384;
 /// Largest 3D image.
-pub const MAX_DIMENSION_3D: u32 = 2048;
+pub const MAX_DIMENSION_3D: u32 = 4096;
 /// Most array layers.
 pub const MAX_LAYERS: u32 = 2048;
 /// Sample counts of attachments, sampled and storage images: every power of two up to the greatest.
@@ -114,13 +114,13 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     min_texel_buffer_offset_alignment: 16,
     min_uniform_buffer_offset_alignment: 16,
     min_storage_buffer_offset_alignment: 16,
-    min_texel_offset: -8,
-    max_texel_offset: 7,
+    min_texel_offset: -32,
+    max_texel_offset: 31,
     min_texel_gather_offset: -32,
     max_texel_gather_offset: 31,
-    min_interpolation_offset: -0.5,
-    max_interpolation_offset: 0.4375,
-    sub_pixel_interpolation_offset_bits: 4,
+    min_interpolation_offset: -2.0,
+    max_interpolation_offset: 2.0,
+    sub_pixel_interpolation_offset_bits: 8,
     max_framebuffer_width: MAX_DIMENSION,
     max_framebuffer_height: MAX_DIMENSION,
     max_framebuffer_layers: MAX_LAYERS,

@@ -14,6 +14,7 @@ pub mod features;
 pub mod formats;
 pub mod host;
 pub mod limits;
+pub mod modifiers;
 pub mod newer;
 pub mod properties;
 pub mod spirv;

@@ -188,6 +188,7 @@ structures! {
     PhysicalDeviceMaintenance9FeaturesKHR = 1_000_584_000 { maintenance9 }
     PhysicalDeviceMaintenance9PropertiesKHR = 1_000_584_001 { image2_d_view_of3_d_sparse, default_vertex_attribute_value: u32 }
     PhysicalDeviceMaintenance10FeaturesKHR = 1_000_630_000 { maintenance10 }
+    PhysicalDeviceMultisampledRenderToSwapchainFeaturesEXT = 1_000_616_000 { multisampled_render_to_swapchain }
     SwapchainFlagsSurfaceCapabilitiesEXT = 1_000_616_001 { swapchain_supported_flags: SwapchainCreateFlagsKHR }
     PhysicalDeviceMaintenance10PropertiesKHR = 1_000_630_001 {
         rgba4_opaque_black_swizzled,

@@ -11,7 +11,7 @@ use crate::ffi::table::{CommandRow, ext, row};
 use crate::object::memory::Memory;
 use crate::object::semaphore::{Fence, Handle, Semaphore};
 use crate::os::arena::Addresses;
-use crate::os::backing::Backing;
+use crate::os::backing::{Backing, Given, Pages};
 use crate::os::descriptor;
 use ash::vk;
 use base::abi::ADDRESS_TAIL;
@@ -43,6 +43,11 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, import_fence_fd as vk::PFN_vkImportFenceFdKHR, vkImportFenceFdKHR: ext("VK_KHR_external_fence_fd")),
 ];
 
+/// Kinds of memory that are descriptors.
+const FILES: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::from_raw(
+    vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw() | vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT.as_raw(),
+);
+
 /// `handleTypes` of what a creation makes for others, all of which exist.
 #[derive(Clone, Copy, Default)]
 pub struct ExportedTypes {
@@ -54,7 +59,7 @@ pub struct ExportedTypes {
 impl ExportedTypes {
     /// The object itself is to be given away, not only copies of its state.
     pub fn are_shared(self) -> bool {
-        self.memory.contains(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD)
+        self.memory.intersects(FILES)
             || self.semaphore.contains(vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD)
             || self.fence.contains(vk::ExternalFenceHandleTypeFlags::OPAQUE_FD)
     }
@@ -131,8 +136,8 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
     // SAFETY: the caller's promise.
     let addresses = unsafe { addresses_of(info.p_next) };
     if let Some(import) = fd {
-        is_known(device, "vkAllocateMemory", import.handle_type == vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD)?;
-        let memory = Memory::import(&device.heap, info.allocation_size, import.fd, addresses)?;
+        let kind = memory_handle(device, "vkAllocateMemory", import.handle_type)?;
+        let memory = Memory::import(&device.heap, info.allocation_size, import.fd, kind, addresses)?;
         // It is the driver's from now on, which has a duplicate.
         descriptor::close(import.fd);
         return Ok(memory);
@@ -189,26 +194,32 @@ fn give(file: File) -> i32 {
     file.into_raw_fd()
 }
 
+/// Types that memory is imported as which the driver has not made: sparse resources cannot show it.
+const FOREIGN_TYPES: u32 = MEMORY_TYPES & !(1 << SPARSE_MEMORY_TYPE);
+
 /// A copy of a state that has signaled.
 const SIGNALED: i32 = -1;
 
 shims! {
     fn get_memory_fd(device: vk::Device, info: *const vk::MemoryGetFdInfoKHR<'_>, fd: *mut i32) -> VkResult {
         let info = &*info;
-        let opaque = info.handle_type == vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
-        is_known(dispatchable::<Device>(device), "vkGetMemoryFdKHR", opaque)?;
-        *fd = give(get::<Memory>(info.memory).export()?);
+        let kind = memory_handle(dispatchable::<Device>(device), "vkGetMemoryFdKHR", info.handle_type)?;
+        *fd = give(get::<Memory>(info.memory).export(kind)?);
         Ok(())
     }
 
     fn get_memory_fd_properties(
         device: vk::Device,
-        _ty: vk::ExternalMemoryHandleTypeFlags,
-        _fd: i32,
-        _out: *mut vk::MemoryFdPropertiesKHR<'_>,
+        ty: vk::ExternalMemoryHandleTypeFlags,
+        fd: i32,
+        out: *mut vk::MemoryFdPropertiesKHR<'_>,
     ) -> VkResult {
         // The question is about handles that the driver did not make.
-        is_known(dispatchable::<Device>(device), "vkGetMemoryFdPropertiesKHR", false)
+        let foreign = ty == vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT;
+        is_known(dispatchable::<Device>(device), "vkGetMemoryFdPropertiesKHR", foreign)?;
+        Pages::import_dma_buf(fd, 0).ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)?;
+        (*out).memory_type_bits = FOREIGN_TYPES;
+        Ok(())
     }
 
     fn get_memory_host_pointer_properties(
@@ -219,8 +230,7 @@ shims! {
     ) -> VkResult {
         let host = ty == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
         is_known(dispatchable::<Device>(device), "vkGetMemoryHostPointerPropertiesEXT", host)?;
-        // It cannot be mapped twice.
-        (*out).memory_type_bits = MEMORY_TYPES & !(1 << SPARSE_MEMORY_TYPE);
+        (*out).memory_type_bits = FOREIGN_TYPES;
         Ok(())
     }
 
@@ -263,6 +273,11 @@ shims! {
         let temporary = info.flags.contains(vk::FenceImportFlags::TEMPORARY);
         get::<Fence>(info.fence).import(info.fd, handle, temporary || handle == Handle::SyncFile)
     }
+}
+
+fn memory_handle(device: &Device, command: &str, ty: vk::ExternalMemoryHandleTypeFlags) -> Result<Given, vk::Result> {
+    is_known(device, command, FILES.contains(ty) && external::memory_types().contains(ty))?;
+    Ok(if ty == vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD { Given::File } else { Given::DmaBuf })
 }
 
 fn semaphore_handle(

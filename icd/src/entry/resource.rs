@@ -5,6 +5,7 @@ use super::memory_of;
 use super::sampler::{conversion_of, sampler_of};
 use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
 use crate::caps::limits::CAPTURED_DATA;
+use crate::caps::modifiers;
 use crate::device::Device;
 use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{find, find_mut, slice};
@@ -18,6 +19,7 @@ use crate::object::query::QueryPool;
 use crate::object::sampler::{Sampler, YcbcrConversion};
 use crate::object::sparse::SPARSE_BLOCK;
 use ash::vk::{self, Handle};
+use base::format::MAX_PLANES;
 use core::ffi::c_void;
 use std::sync::Arc;
 
@@ -111,6 +113,11 @@ pub const COMMANDS: &[CommandRow] = &[
         Device,
         get_device_image_subresource_layout as vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
         vkGetDeviceImageSubresourceLayout: V1_4, vkGetDeviceImageSubresourceLayoutKHR: ext("VK_KHR_maintenance5")
+    ),
+    row!(
+        Device,
+        get_image_drm_format_modifier_properties as vk::PFN_vkGetImageDrmFormatModifierPropertiesEXT,
+        vkGetImageDrmFormatModifierPropertiesEXT: ext("VK_EXT_image_drm_format_modifier")
     ),
     row!(Device, create_image_view as vk::PFN_vkCreateImageView, vkCreateImageView: V1_0),
     row!(Device, destroy_image_view as vk::PFN_vkDestroyImageView, vkDestroyImageView: V1_0),
@@ -231,6 +238,34 @@ unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Re
         }
     }
     bound
+}
+
+/// The image of a create info: where it says so, its planes lie as somebody else has laid them out. VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT: not so.
+///
+/// # Safety
+/// `info` is valid with its chain.
+unsafe fn image_of(info: &vk::ImageCreateInfo<'_>, tail: u64) -> Result<Image, vk::Result> {
+    let image = Image::new(info, tail)?;
+    if info.tiling != vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT {
+        return Ok(image);
+    }
+    // SAFETY: the caller's promise.
+    let (list, explicit) = unsafe {
+        let list = find::<vk::ImageDrmFormatModifierListCreateInfoEXT<'_>>(info.p_next);
+        let explicit = find::<vk::ImageDrmFormatModifierExplicitCreateInfoEXT<'_>>(info.p_next);
+        (list.map(|l| slice(l.p_drm_format_modifiers, l.drm_format_modifier_count)), explicit)
+    };
+    if let Some(explicit) = explicit {
+        // SAFETY: the caller's promise.
+        let planes = unsafe { slice(explicit.p_plane_layouts, explicit.drm_format_modifier_plane_count) };
+        let rows: Vec<_> = planes.iter().take(MAX_PLANES + 1).map(|plane| (plane.offset, plane.row_pitch)).collect();
+        let linear = explicit.drm_format_modifier == modifiers::LINEAR;
+        let laid_out = if linear { image.with_rows(&rows) } else { None };
+        return laid_out.ok_or(vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT);
+    }
+    // There is no valid call without the only modifier that there is.
+    let known = list.is_some_and(|list| list.contains(&modifiers::LINEAR));
+    if known { Ok(image) } else { Err(vk::Result::ERROR_FEATURE_NOT_PRESENT) }
 }
 
 /// The view of a create info.
@@ -376,7 +411,7 @@ shims! {
         let lent = memory_of(device, allocator);
         let device = dispatchable::<Device>(device);
         let tail = tail_of(device, "vkCreateImage", (*info).p_next)?;
-        let object = Image::new(&*info, tail)?;
+        let object = image_of(&*info, tail)?;
         if object.is_sparse {
             object.place(&device.heap)?;
         }
@@ -401,7 +436,7 @@ shims! {
     fn get_device_image_memory_requirements(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
         let create = &*(*info).p_create_info;
         let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceImageMemoryRequirements", create.p_next).unwrap_or(0);
-        let image = Image::new(create, tail);
+        let image = image_of(create, tail);
         let plane = Some((*info).plane_aspect).filter(|plane| !plane.is_empty());
         fill_requirements2(out, image.map_or_else(|_| requirements(0, 64, false), |image| image_requirements(&image, plane)));
     }
@@ -450,7 +485,16 @@ shims! {
         out: *mut vk::SubresourceLayout2KHR<'_>,
     ) {
         let layout = |image: Image| subresource_layout(&image, &(*(*info).p_subresource).image_subresource);
-        fill_subresource_layout2(out, Image::new(&*(*info).p_create_info, 0).map(layout).unwrap_or_default());
+        fill_subresource_layout2(out, image_of(&*(*info).p_create_info, 0).map(layout).unwrap_or_default());
+    }
+
+    fn get_image_drm_format_modifier_properties(
+        _device: vk::Device,
+        _image: vk::Image,
+        out: *mut vk::ImageDrmFormatModifierPropertiesEXT<'_>,
+    ) -> VkResult {
+        (*out).drm_format_modifier = modifiers::LINEAR;
+        Ok(())
     }
 
     fn create_image_view(device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {

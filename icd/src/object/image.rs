@@ -14,6 +14,13 @@ use rasterizer::api::{Attachment, ImageMemory};
 use rasterizer::sample::{Conversion, ConvertedView, converted_view};
 use std::sync::{Arc, OnceLock};
 
+/// Aspects of an image with a DRM format modifier.
+const MEMORY_PLANES: [vk::ImageAspectFlags; MAX_PLANES] = [
+    vk::ImageAspectFlags::MEMORY_PLANE_0_EXT,
+    vk::ImageAspectFlags::MEMORY_PLANE_1_EXT,
+    vk::ImageAspectFlags::MEMORY_PLANE_2_EXT,
+];
+
 /// `VkImage`.
 pub struct Image {
     /// Layout in memory; of a disjoint image, where its planes would lie in one piece ([`Image::memory`] has them where they are).
@@ -77,6 +84,12 @@ impl Image {
         })
     }
 
+    /// With planes that lie where their first texels and the bytes between rows say; as [`ImageLayout::with_rows`].
+    pub fn with_rows(self, rows: &[(u64, u64)]) -> Option<Image> {
+        let layout = Arc::new(self.layout.with_rows(rows)?);
+        Some(Image { layout, ..self })
+    }
+
     /// Gives a sparse image its addresses; once. VK_ERROR_OUT_OF_DEVICE_MEMORY.
     pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
         self.set(0, Binding::sparse(heap, self.layout.size, Addresses::Any)?)
@@ -99,7 +112,7 @@ impl Image {
         memory: Arc<super::memory::Memory>,
         offset: u64,
     ) -> Result<(), vk::Result> {
-        let plane = self.layout.plane_of(aspect.as_raw());
+        let plane = self.plane_index(aspect);
         self.bind_piece(plane, memory, offset, self.layout.planes()[plane].size)
     }
 
@@ -158,7 +171,14 @@ impl Image {
 
     /// The (first) plane of an aspect mask.
     pub fn plane(&self, aspects: vk::ImageAspectFlags) -> &PlaneLayout {
-        &self.layout.planes()[self.layout.plane_of(aspects.as_raw())]
+        &self.layout.planes()[self.plane_index(aspects)]
+    }
+
+    /// Memory planes, of which an image with a modifier speaks, are the format's.
+    fn plane_index(&self, aspects: vk::ImageAspectFlags) -> usize {
+        let memory = MEMORY_PLANES.iter().position(|&plane| aspects.contains(plane));
+        let memory = memory.filter(|&plane| plane < self.layout.planes().len());
+        memory.unwrap_or_else(|| self.layout.plane_of(aspects.as_raw()))
     }
 
     /// Where the memory that a plane is bound to begins in the image.

@@ -8,7 +8,7 @@ use super::heap::Reserved;
 use super::sparse_range::SparseRange;
 use crate::fallible;
 use crate::os::arena::{Addresses, Arena, Piece};
-use crate::os::backing::Backing;
+use crate::os::backing::{Backing, Given};
 use ash::vk;
 use base::abi::ADDRESS_TAIL;
 use base::mem::MemoryRange;
@@ -48,11 +48,17 @@ impl Memory {
         Memory::place(heap, size, |arena, bytes| arena.allocate(bytes, backing, addresses).ok_or(addresses.refusal()))
     }
 
-    /// `size` bytes that [`Memory::export`] gave away, here or in another process; the descriptor is duplicated.
+    /// `size` bytes that [`Memory::export`] gave away, here or in another process, or another driver's; the descriptor is duplicated.
     /// VK_ERROR_INVALID_EXTERNAL_HANDLE: it is not one of so many bytes.
-    pub fn import(heap: &Arc<Heap>, size: u64, fd: i32, addresses: Addresses) -> Result<Memory, vk::Result> {
+    pub fn import(
+        heap: &Arc<Heap>,
+        size: u64,
+        fd: i32,
+        kind: Given,
+        addresses: Addresses,
+    ) -> Result<Memory, vk::Result> {
         let invalid = vk::Result::ERROR_INVALID_EXTERNAL_HANDLE;
-        Memory::place(heap, size, |arena, bytes| arena.import(fd, bytes, addresses).ok_or(invalid))
+        Memory::place(heap, size, |arena, bytes| arena.import(fd, kind, bytes, addresses).ok_or(invalid))
     }
 
     fn at(place: Place) -> Memory {
@@ -78,9 +84,9 @@ impl Memory {
 
     /// A descriptor of the memory, which was allocated to be given away. VK_ERROR_TOO_MANY_OBJECTS: the process may have no more of them;
     /// or the memory is not of that kind.
-    pub fn export(&self) -> Result<File, vk::Result> {
+    pub fn export(&self, kind: Given) -> Result<File, vk::Result> {
         let file = match &self.place {
-            Place::Arena { piece, .. } => piece.export(),
+            Place::Arena { piece, .. } => piece.export(kind),
             Place::Host(_) => None,
         };
         file.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
@@ -198,6 +204,6 @@ mod tests {
         let bound = [(0, 256 - tail), (64, 192 - tail), (0, 256 - tail + 1), (256, 0), (0, u64::MAX)]
             .map(|(offset, size)| Binding::new(memory(), offset, size).is_ok());
         assert_eq!(bound, [true, true, false, false, false]);
-        assert_eq!(memory().export().err(), Some(vk::Result::ERROR_TOO_MANY_OBJECTS));
+        assert_eq!(memory().export(Given::File).err(), Some(vk::Result::ERROR_TOO_MANY_OBJECTS));
     }
 }

@@ -17,7 +17,7 @@ mod sparse;
 
 pub use sparse::SparsePiece;
 
-use super::backing::{Backing, Pages};
+use super::backing::{Backing, Given, Pages};
 use ash::vk;
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use base::mem::MemoryRange;
@@ -130,8 +130,8 @@ impl Piece {
     }
 
     /// A descriptor of its pages, which show it from their beginning on; as [`Pages::export`].
-    pub fn export(&self) -> Option<File> {
-        self.pages.export()
+    pub fn export(&self, kind: Given) -> Option<File> {
+        self.pages.export(kind)
     }
 }
 
@@ -272,10 +272,13 @@ impl Arena {
         self.map_pages(&pages, bytes, addresses)
     }
 
-    /// A mapping of what [`Piece::export`] gave away, here or in another process: a piece of `bytes` bytes. None if the descriptor is
+    /// A mapping of what [`Piece::export`] gave away, here or in another process, or of somebody's dma-buf: a piece of `bytes` bytes. None if the descriptor is
     /// not one of so many.
-    pub fn import(self: &Arc<Self>, fd: i32, bytes: usize, addresses: Addresses) -> Option<Piece> {
-        let pages = Pages::import(fd, granules_of(bytes)?.checked_mul(GRANULE)?)?;
+    pub fn import(self: &Arc<Self>, fd: i32, kind: Given, bytes: usize, addresses: Addresses) -> Option<Piece> {
+        let pages = match kind {
+            Given::File => Pages::import(fd, granules_of(bytes)?.checked_mul(GRANULE)?)?,
+            Given::DmaBuf => Pages::import_dma_buf(fd, bytes)?,
+        };
         self.map_pages(&pages, bytes, addresses)
     }
 

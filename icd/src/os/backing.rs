@@ -10,10 +10,13 @@
 //! 16 MiB 0.5 and 16; 256 MiB 30 and 280; written again, 16 MiB 0.16 and 0.6, 256 MiB 11 and 15. Pages of files count for control groups as others do, and not for
 //! RLIMIT_DATA; each takes a descriptor of the process.
 
-use super::{descriptor, memory_limits};
+use super::{descriptor, dma_buf, memory_limits};
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::{Arc, OnceLock};
+
+/// Bytes of a page of memory.
+const PAGE: usize = 4096;
 
 /// What an allocation is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +44,18 @@ pub enum Pages {
     /// Each mapping has pages of its own.
     Anonymous,
     /// All mappings show the file's.
-    Memfd(Arc<File>),
+    File(Arc<File>),
+    /// All mappings show somebody's, which are so many bytes, and then pages of their own.
+    DmaBuf(Arc<File>, usize),
+}
+
+/// What kind of descriptor others get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// A file of the driver's.
+    File,
+    /// What other drivers and devices know too.
+    DmaBuf,
 }
 
 impl Pages {
@@ -50,7 +64,7 @@ impl Pages {
     pub fn new(backing: Backing, bytes: usize) -> Option<Pages> {
         match backing {
             Backing::Anonymous => Some(Pages::Anonymous),
-            Backing::Memfd => memfd(bytes as u64).map(|file| Pages::Memfd(Arc::new(file))),
+            Backing::Memfd => memfd(bytes as u64).map(|file| Pages::File(Arc::new(file))),
         }
     }
 
@@ -58,14 +72,27 @@ impl Pages {
     /// bytes that stay.
     pub fn import(fd: i32, bytes: usize) -> Option<Pages> {
         let file = descriptor::duplicate(fd).filter(|file| descriptor::keeps_its_size(file, bytes as u64))?;
-        Some(Pages::Memfd(Arc::new(file)))
+        Some(Pages::File(Arc::new(file)))
     }
 
-    /// A descriptor of the file: none of anonymous pages, or where the process may have no more.
-    pub fn export(&self) -> Option<File> {
-        match self {
-            Pages::Anonymous => None,
-            Pages::Memfd(file) => descriptor::duplicate(file.as_raw_fd()),
+    /// The pages behind the descriptor of a dma-buf, or of a file that stays as large as it is, of which a duplicate is made. None if they are not `bytes` bytes.
+    pub fn import_dma_buf(fd: i32, bytes: usize) -> Option<Pages> {
+        let file = descriptor::duplicate(fd)?;
+        let sealed =
+            || file.metadata().ok().map(|data| data.len()).filter(|&size| descriptor::keeps_its_size(&file, size));
+        let size = dma_buf::size(&file).or_else(sealed)?;
+        let size = usize::try_from(size).ok().filter(|&size| size >= bytes && size.is_multiple_of(PAGE))?;
+        Some(Pages::DmaBuf(Arc::new(file), size))
+    }
+
+    /// A descriptor of the file: none of anonymous pages, of a kind that cannot be had, or where the process may have no more.
+    pub fn export(&self, kind: Given) -> Option<File> {
+        match (self, kind) {
+            (Pages::Anonymous, _) | (Pages::DmaBuf(..), Given::File) => None,
+            (Pages::File(file), Given::File) | (Pages::DmaBuf(file, _), Given::DmaBuf) => {
+                descriptor::duplicate(file.as_raw_fd())
+            }
+            (Pages::File(file), Given::DmaBuf) => dma_buf::of_file(file),
         }
     }
 
@@ -76,9 +103,18 @@ impl Pages {
     #[must_use]
     pub unsafe fn map(&self, address: *mut u8, offset: usize, bytes: usize) -> bool {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let (kind, file, offset) = match self {
-            Pages::Anonymous => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0),
-            Pages::Memfd(file) => (libc::MAP_SHARED, file.as_raw_fd(), offset),
+        let (kind, file, offset, bytes) = match self {
+            Pages::Anonymous => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0, bytes),
+            Pages::File(file) => (libc::MAP_SHARED, file.as_raw_fd(), offset, bytes),
+            Pages::DmaBuf(file, size) => {
+                // What lies behind it is nobody's, but may be read.
+                let shown = bytes.min(size.saturating_sub(offset));
+                // SAFETY: the caller's promise.
+                if !unsafe { Pages::Anonymous.map(address, 0, bytes) } || shown == 0 {
+                    return false;
+                }
+                (libc::MAP_SHARED, file.as_raw_fd(), offset, shown)
+            }
         };
         let flags = kind | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // SAFETY: the caller's promise.
@@ -139,8 +175,35 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_others_are_shown_as_far_as_they_go() {
+        let Some(Pages::File(file)) = Pages::new(Backing::Memfd, PAGE) else { panic!("a file") };
+        let all = 4 * PAGE;
+        assert!(Pages::import_dma_buf(file.as_raw_fd(), PAGE + 1).is_none() && Pages::import_dma_buf(-1, 1).is_none());
+        let pages = Pages::import_dma_buf(file.as_raw_fd(), 100).expect("pages");
+        assert!(pages.export(Given::File).is_none() && pages.export(Given::DmaBuf).is_some());
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a mapping of the test's own, which is used as long as it is there.
+        unsafe {
+            let place = libc::mmap(std::ptr::null_mut(), all, libc::PROT_NONE, flags, -1, 0).cast::<u8>();
+            assert!(pages.map(place, 0, all));
+            place.write(7);
+            place.add(all - 1).write(9);
+            let mut seen = [0; 1];
+            std::os::unix::fs::FileExt::read_exact_at(&*file, &mut seen, 0).expect("the file's bytes");
+            assert_eq!((seen, place.add(PAGE).read()), ([7], 0));
+            libc::munmap(place.cast(), all);
+        }
+        // A file that somebody may make smaller would be a signal.
+        let name = c"grus-test".as_ptr();
+        // SAFETY: makes a descriptor, which is nobody else's.
+        let open = unsafe { File::from_raw_fd(libc::memfd_create(name, libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)) };
+        open.set_len(PAGE as u64).expect("bytes");
+        assert!(Pages::import_dma_buf(open.as_raw_fd(), PAGE).is_none());
+    }
+
+    #[test]
     fn a_file_keeps_its_size() {
-        let Some(Pages::Memfd(file)) = Pages::new(Backing::Memfd, 1 << 16) else { panic!("a file") };
+        let Some(Pages::File(file)) = Pages::new(Backing::Memfd, 1 << 16) else { panic!("a file") };
         assert!(file.set_len(1).is_err() && file.set_len(1 << 20).is_err());
         assert_eq!(file.metadata().expect("of a file").len(), 1 << 16);
     }

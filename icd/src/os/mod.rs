@@ -6,6 +6,7 @@ pub mod backing;
 pub mod clock;
 pub mod condvar;
 pub mod descriptor;
+pub mod dma_buf;
 pub mod environment;
 pub mod memory_limits;
 pub mod patience;

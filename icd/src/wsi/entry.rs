@@ -3,7 +3,7 @@
 use super::client;
 use super::scaling::{GRAVITY, SCALING};
 use super::surface::{LARGEST, SMALLEST, Surface};
-use super::swapchain::{FLAGS, Request, Swapchain};
+use super::swapchain::{KNOWN_FLAGS, Request, Swapchain};
 use super::wayland::connection::{Rectangle, Target as WaylandTarget};
 use crate::caps::extensions::Extension;
 use crate::caps::newer;
@@ -232,7 +232,7 @@ shims! {
             (scaling.min_scaled_image_extent, scaling.max_scaled_image_extent) = (SMALLEST, LARGEST);
         }
         if let Some(flags) = find_mut::<newer::SwapchainFlagsSurfaceCapabilitiesEXT<'_>>((*out).p_next) {
-            flags.swapchain_supported_flags = FLAGS;
+            flags.swapchain_supported_flags = KNOWN_FLAGS;
         }
         if let Some(protected) = find_mut::<vk::SurfaceProtectedCapabilitiesKHR<'_>>((*out).p_next) {
             protected.supports_protected = vk::FALSE;

@@ -12,7 +12,7 @@ use crate::object::image::Image;
 use crate::object::memory::Memory;
 use crate::object::sync::Sync;
 use crate::os::arena::Addresses;
-use crate::os::backing::Backing;
+use crate::os::backing::{Backing, Given};
 use ash::vk;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -358,13 +358,19 @@ const SINGLE_SAMPLED: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR:
 
 /// What swapchains may be created with, whatever the surface and mode. Memory that nobody has touched is not there yet: deferred or not, an image's first
 /// use brings it. Presentations of all swapchains can have numbers.
-pub const FLAGS: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(
+const FLAGS: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(
     vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT.as_raw()
         | vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT.as_raw()
         | vk::SwapchainCreateFlagsKHR::SPLIT_INSTANCE_BIND_REGIONS.as_raw()
         | SINGLE_SAMPLED.as_raw()
         | SWAPCHAIN_CREATE_PRESENT_2.as_raw(),
 );
+
+/// The flags that a surface's swapchains know (VkSwapchainFlagsSurfaceCapabilitiesEXT): also that of protected images, a flag of Vulkan 1.1's. Each has conditions of
+/// its own besides, a feature or what another structure says of the surface; of that flag it is VkSurfaceProtectedCapabilitiesKHR::supportsProtected,
+/// which is false, so that no valid swapchain has it and one that has it is refused.
+pub const KNOWN_FLAGS: vk::SwapchainCreateFlagsKHR =
+    vk::SwapchainCreateFlagsKHR::from_raw(FLAGS.as_raw() | vk::SwapchainCreateFlagsKHR::PROTECTED.as_raw());
 
 fn check(
     surface: &Surface,
@@ -424,7 +430,7 @@ fn give(
         // (Of one row: the bytes of a pixel of each of the formats.)
         let stride = if height > 1 { row(1) - row(0) } else { u64::from(width) * 4 };
         let picture = Picture { size: image.memory.size(), offset: row(0), stride, extent: [width, height], format };
-        Ok((image.memory.export()?, picture))
+        Ok((image.memory.export(Given::File)?, picture))
     });
     let pictures: Vec<(File, Picture)> = pictures.collect::<Result<_, vk::Result>>()?;
     let given = window.add(number, &pictures, progress)?;

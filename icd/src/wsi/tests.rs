@@ -236,6 +236,7 @@ fn bad_requests_are_refused() {
 
 /// VK_SWAPCHAIN_CREATE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_BIT_EXT.
 const SINGLE_SAMPLED: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(1 << 8);
+const PROTECTED: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::PROTECTED;
 
 #[test]
 fn presentations_signal_fences_and_change_modes() {
@@ -307,6 +308,13 @@ fn a_surface_tells_what_becomes_of_other_sizes_and_modes() {
         // SAFETY: valid usage.
         unsafe { capabilities.get_physical_device_surface_capabilities2(w.physical, &info, &mut out) }.unwrap();
         assert!(flags.swapchain_supported_flags.contains(SINGLE_SAMPLED));
+        // Every flag of what is told, of which protection has a condition of its own that no surface meets.
+        assert!(flags.swapchain_supported_flags.contains(newer::SWAPCHAIN_CREATE_PRESENT_2));
+        assert!(flags.swapchain_supported_flags.contains(PROTECTED));
+        let protection = w.info(asked, vk::SwapchainKHR::null()).flags(PROTECTED);
+        // SAFETY: refused, whatever else is wrong about it.
+        let refused = unsafe { w.swapchains.create_swapchain(&protection, None) };
+        assert_eq!(refused.err(), Some(vk::Result::ERROR_INITIALIZATION_FAILED));
         assert!(scaling.supported_present_scaling.contains(vk::PresentScalingFlagsEXT::STRETCH));
         assert_eq!((modes.present_mode_count, room[0]), (1, asked), "the asked one is among as many as fit");
     }

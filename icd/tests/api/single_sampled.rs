@@ -55,12 +55,14 @@ struct How {
     flags: vk::RenderingFlags,
     load_op: vk::AttachmentLoadOp,
     store_op: vk::AttachmentStoreOp,
+    resolve_mode: vk::ResolveModeFlags,
 }
 
 const LOADED: How = How {
     flags: vk::RenderingFlags::empty(),
     load_op: vk::AttachmentLoadOp::LOAD,
     store_op: vk::AttachmentStoreOp::STORE,
+    resolve_mode: vk::ResolveModeFlags::AVERAGE,
 };
 
 impl Scene {
@@ -109,7 +111,7 @@ impl Scene {
             .image_layout(GENERAL)
             .load_op(how.load_op)
             .store_op(how.store_op)
-            .resolve_mode(vk::ResolveModeFlags::AVERAGE)];
+            .resolve_mode(how.resolve_mode)];
         let mut single = vk::MultisampledRenderToSingleSampledInfoEXT::default()
             .multisampled_render_to_single_sampled_enable(true)
             .rasterization_samples(SAMPLES);
@@ -210,6 +212,8 @@ fn samples_begin_as_the_attachment_and_are_resolved_to_it() {
     for how in [
         LOADED,
         How { load_op: vk::AttachmentLoadOp::CLEAR, ..LOADED },
+        // Where no mode is said it is the average.
+        How { resolve_mode: vk::ResolveModeFlags::NONE, ..LOADED },
         How { store_op: vk::AttachmentStoreOp::NONE, ..LOADED },
     ] {
         let before = s.fill();

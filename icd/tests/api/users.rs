@@ -194,7 +194,6 @@ const USERS: &[User] = &[
 const RAYS: &str = "no ray tracing";
 const LIBRARIES: &str = "pipelines are made of whole stages; a pipeline library is not written yet";
 const RATE: &str = "no fragment shading rate";
-const MODIFIERS: &str = "images are given away as opaque files; no DRM format modifiers";
 const DOT: &str = "a dot product is multiplications and additions";
 const LATER: &str = "not written yet";
 
@@ -208,8 +207,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_KHR_pipeline_library", LIBRARIES),
     ("VK_EXT_shader_module_identifier", LIBRARIES),
     ("VK_KHR_fragment_shading_rate", RATE),
-    ("VK_EXT_image_drm_format_modifier", MODIFIERS),
-    ("VK_EXT_external_memory_dma_buf", MODIFIERS),
     ("VK_EXT_physical_device_drm", "a CPU has no device node"),
     ("VK_EXT_image_compression_control", "images are not compressed"),
     ("VK_AMD_buffer_marker", "an extension of one vendor's hardware"),

@@ -188,24 +188,28 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Stores integers of 64 bits to two rows each, the low words first.
-    fn put_long(&mut self, part: Part, field: usize, values: &[Value]) -> Result<()> {
+    /// Stores a texel's components, or an atomic's operands: of integers of 64 bits the low words, and the high words.
+    fn put_texel(&mut self, part: Part, values: &[Value]) -> Result<()> {
+        let low = offset_of!(ImageArgs, texel);
+        if values.first().is_none_or(|&v| self.shader.ty(v) != Ty::I64) {
+            return self.put_rows(part, low, values);
+        }
         let words = Elem::I32.by(part.lanes);
         for (i, &v) in values.iter().enumerate() {
             let c = self.part_of(part, v)?;
             let high = self.b.lshr_imm(c, 32);
-            for (word, c) in [c, high].into_iter().enumerate() {
-                let word_c = self.b.narrow(words, c);
-                self.b.store(trusted((field + (2 * i + word) * ROW) as i32), word_c, part.args);
+            for (field, c) in [(low, c), (offset_of!(ImageArgs, texel_high), high)] {
+                let word = self.b.narrow(words, c);
+                self.b.store(trusted((field + i * ROW) as i32), word, part.args);
             }
         }
         Ok(())
     }
 
-    /// A row of results as integers of 64 bits.
-    fn take_long(&mut self, part: Part, row: usize) -> C {
+    /// A row of words as integers of 64 bits.
+    fn take_words(&mut self, part: Part, field: usize, row: usize) -> C {
         let (words, long) = (Elem::I32.by(part.lanes), Elem::I64.by(part.lanes));
-        let c = self.b.load(words, trusted((offset_of!(ImageArgs, result) + row * ROW) as i32), part.args);
+        let c = self.b.load(words, trusted((field + row * ROW) as i32), part.args);
         self.b.zext(long, c)
     }
 
@@ -293,16 +297,10 @@ impl Emitter<'_> {
     fn take_result(&mut self, part: Part, i: usize, ty: Ty) -> Result<C> {
         let vector = elem(ty).by(part.lanes);
         if ty == Ty::I64 {
-            // The first component is the words of two; of the others there is an alpha at most.
-            return Ok(match i {
-                0 => {
-                    let (low, high) = (self.take_long(part, 0), self.take_long(part, 1));
-                    let high = self.b.shl_imm(high, 32);
-                    self.b.or(low, high)
-                }
-                3 => self.take_long(part, 3),
-                _ => self.b.constant(vector, 0),
-            });
+            let low = self.take_words(part, offset_of!(ImageArgs, result), i);
+            let high = self.take_words(part, offset_of!(ImageArgs, result_high), i);
+            let high = self.b.shl_imm(high, 32);
+            return Ok(self.b.or(low, high));
         }
         if !matches!(ty, Ty::I32 | Ty::F32) {
             return Err(Error::unsupported("image results of other than 32 bits"));
@@ -435,10 +433,7 @@ impl Emitter<'_> {
         let (sample, texel) = rest.split_at(usize::from(sample));
         let call = |e: &mut Self, part: Part| {
             e.put_texel_address(part, coords, None, sample.first().copied())?;
-            match e.shader.ty(texel[0]) {
-                Ty::I64 => e.put_long(part, offset_of!(ImageArgs, texel), &texel[..1])?,
-                _ => e.put_rows(part, offset_of!(ImageArgs, texel), texel)?,
-            }
+            e.put_texel(part, texel)?;
             e.call_kernel(part, KERNEL_STORE, data.args[0], None, true)
         };
         match self.texel_site(if sample.is_empty() { kind } else { TexelKind::None }, data, coords)? {
@@ -459,10 +454,7 @@ impl Emitter<'_> {
         let operands = &data.args[n + usize::from(sample)..];
         self.by_parts(data, |e, part| {
             e.put_texel_address(part, &data.args[1..n], None, sample.then(|| data.args[n]))?;
-            match operands.first().map(|&v| e.shader.ty(v)) {
-                Some(Ty::I64) => e.put_long(part, offset_of!(ImageArgs, texel), operands)?,
-                _ => e.put_rows(part, offset_of!(ImageArgs, texel), operands)?,
-            }
+            e.put_texel(part, operands)?;
             e.put_word(part.args, offset_of!(ImageArgs, atomic_op), op as u32);
             e.call_kernel(part, kernel, data.args[0], None, true)
         })

@@ -161,12 +161,49 @@ fn for_each_texel<H: Host, const BYTES: usize>(
 ) {
     let mut slices = Slices::new(view, args);
     while let Some(slice) = slices.next::<H>() {
+        if slice.size[0] == 0 {
+            continue;
+        }
         let Inside { slice, x, y, .. } = slices.inside::<H>(&slice);
-        let offset = slice.offsets::<_, BYTES>(x, y).lanes();
+        let (x, y) = (x.lanes(), y.lanes());
         for i in (0..MAX_LANES).filter(|&i| slice.wants(i)) {
-            function(i, slice.base.wrapping_add(offset[i] as usize));
+            // Large texels' slices have more bytes than 32 bits count.
+            let offset = y[i] as usize * slice.pitch as usize + x[i] as usize * BYTES;
+            function(i, slice.base.wrapping_add(offset));
         }
     }
+}
+
+/// `KERNEL_FETCH`, for formats of `N` 64-bit integers: results have high words.
+///
+/// # Safety
+/// `view` is a valid view of such a format.
+#[inline(always)]
+pub unsafe fn fetch_long<H: Host, const N: usize, const BYTES: usize>(view: &ImageView, args: &mut ImageArgs) {
+    let (mut low, mut high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
+    low[3] = [view.outside_alpha; MAX_LANES];
+    for_each_texel::<H, BYTES>(view, args, |i, texel| {
+        // SAFETY: inside the view; the application's memory may change, and any bytes are integers.
+        let texel = unsafe { texel.cast::<[[u32; 2]; N]>().read_unaligned() };
+        low[3][i] = 1;
+        for c in 0..N {
+            [low[c][i], high[c][i]] = texel[c].map(u32::from_le);
+        }
+    });
+    (args.result, args.result_high) = (low, high);
+}
+
+/// `KERNEL_STORE`, for formats of `N` 64-bit integers: texels have high words.
+///
+/// # Safety
+/// `view` is a valid view of such a format, whose memory may be written.
+#[inline(always)]
+pub unsafe fn store_long<H: Host, const N: usize, const BYTES: usize>(view: &ImageView, args: &ImageArgs) {
+    for_each_texel::<H, BYTES>(view, args, |i, texel| {
+        let words: [[u32; 2]; N] = std::array::from_fn(|c| [args.texel[c][i], args.texel_high[c][i]].map(u32::to_le));
+        // SAFETY: inside the view.
+        unsafe { texel.cast::<[[u32; 2]; N]>().write_unaligned(words) };
+    });
 }
 
 /// `KERNEL_ATOMIC`, for formats of one 32-bit component.
@@ -184,7 +221,7 @@ pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     args.result[0] = result;
 }
 
-/// `KERNEL_ATOMIC`, for formats of one 64-bit integer: operands and result are pairs of words, the low one first.
+/// `KERNEL_ATOMIC`, for formats of one 64-bit integer: operands and result have high words.
 ///
 /// # Safety
 /// `view` is a valid view of a 64-bit format, and its memory is aligned to 8 bytes.
@@ -204,11 +241,11 @@ unsafe fn long<H: Host>(view: &ImageView, args: &mut ImageArgs, apply: impl Fn(&
     for_each_texel::<H, 8>(view, args, |i, texel| {
         // SAFETY: inside the view, aligned; all access to it here is atomic.
         let cell = unsafe { AtomicU64::from_ptr(texel.cast::<u64>()) };
-        let operand = |word: usize| u64::from(args.texel[word][i]) | u64::from(args.texel[word + 1][i]) << 32;
-        let old = apply(cell, args.atomic_op, operand(0), operand(2));
+        let operand = |n: usize| u64::from(args.texel[n][i]) | u64::from(args.texel_high[n][i]) << 32;
+        let old = apply(cell, args.atomic_op, operand(0), operand(1));
         (low[i], high[i]) = (old as u32, (old >> 32) as u32);
     });
-    (args.result[0], args.result[1]) = (low, high);
+    (args.result[0], args.result_high[0]) = (low, high);
 }
 
 /// `KERNEL_ATOMIC`, for formats of two halves: operand and result are a word.
@@ -228,7 +265,7 @@ pub unsafe fn atomic_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     args.result[0] = result;
 }
 
-/// `KERNEL_ATOMIC`, for formats of four halves: operand and result are pairs of words, the low one first.
+/// `KERNEL_ATOMIC`, for formats of four halves: operand and result have high words.
 ///
 /// # Safety
 /// As for [`atomic_long`].

@@ -53,7 +53,7 @@ pub unsafe fn access<const KERNEL: usize>(view: &ImageView, args: &mut ImageArgs
     let mut rest = args.mask & ((1 << MAX_LANES) - 1);
     let (mask, coords, level) = (args.mask, args.icoord, args.level);
     let place = |lane: usize| place(view, level[lane], coords.map(|c| c[lane]));
-    let mut result = [[0; MAX_LANES]; 4];
+    let (mut result, mut high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
     while rest != 0 {
         let first = place(rest.trailing_zeros() as usize);
         args.mask = 0;
@@ -71,12 +71,14 @@ pub unsafe fn access<const KERNEL: usize>(view: &ImageView, args: &mut ImageArgs
         // SAFETY: a view of the cell's slice, of the format that the kernel is for.
         unsafe { view.of_piece[KERNEL](&raw const alone, std::ptr::null::<Sampler>(), args) };
         for lane in (0..MAX_LANES).filter(|lane| args.mask >> lane & 1 != 0) {
-            (0..4).for_each(|c| result[c][lane] = args.result[c][lane]);
+            for c in 0..4 {
+                (result[c][lane], high[c][lane]) = (args.result[c][lane], args.result_high[c][lane]);
+            }
         }
         rest &= !args.mask;
         (args.icoord, args.level) = (coords, level);
     }
-    (args.mask, args.result) = (mask, result);
+    (args.mask, args.result, args.result_high) = (mask, result, high);
 }
 
 /// The class that gives, of any format, 1 for a texel that is bound to memory and 0 for another one, in all components.

@@ -10,7 +10,10 @@ base::compiled! {
     /// [`waterfall`].
     unsafe extern "C" fn divergent
         (views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
-        waterfall::<H>(views, samplers, args);
+        match (*args).kernel as usize >= KERNEL_SAMPLE {
+            true => waterfall::<H, false>(views, samplers, args),
+            false => waterfall::<H, true>(views, samplers, args),
+        }
     }
 }
 
@@ -82,10 +85,16 @@ unsafe fn pair(views: *const *const ImageView, samplers: *const *const Sampler, 
     done
 }
 
+/// One call per distinct pair. `LONG`: results may be integers of 64 bits, as no sample's are.
+///
 /// # Safety
 /// As for [`image_divergent`]; the host is `H`.
 #[inline(always)]
-unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
+unsafe fn waterfall<H: Host, const LONG: bool>(
+    views: *const *const ImageView,
+    samplers: *const *const Sampler,
+    args: *mut ImageArgs,
+) {
     // SAFETY: the caller's promise. Pointers of lanes outside the mask are read, but not followed.
     unsafe {
         if pair(views, samplers, args) {
@@ -94,6 +103,7 @@ unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *c
         let mask = (*args).mask & ((1 << MAX_LANES) - 1);
         // A kernel may write results of lanes outside its mask.
         let mut result = [H::Ints::splat(0); 4];
+        let mut high = [[0; MAX_LANES]; 4];
         let mut left = mask;
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
@@ -113,10 +123,18 @@ unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *c
             for (all, new) in result.iter_mut().zip(&(*args).result) {
                 *all = lanes.select(row::<H, _>(new), *all);
             }
+            if LONG {
+                for (all, new) in high.iter_mut().zip(&(*args).result_high) {
+                    *all = lanes.select(row::<H, _>(new), H::Ints::of(*all)).lanes();
+                }
+            }
             left &= !same;
         }
         for (to, lanes) in (*args).result.iter_mut().zip(result) {
             *to = lanes.lanes();
+        }
+        if LONG {
+            (*args).result_high = high;
         }
         (*args).mask = mask;
     }

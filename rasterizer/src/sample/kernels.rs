@@ -123,7 +123,8 @@ pub fn of_cells(format: Format, level: Level) -> Kernels {
     if format.info().image_features == 0 || format.is_divided() {
         return [nothing; KERNEL_COUNT];
     }
-    let mut set: Kernels = [general_kernel::<InCells>(level); KERNEL_COUNT];
+    let sampled = if format.long_integers() == 0 { general_kernel::<InCells>(level) } else { nothing };
+    let mut set: Kernels = [sampled; KERNEL_COUNT];
     set[KERNEL_FETCH] = cells_kernel::<KERNEL_FETCH>;
     set[KERNEL_STORE] = cells_kernel::<KERNEL_STORE>;
     set[KERNEL_ATOMIC] = cells_kernel::<KERNEL_ATOMIC>;
@@ -141,6 +142,24 @@ unsafe extern "C" fn atomic_long(view: *const ImageView, _: *const Sampler, args
     unsafe { access::atomic_long::<Portable>(&*view, &mut *args) }
 }
 
+unsafe extern "C" fn fetch_long<const N: usize, const BYTES: usize>(
+    view: *const ImageView,
+    _: *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: the kernel's contract; chosen for views of so many integers only.
+    unsafe { access::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
+}
+
+unsafe extern "C" fn store_long<const N: usize, const BYTES: usize>(
+    view: *const ImageView,
+    _: *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: the kernel's contract; chosen for views of so many integers only.
+    unsafe { access::store_long::<Portable, N, BYTES>(&*view, &*args) }
+}
+
 unsafe extern "C" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract; chosen for aligned views of two halves only.
     unsafe { access::atomic_halves::<Portable>(&*view, &mut *args) }
@@ -154,7 +173,7 @@ unsafe extern "C" fn atomic_four_halves(view: *const ImageView, _: *const Sample
 /// Of null views, and of operations that a view does not have: zeros.
 pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract.
-    unsafe { (*args).result = [[0; base::abi::MAX_LANES]; 4] };
+    unsafe { ((*args).result, (*args).result_high) = ([[0; base::abi::MAX_LANES]; 4], [[0; base::abi::MAX_LANES]; 4]) };
 }
 
 /// The [`PairKernel`] of views that have none.
@@ -270,17 +289,35 @@ const CLASSES: &[(&[&str], KernelsOfClass)] = &[
     (&["R16G16B16A16_UINT"], integer::<{ row("R16G16B16A16_UINT") }>),
     (&["R16G16B16A16_SINT"], integer::<{ row("R16G16B16A16_SINT") }>),
     (&["R32_SINT", "R32_UINT"], integer::<{ row("R32_UINT") }>),
-    (&["R64_SINT", "R64_UINT", "R32G32_SINT", "R32G32_UINT"], integer::<{ row("R32G32_UINT") }>),
+    (&["R32G32_SINT", "R32G32_UINT"], integer::<{ row("R32G32_UINT") }>),
     (&["R32G32B32A32_SINT", "R32G32B32A32_UINT"], integer::<{ row("R32G32B32A32_UINT") }>),
 ];
+
+/// How integers of 64 bits are fetched and stored, by how many a texel is.
+const LONG: [[ImageKernel; 2]; 5] = [
+    [nothing; 2],
+    [fetch_long::<1, 8>, store_long::<1, 8>],
+    [fetch_long::<2, 16>, store_long::<2, 16>],
+    [fetch_long::<3, 24>, nothing],
+    [fetch_long::<4, 32>, store_long::<4, 32>],
+];
+
+/// Kernels of views that are not sampled: of integers of 64 bits, or of nothing.
+fn unsampled(format: Format) -> Kernels {
+    let mut set: Kernels = [nothing; KERNEL_COUNT];
+    [set[KERNEL_FETCH], set[KERNEL_STORE]] = LONG[usize::from(format.long_integers())];
+    if format.long_integers() == 1 {
+        set[KERNEL_ATOMIC] = atomic_long;
+    }
+    set[KERNEL_RESIDENT] = all_resident;
+    set
+}
 
 /// The kernels of views of a plane's format (`Format::of_aspect`), for hosts of a level.
 pub fn kernels_of(format: Format, level: Level) -> Kernels {
     let info = format.info();
-    if info.image_features | info.buffer_features == 0 || format.is_divided() {
-        let mut set: Kernels = [nothing; KERNEL_COUNT];
-        set[KERNEL_RESIDENT] = all_resident;
-        return set;
+    if info.image_features | info.buffer_features == 0 || format.is_divided() || format.long_integers() != 0 {
+        return unsampled(format);
     }
     let (classes, name) = match format.is_compressed() {
         true => (DECODED, base::format::plain(format).info().name),
@@ -296,7 +333,6 @@ pub fn kernels_of(format: Format, level: Level) -> Kernels {
     }
     match info.name {
         "R32_UINT" | "R32_SINT" | "R32_SFLOAT" => set[KERNEL_ATOMIC] = atomic,
-        "R64_UINT" | "R64_SINT" => set[KERNEL_ATOMIC] = atomic_long,
         "R16G16_SFLOAT" => set[KERNEL_ATOMIC] = atomic_halves,
         "R16G16B16A16_SFLOAT" => set[KERNEL_ATOMIC] = atomic_four_halves,
         _ => {}

@@ -138,6 +138,8 @@ fn args() -> ImageArgs {
         has_gather_offsets: 0,
         atomic_op: AtomicOp::Add,
         has_offset: 1,
+        texel_high: [[0; MAX_LANES]; 4],
+        result_high: [[0; MAX_LANES]; 4],
     }
 }
 
@@ -505,10 +507,10 @@ fn buffers_null_views_and_bad_requests() {
         null_view(),
     ] {
         for kernel in 0..KERNEL_COUNT {
-            a.result = [[9; MAX_LANES]; 4];
+            (a.result, a.result_high) = ([[9; MAX_LANES]; 4], [[9; MAX_LANES]; 4]);
             // SAFETY: valid arguments.
             unsafe { (view.kernels[kernel])(view, default_sampler(), &mut a) };
-            assert_eq!(a.result, [[0; MAX_LANES]; 4]);
+            assert_eq!((a.result, a.result_high), ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]));
         }
     }
 }

@@ -173,7 +173,10 @@ fn outside_alpha(format: Format) -> u32 {
 
 /// A texel buffer view over a range, which stays valid as long as the view. Whole texels only.
 pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -> ImageView {
-    let bytes = base::format::kernels(format).bytes as u64;
+    let bytes = match format.long_integers() {
+        0 => base::format::kernels(format).bytes as u64,
+        n => 8 * u64::from(n),
+    };
     if address.is_null() || bytes == 0 {
         return empty_view(zero_page());
     }

@@ -494,20 +494,24 @@ impl<'d> Executor<'d> {
             multisampled: c.multisampled,
             ..Default::default()
         };
-        let implicit = |a: &RenderingAttachment| {
-            let stores = a.store_op == vk::AttachmentStoreOp::STORE && !a.resolve_mode.is_empty();
-            stores.then(|| (a.view.clone(), a.resolve_mode))
+        // A colour whose mode is not said is the average, as in a render pass object.
+        let implicit = |a: &RenderingAttachment, otherwise: vk::ResolveModeFlags| {
+            let mode = if a.resolve_mode.is_empty() { otherwise } else { a.resolve_mode };
+            let stores = a.store_op == vk::AttachmentStoreOp::STORE && !mode.is_empty();
+            stores.then(|| (a.view.clone(), mode))
         };
-        let target = |a: &RenderingAttachment| Target {
+        let target = |a: &RenderingAttachment, otherwise: vk::ResolveModeFlags| Target {
             view: a.view.clone(),
             clear: (a.load_op == vk::AttachmentLoadOp::CLEAR && !resumes).then_some(a.clear_value),
             clear_views: !0,
-            resolve: if targets.is_single(&a.view) { implicit(a) } else { a.resolve.clone() },
+            resolve: if targets.is_single(&a.view) { implicit(a, otherwise) } else { a.resolve.clone() },
             loads: a.load_op == vk::AttachmentLoadOp::LOAD && !resumes,
             implicit: None,
         };
-        let colors = c.colors.iter().map(|a| a.as_ref().map(target)).collect();
-        let (depth, stencil) = (c.depth.as_ref().map(target), c.stencil.as_ref().map(target));
+        let color = |a: &RenderingAttachment| target(a, vk::ResolveModeFlags::AVERAGE);
+        let other = |a: &RenderingAttachment| target(a, vk::ResolveModeFlags::NONE);
+        let colors = c.colors.iter().map(|a| a.as_ref().map(color)).collect();
+        let (depth, stencil) = (c.depth.as_ref().map(other), c.stencil.as_ref().map(other));
         (targets.colors, targets.depth, targets.stencil) = (colors, depth, stencil);
         targets.area = cut(targets.area, targets.all().map(|t| t.view.extent()));
         self.check_area(&c.area, targets.area);

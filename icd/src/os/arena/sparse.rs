@@ -4,7 +4,8 @@
 //! accesses to it cost what any other do. All granules that are not bound, of all ranges of the process, show one file, the sink, over and over: what is
 //! read there is something or other, what is written is lost or read again elsewhere, and neither a fault nor more than [`SINK`] bytes of memory
 //! come of it. (So residencyNonResidentStrict cannot be told: it wants zeros, also behind a write. Memory of their own would be written in any amount; pages
-//! without access would be a signal.) Device addresses do better: a granule that is not bound is not live in the table, so shaders' pointers read 0 there
+//! without access would be a signal; and other addresses for stores than for loads would do for neither blending, depth nor atomics, which load what they store, and
+//! would be an addition to every store of every buffer.) Device addresses do better: a granule that is not bound is not live in the table, so shaders' pointers read 0 there
 //! and their writes are dropped.
 //!
 //! [`Backing::Memfd`]: crate::os::backing::Backing::Memfd
@@ -25,7 +26,7 @@ fn sink() -> Option<Pages> {
     static PAGES: Mutex<Option<Pages>> = Mutex::new(None);
     let mut pages = PAGES.lock();
     if pages.is_none() {
-        *pages = memfd(SINK as u64).map(|file| Pages::Memfd(Arc::new(file)));
+        *pages = memfd(SINK as u64).map(|file| Pages::File(Arc::new(file)));
     }
     pages.clone()
 }
@@ -76,7 +77,7 @@ impl SparsePiece {
                 .checked_add(bytes)
                 .is_some_and(|end| end <= (memory.range.size as usize).next_multiple_of(GRANULE));
         holds
-            && matches!(memory.pages, Pages::Memfd(_))
+            && matches!(memory.pages, Pages::File(_))
             && self.show(&memory.pages, granules.clone(), offset)
             && self.mark(granules, 1)
     }

@@ -319,7 +319,7 @@ fn a_stopped_compositor_is_waited_for_in_bounds() {
     let client = Client::new().unwrap();
     let window = window(&client).unwrap();
     assert!(window.formats().unwrap().contains(&1));
-    let Some(Pages::Memfd(file)) = Pages::new(Backing::Memfd, 1 << 12) else { panic!("a file") };
+    let Some(Pages::File(file)) = Pages::new(Backing::Memfd, 1 << 12) else { panic!("a file") };
     let picture = Picture { size: 1 << 12, offset: 0, stride: 64, extent: [16, 16], format: 1 };
     let ear = Arc::new(Ear::default());
     let images = [(file.try_clone().unwrap(), picture)];

@@ -160,6 +160,29 @@ fn every_format_is_fetched() {
     }
 }
 
+/// Writes a lane's texel as the format's packing gives it; of integers of 64 bits all of their bits.
+fn store_lane(format: Format, a: &ImageArgs, lane: usize, to: &mut [u8]) {
+    if format.long_integers() == 0 {
+        return base::format::pack(format, std::array::from_fn(|c| a.texel[c][lane]), to);
+    }
+    for (c, bytes) in to.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *bytes = (u64::from(a.texel[c][lane]) | u64::from(a.texel_high[c][lane]) << 32).to_le_bytes();
+    }
+}
+
+/// The low words, and the high ones, of a texel that is fetched.
+fn fetched(format: Format, bytes: &[u8]) -> [[u32; 4]; 2] {
+    if format.long_integers() == 0 {
+        return [unpack(format, bytes), [0; 4]];
+    }
+    let (mut low, mut high) = ([0, 0, 0, 1], [0; 4]);
+    for (c, bytes) in bytes.as_chunks::<8>().0.iter().enumerate() {
+        let long = u64::from_le_bytes(*bytes);
+        (low[c], high[c]) = (long as u32, (long >> 32) as u32);
+    }
+    [low, high]
+}
+
 /// Both variants write what the format's packing gives, only where an active lane is inside.
 #[test]
 fn every_storage_format_is_stored() {
@@ -176,15 +199,12 @@ fn every_storage_format_is_stored() {
                 coordinates(&mut rng, &mut a, 9);
                 (a.level, a.sample) = ([0; MAX_LANES], [0; MAX_LANES]);
                 a.texel = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.float(-0.5, 1.5).to_bits()));
+                a.texel_high = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.wide() as u32));
                 for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
                     let [x, y, z] = std::array::from_fn(|c| a.icoord[c][lane] as u32);
                     if x < 7 && y < 5 && z < 3 {
                         let at = image.memory.layout.offset(0, 0, z, 0, [x, y, 0]) as usize;
-                        base::format::pack(
-                            format,
-                            std::array::from_fn(|c| a.texel[c][lane]),
-                            &mut want[at..at + bytes],
-                        );
+                        store_lane(format, &a, lane, &mut want[at..at + bytes]);
                     }
                 }
                 // SAFETY: valid view and arguments.
@@ -209,19 +229,46 @@ fn texel_buffers_are_fetched_and_stored() {
         let mut a = args();
         a.icoord[0] = [0, 20, 21, -1, 7, 8, 3, i32::MAX];
         a.texel = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.float(0.0, 1.0).to_bits()));
+        a.texel_high = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.wide() as u32));
         for lane in [0, 1, 4, 5, 6] {
             let at = a.icoord[0][lane] as usize * bytes;
-            base::format::pack(format, std::array::from_fn(|c| a.texel[c][lane]), &mut want[at..at + bytes]);
+            store_lane(format, &a, lane, &mut want[at..at + bytes]);
         }
         // SAFETY: valid view and arguments.
         unsafe { (view.kernels[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
         call(&view, default_sampler(), KERNEL_FETCH, &mut a);
         for lane in 0..MAX_LANES {
             let at = a.icoord[0][lane] as u32 as usize;
-            let texel = if at < 21 { unpack(format, &want[at * bytes..(at + 1) * bytes]) } else { outside(format) };
+            let inside = || fetched(format, &want[at * bytes..(at + 1) * bytes]);
+            let [texel, high] = if at < 21 { inside() } else { [outside(format), [0; 4]] };
             let got = lane_of(&a, lane);
             assert!((0..4).all(|c| same(got[c], texel[c])), "{} {got:x?} {texel:x?}", row.name);
+            let got = a.result_high.map(|row| row[lane]);
+            assert!(format.long_integers() == 0 || got == high, "{} {got:x?} {high:x?}", row.name);
         }
         assert!(memory == want, "{}", row.name);
     }
+}
+
+/// High words of lanes are those of their own views; a null view's are zeros.
+#[test]
+fn long_integers_of_several_views() {
+    let words: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let range = |first: usize| MemoryRange { address: words.as_ptr().cast_mut().wrapping_add(first).cast(), size: 128 };
+    let views = [buffer_view(range(0), format("R64G64B64A64_UINT")), buffer_view(range(32), format("R64G64_UINT"))];
+    let of_lane: [*const ImageView; MAX_LANES] =
+        [0, 1, 0, 1, 0, 2, 1, 0].map(|i| views.get(i).map_or(std::ptr::from_ref(null_view()), std::ptr::from_ref));
+    let mut a = args();
+    (a.mask, a.kernel) = (0x7f, KERNEL_FETCH as u32);
+    a.icoord[0] = [0, 0, 3, 7, 4, 0, 1, 0];
+    // SAFETY: valid arguments.
+    unsafe { image_divergent(of_lane.as_ptr(), std::ptr::null(), &mut a) };
+    let long = |lane: usize| [0, 1, 2, 3].map(|c| [a.result[c][lane], a.result_high[c][lane]]);
+    let at = |i: usize| [words[i], words[i + 1]];
+    assert_eq!(long(0), [0, 2, 4, 6].map(at));
+    assert_eq!(long(1), [at(32), at(34), [0; 2], [1, 0]]);
+    assert_eq!(long(2), [24, 26, 28, 30].map(at));
+    assert_eq!(long(3), [at(60), at(62), [0; 2], [1, 0]]);
+    assert_eq!([long(4), long(5)], [[[0; 2]; 4]; 2], "outside, and nothing");
+    assert_eq!(long(6), [at(36), at(38), [0; 2], [1, 0]]);
 }

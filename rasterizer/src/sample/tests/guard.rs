@@ -163,7 +163,7 @@ fn texel_buffers_of_all_formats_stay_inside() {
     for round in 0..all.len() * 40 {
         let (format, side): (Format, Side) = (all[round % all.len()], SIDES[round / all.len() % 2]);
         // Whole texels, or some bytes more that belong to none.
-        let size = base::format::kernels(format).bytes * rng.below(12) as usize + rng.below(3) as usize;
+        let size = usize::from(format.info().block_bytes) * rng.below(12) as usize + rng.below(3) as usize;
         let mut random = Rng(rng.wide() | 1);
         let guarded = Guarded::random(size, side, &mut random);
         let view = buffer_view(guarded.range(), format);

@@ -1,0 +1,127 @@
+//! Texels of one to four integers of 64 bits, in texel buffers and storage images whose formats no shader says.
+
+use crate::common::{Buffer, Context, Image, range};
+use crate::pipeline::{GENERAL, Set, compute, run};
+use ash::vk;
+
+const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_TEXEL_BUFFER;
+const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_TEXEL_BUFFER;
+const IMAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;
+
+/// What the shader adds to the components.
+const MORE: [u64; 4] = [0x1_0000_0001, 0x2_0000_0002, 0x3_0000_0003, 0x4_0000_0004];
+
+/// Texels that the buffers have, of eight that are asked for.
+const TEXELS: u64 = 6;
+
+/// A buffer of some bytes with a view of a format.
+fn texel_buffer(c: &Context, format: vk::Format, size: u64) -> (Buffer, vk::BufferView) {
+    let usage = vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER;
+    let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+    // SAFETY: valid usage.
+    unsafe {
+        let buffer = c.device.create_buffer(&info, None).expect("buffer");
+        let (memory, pointer) = c.memory(c.device.get_buffer_memory_requirements(buffer).size);
+        c.device.bind_buffer_memory(buffer, memory, 0).expect("bind");
+        let info = vk::BufferViewCreateInfo::default().buffer(buffer).format(format).range(size);
+        (Buffer { buffer, memory, pointer, size }, c.device.create_buffer_view(&info, None).expect("view"))
+    }
+}
+
+/// An image in the layout for everything, with four by two texels.
+fn storage_image(c: &Context, format: vk::Format) -> Image {
+    let usage = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::TRANSFER_SRC;
+    let extent = vk::Extent3D { width: 4, height: 2, depth: 1 };
+    let info = vk::ImageCreateInfo::default()
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(format)
+        .extent(extent)
+        .mip_levels(1)
+        .array_layers(1)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .usage(usage);
+    let aspect = vk::ImageAspectFlags::COLOR;
+    // SAFETY: valid usage.
+    unsafe {
+        let image = c.device.create_image(&info, None).expect("image");
+        let (memory, _) = c.memory(c.device.get_image_memory_requirements(image).size);
+        c.device.bind_image_memory(image, memory, 0).expect("bind");
+        let info = vk::ImageViewCreateInfo::default()
+            .image(image)
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(format)
+            .subresource_range(range(aspect, 1));
+        let view = c.device.create_image_view(&info, None).expect("view");
+        let barrier =
+            vk::ImageMemoryBarrier::default().image(image).subresource_range(range(aspect, 1)).new_layout(GENERAL);
+        let all = vk::PipelineStageFlags::ALL_COMMANDS;
+        c.run(|b| c.device.cmd_pipeline_barrier(b, all, all, vk::DependencyFlags::empty(), &[], &[], &[barrier]))
+            .expect("run");
+        Image { image, memory, view, extent: [4, 2], aspect }
+    }
+}
+
+fn longs(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b)).collect()
+}
+
+/// The bits of component `c` of texel `i`, all of them different and some of them high.
+fn bits(i: usize, c: usize) -> u64 {
+    0x8123_4567_89ab_cdef_u64.rotate_left(8 * c as u32) ^ (i as u64) << 40 ^ i as u64
+}
+
+/// Texels with the first `source` of four components through the shader, to formats of `target` ones.
+fn check(source: (vk::Format, usize), target: (vk::Format, usize)) {
+    let mut long = vk::PhysicalDeviceShaderImageAtomicInt64FeaturesEXT::default().shader_image_int64_atomics(true);
+    let c = Context::with(&[], &[c"VK_EXT_shader_image_atomic_int64"], &mut [&mut long]);
+    let ((from, n), (to, m)) = (source, target);
+    let set = Set::new(&c, &[(UNIFORM, 1), (STORAGE, 1), (IMAGE, 1)]);
+    let (mut input, input_view) = texel_buffer(&c, from, TEXELS * n as u64 * 8);
+    let (mut output, output_view) = texel_buffer(&c, to, TEXELS * m as u64 * 8);
+    for (i, word) in input.bytes_mut().as_chunks_mut().0.iter_mut().enumerate() {
+        *word = bits(i / n, i % n).to_le_bytes();
+    }
+    output.bytes_mut().fill(0xee);
+    let image = storage_image(&c, to);
+    set.texels(&c, 0, UNIFORM, &[input_view]);
+    set.texels(&c, 1, STORAGE, &[output_view]);
+    set.images(&c, 2, IMAGE, &[(image.view, vk::Sampler::null())]);
+    let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("long_texels.comp"), &[]);
+    run(&c, &set, pipeline, &[]).expect("run");
+    // What a format has not is 0, or 1 as alpha. Outside of a buffer it is 0, and 1 where the format has no alpha.
+    let absent = |c: usize| u64::from(c == 3);
+    let fetched = |i: usize, c: usize| match c < n {
+        true if i < TEXELS as usize => bits(i, c),
+        true => 0,
+        false => absent(c),
+    };
+    let stored = |i: usize, c: usize| fetched(i, c).wrapping_add(MORE[c]);
+    let texels = longs(output.bytes());
+    for (i, texel) in texels.chunks_exact(m).enumerate() {
+        let want: Vec<u64> = (0..m).map(|c| stored(i, c)).collect();
+        assert_eq!(texel, want, "{from:?} {to:?} {i}");
+    }
+    let texels = longs(&c.read_image(&image, m as u64 * 8));
+    for (i, texel) in texels.chunks_exact(m).enumerate() {
+        let read = |c: usize| if i < TEXELS as usize { stored(i, c) } else { 0 };
+        let want: Vec<u64> = (0..m).map(|c| read(c).wrapping_add(MORE[c])).collect();
+        assert_eq!(texel, want, "{from:?} {to:?} {i}, image");
+    }
+    // SAFETY: valid usage.
+    unsafe {
+        [input_view, output_view].iter().for_each(|&view| c.device.destroy_buffer_view(view, None));
+    }
+    set.destroy(&c);
+    c.free(input);
+    c.free(output);
+    c.free_image(image);
+}
+
+#[test]
+fn texels_of_any_number_of_long_integers() {
+    let (one, two) = ((vk::Format::R64_SINT, 1), (vk::Format::R64G64_SINT, 2));
+    let (three, four) = ((vk::Format::R64G64B64_SINT, 3), (vk::Format::R64G64B64A64_SINT, 4));
+    [(one, one), (two, two), (three, four), (four, four), (four, two), (one, four)]
+        .into_iter()
+        .for_each(|(source, target)| check(source, target));
+}

@@ -6,18 +6,21 @@ use std::cell::Cell;
 /// Round to nearest even, denormals kept, all exceptions masked, no exception flag raised: what Rust assumes.
 #[cfg(target_arch = "x86_64")]
 pub const DEFAULT: Control = 0x1f80;
+/// Round to nearest even, denormals and NaNs kept, nothing trapped.
 #[cfg(not(target_arch = "x86_64"))]
 pub const DEFAULT: Control = 0;
 
 /// The exception flags among the bits of [`Control`]: arithmetic raises them, none reads them.
 #[cfg(target_arch = "x86_64")]
 pub const FLAGS: Control = 0x3f;
+/// The exception flags are in a register of their own.
 #[cfg(not(target_arch = "x86_64"))]
 pub const FLAGS: Control = 0;
 
-/// The control (and status) register: MXCSR on x86-64, FPCR on AArch64.
+/// The control and status register: MXCSR.
 #[cfg(target_arch = "x86_64")]
 pub type Control = u32;
+/// The control register: FPCR on AArch64.
 #[cfg(not(target_arch = "x86_64"))]
 pub type Control = u64;
 

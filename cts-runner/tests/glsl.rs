@@ -71,6 +71,7 @@ shaders! {
     float_hyperbolic
     float_interpolation
     float_inverse_trigonometry
+    float_nans
     float_powers
     float_rounding
     float_special

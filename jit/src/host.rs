@@ -71,7 +71,7 @@ fn found() -> Vec<Feature> {
     Vec::new()
 }
 
-/// All that matter; the position is the bit in [`cpu_features`].
+/// All that matter, in the order of their bits in [`cpu_features`].
 pub fn features() -> &'static [Feature] {
     static LIST: OnceLock<Vec<Feature>> = OnceLock::new();
     LIST.get_or_init(found)
@@ -82,9 +82,12 @@ pub fn has(name: &str) -> bool {
     features().iter().any(|f| f.name == name && f.present)
 }
 
+/// The first bit of the architecture's features: no other architecture has them, so none takes its code.
+const FIRST_BIT: u32 = if cfg!(target_arch = "aarch64") { 32 } else { 0 };
+
 /// CPU features that emitted code may use, a bit each.
 pub fn cpu_features() -> u64 {
-    features().iter().enumerate().fold(0, |bits, (i, f)| bits | u64::from(f.present) << i)
+    (FIRST_BIT..).zip(features()).fold(0, |bits, (i, f)| bits | u64::from(f.present) << i)
 }
 
 /// True when fused multiply-add is one instruction.

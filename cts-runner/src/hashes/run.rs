@@ -71,7 +71,8 @@ fn options() -> GpuOptions {
         .tessellation_shader(true)
         .shader_image_gather_extended(true)
         .shader_storage_image_extended_formats(true)
-        .fragment_stores_and_atomics(true);
+        .fragment_stores_and_atomics(true)
+        .shader_float64(true);
     GpuOptions { api_version: vk::API_VERSION_1_1, features, ..GpuOptions::default() }
 }
 

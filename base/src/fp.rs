@@ -6,18 +6,21 @@ use std::cell::Cell;
 /// Round to nearest even, denormals kept, all exceptions masked, no exception flag raised: what Rust assumes.
 #[cfg(target_arch = "x86_64")]
 pub const DEFAULT: Control = 0x1f80;
+/// Round to nearest even, denormals and NaNs kept, nothing trapped.
 #[cfg(not(target_arch = "x86_64"))]
 pub const DEFAULT: Control = 0;
 
 /// The exception flags among the bits of [`Control`]: arithmetic raises them, none reads them.
 #[cfg(target_arch = "x86_64")]
 pub const FLAGS: Control = 0x3f;
+/// The exception flags are in a register of their own.
 #[cfg(not(target_arch = "x86_64"))]
 pub const FLAGS: Control = 0;
 
-/// The control (and status) register: MXCSR on x86-64, FPCR on AArch64.
+/// The control and status register: MXCSR.
 #[cfg(target_arch = "x86_64")]
 pub type Control = u32;
+/// The control register: FPCR on AArch64.
 #[cfg(not(target_arch = "x86_64"))]
 pub type Control = u64;
 
@@ -141,12 +144,16 @@ pub fn set_control(value: Control) {
     let _ = value;
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests {
     use super::*;
 
     /// Flush-to-zero, denormals-are-zero, rounding up.
+    #[cfg(target_arch = "x86_64")]
     const HOSTILE: Control = 0x1f80 | 0x8040 | 0x4000;
+    /// Flush-to-zero, of both kinds, and rounding up.
+    #[cfg(target_arch = "aarch64")]
+    const HOSTILE: Control = 1 << 24 | 1 << 22;
 
     /// Half of the smallest normal number, where the compiler can't know it nor move it across the change of environment.
     #[inline(never)]
@@ -178,6 +185,7 @@ mod tests {
         assert_eq!(without, DEFAULT, "a thread of the driver has no caller");
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn flags_alone_change_nothing_and_come_back() {
         set_control(DEFAULT | 0x1);

@@ -9,4 +9,5 @@ pub mod compare;
 pub mod cts;
 pub mod demo;
 pub mod driver;
+pub mod hashes;
 pub mod install;

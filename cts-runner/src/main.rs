@@ -1,7 +1,7 @@
 //! The command line.
 
 use cts_runner::driver::{Route, Target};
-use cts_runner::{bench, compare, cts, demo, install, vk};
+use cts_runner::{bench, compare, cts, demo, hashes, install, vk};
 use lexopt::{Arg, Parser, ValueExt};
 use std::error::Error;
 use std::path::PathBuf;
@@ -26,6 +26,9 @@ cts-runner: runs a Vulkan driver from outside
   cts-runner cts --deqp PATH ...     the Vulkan CTS on a driver; `cts-runner cts --help` explains
   cts-runner ledger FILE...          what runs of the CTS on several days and machines found together;
                                      `cts-runner ledger --help` explains
+  cts-runner hashes [--icd JSON] [--print]
+                                     compute and draw, and compare with the committed hashes, which are the same
+                                     on every machine (cts-runner/tests/data/hashes.txt); --print: only shaders' hashes
   cts-runner install [--prefix DIR]  put library and manifest where the loader looks
                                      (/usr/local for root, else ~/.local)
   cts-runner uninstall [--prefix DIR]
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         "demo" => run_demo(&mut parser),
         "bench" => run_bench(&mut parser),
         "compare" => run_compare(&mut parser),
+        "hashes" => hashes::command(&mut parser),
         "cts" => Ok(cts::command(&mut parser)),
         "ledger" => Ok(cts::ledger::command::command(&mut parser)),
         "install" => run_install(&mut parser),

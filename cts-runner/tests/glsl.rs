@@ -9,13 +9,14 @@
 mod harness;
 mod support;
 
-use harness::{Shader, run_on_both};
+use cts_runner::hashes::{self, Shader};
+use harness::run_on_both;
 
 /// One test per shader, and the list that a test compares with the folder.
 macro_rules! shaders {
     ($($name:ident)*) => {
         const LISTED: &[&str] = &[$(stringify!($name)),*];
-        $(#[test] fn $name() { run_on_both(&Shader::read(stringify!($name))); })*
+        $(#[test] fn $name() { run_on_both(&Shader::read(stringify!($name)).expect("a shader")); })*
     };
 }
 
@@ -70,6 +71,7 @@ shaders! {
     float_hyperbolic
     float_interpolation
     float_inverse_trigonometry
+    float_nans
     float_powers
     float_rounding
     float_special
@@ -128,12 +130,7 @@ shaders! {
 
 #[test]
 fn every_shader_is_listed() {
-    let mut found: Vec<String> = harness::sources(&harness::folder())
-        .iter()
-        .filter(|p| p.extension().is_some_and(|e| e == "comp" || e == "frag"))
-        .filter_map(|p| Some(p.file_stem()?.to_str()?.to_owned()))
-        .collect();
-    found.sort();
+    let found = hashes::names().expect("the folder of the shaders");
     let mut listed = LISTED.to_vec();
     listed.sort_unstable();
     assert_eq!(found, listed);
@@ -156,8 +153,8 @@ fn committed_spirv_is_what_the_compiler_makes() {
     let scratch = support::scratch("glsl");
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let benches = std::fs::read_dir(root.join("bench/shaders")).expect("the shaders of the benchmarks").flatten();
-    let folders = [harness::folder(), root.join("demo/shaders")].into_iter().chain(benches.map(|e| e.path()));
-    let sources = folders.flat_map(|folder| harness::sources(&folder));
+    let folders = [hashes::folder(), root.join("demo/shaders")].into_iter().chain(benches.map(|e| e.path()));
+    let sources = folders.flat_map(|folder| hashes::sources(&folder).expect("a folder of shaders"));
     for source in sources {
         let name = source.file_name().and_then(|n| n.to_str()).expect("a name");
         let out = scratch.join(format!("{name}.spv"));

@@ -2,19 +2,15 @@
 //! that are committed (`data/hashes.txt`). A difference is a broken promise, unless the change was meant to change results: then
 //! `GRUS_RECORD_HASHES=1` writes the file anew.
 
-#[path = "glsl/harness.rs"]
-mod harness;
 mod support;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use cts_runner::hashes::{Rows, beginning, committed, differences, file, of_demo, rows};
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use support::{driver, succeed};
 
-/// Set in the children that compute: threads and tier are read from the environment, once per process.
-const CHILD: &str = "GRUS_TEST_HASHES";
-
+/// Threads and tier: the driver reads them from the environment, once per process.
 const CONFIGURATIONS: [(&str, &str); 9] = [
     ("1", "quick"),
     ("2", "quick"),
@@ -27,23 +23,8 @@ const CONFIGURATIONS: [(&str, &str); 9] = [
     ("3", "wide"),
 ];
 
-/// Rows `NAME HASH`.
-fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hashes.txt")
-}
-
-fn committed() -> BTreeMap<String, String> {
-    let text = std::fs::read_to_string(file()).unwrap_or_default();
-    rows(text.lines())
-}
-
-fn rows<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
-    let row = |line: &str| line.split_once(' ').map(|(name, hash)| (name.to_owned(), hash.trim().to_owned()));
-    lines.filter(|line| !line.starts_with('#')).filter_map(row).collect()
-}
-
 /// Compares, or replaces the rows of the file whose names begin so.
-fn check(prefix: &str, found: &BTreeMap<String, String>, how: &str) {
+fn check(prefix: &str, found: &Rows, how: &str) {
     // Tests that record take turns.
     static FILE: Mutex<()> = Mutex::new(());
     let _turn = FILE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,15 +36,9 @@ fn check(prefix: &str, found: &BTreeMap<String, String>, how: &str) {
         let text = format!("# FNV-1a of what Grus computes, the same on every machine: see hashes.rs.\n{lines}");
         return std::fs::write(file(), text).expect("the file");
     }
-    let expected: BTreeMap<_, _> = all.into_iter().filter(|(name, _)| name.starts_with(prefix)).collect();
-    let names = expected.keys().chain(found.keys());
-    let mut different: Vec<&String> = names.filter(|name| expected.get(*name) != found.get(*name)).collect();
-    different.dedup();
-    let show: Vec<String> = different
-        .iter()
-        .map(|name| format!("  {name}: committed {:?}, computed {:?}", expected.get(*name), found.get(*name)))
-        .collect();
-    assert!(different.is_empty(), "{how}: {} of {} differ\n{}", different.len(), expected.len(), show.join("\n"));
+    let expected = beginning(prefix, all);
+    let different = differences(&expected, found);
+    assert!(different.is_empty(), "{how}: {} of {} differ\n{}", different.len(), expected.len(), different.join("\n"));
 }
 
 fn configured(command: &mut Command, (threads, tier): (&str, &str)) -> String {
@@ -73,52 +48,47 @@ fn configured(command: &mut Command, (threads, tier): (&str, &str)) -> String {
 
 #[test]
 fn programs_and_drawings() {
-    if let Some(icd) = std::env::var_os(CHILD) {
-        return harness::hashes(Path::new(&icd)).iter().for_each(|(name, hash)| println!("shader/{name} {hash:016x}"));
-    }
     for configuration in CONFIGURATIONS {
-        let mut command = Command::new(std::env::current_exe().expect("this binary"));
-        command.args(["--exact", "programs_and_drawings", "--nocapture", "--test-threads=1"]).env(CHILD, driver());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cts-runner"));
+        command.args(["hashes", "--print", "--icd"]).arg(driver());
         let how = configured(&mut command, configuration);
         let output = succeed(&mut command);
-        let text = String::from_utf8_lossy(&output.stdout);
-        // The harness's own words may stand before the first row.
-        let lines = text.lines().filter_map(|line| line.find("shader/").map(|at| &line[at..]));
-        check("shader/", &rows(lines), &how);
+        check("shader/", &rows(String::from_utf8_lossy(&output.stdout).lines()), &how);
     }
 }
 
-/// The demo's frames: of its last picture and its bodies. A row says how many frames and which size.
-fn demo(frames: u32, size: &str, configurations: &[(&str, &str)]) {
+/// The demo's frames: of its last picture and its bodies.
+fn demo(frames: u32, (width, height): (u32, u32), configurations: &[(&str, &str)]) {
     for &configuration in configurations {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cts-runner"));
-        command.args(["demo", "--no-loader", "--json", "--frames", &frames.to_string(), "--size", size, "--icd"]);
+        let size = format!("{width}x{height}");
+        command.args(["demo", "--no-loader", "--json", "--frames", &frames.to_string(), "--size", &size, "--icd"]);
         let how = configured(command.arg(driver()), configuration);
         let out = support::scratch(&format!("hashes-{frames}")).join("demo.png");
         let output = succeed(command.arg("--out").arg(out));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the demo's JSON");
-        let name = format!("demo/{frames}-frames-{size}/");
-        let row = |key: &str, field: &str| (format!("{name}{key}"), report[field].as_str().unwrap_or("").to_owned());
-        check(&name, &[row("picture", "picture_fnv1a"), row("bodies", "bodies_fnv1a")].into(), &how);
+        let hash = |field: &str| report[field].as_str().unwrap_or("").to_owned();
+        let found = of_demo(frames, (width, height), &hash("picture_fnv1a"), &hash("bodies_fnv1a"));
+        check(&format!("demo/{frames}-frames-{size}/"), &found, &how);
     }
 }
 
 #[test]
 fn demo_small() {
-    demo(2, "320x180", &CONFIGURATIONS);
+    demo(2, (320, 180), &CONFIGURATIONS);
 }
 
 #[test]
 fn demo_8_frames() {
     // The driver of a debug build is too slow for all of them.
-    demo(8, "1280x720", if cfg!(debug_assertions) { &CONFIGURATIONS[1..2] } else { &CONFIGURATIONS });
+    demo(8, (1280, 720), if cfg!(debug_assertions) { &CONFIGURATIONS[1..2] } else { &CONFIGURATIONS });
 }
 
 #[test]
 fn demo_60_frames() {
     // What users see. Continuous integration builds in release.
     if !cfg!(debug_assertions) {
-        demo(60, "1280x720", &CONFIGURATIONS);
+        demo(60, (1280, 720), &CONFIGURATIONS);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The application's floating-point environment reaches no result: flush-to-zero, rounding modes and unmasked exceptions on the calling
 //! thread, from the creation of the instance on, change no bit; and each call leaves them as they were.
-#![cfg(target_arch = "x86_64")]
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -13,6 +13,18 @@ use pipeline::{AREA, GENERAL, RGBA8, Set, compute, graphics, render, render_cont
 use std::sync::Mutex;
 
 /// Name and control bits.
+#[cfg(target_arch = "aarch64")]
+const HOSTILE: [(&str, fp::Control); 6] = [
+    ("flush to zero", 1 << 24),
+    ("one NaN", 1 << 25),
+    ("round up", 1 << 22),
+    ("round down", 2 << 22),
+    ("round to zero", 3 << 22),
+    ("alternative halves, flush to zero, round up, one NaN", 7 << 24 | 1 << 22),
+];
+
+/// Name and control bits.
+#[cfg(target_arch = "x86_64")]
 const HOSTILE: [(&str, fp::Control); 7] = [
     ("flush to zero, denormals are zero", fp::DEFAULT | 0x8040),
     ("round down", fp::DEFAULT | 0x2000),

@@ -116,7 +116,7 @@ fn gained(block: *mut c_void, caller: usize) -> *mut c_void {
 }
 
 /// A function of the C library and what is done in its place. `$register` is the first argument register that the function does not
-/// use: it receives the address of the caller. (`stack`: it uses all.)
+/// use (by x86-64's name, `aarch64` has the others): it receives the address of the caller. (`stack`: it uses all of x86-64's.)
 macro_rules! interpose {
     ($($register:tt fn $name:ident => $inner:ident($($arg:ident: $ty:ty),*; $caller:ident) -> $ret:ty $body:block)*) => { $(
         interpose!(@shim $register $name $inner ($($ty),*) $ret);
@@ -125,14 +125,29 @@ macro_rules! interpose {
             unsafe { $body }
         }
     )* };
-    (@shim stack $name:ident $inner:ident ($($ty:ty),*) $ret:ty) => {
+    (@aarch64 rsi) => { "x1" };
+    (@aarch64 rdx) => { "x2" };
+    (@aarch64 rcx) => { "x3" };
+    (@aarch64 r8) => { "x4" };
+    (@aarch64 stack) => { "x6" };
+    (@shim $register:tt $name:ident $inner:ident ($($ty:ty),*) $ret:ty) => {
+        #[cfg(target_arch = "aarch64")]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($(_: $ty),*) -> $ret {
+            naked_asm!(concat!("mov ", interpose!(@aarch64 $register), ", x30"), "b {inner}", inner = sym $inner)
+        }
+        #[cfg(target_arch = "x86_64")]
+        interpose!(@x86_64 $register $name $inner ($($ty),*) $ret);
+    };
+    (@x86_64 stack $name:ident $inner:ident ($($ty:ty),*) $ret:ty) => {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($(_: $ty),*) -> $ret {
             naked_asm!("push qword ptr [rsp]", "call {inner}", "add rsp, 8", "ret", inner = sym $inner)
         }
     };
-    (@shim $register:tt $name:ident $inner:ident ($($ty:ty),*) $ret:ty) => {
+    (@x86_64 $register:tt $name:ident $inner:ident ($($ty:ty),*) $ret:ty) => {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($(_: $ty),*) -> $ret {

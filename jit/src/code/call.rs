@@ -3,6 +3,7 @@
 //! A frame of the quick tier has a place per value: some megabytes for a long shader, more than a thread has. So the frame's size is a fact
 //! of the code, and one that may not fit runs on a stack made for it.
 
+use super::coherence;
 use base::abi::{BatchHeader, ShaderContext, StageFn};
 
 /// Frames up to this size, and the helpers that generated code calls, find room on every thread of the driver
@@ -15,6 +16,7 @@ const SMALL_FRAME: u32 = 64 << 10;
 /// As [`StageFn`]'s; `frame` is at least what the function takes.
 #[inline]
 pub unsafe fn call(function: StageFn, frame: u32, context: *const ShaderContext, batch: *mut BatchHeader) {
+    coherence::observe();
     if frame <= SMALL_FRAME {
         // SAFETY: the caller's promise.
         return unsafe { function(context, batch) };

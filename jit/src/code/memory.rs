@@ -4,12 +4,25 @@
 //! of a piece are made writable, filled, and made executable before anybody learns their address; other pieces of the
 //! region are not touched. A freed piece's pages go back to the kernel at once, an empty region is unmapped.
 
+use super::coherence;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-const PAGE: usize = 4096;
 const REGION: usize = 1 << 20;
+
+/// Bytes of a page: 4 KiB, up to 64 on AArch64.
+fn page() -> usize {
+    static PAGE: AtomicUsize = AtomicUsize::new(0);
+    let known = PAGE.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    // SAFETY: asks for a number.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(REGION);
+    PAGE.store(page, Ordering::Relaxed);
+    page
+}
 
 struct Region {
     base: usize,
@@ -60,7 +73,7 @@ unsafe impl Sync for ExecutableCode {}
 impl ExecutableCode {
     /// Copies code into executable memory; `None` when the kernel gives no memory.
     pub fn new(code: &[u8]) -> Option<ExecutableCode> {
-        let pages = code.len().div_ceil(PAGE).max(1);
+        let pages = code.len().div_ceil(page()).max(1);
         let start = reserve(pages)?;
         let piece = ExecutableCode { start, pages, length: code.len() };
         // SAFETY: the pages are reserved for this piece alone and nobody has their address yet; they are mapped and
@@ -71,7 +84,11 @@ impl ExecutableCode {
                 protect(start, pages, libc::PROT_READ | libc::PROT_EXEC)
             }
         };
-        ready.then_some(piece)
+        if !ready {
+            return None;
+        }
+        coherence::publish(piece.bytes());
+        Some(piece)
     }
 
     /// First byte.
@@ -88,21 +105,22 @@ impl ExecutableCode {
 
 impl Drop for ExecutableCode {
     fn drop(&mut self) {
+        let page = page();
         let address = self.start.as_ptr() as usize;
         let mut regions = REGIONS.lock();
-        let Some(index) = regions.iter().position(|r| (r.base..r.base + r.pages * PAGE).contains(&address)) else {
+        let Some(index) = regions.iter().position(|r| (r.base..r.base + r.pages * page).contains(&address)) else {
             return;
         };
         let region = &mut regions[index];
-        let first = (address - region.base) / PAGE;
+        let first = (address - region.base) / page;
         region.used[first..first + self.pages].fill(false);
         if region.used.contains(&true) {
             // SAFETY: the pages belong to this piece, which nobody can run any more.
-            unsafe { libc::madvise(self.start.as_ptr().cast(), self.pages * PAGE, libc::MADV_DONTNEED) };
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.pages * page, libc::MADV_DONTNEED) };
         } else {
             let region = regions.swap_remove(index);
             // SAFETY: mapped by `map_region`, and no piece of it is left.
-            unsafe { libc::munmap(region.base as *mut _, region.pages * PAGE) };
+            unsafe { libc::munmap(region.base as *mut _, region.pages * page) };
         }
     }
 }
@@ -113,7 +131,7 @@ impl Drop for ExecutableCode {
 /// The pages are mapped and, when execution is taken away, nobody runs them.
 unsafe fn protect(start: NonNull<u8>, pages: usize, access: i32) -> bool {
     // SAFETY: the caller's promise.
-    unsafe { libc::mprotect(start.as_ptr().cast(), pages * PAGE, access) == 0 }
+    unsafe { libc::mprotect(start.as_ptr().cast(), pages * page(), access) == 0 }
 }
 
 fn reserve(pages: usize) -> Option<NonNull<u8>> {
@@ -122,20 +140,20 @@ fn reserve(pages: usize) -> Option<NonNull<u8>> {
     let (index, first) = match found {
         Some(found) => found,
         None => {
-            regions.push(map_region(pages.max(REGION / PAGE))?);
+            regions.push(map_region(pages.max(REGION / page()))?);
             (regions.len() - 1, 0)
         }
     };
     let region = &mut regions[index];
     region.used[first..first + pages].fill(true);
-    NonNull::new((region.base + first * PAGE) as *mut u8)
+    NonNull::new((region.base + first * page()) as *mut u8)
 }
 
 fn map_region(pages: usize) -> Option<Region> {
     // SAFETY: a new anonymous mapping without access.
     let base = unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        libc::mmap(std::ptr::null_mut(), pages * PAGE, libc::PROT_NONE, flags, -1, 0)
+        libc::mmap(std::ptr::null_mut(), pages * page(), libc::PROT_NONE, flags, -1, 0)
     };
     (base != libc::MAP_FAILED).then(|| Region { base: base as usize, pages, used: vec![false; pages] })
 }
@@ -145,6 +163,7 @@ mod tests {
     use super::*;
 
     /// mov eax, imm32; ret
+    #[cfg(target_arch = "x86_64")]
     fn returns(value: u32) -> Vec<u8> {
         let mut code = vec![0xb8];
         code.extend(value.to_le_bytes());
@@ -152,7 +171,15 @@ mod tests {
         code
     }
 
+    /// movz w0, #low; movk w0, #high, lsl 16; ret
+    #[cfg(target_arch = "aarch64")]
+    fn returns(value: u32) -> Vec<u8> {
+        let words = [0x5280_0000 | (value & 0xffff) << 5, 0x72a0_0000 | (value >> 16) << 5, 0xd65f_03c0];
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
     fn call(code: &ExecutableCode) -> u32 {
+        coherence::observe();
         // SAFETY: the bytes are the function above.
         let function: extern "C" fn() -> u32 = unsafe { core::mem::transmute(code.address()) };
         function()
@@ -179,7 +206,7 @@ mod tests {
 
     #[test]
     fn memory_is_never_writable_and_executable() {
-        let _code = ExecutableCode::new(&vec![0x90; 3 * PAGE]).expect("memory");
+        let _code = ExecutableCode::new(&vec![0x90; 3 * page()]).expect("memory");
         let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
         assert!(!maps.lines().any(|line| line.contains("rwx")), "{maps}");
     }

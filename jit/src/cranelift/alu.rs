@@ -3,9 +3,15 @@
 use super::{Lower, Parts, malformed, part_type};
 use crate::error::Result;
 use crate::lir::{self, Elem, FloatCond, Imm, InstData, IntCond, Op};
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use smallvec::smallvec;
+
+/// Does the machine choose by sign bits?
+const BLENDS: bool = cfg!(target_arch = "x86_64");
+
+/// Does it compare vectors of floats so that a NaN is less than anything, or greater?
+const UNORDERED: bool = cfg!(target_arch = "x86_64");
 
 /// Operations that Cranelift has in every shape that they are asked for in: an arm each.
 macro_rules! direct {
@@ -85,12 +91,20 @@ impl Lower<'_> {
                 let sign = e.constant(ty, 1 << (ty.elem.bits() - 1));
                 e.ins().bxor(a[0], sign)
             }),
+            // A NaN without a sign, in memory.
+            Op::Fabs => self.each(data, |e, a| {
+                let c = e.ins().fabs(a[0]);
+                e.turn(c)
+            }),
+            Op::Fma => {
+                let as_it_is = self.fuses([0, 1, 2].map(|i| data.args[i]));
+                self.each(data, |e, a| e.fused([a[0], a[1], a[2]], as_it_is))
+            }
             _ => direct! { self, data,
                 Iadd iadd (0, 1); Isub isub (0, 1); Imul imul (0, 1); Ineg ineg (0);
                 And band (0, 1); Or bor (0, 1); Xor bxor (0, 1); AndNot band_not (0, 1); Not bnot (0);
                 Smin smin (0, 1); Smax smax (0, 1); Umin umin (0, 1); Umax umax (0, 1);
-                Fadd fadd (0, 1); Fsub fsub (0, 1); Fmul fmul (0, 1); Fdiv fdiv (0, 1); Fma fma (0, 1, 2);
-                Fabs fabs (0); Sqrt sqrt (0);
+                Fadd fadd (0, 1); Fsub fsub (0, 1); Fmul fmul (0, 1); Fdiv fdiv (0, 1); Sqrt sqrt (0);
                 Floor floor (0); Ceil ceil (0); Trunc trunc (0); Nearest nearest (0);
                 _ => return Err(malformed(data))
             },
@@ -127,7 +141,7 @@ impl Lower<'_> {
             let [by, up] = [1 << bit, 31 - bit].map(|n| self.ins().iconst(types::I32, n));
             let shifted = self.shift(op, value, by);
             let sign = self.ins().ishl(amount, up);
-            self.ins().blendv(sign, shifted, value)
+            self.by_sign(sign, shifted, value)
         })
     }
 
@@ -177,14 +191,20 @@ impl Lower<'_> {
     }
 
     fn compare(&mut self, cond: FloatCond, scalar: Type, a: Value, b: Value) -> Value {
-        // x86 has no vector form of these two.
-        if matches!(cond, FloatCond::One | FloatCond::Ueq) && self.machine_type(a) != scalar {
+        let vector = self.machine_type(a) != scalar;
+        // No machine has a vector form of these two.
+        if matches!(cond, FloatCond::One | FloatCond::Ueq) && vector {
             let less = self.ins().fcmp(FloatCC::LessThan, a, b);
             let greater = self.ins().fcmp(FloatCC::GreaterThan, a, b);
             let differ = self.ins().bor(less, greater);
             return if cond == FloatCond::One { differ } else { self.ins().bnot(differ) };
         }
-        self.ins().fcmp(float_cc(cond), a, b)
+        let cc = float_cc(cond);
+        if UNORDERED || !vector || !matches!(cond, FloatCond::Ult | FloatCond::Ule | FloatCond::Ugt | FloatCond::Uge) {
+            return self.ins().fcmp(cc, a, b);
+        }
+        let ordered = self.ins().fcmp(cc.complement(), a, b);
+        self.ins().bnot(ordered)
     }
 
     fn select(&mut self, data: &InstData) -> Parts {
@@ -210,7 +230,7 @@ impl Lower<'_> {
             _ => {
                 let (a, b) = (self.get(a), self.get(b));
                 // Cranelift blends where it sees a comparison, which may be all of a minimum; otherwise it takes three operations.
-                let blend = data.ty.lane_bytes() == 4 && !self.is_compared(cond, data.ty);
+                let blend = BLENDS && data.ty.lane_bytes() == 4 && !self.is_compared(cond, data.ty);
                 (0..mask.len())
                     .map(|i| {
                         if blend { self.blend(mask[i], a[i], b[i]) } else { self.ins().bitselect(mask[i], a[i], b[i]) }
@@ -231,6 +251,16 @@ impl Lower<'_> {
             },
             _ => false,
         }
+    }
+
+    /// `mask ? a : b` of words, by the mask's sign bits.
+    fn by_sign(&mut self, mask: Value, a: Value, b: Value) -> Value {
+        if BLENDS {
+            return self.ins().blendv(mask, a, b);
+        }
+        let all = self.ins().iconst(types::I32, 31);
+        let mask = self.ins().sshr(mask, all);
+        self.ins().bitselect(mask, a, b)
     }
 
     /// `mask ? a : b` of words, by their sign bits.

@@ -13,8 +13,11 @@ impl Lower<'_> {
         let from = self.lir.ty(data.args[0]);
         let (machine, vector) = (part_type(to), to.is_vector());
         let scalar = part_type(to.scalar());
-        let a = self.get(data.args[0]);
-        Ok(match op {
+        let a = match op {
+            Op::FloatToHalf | Op::Bitcast => self.in_memory(data.args[0]),
+            _ => self.get(data.args[0]),
+        };
+        let made: Parts = match op {
             Op::Sext | Op::Zext if from.elem == Elem::B => self.truth_to_int(op, to, a),
             Op::Sext if !vector => smallvec![self.ins().sextend(machine, a[0])],
             Op::Zext if !vector => smallvec![self.ins().uextend(machine, a[0])],
@@ -50,6 +53,10 @@ impl Lower<'_> {
             }
             Op::Bitcast => a.into_iter().map(|a| self.bitcast(machine, a)).collect(),
             _ => return Err(malformed(data)),
+        };
+        Ok(match op {
+            Op::HalfToFloat | Op::Bitcast => made.into_iter().map(|part| self.turn(part)).collect(),
+            _ => made,
         })
     }
 

@@ -20,16 +20,17 @@ pub enum Step {
 /// The target for a step, built once.
 ///
 /// # Errors
-/// Unsupported on other architectures and on x86-64 without SSE4.1 (CPUs before 2008).
+/// Unsupported on architectures that the driver has no back end for, and on x86-64 without SSE4.1 (CPUs before 2008).
 pub fn target(step: Step) -> Result<&'static OwnedTargetIsa> {
     static TARGETS: [OnceLock<Result<OwnedTargetIsa>>; 3] = [const { OnceLock::new() }; 3];
     TARGETS[step as usize].get_or_init(|| build(step)).as_ref().map_err(Clone::clone)
 }
 
 fn build(step: Step) -> Result<OwnedTargetIsa> {
-    if !cfg!(target_arch = "x86_64") || !host::has("has_sse41") {
-        return Err(Error::unsupported("shader code needs an x86-64 CPU with SSE4.1"));
-    }
+    let architecture = host::ARCHITECTURE.filter(|_| host::REQUIRED.iter().all(|name| host::has(name)));
+    let Some(architecture) = architecture else {
+        return Err(Error::unsupported("shader code needs an AArch64 CPU, or an x86-64 one with SSE4.1"));
+    };
     let failed = |e: &dyn std::fmt::Display| Error::internal(format!("Cranelift: {e}"));
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
@@ -48,7 +49,7 @@ fn build(step: Step) -> Result<OwnedTargetIsa> {
     ] {
         flags.set(name, value).map_err(|e| failed(&e))?;
     }
-    let triple = "x86_64-unknown-linux-gnu".parse().map_err(|_| Error::internal("target triple"))?;
+    let triple = format!("{architecture}-unknown-linux-gnu").parse().map_err(|_| Error::internal("target triple"))?;
     let mut isa = cranelift_codegen::isa::lookup(triple).map_err(|e| failed(&e))?;
     for feature in host::features().iter().filter(|feature| feature.setting) {
         isa.set(feature.name, if feature.present { "true" } else { "false" }).map_err(|e| failed(&e))?;

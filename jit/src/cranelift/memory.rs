@@ -41,7 +41,7 @@ impl Lower<'_> {
     pub(super) fn access(&mut self, data: &InstData) -> Result<()> {
         let (ty, plain) = (data.ty, flags(Access::default()));
         let machine = part_type(ty);
-        let args: SmallVec<[Parts; 4]> = data.args.iter().map(|&v| self.get(v)).collect();
+        let args: SmallVec<[Parts; 4]> = data.args.iter().map(|&v| self.in_memory(v)).collect();
         let arg = |i: usize| args[i][0];
         let result: Parts = match (data.op, data.imm) {
             (Op::Load, Imm::Access(access)) => self.load(ty, access, arg(0)),
@@ -54,7 +54,7 @@ impl Lower<'_> {
             (Op::Gather, Imm::Gather(access, count)) => {
                 let components = self.gather(data, access, count.into(), &args);
                 for (v, parts) in data.results().zip(components) {
-                    self.parts[v] = parts;
+                    self.parts[v] = parts.into_iter().map(|part| self.turn(part)).collect();
                 }
                 return Ok(());
             }
@@ -85,7 +85,7 @@ impl Lower<'_> {
             _ => return Err(malformed(data)),
         };
         if data.count != 0 {
-            self.parts[data.first] = result;
+            self.parts[data.first] = result.into_iter().map(|part| self.turn(part)).collect();
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! integer of its bits. Constants are made once a block, where they are first used.
 //!
 //! The instructions are chosen so that Cranelift's own selection finds what the machine has; what it has no vector form for goes lane by
-//! lane. `alu`, `convert`, `vector` and `memory` have the operations.
+//! lane. `alu`, `convert`, `vector` and `memory` have the operations; `nan` has what of floats is not alike on all machines.
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod convert;
 mod cost;
 mod isa;
 mod memory;
+mod nan;
 mod vector;
 
 pub use code::{Settings, code};
@@ -72,6 +73,7 @@ pub fn translate(lir: &lir::Function, extras: bool) -> Result<Function> {
         slots,
         constants: WordMap::default(),
         bytes: WordMap::default(),
+        turned: WordMap::default(),
         current: entry,
         lane_buffers: WordMap::default(),
         signatures: WordMap::default(),
@@ -181,6 +183,8 @@ struct Lower<'a> {
     /// What blocks have made, the newest of each: constants by type and bytes, vectors as I8X16.
     constants: WordMap<(Type, [u8; 16]), (lir::Block, Value)>,
     bytes: WordMap<Value, (lir::Block, Value)>,
+    /// Floats as they are in memory, of those in registers, and the other way ([`nan`]).
+    turned: WordMap<Value, (lir::Block, Value)>,
     current: lir::Block,
     /// Where lanes are looked up by number, by bytes.
     lane_buffers: WordMap<u32, StackSlot>,
@@ -336,6 +340,7 @@ impl<'a> Lower<'a> {
 
     /// A constant: of a vector one of its parts, which are all the same.
     fn constant(&mut self, ty: lir::Type, bits: u64) -> Value {
+        let bits = nan::turn_constant(ty.elem, bits);
         if ty.is_vector() {
             let (bits, bytes) = if ty.elem == Elem::B { (bits.wrapping_neg(), 4) } else { (bits, ty.lane_bytes()) };
             let lane = &bits.to_le_bytes()[..bytes as usize];
@@ -353,7 +358,7 @@ impl<'a> Lower<'a> {
 
     fn lane_constants(&mut self, ty: lir::Type, lanes: &[u64]) -> Parts {
         let bytes = ty.lane_bytes() as usize;
-        let bits = |&l: &u64| if ty.elem == Elem::B { l.wrapping_neg() } else { l };
+        let bits = |&l: &u64| if ty.elem == Elem::B { l.wrapping_neg() } else { nan::turn_constant(ty.elem, l) };
         let part = |chunk: &[u64]| {
             let mut all = [0; 16];
             for (place, lane) in all.chunks_mut(bytes).zip(chunk.iter().map(bits)) {

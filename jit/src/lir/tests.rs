@@ -207,7 +207,7 @@ fn constants_divide_as_anything_does() {
             d.wrapping_mul(mask / d),
             1 << (elem.bits() - 1),
             mask,
-            mask / 2 + d,
+            (mask / 2).wrapping_add(d) & mask,
             0x1234_5678_9abc_def0,
         ];
         let numbers: Vec<u64> =

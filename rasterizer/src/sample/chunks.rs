@@ -8,6 +8,7 @@ pub type Coords = [[u32; MAX_LANES]; 2];
 pub type Results = [[u32; MAX_LANES]; 4];
 
 /// How many chunks have their levels computed at once: their quads are a vector.
+#[cfg(target_arch = "x86_64")]
 pub const SEVERAL: usize = 4;
 
 /// The chunks that are still to be sampled: where their coordinates and results lie.
@@ -35,12 +36,14 @@ impl ChunkRows {
     }
 
     /// The coordinates of the chunk that is the next one.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn first(&self) -> Option<*const Coords> {
         (self.count > 0).then_some(self.coords)
     }
 
     /// The rows of the next chunks, and how many there are; the last one's in place of those that are not.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn several(&mut self) -> ([(*const Coords, *mut Results); SEVERAL], usize) {
         let count = self.count.min(SEVERAL);

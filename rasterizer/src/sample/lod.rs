@@ -222,6 +222,7 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
 
 /// The levels of quads, one in each lane, by the coordinates of their first three invocations. As [`detail_of`] gives where the bias and the least level of detail
 /// are one for all, but that nothing is said of how many levels there are.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn of_quads<H: Host>(
     view: &ImageView,

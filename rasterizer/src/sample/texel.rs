@@ -120,6 +120,8 @@ pub trait Texels: Sized {
             // SAFETY: the caller's promise.
             return unsafe { whole::sample::<H, Of<Self, false>, LINEAR, MIPS>(view, sampler, args) };
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (view, sampler, args);
         false
     }
 
@@ -160,6 +162,8 @@ pub trait Texels: Sized {
             // SAFETY: the caller's promise.
             return unsafe { whole::sample_pair::<H, Of<Self, false>, LINEAR>(views, sampler, args) };
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (views, sampler, args);
         false
     }
 
@@ -174,6 +178,8 @@ pub trait Texels: Sized {
             // SAFETY: the caller's promise.
             return unsafe { whole::anisotropic::<H, Of<Self, true>>(view, sampler, args) };
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (view, sampler, args);
         false
     }
 

@@ -7,7 +7,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::conversion::{CODES, UNORM8, code_of, codes_of, unorm8_at};
+#[cfg(target_arch = "x86_64")]
+use super::conversion::UNORM8;
+use super::conversion::{CODES, code_of, codes_of, unorm8_at};
 use base::abi::MAX_LANES;
 use base::host::{Host, Level};
 use base::mem::DeviceMemory;

@@ -11,7 +11,9 @@ use super::plan::byte_of;
 use super::quad::LANES;
 #[cfg(target_arch = "x86_64")]
 use super::vector::Vector;
-use base::host::{Host, Level};
+use base::host::Host;
+#[cfg(target_arch = "x86_64")]
+use base::host::Level;
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;

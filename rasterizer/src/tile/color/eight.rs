@@ -97,6 +97,7 @@ impl<H: Host> Write<H> for Store<'_> {
     fn over(&self, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
         words(*texels)
     }
+    #[cfg(target_arch = "x86_64")]
     const TWO: bool = H::WIDE;
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
@@ -156,6 +157,7 @@ impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
         words(merged)
     }
     // No common equation has a second source or constants.
+    #[cfg(target_arch = "x86_64")]
     const TWO: bool = H::WIDE && NUMBER < bytes::COMMON.len();
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]

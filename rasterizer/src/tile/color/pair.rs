@@ -29,23 +29,27 @@ pub trait Write<H: Host> {
     /// The batch has the pair.
     unsafe fn take(&self, pair: usize) -> Self::Source;
     /// Are two whole pairs, apart from each other, written at once (by [`Write::two`])?
+    #[cfg(target_arch = "x86_64")]
     const TWO: bool = false;
     /// Writes two pairs of texels of four bytes; `at`: where they begin.
     ///
     /// # Safety
     /// The batch has both pairs; all their texels may be written.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn two(&self, _pair: usize, _at: [*mut u8; 2], _pitch: usize) {}
     /// Writes the covered pixels (as lanes) of two pairs whose quads begin at `at`, all of them elsewhere. With [`Write::TWO`].
     ///
     /// # Safety
     /// The batch has both pairs; all texels of their quads may be read and written.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn four(&self, _pair: usize, _at: [*mut u8; 4], _pitch: usize, _covered: u16) {}
     /// Writes the covered pixels (eight of the upper row, then those of the lower one) of two pairs whose quads lie side by side, from `at` on. With [`Write::TWO`].
     ///
     /// # Safety
     /// The batch has both pairs; the covered texels may be read and written.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn row(&self, _pair: usize, _at: *mut u8, _pitch: usize, _covered: u16) {}
     /// The words of the texels, over others.
@@ -77,6 +81,7 @@ impl ColorPlan {
         let mut rest = batch.quads;
         let mut number = 0;
         while !rest.is_empty() {
+            #[cfg(target_arch = "x86_64")]
             if W::TWO
                 && let Some(four) = rest.first_chunk::<4>()
                 && batch.samples == 1
@@ -130,6 +135,7 @@ impl ColorPlan {
 ///
 /// # Safety
 /// As for [`ColorPlan::write_pairs`]; `W::TWO`.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn two_pairs<H: Host, W: Write<H>>(
     write: &W,
@@ -140,7 +146,6 @@ unsafe fn two_pairs<H: Host, W: Write<H>>(
 ) -> bool {
     // SAFETY: the caller's promise; hosts that write two pairs at once are wide.
     unsafe {
-        #[cfg(target_arch = "x86_64")]
         if let Some(covered) = wide::row_covered(quads) {
             write.row(number, at[0], pitch, covered);
             return true;
@@ -150,7 +155,6 @@ unsafe fn two_pairs<H: Host, W: Write<H>>(
             return true;
         }
         // Small primitives, and the outlines of large ones.
-        #[cfg(target_arch = "x86_64")]
         if whole && let Some(covered) = wide::covered(quads) {
             write.four(number, at, pitch, covered);
             return true;
@@ -160,6 +164,7 @@ unsafe fn two_pairs<H: Host, W: Write<H>>(
 }
 
 /// Where two pairs of whole quads begin, whose quads are side by side and that have no texel (of four bytes) in common.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn apart(quads: &[FragmentQuad; 4], p: [*mut u8; 4]) -> Option<[*mut u8; 2]> {
     let coverage = quads[0].coverage & quads[1].coverage & quads[2].coverage & quads[3].coverage;

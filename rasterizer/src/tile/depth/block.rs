@@ -24,7 +24,8 @@ pub struct BlockAddress {
     pub base: *mut u8,
     /// Bytes from row to row.
     pub pitch: usize,
-    /// All four rows of a 4×4 block lie in the attachment.
+    /// All four rows of a 4×4 block lie in the attachment. (The general test looks at nothing that is not covered.)
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "who asks has vectors of whole rows"))]
     pub whole: bool,
 }
 

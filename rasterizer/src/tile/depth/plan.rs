@@ -87,6 +87,7 @@ impl DepthPlan {
     }
 
     /// A depth test and nothing else.
+    #[cfg(target_arch = "x86_64")]
     fn plain(&self) -> bool {
         self.test && self.bounds.is_none() && self.stencil.is_none()
     }

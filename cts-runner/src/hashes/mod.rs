@@ -1,0 +1,123 @@
+//! What Grus computes, as hashes: programs and drawings of `tests/glsl`, and the demo's first frames. The committed table
+//! (`tests/data/hashes.txt`) is the same on every machine, for every tier and any number of threads; the driver's own variables choose those.
+//! The tests run the same shaders on another driver.
+
+mod run;
+mod shader;
+
+pub use run::Driver;
+pub use shader::{Compare, Input, Shader, folder, names, sources};
+
+use crate::demo;
+use crate::driver::{Route, Target};
+use crate::vk::{Error, Result};
+use lexopt::{Arg, Parser};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Hashes by name.
+pub type Rows = BTreeMap<String, String>;
+
+/// The part of the demo that [`command`] runs: frames and size.
+const DEMO: (u32, (u32, u32)) = (2, (320, 180));
+
+/// The committed table: rows `NAME HASH`.
+pub fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hashes.txt")
+}
+
+/// Its rows.
+pub fn committed() -> Rows {
+    rows(std::fs::read_to_string(file()).unwrap_or_default().lines())
+}
+
+/// Rows of a table.
+pub fn rows<'a>(lines: impl Iterator<Item = &'a str>) -> Rows {
+    let row = |line: &str| line.split_once(' ').map(|(name, hash)| (name.to_owned(), hash.trim().to_owned()));
+    lines.filter(|line| !line.starts_with('#')).filter_map(row).collect()
+}
+
+/// Those of a table whose names begin so.
+pub fn beginning(prefix: &str, rows: Rows) -> Rows {
+    rows.into_iter().filter(|(name, _)| name.starts_with(prefix)).collect()
+}
+
+/// What differs between the committed rows and others, a line each.
+pub fn differences(committed: &Rows, found: &Rows) -> Vec<String> {
+    let mut names: Vec<&String> = committed.keys().chain(found.keys()).collect();
+    names.sort();
+    names.dedup();
+    let differ = names.into_iter().filter(|name| committed.get(*name) != found.get(*name));
+    differ
+        .map(|name| format!("  {name}: committed {:?}, computed {:?}", committed.get(name), found.get(name)))
+        .collect()
+}
+
+/// The rows of all shaders and drawings, on a driver.
+///
+/// # Errors
+/// The driver's.
+pub fn of_shaders(icd: &Path) -> Result<Rows> {
+    let mut driver = Driver::open(icd)?;
+    let mut rows = Rows::new();
+    for name in names()? {
+        let shader = Shader::read(&name)?;
+        let output = driver.run(&shader, &shader.random_input())?;
+        let hash = fnv1a(output.iter().flat_map(|w| w.to_le_bytes()));
+        rows.insert(format!("shader/{name}"), format!("{hash:016x}"));
+    }
+    Ok(rows)
+}
+
+/// The rows of the demo.
+pub fn of_demo(frames: u32, (width, height): (u32, u32), picture: &str, bodies: &str) -> Rows {
+    let row = |what: &str, hash: &str| (format!("demo/{frames}-frames-{width}x{height}/{what}"), hash.to_owned());
+    [row("picture", picture), row("bodies", bodies)].into()
+}
+
+fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// `cts-runner hashes`: computes the rows of shaders and of the small demo on a driver, and compares them with the committed ones, or with `--print` prints
+/// those of the shaders. In this process alone.
+///
+/// # Errors
+/// Unknown options; the driver's.
+pub fn command(parser: &mut Parser) -> std::result::Result<ExitCode, Box<dyn std::error::Error>> {
+    let mut target = Target { icd: None, route: Route::Direct };
+    let mut print = false;
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Long("icd") => target.icd = Some(PathBuf::from(parser.value()?)),
+            Arg::Long("print") => print = true,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let mut found = of_shaders(&target.manifest()?.path)?;
+    if print {
+        found.iter().for_each(|(name, hash)| println!("{name} {hash}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let options = demo::Options { target, frames: DEMO.0, size: DEMO.1, out: None, progress: false, validation: false };
+    // SAFETY: a driver that is opened directly sets no variables.
+    let report = unsafe { demo::run(&options)? };
+    let [picture, bodies] = [report.picture_hash, report.bodies_hash].map(|hash| format!("{hash:016x}"));
+    let demo = of_demo(DEMO.0, DEMO.1, &picture, &bodies);
+    let of_these = |name: &str| name.starts_with("shader/") || demo.contains_key(name);
+    let committed: Rows = committed().into_iter().filter(|(name, _)| of_these(name)).collect();
+    if committed.is_empty() {
+        return Err(Error::Missing(format!("the table {}", file().display())).into());
+    }
+    found.extend(demo.clone());
+    let different = differences(&committed, &found);
+    different.iter().for_each(|line| println!("{line}"));
+    println!(
+        "{}: {} of {} hashes are the committed ones",
+        std::env::consts::ARCH,
+        committed.len() - different.len().min(committed.len()),
+        committed.len()
+    );
+    Ok(if different.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

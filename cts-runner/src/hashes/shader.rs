@@ -1,0 +1,195 @@
+//! Shaders with what they are run with: their directives, SPIR-V and input.
+
+use crate::vk::raw as vk;
+use crate::vk::{Error, Result, spirv_words};
+use std::path::{Path, PathBuf};
+
+const WORDS: usize = 4096;
+
+/// How input words are made.
+#[derive(Clone, Copy, Debug)]
+pub enum Input {
+    /// Any bits.
+    Uint,
+    /// Floats between two.
+    Float(f32, f32),
+}
+
+/// How output words are compared.
+#[derive(Clone, Copy, Debug)]
+pub enum Compare {
+    /// All bits.
+    Exact,
+    /// Floats, with a tolerance.
+    Float(f32),
+    /// Bytes, with a tolerance.
+    Bytes(u8),
+}
+
+/// A shader (or those of a draw, in the pipeline's order) and its directives.
+#[derive(Debug)]
+pub struct Shader {
+    /// The file's, without its ending.
+    pub name: String,
+    pub(super) modules: Vec<Vec<u32>>,
+    input: Input,
+    /// How two drivers' outputs are compared.
+    pub compare: Compare,
+    /// Share of the words that may differ.
+    pub outliers: f64,
+    pub(super) topology: vk::PrimitiveTopology,
+    /// Control points of a patch.
+    pub(super) patch: u32,
+    pub(super) stages: Vec<&'static str>,
+    resources: Vec<String>,
+    pub(super) push: Vec<u32>,
+    pub(super) spec: Vec<(u32, u32)>,
+    /// It has subgroup operations.
+    pub subgroups: bool,
+}
+
+/// Where the shaders are.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/glsl")
+}
+
+fn read(name: &str) -> Result<Vec<u8>> {
+    let path = folder().join(name);
+    std::fs::read(&path).map_err(|e| Error::Io(path, e))
+}
+
+/// All GLSL sources of a folder.
+///
+/// # Errors
+/// It can't be read.
+pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).map_err(|e| Error::Io(folder.into(), e))?;
+    const STAGES: [&str; 8] = ["comp", "vert", "tesc", "tese", "geom", "task", "mesh", "frag"];
+    let is_source = |p: &PathBuf| p.extension().is_some_and(|e| STAGES.iter().any(|s| e == *s));
+    Ok(entries.flatten().map(|e| e.path()).filter(is_source).collect())
+}
+
+/// Names of all shaders and draws, sorted.
+///
+/// # Errors
+/// As [`sources`].
+pub fn names() -> Result<Vec<String>> {
+    let is_last = |p: &PathBuf| p.extension().is_some_and(|e| e == "comp" || e == "frag");
+    let found = sources(&folder())?.into_iter().filter(is_last);
+    let mut names: Vec<String> = found.filter_map(|p| Some(p.file_stem()?.to_str()?.to_owned())).collect();
+    names.sort();
+    Ok(names)
+}
+
+impl Shader {
+    /// Reads a shader's directives and its SPIR-V.
+    ///
+    /// # Errors
+    /// A file can't be read.
+    ///
+    /// # Panics
+    /// It has a directive that nobody knows.
+    pub fn read(name: &str) -> Result<Self> {
+        let compute = folder().join(format!("{name}.comp"));
+        let has = |stage: &&str| folder().join(format!("{name}.{stage}")).exists();
+        let drawing = ["task", "mesh", "vert", "tesc", "tese", "geom", "frag"].into_iter();
+        let stages: Vec<&str> = if compute.exists() { vec!["comp"] } else { drawing.filter(has).collect() };
+        let module = |stage: &&str| read(&format!("{name}.{stage}.spv")).map(|bytes| spirv_words(&bytes));
+        let mut shader = Self {
+            name: name.into(),
+            modules: stages.iter().map(module).collect::<Result<_>>()?,
+            input: Input::Uint,
+            compare: Compare::Exact,
+            outliers: 0.0,
+            topology: vk::PrimitiveTopology::TRIANGLE_LIST,
+            patch: 0,
+            stages: stages.clone(),
+            resources: Vec::new(),
+            push: Vec::new(),
+            spec: Vec::new(),
+            subgroups: false,
+        };
+        let last = stages.last().ok_or_else(|| Error::Missing(format!("{name}: a shader of that name")))?;
+        let text = read(&format!("{name}.{last}"))?;
+        let text = String::from_utf8_lossy(&text);
+        for line in text.lines().filter_map(|l| l.strip_prefix("//! ")) {
+            shader.directive(&line.split_whitespace().collect::<Vec<_>>());
+        }
+        Ok(shader)
+    }
+
+    fn directive(&mut self, words: &[&str]) {
+        let number = |text: &str| text.parse::<f32>().expect("a number");
+        match *words {
+            ["input", "uint"] => self.input = Input::Uint,
+            ["input", "float", low, high] => self.input = Input::Float(number(low), number(high)),
+            ["output", "uint"] => self.compare = Compare::Exact,
+            ["output", "float", tolerance] => self.compare = Compare::Float(number(tolerance)),
+            ["output", "bytes", tolerance] => self.compare = Compare::Bytes(tolerance.parse().expect("a byte")),
+            ["outliers", share] => self.outliers = share.parse().expect("a share"),
+            ["patch", points] => {
+                self.topology = vk::PrimitiveTopology::PATCH_LIST;
+                self.patch = points.parse().expect("control points");
+            }
+            ["topology", name] => self.topology = topology(name),
+            ["bind", ref names @ ..] => self.resources = names.iter().map(|n| n.to_string()).collect(),
+            ["push", ref values @ ..] => self.push = values.iter().map(|v| v.parse().expect("a word")).collect(),
+            ["spec", ref pairs @ ..] => {
+                let pair = |p: &&str| p.split_once('=').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                self.spec = pairs.iter().map(|p| pair(p).expect("ID=VALUE")).collect();
+            }
+            ["api", "1.1"] => self.subgroups = true,
+            // Which only the compiler has to know.
+            ["api", "1.2"] => {}
+            _ => panic!("{}: unknown directive {words:?}", self.name),
+        }
+    }
+
+    /// The same at every run.
+    pub fn random_input(&self) -> Vec<u32> {
+        let seed = self.name.bytes().fold(0x1234_5678u32, |h, b| (h ^ u32::from(b)).wrapping_mul(16_777_619));
+        Random(seed | 1).words(self.input, WORDS)
+    }
+
+    pub(super) fn has_meshes(&self) -> bool {
+        self.stages.contains(&"mesh")
+    }
+
+    pub(super) fn binds(&self, class: &str) -> bool {
+        self.resources.iter().any(|r| r == class)
+    }
+}
+
+/// A topology by its name in the specification.
+fn topology(name: &str) -> vk::PrimitiveTopology {
+    match name {
+        "points" => vk::PrimitiveTopology::POINT_LIST,
+        "line_strip_with_adjacency" => vk::PrimitiveTopology::LINE_STRIP_WITH_ADJACENCY,
+        "triangle_strip_with_adjacency" => vk::PrimitiveTopology::TRIANGLE_STRIP_WITH_ADJACENCY,
+        _ => panic!("unknown topology {name}"),
+    }
+}
+
+/// xorshift32.
+pub(super) struct Random(pub(super) u32);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0
+    }
+
+    fn float(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * ((self.next() >> 8) as f32 / 16_777_216.0)
+    }
+
+    pub(super) fn words(&mut self, input: Input, count: usize) -> Vec<u32> {
+        let mut word = || match input {
+            Input::Uint => self.next(),
+            Input::Float(low, high) => self.float(low, high).to_bits(),
+        };
+        (0..count).map(|_| word()).collect()
+    }
+}

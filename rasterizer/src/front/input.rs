@@ -115,7 +115,7 @@ impl<C: Corners> Source for VertexSource<'_, C> {
         let layout = self.draw.plan.linkage.outputs;
         let shaded = Shaded { outputs: self.scratch.shading.outputs(layout), layout };
         let (primitives, vertices) = (&*self.scratch.assembled, self.vertices.unwrap_or(0));
-        Batch { stream: 0, primitives, begins: None, shaded, records: None, vertices, seen: false }
+        Batch { stream: 0, primitives, begins: None, shaded, records: None, vertices, made: None, seen: false }
     }
 }
 

@@ -5,12 +5,16 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::past;
 use super::plan::{Feed, FrontDraw};
 use super::stream::{Assembled, Batch, Shaded};
 use crate::api::{Draw, TopologyClass};
 use crate::feedback::{Feedback, Span};
 use crate::prim::ChunkOutput;
 use base::shader::{Capture, Captured, STREAMS};
+
+/// Bytes of a draw from which on they are written past the caches: as many as a large last level has.
+const MANY_BYTES: u64 = 16 << 20;
 
 /// What a draw captures, if transform feedback is active.
 fn capture_of(draw: &Draw) -> Option<(&Feedback, &Capture)> {
@@ -78,10 +82,16 @@ pub fn take(draw: FrontDraw<'_>, feed: Feed, batch: &Batch<'_>, out: &mut ChunkO
         Feed::Nowhere => {}
         Feed::At(span) => {
             let count = batch.primitives.len().min(span.primitives as usize);
+            let mut past = false;
             for run in capture.of(batch.stream) {
-                if let Some(to) = Target::new(feedback, capture, run, span, count * order.len()) {
+                if let Some(mut to) = Target::new(feedback, capture, run, span, count * order.len()) {
+                    to.past = goes_past(draw.draw, run, &to);
+                    past |= to.past;
                     write(&batch.primitives[..count], order, batch.shaded, run, to);
                 }
+            }
+            if past {
+                past::settle();
             }
         }
         Feed::Later => {
@@ -98,6 +108,14 @@ pub fn take(draw: FrontDraw<'_>, feed: Feed, batch: &Batch<'_>, out: &mut ChunkO
             }
         }
     }
+}
+
+/// Does a draw capture more than will be in a cache when somebody reads it, as lines without gaps?
+#[inline(always)]
+fn goes_past(draw: &Draw, run: &Captured, to: &Target) -> bool {
+    let bytes = u64::from(draw.counts.count) * u64::from(draw.counts.instances) * to.stride as u64;
+    let words = run.words as usize;
+    bytes >= MANY_BYTES && 4 * words == to.stride && words <= MOST && to.next.addr().is_multiple_of(16)
 }
 
 /// Writes what was kept of a stream to its place.
@@ -124,6 +142,8 @@ struct Target {
     stride: usize,
     /// Vertices that are inside.
     left: usize,
+    /// The run is whole vertices of whole quarters of lines, and goes past the caches.
+    past: bool,
 }
 
 impl Target {
@@ -138,6 +158,7 @@ impl Target {
             next: range.address.wrapping_add(run.offset as usize),
             stride: stride as usize,
             left: vertices,
+            past: false,
         })
     }
 
@@ -148,6 +169,15 @@ impl Target {
             // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex (`new`), the icd keeps the memory alive; no
             // two vertices have one place, and nobody reads here without a barrier.
             unsafe { to.cast::<[u32; N]>().write_unaligned(words) };
+        }
+    }
+
+    /// As [`Target::put`], of four words or eight, past the caches.
+    #[inline(always)]
+    fn put_past<const N: usize>(&mut self, words: [u32; N]) {
+        if let Some(to) = self.step() {
+            // SAFETY: as there; `take` settles it.
+            unsafe { past::write(to, words) };
         }
     }
 
@@ -211,16 +241,25 @@ enum Vertices<'a> {
 /// Are the vertices written in the order in which they were shaded, each once?
 #[inline(always)]
 fn in_sequence(primitives: &[Assembled], order: &[usize]) -> bool {
-    let mut next = 0;
+    match *order {
+        [a] => in_order(primitives, [a]),
+        [a, b] => in_order(primitives, [a, b]),
+        [a, b, c] => in_order(primitives, [a, b, c]),
+        _ => false,
+    }
+}
+
+/// Looks at all primitives: without a branch for each.
+#[inline(always)]
+fn in_order<const N: usize>(primitives: &[Assembled], order: [usize; N]) -> bool {
+    let (mut next, mut others) = (0, 0);
     for (vertices, _) in primitives {
-        for &k in order {
-            if vertices[k] != next {
-                return false;
-            }
+        for k in order {
+            others |= vertices[k] ^ next;
             next += 1;
         }
     }
-    true
+    others == 0
 }
 
 #[inline(always)]
@@ -228,6 +267,7 @@ fn write_words<const N: usize>(vertices: Vertices<'_>, shaded: Shaded<'_>, slot:
     match vertices {
         Vertices::InSequence => {
             let chunks = to.left / LANES;
+            let past = to.past && (N == 4 || N == 8);
             for chunk in 0..chunks {
                 let first = shaded.layout.word(chunk * LANES, usize::from(slot));
                 let rows = &shaded.outputs[first..first + N * LANES];
@@ -238,7 +278,7 @@ fn write_words<const N: usize>(vertices: Vertices<'_>, shaded: Shaded<'_>, slot:
                     }
                 }
                 for column in columns {
-                    to.put(column);
+                    if past { to.put_past(column) } else { to.put(column) }
                 }
             }
             for vertex in chunks * LANES..chunks * LANES + to.left {

@@ -13,11 +13,15 @@ use crate::mem::AlignedBuf;
 use crate::stage::{NO_SLOT, StageMemory, aborted};
 use base::abi::{PrimitiveBatch, SlotLayout};
 use base::shader::{CompiledStage, GeometryFacts, STREAMS, VertexMark};
+use core::ops::Range;
 
 /// Bytes of the vertices that a call may make, unless a chunk of lanes alone takes more.
 const CALL_BYTES: usize = 256 << 10;
 /// The same in vertices, which setup has further bytes for.
 const CALL_VERTICES: usize = 4096;
+
+/// Vertices are few, and worth a list, when rows have room for so many times as many.
+const FEW: usize = 3;
 
 /// A primitive's vertices as the stage sees them.
 pub type Whole = [u32; 6];
@@ -39,6 +43,8 @@ struct Calls {
     outputs: AlignedBuf,
     counts: AlignedBuf,
     first_rows: AlignedBuf,
+    /// Vertices that the last call has made, if they are few.
+    made: Vec<u32>,
 }
 
 /// Primitives that were listed together, by stream.
@@ -89,6 +95,8 @@ pub struct GeometrySource<'a, S> {
     streams: u32,
     /// The one whose list is given on.
     stream: usize,
+    /// Most vertices in the last call's rows are none: [`Batch::made`].
+    few: bool,
     /// A batch of the last call's vertices has been given on.
     seen: bool,
     /// The last one has.
@@ -116,6 +124,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             cursor: Cursor::default(),
             streams: capture::streams(draw.draw),
             stream: STREAMS,
+            few: false,
             seen: false,
             again: false,
         })
@@ -139,6 +148,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         let count = (fit.max(1) * lanes).min(self.invocations - self.begun);
         self.outcome = self.call(memory, self.begun, count);
         self.begun += count;
+        self.list_made();
         self.cursor = Cursor::default();
         self.seen = false;
         self.draw.draw.queries.count(statistic::GEOMETRY_INVOCATIONS, count as u64);
@@ -194,6 +204,25 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         Outcome { count, rows: (batch.rows as usize).min(most_rows) }
     }
 
+    /// Lists the vertices that invocations of the last call have made, unless those are most of its rows.
+    fn list_made(&mut self) {
+        let (lanes, Outcome { count, rows }) = (self.made.outputs.lanes(), self.outcome);
+        let counts = self.calls.counts.as_words(count);
+        let first_rows = self.calls.first_rows.as_words(count.div_ceil(lanes));
+        let all: usize = counts.iter().map(|&count| count as usize).sum();
+        self.few = FEW * all <= rows * lanes;
+        self.calls.made.clear();
+        if !self.few {
+            return;
+        }
+        for (counts, &first_row) in counts.chunks(lanes).zip(first_rows) {
+            for (lane, &count) in counts.iter().enumerate() {
+                let own = vertices_of(count, self.facts, first_row, rows);
+                self.calls.made.extend(own.map(|row| (row * lanes + lane) as u32));
+            }
+        }
+    }
+
     /// Vertices of the last call.
     fn shaded(&self) -> Shaded<'_> {
         let layout = self.made.outputs;
@@ -228,12 +257,10 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         let shaded = self.shaded();
         while cursor.lane < outcome.count && !listing.full {
             let lane = cursor.lane;
-            // (Nothing outside of the rows is looked at, whatever the stage says.)
-            let first_row = first_rows[lane / lanes] as usize;
-            let rows = outcome.rows.saturating_sub(first_row);
-            let count = (counts[lane].min(self.facts.max_vertices) as usize).min(rows) as u32;
+            let own = vertices_of(counts[lane], self.facts, first_rows[lane / lanes], outcome.rows);
+            let count = own.len() as u32;
             while cursor.vertex < count && !listing.full {
-                let vertex = (first_row + cursor.vertex as usize) * lanes + lane % lanes;
+                let vertex = (own.start + cursor.vertex as usize) * lanes + lane % lanes;
                 let mark = if self.made.mark == NO_SLOT { 0 } else { shaded.get(vertex, self.made.mark) };
                 let id = (self.made.primitive_id, primitive_id[lane]);
                 cursor.vertex += u32::from(listing.vertex(&mut cursor, shaded, vertex as u32, VertexMark(mark), id));
@@ -247,6 +274,13 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         self.cursor = cursor;
         *self.listed = listed;
     }
+}
+
+/// The rows of an invocation's vertices, by what the stage has left: nothing outside of the `rows` is looked at, whatever it says.
+#[inline(always)]
+fn vertices_of(count: u32, facts: &GeometryFacts, first_row: u32, rows: usize) -> Range<usize> {
+    let first = first_row as usize;
+    first..first + (count.min(facts.max_vertices) as usize).min(rows.saturating_sub(first))
 }
 
 impl List {
@@ -334,6 +368,7 @@ impl<S: Source<Corners = Whole>> Source for GeometrySource<'_, S> {
         let list = &self.listed[self.stream];
         let (primitives, begins) = (&*list.primitives, Some(&*list.begins));
         let (shaded, seen, vertices) = (self.shaded(), self.again, self.outcome.rows * self.made.outputs.lanes());
-        Batch { stream: self.stream as u32, primitives, begins, shaded, records: None, vertices, seen }
+        let made = self.few.then_some(&*self.calls.made);
+        Batch { stream: self.stream as u32, primitives, begins, shaded, records: None, vertices, made, seen }
     }
 }

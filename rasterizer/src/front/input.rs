@@ -115,7 +115,7 @@ impl<C: Corners> Source for VertexSource<'_, C> {
         let layout = self.draw.plan.linkage.outputs;
         let shaded = Shaded { outputs: self.scratch.shading.outputs(layout), layout };
         let (primitives, vertices) = (&*self.scratch.assembled, self.vertices.unwrap_or(0));
-        Batch { stream: 0, primitives, begins: None, shaded, records: None, vertices, seen: false }
+        Batch { stream: 0, primitives, begins: None, shaded, records: None, vertices, made: None, seen: false }
     }
 }
 
@@ -130,12 +130,13 @@ impl<C: Corners> Assembly<C> {
         if let (None, Some(n)) = (&draw.draw.index_buffer, state.topology.list()) {
             // Every vertex is another one.
             let first = chunk.primitive * n;
-            self.vertices.extend((first..end * n).map(|p| vertex_index(draw.draw, p)));
-            for id in chunk.primitive..end {
+            let counted_from = draw.draw.counts.first;
+            self.vertices.extend((first..end * n).map(|p| counted_from.wrapping_add(p)));
+            self.primitives.extend((chunk.primitive..end).map(|id| {
                 let mut corners = C::of(state, id, end);
                 corners.as_mut().iter_mut().for_each(|corner| *corner -= first);
-                self.primitives.push((corners, id));
-            }
+                (corners, id)
+            }));
             return;
         }
         let first_segment = draw.plan.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);

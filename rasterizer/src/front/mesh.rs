@@ -159,6 +159,6 @@ impl Source for MeshSource<'_> {
         let shaded = self.records(number, self.facts.vertices, self.vertices as u32);
         let records = self.records(number, self.facts.primitives, self.facts.max_primitives);
         let (primitives, vertices) = (&*self.scratch.primitives, self.vertices);
-        Batch { stream: 0, primitives, begins: None, shaded, records: Some(records), vertices, seen: false }
+        Batch { stream: 0, primitives, begins: None, shaded, records: Some(records), vertices, made: None, seen: false }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Source`](stream::Source) makes primitives of shaded vertices and gives them out in batches of at most
 //! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
-//! capture for transform feedback (`capture`), outcodes and projection (`post`), culling in blocks (`filled`, of lines `segments`, both with `lanes`), rectangles of two triangles (`rectangle`), clipping, setup and binning (`primitive`,
+//! capture for transform feedback (`capture`, much of it past the caches by `past`), outcodes and projection (`post`), culling in blocks (`filled`, of lines `segments`, both with `lanes`), rectangles of two triangles (`rectangle`), clipping, setup and binning (`primitive`,
 //! `setup`, `planes`, `bins`).
 //! A batch's primitives are of one stream of vertices: all streams are captured and counted, one is set up.
 //! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
@@ -22,6 +22,7 @@ mod input;
 mod lanes;
 mod link;
 mod mesh;
+mod past;
 mod plan;
 mod planes;
 mod post;

@@ -9,7 +9,7 @@
 use super::link::Linkage;
 use super::plan::FrontDraw;
 use super::stream::{Batch, Shaded};
-use super::viewport::{Transform, code};
+use super::viewport::{Projected, Transform, code};
 use crate::prim::Screen;
 use crate::stage::NO_SLOT;
 
@@ -34,14 +34,65 @@ pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
     }
     let (linkage, shaded, count) = (&*draw.plan.linkage, batch.shaded, batch.vertices);
     let first = draw.plan.viewports.first().filter(|_| linkage.viewport == NO_SLOT);
-    match (first, shaded.layout.lanes()) {
-        (Some(transform), 8) => chunks::<8, true>(linkage, transform, shaded, out, count),
-        (Some(transform), 4) => chunks::<4, true>(linkage, transform, shaded, out, count),
-        (Some(transform), _) => chunks::<8, false>(linkage, transform, shaded, out, count),
+    match (first, shaded.layout.lanes(), batch.made) {
+        (Some(transform), _, Some(made)) => listed::<8>(linkage, transform, shaded, out, (made, count)),
+        (Some(transform), 8, _) => chunks::<8, true>(linkage, transform, shaded, out, count),
+        (Some(transform), 4, _) => chunks::<4, true>(linkage, transform, shaded, out, count),
+        (Some(transform), ..) => chunks::<8, false>(linkage, transform, shaded, out, count),
         _ => {
             out.clear();
             out.extend((0..count).map(|v| single(draw, shaded, v)));
         }
+    }
+}
+
+/// Makes places for so many: all at once, since a vertex that is pushed would ask for room by itself; what others have left in them stays.
+#[inline(always)]
+fn places(out: &mut Vec<Vertex>, count: usize) -> &mut [Vertex] {
+    if out.len() < count {
+        out.resize(count, Vertex::default());
+    }
+    &mut out[..count]
+}
+
+/// Those `made` of `count` vertices, wherever they lie.
+#[inline(always)]
+fn listed<const N: usize>(
+    linkage: &Linkage,
+    transform: &Transform,
+    shaded: Shaded<'_>,
+    out: &mut Vec<Vertex>,
+    (made, count): (&[u32], usize),
+) {
+    let distant = !linkage.clip.is_empty() || !linkage.cull.is_empty();
+    let out = places(out, count);
+    for numbers in made.chunks(N) {
+        let bases: [usize; N] = core::array::from_fn(|i| shaded.base(numbers[i.min(numbers.len() - 1)] as usize));
+        let mut p = [[0f32; N]; 4];
+        for (row, &slot) in p.iter_mut().zip(&linkage.position).filter(|(_, slot)| **slot != NO_SLOT) {
+            for i in 0..N {
+                row[i] = f32::from_bits(shaded.slot(bases[i], slot));
+            }
+        }
+        let lanes = transform.lanes(&p);
+        for (i, &number) in numbers.iter().enumerate().take(N) {
+            let to = &mut out[number as usize];
+            *to = vertex(&p, &lanes, i);
+            if distant {
+                to.codes |= distances(linkage, shaded, number as usize);
+            }
+        }
+    }
+}
+
+/// One of some vertices.
+#[inline(always)]
+fn vertex<const N: usize>(p: &[[f32; N]; 4], lanes: &Projected<N>, i: usize) -> Vertex {
+    Vertex {
+        position: [p[0][i], p[1][i], p[2][i], p[3][i]],
+        screen: Screen { x: lanes.x[i], y: lanes.y[i], z: lanes.z[i], inv_w: lanes.inv_w[i] },
+        codes: lanes.codes[i],
+        viewport: 0,
     }
 }
 
@@ -55,8 +106,7 @@ fn chunks<const N: usize, const ROWS: bool>(
     count: usize,
 ) {
     let distant = !linkage.clip.is_empty() || !linkage.cull.is_empty();
-    // All places at once: a vertex that is pushed would ask for room by itself.
-    out.resize(count.next_multiple_of(N), Vertex::default());
+    let out = places(out, count.next_multiple_of(N));
     for (chunk, to) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
         let first = chunk * N;
         let mut p = [[0f32; N]; 4];
@@ -74,12 +124,7 @@ fn chunks<const N: usize, const ROWS: bool>(
         }
         let lanes = transform.lanes(&p);
         for i in 0..N {
-            to[i] = Vertex {
-                position: [p[0][i], p[1][i], p[2][i], p[3][i]],
-                screen: Screen { x: lanes.x[i], y: lanes.y[i], z: lanes.z[i], inv_w: lanes.inv_w[i] },
-                codes: lanes.codes[i],
-                viewport: 0,
-            };
+            to[i] = vertex(&p, &lanes, i);
         }
         if distant {
             for i in 0..N {
@@ -88,7 +133,6 @@ fn chunks<const N: usize, const ROWS: bool>(
             }
         }
     }
-    out.truncate(count);
 }
 
 /// Outcodes of the user's clip and cull distances.

@@ -29,6 +29,8 @@ pub struct Batch<'a, C = [u32; 3]> {
     pub records: Option<Shaded<'a>>,
     /// How many vertices there are.
     pub vertices: usize,
+    /// Those that a stage has made, in any order, where the others are most and mean nothing.
+    pub made: Option<&'a [u32]>,
     /// They are those of the batch before.
     pub seen: bool,
 }

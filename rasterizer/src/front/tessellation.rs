@@ -339,6 +339,7 @@ impl<C: Corners> Source for TessellationSource<'_, C> {
             shaded,
             records: None,
             vertices,
+            made: None,
             seen: self.again,
         }
     }

@@ -12,11 +12,17 @@ use crate::mem::AlignedBuf;
 use crate::stage::{NO_SLOT, StageMemory};
 use base::abi::{SlotLayout, VertexBatch};
 use base::format::kernels;
+use base::host::prefetch;
 use base::mem::MemoryRange;
 
 /// Slots of the reuse table; more than the vertices of a chunk, usually more than twice as many, few enough for the first-level cache.
 const TABLE: usize = 1 << TABLE_BITS;
 const TABLE_BITS: u32 = 11;
+
+/// Bytes by which fetching elements that follow each other is ahead of itself: processors stop at the end of a page.
+const AHEAD: u64 = 3 << 10;
+/// The same goes for elements up to so far apart.
+const NEAR: u64 = 64;
 
 /// Finds the local number of a vertex index within a range of primitives.
 pub struct Reuse {
@@ -266,6 +272,12 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
     #[inline(always)]
     unsafe fn fetch_chunks<const N: usize>(&self, convert: &impl Convert<N>, out: &mut Scatter<'_>) {
         for (chunk, numbers) in self.numbers.chunks_exact(8).enumerate() {
+            if self.stride <= NEAR && numbers[7].wrapping_sub(numbers[0]) == 7 {
+                let first = self.buffer.address.wrapping_add((self.at(numbers[0]) + AHEAD) as usize);
+                for at in (0..8 * self.stride as usize).step_by(64) {
+                    prefetch(first.wrapping_add(at));
+                }
+            }
             let mut rows = [[0; 8]; 4];
             for i in 0..8 {
                 // SAFETY: inside (the caller's contract); arrays of words are read from any address.

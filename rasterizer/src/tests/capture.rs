@@ -181,6 +181,29 @@ fn what_does_not_fit_is_left_out_and_counted() {
     }
 }
 
+/// So many bytes that they go past the caches, of vertices without gaps; and from a word on where they don't. The last chunk of lanes isn't full.
+#[test]
+fn many_bytes_are_the_same_words() {
+    let count = (16 << 20) / 32 + 5;
+    let vertices: Vec<V> = (0..count).map(vertex).collect();
+    let outputs = vec![Captured { buffer: 0, offset: 0, slot: 0, words: 8 }];
+    let capture = Arc::new(Capture { strides: [32, 0, 0, 0], outputs, ..Capture::default() });
+    let words = |v: &V| [v.position, v.color].concat().into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    let want: Vec<u32> = vertices.iter().flat_map(words).collect();
+    for (threads, first) in [(1, 0), (2, 0), (2, 1)] {
+        let got = Buffers::new([want.len() + 5, 0, 0, 0]);
+        let mut stage = vertex_stage();
+        stage.facts.capture = Some(capture.clone());
+        let state = DrawState { rasterizer_discard: true, ..state(Topology::PointList, 1, 1) };
+        let mut d = draw_of(stages(stage, None), state, &vertices);
+        d.feedback = Some(got.feedback([4 * first as u32, 0, 0, 0]));
+        run(threads, false, None, vec![d]);
+        assert!(got.0[0][first..][..want.len()] == want, "{threads} {first}");
+        let untouched = |words: &[u32]| words.iter().all(|&word| word == UNTOUCHED);
+        assert!(untouched(&got.0[0][..first]) && untouched(&got.0[0][first + want.len()..]));
+    }
+}
+
 /// Captured primitives are drawn too.
 #[test]
 fn captured_primitives_are_rasterized() {

@@ -36,6 +36,10 @@ impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
         S == 1 && self.job.takes_rows
     }
     #[inline(always)]
+    fn takes_quads(&self) -> bool {
+        S == 1 && self.job.plain
+    }
+    #[inline(always)]
     fn rows(&mut self, x: i32, y: i32, rows: &SquareRows) -> bool {
         let Some(test) = self.job.rows else { return self.job.rows(self.prim, x, y, rows) };
         let [offset] = sample_offsets::<1>().map(|[x, y]| [x as f32 / 256.0, y as f32 / 256.0]);

@@ -237,6 +237,9 @@ fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S
 #[inline(always)]
 pub fn for_each_block(rows: &SquareRows, [x, y]: [i32; 2], mut function: impl FnMut(i32, i32, u32)) {
     for number in 0..4 {
+        if rows[number] == 0 {
+            continue;
+        }
         for (column, mask) in (0..).zip(blocks_in(rows, number)) {
             if mask != 0 {
                 function(x + 4 * column, y + 4 * number as i32, mask);

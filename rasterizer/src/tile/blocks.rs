@@ -1,7 +1,7 @@
 //! Covered blocks of a primitive → early tests → quads, up to a batch.
 
 use super::cover;
-use super::depth::{self, Block};
+use super::depth::{self, Block, RowsTest};
 use super::flat::{Pixels, is_worth};
 use super::fragment;
 use super::job::TileJob;
@@ -36,12 +36,15 @@ impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
         S == 1 && self.job.takes_rows
     }
     #[inline(always)]
+    fn takes_quads(&self) -> bool {
+        S == 1 && self.job.plain
+    }
+    #[inline(always)]
     fn rows(&mut self, x: i32, y: i32, rows: &SquareRows) -> bool {
-        let Some(test) = self.job.rows else { return self.job.rows(self.prim, x, y, rows) };
-        let [offset] = sample_offsets::<1>().map(|[x, y]| [x as f32 / 256.0, y as f32 / 256.0]);
-        let at = self.job.address(&self.job.pass.depth, 0, x as u32, y as u32);
-        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
-        unsafe { test(self.prim, &at, [x, y], offset, rows) };
+        match self.job.rows {
+            Some(test) => self.job.tested_rows(self.prim, [x, y], rows, test),
+            None => return self.job.rows(self.prim, x, y, rows),
+        }
         true
     }
     #[inline(always)]
@@ -322,6 +325,34 @@ impl TileJob<'_> {
             self.owner = self.scratch.owners.add(prim, self.flat_here);
         }
         self.owner
+    }
+
+    /// Pixels of the square at (x, y) of a draw with a test of depth alone.
+    #[inline(always)]
+    fn tested_rows(&mut self, prim: &Prim, [x, y]: [i32; 2], rows: &SquareRows, test: RowsTest) {
+        let [offset] = sample_offsets::<1>().map(|[x, y]| [x as f32 / 256.0, y as f32 / 256.0]);
+        let at = self.address(&self.pass.depth, 0, x as u32, y as u32);
+        let mut left = *rows;
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+        unsafe { test(prim, &at, [x, y], offset, &mut left) };
+        if !self.draw.plan.shades {
+            return;
+        }
+        if self.counts && self.draw.plan.early {
+            self.passed += left.iter().map(|row| u64::from(row.count_ones())).sum::<u64>();
+        }
+        if left == [0; 4] {
+            return;
+        }
+        if self.deferred {
+            let owner = self.owner(prim);
+            cover::for_each_block(&left, [x, y], |x, y, mask| self.scratch.owners.block(owner, x, y, mask));
+        } else if self.flat_here && self.color(prim, x, y) {
+            // SAFETY: as above.
+            unsafe { self.fill([x, y], Pixels::Rows(&left)) };
+        } else {
+            cover::for_each_block(&left, [x, y], |x, y, mask| self.push_pixels(prim, x, y, mask));
+        }
     }
 
     /// Pixels of the square at (x, y) of a draw without tests, row by row; `false` when they must come by blocks.

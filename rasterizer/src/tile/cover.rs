@@ -66,6 +66,11 @@ pub trait Sink<const S: usize> {
     fn small_visible(&mut self, rect: [i32; 4]) -> bool {
         self.visible(rect)
     }
+    /// Does [`Sink::block`] take blocks that begin at any quad?
+    #[inline(always)]
+    fn takes_quads(&self) -> bool {
+        false
+    }
     /// Is [`Sink::rows`] worth a call in the place of [`Sink::block`]?
     #[inline(always)]
     fn takes_rows(&self) -> bool {
@@ -172,6 +177,17 @@ fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &m
         return;
     }
     let [left, top, right, bottom] = prim.rect;
+    // Of two quads by two, mostly: whatever they are, they come at once.
+    if sink.takes_quads() && right - (left & !1) <= 4 && bottom - (top & !1) <= 4 {
+        let mut pixels = prim.pixels << ((left & 1) + 4 * (top & 1));
+        if rect != prim.rect {
+            pixels &= rect_mask(rect, left & !1, top & !1, 0);
+        }
+        if pixels != 0 {
+            sink.block(left & !1, top & !1, [pixels; S]);
+        }
+        return;
+    }
     // Of one block, mostly.
     if right - (left & !3) <= 4 && bottom - (top & !3) <= 4 {
         return sink.block(left & !3, top & !3, [prim.pixels << ((left & 3) + 4 * (top & 3)); S]);
@@ -221,6 +237,9 @@ fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S
 #[inline(always)]
 pub fn for_each_block(rows: &SquareRows, [x, y]: [i32; 2], mut function: impl FnMut(i32, i32, u32)) {
     for number in 0..4 {
+        if rows[number] == 0 {
+            continue;
+        }
         for (column, mask) in (0..).zip(blocks_in(rows, number)) {
             if mask != 0 {
                 function(x + 4 * column, y + 4 * number as i32, mask);

@@ -60,7 +60,7 @@ pub struct TileJob<'a> {
     pub fills: bool,
     /// What is covered of the primitive at work comes by the rows of squares.
     pub takes_rows: bool,
-    /// What is covered is tested by depth and nothing else, and nobody counts it.
+    /// What is covered is tested by depth and nothing else before it is shaded, if it is.
     pub rows: Option<RowsTest>,
     /// One fragment is shaded for all of a primitive's.
     pub flat: bool,
@@ -87,6 +87,7 @@ impl<'a> TileJob<'a> {
         memory: &'a mut StageMemory,
         scratch: &'a mut Scratch,
     ) -> TileJob<'a> {
+        let filters = draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.hides;
         TileJob {
             pass,
             draw,
@@ -100,8 +101,8 @@ impl<'a> TileJob<'a> {
             plain: false,
             fills: false,
             takes_rows: false,
-            rows: draw.plan.depth_rows().filter(|_| draw.draw.queries.ignores_fragments()),
-            filters: draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.hides,
+            rows: draw.plan.depth_rows(draw.draw.queries.ignores_fragments(), filters),
+            filters,
             flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
             flat_here: false,
             colored: false,

@@ -115,10 +115,14 @@ fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4]
 }
 
 impl TilePlan {
-    /// The test, where it is of depth with one sample in each pixel, and all that happens to what is covered.
-    pub fn depth_rows(&self) -> Option<RowsTest> {
-        let alone = self.early && !self.shades && self.sample_mask == 1 && self.lines.is_none();
-        self.depth.rows.filter(|_| alone)
+    /// The test before the fragment stage, where it is of depth with one sample in each pixel and nothing else: of draws that are only that too, `alone`, when nobody asks what passes
+    /// of them; of others' filter when it is used.
+    pub fn depth_rows(&self, alone: bool, filters: bool) -> Option<RowsTest> {
+        let test = match self.early {
+            true => Some(&self.depth).filter(|_| self.shades || alone),
+            false => self.filter.as_ref().filter(|_| filters),
+        };
+        test.and_then(|test| test.rows).filter(|_| self.sample_mask == 1 && self.lines.is_none())
     }
 
     /// Attachments of which whatever was there is overwritten where a primitive is.

@@ -9,8 +9,8 @@ use base::abi::FragmentQuad;
 /// those that pass. Safe as `depth::test` is.
 pub type PlaneTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], mask: u32) -> u32;
 
-/// Tests pixels of the 16×16 square at a place, as [`PlaneTest`] does those of a block with samples at `offset`.
-pub type RowsTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &SquareRows);
+/// Tests pixels of the 16×16 square at a place, as [`PlaneTest`] does those of a block with samples at `offset`; those that pass are left.
+pub type RowsTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &mut SquareRows);
 
 /// Tests a sample of the quads of a batch, in order, by their primitives' planes, and updates depth; their coverage becomes what passes, which is counted. The
 /// address is that of the pixel (0, 0). Safe where all texels of the covered quads are in the attachment, or in its padding, no other thread touches them, and

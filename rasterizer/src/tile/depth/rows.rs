@@ -516,7 +516,7 @@ pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> Pl
     select!(plane_test, format, compare, write)
 }
 
-/// As [`plane_test_of`], of the rows of a square, of which nobody asks what passes.
+/// As [`plane_test_of`], of the rows of a square.
 pub fn plane_rows_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> RowsTest {
     let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
     of(Level::here())

@@ -1,20 +1,29 @@
-//! Rows of squares of a plane, of which nobody asks what passes: sixteen pixels at once where vectors have 512 bits, else by fours.
+//! Rows of squares of a plane: sixteen pixels at once where vectors have 512 bits, else by fours.
 
 use super::{BlockAddress, Depths, LANES, Plane, Row, passes};
 use crate::prim::{Prim, SquareRows};
 use base::host::Host;
 use core::arch::x86_64::*;
 
-/// The rows of a square, with their numbers.
+/// Leaves what a function says of the pixels of each row that has some.
 #[inline(always)]
-fn each_row(rows: &SquareRows) -> impl Iterator<Item = (usize, u16)> {
-    (0..16).map(|row| (row, (rows[row / 4] >> (row % 4 * 16)) as u16))
+fn leave(rows: &mut SquareRows, mut passed: impl FnMut(usize, u16) -> u16) {
+    for (number, four) in rows.iter_mut().enumerate() {
+        let mut left = 0;
+        for row in 0..4 {
+            let covered = (*four >> (16 * row)) as u16;
+            if covered != 0 {
+                left |= u64::from(passed(4 * number + row, covered)) << (16 * row);
+            }
+        }
+        *four = left;
+    }
 }
 
 base::compiled! {
-    /// Tests pixels of a square: a [`RowsTest`](super::super::block::RowsTest).
+    /// Tests pixels of a square, and leaves those that pass: a [`RowsTest`](super::super::block::RowsTest).
     pub for Avx512 unsafe fn plane_rows_test [R: Row, const C: u32, const WRITE: bool] [R, C, WRITE]
-        (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &SquareRows) {
+        (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &mut SquareRows) {
         if H::WIDE {
             wide_rows::<R, C, WRITE>(prim, at, place, offset, rows);
         } else {
@@ -31,7 +40,7 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
     at: &BlockAddress,
     [x, y]: [i32; 2],
     offset: [f32; 2],
-    rows: &SquareRows,
+    rows: &mut SquareRows,
 ) {
     let [dx, dy, constant] = prim.shade.z;
     let [ox, oy] = prim.shade.origin;
@@ -41,10 +50,7 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
         let columns = _mm512_cvtepi32_ps(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
         let x = _mm512_add_ps(_mm512_set1_ps((x - ox) as f32), columns);
         let across = _mm512_mul_ps(_mm512_set1_ps(dx), _mm512_add_ps(x, _mm512_set1_ps(offset[0])));
-        for (row, covered) in each_row(rows) {
-            if covered == 0 {
-                continue;
-            }
+        leave(rows, |row, covered| {
             let p = at.base.wrapping_add(row * at.pitch);
             let down = dy * ((y - oy) as f32 + row as f32 + offset[1]) + constant;
             let z = _mm512_add_ps(across, _mm512_set1_ps(down));
@@ -53,7 +59,8 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
             if WRITE && passed != 0 {
                 R::store_wide(p, passed, new);
             }
-        }
+            passed
+        });
     }
 }
 
@@ -65,15 +72,13 @@ unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
     at: &BlockAddress,
     [x, y]: [i32; 2],
     offset: [f32; 2],
-    rows: &SquareRows,
+    rows: &mut SquareRows,
 ) {
     // Four pixels each.
     let columns = [0, 4, 8, 12].map(|column| Plane::new(prim, [x + column, y], offset));
-    for (row, covered) in each_row(rows) {
-        if covered == 0 {
-            continue;
-        }
+    leave(rows, |row, covered| {
         let p = at.base.wrapping_add(row * at.pitch);
+        let mut passed = 0;
         for (i, plane) in columns.iter().enumerate() {
             let covered = covered >> (4 * i) & 0xf;
             if covered == 0 {
@@ -88,7 +93,9 @@ unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
                 if WRITE {
                     R::store(p, _mm_or_si128(_mm_and_si128(inside, new), _mm_andnot_si128(inside, old)));
                 }
+                passed |= (_mm_movemask_ps(_mm_castsi128_ps(inside)) as u16) << (4 * i);
             }
         }
-    }
+        passed
+    });
 }

@@ -53,7 +53,7 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
         let rows: SquareRows = core::array::from_fn(|_| rng.wide() & rng.wide());
         let first: [u32; 256] = core::array::from_fn(|_| format.encode(rng.below(17) as f32 / 16.0));
         let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
-        let mut seen: Option<[u32; 256]> = None;
+        let mut seen: Option<([u32; 256], SquareRows)> = None;
         for level in Level::all_here() {
             let mut memory = [0u8; 1024];
             let bytes = format.bytes();
@@ -61,9 +61,31 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
                 memory[i * bytes..][..bytes].copy_from_slice(&texel.to_le_bytes()[..bytes]);
             }
             let at = BlockAddress { base: memory.as_mut_ptr(), pitch: 16 * bytes, whole: true };
+            let mut left = rows;
+            // Of single blocks too, in memory of their own.
+            let mut others = memory;
+            for block in 0..16 {
+                let (column, row) = (block % 4 * 4, block / 4 * 4);
+                let mask = (0..16).fold(0, |mask, bit| {
+                    let at = (row + bit / 4) * 16 + column + bit % 4;
+                    mask | ((rows[at / 64] >> (at % 64)) as u32 & 1) << bit
+                });
+                let base = others[(row * 16 + column) * bytes..].as_mut_ptr();
+                let at = BlockAddress { base, pitch: 16 * bytes, whole: true };
+                let place = [place[0] + column as i32, place[1] + row as i32];
+                // SAFETY: four rows of four texels.
+                let passed = unsafe { plane_test_of(format, compare, write)(&prim, &at, place, [0.5; 2], mask) };
+                for bit in (0..16).filter(|bit| passed >> bit & 1 == 0) {
+                    let at = (row + bit / 4) * 16 + column + bit % 4;
+                    left[at / 64] &= !(1 << (at % 64));
+                }
+            }
+            let want = core::mem::replace(&mut left, rows);
             // SAFETY: the host has the level; sixteen rows of sixteen texels.
-            unsafe { of(level)(&prim, &at, place, [0.5; 2], &rows) };
-            let texels = core::array::from_fn(|i| {
+            unsafe { of(level)(&prim, &at, place, [0.5; 2], &mut left) };
+            assert_eq!(left, want, "{level:?} {format:?} {compare:?} {prim:?}");
+            assert_eq!(memory, others, "{level:?} {format:?} {compare:?} {prim:?}");
+            let texels: [u32; 256] = core::array::from_fn(|i| {
                 let mut word = [0; 4];
                 word[..bytes].copy_from_slice(&memory[i * bytes..][..bytes]);
                 u32::from_le_bytes(word)
@@ -71,7 +93,11 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
             for (i, (new, old)) in texels.iter().zip(&first).enumerate() {
                 assert!(new == old || write && rows[i / 64] >> (i % 64) & 1 != 0, "{level:?} {compare:?} {i}");
             }
-            assert_eq!(*seen.get_or_insert(texels), texels, "{level:?} {format:?} {compare:?} {prim:?}");
+            assert_eq!(
+                *seen.get_or_insert((texels, left)),
+                (texels, left),
+                "{level:?} {format:?} {compare:?} {prim:?}"
+            );
         }
     }
 }

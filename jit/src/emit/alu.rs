@@ -264,6 +264,11 @@ impl Emitter<'_> {
             Cmp::FUnoLe => float(FloatCond::Ule),
         };
         match int {
+            // Truth values are no numbers: what differs is the exclusive or.
+            Some(cond) if self.b.ty(a).elem == Elem::B => {
+                let differs = self.b.xor(a, b);
+                if cond == IntCond::Eq { self.b.not(differs) } else { differs }
+            }
             Some(cond) => self.b.icmp(cond, a, b),
             None => self.b.fcmp(float, a, b),
         }

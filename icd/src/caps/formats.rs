@@ -55,11 +55,13 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
             properties3.optimal_tiling_features = flags2(format, properties.optimal_tiling_features, false);
             properties3.buffer_features = flags2(format, properties.buffer_features, true);
         } else if s_type == vk::DrmFormatModifierPropertiesListEXT::STRUCTURE_TYPE {
+            let offer = linear_offer(format);
             // SAFETY: the tag says so, and the list is valid.
-            unsafe { modifiers::fill_list(format, &mut *next.cast::<vk::DrmFormatModifierPropertiesListEXT<'_>>()) };
+            unsafe { modifiers::fill_list(offer, &mut *next.cast::<vk::DrmFormatModifierPropertiesListEXT<'_>>()) };
         } else if s_type == vk::DrmFormatModifierPropertiesList2EXT::STRUCTURE_TYPE {
+            let offer = linear_offer(format);
             // SAFETY: the tag says so, and the list is valid.
-            unsafe { modifiers::fill_list2(format, &mut *next.cast::<vk::DrmFormatModifierPropertiesList2EXT<'_>>()) };
+            unsafe { modifiers::fill_list2(offer, &mut *next.cast::<vk::DrmFormatModifierPropertiesList2EXT<'_>>()) };
         } else if s_type == vk::SubpassResolvePerformanceQueryEXT::STRUCTURE_TYPE {
             // SAFETY: the tag says so.
             let resolve = unsafe { &mut *next.cast::<vk::SubpassResolvePerformanceQueryEXT<'_>>() };
@@ -71,8 +73,15 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
     }
 }
 
+/// What images in rows offer of a format; None: nothing.
+fn linear_offer(format: vk::Format) -> Option<modifiers::Offer> {
+    let features = format_properties(format).linear_tiling_features;
+    let row = u32::try_from(format.as_raw()).ok().and_then(Format::from_vk).filter(|_| !features.is_empty())?;
+    Some((features, flags2(format, features, false), u32::from(row.info().plane_count)))
+}
+
 /// The 64-bit flags: the 32-bit ones, and what only they can say.
-pub fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatureFlags2 {
+fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatureFlags2 {
     use vk::FormatFeatureFlags2 as Flags2;
     let mut wide = Flags2::from_raw(u64::from(flags.as_raw()));
     let storage = if buffer { Features::STORAGE_TEXEL_BUFFER } else { Features::STORAGE_IMAGE };

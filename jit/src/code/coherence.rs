@@ -6,7 +6,7 @@
 //! than it has seen. (`membarrier` would have the system do that on every processor; sandboxes may forbid it.)
 
 #[cfg(target_arch = "aarch64")]
-mod here {
+mod aarch64 {
     use core::arch::asm;
     use std::cell::Cell;
     use std::ops::Range;
@@ -66,7 +66,7 @@ mod here {
 }
 
 #[cfg(not(target_arch = "aarch64"))]
-mod here {
+mod others {
     /// Makes bytes that were written instructions that can be run.
     pub fn publish(_: &[u8]) {}
 
@@ -75,4 +75,7 @@ mod here {
     pub fn observe() {}
 }
 
-pub use here::{observe, publish};
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::{observe, publish};
+#[cfg(not(target_arch = "aarch64"))]
+pub use others::{observe, publish};

@@ -278,7 +278,12 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             Captures => shader.capture = Some(Capture::default()),
             LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
             LocalSizeId => {
-                let constant = |i: usize| s.constant_bits(v.arg(i)?).map(|bits| bits as u32);
+                let constant = |i: usize| {
+                    let id = v.arg(i)?;
+                    let bits = s.constant_bits(id);
+                    bits.map(|bits| bits as u32)
+                        .map_err(|_| Error::invalid("a size of workgroups is not a constant").with_id(id))
+                };
                 size = Some([constant(2)?, constant(3)?, constant(4)?]);
             }
             FastMath => float.set_fast(s.scalar(v.arg(2)?)?, s.constant_bits(v.arg(3)?)? as u32).map_err(at)?,

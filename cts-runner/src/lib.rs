@@ -9,5 +9,6 @@ pub mod compare;
 pub mod cts;
 pub mod demo;
 pub mod driver;
+mod fnv;
 pub mod hashes;
 pub mod install;

@@ -162,14 +162,7 @@ fn creations_for_unknown_handle_types_are_refused_and_others_are_not() {
         assert_eq!(buffer(M::OPAQUE_WIN32), Err(refused));
         let image = |types| {
             let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(types);
-            let info = vk::ImageCreateInfo::default()
-                .image_type(vk::ImageType::TYPE_2D)
-                .format(vk::Format::R8G8B8A8_UNORM)
-                .extent(vk::Extent3D { width: 4, height: 4, depth: 1 })
-                .mip_levels(1)
-                .array_layers(1)
-                .samples(vk::SampleCountFlags::TYPE_1)
-                .usage(vk::ImageUsageFlags::SAMPLED)
+            let info = common::image_info(vk::Format::R8G8B8A8_UNORM, [4, 4], vk::ImageUsageFlags::SAMPLED)
                 .push_next(&mut external);
             c.device.create_image(&info, None).map(|i| c.device.destroy_image(i, None))
         };

@@ -81,14 +81,8 @@ fn objects_with_a_create_call() {
     }
     let usage = vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER;
     let buffer_info = vk::BufferCreateInfo::default().size(64).usage(usage);
-    let image_info = vk::ImageCreateInfo::default()
-        .image_type(vk::ImageType::TYPE_2D)
-        .format(vk::Format::R8G8B8A8_UNORM)
-        .extent(vk::Extent3D { width: 4, height: 4, depth: 1 })
-        .mip_levels(1)
-        .array_layers(1)
-        .samples(vk::SampleCountFlags::TYPE_1)
-        .usage(vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_SRC);
+    let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_SRC;
+    let image_info = common::image_info(vk::Format::R8G8B8A8_UNORM, [4, 4], usage);
     let spirv = common::spirv(include_bytes!("data/square.comp.spv"));
     let target = c.image(vk::Format::R8G8B8A8_UNORM, [4, 4], vk::SampleCountFlags::TYPE_1, 1);
     let buffer = c.buffer(64);

@@ -1,6 +1,7 @@
 //! Which file, which machine: what a ledger tells builds and hosts apart by.
 
 use super::error::{At, Result};
+use crate::fnv::Fnv;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -22,21 +23,6 @@ pub fn of_file(path: &Path) -> Result<String> {
             return Ok(format!("content-{:016x}", hash.0));
         }
         hash.write(&buffer[..count]);
-    }
-}
-
-/// FNV-1a, 64 bits, in pieces.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     }
 }
 

@@ -5,6 +5,7 @@
 //! `hash(c) % N == K - 1`. So the N portions of one N are disjoint and complete, and where N divides M, K/M is a piece of
 //! ((K - 1) % N + 1)/N.
 
+use crate::fnv::fnv1a;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,7 +14,7 @@ pub const FINEST: u64 = 1 << 20;
 
 /// FNV-1a, mixed so that all bits depend on all bytes. Part of the contract: `--portion` must choose the same cases for ever.
 pub fn hash(bytes: &[u8]) -> u64 {
-    let mut h = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    let mut h = fnv1a(bytes);
     h ^= h >> 33;
     h = h.wrapping_mul(0xff51_afd7_ed55_8ccd);
     h ^ (h >> 33)

@@ -10,6 +10,7 @@ mod textures;
 pub use scene::{BODIES, TILES};
 
 use crate::driver::Target;
+use crate::fnv::fnv1a;
 use crate::vk::{Error, Gpu, GpuOptions, Result};
 use ash::vk;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -209,10 +210,6 @@ fn median(times: &[FrameTime], part: impl Fn(&FrameTime) -> Duration) -> f64 {
     let mut sorted: Vec<f64> = times.iter().map(|t| ms(part(t))).collect();
     sorted.sort_by(f64::total_cmp);
     sorted[sorted.len() / 2]
-}
-
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Writes RGBA bytes as an opaque PNG.

@@ -10,6 +10,7 @@ pub use shader::{Compare, Input, Shader, folder, names, sources};
 
 use crate::demo;
 use crate::driver::{Route, Target};
+use crate::fnv::fnv1a;
 use crate::vk::{Error, Result};
 use lexopt::{Arg, Parser};
 use std::collections::BTreeMap;
@@ -64,7 +65,8 @@ pub fn of_shaders(icd: &Path) -> Result<Rows> {
     for name in names()? {
         let shader = Shader::read(&name)?;
         let output = driver.run(&shader, &shader.random_input())?;
-        let hash = fnv1a(output.iter().flat_map(|w| w.to_le_bytes()));
+        let bytes: Vec<u8> = output.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let hash = fnv1a(&bytes);
         rows.insert(format!("shader/{name}"), format!("{hash:016x}"));
     }
     Ok(rows)
@@ -74,10 +76,6 @@ pub fn of_shaders(icd: &Path) -> Result<Rows> {
 pub fn of_demo(frames: u32, (width, height): (u32, u32), picture: &str, bodies: &str) -> Rows {
     let row = |what: &str, hash: &str| (format!("demo/{frames}-frames-{width}x{height}/{what}"), hash.to_owned());
     [row("picture", picture), row("bodies", bodies)].into()
-}
-
-fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// `cts-runner hashes`: computes the rows of shaders and of the small demo on a driver, and compares them with the committed ones, or with `--print` prints

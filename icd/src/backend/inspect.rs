@@ -116,7 +116,7 @@ fn made(lir: &lir::Function, tier: Tier, texts: bool) -> Result<Made, Error> {
 }
 
 fn executable(described: &Described, words: usize, before: Duration, policy: Policy, made: Made) -> Executable {
-    let facts = &described.facts;
+    let Described { facts, emission, .. } = described;
     let (stage, lanes, tier) = (facts.payload.stage(), facts.lanes, made.tier.row().name);
     let when = if made.tier == policy.first() || !policy.improves() {
         "made for the pipeline's creation"
@@ -128,19 +128,11 @@ fn executable(described: &Described, words: usize, before: Duration, policy: Pol
     let statistics = vec![
         statistic("Code size", "Bytes of machine code, with its constants and tables", made.code.bytes.len() as u64),
         statistic("Stack frame", "Bytes of stack: most are registers that were spilled", made.code.frame.into()),
-        statistic(
-            "Scratch memory",
-            "Bytes of private memory of a chunk of lanes",
-            described.emission.scratch_bytes.into(),
-        ),
+        statistic("Scratch memory", "Bytes of private memory of a chunk of lanes", emission.scratch_bytes.into()),
         statistic("Workgroup memory", "Bytes of memory of a workgroup", shared.into()),
         statistic("SPIR-V words", "Length of the module", words as u64),
         statistic("IR instructions", "Instructions after all passes", described.ir_instructions as u64),
-        statistic(
-            "LIR instructions",
-            "Instructions that code is selected from",
-            described.emission.lir.insts.len() as u64,
-        ),
+        statistic("LIR instructions", "Instructions that code is selected from", emission.lir.insts.len() as u64),
         statistic("Compile time", "Nanoseconds from SPIR-V to LIR, when last asked", before.as_nanos() as u64),
         statistic("Code time", "Nanoseconds from LIR to machine code, when last asked", made.time.as_nanos() as u64),
     ];
@@ -148,7 +140,7 @@ fn executable(described: &Described, words: usize, before: Duration, policy: Pol
     if !made.texts.is_empty() {
         let text = |name, description, text| Text { name, description, text };
         texts.push(text("IR", "Structured SIMT SSA, after all passes", described.ir.clone()));
-        texts.push(text("LIR", "Low SSA on vectors of all lanes", described.emission.lir.to_string()));
+        texts.push(text("LIR", "Low SSA on vectors of all lanes", emission.lir.to_string()));
         texts.extend(made.texts);
         texts.push(text("Machine code", "Offset and bytes, in hexadecimal", hexadecimal(&made.code.bytes)));
     }

@@ -224,8 +224,7 @@ impl TieredCode {
         let entry = code.entry() as *mut ();
         // Before the entry, which publishes it.
         self.frame.fetch_max(code.frame(), Ordering::Relaxed);
-        let before = self.scratch.swap(code.scratch(), Ordering::Relaxed);
-        debug_assert!(self.entry.load(Ordering::Relaxed).is_null() || before == code.scratch(), "the same LIR");
+        self.scratch.store(code.scratch(), Ordering::Relaxed);
         let improve = self.owner.upgrade().is_some_and(|owner| owner.policy().improves());
         let next = blob.tier.better().next().filter(|_| improve);
         let patience = next.map_or(0, |t| blob.code.len() as i64 * t.row().patience[usize::from(blob.facts.has_loops)]);

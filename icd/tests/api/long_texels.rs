@@ -1,6 +1,6 @@
 //! Texels of one to four integers of 64 bits, in texel buffers and storage images whose formats no shader says.
 
-use crate::common::{Buffer, Context, Image, range};
+use crate::common::{Buffer, Context, Image, image_info, range};
 use crate::pipeline::{GENERAL, Set, compute, run};
 use ash::vk;
 
@@ -31,34 +31,18 @@ fn texel_buffer(c: &Context, format: vk::Format, size: u64) -> (Buffer, vk::Buff
 /// An image in the layout for everything, with four by two texels.
 fn storage_image(c: &Context, format: vk::Format) -> Image {
     let usage = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::TRANSFER_SRC;
-    let extent = vk::Extent3D { width: 4, height: 2, depth: 1 };
-    let info = vk::ImageCreateInfo::default()
-        .image_type(vk::ImageType::TYPE_2D)
-        .format(format)
-        .extent(extent)
-        .mip_levels(1)
-        .array_layers(1)
-        .samples(vk::SampleCountFlags::TYPE_1)
-        .usage(usage);
-    let aspect = vk::ImageAspectFlags::COLOR;
+    let image = c.image_of(&image_info(format, [4, 2], usage), vk::ImageAspectFlags::COLOR);
+    let barrier = vk::ImageMemoryBarrier::default()
+        .image(image.image)
+        .subresource_range(range(image.aspect, 1))
+        .new_layout(GENERAL);
+    let all = vk::PipelineStageFlags::ALL_COMMANDS;
     // SAFETY: valid usage.
-    unsafe {
-        let image = c.device.create_image(&info, None).expect("image");
-        let (memory, _) = c.memory(c.device.get_image_memory_requirements(image).size);
-        c.device.bind_image_memory(image, memory, 0).expect("bind");
-        let info = vk::ImageViewCreateInfo::default()
-            .image(image)
-            .view_type(vk::ImageViewType::TYPE_2D)
-            .format(format)
-            .subresource_range(range(aspect, 1));
-        let view = c.device.create_image_view(&info, None).expect("view");
-        let barrier =
-            vk::ImageMemoryBarrier::default().image(image).subresource_range(range(aspect, 1)).new_layout(GENERAL);
-        let all = vk::PipelineStageFlags::ALL_COMMANDS;
-        c.run(|b| c.device.cmd_pipeline_barrier(b, all, all, vk::DependencyFlags::empty(), &[], &[], &[barrier]))
-            .expect("run");
-        Image { image, memory, view, extent: [4, 2], aspect }
-    }
+    c.run(|b| unsafe {
+        c.device.cmd_pipeline_barrier(b, all, all, vk::DependencyFlags::empty(), &[], &[], &[barrier]);
+    })
+    .expect("run");
+    image
 }
 
 fn longs(bytes: &[u8]) -> Vec<u64> {

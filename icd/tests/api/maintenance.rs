@@ -130,23 +130,9 @@ fn depth_and_stencil_are_resolved_by_command() {
             let usage = vk::ImageUsageFlags::TRANSFER_SRC
                 | vk::ImageUsageFlags::TRANSFER_DST
                 | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
-            let info = vk::ImageCreateInfo::default()
-                .image_type(vk::ImageType::TYPE_2D)
-                .format(format)
-                .extent(vk::Extent3D { width: 4, height: 4, depth: 1 })
-                .mip_levels(1)
-                .array_layers(1)
-                .samples(samples)
-                .usage(usage);
-            let image = c.device.create_image(&info, None).expect("image");
-            let (memory, _) = c.memory(c.device.get_image_memory_requirements(image).size);
-            c.device.bind_image_memory(image, memory, 0).expect("bind");
-            let info = vk::ImageViewCreateInfo::default()
-                .image(image)
-                .view_type(vk::ImageViewType::TYPE_2D)
-                .format(format)
-                .subresource_range(common::range(depth | stencil, 1));
-            (image, memory, c.device.create_image_view(&info, None).expect("view"))
+            let info = common::image_info(format, [4, 4], usage).samples(samples);
+            let made = c.image_of(&info, depth | stencil);
+            (made.image, made.memory, made.view)
         };
         let (from, to) = (image(vk::SampleCountFlags::TYPE_4), image(vk::SampleCountFlags::TYPE_1));
         let end = c.instance.get_device_proc_addr(c.device.handle(), c"vkCmdEndRendering2KHR".as_ptr());

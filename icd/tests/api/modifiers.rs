@@ -213,12 +213,7 @@ fn a_picture_in_memory_of_others_is_seen() {
         }
         c.device.bind_image_memory(image, again, 0).expect("bind");
         let aspect = vk::ImageAspectFlags::COLOR;
-        let info = vk::ImageViewCreateInfo::default()
-            .image(image)
-            .view_type(vk::ImageViewType::TYPE_2D)
-            .format(FORMAT)
-            .subresource_range(range(aspect, 1));
-        let view = c.device.create_image_view(&info, None).expect("view");
+        let view = c.view(image, FORMAT, range(aspect, 1));
         let image = Image { image, memory: again, view, extent: [20, 10], aspect };
         let texels = c.read_image(&image, 4);
         for (i, texel) in texels.as_chunks::<4>().0.iter().enumerate() {

@@ -24,6 +24,22 @@ pub fn entry() -> ash::Entry {
     unsafe { ash::Entry::from_static_fn(functions) }
 }
 
+/// A 2D image of one level, layer and sample.
+pub fn image_info(
+    format: vk::Format,
+    [width, height]: [u32; 2],
+    usage: vk::ImageUsageFlags,
+) -> vk::ImageCreateInfo<'static> {
+    vk::ImageCreateInfo::default()
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(format)
+        .extent(vk::Extent3D { width, height, depth: 1 })
+        .mip_levels(1)
+        .array_layers(1)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .usage(usage)
+}
+
 impl Context {
     pub fn new(instance_extensions: &[&CStr], device_extensions: &[&CStr]) -> Context {
         Context::with(instance_extensions, device_extensions, &mut [])
@@ -104,31 +120,34 @@ impl Context {
         if format == vk::Format::R32_UINT {
             usage |= vk::ImageUsageFlags::SAMPLED;
         }
-        let info = vk::ImageCreateInfo::default()
-            .image_type(vk::ImageType::TYPE_2D)
-            .format(format)
-            .extent(vk::Extent3D { width: extent[0], height: extent[1], depth: 1 })
-            .mip_levels(levels)
-            .array_layers(1)
-            .samples(samples)
-            .usage(usage);
         let aspect = match format {
             vk::Format::D32_SFLOAT | vk::Format::D16_UNORM => vk::ImageAspectFlags::DEPTH,
             _ => vk::ImageAspectFlags::COLOR,
         };
+        self.image_of(&image_info(format, extent, usage).samples(samples).mip_levels(levels), aspect)
+    }
+
+    /// A 2D image with memory of its own, and a view of all of its levels.
+    pub fn image_of(&self, info: &vk::ImageCreateInfo<'_>, aspect: vk::ImageAspectFlags) -> Image {
         // SAFETY: valid usage.
         unsafe {
-            let image = self.device.create_image(&info, None).expect("image");
+            let image = self.device.create_image(info, None).expect("image");
             let (memory, _) = self.memory(self.device.get_image_memory_requirements(image).size);
             self.device.bind_image_memory(image, memory, 0).expect("bind");
-            let info = vk::ImageViewCreateInfo::default()
-                .image(image)
-                .view_type(vk::ImageViewType::TYPE_2D)
-                .format(format)
-                .subresource_range(range(aspect, levels));
-            let view = self.device.create_image_view(&info, None).expect("view");
-            Image { image, memory, view, extent, aspect }
+            let view = self.view(image, info.format, range(aspect, info.mip_levels));
+            Image { image, memory, view, extent: [info.extent.width, info.extent.height], aspect }
         }
+    }
+
+    /// A 2D view of an image that has memory.
+    pub fn view(&self, image: vk::Image, format: vk::Format, range: vk::ImageSubresourceRange) -> vk::ImageView {
+        let info = vk::ImageViewCreateInfo::default()
+            .image(image)
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(format)
+            .subresource_range(range);
+        // SAFETY: valid usage.
+        unsafe { self.device.create_image_view(&info, None) }.expect("view")
     }
 
     pub fn free_image(&self, image: Image) {

@@ -25,8 +25,6 @@ pub(crate) struct Analysis {
     pub dynamic: HashSet<(u32, u32)>,
     /// Deepest nesting with all calls inlined.
     pub depth: u32,
-    /// While functions are scanned: number of the function and of the region in it that defines it.
-    region_of: Vec<(u32, u32)>,
 }
 
 /// A tree's regions as intervals of a walk: an ancestor's interval contains its descendants'.
@@ -75,14 +73,14 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
         uses: vec![0; count],
         dynamic: HashSet::new(),
         depth: 0,
-        region_of: vec![NOWHERE; count],
     };
+    let mut region_of = vec![NOWHERE; count];
     a.trees.resize_with(m.functions.len(), || None);
     let root = m.function(entry).ok_or_else(|| Error::invalid("entry point is not a function").with_id(entry))?;
     // Depth-first over calls: (function, calls left to visit, deepest callee).
     let mut depths = vec![0u32; m.functions.len()];
     let mut active = vec![false; m.functions.len()];
-    let mut stack = vec![(root, a.function(s, root)?, 0u32)];
+    let mut stack = vec![(root, a.function(s, root, &mut region_of)?, 0u32)];
     active[root] = true;
     while let Some((f, calls, deepest)) = stack.last_mut() {
         let f = *f;
@@ -109,7 +107,7 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
             continue;
         }
         active[callee] = true;
-        let calls = a.function(s, callee)?;
+        let calls = a.function(s, callee, &mut region_of)?;
         stack.push((callee, calls, 0));
     }
     a.depth = depths[root];
@@ -117,8 +115,8 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
 }
 
 impl Analysis {
-    /// Structurises and scans one function; gives back the functions it calls.
-    fn function(&mut self, s: &Spec<'_>, number: usize) -> Result<Vec<u32>> {
+    /// Structurises and scans one function; gives back the functions it calls. `region_of` has, by definition, the function's number and that of the region in it.
+    fn function(&mut self, s: &Spec<'_>, number: usize, region_of: &mut [(u32, u32)]) -> Result<Vec<u32>> {
         let f = &s.m.functions[number];
         let tree = structure(s, f)?;
         let mut regions = Regions::default();
@@ -129,7 +127,7 @@ impl Analysis {
             region_of_block[b as usize] = r;
             for inst in f.blocks[b as usize].body.clone() {
                 if let Some(n) = s.m.dense(s.m.view(inst).result) {
-                    self.region_of[n] = (number as u32, r);
+                    region_of[n] = (number as u32, r);
                 }
             }
         }
@@ -139,7 +137,7 @@ impl Analysis {
             let mut use_at = |id: u32, region: u32| {
                 let Some(n) = s.m.dense(id) else { return };
                 self.uses[n] = self.uses[n].saturating_add(1);
-                let (function, d) = self.region_of[n];
+                let (function, d) = region_of[n];
                 if function == number as u32 && !regions.contains(d, region) {
                     self.escapes[n] = true;
                 }

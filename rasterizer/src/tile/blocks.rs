@@ -63,6 +63,12 @@ impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
     }
 }
 
+/// How many pixels of a square there are.
+#[inline(always)]
+fn pixels_of(rows: &SquareRows) -> u64 {
+    rows.iter().map(|row| u64::from(row.count_ones())).sum()
+}
+
 /// Coverage of a quad of a block, of at most four of whose samples there are masks; as [`FragmentQuad::coverage`].
 #[inline(always)]
 fn quad_coverage(masks: &[u32], q: i32) -> u16 {
@@ -339,7 +345,7 @@ impl TileJob<'_> {
             return;
         }
         if self.counts && self.draw.plan.early {
-            self.passed += left.iter().map(|row| u64::from(row.count_ones())).sum::<u64>();
+            self.passed += pixels_of(&left);
         }
         if left == [0; 4] {
             return;
@@ -359,7 +365,7 @@ impl TileJob<'_> {
     #[inline(always)]
     fn rows(&mut self, prim: &Prim, x: i32, y: i32, rows: &SquareRows) -> bool {
         if self.counts && (self.plain || self.color(prim, x, y)) {
-            self.passed += rows.iter().map(|row| u64::from(row.count_ones())).sum::<u64>();
+            self.passed += pixels_of(rows);
         }
         if self.plain {
             cover::for_each_block(rows, [x, y], |x, y, mask| self.push_pixels(prim, x, y, mask));

@@ -37,9 +37,8 @@ pub fn copy_buffer(threads: Threads, src: DeviceMemory, dst: DeviceMemory, regio
 
 /// `vkCmdCopyBuffer`, regions (from, to) that are too small for several threads each; both sides of one have the same size.
 pub fn copy_buffer_regions(threads: Threads, regions: &[(DeviceMemory, DeviceMemory)]) {
-    let addresses = regions.iter().map(|(_, to)| to.address()).zip(regions.iter().map(|(_, to)| to.len()));
-    let first = addresses.clone().map(|(at, _)| at).min().unwrap_or(0);
-    let end = addresses.map(|(at, len)| at + len).max().unwrap_or(first);
+    let first = regions.iter().map(|(_, to)| to.address()).min().unwrap_or(0);
+    let end = regions.iter().map(|(_, to)| to.address() + to.len()).max().unwrap_or(0);
     for_bands(threads, end - first, |band| {
         for (from, to) in regions {
             let at = to.address() - first;

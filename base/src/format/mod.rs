@@ -14,6 +14,8 @@ pub mod pack;
 mod plane;
 mod row;
 pub mod srgb;
+#[cfg(target_arch = "x86_64")]
+pub mod srgb_vectors;
 mod table;
 #[cfg(test)]
 mod tests;

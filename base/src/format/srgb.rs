@@ -82,7 +82,8 @@ const fn buckets() -> [u32; BUCKETS] {
 /// Linear values of the codes, as bits.
 pub(super) static DECODE: [u32; 256] = decode_table();
 /// The same, byte by byte: of all codes the lowest bytes, then the next.
-pub static DECODE_BYTES: DecodeBytes = {
+#[cfg(target_arch = "x86_64")]
+pub(super) static DECODE_BYTES: DecodeBytes = {
     let mut bytes = DecodeBytes([[0; 256]; 4]);
     let mut code = 0;
     while code < 256 {
@@ -97,10 +98,71 @@ pub static DECODE_BYTES: DecodeBytes = {
     bytes
 };
 /// What [`DECODE_BYTES`] is; a vector of 512 bits holds a quarter of a table.
+#[cfg(target_arch = "x86_64")]
 #[repr(align(64))]
-pub struct DecodeBytes(pub [[u8; 256]; 4]);
+pub(super) struct DecodeBytes(pub [[u8; 256]; 4]);
 pub(super) const THRESHOLD: [f32; 257] = thresholds();
 static BUCKET: [u32; BUCKETS] = buckets();
+
+/// [`THRESHOLD`] as [`DECODE_BYTES`] has its table.
+#[cfg(target_arch = "x86_64")]
+pub(super) static THRESHOLD_BYTES: DecodeBytes = {
+    let mut bytes = DecodeBytes([[0; 256]; 4]);
+    let mut code = 0;
+    while code < 256 {
+        let value = THRESHOLD[code].to_bits().to_le_bytes();
+        let mut i = 0;
+        while i < 4 {
+            bytes.0[i][code] = value[i];
+            i += 1;
+        }
+        code += 1;
+    }
+    bytes
+};
+
+/// The least value that [`ESTIMATE`] knows, as bits, and how many bits below those that number its segments; the values end at 1.
+#[cfg(target_arch = "x86_64")]
+pub(super) const SEGMENTS: (u32, u32) = (FIRST, 22);
+/// Parabolas near the encoded values (in codes) less a quarter: `[0][i] + x * ([1][i] + x * [2][i])` for the `x` of half an octave each. Less than a quarter off:
+/// rounded they are the nearest code, or the one before.
+#[cfg(target_arch = "x86_64")]
+pub(super) static ESTIMATE: [[f32; 32]; 3] = {
+    let mut table = [[0.0; 32]; 3];
+    let mut i = 0;
+    while i < 26 {
+        let least = f32::from_bits(SEGMENTS.0 + ((i as u32) << SEGMENTS.1)) as f64;
+        let end = f32::from_bits(SEGMENTS.0 + ((i as u32 + 1) << SEGMENTS.1)) as f64;
+        // Through three points (Chebyshev's).
+        let (middle, away) = ((least + end) * 0.5, (end - least) * 0.433_012_7);
+        let (x, z) = (middle - away, middle + away);
+        let (fx, fy, fz) = (encoded(x), encoded(middle), encoded(z));
+        let (first, second) = ((fy - fx) / (middle - x), (fz - fy) / (z - middle));
+        let square = (second - first) / (z - x);
+        table[0][i] = (fx - first * x + square * x * middle - 0.25) as f32;
+        table[1][i] = (first - square * (x + middle)) as f32;
+        table[2][i] = square as f32;
+        i += 1;
+    }
+    table
+};
+
+/// Linear to sRGB, in codes: the inverse of [`linear`], found by halves.
+#[cfg(target_arch = "x86_64")]
+const fn encoded(x: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    let mut i = 0;
+    while i < 40 {
+        let middle = (low + high) * 0.5;
+        if linear(middle) <= x {
+            low = middle;
+        } else {
+            high = middle;
+        }
+        i += 1;
+    }
+    low * 255.0
+}
 
 /// Linear value of an sRGB code.
 #[inline(always)]

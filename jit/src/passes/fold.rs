@@ -1,4 +1,5 @@
-//! Constant folding and exact algebra: every rewrite gives the same bits (NaN payloads aside).
+//! Constant folding and exact algebra: every rewrite gives the same bits (NaN payloads aside), but for products with zero and sums with it of
+//! instructions without any float flag: kernels of image filters have taps of weight zero, whose samples are not taken then.
 //!
 //! Constants gather at the start of the root body, each once, so that a folded value is visible everywhere. Rewrites change an
 //! instruction in place or rename its result; no instruction is added. Transcendental functions are left to
@@ -192,7 +193,10 @@ impl Fold<'_> {
                 if op.commutes() && self.constant(a).is_some() && self.constant(b).is_none() {
                     return op2(*op, b, a);
                 }
-                if self.shader.ty(a).is_float() { self.float(*op, a, b) } else { self.integer(*op, a, b) }
+                match self.shader.ty(a).is_float() {
+                    true => self.float(*op, a, b, data.float.is_empty()),
+                    false => self.integer(*op, a, b),
+                }
             }
             Op::Cmp(op) => self.compare(*op, args[0], args[1]),
             Op::Convert(op) => self.convert(*op, args[0], self.shader.ty(data.first_result)),
@@ -336,7 +340,9 @@ impl Fold<'_> {
         }
     }
 
-    fn float(&self, op: Binary, a: Value, b: Value) -> Option<Rewrite> {
+    /// With `free` nobody asks for the sign of a zero, or what an infinity or no number gives: all of the specification's "Precision and Operation of SPIR-V
+    /// Instructions" without execution modes of SPV_KHR_float_controls, and without NoContraction.
+    fn float(&self, op: Binary, a: Value, b: Value, free: bool) -> Option<Rewrite> {
         let ty = self.shader.ty(a);
         if a == b && matches!(op, Binary::FMin | Binary::FMax) {
             return Some(Rewrite::Value(a));
@@ -355,6 +361,8 @@ impl Fold<'_> {
         }
         let c = value(b)?;
         match op {
+            Binary::FMul if free && c == 0.0 => Some(Rewrite::Const(0)),
+            Binary::FAdd | Binary::FSub if free && c == 0.0 => Some(Rewrite::Value(a)),
             Binary::FMul | Binary::FDiv if c == 1.0 => Some(Rewrite::Value(a)),
             Binary::FMul | Binary::FDiv if c == -1.0 => op1(Op::Unary(Unary::FNeg), a),
             // A power of two whose reciprocal is normal: both operations scale exactly and round once.

@@ -1,7 +1,7 @@
 //! Passes over the IR, one file each; [`run`] is the list. [`divergence()`] is the analysis that `emit` reads.
 //!
 //! Each pass takes a shader that [`verify`] accepts and leaves one, with the same results bit for bit
-//! (except `contract`, which decides where two roundings become one, and `lower_math`, which defines the transcendental functions).
+//! (except `contract`, which decides where two roundings become one, `lower_math`, which defines the transcendental functions, and `fold`'s products with zero).
 //! After [`run`] constants lie at the start of the root body, each once: backends should materialise them where they are used.
 
 #![forbid(unsafe_code)]

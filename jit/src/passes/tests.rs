@@ -205,6 +205,33 @@ fn products_of_halves_are_contracted() {
     }
 }
 
+/// A tap of weight zero of a filter is not even loaded, unless something of what it might give is to be kept.
+#[test]
+fn products_with_zero_vanish() {
+    use FloatFlags as F;
+    let kept = [F::NO_CONTRACTION, F::KEEP_SIGNED_ZERO, F::KEEP_INFINITY, F::KEEP_NAN, F::FLUSH_DENORMALS];
+    for (float, loads) in [(F::NONE, 1)].into_iter().chain(kept.map(|flag| (flag, 2))) {
+        let mut shader = Shader::new(Stage::Compute, "test");
+        let mut b = Builder::new(&mut shader);
+        let buffer = b.buffer(0, 0);
+        let at = [0, 4, 8].map(|at| b.i32(at));
+        let [x, y] = [0, 1].map(|i| b.load(buffer, at[i], Ty::F32));
+        let zero = b.f32(0.0);
+        b.float = float;
+        let product = b.binary(Binary::FMul, x, zero);
+        let sum = b.binary(Binary::FAdd, product, y);
+        b.store(buffer, at[2], sum);
+        b.finish();
+        fold(&mut shader);
+        dce(&mut shader);
+        let mut count = 0;
+        for_each_inst(&shader.root.body, &mut |inst| {
+            count += i32::from(matches!(shader.insts[inst].op, Op::Load(..)));
+        });
+        assert_eq!(count, loads, "{float} {shader}");
+    }
+}
+
 #[test]
 fn contract_leaves_exact_arithmetic_alone() {
     check(0..200, &[("contract", &contract)]);

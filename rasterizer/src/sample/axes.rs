@@ -91,9 +91,46 @@ impl Source for InImage {
     }
 }
 
+/// How texels outside come inside.
+#[derive(Clone, Copy)]
+enum Wrap {
+    /// Repeated, of sizes that are powers of two.
+    Powers,
+    Edge,
+    /// Repeated, of any size.
+    Repeat,
+    Mirrored,
+    MirroredOnce,
+}
+
+impl Wrap {
+    /// That of a mode, of sizes that are `powers` of two or not. None of modes that see other than texels.
+    #[inline(always)]
+    fn of(address_mode: u32, powers: bool) -> Option<Wrap> {
+        match address_mode {
+            mode::REPEAT if powers => Some(Wrap::Powers),
+            mode::CLAMP_TO_EDGE => Some(Wrap::Edge),
+            mode::REPEAT => Some(Wrap::Repeat),
+            mode::MIRRORED_REPEAT => Some(Wrap::Mirrored),
+            mode::MIRROR_CLAMP_TO_EDGE => Some(Wrap::MirroredOnce),
+            _ => None,
+        }
+    }
+
+    /// The largest coordinate in texels that it takes, either way.
+    #[inline(always)]
+    fn farthest(self) -> f32 {
+        match self {
+            Wrap::Powers | Wrap::Edge | Wrap::MirroredOnce => FAR,
+            // Of a remainder the quotient is then wrong by one at most.
+            Wrap::Repeat | Wrap::Mirrored => 4_194_304.0,
+        }
+    }
+}
+
 /// What all samples of a level have in common.
 pub struct Axes<K: Kind> {
-    repeats: bool,
+    wrap: Wrap,
     /// It has room for windows of [`Shape::Rows`], or of all lanes ([`narrow`]).
     rows: bool,
     /// Of x in the lower half, of y in the upper one; as lanes have it.
@@ -133,17 +170,14 @@ impl<K: Kind> Axes<K> {
             small |= other.width < SIDE || other.height < SIDE;
             rows &= other.width >= room;
         }
-        let repeats = address_mode == mode::REPEAT && powers;
-        if !repeats && address_mode != mode::CLAMP_TO_EDGE || small {
-            return None;
-        }
+        let wrap = Wrap::of(address_mode, powers).filter(|_| !small)?;
         // SAFETY: the caller's promise.
         unsafe {
             let size = sizes::<TWO>(level, other);
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
             let source = K::Source::new(views[0], &slices[0]);
-            Some(Axes { repeats, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source })
+            Some(Axes { wrap, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source })
         }
     }
 
@@ -158,7 +192,7 @@ impl<K: Kind> Axes<K> {
             let u = self.scaled::<LINEAR>(coord);
             let first = floor(u);
             let weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
-            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(FAR));
+            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(self.wrap.farthest()));
             let second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
             K::Source::find::<K, LINEAR, TWO>(self, [self.wrapped(first), self.wrapped(second)], weight, far)
         }
@@ -184,16 +218,44 @@ impl<K: Kind> Axes<K> {
         }
     }
 
-    /// Texels inside of the level.
+    /// Texels inside of the level: where they belong, of those that are not [`Wrap::farthest`].
     #[inline(always)]
     unsafe fn wrapped(&self, texels: __m512i) -> __m512i {
         // SAFETY: the caller's host is wide.
         unsafe {
-            if self.repeats {
-                return _mm512_and_si512(texels, self.last);
-            }
-            _mm512_min_epi32(_mm512_max_epi32(texels, _mm512_setzero_si512()), self.last)
+            let inside = match self.wrap {
+                Wrap::Powers => return _mm512_and_si512(texels, self.last),
+                Wrap::Edge => texels,
+                _ if _mm512_cmpge_epu32_mask(texels, self.size) == 0 => return texels,
+                Wrap::Repeat => remainder(texels, self.size),
+                Wrap::Mirrored => {
+                    let twice = _mm512_slli_epi32::<1>(self.size);
+                    let texels = remainder(texels, twice);
+                    // Counted from the other end: n - 1 - x.
+                    let back = _mm512_sub_epi32(_mm512_add_epi32(twice, _mm512_set1_epi32(-1)), texels);
+                    _mm512_min_epi32(texels, back)
+                }
+                Wrap::MirroredOnce => _mm512_xor_si512(texels, _mm512_srai_epi32::<31>(texels)),
+            };
+            _mm512_min_epi32(_mm512_max_epi32(inside, _mm512_setzero_si512()), self.last)
         }
+    }
+}
+
+/// The remainders in `0..size` of numbers up to 2^22; of others it may lie outside.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn remainder(of: __m512i, size: __m512i) -> __m512i {
+    const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let quotient = _mm512_div_ps(_mm512_cvtepi32_ps(of), _mm512_cvtepi32_ps(size));
+        let rest = _mm512_sub_epi32(of, _mm512_mullo_epi32(_mm512_cvt_roundps_epi32::<DOWN>(quotient), size));
+        // The quotient is wrong by one at most, where it was rounded.
+        let rest = _mm512_mask_add_epi32(rest, _mm512_movepi32_mask(rest), rest, size);
+        _mm512_mask_sub_epi32(rest, _mm512_cmpge_epi32_mask(rest, size), rest, size)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Each quad's window of 4×4 texels (of lanes in a row: 8×2) is one vector, or two. One operation chooses the texels of both quads of one side of the footprint: those above
 //! and those below. So a component of a side is one vector of 16 floats, the rows above and below are filtered along x at once, and two components at
 //! a time along y. Bytes of unsigned normalised texels stay where they are in their words and become multiples of their values ([`SCALES`]): a power of two is
-//! in the way of no rounding, and goes with the division at the end. sRGB bytes find the four bytes of their floats in tables of 256 bytes, of which permutations of bytes read 64 entries at once.
+//! in the way of no rounding, and goes with the division at the end. sRGB bytes become floats by tables (`base::format::srgb_vectors`).
 //!
 //! The bits are those of `planar`'s filter: the same operations on the same numbers.
 
@@ -13,7 +13,7 @@ use super::window::Windows;
 use super::words::Words;
 use base::format::UNORM8;
 use base::format::lanes::{Few, Four};
-use base::format::srgb::DECODE_BYTES;
+use base::format::srgb_vectors::decode;
 use base::host::{Host, Ints};
 use core::arch::x86_64::*;
 
@@ -184,7 +184,7 @@ unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m51
     // SAFETY: the caller's promise.
     unsafe {
         match four {
-            Four::Srgb(at) => (at, [srgb(left[0]), srgb(right[0])]),
+            Four::Srgb(at) => (at, [decode(left[0]), decode(right[0])]),
             Four::Integers(at) => (at, [integers(left[0]), integers(right[0])]),
             Four::Unorm(at) => (at, [unorms(left[0]), unorms(right[0])]),
             Four::Half => ([0, 1, 2, 3], [floats_of_halves(apart(left)), floats_of_halves(apart(right))]),
@@ -370,41 +370,6 @@ unsafe fn component(few: Few, texels: __m512i, c: u32) -> __m512 {
             8 => unorm(raw, 1.0),
             _ => _mm512_div_ps(raw, _mm512_set1_ps(most as f32)),
         }
-    }
-}
-
-/// Each byte's entry.
-#[inline(always)]
-unsafe fn look_up(at: __m512i, table: &[u8; 256]) -> __m512i {
-    let quarters = table.as_ptr().cast::<__m512i>();
-    // SAFETY: the caller's host is wide; four vectors.
-    unsafe {
-        let low = _mm512_permutex2var_epi8(_mm512_loadu_si512(quarters), at, _mm512_loadu_si512(quarters.add(1)));
-        let high =
-            _mm512_permutex2var_epi8(_mm512_loadu_si512(quarters.add(2)), at, _mm512_loadu_si512(quarters.add(3)));
-        _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), low, high)
-    }
-}
-
-/// Three sRGB bytes and an unsigned normalised one.
-#[inline(always)]
-unsafe fn srgb(texels: __m512i) -> [__m512; 4] {
-    // SAFETY: the caller's host is wide.
-    unsafe {
-        // Of each four texels the first bytes, then the second ones.
-        let order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-        let codes = _mm512_shuffle_epi8(texels, _mm512_broadcast_i32x4(order));
-        let [a, b, c, d] = &DECODE_BYTES.0;
-        let (a, b, c, d) = (look_up(codes, a), look_up(codes, b), look_up(codes, c), look_up(codes, d));
-        let (low, high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
-        let blue = _mm512_unpacklo_epi16(_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
-        let alpha = _mm512_cvtepi32_ps(_mm512_srli_epi32::<24>(texels));
-        [
-            _mm512_castsi512_ps(_mm512_unpacklo_epi16(low, high)),
-            _mm512_castsi512_ps(_mm512_unpackhi_epi16(low, high)),
-            _mm512_castsi512_ps(blue),
-            unorm(alpha, 1.0),
-        ]
     }
 }
 

@@ -122,7 +122,7 @@ fn random_sampler(rng: &mut Rng, name: &str) -> Sampler {
     s.max_anisotropy = if filter == 1 { rng.pick(&[1.0, 1.0, 4.0, 16.0]) } else { 1.0 };
     s.lod_bias = rng.pick(&[0.0, 0.6, -0.7]);
     s.max_lod = rng.pick(&[0.0, 0.0, 1000.0]);
-    s.address_mode = [rng.below(3), rng.below(3), 0];
+    s.address_mode = [rng.pick(&[0, 0, 1, 2, 2, 4]), rng.below(5), 0];
     s.address_mode[1] = rng.pick(&[s.address_mode[0], s.address_mode[0], s.address_mode[1]]);
     new_sampler(s)
 }

@@ -1,9 +1,6 @@
-//! Targets of four 8-bit components, a pair of quads at a time.
-
-#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+//! Targets of four unsigned normalised 8-bit components, a pair of quads at a time.
 
 use super::bytes::{self, Bytes, Texels};
-use super::equation::{Clamp, Floats, Operands, clamped};
 use super::pair::Write;
 use super::plan::{ColorPlan, byte_of};
 use super::quad::LANES;
@@ -12,8 +9,7 @@ use super::source::Sources;
 use super::wide;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
-use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
-use base::host::{Floats as Lanes, Host, Ints, Level};
+use base::host::{Host, Ints, Level};
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 
 /// Stores what is blended.
@@ -42,22 +38,6 @@ impl ColorPlan {
         let write = bytes::with_equation!(blend, NUMBER => blend_unorm::<NUMBER>(level));
         // SAFETY: the caller's contract.
         unsafe { write(self, batch, sources, swap, blend) };
-    }
-
-    /// The same, colour sRGB-encoded.
-    ///
-    /// # Safety
-    /// As for [`ColorPlan::write_unorm8`]; the plan masks no channels.
-    pub(super) unsafe fn write_srgb8(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
-        // SAFETY: the caller's contract, in all of them.
-        unsafe {
-            let Some(blend) = &self.blend else {
-                let write = if swap { store_srgb::<true>(level) } else { store_srgb::<false>(level) };
-                return write(self, batch, sources);
-            };
-            let write = if swap { blend_srgb::<true>(level) } else { blend_srgb::<false>(level) };
-            write(self, batch, sources, blend);
-        }
     }
 
     /// The blend constants as a texel.
@@ -188,52 +168,6 @@ impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
     }
 }
 
-/// Stores sRGB texels.
-struct StoreSrgb<'a, const SWAP: bool>(&'a Sources);
-
-impl<H: Host, const SWAP: bool> Write<H> for StoreSrgb<'_, SWAP> {
-    type Source = H::Ints;
-    const READS: bool = false;
-    const SHORT: bool = true;
-    #[inline(always)]
-    unsafe fn take(&self, pair: usize) -> H::Ints {
-        // SAFETY: the caller's contract.
-        pack_srgb::<H, SWAP>(&unsafe { self.0.floats(pair) })
-    }
-    #[inline(always)]
-    fn over(&self, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
-        words(*texels)
-    }
-}
-
-/// Blends sRGB texels, in linear light.
-struct BlendSrgb<'a, const SWAP: bool> {
-    blend: &'a BlendEquations,
-    sources: &'a [Sources; 2],
-    second: bool,
-    constants: [f32; 4],
-}
-
-impl<H: Host, const SWAP: bool> Write<H> for BlendSrgb<'_, SWAP> {
-    /// Of both sources.
-    type Source = [Floats<LANES>; 2];
-    const READS: bool = true;
-    const SHORT: bool = false;
-    #[inline(always)]
-    unsafe fn take(&self, pair: usize) -> [Floats<LANES>; 2] {
-        // SAFETY: the caller's contract.
-        unsafe {
-            let second = if self.second { self.sources[1].floats(pair) } else { [[0.0; LANES]; 4] };
-            [clamped(Clamp::Unorm, self.sources[0].floats(pair)), clamped(Clamp::Unorm, second)]
-        }
-    }
-    #[inline(always)]
-    fn over(&self, [s, s1]: &[Floats<LANES>; 2], old: [H::Ints; 4]) -> [H::Ints; 4] {
-        let d = unpack_srgb::<H, SWAP>(old[0]);
-        words(pack_srgb::<H, SWAP>(&Operands { s, s1, d: &d, constants: self.constants }.blend(self.blend)))
-    }
-}
-
 base::compiled! {
     for Avx512 unsafe fn store_unorm(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
         plan.write_pairs::<H, 4, _>(batch, Store { source: &sources[0], swap });
@@ -249,55 +183,4 @@ base::compiled! {
             mask: plan.write[0],
         });
     }
-    unsafe fn store_srgb [const SWAP: bool] [SWAP]
-        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        plan.write_pairs::<H, 4, _>(batch, StoreSrgb::<SWAP>(&sources[0]));
-    }
-    unsafe fn blend_srgb [const SWAP: bool] [SWAP]
-        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
-        plan.write_pairs::<H, 4, _>(batch, BlendSrgb::<SWAP> {
-            blend,
-            sources,
-            second: plan.slots1 != [NO_SLOT; 4],
-            constants: plan.constants,
-        });
-    }
-}
-
-/// The components of sRGB texels.
-#[inline(always)]
-fn unpack_srgb<H: Host, const SWAP: bool>(texels: H::Ints) -> Floats<LANES> {
-    let mut out = [[0.0; LANES]; 4];
-    for (component, out) in out.iter_mut().enumerate() {
-        let code = texels.shr(8 * byte_of(component, SWAP) as u32);
-        let value = if component == 3 { code.to_floats().over_255() } else { srgb_lanes_to_linear(code) };
-        let bits = value.bits().lanes();
-        for i in 0..LANES {
-            out[i] = f32::from_bits(bits[i]);
-        }
-    }
-    out
-}
-
-/// sRGB texels of colours; alpha nearest, ties to even.
-#[inline(always)]
-fn pack_srgb<H: Host, const SWAP: bool>(color: &Floats<LANES>) -> H::Ints {
-    let mut words = H::Ints::splat(0);
-    for (component, values) in color.iter().enumerate() {
-        let mut bits = [0; LANES];
-        for i in 0..LANES {
-            bits[i] = values[i].to_bits();
-        }
-        let values = H::Ints::of(bits).as_floats();
-        let code = if component == 3 { alpha_code(values) } else { linear_lanes_to_srgb(values) };
-        words = words | code.shl(8 * byte_of(component, SWAP) as u32);
-    }
-    words
-}
-
-/// The codes of linear components; not-a-number becomes 0.
-#[inline(always)]
-fn alpha_code<F: Lanes>(values: F) -> F::Ints {
-    let codes = (values.max(F::splat(0.0)).min(F::splat(1.0)) * F::splat(255.0)).round();
-    codes.truncate()
 }

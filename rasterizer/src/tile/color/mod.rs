@@ -15,6 +15,7 @@ mod pair;
 mod plan;
 mod quad;
 mod source;
+mod srgb;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]

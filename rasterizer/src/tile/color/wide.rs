@@ -86,10 +86,12 @@ unsafe fn store_quad(at: *mut u8, pitch: usize, texels: __m128i) {
     }
 }
 
+/// The texels of four quads.
+///
 /// # Safety
 /// The host is wide; the texels of the quads are readable.
 #[inline(always)]
-unsafe fn quads(at: [*mut u8; 4], pitch: usize) -> __m512i {
+pub unsafe fn quads(at: [*mut u8; 4], pitch: usize) -> __m512i {
     // SAFETY: the caller's promise.
     unsafe {
         let four = _mm512_castsi128_si512(quad(at[0], pitch));
@@ -171,6 +173,16 @@ pub unsafe fn blend(at: [*mut u8; 2], pitch: usize, equations: &BlendEquations, 
     }
 }
 
+/// The texels of the pairs that begin at `at`, as quads.
+///
+/// # Safety
+/// As for [`store`], but that the texels are readable.
+#[inline(always)]
+pub unsafe fn load(at: [*mut u8; 2], pitch: usize) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe { turned(rows(at, pitch)) }
+}
+
 /// Where the two texels of a quad's rows are among eight 64 bits of two rows of four quads.
 ///
 /// # Safety
@@ -211,6 +223,21 @@ pub unsafe fn row_covered(quads: &[FragmentQuad; 4]) -> Option<__mmask16> {
 pub unsafe fn store_row(at: *mut u8, pitch: usize, texels: __m512i, covered: __mmask16) {
     // SAFETY: the caller's promise.
     unsafe { store_two_rows([at, at.wrapping_add(pitch)], in_rows(texels), covered) }
+}
+
+/// The covered texels, as quads; the others are 0.
+///
+/// # Safety
+/// As for [`store_row`], but that the texels are readable.
+#[inline(always)]
+pub unsafe fn load_row(at: *mut u8, pitch: usize, covered: __mmask16) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let above = _mm256_maskz_loadu_epi32(covered as u8, at.cast());
+        let below = _mm256_maskz_loadu_epi32((covered >> 8) as u8, at.wrapping_add(pitch).cast());
+        let rows = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(above), below);
+        _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), rows)
+    }
 }
 
 /// # Safety

@@ -1,0 +1,185 @@
+//! The transfer functions of [`srgb`](super::srgb) for sixteen texels in vectors of 512 bits, with the same bits.
+//!
+//! A table of 256 floats is four tables of 256 bytes, of which permutations of bytes read 64 entries at once: three components of sixteen texels.
+//! Encoding guesses a code by a parabola and looks up where the next one begins.
+
+use super::UNORM8;
+use super::srgb::{DECODE_BYTES, DecodeBytes, ESTIMATE, SEGMENTS, THRESHOLD_BYTES};
+use core::arch::x86_64::*;
+
+/// Each byte's entry.
+///
+/// # Safety
+/// The host is wide ([`Host::WIDE`](crate::host::Host::WIDE)).
+#[inline(always)]
+unsafe fn look_up(at: __m512i, table: &[u8; 256]) -> __m512i {
+    let quarters = table.as_ptr().cast::<__m512i>();
+    // SAFETY: the caller's promise; four vectors.
+    unsafe {
+        let low = _mm512_permutex2var_epi8(_mm512_loadu_si512(quarters), at, _mm512_loadu_si512(quarters.add(1)));
+        let high =
+            _mm512_permutex2var_epi8(_mm512_loadu_si512(quarters.add(2)), at, _mm512_loadu_si512(quarters.add(3)));
+        _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), low, high)
+    }
+}
+
+/// The floats of a table for three components, whose bytes lie by fours of texels: those of the first component, of the second one, and so on.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn entries(at: __m512i, table: &DecodeBytes) -> [__m512; 3] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [a, b, c, d] = &table.0;
+        let (a, b, c, d) = (look_up(at, a), look_up(at, b), look_up(at, c), look_up(at, d));
+        let (low, high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
+        let third = _mm512_unpacklo_epi16(_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
+        [
+            _mm512_castsi512_ps(_mm512_unpacklo_epi16(low, high)),
+            _mm512_castsi512_ps(_mm512_unpackhi_epi16(low, high)),
+            _mm512_castsi512_ps(third),
+        ]
+    }
+}
+
+/// Where the bytes of four texels are among those of their components, and the other way round.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn turned(bytes: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(order))
+    }
+}
+
+/// Three sRGB bytes and an unsigned normalised one, the first being the lowest of each word.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub unsafe fn decode(texels: __m512i) -> [__m512; 4] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [first, second, third] = entries(turned(texels), &DECODE_BYTES);
+        let alpha = _mm512_cvtepi32_ps(_mm512_srli_epi32::<24>(texels));
+        // The first product is exact.
+        let rest = _mm512_mul_ps(alpha, _mm512_set1_ps(UNORM8[1]));
+        [first, second, third, _mm512_fmadd_ps(alpha, _mm512_set1_ps(UNORM8[0]), rest)]
+    }
+}
+
+/// The texels of which [`decode`] makes what is nearest to these; alpha rounds to even; not-a-number becomes 0.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub unsafe fn encode([first, second, third, alpha]: [__m512; 4]) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [(x, i), (y, j), (z, k)] = [near(first), near(second), near(third)];
+        let alpha = _mm512_min_ps(_mm512_max_ps(alpha, _mm512_setzero_ps()), _mm512_set1_ps(1.0));
+        let alpha = _mm512_cvtps_epi32(_mm512_mul_ps(alpha, _mm512_set1_ps(255.0)));
+        let fourth = _mm512_packs_epi32(k, alpha);
+        let [u, v, w] = entries(_mm512_packus_epi16(_mm512_packs_epi32(i, j), fourth), &THRESHOLD_BYTES);
+        let (i, j, k) = (next(i, x, u), next(j, y, v), next(k, z, w));
+        let bytes = _mm512_packus_epi16(_mm512_packs_epi32(i, j), _mm512_packs_epi32(k, alpha));
+        turned(bytes)
+    }
+}
+
+/// A component where codes have borders, and its code, or the one before.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn near(of: __m512) -> (__m512, __m512i) {
+    let (first, shift) = SEGMENTS;
+    // SAFETY: the caller's promise; two vectors of each row.
+    unsafe {
+        // The greater of a NaN and something else is the second operand.
+        let x = _mm512_max_ps(of, _mm512_set1_ps(f32::from_bits(first)));
+        let x = _mm512_min_ps(x, _mm512_set1_ps(1f32.next_down()));
+        let segment = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(first as i32));
+        let segment = _mm512_srl_epi32(segment, _mm_cvtsi32_si128(shift as i32));
+        let row = |row: &[f32; 32]| {
+            let halves = row.as_ptr();
+            _mm512_permutex2var_ps(_mm512_loadu_ps(halves), segment, _mm512_loadu_ps(halves.add(16)))
+        };
+        let estimate = _mm512_fmadd_ps(row(&ESTIMATE[2]), x, row(&ESTIMATE[1]));
+        let estimate = _mm512_fmadd_ps(estimate, x, row(&ESTIMATE[0]));
+        (x, _mm512_cvtps_epi32(estimate))
+    }
+}
+
+/// The next code where a component has reached its threshold.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn next(code: __m512i, component: __m512, threshold: __m512) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let reached = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(component, threshold);
+        _mm512_mask_add_epi32(code, reached, code, _mm512_set1_epi32(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::srgb::{THRESHOLD, linear_to_srgb, srgb_to_linear};
+    use crate::host::{Host, Level};
+
+    crate::compiled! {
+        for Avx512 unsafe fn both(from: &[[f32; 16]; 4], texels: &mut [u32; 16], to: &mut [[f32; 16]; 4]) {
+            if H::WIDE {
+                use core::arch::x86_64::*;
+                let rows = [0, 1, 2, 3].map(|c| from[c].as_ptr());
+                let rows = [_mm512_loadu_ps(rows[0]), _mm512_loadu_ps(rows[1]), _mm512_loadu_ps(rows[2]), _mm512_loadu_ps(rows[3])];
+                let encoded = super::encode(rows);
+                _mm512_storeu_si512(texels.as_mut_ptr().cast(), encoded);
+                let [a, b, c, d] = super::decode(encoded);
+                _mm512_storeu_ps(to[0].as_mut_ptr(), a);
+                _mm512_storeu_ps(to[1].as_mut_ptr(), b);
+                _mm512_storeu_ps(to[2].as_mut_ptr(), c);
+                _mm512_storeu_ps(to[3].as_mut_ptr(), d);
+            }
+        }
+    }
+
+    /// Colours (each in all components of a lane) encoded and decoded as one by one.
+    fn check(colors: &[f32; 16]) {
+        let (mut texels, mut back) = ([0; 16], [[0.0; 16]; 4]);
+        // SAFETY: the host has its level.
+        unsafe { both(Level::here())(&[*colors; 4], &mut texels, &mut back) };
+        for (lane, &x) in colors.iter().enumerate() {
+            let (code, alpha) = (linear_to_srgb(x), (x.max(0.0).min(1.0) * 255.0).round_ties_even() as u8);
+            assert_eq!(texels[lane].to_le_bytes(), [code, code, code, alpha], "{x:e}");
+            let linear = srgb_to_linear(code).to_bits();
+            let alpha = (f32::from(alpha) / 255.0).to_bits();
+            let back = [0, 1, 2, 3].map(|c| back[c][lane].to_bits());
+            assert_eq!(back, [linear, linear, linear, alpha], "{x:e}");
+        }
+    }
+
+    #[test]
+    fn sixteen_texels_have_the_bits_of_one() {
+        if !Level::here().is_wide() {
+            return;
+        }
+        // Around all borders of codes, and of the parabolas; what is no colour; and all that is in between.
+        let codes = THRESHOLD.iter().map(|t| t.to_bits().min(2f32.to_bits()));
+        let halves = (0..40).map(|i| super::SEGMENTS.0 - (4 << super::SEGMENTS.1) + (i << super::SEGMENTS.1));
+        for bits in codes.chain(halves) {
+            check(&std::array::from_fn(|i| f32::from_bits(bits + i as u32 - 8)));
+        }
+        let odd = [0.0, -0.0, -1.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e-40, 7.0];
+        check(&std::array::from_fn(|i| odd[i % odd.len()]));
+        for bits in (1e-5f32.to_bits()..1.1f32.to_bits()).step_by(16 * 97) {
+            check(&std::array::from_fn(|i| f32::from_bits(bits + 97 * i as u32)));
+        }
+    }
+}

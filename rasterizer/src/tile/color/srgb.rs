@@ -1,0 +1,241 @@
+//! Targets of four 8-bit components with sRGB-encoded colour, which blend in linear light: a pair of quads at a time, and two pairs where vectors have 512 bits.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::equation::{Clamp, Floats, Operands, clamped};
+use super::pair::Write;
+use super::plan::{ColorPlan, byte_of};
+use super::quad::LANES;
+use super::source::Sources;
+#[cfg(target_arch = "x86_64")]
+use super::wide;
+use crate::stage::NO_SLOT;
+use crate::tile::shaded::ShadedQuads;
+use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
+#[cfg(target_arch = "x86_64")]
+use base::format::srgb_vectors::{decode, encode};
+use base::host::{Floats as Lanes, Host, Ints, Level};
+use base::pixel::BlendEquations;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+impl ColorPlan {
+    /// As `ColorPlan::write_unorm8`, colour sRGB-encoded.
+    ///
+    /// # Safety
+    /// As there; the plan masks no channels.
+    pub(super) unsafe fn write_srgb8(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
+        // SAFETY: the caller's contract, in all of them.
+        unsafe {
+            let Some(blend) = &self.blend else {
+                let write = if swap { store_srgb::<true>(level) } else { store_srgb::<false>(level) };
+                return write(self, batch, sources);
+            };
+            let write = if swap { blend_srgb::<true>(level) } else { blend_srgb::<false>(level) };
+            write(self, batch, sources, blend);
+        }
+    }
+}
+
+/// Words of texels of four bytes.
+#[inline(always)]
+fn words<I: Ints>(texels: I) -> [I; 4] {
+    let zero = I::splat(0);
+    [texels, zero, zero, zero]
+}
+
+/// Stores sRGB texels.
+struct Store<'a, const SWAP: bool>(&'a Sources);
+
+#[cfg(target_arch = "x86_64")]
+impl<const SWAP: bool> Store<'_, SWAP> {
+    /// The texels of two pairs, as quads.
+    ///
+    /// # Safety
+    /// The batch has both pairs; the host is wide.
+    #[inline(always)]
+    unsafe fn texels(&self, pair: usize) -> __m512i {
+        // SAFETY: the caller's promise: rows of eight floats.
+        unsafe {
+            let [r, g, b, a] = self.0.rows(pair);
+            let [r, g, b, a] = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
+            encode(if SWAP { [b, g, r, a] } else { [r, g, b, a] })
+        }
+    }
+}
+
+/// Floats of two pairs.
+///
+/// # Safety
+/// They are readable; the host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn two_rows([first, second]: [*const [f32; LANES]; 2]) -> __m512 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let first = _mm512_castps256_ps512(_mm256_loadu_ps(first.cast()));
+        _mm512_insertf32x8::<1>(first, _mm256_loadu_ps(second.cast()))
+    }
+}
+
+impl<H: Host, const SWAP: bool> Write<H> for Store<'_, SWAP> {
+    type Source = H::Ints;
+    const READS: bool = false;
+    const SHORT: bool = true;
+    #[inline(always)]
+    unsafe fn take(&self, pair: usize) -> H::Ints {
+        // SAFETY: the caller's contract.
+        pack::<H, SWAP>(&unsafe { self.0.floats(pair) })
+    }
+    #[inline(always)]
+    fn over(&self, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
+        words(*texels)
+    }
+    #[cfg(target_arch = "x86_64")]
+    const TWO: bool = H::WIDE;
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store(at, pitch, self.texels(pair)) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store_covered(at, pitch, self.texels(pair), covered) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store_row(at, pitch, self.texels(pair), covered) };
+    }
+}
+
+/// Blends sRGB texels, in linear light.
+struct Blend<'a, const SWAP: bool> {
+    blend: &'a BlendEquations,
+    sources: &'a [Sources; 2],
+    second: bool,
+    constants: [f32; 4],
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<const SWAP: bool> Blend<'_, SWAP> {
+    /// The blended texels of two pairs, as quads.
+    ///
+    /// # Safety
+    /// The batch has both pairs; the host is wide.
+    #[inline(always)]
+    unsafe fn blended(&self, pair: usize, old: __m512i) -> __m512i {
+        // SAFETY: the caller's promise: rows of eight floats; vectors and arrays of the same size, any bits.
+        unsafe {
+            let both = |sources: &Sources| -> Floats<16> {
+                let [r, g, b, a] = sources.rows(pair);
+                let rows: [__m512; 4] = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
+                clamped(Clamp::Unorm, core::mem::transmute::<[__m512; 4], Floats<16>>(rows))
+            };
+            let (s, s1) = (both(&self.sources[0]), if self.second { both(&self.sources[1]) } else { [[0.0; 16]; 4] });
+            let [x, y, z, a] = decode(old);
+            let d: Floats<16> = core::mem::transmute(if SWAP { [z, y, x, a] } else { [x, y, z, a] });
+            let new = Operands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(self.blend);
+            let [x, y, z, a] = core::mem::transmute::<Floats<16>, [__m512; 4]>(new);
+            encode(if SWAP { [z, y, x, a] } else { [x, y, z, a] })
+        }
+    }
+}
+
+impl<H: Host, const SWAP: bool> Write<H> for Blend<'_, SWAP> {
+    /// Of both sources.
+    type Source = [Floats<LANES>; 2];
+    const READS: bool = true;
+    const SHORT: bool = false;
+    #[inline(always)]
+    unsafe fn take(&self, pair: usize) -> [Floats<LANES>; 2] {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let second = if self.second { self.sources[1].floats(pair) } else { [[0.0; LANES]; 4] };
+            [clamped(Clamp::Unorm, self.sources[0].floats(pair)), clamped(Clamp::Unorm, second)]
+        }
+    }
+    #[inline(always)]
+    fn over(&self, [s, s1]: &[Floats<LANES>; 2], old: [H::Ints; 4]) -> [H::Ints; 4] {
+        let d = unpack::<H, SWAP>(old[0]);
+        words(pack::<H, SWAP>(&Operands { s, s1, d: &d, constants: self.constants }.blend(self.blend)))
+    }
+    #[cfg(target_arch = "x86_64")]
+    const TWO: bool = H::WIDE;
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store(at, pitch, self.blended(pair, wide::load(at, pitch))) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store_covered(at, pitch, self.blended(pair, wide::quads(at, pitch)), covered) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store_row(at, pitch, self.blended(pair, wide::load_row(at, pitch, covered)), covered) };
+    }
+}
+
+base::compiled! {
+    for Avx512 unsafe fn store_srgb [const SWAP: bool] [SWAP]
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        plan.write_pairs::<H, 4, _>(batch, Store::<SWAP>(&sources[0]));
+    }
+    for Avx512 unsafe fn blend_srgb [const SWAP: bool] [SWAP]
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
+        plan.write_pairs::<H, 4, _>(batch, Blend::<SWAP> {
+            blend,
+            sources,
+            second: plan.slots1 != [NO_SLOT; 4],
+            constants: plan.constants,
+        });
+    }
+}
+
+/// The components of sRGB texels.
+#[inline(always)]
+fn unpack<H: Host, const SWAP: bool>(texels: H::Ints) -> Floats<LANES> {
+    let mut out = [[0.0; LANES]; 4];
+    for (component, out) in out.iter_mut().enumerate() {
+        let code = texels.shr(8 * byte_of(component, SWAP) as u32);
+        let value = if component == 3 { code.to_floats().over_255() } else { srgb_lanes_to_linear(code) };
+        let bits = value.bits().lanes();
+        for i in 0..LANES {
+            out[i] = f32::from_bits(bits[i]);
+        }
+    }
+    out
+}
+
+/// sRGB texels of colours; alpha nearest, ties to even.
+#[inline(always)]
+fn pack<H: Host, const SWAP: bool>(color: &Floats<LANES>) -> H::Ints {
+    let mut words = H::Ints::splat(0);
+    for (component, values) in color.iter().enumerate() {
+        let mut bits = [0; LANES];
+        for i in 0..LANES {
+            bits[i] = values[i].to_bits();
+        }
+        let values = H::Ints::of(bits).as_floats();
+        let code = if component == 3 { alpha_code(values) } else { linear_lanes_to_srgb(values) };
+        words = words | code.shl(8 * byte_of(component, SWAP) as u32);
+    }
+    words
+}
+
+/// The codes of linear components; not-a-number becomes 0.
+#[inline(always)]
+fn alpha_code<F: Lanes>(values: F) -> F::Ints {
+    let codes = (values.max(F::splat(0.0)).min(F::splat(1.0)) * F::splat(255.0)).round();
+    codes.truncate()
+}

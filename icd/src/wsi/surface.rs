@@ -171,10 +171,14 @@ impl Surface {
         Ok(extent.map(|[width, height]| vk::Extent2D { width, height }))
     }
 
-    /// As [`extent`](Self::extent), and `None` too while a presentation is using the connection.
-    pub fn extent_if_idle(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
+    /// As [`extent`](Self::extent), as far as is known without asking; `None` too while a presentation is using the connection.
+    pub fn known_extent(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
         match &self.target {
             Target::X11(target) if target.connection.is_locked() => Ok(None),
+            Target::X11(_) => {
+                let extent = self.with_window(|window| window.known_extent())?;
+                Ok(extent.map(|[width, height]| vk::Extent2D { width, height }))
+            }
             Target::Wayland(Some(window)) => Ok(window.check().map(|()| None)?),
             _ => self.extent(),
         }
@@ -321,6 +325,6 @@ mod tests {
     fn no_server_is_a_lost_surface_and_not_a_hang() {
         let surface = Surface::x11(Some(":4095".to_owned()), 1);
         assert_eq!(surface.capabilities().unwrap_err(), LOST);
-        assert_eq!(surface.extent_if_idle().unwrap_err(), LOST);
+        assert_eq!(surface.known_extent().unwrap_err(), LOST);
     }
 }

@@ -200,7 +200,7 @@ impl Swapchain {
     /// `vkAcquireNextImageKHR`, without signaling: the image's index. `timeout` in nanoseconds.
     pub fn acquire(&self, device: &Device, timeout: u64) -> Result<u32, vk::Result> {
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
-        self.note_window(self.surface.extent_if_idle());
+        self.note_window(self.surface.known_extent());
         match self.refusal() {
             vk::Result::SUCCESS => {}
             error => return Err(error),
@@ -291,7 +291,7 @@ impl Swapchain {
         }
         let shown = self.show(request.index as usize);
         // (With a scaling it has been asked for already, and does not matter.)
-        let ask = || if self.scaling.is_some() { Ok(None) } else { self.surface.extent() };
+        let ask = || if self.scaling.is_some() { Ok(None) } else { self.surface.known_extent() };
         self.note_window(shown.and_then(|()| ask()));
         shown.is_ok()
     }

@@ -1,16 +1,20 @@
 //! Puts pixels into an X11 window, over the driver's own connection.
 //!
 //! x11rb speaks the protocol in Rust, so the library needs no libX11 or libxcb: nothing of this runs before a surface is
-//! made. With MIT-SHM (server on this machine) a frame is one copy into a shared segment; otherwise `PutImage` in bands
-//! no larger than the server's maximum request. A round trip after each frame both paces the client and reports a window or
-//! server that is gone (or silent for too long: `x11_stream`).
+//! made. With MIT-SHM (server on this machine) a frame is one copy into one of two shared segments; otherwise `PutImage` in bands
+//! no larger than the server's maximum request. Behind each frame goes a question, which is answered when the server has taken the frame. The answer is waited
+//! for when the next frame has been sent: meanwhile the next one is drawn. That paces the client, and reports a server that is gone (or silent for too long:
+//! `x11_stream`). What becomes of the window is told by events.
 
 use super::x11_stream::{BoundedConnection, PATIENCE, connect};
 use std::fmt;
 use std::time::Duration;
-use x11rb::connection::{Connection, RequestConnection};
+use x11rb::connection::{Connection, RequestConnection, SequenceNumber};
+use x11rb::protocol::Event;
 use x11rb::protocol::shm::{self, ConnectionExt as _};
-use x11rb::protocol::xproto::{ConnectionExt as _, CreateGCAux, Gcontext, ImageFormat, Window};
+use x11rb::protocol::xproto::{
+    ChangeWindowAttributesAux, ConnectionExt as _, CreateGCAux, EventMask, Gcontext, ImageFormat, Window,
+};
 
 /// Bytes of a `PutImage` request before its data.
 const PUT_IMAGE_HEADER: usize = 24;
@@ -62,8 +66,14 @@ pub struct X11Window {
     order: PixelOrder,
     max_data: usize,
     has_shm: bool,
-    segment: Option<Segment>,
+    /// One that the server may still read, and the next one's.
+    segments: [Option<Segment>; 2],
+    turn: usize,
     band: Vec<u8>,
+    /// The window's size as events have last said.
+    extent: [u32; 2],
+    /// The question behind the last frame, if it has not been answered.
+    asked: Option<SequenceNumber>,
 }
 
 impl X11Window {
@@ -78,8 +88,12 @@ impl X11Window {
     /// As [`open`](Self::open), with a bound on how long the server may be silent, then and later.
     fn open_within(display: Option<&str>, window: Window, patience: Duration) -> Result<X11Window, X11Error> {
         let connection = connect(display, patience).map_err(|e| X11Error::Connect(e.to_string()))?;
+        // Whoever asks for events of that kind gets them beside others.
+        let events = ChangeWindowAttributesAux::new().event_mask(EventMask::STRUCTURE_NOTIFY);
+        connection.change_window_attributes(window, &events).map_err(lost)?.check().map_err(lost)?;
         let visual = connection.get_window_attributes(window).map_err(lost)?.reply().map_err(lost)?.visual;
-        let depth = connection.get_geometry(window).map_err(lost)?.reply().map_err(lost)?.depth;
+        let geometry = connection.get_geometry(window).map_err(lost)?.reply().map_err(lost)?;
+        let (depth, extent) = (geometry.depth, [geometry.width.into(), geometry.height.into()]);
         let order = pixel_order(&connection, depth, visual).ok_or(X11Error::Visual)?;
         let gc = connection.generate_id().map_err(lost)?;
         connection
@@ -89,7 +103,9 @@ impl X11Window {
             .map_err(lost)?;
         let max_data = connection.maximum_request_bytes().saturating_sub(PUT_IMAGE_HEADER);
         let has_shm = connection.extension_information(shm::X11_EXTENSION_NAME).map_err(lost)?.is_some();
-        Ok(X11Window { connection, window, gc, depth, order, max_data, has_shm, segment: None, band: Vec::new() })
+        let segments = [const { None }; 2];
+        let (turn, band, asked) = (0, Vec::new(), None);
+        Ok(X11Window { connection, window, gc, depth, order, max_data, has_shm, segments, turn, band, extent, asked })
     }
 
     /// Channel order that [`present`](Self::present) wants.
@@ -97,17 +113,58 @@ impl X11Window {
         self.order
     }
 
-    /// Current size of the window, pixels.
+    /// Current size of the window, pixels: the server is asked, and has taken all frames.
     ///
     /// # Errors
     /// The window or the server is gone.
-    pub fn extent(&self) -> Result<[u32; 2], X11Error> {
-        let geometry = self.connection.get_geometry(self.window).map_err(lost)?.reply().map_err(lost)?;
-        Ok([u32::from(geometry.width), u32::from(geometry.height)])
+    pub fn extent(&mut self) -> Result<[u32; 2], X11Error> {
+        let before = self.ask()?;
+        self.answer(before)?;
+        let asked = self.asked.take();
+        self.answer(asked)?;
+        self.known_extent()
+    }
+
+    /// Size of the window, pixels, as far as the server has told without being asked.
+    ///
+    /// # Errors
+    /// It has told that the window is gone, or a request could not be done.
+    pub fn known_extent(&mut self) -> Result<[u32; 2], X11Error> {
+        while let Some(event) = self.connection.poll_for_event().map_err(lost)? {
+            match event {
+                Event::ConfigureNotify(now) if now.window == self.window => {
+                    self.extent = [now.width.into(), now.height.into()];
+                }
+                Event::DestroyNotify(gone) if gone.window == self.window => return Err(lost("it was destroyed")),
+                Event::Error(error) => return Err(lost(format_args!("{error:?}"))),
+                _ => {}
+            }
+        }
+        Ok(self.extent)
+    }
+
+    /// Sends what there is, and a question behind it; gives the one before, if it has not been answered.
+    fn ask(&mut self) -> Result<Option<SequenceNumber>, X11Error> {
+        let question = self.connection.get_geometry(self.window).map_err(lost)?;
+        let number = question.sequence_number();
+        // Dropped it would not want its answer.
+        std::mem::forget(question);
+        self.connection.flush().map_err(lost)?;
+        Ok(self.asked.replace(number))
+    }
+
+    /// Waits for the answer to a question.
+    fn answer(&mut self, question: Option<SequenceNumber>) -> Result<(), X11Error> {
+        if let Some(number) = question {
+            // (What it says may be older than what events have said.)
+            self.connection.wait_for_reply_or_error(number).map_err(lost)?;
+        }
+        Ok(())
     }
 
     /// Shows a frame of some pixels in x and y with its upper left corner `at` a place, which may lie outside of the window. `row(y, out)`
-    /// writes row `y` in [`PixelOrder`]. Returns after the server has taken the frame.
+    /// writes row `y` in [`PixelOrder`]. Returns when the rows have been read and the server has taken the frame before; what it says of this one is known by the next
+    /// one, or when it is asked for the extent.
     ///
     /// # Errors
     /// The window or the server is gone.
@@ -120,31 +177,35 @@ impl X11Window {
         if width == 0 || height == 0 {
             return Ok(());
         }
+        self.known_extent()?;
         let bytes = usize::from(width) * usize::from(height) * PIXEL_BYTES;
         if self.shm_segment(bytes) {
-            self.present_shm(at, [width, height], &mut row)
+            self.present_shm(at, [width, height], &mut row)?;
         } else {
-            self.present_bands(at, [width, height], &mut row)
+            self.present_bands(at, [width, height], &mut row)?;
         }
+        let before = self.ask()?;
+        self.answer(before)
     }
 
-    /// True when a shared segment of at least `bytes` is attached on both sides. A server that cannot attach (another
+    /// True when the next shared segment, which the server does not read, has at least `bytes` and is attached on both sides. A server that cannot attach (another
     /// machine or container) is not asked again.
     fn shm_segment(&mut self, bytes: usize) -> bool {
         if !self.has_shm {
             return false;
         }
-        if self.segment.as_ref().is_some_and(|s| s.bytes >= bytes) {
+        self.turn ^= 1;
+        if self.segments[self.turn].as_ref().is_some_and(|s| s.bytes >= bytes) {
             return true;
         }
-        self.drop_segment();
+        self.drop_segment(self.turn);
         let attached = Segment::new(bytes).and_then(|mut segment| {
             segment.id = self.connection.generate_id().ok()?;
             self.connection.shm_attach(segment.id, segment.shmid as u32, true).ok()?.check().ok()?;
             Some(segment)
         });
         self.has_shm = attached.is_some();
-        self.segment = attached;
+        self.segments[self.turn] = attached;
         self.has_shm
     }
 
@@ -154,7 +215,7 @@ impl X11Window {
         [width, height]: [u16; 2],
         row: &mut dyn FnMut(u32, &mut [u8]),
     ) -> Result<(), X11Error> {
-        let Some(segment) = &mut self.segment else {
+        let Some(segment) = &mut self.segments[self.turn] else {
             return Err(X11Error::Lost("no shared segment".to_owned()));
         };
         for (y, out) in
@@ -182,8 +243,8 @@ impl X11Window {
                 id,
                 0,
             )
-            .map_err(lost)?
-            .check()
+            // An error becomes an event.
+            .map(drop)
             .map_err(lost)
     }
 
@@ -197,7 +258,6 @@ impl X11Window {
         let rows = (self.max_data / row_bytes).clamp(1, usize::from(height));
         let mut band = std::mem::take(&mut self.band);
         band.resize(rows * row_bytes, 0);
-        let mut last = None;
         for top in (0..usize::from(height)).step_by(rows) {
             let count = rows.min(usize::from(height) - top);
             for (y, out) in band.chunks_exact_mut(row_bytes).take(count).enumerate() {
@@ -216,15 +276,15 @@ impl X11Window {
                 self.depth,
                 data,
             );
-            last = Some(request.map_err(lost)?);
+            // An error becomes an event.
+            request.map(drop).map_err(lost)?;
         }
-        let result = last.map_or(Ok(()), |cookie| cookie.check().map_err(lost));
         self.band = band;
-        result
+        Ok(())
     }
 
-    fn drop_segment(&mut self) {
-        if let Some(segment) = self.segment.take() {
+    fn drop_segment(&mut self, number: usize) {
+        if let Some(segment) = self.segments[number].take() {
             // A failure means the server is gone, and its attachment with it.
             if let Ok(cookie) = self.connection.shm_detach(segment.id) {
                 cookie.ignore_error();
@@ -235,7 +295,7 @@ impl X11Window {
 
 impl Drop for X11Window {
     fn drop(&mut self) {
-        self.drop_segment();
+        (0..2).for_each(|number| self.drop_segment(number));
         if let Ok(cookie) = self.connection.free_gc(self.gc) {
             cookie.ignore_error();
         }
@@ -294,7 +354,7 @@ impl Segment {
     }
 
     fn pixels(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping is `bytes` long and ours to write; the server only reads it, between our round trips.
+        // SAFETY: the mapping is `bytes` long and ours to write; the server only reads it, and not until it is sent.
         unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
     }
 }

@@ -1,13 +1,13 @@
-//! Texture sampling: four filters in five formats, and frames of video.
+//! Texture sampling: four filters in five formats, frames of video, and a filter of a picture of any size.
 
 use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording, need, need_limit};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{Level, Wrap, add, lerp, scale};
-use super::target::{SIZE, Target};
-use super::texels::{ASTC, BC1, BC7, ENCODINGS, R11G11B10, RGBA8, SRGB, TEXTURE, texture};
-use crate::vk::{Gpu, ProgramDesc, Recorder, Resource};
+use super::target::{SIZE, Target, attachment};
+use super::texels::{ASTC, BC1, BC7, ENCODINGS, R11G11B10, RGBA8, SRGB, TEXTURE, picture, texture};
+use crate::vk::{Attachment, Gpu, ProgramDesc, Recorder, Resource};
 use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
@@ -37,6 +37,7 @@ pub const SPECS: &[Spec] = &[
     Spec::full("graphics/sample-aniso16-bc7", FAMILY, sampled::<ANISOTROPIC, BC7>),
     Spec::full("graphics/sample-aniso16-r11g11b10", FAMILY, sampled::<ANISOTROPIC, R11G11B10>),
     Spec::quick("graphics/sample-ycbcr-420", FAMILY, converted),
+    Spec::quick("graphics/edge-detect", FAMILY, edges),
 ];
 
 /// How a texture is filtered, where its pixels lie, and what comes of it.
@@ -231,4 +232,57 @@ fn converted(gpu: &Gpu) -> Made {
     // What is stored is cut to bytes: up to one less of luma and of both differences.
     let tolerance = Tolerance { component: 4.5, outliers: 0.0 };
     Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.near(7, tolerance, expected))
+}
+
+/// Width and height of a picture, no powers of two.
+const PICTURE: [u32; 2] = [800, 600];
+
+/// Edges of a picture that is repeated, in linear light: sRGB texels, and an sRGB target.
+fn edges(gpu: &Gpu) -> Made {
+    const FORMAT: vk::Format = vk::Format::R8G8B8A8_SRGB;
+    let (image, level) = picture(gpu, PICTURE)?;
+    let filter = vk::Filter::LINEAR;
+    let sampler = gpu.sampler(&vk::SamplerCreateInfo::default().mag_filter(filter).min_filter(filter))?;
+    let color = attachment(gpu, FORMAT, SIZE, vk::ImageUsageFlags::TRANSFER_SRC)?;
+    let pass = gpu.pass(&[Attachment { clear: None, ..Attachment::color(color, [0.0; 4]) }])?;
+    let program = gpu.program(
+        &pass,
+        &ProgramDesc {
+            vertex: &spirv!("graphics/sample.vert"),
+            fragment: &spirv!("graphics/edges.frag"),
+            resources: &[Resource::Texture(image.view, sampler)],
+            push: 28,
+            ..Default::default()
+        },
+    )?;
+    // A texel and a bit per pixel.
+    let ([a, d], offset) = (PICTURE.map(|n| 1.03 / n as f32), 0.0123f32);
+    let push = [a, 0.0, 0.0, d, offset, offset, SIZE as f32].map(f32::to_bits);
+    let record = |r: Recorder<'_>| {
+        r.begin(&pass);
+        r.bind(&program);
+        r.push(&program, &push);
+        r.draw(3, 1);
+        r.end();
+    };
+    let expected = move |x: usize, y: usize| {
+        let [u, v] = [(x, a), (y, d)].map(|(p, step)| f64::from(step) * (p as f64 + 0.5) + f64::from(offset));
+        let tap = |x: f64, y: f64, weight| {
+            let [s, t] = PICTURE.map(f64::from);
+            scale(level.bilinear(u + x / s, v + y / t, Wrap::Repeat), weight)
+        };
+        let around = [tap(0.0, -1.0, 0.25), tap(-1.0, 0.0, 0.25), tap(1.0, 0.0, 0.25), tap(0.0, 1.0, 0.25)];
+        let sum = around.into_iter().fold(tap(0.0, 0.0, -1.0), add);
+        let [r, g, b] = [0, 1, 2].map(|c| encoded(sum[c] + 0.5));
+        [r, g, b, 1.0]
+    };
+    let amount = Amount::new(SIZE * SIZE, Unit::Pixel);
+    let tolerance = Tolerance { component: 4.0, outliers: 0.0 };
+    Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.near(7, tolerance, &expected))
+}
+
+/// Linear to sRGB.
+fn encoded(linear: f32) -> f32 {
+    let x = linear.clamp(0.0, 1.0);
+    if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }
 }

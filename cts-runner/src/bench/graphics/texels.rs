@@ -233,6 +233,27 @@ pub fn texture(gpu: &Gpu, encoding: &Encoding) -> Result<(Image, Vec<Level>), Ma
     Ok((image, levels))
 }
 
+/// A picture in sRGB, without levels, and what it decodes to: the first level's waves, in parabolas.
+pub fn picture(gpu: &Gpu, [width, height]: [u32; 2]) -> Result<(Image, Level), MakeError> {
+    let format = ENCODINGS[SRGB].format;
+    need_format(gpu, format, vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)?;
+    let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
+    let image = gpu.image(&ImageDesc::d2(format, width, height, usage))?;
+    let wave = |t: u32| (128 + (64 - t as i32 % 128).pow(2) / 64) as u8;
+    let texel = |i: u32| [wave(i % width), wave(i / width), wave(i % width + i / width), 255];
+    let texels: Vec<[u8; 4]> = (0..width * height).map(texel).collect();
+    let (bytes, texels) = srgb(&texels);
+    let buffer = gpu.buffer_with(&crate::vk::spirv_words(&bytes), vk::BufferUsageFlags::TRANSFER_SRC)?;
+    let region =
+        vk::BufferImageCopy::default().image_subresource(image.layers_of(0)).image_extent(image.level_extent(0));
+    gpu.once(|r| {
+        r.layout(&image, vk::ImageLayout::UNDEFINED, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+        r.copy_to_image(&buffer, &image, &[region]);
+        r.layout(&image, vk::ImageLayout::TRANSFER_DST_OPTIMAL, vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL);
+    })?;
+    Ok((image, Level { width: width as usize, height: height as usize, texels }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -135,9 +135,10 @@ pub struct Axes<K: Kind> {
     rows: bool,
     /// Of x in the lower half, of y in the upper one; as lanes have it.
     size: __m512i,
-    /// The last coordinates, and sizes as floats.
+    /// The last coordinates, and sizes as floats; where something is divided by sizes, about how often each goes into 1.
     last: __m512i,
     scale: __m512,
+    inverse: __m512,
     /// Of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
@@ -177,7 +178,13 @@ impl<K: Kind> Axes<K> {
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
             let source = K::Source::new(views[0], &slices[0]);
-            Some(Axes { wrap, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source })
+            let scale = _mm512_cvtepi32_ps(size);
+            let inverse = match wrap {
+                Wrap::Repeat => _mm512_div_ps(_mm512_set1_ps(1.0), scale),
+                Wrap::Mirrored => _mm512_div_ps(_mm512_set1_ps(0.5), scale),
+                _ => scale,
+            };
+            Some(Axes { wrap, rows, size, last, scale, inverse, slices, source })
         }
     }
 
@@ -193,8 +200,7 @@ impl<K: Kind> Axes<K> {
             let first = floor(u);
             let weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
             let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(self.wrap.farthest()));
-            let second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
-            K::Source::find::<K, LINEAR, TWO>(self, [self.wrapped(first), self.wrapped(second)], weight, far)
+            K::Source::find::<K, LINEAR, TWO>(self, self.both_wrapped::<LINEAR>(first), weight, far)
         }
     }
 
@@ -218,6 +224,23 @@ impl<K: Kind> Axes<K> {
         }
     }
 
+    /// First texels inside of the level, and second ones of a linear filter.
+    #[inline(always)]
+    unsafe fn both_wrapped<const LINEAR: bool>(&self, first: __m512i) -> [__m512i; 2] {
+        // SAFETY: the caller's host is wide.
+        unsafe {
+            let inside = self.wrapped(first);
+            if !LINEAR {
+                return [inside; 2];
+            }
+            if matches!(self.wrap, Wrap::Repeat) {
+                let within = _mm512_cmplt_epi32_mask(inside, self.last);
+                return [inside, _mm512_maskz_add_epi32(within, inside, _mm512_set1_epi32(1))];
+            }
+            [inside, self.wrapped(_mm512_sub_epi32(first, _mm512_set1_epi32(-1)))]
+        }
+    }
+
     /// Texels inside of the level: where they belong, of those that are not [`Wrap::farthest`].
     #[inline(always)]
     unsafe fn wrapped(&self, texels: __m512i) -> __m512i {
@@ -227,10 +250,10 @@ impl<K: Kind> Axes<K> {
                 Wrap::Powers => return _mm512_and_si512(texels, self.last),
                 Wrap::Edge => texels,
                 _ if _mm512_cmpge_epu32_mask(texels, self.size) == 0 => return texels,
-                Wrap::Repeat => remainder(texels, self.size),
+                Wrap::Repeat => remainder(texels, self.size, self.inverse),
                 Wrap::Mirrored => {
                     let twice = _mm512_slli_epi32::<1>(self.size);
-                    let texels = remainder(texels, twice);
+                    let texels = remainder(texels, twice, self.inverse);
                     // Counted from the other end: n - 1 - x.
                     let back = _mm512_sub_epi32(_mm512_add_epi32(twice, _mm512_set1_epi32(-1)), texels);
                     _mm512_min_epi32(texels, back)
@@ -242,18 +265,17 @@ impl<K: Kind> Axes<K> {
     }
 }
 
-/// The remainders in `0..size` of numbers up to 2^22; of others it may lie outside.
+/// The remainders in `0..size` of numbers up to 2^22; of others they may lie outside. `inverse`: 1 / size.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn remainder(of: __m512i, size: __m512i) -> __m512i {
-    const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+unsafe fn remainder(of: __m512i, size: __m512i, inverse: __m512) -> __m512i {
     // SAFETY: the caller's promise.
     unsafe {
-        let quotient = _mm512_div_ps(_mm512_cvtepi32_ps(of), _mm512_cvtepi32_ps(size));
-        let rest = _mm512_sub_epi32(of, _mm512_mullo_epi32(_mm512_cvt_roundps_epi32::<DOWN>(quotient), size));
-        // The quotient is wrong by one at most, where it was rounded.
+        let quotient = floor(_mm512_mul_ps(_mm512_cvtepi32_ps(of), inverse));
+        let rest = _mm512_sub_epi32(of, _mm512_mullo_epi32(quotient, size));
+        // The quotient is wrong by one at most, either way.
         let rest = _mm512_mask_add_epi32(rest, _mm512_movepi32_mask(rest), rest, size);
         _mm512_mask_sub_epi32(rest, _mm512_cmpge_epi32_mask(rest, size), rest, size)
     }

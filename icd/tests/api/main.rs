@@ -17,6 +17,7 @@ mod address;
 mod blending;
 mod bounds;
 mod conformance;
+mod debug;
 mod device_address;
 mod device_group;
 mod dynamic_state;

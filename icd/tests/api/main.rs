@@ -27,6 +27,7 @@ mod groups;
 mod long_texels;
 mod maintenance;
 mod modifiers;
+mod most;
 mod mutable;
 mod order;
 mod shaders;

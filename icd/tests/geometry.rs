@@ -298,6 +298,24 @@ fn amplification_takes_bounded_memory() {
     assert!(common::peak() - before < 250 << 20, "{} MiB", (common::peak() - before) >> 20);
 }
 
+/// One primitive's vertices are the most that there may be of one.
+#[test]
+fn an_invocation_makes_the_most_vertices() {
+    let c = context(&[]);
+    // SAFETY: valid usage.
+    let limits = unsafe { c.instance.get_physical_device_properties(c.physical) }.limits;
+    assert_eq!(limits.max_geometry_output_vertices, 1024);
+    let mut geometry = shader!("most.geom");
+    let at = literal(&geometry, OUTPUT_VERTICES);
+    geometry[at] = limits.max_geometry_output_vertices;
+    let (numbers, counts) = draw(&c, &Drawing { layers: 4, points: 1, ..Drawing::new(geometry) });
+    assert!(numbers.iter().zip(0..).all(|(&n, i)| n == 3 * i + 1), "{numbers:?}");
+    assert_eq!(counts, [1, 1, 1024, 1024]);
+}
+
+/// An execution mode.
+const OUTPUT_VERTICES: u32 = 26;
+
 /// An execution mode with a literal: its place.
 fn literal(words: &[u32], mode: u32) -> usize {
     let mut at = 5;
@@ -312,7 +330,6 @@ fn literal(words: &[u32], mode: u32) -> usize {
 
 #[test]
 fn what_is_beyond_the_limits_is_refused() {
-    const OUTPUT_VERTICES: u32 = 26;
     const INVOCATIONS: u32 = 0;
     let c = context(&[c"VK_EXT_debug_utils"]);
     let messenger = Messenger::new(&c);

@@ -222,6 +222,22 @@ fn patches_without_levels_are_dropped() {
     assert_eq!(counts, [16, 14 * 32, 16, 14 * 25]);
 }
 
+/// What a patch has for itself are the most components.
+#[test]
+fn patches_have_the_most_components() {
+    let c = context(&[]);
+    // SAFETY: valid usage.
+    let limits = unsafe { c.instance.get_physical_device_properties(c.physical) }.limits;
+    assert_eq!(limits.max_tessellation_control_per_patch_output_components, 128);
+    let (control, evaluation) = (Some(shader!("most_patch.tesc")), shader!("most_patch.tese"));
+    let (numbers, _) = draw(&c, &Drawing { control, evaluation, ..Drawing::new() });
+    for (texel, &number) in numbers.iter().enumerate() {
+        let word = |i: u32| i * (cell(texel) + 1);
+        let want = (0..128).fold(0u32, |n, i| n.wrapping_mul(31).wrapping_add(word(i)));
+        assert_eq!(number, want.wrapping_add(1), "texel {texel}");
+    }
+}
+
 /// More patches than chunks and calls have; the last of a cell is seen.
 #[test]
 fn patches_are_drawn_in_their_order() {

@@ -22,7 +22,9 @@ pub const MAX_VERTEX_BINDINGS: usize = 32;
 
 /// Point sizes are clamped to this range (`pointSizeRange`).
 pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
-/// Line widths are clamped to this range (`lineWidthRange`).
+/// Line widths are clamped to this range (`lineWidthRange`). Nothing here needs them to be bounded, but whoever draws with the widest does so in some viewport: a
+/// wide line is not cut there, as the specification has it, and the CTS's references (dynamic_state.*.image), of viewports of 64 pixels, are. (lavapipe, which
+/// tells 255, cuts them.)
 pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
 /// LOD biases of samplers and operations are clamped to this magnitude (`maxSamplerLodBias`).
 pub const MAX_LOD_BIAS: f32 = 16.0;

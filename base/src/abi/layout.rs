@@ -2,6 +2,7 @@
 //! layouts. A field that is not listed does not compile, nor does one of a type without a layout.
 
 use core::sync::atomic::AtomicU32;
+use std::sync::Arc;
 
 /// A type that generated code and Rust code share.
 pub trait Layout {
@@ -129,6 +130,11 @@ impl<T: Layout> Layout for *const T {
 
 impl<T: Layout> Layout for *mut T {
     const HASH: u64 = Hash::new("mut").number(T::HASH).finish();
+}
+
+/// What nothing but Rust looks into.
+impl<T> Layout for Option<Arc<T>> {
+    const HASH: u64 = Hash::new("owner").finish();
 }
 
 /// Kernels of views: views are what they are called with, so that their arguments can't be followed here.

@@ -219,7 +219,7 @@ pub struct GeometryFacts {
 
 impl GeometryFacts {
     /// `maxGeometryOutputVertices`.
-    pub const MOST_VERTICES: u32 = 256;
+    pub const MOST_VERTICES: u32 = 1024;
     /// `maxGeometryShaderInvocations`.
     pub const MOST_INVOCATIONS: u32 = 127;
 }

@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+use crate::abi::NEAR_DYNAMIC_BUFFERS;
+
 /// Descriptor type of a binding, as far as shader code can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DescriptorKind {
@@ -49,6 +51,13 @@ pub struct BindingLayout {
     pub variable: bool,
     /// Dynamic buffers: index of element 0 in `ShaderContext::dynamic_buffers`, pipeline-layout wide.
     pub dynamic_index: u32,
+}
+
+impl BindingLayout {
+    /// Dynamic buffers: all of them lie in the context itself.
+    pub const fn is_near(&self) -> bool {
+        self.dynamic_index as usize + self.count as usize <= NEAR_DYNAMIC_BUFFERS
+    }
 }
 
 /// The sets of a pipeline layout.

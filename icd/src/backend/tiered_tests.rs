@@ -6,7 +6,7 @@ use super::pipeline_cache::PipelineCache;
 use super::tiered::TieredCode;
 use super::tiered::{Owner, Policy};
 use base::abi::{
-    BatchHeader, BufferDescriptor, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext,
+    BatchHeader, BufferDescriptor, MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS, NEAR_DYNAMIC_BUFFERS, ShaderContext,
     VertexBatch,
 };
 use base::shader::{Stage, StageCode};
@@ -144,7 +144,7 @@ fn run_nothing(code: &TieredCode) {
     let none = BufferDescriptor { address: std::ptr::null_mut(), range: 0 };
     let context = ShaderContext {
         sets: [std::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [none; MAX_DYNAMIC_BUFFERS],
+        dynamic_buffers: [none; NEAR_DYNAMIC_BUFFERS],
         push_constants: [0; MAX_PUSH_CONSTANTS],
         num_workgroups: [0; 3],
         base_vertex: 0,
@@ -156,6 +156,7 @@ fn run_nothing(code: &TieredCode) {
         helpers: &helpers,
         addresses: base::abi::AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
+        all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
     };
     let mut batch = VertexBatch {
         header: BatchHeader { scratch: std::ptr::null_mut(), sink: std::ptr::null_mut() },

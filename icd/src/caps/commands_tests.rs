@@ -15,6 +15,8 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_KHR_wayland_surface, &["vkCreateWaylandSurfaceKHR", "vkGetPhysicalDeviceWaylandPresentationSupportKHR"]),
     (E::VK_EXT_headless_surface, &["vkCreateHeadlessSurfaceEXT"]),
     (E::VK_EXT_debug_utils, &["vkSetDebugUtilsObjectNameEXT", "vkSetDebugUtilsObjectTagEXT", "vkQueueBeginDebugUtilsLabelEXT", "vkQueueEndDebugUtilsLabelEXT", "vkQueueInsertDebugUtilsLabelEXT", "vkCmdBeginDebugUtilsLabelEXT", "vkCmdEndDebugUtilsLabelEXT", "vkCmdInsertDebugUtilsLabelEXT", "vkCreateDebugUtilsMessengerEXT", "vkDestroyDebugUtilsMessengerEXT", "vkSubmitDebugUtilsMessageEXT"]),
+    (E::VK_EXT_debug_report, &["vkCreateDebugReportCallbackEXT", "vkDestroyDebugReportCallbackEXT", "vkDebugReportMessageEXT"]),
+    (E::VK_EXT_debug_marker, &["vkDebugMarkerSetObjectTagEXT", "vkDebugMarkerSetObjectNameEXT", "vkCmdDebugMarkerBeginEXT", "vkCmdDebugMarkerEndEXT", "vkCmdDebugMarkerInsertEXT"]),
     (E::VK_KHR_device_group_creation, &["vkEnumeratePhysicalDeviceGroupsKHR"]),
     (E::VK_KHR_external_memory_capabilities, &["vkGetPhysicalDeviceExternalBufferPropertiesKHR"]),
     (E::VK_KHR_external_semaphore_capabilities, &["vkGetPhysicalDeviceExternalSemaphorePropertiesKHR"]),

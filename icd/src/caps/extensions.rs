@@ -148,6 +148,8 @@ extensions! {
     VK_KHR_surface_protected_capabilities, 1, Instance, YES, None, [Core(V1_1), Ext(E::VK_KHR_get_surface_capabilities2)];
     VK_EXT_headless_surface, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
     VK_EXT_debug_utils, 2, Instance, YES, None, [];
+    VK_EXT_debug_report, 10, Instance, YES, None, [];
+    VK_EXT_debug_marker, 4, Device, YES, None, [Ext(E::VK_EXT_debug_report)];
     VK_KHR_device_group_creation, 1, Instance, YES, Some(V1_1), [];
     VK_KHR_external_memory_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
     VK_KHR_external_semaphore_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];

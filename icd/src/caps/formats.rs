@@ -140,11 +140,11 @@ const SPARSE: Create = Create::from_raw(
     Create::SPARSE_BINDING.as_raw() | Create::SPARSE_RESIDENCY.as_raw() | Create::SPARSE_ALIASED.as_raw(),
 );
 
-/// May an image be sparse in the way that is asked for? There is no residency without binding; addresses are one range; a volume's slices are no images.
+/// May an image be sparse in the way that is asked for? There is no residency without binding; addresses are one range; a volume's slices
+/// are no layers (which the specification does not allow, but views of one slice).
 fn sparse_fits(query: &ImageQuery, row: Format) -> bool {
-    let slices = Create::TYPE_2D_ARRAY_COMPATIBLE | Create::TYPE_2D_VIEW_COMPATIBLE_EXT;
     let bound = query.flags.contains(Create::SPARSE_BINDING)
-        && !query.flags.intersects(Create::DISJOINT | slices)
+        && !query.flags.intersects(Create::DISJOINT | Create::TYPE_2D_ARRAY_COMPATIBLE)
         && !query.usage.contains(Usage::TRANSIENT_ATTACHMENT);
     let resident = || {
         let feature = match query.ty {

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use ash::vk;
-use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_LEVELS, MAX_PUSH_CONSTANTS, MAX_SAMPLES};
+use base::abi::{MAX_DESCRIPTOR_SETS, MAX_LEVELS, MAX_PUSH_CONSTANTS, MAX_SAMPLES};
 use base::pixel::MAX_COLOR_ATTACHMENTS;
 use base::shader::{GeometryFacts, TessellationFacts};
 use rasterizer::api::{
@@ -23,8 +23,9 @@ pub const SAMPLE_COUNTS: vk::SampleCountFlags = vk::SampleCountFlags::from_raw(2
 /// Descriptors of one kind in a stage or in all sets. A descriptor is 16 bytes of set memory and nothing else, so this is only a
 /// bound on set size; descriptor indexing asks for 500 000.
 pub const MAX_DESCRIPTORS: u32 = 1 << 20;
-/// Dynamic uniform buffers; the rest of [`MAX_DYNAMIC_BUFFERS`] are storage buffers.
-pub const MAX_DYNAMIC_UNIFORM_BUFFERS: u32 = 16;
+/// Dynamic uniform and storage buffers of a pipeline layout, half of them each: resolved when a command is executed, as a list where there are
+/// more than a few (`ShaderContext::all_dynamic_buffers`).
+pub const MAX_DYNAMIC_BUFFERS: u32 = MAX_DESCRIPTORS;
 /// 32-bit slots between stages.
 pub const MAX_STAGE_COMPONENTS: u32 = 128;
 /// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of address space.
@@ -40,6 +41,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_image_dimension1_d: MAX_DIMENSION,
     max_image_dimension2_d: MAX_DIMENSION,
     max_image_dimension3_d: MAX_DIMENSION_3D,
+    // (Faces of 32768, which lavapipe tells, are 3 GiB at least, of more than which it makes no image.)
     max_image_dimension_cube: MAX_DIMENSION,
     max_image_array_layers: MAX_LAYERS,
     max_texel_buffer_elements: 1 << 27,
@@ -62,9 +64,9 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_per_stage_resources: MAX_DESCRIPTORS,
     max_descriptor_set_samplers: MAX_DESCRIPTORS,
     max_descriptor_set_uniform_buffers: MAX_DESCRIPTORS,
-    max_descriptor_set_uniform_buffers_dynamic: MAX_DYNAMIC_UNIFORM_BUFFERS,
+    max_descriptor_set_uniform_buffers_dynamic: MAX_DYNAMIC_BUFFERS / 2,
     max_descriptor_set_storage_buffers: MAX_DESCRIPTORS,
-    max_descriptor_set_storage_buffers_dynamic: MAX_DYNAMIC_BUFFERS as u32 - MAX_DYNAMIC_UNIFORM_BUFFERS,
+    max_descriptor_set_storage_buffers_dynamic: MAX_DYNAMIC_BUFFERS / 2,
     max_descriptor_set_sampled_images: MAX_DESCRIPTORS,
     max_descriptor_set_storage_images: MAX_DESCRIPTORS,
     max_descriptor_set_input_attachments: MAX_DESCRIPTORS,
@@ -77,9 +79,9 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_tessellation_patch_size: TessellationFacts::MOST_VERTICES,
     max_tessellation_control_per_vertex_input_components: MAX_STAGE_COMPONENTS,
     max_tessellation_control_per_vertex_output_components: MAX_STAGE_COMPONENTS,
-    max_tessellation_control_per_patch_output_components: 120,
+    max_tessellation_control_per_patch_output_components: MAX_STAGE_COMPONENTS,
     // Of 32 vertices with all components, and the patch's own.
-    max_tessellation_control_total_output_components: 32 * MAX_STAGE_COMPONENTS + 120,
+    max_tessellation_control_total_output_components: 33 * MAX_STAGE_COMPONENTS,
     max_tessellation_evaluation_input_components: MAX_STAGE_COMPONENTS,
     max_tessellation_evaluation_output_components: MAX_STAGE_COMPONENTS,
     max_geometry_shader_invocations: GeometryFacts::MOST_INVOCATIONS,
@@ -87,10 +89,10 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_geometry_output_components: MAX_STAGE_COMPONENTS,
     max_geometry_output_vertices: GeometryFacts::MOST_VERTICES,
     // Of eight invocations at a time; the rasterizer's memory for them grows as it is used.
-    max_geometry_total_output_components: 4096,
+    max_geometry_total_output_components: 16384,
     max_fragment_input_components: MAX_STAGE_COMPONENTS,
     max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,
-    max_fragment_dual_src_attachments: 1,
+    max_fragment_dual_src_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_combined_output_resources: MAX_DESCRIPTORS,
     // Four subgroups' cooperative matrices of 16×16 words, and what their reductions make of them.
     max_compute_shared_memory_size: 128 << 10,
@@ -107,7 +109,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_sampler_anisotropy: MAX_SAMPLER_ANISOTROPY,
     max_viewports: MAX_VIEWPORTS as u32,
     max_viewport_dimensions: [MAX_DIMENSION; 2],
-    viewport_bounds_range: [-32768.0, 32767.0],
+    viewport_bounds_range: [-32768.0, 32768.0],
     viewport_sub_pixel_bits: 8,
     // Allocations are whole pages.
     min_memory_map_alignment: 4096,
@@ -143,8 +145,9 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     discrete_queue_priorities: 2,
     point_size_range: POINT_SIZE_RANGE,
     line_width_range: LINE_WIDTH_RANGE,
-    point_size_granularity: 0.125,
-    line_width_granularity: 0.125,
+    // Half a size is added to positions, which have 8 bits.
+    point_size_granularity: 1.0 / 128.0,
+    line_width_granularity: 1.0 / 128.0,
     strict_lines: vk::TRUE,
     standard_sample_locations: vk::TRUE,
     optimal_buffer_copy_offset_alignment: 16,
@@ -156,10 +159,6 @@ const _: () = assert!(MAX_DIMENSION.ilog2() as usize + 1 == MAX_LEVELS, "an imag
 const _: () = assert!(MAX_DIMENSION_3D <= MAX_DIMENSION);
 const _: () = assert!(MAX_DESCRIPTOR_SETS >= 4, "required minimum; ShaderContext::sets has one entry per set");
 const _: () = assert!(MAX_PUSH_CONSTANTS >= 128, "required minimum; ShaderContext::push_constants has this many bytes");
-const _: () = assert!(
-    MAX_DYNAMIC_BUFFERS as u32 >= MAX_DYNAMIC_UNIFORM_BUFFERS + 4,
-    "ShaderContext::dynamic_buffers holds uniform (at least 8) and storage (at least 4) buffers together"
-);
 const _: () =
     assert!(MAX_COLOR_ATTACHMENTS >= 4 && MAX_VIEWPORTS >= 16 && MAX_VERTEX_BINDINGS >= 16, "required minima");
 const _: () = assert!(LIMITS.max_texel_buffer_elements <= 1 << 27, "a texel of 16 bytes at a 31-bit byte offset");

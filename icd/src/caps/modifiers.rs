@@ -10,33 +10,30 @@ pub const LINEAR: u64 = 0;
 pub type Offer = (vk::FormatFeatureFlags, vk::FormatFeatureFlags2, u32);
 
 /// Fills the list of the modifiers of a format of which there is that, or nothing: how many there are, or those that there is room for.
-///
-/// # Safety
-/// `list` has as many elements as it says, or none.
-pub unsafe fn fill_list(offer: Option<Offer>, list: &mut vk::DrmFormatModifierPropertiesListEXT<'_>) {
-    let told = offer.map(|(features, _, planes)| vk::DrmFormatModifierPropertiesEXT {
-        drm_format_modifier: LINEAR,
-        drm_format_modifier_plane_count: planes,
-        drm_format_modifier_tiling_features: features,
-    });
-    // SAFETY: the caller's promise.
-    list.drm_format_modifier_count =
-        unsafe { fill(told, list.drm_format_modifier_count, list.p_drm_format_modifier_properties) };
+macro_rules! fill_list {
+    ($($(#[$note:meta])* $name:ident: $list:ident of $element:ident, $features:tt;)*) => {$(
+        $(#[$note])*
+        ///
+        /// # Safety
+        /// `list` has as many elements as it says, or none.
+        pub unsafe fn $name(offer: Option<Offer>, list: &mut vk::$list<'_>) {
+            let told = offer.map(|offer| vk::$element {
+                drm_format_modifier: LINEAR,
+                drm_format_modifier_plane_count: offer.2,
+                drm_format_modifier_tiling_features: offer.$features,
+            });
+            let (room, array) = (list.drm_format_modifier_count, list.p_drm_format_modifier_properties);
+            // SAFETY: the caller's promise.
+            list.drm_format_modifier_count = unsafe { fill(told, room, array) };
+        }
+    )*};
 }
 
-/// The same with flags of 64 bits.
-///
-/// # Safety
-/// As for [`fill_list`].
-pub unsafe fn fill_list2(offer: Option<Offer>, list: &mut vk::DrmFormatModifierPropertiesList2EXT<'_>) {
-    let told = offer.map(|(_, features, planes)| vk::DrmFormatModifierProperties2EXT {
-        drm_format_modifier: LINEAR,
-        drm_format_modifier_plane_count: planes,
-        drm_format_modifier_tiling_features: features,
-    });
-    // SAFETY: the caller's promise.
-    list.drm_format_modifier_count =
-        unsafe { fill(told, list.drm_format_modifier_count, list.p_drm_format_modifier_properties) };
+fill_list! {
+    /// The list with features of 32 bits.
+    fill_list: DrmFormatModifierPropertiesListEXT of DrmFormatModifierPropertiesEXT, 0;
+    /// The same with features of 64 bits.
+    fill_list2: DrmFormatModifierPropertiesList2EXT of DrmFormatModifierProperties2EXT, 1;
 }
 
 /// Writes the element that there is, if there is room; without an array only their number is given.

@@ -50,8 +50,8 @@ pub const DENORM_FLUSH_TO_ZERO: bool = true;
 pub const ROUNDING_MODE_RTE: bool = true;
 /// `shaderRoundingModeRTZFloat16`, `…32`, `…64`.
 pub const ROUNDING_MODE_RTZ: bool = true;
-/// `maxInlineUniformBlockSize`: as any uniform buffer. An inline block lies in the set's own memory.
-pub const MAX_INLINE_UNIFORM_BLOCK_SIZE: u32 = LIMITS.max_uniform_buffer_range;
+/// `maxInlineUniformBlockSize`. An inline block lies in the set's own memory.
+pub const MAX_INLINE_UNIFORM_BLOCK_SIZE: u32 = 1 << 20;
 /// Inline uniform blocks of a stage, and of all sets.
 pub const MAX_INLINE_UNIFORM_BLOCKS: u32 = 64;
 /// `maxPushDescriptors`.
@@ -66,6 +66,8 @@ pub const MAX_FAULT_REPORTS: u32 = 64;
 pub const MAX_TASK_PAYLOAD: u32 = 16 << 10;
 /// `maxTaskWorkGroupTotalCount`, `maxMeshWorkGroupTotalCount`.
 const MAX_MESH_GROUPS: u32 = 1 << 22;
+/// `maxTaskWorkGroupCount`, `maxMeshWorkGroupCount`.
+const MAX_MESH_SIDE: u32 = 1 << 16;
 /// `maxMeshOutputMemorySize`.
 const MAX_MESH_OUTPUT: u32 = 32 << 10;
 /// `maxMultiviewViewCount`.
@@ -168,10 +170,13 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
         shader_rounding_mode_rte_float64: ROUNDING_MODE_RTE.into(),
         shader_rounding_mode_rtz_float64: ROUNDING_MODE_RTZ.into(),
         max_update_after_bind_descriptors_in_all_pools: u32::MAX,
-        // Divergent indices run a waterfall: the same result, not at the same price.
-        shader_uniform_buffer_array_non_uniform_indexing_native: vk::FALSE,
+        // Each lane has a buffer of its own, whatever it is. Of images and samplers a kernel is called once for each that differs: the same
+        // result, not at the same price. (lavapipe says that these are native too, and has a loop over them.)
+        shader_uniform_buffer_array_non_uniform_indexing_native: vk::TRUE,
+        shader_storage_buffer_array_non_uniform_indexing_native: vk::TRUE,
         robust_buffer_access_update_after_bind: indexing,
-        quad_divergent_implicit_lod: vk::FALSE,
+        // Derivatives are of all lanes' coordinates, whatever each of them samples.
+        quad_divergent_implicit_lod: vk::TRUE,
         max_per_stage_descriptor_update_after_bind_samplers: MAX_DESCRIPTORS,
         max_per_stage_descriptor_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
         max_per_stage_descriptor_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
@@ -270,14 +275,14 @@ fn mesh_shader() -> vk::PhysicalDeviceMeshShaderPropertiesEXT<'static> {
     let invocations = LIMITS.max_compute_work_group_invocations;
     vk::PhysicalDeviceMeshShaderPropertiesEXT {
         max_task_work_group_total_count: MAX_MESH_GROUPS,
-        max_task_work_group_count: LIMITS.max_compute_work_group_count,
+        max_task_work_group_count: [MAX_MESH_SIDE; 3],
         max_task_work_group_invocations: invocations,
         max_task_work_group_size: LIMITS.max_compute_work_group_size,
         max_task_payload_size: MAX_TASK_PAYLOAD,
         max_task_shared_memory_size: LIMITS.max_compute_shared_memory_size,
         max_task_payload_and_shared_memory_size: MAX_TASK_PAYLOAD + LIMITS.max_compute_shared_memory_size,
         max_mesh_work_group_total_count: MAX_MESH_GROUPS,
-        max_mesh_work_group_count: LIMITS.max_compute_work_group_count,
+        max_mesh_work_group_count: [MAX_MESH_SIDE; 3],
         max_mesh_work_group_invocations: invocations,
         max_mesh_work_group_size: LIMITS.max_compute_work_group_size,
         max_mesh_shared_memory_size: LIMITS.max_compute_shared_memory_size,
@@ -534,7 +539,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         // Nothing lies below.
         PhysicalDeviceLayeredApiPropertiesListKHR => |p| p.layered_api_count = 0;
         PhysicalDeviceMaintenance9PropertiesKHR => |p| {
-            p.image2_d_view_of3_d_sparse = vk::FALSE;
+            p.image2_d_view_of3_d_sparse = vk::TRUE;
             // VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR.
             p.default_vertex_attribute_value = 0;
         };
@@ -576,10 +581,10 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             ] {
                 *size = CAPTURED_DATA;
             }
-            // Offsets of generated code have 31 bits.
-            p.max_sampler_descriptor_buffer_range = i32::MAX as u64;
-            p.max_resource_descriptor_buffer_range = i32::MAX as u64;
+            // What a set's layout has is copied from any address: only it is bounded.
             let all = super::heap_size().max(1 << 27);
+            p.max_sampler_descriptor_buffer_range = all;
+            p.max_resource_descriptor_buffer_range = all;
             p.sampler_descriptor_buffer_address_space_size = all;
             p.resource_descriptor_buffer_address_space_size = all;
             p.descriptor_buffer_address_space_size = all;
@@ -587,6 +592,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         PhysicalDeviceDescriptorHeapPropertiesEXT => |p| {
             let size = DESCRIPTOR_SIZE as u64;
             (p.sampler_heap_alignment, p.resource_heap_alignment) = (size, size);
+            // More descriptors than there can be views and samplers at a time, sixteen times over.
             (p.max_sampler_heap_size, p.max_resource_heap_size) = (MAX_HEAP_RANGE, MAX_HEAP_RANGE);
             p.min_sampler_heap_reserved_range = 0;
             p.min_sampler_heap_reserved_range_with_embedded = 0;

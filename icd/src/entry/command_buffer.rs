@@ -93,6 +93,21 @@ pub const COMMANDS: &[CommandRow] = &[
         cmd_insert_debug_utils_label as vk::PFN_vkCmdInsertDebugUtilsLabelEXT,
         vkCmdInsertDebugUtilsLabelEXT: ext("VK_EXT_debug_utils")
     ),
+    row!(
+        Device,
+        cmd_debug_marker_begin as vk::PFN_vkCmdDebugMarkerBeginEXT,
+        vkCmdDebugMarkerBeginEXT: ext("VK_EXT_debug_marker")
+    ),
+    row!(
+        Device,
+        cmd_debug_marker_end as vk::PFN_vkCmdDebugMarkerEndEXT,
+        vkCmdDebugMarkerEndEXT: ext("VK_EXT_debug_marker")
+    ),
+    row!(
+        Device,
+        cmd_debug_marker_insert as vk::PFN_vkCmdDebugMarkerInsertEXT,
+        vkCmdDebugMarkerInsertEXT: ext("VK_EXT_debug_marker")
+    ),
 ];
 
 shims! {
@@ -278,4 +293,10 @@ shims! {
     fn cmd_end_debug_utils_label(_buffer: vk::CommandBuffer) {}
 
     fn cmd_insert_debug_utils_label(_buffer: vk::CommandBuffer, _label: *const vk::DebugUtilsLabelEXT<'_>) {}
+
+    fn cmd_debug_marker_begin(_buffer: vk::CommandBuffer, _marker: *const vk::DebugMarkerMarkerInfoEXT<'_>) {}
+
+    fn cmd_debug_marker_end(_buffer: vk::CommandBuffer) {}
+
+    fn cmd_debug_marker_insert(_buffer: vk::CommandBuffer, _marker: *const vk::DebugMarkerMarkerInfoEXT<'_>) {}
 }

@@ -89,6 +89,16 @@ pub const COMMANDS: &[CommandRow] = &[
         queue_insert_debug_utils_label as vk::PFN_vkQueueInsertDebugUtilsLabelEXT,
         vkQueueInsertDebugUtilsLabelEXT: ext("VK_EXT_debug_utils")
     ),
+    row!(
+        Device,
+        debug_marker_set_object_name as vk::PFN_vkDebugMarkerSetObjectNameEXT,
+        vkDebugMarkerSetObjectNameEXT: ext("VK_EXT_debug_marker")
+    ),
+    row!(
+        Device,
+        debug_marker_set_object_tag as vk::PFN_vkDebugMarkerSetObjectTagEXT,
+        vkDebugMarkerSetObjectTagEXT: ext("VK_EXT_debug_marker")
+    ),
 ];
 
 /// Is this name usable on a device? Instance extensions with device commands (debug utils) count too.
@@ -121,6 +131,19 @@ fn queues_of(infos: &[vk::DeviceQueueCreateInfo<'_>]) -> Result<Vec<(u32, u32)>,
         }
     };
     infos.iter().map(one).collect()
+}
+
+/// Names an object; null takes its name away.
+///
+/// # Safety
+/// The name is null or a string.
+unsafe fn set_name(object: u64, name: *const c_char) -> Result<(), vk::Result> {
+    if !name.is_null() {
+        // Three bytes in place of one that is not UTF-8. SAFETY: the caller's promise.
+        fallible::available(3 * unsafe { CStr::from_ptr(name) }.count_bytes())?;
+    }
+    // SAFETY: as above.
+    unsafe { known::set_name(handle::address(object), string(name)) }
 }
 
 shims! {
@@ -241,15 +264,18 @@ shims! {
     }
 
     fn set_debug_utils_object_name(_device: vk::Device, info: *const vk::DebugUtilsObjectNameInfoEXT<'_>) -> VkResult {
-        let info = &*info;
-        if !info.p_object_name.is_null() {
-            // Three bytes in place of one that is not UTF-8.
-            fallible::available(3 * CStr::from_ptr(info.p_object_name).count_bytes())?;
-        }
-        known::set_name(handle::address(info.object_handle), string(info.p_object_name))
+        set_name((*info).object_handle, (*info).p_object_name)
     }
 
     fn set_debug_utils_object_tag(_device: vk::Device, _info: *const vk::DebugUtilsObjectTagInfoEXT<'_>) -> VkResult {
+        Ok(())
+    }
+
+    fn debug_marker_set_object_name(_device: vk::Device, info: *const vk::DebugMarkerObjectNameInfoEXT<'_>) -> VkResult {
+        set_name((*info).object, (*info).p_object_name)
+    }
+
+    fn debug_marker_set_object_tag(_device: vk::Device, _info: *const vk::DebugMarkerObjectTagInfoEXT<'_>) -> VkResult {
         Ok(())
     }
 

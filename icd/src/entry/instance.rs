@@ -1,9 +1,9 @@
-//! Instances, layers, extensions, debug-utils messengers.
+//! Instances, layers, extensions, debug-utils messengers, callbacks of VK_EXT_debug_report.
 
 use crate::device::instance::Instance;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle;
-use crate::ffi::messages::Messenger;
+use crate::ffi::messages::{Messenger, Report, Reporter};
 use crate::ffi::pointer::{slice, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, ext, row};
@@ -48,6 +48,21 @@ pub const COMMANDS: &[CommandRow] = &[
         Instance,
         submit_debug_utils_message as vk::PFN_vkSubmitDebugUtilsMessageEXT,
         vkSubmitDebugUtilsMessageEXT: ext("VK_EXT_debug_utils")
+    ),
+    row!(
+        Instance,
+        create_debug_report_callback as vk::PFN_vkCreateDebugReportCallbackEXT,
+        vkCreateDebugReportCallbackEXT: ext("VK_EXT_debug_report")
+    ),
+    row!(
+        Instance,
+        destroy_debug_report_callback as vk::PFN_vkDestroyDebugReportCallbackEXT,
+        vkDestroyDebugReportCallbackEXT: ext("VK_EXT_debug_report")
+    ),
+    row!(
+        Instance,
+        debug_report_message as vk::PFN_vkDebugReportMessageEXT,
+        vkDebugReportMessageEXT: ext("VK_EXT_debug_report")
     ),
 ];
 
@@ -149,5 +164,41 @@ shims! {
         data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     ) {
         handle::dispatchable::<Instance>(instance).messages.submit(severity, types, &*data);
+    }
+
+    fn create_debug_report_callback(
+        instance: vk::Instance,
+        info: *const vk::DebugReportCallbackCreateInfoEXT<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        callback: *mut vk::DebugReportCallbackEXT,
+    ) -> VkResult {
+        let object = Arc::new(Reporter::new(&*info));
+        *callback = handle::create(object.clone(), handle::memory::<Instance>(instance, allocator))?;
+        handle::dispatchable::<Instance>(instance).messages.add_reporter(object);
+        Ok(())
+    }
+
+    fn destroy_debug_report_callback(
+        instance: vk::Instance,
+        callback: vk::DebugReportCallbackEXT,
+        allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        handle::dispatchable::<Instance>(instance).messages.remove_reporter(handle::address(vk::Handle::as_raw(callback)));
+        handle::destroy::<Reporter>(callback, handle::memory::<Instance>(instance, allocator));
+    }
+
+    fn debug_report_message(
+        instance: vk::Instance,
+        flags: vk::DebugReportFlagsEXT,
+        ty: vk::DebugReportObjectTypeEXT,
+        object: u64,
+        location: usize,
+        code: i32,
+        layer: *const c_char,
+        message: *const c_char,
+    ) {
+        let [layer, message] = [layer, message].map(|text| if text.is_null() { c"" } else { CStr::from_ptr(text) });
+        let report = Report { flags, object: (ty, object), location, code, layer, message };
+        handle::dispatchable::<Instance>(instance).messages.report_to_reporters(&report);
     }
 }

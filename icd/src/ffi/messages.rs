@@ -1,15 +1,46 @@
-//! Debug-utils messengers, and messages to them.
+//! Messages of the driver and of the application, and who is told: debug-utils messengers, and callbacks of VK_EXT_debug_report, which came before them.
 
 use super::handle;
 use ash::vk;
 use parking_lot::RwLock;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::{Arc, OnceLock};
 
 /// An instance's messengers.
 #[derive(Default)]
 pub struct Messages {
     messengers: RwLock<Vec<Arc<Messenger>>>,
+    reporters: RwLock<Vec<Arc<Reporter>>>,
+}
+
+/// A message of VK_EXT_debug_report.
+pub struct Report<'a> {
+    /// How grave it is.
+    pub flags: vk::DebugReportFlagsEXT,
+    /// What it is about.
+    pub object: (vk::DebugReportObjectTypeEXT, u64),
+    /// A place, as who reports counts them.
+    pub location: usize,
+    /// The message's number.
+    pub code: i32,
+    /// Who reports.
+    pub layer: &'a CStr,
+    /// The text.
+    pub message: &'a CStr,
+}
+
+/// Severities of debug-utils, the gravest first, and what they are called in VK_EXT_debug_report.
+const SEVERITIES: [(vk::DebugUtilsMessageSeverityFlagsEXT, vk::DebugReportFlagsEXT); 4] = [
+    (vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, vk::DebugReportFlagsEXT::ERROR),
+    (vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, vk::DebugReportFlagsEXT::WARNING),
+    (vk::DebugUtilsMessageSeverityFlagsEXT::INFO, vk::DebugReportFlagsEXT::INFORMATION),
+    (vk::DebugUtilsMessageSeverityFlagsEXT::VERBOSE, vk::DebugReportFlagsEXT::DEBUG),
+];
+
+/// The type of an object as VK_EXT_debug_report has it: the numbers are the same where it knows the type, which was before extensions had types.
+fn reported_type(ty: vk::ObjectType) -> vk::DebugReportObjectTypeEXT {
+    let known = vk::ObjectType::UNKNOWN.as_raw()..=vk::ObjectType::COMMAND_POOL.as_raw();
+    vk::DebugReportObjectTypeEXT::from_raw(if known.contains(&ty.as_raw()) { ty.as_raw() } else { 0 })
 }
 
 impl Messages {
@@ -23,7 +54,35 @@ impl Messages {
         self.messengers.write().retain(|m| handle::raw(m) != messenger);
     }
 
-    /// Sends a message of the driver to every messenger that wants it (and to stderr when `GRUS_LOG` is set).
+    /// Adds a callback of VK_EXT_debug_report.
+    pub fn add_reporter(&self, reporter: Arc<Reporter>) {
+        self.reporters.write().push(reporter);
+    }
+
+    /// Removes one by its handle.
+    pub fn remove_reporter(&self, reporter: u64) {
+        self.reporters.write().retain(|r| handle::raw(r) != reporter);
+    }
+
+    /// `vkDebugReportMessageEXT`, for the callbacks of that extension.
+    pub fn report_to_reporters(&self, report: &Report<'_>) {
+        // Cloned: a callback may create or destroy others.
+        let reporters = self.reporters.read().clone();
+        for reporter in reporters {
+            let Some(callback) = reporter.callback else { continue };
+            if reporter.flags.intersects(report.flags) {
+                let (ty, object) = report.object;
+                let (layer, message) = (report.layer.as_ptr(), report.message.as_ptr());
+                // SAFETY: the application gave this callback for this purpose; the texts live during the call.
+                base::fp::outside(|| unsafe {
+                    let data = reporter.user_data as *mut _;
+                    callback(report.flags, ty, object, report.location, report.code, layer, message, data);
+                });
+            }
+        }
+    }
+
+    /// Sends a message of the driver to every messenger and callback that wants it (and to stderr when `GRUS_LOG` is set).
     pub fn report(
         &self,
         severity: vk::DebugUtilsMessageSeverityFlagsEXT,
@@ -35,12 +94,21 @@ impl Messages {
         if *LOG.get_or_init(|| std::env::var_os("GRUS_LOG").is_some()) {
             eprintln!("grus: {id}: {message}");
         }
-        if self.messengers.read().is_empty() {
+        if self.messengers.read().is_empty() && self.reporters.read().is_empty() {
             return;
         }
         let text = |s: &str| CString::new(s.replace('\0', " ")).unwrap_or_default();
         let (id, message) = (text(id), text(message));
         let (object_type, object_handle) = object.unwrap_or((vk::ObjectType::UNKNOWN, 0));
+        let flags = SEVERITIES.iter().find(|(of, _)| severity.contains(*of)).map(|(_, flags)| *flags);
+        self.report_to_reporters(&Report {
+            flags: flags.unwrap_or_default(),
+            object: (reported_type(object_type), object_handle),
+            location: 0,
+            code: 0,
+            layer: &id,
+            message: &message,
+        });
         let mut name = vk::DebugUtilsObjectNameInfoEXT { object_type, object_handle, ..Default::default() };
         let objects = std::slice::from_mut(&mut name);
         let data =
@@ -96,4 +164,18 @@ impl Messenger {
     }
 }
 
-handle::objects! { Object: Messenger => DebugUtilsMessengerEXT }
+/// `VkDebugReportCallbackEXT`.
+pub struct Reporter {
+    flags: vk::DebugReportFlagsEXT,
+    callback: vk::PFN_vkDebugReportCallbackEXT,
+    user_data: usize,
+}
+
+impl Reporter {
+    /// Without a callback, which is invalid, nobody is told anything.
+    pub fn new(info: &vk::DebugReportCallbackCreateInfoEXT<'_>) -> Reporter {
+        Reporter { flags: info.flags, callback: info.pfn_callback, user_data: info.p_user_data as usize }
+    }
+}
+
+handle::objects! { Object: Messenger => DebugUtilsMessengerEXT, Reporter => DebugReportCallbackEXT }

@@ -3,8 +3,9 @@
 use super::descriptor::{BindingInfo, SetLayout};
 use super::descriptor_pool::DescriptorSet;
 use super::sampler::Sampler;
+use crate::caps::limits::MAX_DYNAMIC_BUFFERS;
 use ash::vk;
-use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS};
+use base::abi::MAX_DESCRIPTOR_SETS;
 use base::alloc::{OutOfMemory, or_unwind};
 use base::shader::{BindingLayout, PipelineLayoutInfo, Stage};
 use std::sync::{Arc, OnceLock};
@@ -18,6 +19,8 @@ pub struct PipelineLayout {
     pub sets: Vec<Option<Arc<SetLayout>>>,
     /// By set number: index of the set's first dynamic buffer.
     pub dynamic_base: Vec<u32>,
+    /// Dynamic buffers of all sets.
+    pub dynamic_count: u32,
     /// Of a pipeline with VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT: its sets are its own embedded samplers, and no sets are bound.
     pub of_heap: bool,
     null_sets: Vec<OnceLock<DescriptorSet>>,
@@ -29,7 +32,7 @@ impl PipelineLayout {
     pub fn new(sets: Vec<Option<Arc<SetLayout>>>) -> Result<PipelineLayout, vk::Result> {
         let mut info = PipelineLayoutInfo::default();
         let mut dynamic_base = Vec::with_capacity(sets.len());
-        let mut dynamic = 0;
+        let mut dynamic = 0u32;
         for set in &sets {
             dynamic_base.push(dynamic);
             let bindings = set.iter().flat_map(|s| &s.bindings);
@@ -39,12 +42,12 @@ impl PipelineLayout {
                 offset: b.offset,
                 count: b.count,
                 variable: b.is_variable(),
-                dynamic_index: dynamic + b.dynamic_index,
+                dynamic_index: dynamic.saturating_add(b.dynamic_index),
             });
             info.sets.push(layout.collect());
-            dynamic += set.as_ref().map_or(0, |s| s.dynamic_count);
+            dynamic = set.iter().fold(dynamic, |n, s| n.saturating_add(s.dynamic_count));
         }
-        if sets.len() > MAX_DESCRIPTOR_SETS || dynamic as usize > MAX_DYNAMIC_BUFFERS {
+        if sets.len() > MAX_DESCRIPTOR_SETS || dynamic > MAX_DYNAMIC_BUFFERS {
             return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         }
         let null_sets = sets.iter().map(|_| OnceLock::new()).collect();
@@ -52,6 +55,7 @@ impl PipelineLayout {
             info: Arc::new(info),
             sets,
             dynamic_base,
+            dynamic_count: dynamic,
             of_heap: false,
             null_sets,
             empty: OnceLock::new(),

@@ -118,6 +118,16 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
+/// A window's surface.
+///
+/// # Safety
+/// The instance lives.
+unsafe fn x11(instance: vk::Instance, display: Option<String>, window: u32) -> Surface {
+    // SAFETY: the caller's promise.
+    let messages = unsafe { handle::dispatchable::<Instance>(instance) }.messages.clone();
+    Surface::x11(messages, display, window)
+}
+
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
 shims! {
@@ -139,7 +149,7 @@ shims! {
     ) -> VkResult {
         // Without libxcb in the process there is nothing to wait for that could be waited for.
         let _ = client::sync_xcb((*info).connection);
-        *surface = create(instance, allocator, Surface::x11(None, (*info).window))?;
+        *surface = create(instance, allocator, x11(instance, None, (*info).window))?;
         Ok(())
     }
 
@@ -151,7 +161,7 @@ shims! {
     ) -> VkResult {
         let display = client::sync_xlib((*info).dpy);
         // XIDs have 29 bits; Xlib keeps them in longs.
-        *surface = create(instance, allocator, Surface::x11(display, (*info).window as u32))?;
+        *surface = create(instance, allocator, x11(instance, display, (*info).window as u32))?;
         Ok(())
     }
 

@@ -7,8 +7,10 @@ use super::wayland::connection::{Lost, Target as WaylandTarget};
 use super::wayland::window::Window as WaylandWindow;
 use super::x11::{PixelOrder, X11Error, X11Window};
 use crate::caps::limits::MAX_DIMENSION;
+use crate::ffi::messages::Messages;
 use ash::vk;
 use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `VkSurfaceKHR`.
@@ -34,6 +36,7 @@ impl From<Lost> for vk::Result {
 }
 
 struct X11Target {
+    messages: Arc<Messages>,
     display: Option<String>,
     window: u32,
     connection: Mutex<Connection>,
@@ -140,9 +143,9 @@ impl Surface {
         }
     }
 
-    /// A window on the X server `display` (`None`: `$DISPLAY`). Connects at the first question.
-    pub fn x11(display: Option<String>, window: u32) -> Surface {
-        let target = X11Target { display, window, connection: Mutex::new(Connection::Closed) };
+    /// A window on the X server `display` (`None`: `$DISPLAY`). Connects at the first question; why it can't is told by a message.
+    pub fn x11(messages: Arc<Messages>, display: Option<String>, window: u32) -> Surface {
+        let target = X11Target { messages, display, window, connection: Mutex::new(Connection::Closed) };
         Surface::new(Target::X11(Box::new(target)))
     }
 
@@ -150,16 +153,28 @@ impl Surface {
     fn with_window<R>(&self, ask: impl FnOnce(&mut X11Window) -> Result<R, X11Error>) -> Result<Option<R>, vk::Result> {
         let Target::X11(target) = &self.target else { return Ok(None) };
         let mut connection = target.connection.lock();
+        // (Nobody waits for the application's callback: the connection is given back before.)
+        let lost = |error: X11Error| {
+            let severity = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR;
+            target.messages.report(severity, "GRUS-surface-lost", &error.to_string(), None);
+            LOST
+        };
         if matches!(*connection, Connection::Closed) {
-            let window = X11Window::open(target.display.as_deref(), target.window).map_err(|_| LOST)?;
-            *connection = Connection::Open(Box::new(window));
+            match X11Window::open(target.display.as_deref(), target.window) {
+                Ok(window) => *connection = Connection::Open(Box::new(window)),
+                Err(error) => {
+                    drop(connection);
+                    return Err(lost(error));
+                }
+            }
         }
         let Connection::Open(window) = &mut *connection else { return Err(LOST) };
         let answer = ask(window);
         if answer.is_err() {
             *connection = Connection::Lost;
         }
-        answer.map(Some).map_err(|_| LOST)
+        drop(connection);
+        answer.map(Some).map_err(lost)
     }
 
     /// The window's size; `None` when the swapchain decides.
@@ -323,7 +338,7 @@ mod tests {
 
     #[test]
     fn no_server_is_a_lost_surface_and_not_a_hang() {
-        let surface = Surface::x11(Some(":4095".to_owned()), 1);
+        let surface = Surface::x11(Arc::default(), Some(":4095".to_owned()), 1);
         assert_eq!(surface.capabilities().unwrap_err(), LOST);
         assert_eq!(surface.known_extent().unwrap_err(), LOST);
     }

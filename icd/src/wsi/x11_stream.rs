@@ -1,14 +1,19 @@
 //! The socket to an X server, with bounded patience: x11rb waits as long as the server likes, also for one that was
 //! stopped; a driver may not. The bound is on silence, not on work: whoever takes or sends a byte has all of it again. A server that
 //! is gone is an error here and no signal.
+//!
+//! A server on this machine is looked for as libxcb does it: by its abstract name, which is there whatever part of the file system a container shows, then
+//! by its path.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use x11rb::errors::ConnectError;
-use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
-use x11rb::reexports::x11rb_protocol::xauth::get_auth;
+use x11rb::reexports::x11rb_protocol::parse_display::{ConnectAddress, parse_display};
+use x11rb::reexports::x11rb_protocol::xauth::{Family, get_auth};
 use x11rb::rust_connection::{DefaultStream, PollMode, RustConnection, Stream};
 use x11rb::utils::RawFdContainer;
 
@@ -23,6 +28,9 @@ pub struct BoundedStream {
     gone: AtomicBool,
 }
 
+/// What cookies are found by.
+type PeerAddress = (Family, Vec<u8>);
+
 /// A connection that gives up.
 pub type BoundedConnection = RustConnection<BoundedStream>;
 
@@ -32,19 +40,30 @@ pub type BoundedConnection = RustConnection<BoundedStream>;
 /// No server, or a silent one.
 pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result<BoundedConnection, ConnectError> {
     let display = parse_display(display)?;
-    let mut error = ConnectError::UnknownError;
+    let mut errors = Vec::new();
     for address in display.connect_instruction() {
-        match DefaultStream::connect(&address) {
+        match connect_to(&address) {
             Ok((inner, (family, peer))) => {
                 // Without a cookie the server decides.
                 let (name, data) = get_auth(family, &peer, display.display).ok().flatten().unwrap_or_default();
                 let stream = BoundedStream::new(inner, patience);
                 return RustConnection::connect_to_stream_with_auth_info(stream, display.screen.into(), name, data);
             }
-            Err(e) => error = ConnectError::IoError(e),
+            Err(e) => errors.push(e.to_string()),
         }
     }
-    Err(error)
+    Err(ConnectError::IoError(Error::other(errors.join("; "))))
+}
+
+/// Connects to an address of a display.
+fn connect_to(address: &ConnectAddress<'_>) -> Result<(DefaultStream, PeerAddress)> {
+    if let ConnectAddress::Socket(path) = address
+        && let Ok(name) = SocketAddr::from_abstract_name(path.as_bytes())
+        && let Ok(stream) = UnixStream::connect_addr(&name)
+    {
+        return DefaultStream::from_unix_stream(stream);
+    }
+    DefaultStream::connect(address).map_err(|e| Error::new(e.kind(), format!("{address:?}: {e}")))
 }
 
 impl BoundedStream {

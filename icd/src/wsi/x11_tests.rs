@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::wsi::x11_stream::BoundedStream;
-use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read};
+use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use x11rb::protocol::xproto::{ConfigureWindowAux, CreateWindowAux, WindowClass};
@@ -108,7 +108,7 @@ fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
     use ash::vk::{self, PresentGravityFlagsEXT as Gravity, PresentScalingFlagsEXT as Behavior};
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
     let (client, id) = window(&server, 90, 60);
-    let surface = crate::wsi::surface::Surface::x11(Some(server.display.clone()), id);
+    let surface = crate::wsi::surface::Surface::x11(std::sync::Arc::default(), Some(server.display.clone()), id);
     let picture = vk::Extent2D { width: 30, height: 30 };
     let quarter = |x: u32, y: u32| [1 + u8::from(x >= 15) + 2 * u8::from(y >= 15), 7, 9, 0];
     // Where pixels of the first, the second and the third quarter lie, and where nothing does.
@@ -184,6 +184,57 @@ fn a_server_that_dies_is_an_error_and_not_a_hang() {
 #[test]
 fn no_server_is_an_error() {
     assert!(matches!(X11Window::open(Some(":4094"), 1), Err(X11Error::Connect(_))));
+}
+
+/// A server that has an abstract name only, as the host's has to a container, is found. This one refuses all connections with a reason, by which we know it;
+/// that is what the application is told.
+#[test]
+fn a_server_with_an_abstract_name_is_found() {
+    use crate::ffi::messages::{Messages, Reporter};
+    use ash::vk;
+    use std::ffi::{CStr, c_char, c_void};
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    use std::sync::{Arc, Mutex};
+    static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    unsafe extern "system" fn told(
+        _: vk::DebugReportFlagsEXT,
+        _: vk::DebugReportObjectTypeEXT,
+        _: u64,
+        _: usize,
+        _: i32,
+        _: *const c_char,
+        message: *const c_char,
+        _: *mut c_void,
+    ) -> vk::Bool32 {
+        // SAFETY: a message is a string.
+        TOLD.lock().unwrap().push(unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned());
+        vk::FALSE
+    }
+    let number = 30_000 + std::process::id() % 30_000;
+    let name = SocketAddr::from_abstract_name(format!("/tmp/.X11-unix/X{number}")).unwrap();
+    let listener = UnixListener::bind_addr(&name).unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut setup = [0; 12];
+        client.read_exact(&mut setup).unwrap();
+        client.write_all(&[0, 12, 11, 0, 0, 0, 3, 0]).unwrap();
+        client.write_all(b"not for you!").unwrap();
+        // Whatever else was asked is read before the connection ends.
+        client.shutdown(std::net::Shutdown::Write).unwrap();
+        client.read_to_end(&mut Vec::new()).unwrap();
+    });
+    let messages = Arc::new(Messages::default());
+    let info = vk::DebugReportCallbackCreateInfoEXT::default().flags(vk::DebugReportFlagsEXT::ERROR);
+    messages.add_reporter(Arc::new(Reporter::new(&info.pfn_callback(Some(told)))));
+    let surface = crate::wsi::surface::Surface::x11(messages, Some(format!(":{number}")), 1);
+    assert_eq!(surface.extent(), Err(vk::Result::ERROR_SURFACE_LOST_KHR));
+    server.join().unwrap();
+    // Now there is none, and what was looked for is told.
+    assert_eq!(surface.extent(), Err(vk::Result::ERROR_SURFACE_LOST_KHR));
+    let told = TOLD.lock().unwrap();
+    assert!(told.len() == 2 && told[0].contains("not for you!"), "{told:?}");
+    assert!(told[1].contains(&format!("/tmp/.X11-unix/X{number}")), "{told:?}");
 }
 
 /// A server that was stopped (a debugger, a suspended session) loses the surface after a bounded time; it blocks nobody for ever.

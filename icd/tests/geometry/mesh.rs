@@ -256,6 +256,23 @@ fn workgroups_draw_primitives_with_numbers_of_their_own() {
     }
 }
 
+/// As many workgroups side by side as there may be: of each cell the last one is seen.
+#[test]
+fn sides_of_draws_are_as_long_as_they_may_be() {
+    let c = context(&[]);
+    let mut limits = vk::PhysicalDeviceMeshShaderPropertiesEXT::default();
+    let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut limits);
+    // SAFETY: valid usage.
+    unsafe { c.instance.get_physical_device_properties2(c.physical, &mut all) };
+    assert_eq!(limits.max_mesh_work_group_count, limits.max_task_work_group_count);
+    for (side, most) in limits.max_mesh_work_group_count.into_iter().enumerate().take(2) {
+        let mut groups = [1; 3];
+        groups[side] = most;
+        let (numbers, _) = draw_groups(&c, &Meshes::new(shader!("mesh_cells.mesh")), groups);
+        assert_eq!(wrong(&numbers, |texel, second| most - 16 + cell(texel) + 20 * second + 1), []);
+    }
+}
+
 #[test]
 fn draws_come_from_buffers() {
     let c = context(&[]);

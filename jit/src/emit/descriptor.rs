@@ -29,9 +29,15 @@ impl Emitter<'_> {
         })?;
         let (base, start, inline) = match layout.kind {
             K::UniformBufferDynamic | K::StorageBufferDynamic if layout.count > 0 => {
-                let start = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers)
-                    + layout.dynamic_index as usize * base::abi::DESCRIPTOR_SIZE;
-                (self.ctx, start as i32, false)
+                let first = layout.dynamic_index as i32 * base::abi::DESCRIPTOR_SIZE as i32;
+                if layout.is_near() {
+                    let near = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers);
+                    (self.ctx, near as i32 + first, false)
+                } else {
+                    let all = core::mem::offset_of!(base::abi::ShaderContext, all_dynamic_buffers)
+                        + core::mem::offset_of!(base::abi::DynamicBuffers, first);
+                    (self.b.load(Type::I64, read_only(all as i32), self.ctx), first, false)
+                }
             }
             kind => {
                 let at = core::mem::offset_of!(base::abi::ShaderContext, sets) + set as usize * size_of::<*const u8>();

@@ -2,8 +2,8 @@
 
 use crate::emit_common::{HELPERS, buffers_layout, compile_tier, wide_configurations};
 use base::abi::{
-    AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS,
-    MAX_PUSH_CONSTANTS, ShaderContext,
+    AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS,
+    NEAR_DYNAMIC_BUFFERS, ShaderContext,
 };
 use base::shader::CompiledStage;
 use jit::ir::FloatFlags;
@@ -25,7 +25,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         .collect();
     let mut context = ShaderContext {
         sets: [std::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [descriptors[0]; MAX_DYNAMIC_BUFFERS],
+        dynamic_buffers: [descriptors[0]; NEAR_DYNAMIC_BUFFERS],
         push_constants: [0; MAX_PUSH_CONSTANTS],
         num_workgroups: [program.workgroups, 1, 1],
         base_vertex: 0,
@@ -35,6 +35,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         device_index: 0,
         addresses: AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
+        all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
         abort: &ABORT,
         helpers: &HELPERS,
     };

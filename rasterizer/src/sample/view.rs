@@ -134,8 +134,10 @@ pub(super) fn over_plane(
     // Of a block of the plane a view may see several texels.
     let finer = plane.block_bytes.checked_div(format.info().block_bytes.into()).map_or(0, |n| n.max(1).ilog2());
     for (to, from) in view.level.iter_mut().zip(&plane.levels[base_level as usize..]).take(levels as usize) {
+        // A slice of cells is no memory of its own: one is found by its number, and there is one.
+        let first_slice = if request.slices && from.grid.is_some() { base_layer } else { 0 };
         *to = ImageLevel {
-            offset: plane.offset + from.offset + u64::from(base_layer) * layer_stride,
+            offset: plane.offset + from.offset + u64::from(base_layer - first_slice) * layer_stride,
             row_pitch: from.row_pitch,
             slice_pitch: from.slice_pitch,
             cell: from.grid.map_or(0, |grid| (grid.log2[0] + finer) | grid.log2[1] << 8 | grid.log2[2] << 16 | 1 << 24),
@@ -143,7 +145,7 @@ pub(super) fn over_plane(
             width: from.extent[0].div_ceil(per_texel[0]),
             height: from.extent[1].div_ceil(per_texel[1]),
             depth: if request.slices { 1 } else { from.extent[2] },
-            first_slice: 0,
+            first_slice,
         };
     }
     if plane.residency.is_some() {

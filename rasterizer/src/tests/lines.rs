@@ -119,6 +119,29 @@ fn wide_smooth_lines_are_opaque_inside() {
     }
 }
 
+/// A line as wide as one may be (and no wider), and one that is wider by a small step: each side has a half of it.
+#[test]
+fn widths_reach_the_limit_in_small_steps() {
+    let most = crate::api::LINE_WIDTH_RANGE[1];
+    let image = Image::new(RGBA32F, 16, 300, 1, 1);
+    let mut s = lines(Topology::LineList, LineMode::Rectangular, None);
+    s.viewports = [Viewport { x: 0.0, y: 0.0, width: 16.0, height: 300.0, min_depth: 0.0, max_depth: 1.0 }].into();
+    s.scissors = [[0, 0, 16, 300]].into();
+    s.line_width = 2.0 * most;
+    let across = [v(-1.0, 0.0, 0.5, [1.0; 4]), v(1.0, 0.0, 0.5, [1.0; 4])];
+    render(1, targets(&image, None), [draw(s, &across)]);
+    let covered = |y| image.texel::<[f32; 4]>(Aspect::Color, 8, y, 0, 0)[0] == 1.0;
+    let rows: Vec<u32> = (0..300).filter(|&y| covered(y)).collect();
+    assert_eq!(rows, (150 - most as u32 / 2..150 + most as u32 / 2).collect::<Vec<_>>());
+    // Of a smooth line the coverage is measured.
+    let image = Image::new(RGBA32F, 64, 64, 1, 1);
+    let mut s = lines(Topology::LineList, LineMode::Smooth, None);
+    (s.line_width, s.pixel.blend[0]) = (2.0 + 1.0 / 64.0, OPAQUE);
+    render(1, targets(&image, None), [draw(s, &[at(4.0, 20.0), at(60.0, 20.0)])]);
+    let alpha = |y| image.texel::<[f32; 4]>(Aspect::Color, 30, y, 0, 0)[3];
+    assert_eq!([18, 19, 20, 21].map(alpha), [1.0 / 128.0, 1.0, 1.0, 1.0 / 128.0]);
+}
+
 #[test]
 fn smooth_lines_multiply_alpha() {
     for samples in [1, 2, 4, 8, 16] {

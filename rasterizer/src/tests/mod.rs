@@ -296,7 +296,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
     let none = BufferDescriptor { address: core::ptr::null_mut(), range: 0 };
     Arc::new(ShaderContext {
         sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [none; MAX_DYNAMIC_BUFFERS],
+        dynamic_buffers: [none; NEAR_DYNAMIC_BUFFERS],
         push_constants: [0; MAX_PUSH_CONSTANTS],
         num_workgroups: [1; 3],
         base_vertex: 0,
@@ -306,6 +306,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
         device_index: 0,
         addresses: AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
+        all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
         abort,
         helpers: &HELPERS,
     })

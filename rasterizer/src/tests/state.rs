@@ -314,6 +314,55 @@ fn blending_with_the_second_source_alone() {
     }
 }
 
+/// All colour attachments have two sources of their own.
+#[test]
+fn every_attachment_blends_with_two_sources() {
+    const SLOTS: usize = 8 * base::pixel::MAX_COLOR_ATTACHMENTS;
+    /// Slot n is n / 64.
+    unsafe extern "C" fn numbers(_: *const ShaderContext, batch: *mut BatchHeader) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            fragments(batch, |_, _, _| Some(core::array::from_fn::<_, SLOTS, _>(|n| (n as f32 / 64.0).to_bits())))
+        };
+    }
+    let images: Vec<Image> =
+        (0..base::pixel::MAX_COLOR_ATTACHMENTS).map(|i| Image::new([RGBA32F, RGBA8][i % 2], 8, 8, 1, 1)).collect();
+    let outputs =
+        (0..SLOTS).map(|n| SlotKind::User { location: n as u32 / 8, component: n as u8 % 4, index: n as u8 / 4 % 2 });
+    let outputs = outputs.map(|kind| slot(kind, Interpolation::Smooth)).collect();
+    let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
+    let interface = StageInterface { inputs, outputs, places: Vec::new() };
+    let fragment = stage(Payload::Fragment(FragmentFacts::default()), numbers, 8, interface);
+    let mut s = state(Topology::TriangleStrip, 8, 8);
+    let both = (BlendFactor::One, BlendFactor::Src1Color, BlendOp::Add);
+    let alpha = (BlendFactor::One, BlendFactor::Src1Alpha, BlendOp::Subtract);
+    let mut to = targets(&images[0], None);
+    for (i, image) in images.iter().enumerate() {
+        s.pixel.blend[i] = blending(both, alpha);
+        to.color[i] = image.attachment();
+    }
+    let engine = Engine::new(1);
+    let mut p = engine.begin_rendering(to);
+    for i in 0..images.len() {
+        p.clear_color(i, [0.5f32.to_bits(); 4], [0, 0, 8, 8], 0, 1);
+    }
+    p.draw(draw_with(Some(fragment), s, &full(0.5, [0.0; 4])));
+    p.end();
+    for (i, image) in images.iter().enumerate() {
+        let source = |index: usize, c: usize| (8 * i + 4 * index + c) as f32 / 64.0;
+        let want: [f32; 4] = core::array::from_fn(|c| {
+            if c == 3 { source(0, c) - 0.5 * source(1, c) } else { source(0, c) + 0.5 * source(1, c) }
+        });
+        if i % 2 == 0 {
+            assert_eq!(image.color::<[f32; 4]>(5, 6), want, "attachment {i}");
+        } else {
+            let got = image.color::<[u8; 4]>(5, 6).map(f32::from);
+            let close = |c: usize| (got[c] - want[c].clamp(0.0, 1.0) * 255.0).abs() <= 1.0;
+            assert!((0..4).all(close), "attachment {i}: {got:?} {want:?}");
+        }
+    }
+}
+
 /// The 8-bit paths and the one through the format table give the same bits.
 #[test]
 fn srgb_targets_blend_in_linear_light() {

@@ -12,8 +12,10 @@ use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
 use base::abi::{
-    ADDRESS_TAIL, Heaps, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS, ShaderContext,
+    ADDRESS_TAIL, BufferDescriptor, DynamicBuffers, Heaps, MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS,
+    NEAR_DYNAMIC_BUFFERS, ShaderContext,
 };
+use base::alloc::or_unwind;
 use base::mem::MemoryRange;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
@@ -108,7 +110,7 @@ impl Bound {
     ) -> ShaderContext {
         let mut context = ShaderContext {
             sets: [rasterizer::sample::zero_page(); MAX_DESCRIPTOR_SETS],
-            dynamic_buffers: [null_buffer(); MAX_DYNAMIC_BUFFERS],
+            dynamic_buffers: [null_buffer(); NEAR_DYNAMIC_BUFFERS],
             push_constants: *push_constants,
             num_workgroups: p.num_workgroups,
             base_vertex: p.base_vertex,
@@ -118,9 +120,15 @@ impl Bound {
             device_index: 0,
             addresses: device.heap.addresses(),
             heaps: self.heaps(device),
+            all_dynamic_buffers: DynamicBuffers::NONE,
             abort: &device.abort,
             helpers: &device.helpers,
         };
+        // Where there are more of them than the context has room for.
+        let mut all: Vec<BufferDescriptor> = Vec::new();
+        if layout.dynamic_count as usize > NEAR_DYNAMIC_BUFFERS {
+            all = or_unwind(base::alloc::filled(null_buffer(), layout.dynamic_count as usize));
+        }
         for (number, set_layout) in layout.sets.iter().enumerate() {
             let Some(set_layout) = set_layout else { continue };
             let bound = self.sets.get(number).and_then(Option::as_ref).filter(|_| !layout.of_heap);
@@ -136,9 +144,13 @@ impl Bound {
                 for element in 0..b.count {
                     let slot = (layout.dynamic_base[number] + b.dynamic_index + element) as usize;
                     let offset = b.offset as usize + element as usize * b.stride();
-                    context.dynamic_buffers[slot] = set.dynamic(offset, next.next().unwrap_or(0));
+                    let to = if all.is_empty() { &mut context.dynamic_buffers[..] } else { &mut all[..] };
+                    to[slot] = set.dynamic(offset, next.next().unwrap_or(0));
                 }
             }
+        }
+        if !all.is_empty() {
+            context.set_dynamic_buffers(all);
         }
         context
     }
@@ -193,7 +205,7 @@ fn parameters_of(c: &ShaderContext) -> DrawParameters {
 fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
     if Arc::get_mut(context).is_none() {
         let c = &**context;
-        *context = Arc::new(ShaderContext { ..*c });
+        *context = Arc::new(ShaderContext { all_dynamic_buffers: c.all_dynamic_buffers.clone(), ..*c });
     }
     if let Some(c) = Arc::get_mut(context) {
         c.num_workgroups = p.num_workgroups;

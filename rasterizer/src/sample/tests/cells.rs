@@ -130,6 +130,41 @@ fn samples_and_fetches_see_the_same() {
     }
 }
 
+/// A view of one slice of a volume, of whichever level: fetches, samples, stores.
+#[test]
+fn slices_are_images() {
+    let mut rng = Rng(0x51ce_51ce_0000_0009);
+    for of in IMAGES.into_iter().filter(|of| of.1 == Dim::D3) {
+        let [straight, cells] = image(&mut rng, of);
+        for level in 0..of.3 {
+            let depth = straight.memory.layout.planes()[0].levels[level as usize].extent[2];
+            for slice in [0, 1, 7, 15, 16, 31, depth - 1].into_iter().filter(|&slice| slice < depth) {
+                let views = [&straight, &cells].map(|image| {
+                    let request = image.request(Dim::D2, false, Aspect::Color);
+                    image_view(&ViewRequest { slices: true, levels: (level, 1), layers: (slice, 1), ..request })
+                });
+                for kernel in [KERNEL_FETCH, KERNEL_SAMPLE + class::GENERAL as usize, KERNEL_STORE] {
+                    let s = new_sampler(Sampler { mag_filter: 1, ..sampler() });
+                    let mut a = args();
+                    for lane in 0..MAX_LANES {
+                        (0..2).for_each(|c| a.coord[c][lane] = rng.float(0.0, 1.0));
+                        (0..2).for_each(|c| a.icoord[c][lane] = rng.below(of.2[c]) as i32);
+                        (0..4).for_each(|c| a.texel[c][lane] = rng.float(0.0, 1.0).to_bits());
+                    }
+                    let [want, got] = views.each_ref().map(|view| {
+                        let mut a = a;
+                        // SAFETY: valid view, sampler and arguments.
+                        unsafe { (view.kernels[kernel])(view, &raw const s, &raw mut a) };
+                        a.result
+                    });
+                    assert_eq!(want, got, "{of:?} level {level} slice {slice} kernel {kernel}");
+                }
+            }
+        }
+        assert!(bytes(&straight.memory) == bytes(&cells.memory), "{of:?}");
+    }
+}
+
 #[test]
 fn stores_and_atomics_go_to_the_same_texels() {
     let mut rng = Rng(0x7777_1111_aaaa_3333);

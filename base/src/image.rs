@@ -339,6 +339,18 @@ const EMPTY_PLANE: PlaneLayout = PlaneLayout {
     residency: None,
 };
 
+/// Rows so far apart that only a quarter of a cache's sets, or fewer, would have what lies below each other. (A set is chosen by bits 6 to 11 of an address in all first-level caches; and a load
+/// waits for a store whose address has the same lower 12 bits.)
+const FEW_SETS: u64 = 1024;
+/// A line of a cache.
+const LINE: u64 = 64;
+
+/// Bytes between rows of so many blocks: of an image of several rows never such that a column of it would displace itself from the cache.
+fn row_pitch([width, height, _]: [u32; 3], block_bytes: u32) -> u64 {
+    let tight = (u64::from(width) * u64::from(block_bytes)).next_multiple_of(16);
+    if tight.is_multiple_of(FEW_SETS) && height >= 16 { tight + LINE } else { tight }
+}
+
 impl PlaneLayout {
     /// Offset from the start of the image, and size, of a level of a layer's first sample: its slices follow each other.
     pub fn piece(&self, level: u32, layer: u32) -> Option<(u64, u64)> {
@@ -381,7 +393,7 @@ impl PlaneLayout {
                 continue;
             }
             tail.get_or_insert((level, size));
-            let row_pitch = (u64::from(blocks[0]) * u64::from(block_bytes)).next_multiple_of(16);
+            let row_pitch = row_pitch(blocks, block_bytes);
             let slice_pitch = row_pitch.checked_mul(u64::from(blocks[1]))?;
             plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent, grid: None };
             size = size.checked_add(slice_pitch.checked_mul(u64::from(depth))?)?.next_multiple_of(IMAGE_ALIGNMENT);

@@ -102,8 +102,14 @@ impl TileJob<'_> {
         self.takes_rows = self.rows.is_some() || self.plain || self.flat_here && self.fills;
         if self.plain && prim.edge_count == 0 && prim.pixels == 0 {
             let side = 1 << TILE_SHIFT;
-            return self.rectangle(prim, intersect(prim.rect, [x0, y0, x0 + side, y0 + side]));
+            let rect = intersect(prim.rect, [x0, y0, x0 + side, y0 + side]);
+            if !self.takes_rectangle(prim, rect) {
+                self.flush_rectangles();
+                self.rectangle(prim, rect);
+            }
+            return;
         }
+        self.flush_rectangles();
         match self.pass.grid.samples {
             1 => cover::cover::<1>(prim, edges, x0, y0, &mut Blocks::<false> { job: self, prim }),
             4 if self.draw.plan.places.is_none() => {
@@ -435,6 +441,7 @@ impl TileJob<'_> {
         if self.scratch.quads.len() > 0 {
             fragment::shade(self);
         }
+        self.flush_rectangles();
         let draw = self.draw.draw;
         if let Some(occlusion) = draw.queries.occlusion.as_ref().filter(|_| self.passed > 0) {
             occlusion.fetch_add(self.passed, Ordering::Relaxed);

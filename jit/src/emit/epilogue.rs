@@ -62,20 +62,16 @@ impl Emitter<'_> {
             (Some(equations), Some(old)) => self.blended(equations, source, old),
             _ => source,
         };
-        // Some lanes are other pixels'.
         let (some, all, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let left = self.b.isub(end, first);
-        let short = self.b.icmp_imm(IntCond::Ult, left, i64::from(self.lanes));
-        let moved = self.b.icmp(IntCond::Ne, begin, first);
-        let partial = self.b.or(short, moved);
-        self.b.branch(partial, some, &[], all, &[]);
+        self.b.branch(here.partial, some, &[], all, &[]);
         self.enter(all);
         self.b.store(trusted(0), new, address);
         self.b.jump(done, &[]);
         self.enter(some);
         let [first, end] = [first, end].map(|column| self.b.splat(words, column));
-        let before = self.b.icmp(IntCond::Slt, here.pixels, first);
-        let inside = self.b.icmp(IntCond::Slt, here.pixels, end);
+        let pixels = self.columns_from(begin);
+        let before = self.b.icmp(IntCond::Slt, pixels, first);
+        let inside = self.b.icmp(IntCond::Slt, pixels, end);
         let inside = self.b.and_not(inside, before);
         let old = old.unwrap_or_else(|| self.b.load(words, trusted(0), address));
         let merged = self.b.select(inside, new, old);

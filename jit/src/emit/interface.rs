@@ -94,7 +94,8 @@ impl Emitter<'_> {
     pub fn store_output(&mut self, slot: u32, data: &InstData) -> Result<()> {
         if let Some(rectangles) = &self.rectangles {
             let Some(cells) = rectangles.outputs[slot as usize].clone() else { return Ok(()) };
-            let mut c = self.vector(data.args[0])?;
+            let c = self.vector(data.args[0])?;
+            let mut c = self.b.bitcast(self.vector_type(Ty::F32), c);
             if !self.full {
                 let (old, mask) = (self.cell(&cells), self.exec_mask());
                 c = self.b.select(mask, c, old);

@@ -7,11 +7,9 @@ use super::Emitter;
 use super::cell::Cells;
 use super::fragment::FragmentState;
 use super::memory::read_only;
-use super::rep::Rep;
 use crate::error::Result;
 use crate::ir::{Builtin, InterpolateAt, Op, Shader, Ty};
 use crate::lir::{Block, Elem, IntCond, Type, Value as C};
-use crate::passes::Steps;
 use base::abi::{FragmentPrimitive, MAX_LANES, Rectangle, RectangleBatch};
 use base::epilogue::Epilogue;
 use base::shader::{Interpolation, SlotType, Stage};
@@ -41,8 +39,8 @@ pub struct Here {
     pub row: C,
     /// The first column that is the chunk's, the one behind the rectangle's last one, and the first lane's (I32).
     pub columns: [C; 3],
-    /// The lanes' columns.
-    pub pixels: C,
+    /// Some lanes are other pixels'.
+    pub partial: C,
 }
 
 impl Rectangles {
@@ -107,6 +105,9 @@ impl Emitter<'_> {
             let at = e.b.iadd(list, offset);
             let half = |e: &mut Self, offset: usize| e.b.load_u16(Type::I32, read_only(offset as i32), at);
             let x = [half(e, offset_of!(Rectangle, x0)), half(e, offset_of!(Rectangle, x1))];
+            // Of the last chunk that is whole.
+            let whole = e.b.iadd_imm(x[1], -i64::from(e.lanes));
+            let whole = e.b.smin(whole, last);
             let y = [half(e, offset_of!(Rectangle, y0)), half(e, offset_of!(Rectangle, y1))];
             let primitive = e.b.load(Type::I64, read_only(offset_of!(Rectangle, primitive) as i32), at);
             let field = |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(offset as i32), primitive);
@@ -120,13 +121,13 @@ impl Emitter<'_> {
                 let row = e.b.iadd(target, offset);
                 let y = [y, below].map(|y| e.middle(y));
                 e.start_row(primitive, y[1]);
-                let here = Here { primitive, attributes, y, origin: left, row, columns: [zero; 3], pixels: zero };
+                let here = Here { primitive, attributes, y, origin: left, row, columns: [zero; 3], partial: zero };
                 let chunks_done = e.b.create_block();
                 let lanes = i64::from(e.lanes);
                 e.count_up(x, lanes, chunks_done, |e, first| {
                     let begin = e.b.smin(first, last);
-                    let pixels = e.rep_vector(Ty::I32, &Rep::Affine(begin, Steps::even(1, e.lanes)))?;
-                    e.rectangle_chunk(Here { columns: [first, x[1], begin], pixels, ..here })
+                    let partial = e.b.icmp(IntCond::Sgt, first, whole);
+                    e.rectangle_chunk(Here { columns: [first, x[1], begin], partial, ..here })
                 })?;
                 e.enter(chunks_done);
                 Ok(())
@@ -228,7 +229,19 @@ impl Emitter<'_> {
 
     /// Framebuffer coordinate of a rectangle's fragments along an axis.
     pub fn rectangle_xy(&mut self, here: &Here, axis: usize) -> C {
-        if axis == 0 { self.middles(here.pixels) } else { here.y[0] }
+        if axis != 0 {
+            return here.y[0];
+        }
+        let pixels = self.columns_from(here.columns[2]);
+        self.middles(pixels)
+    }
+
+    /// The lanes' columns, of a chunk that begins with this one.
+    pub fn columns_from(&mut self, first: C) -> C {
+        let words = self.vector_type(Ty::I32);
+        let first = self.b.splat(words, first);
+        let steps = self.words(|lane| lane as i32);
+        self.b.iadd(first, steps)
     }
 
     fn rectangle_chunk(&mut self, here: Here) -> Result<()> {
@@ -254,9 +267,8 @@ impl Emitter<'_> {
     /// The state of a chunk of a rectangle.
     pub fn start_rectangle(&mut self, here: &Here, ones: C) {
         self.set_exec(ones, true);
-        let words = self.vector_type(Ty::I32);
-        let origin = self.b.splat(words, here.origin);
-        let columns = self.b.isub(here.pixels, origin);
+        let first = self.b.isub(here.columns[2], here.origin);
+        let columns = self.columns_from(first);
         let relative = [self.middles(columns), here.y[1]];
         let alive = self.mask_cells(false);
         self.set_cell(&alive, ones);

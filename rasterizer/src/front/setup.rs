@@ -233,17 +233,13 @@ impl Half {
         }
         let [Screen { z: depth, inv_w, .. }, ..] = screen[0..] else { return None };
         let (mut vertices, mut seen) = ([0; 4], 0);
-        for i in 0..3 {
-            let at = &screen[i];
+        for (id, at) in ids.into_iter().zip(screen) {
             let apart = (at.x != x0 && at.x != x1) || (at.y != y0 && at.y != y1);
             if apart || (at.z.to_bits(), at.inv_w.to_bits()) != (depth.to_bits(), inv_w.to_bits()) {
                 return None;
             }
             let corner = usize::from(at.x == x1) | usize::from(at.y == y1) << 1;
-            // (Chosen, not stored where the number says: what reads all of them next would wait for the stores.)
-            for k in 0..4 {
-                vertices[k] = if corner == k { ids[i] } else { vertices[k] };
-            }
+            vertices[corner] = id;
             seen |= 1u32 << corner;
         }
         let missing = (!seen).trailing_zeros() as usize;

@@ -2,7 +2,7 @@
 //!
 //! An image is its format's planes ([`crate::format::Plane`]), one after the other, each laid out as an image of its own. In a plane: samples of a
 //! layer are separate sub-images, order: layer → sample → level → slice → row (row-major). Offsets are multiples of 64 bytes per level
-//! and row pitch is a multiple of 16 bytes.
+//! and row pitch is a multiple of 16 bytes, of which large powers of two are made odd multiples of a cache line (`row_pitch`).
 //!
 //! Of an image with sparse residency, levels are cut into blocks of 64 KiB ([`ImageLayout::in_blocks`]), which are bound to memory one by one and follow each
 //! other row-major; inside of one, slices and rows follow each other. Levels smaller than one are the tail, laid out as others are, in whole blocks behind them. [`Grid`] is
@@ -447,6 +447,18 @@ mod tests {
         // Halved in one direction only, an odd width: the plane covers it.
         let wide = layout("G16_B16_R16_3PLANE_422_UNORM", [5, 3, 1], 1, 1, 1);
         assert_eq!(planes(&wide).iter().map(|p| p.2).collect::<Vec<_>>(), [[5, 3, 1], [3, 3, 1], [3, 3, 1]]);
+    }
+
+    #[test]
+    fn columns_do_not_displace_themselves() {
+        let pitch = |name, extent| layout(name, extent, 1, 1, 1).planes()[0].levels[0].row_pitch;
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 1024, 1]), 4096 + 64);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [256, 16, 1]), 1024 + 64);
+        assert_eq!(pitch("BC7_UNORM_BLOCK", [1024, 1024, 1]), 4096 + 64);
+        // Few rows, and sets enough.
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 15, 1]), 4096);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1920, 1080, 1]), 7680);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [128, 128, 1]), 512);
     }
 
     #[test]

@@ -62,18 +62,18 @@ impl Rectangles {
 /// Does an operation depend on its pixel alone, and is no call?
 fn is_of_pixel(op: &Op) -> bool {
     match op {
-        Op::Builtin(builtin) => match builtin {
+        Op::Builtin(builtin) => matches!(
+            builtin,
             Builtin::FragCoord(_)
-            | Builtin::PointCoord(_)
-            | Builtin::FrontFacing
-            | Builtin::PrimitiveId
-            | Builtin::Layer
-            | Builtin::ViewportIndex
-            | Builtin::ViewIndex
-            | Builtin::DeviceIndex
-            | Builtin::DrawIndex => true,
-            _ => false,
-        },
+                | Builtin::PointCoord(_)
+                | Builtin::FrontFacing
+                | Builtin::PrimitiveId
+                | Builtin::Layer
+                | Builtin::ViewportIndex
+                | Builtin::ViewIndex
+                | Builtin::DeviceIndex
+                | Builtin::DrawIndex
+        ),
         Op::LoadInput(_, at) => *at == InterpolateAt::Default,
         Op::Const(_) | Op::Select | Op::Fma | Op::Ldexp | Op::Frexp | Op::IAddCarry | Op::ISubBorrow => true,
         Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => true,

@@ -2,7 +2,7 @@
 //!
 //! An image is its format's planes ([`crate::format::Plane`]), one after the other, each laid out as an image of its own. In a plane: samples of a
 //! layer are separate sub-images, order: layer → sample → level → slice → row (row-major). Offsets are multiples of 64 bytes per level
-//! and row pitch is a multiple of 16 bytes.
+//! and row pitch is a multiple of 16 bytes, of which large powers of two are made odd multiples of a cache line (`row_pitch`).
 //!
 //! Of an image with sparse residency, levels are cut into blocks of 64 KiB ([`ImageLayout::in_blocks`]), which are bound to memory one by one and follow each
 //! other row-major; inside of one, slices and rows follow each other. Levels smaller than one are the tail, laid out as others are, in whole blocks behind them. [`Grid`] is
@@ -339,6 +339,18 @@ const EMPTY_PLANE: PlaneLayout = PlaneLayout {
     residency: None,
 };
 
+/// Rows so far apart that only a quarter of a cache's sets, or fewer, would have what lies below each other. (A set is chosen by bits 6 to 11 of an address in all first-level caches; and a load
+/// waits for a store whose address has the same lower 12 bits.)
+const FEW_SETS: u64 = 1024;
+/// A line of a cache.
+const LINE: u64 = 64;
+
+/// Bytes between rows of so many blocks: of an image of several rows never such that a column of it would displace itself from the cache.
+fn row_pitch([width, height, _]: [u32; 3], block_bytes: u32) -> u64 {
+    let tight = (u64::from(width) * u64::from(block_bytes)).next_multiple_of(16);
+    if tight.is_multiple_of(FEW_SETS) && height >= 16 { tight + LINE } else { tight }
+}
+
 impl PlaneLayout {
     /// Offset from the start of the image, and size, of a level of a layer's first sample: its slices follow each other.
     pub fn piece(&self, level: u32, layer: u32) -> Option<(u64, u64)> {
@@ -381,7 +393,7 @@ impl PlaneLayout {
                 continue;
             }
             tail.get_or_insert((level, size));
-            let row_pitch = (u64::from(blocks[0]) * u64::from(block_bytes)).next_multiple_of(16);
+            let row_pitch = row_pitch(blocks, block_bytes);
             let slice_pitch = row_pitch.checked_mul(u64::from(blocks[1]))?;
             plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent, grid: None };
             size = size.checked_add(slice_pitch.checked_mul(u64::from(depth))?)?.next_multiple_of(IMAGE_ALIGNMENT);
@@ -435,6 +447,18 @@ mod tests {
         // Halved in one direction only, an odd width: the plane covers it.
         let wide = layout("G16_B16_R16_3PLANE_422_UNORM", [5, 3, 1], 1, 1, 1);
         assert_eq!(planes(&wide).iter().map(|p| p.2).collect::<Vec<_>>(), [[5, 3, 1], [3, 3, 1], [3, 3, 1]]);
+    }
+
+    #[test]
+    fn columns_do_not_displace_themselves() {
+        let pitch = |name, extent| layout(name, extent, 1, 1, 1).planes()[0].levels[0].row_pitch;
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 1024, 1]), 4096 + 64);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [256, 16, 1]), 1024 + 64);
+        assert_eq!(pitch("BC7_UNORM_BLOCK", [1024, 1024, 1]), 4096 + 64);
+        // Few rows, and sets enough.
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 15, 1]), 4096);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1920, 1080, 1]), 7680);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [128, 128, 1]), 512);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod alloc;
 #[cfg(target_arch = "x86_64")]
 pub mod cpu;
 pub mod deferred;
+pub mod epilogue;
 pub mod fork;
 pub mod format;
 pub mod fp;

@@ -14,6 +14,7 @@ use crate::ir::{Builtin, Node, Op, Region, Shader};
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
 use crate::tier::{self, Tier};
+use base::epilogue::Epilogue;
 use base::shader::{PipelineLayoutInfo, Stage, StageFacts, StageInterface};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -92,6 +93,32 @@ impl Prepared {
         let code = tier::improve(&lir, than, wanted)?;
         Ok(code.map(|(code, tier)| with_code(self.facts, code, scratch_bytes, tier)))
     }
+}
+
+/// Makes code of a fragment stage that takes rectangles and writes its colours itself: by a tier, or the best one, as long as it is `wanted`. `None` where the stage can't be such a one, or that is not
+/// worth it.
+///
+/// # Errors
+/// As [`prepare`] and [`tier::generate`]: of a stage that has been prepared, internal ones.
+pub fn with_epilogue(
+    request: &CompileRequest<'_>,
+    epilogue: &Epilogue,
+    tier: Option<Tier>,
+    wanted: Wanted<'_>,
+) -> Result<Option<CodeBlob>> {
+    let made = on_stack(request.module.stack(), || {
+        let (shader, lanes) = (optimised(request)?, request.specialization.subgroup_size);
+        let divergence = passes::divergence(&shader, lanes);
+        let emission =
+            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions { lanes }, epilogue)?;
+        Ok(emission.map(|emission| (facts(&shader, request), emission)))
+    })?;
+    let Some((facts, Emission { lir, scratch_bytes })) = made.filter(|_| wanted()) else { return Ok(None) };
+    let code = match tier {
+        Some(tier) => Some(tier::generate(&lir, tier)?),
+        None => tier::improve(&lir, Tier::FIRST, wanted)?,
+    };
+    Ok(code.map(|(code, tier)| with_code(facts, code, scratch_bytes, tier)))
 }
 
 fn with_code(facts: StageFacts, code: MachineCode, scratch: u32, tier: Tier) -> CodeBlob {

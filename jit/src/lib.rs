@@ -20,4 +20,4 @@ pub mod spirv;
 pub mod tier;
 pub mod wide;
 
-pub use compile::{CompileRequest, Described, Prepared, compile, describe, prepare, stored};
+pub use compile::{CompileRequest, Described, Prepared, compile, describe, prepare, stored, with_epilogue};

@@ -243,6 +243,39 @@ pub struct FragmentBatch {
     pub groups: *const SampleGroups,
 }
 
+/// Pixels of a primitive that is [affine](FragmentPrimitive::affine): all from (x0, y0) to before (x1, y1), a chunk's lanes apart at least in x.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Rectangle {
+    /// The first column.
+    pub x0: u16,
+    /// The first row.
+    pub y0: u16,
+    /// The column behind the last one.
+    pub x1: u16,
+    /// The row behind the last one.
+    pub y1: u16,
+    /// The primitive.
+    pub primitive: *const FragmentPrimitive,
+}
+
+/// Rectangles of a tile, for a fragment stage that writes colours itself ([`crate::epilogue`]): one sample, no tests, texels of four bytes. They are taken in order.
+#[repr(C)]
+pub struct RectangleBatch {
+    /// Common head.
+    pub header: BatchHeader,
+    /// How many.
+    pub count: u32,
+    /// All columns before this one, so many as a chunk has lanes at least, may be read and written as they are.
+    pub end: u32,
+    /// The rectangles.
+    pub rectangles: *const Rectangle,
+    /// Where the texel (0, 0) would lie.
+    pub target: *mut u8,
+    /// Bytes between rows.
+    pub pitch: u64,
+}
+
 /// Positions in the four pixels of a quad, relative to the corner of its first pixel: 0..2.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -383,4 +416,6 @@ layout!(FragmentPrimitive {
 layout!(FragmentQuad { x, y, coverage, sample, primitive });
 layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions, groups });
 layout!(QuadPositions { x, y });
+layout!(Rectangle { x0, y0, x1, y1, primitive });
+layout!(RectangleBatch { header, count, end, rectangles, target, pitch });
 layout!(ComputeBatch { header, base, groups, first, count, _pad, shared });

@@ -8,7 +8,7 @@ use super::descriptor::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SET_
 use super::image::{ImageArgs, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE};
 use super::layout::{Hash, Layout};
 use super::slots::SlotLayout;
-use super::stage::BatchKind;
+use super::stage::{BatchKind, RectangleBatch};
 
 /// Changes with every helper, and with every struct, enumeration and array order that generated code takes offsets or numbers from: it is
 /// made of them. (What they point to is part of their layout.)
@@ -21,6 +21,7 @@ pub const VERSION: u64 = {
     }
     let slots = SlotLayout::new(5, 8);
     hash.number(ShaderContext::HASH)
+        .number(RectangleBatch::HASH)
         .number(SetHeader::HASH)
         .number(BufferDescriptor::HASH)
         .number(ImageDescriptor::HASH)

@@ -2,6 +2,7 @@
 
 use super::facts::StageFacts;
 use crate::abi::{BatchHeader, ShaderContext, StageFn};
+use crate::epilogue::Epilogue;
 use std::sync::Arc;
 
 /// The code of a stage, as those who run it see it: it may be made late, and replaced by better code between two batches.
@@ -14,6 +15,11 @@ pub trait StageCode: Send + Sync {
 
     /// Bytes of scratch memory that a batch needs (with workgroups: of a whole one); known when there is code.
     fn scratch_bytes(&self) -> usize;
+
+    /// Of a fragment stage: code that takes a [`RectangleBatch`](crate::abi::RectangleBatch) and writes the colours itself, if there is any by now. Who asks often may be given some later.
+    fn with_epilogue(&self, _epilogue: &Epilogue) -> Option<Arc<dyn StageCode>> {
+        None
+    }
 }
 
 /// Code that is a plain function, without private memory.

@@ -4,6 +4,7 @@
 
 use crate::caps::limits::LIMITS;
 use crate::caps::properties::MAX_TASK_PAYLOAD;
+use base::epilogue::Epilogue;
 use base::shader::{Payload, PipelineLayoutInfo, Stage};
 use jit::code::CodeBlob;
 use jit::spirv::{Accept, Module, Specialization};
@@ -124,6 +125,19 @@ impl StageRequest {
         let prepared = jit::prepare(&self.of_module(module))?;
         within_limits(&prepared.facts().payload).map_err(jit::error::Error::invalid)?;
         Ok(prepared)
+    }
+
+    /// Code of a fragment stage that writes its colours itself ([`jit::with_epilogue`]), of a stage that has been prepared.
+    ///
+    /// # Errors
+    /// Internal ones.
+    pub fn with_epilogue(
+        &self,
+        epilogue: &Epilogue,
+        tier: Option<Tier>,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<CodeBlob>, jit::error::Error> {
+        jit::with_epilogue(&self.of_module(&Module::parse_again(&self.words)?), epilogue, tier, wanted)
     }
 
     /// The whole road, by a better tier than this one; `None` when that is not worth it, or not `wanted` any more.

@@ -5,12 +5,16 @@
 //! the time it runs; when that is so long that better code pays ([`jit::tier::Row::patience`]), the compiler is asked for it,
 //! once, and puts it in place between two batches. Who runs the old code meanwhile goes on: all of it stays until the stage goes.
 //!
+//! A fragment stage whose code was made again is hot. Of such a one there is code with epilogues too (`base::epilogue`), each asked for by a draw with that state, made by the same threads and never
+//! waited for: the draw goes the general way meanwhile. It is no better tier's, but the last one's with another end, and is not stored.
+//!
 //! Invariant: every tier's code has the same facts (interface, scratch layout, resume points), so that even the calls of one workgroup may
 //! take turns.
 
 use super::compile::{Key, StageRequest};
 use crate::os::condvar::Condvar;
 use base::abi::{BatchHeader, ShaderContext, StageFn};
+use base::epilogue::Epilogue;
 use base::shader::{CompiledStage, StageCode, StageFacts};
 use jit::Prepared;
 use jit::code::{CodeBlob, LoadedCode};
@@ -85,6 +89,21 @@ struct State {
     phase: Phase,
     /// By tier.
     codes: [Option<LoadedCode>; COUNT],
+    /// Those that were asked for.
+    epilogues: Vec<(Epilogue, WithEpilogue)>,
+}
+
+/// Most epilogues of a stage: who has more changes them all the time.
+const EPILOGUES: usize = 4;
+
+/// Code with an epilogue.
+enum WithEpilogue {
+    /// To be made.
+    Wanted,
+    /// There is none.
+    Refused,
+    /// It is there as long as the stage.
+    Ready(Arc<LoadedCode>),
 }
 
 impl State {
@@ -133,7 +152,7 @@ impl TieredCode {
             frame: AtomicU32::new(0),
             scratch: AtomicU32::new(0),
             patience: AtomicI64::new(0),
-            state: Mutex::new(State { phase, codes: Default::default() }),
+            state: Mutex::new(State { phase, codes: Default::default(), epilogues: Vec::new() }),
             changed: Condvar::new(),
         })
     }
@@ -211,11 +230,34 @@ impl TieredCode {
     /// A message; internal errors.
     pub fn upgrade(&self, wanted: &dyn Fn() -> bool) -> Result<(), String> {
         let Some(than) = self.tier() else { return Ok(()) };
+        if than.better().next().is_none() {
+            return self.make_epilogues(None, wanted);
+        }
         let Some(blob) = self.request.improve(than, wanted).map_err(|e| e.to_string())? else { return Ok(()) };
         if blob.facts != self.facts || blob.scratch != self.scratch.load(Ordering::Relaxed) {
             return Err("the tiers disagree about a stage".into());
         }
         self.install(&blob)
+    }
+
+    /// Code with the epilogues that are wanted, by one tier or the best.
+    fn make_epilogues(&self, tier: Option<Tier>, wanted: &dyn Fn() -> bool) -> Result<(), String> {
+        let next = || {
+            let state = self.state.lock();
+            state.epilogues.iter().find(|(_, code)| matches!(code, WithEpilogue::Wanted)).map(|(epilogue, _)| *epilogue)
+        };
+        while let Some(epilogue) = next() {
+            let blob = self.request.with_epilogue(&epilogue, tier, wanted).map_err(|e| e.to_string());
+            let code = blob.as_ref().ok().and_then(|blob| blob.as_ref()?.load());
+            let code = code.map_or(WithEpilogue::Refused, |code| WithEpilogue::Ready(Arc::new(code)));
+            let mut state = self.state.lock();
+            if let Some((_, made)) = state.epilogues.iter_mut().find(|(other, _)| *other == epilogue) {
+                *made = code;
+            }
+            drop(state);
+            blob?;
+        }
+        Ok(())
     }
 
     /// Loads code and puts it in place.
@@ -284,6 +326,37 @@ impl StageCode for TieredCode {
 
     fn scratch_bytes(&self) -> usize {
         self.scratch.load(Ordering::Relaxed) as usize
+    }
+
+    fn with_epilogue(&self, epilogue: &Epilogue) -> Option<Arc<dyn StageCode>> {
+        let owner = self.owner.upgrade()?;
+        let mut state = self.state.lock();
+        if let Some((_, code)) = state.epilogues.iter().find(|(other, _)| other == epilogue) {
+            let WithEpilogue::Ready(code) = code else { return None };
+            return Some(code.clone());
+        }
+        // With one tier alone, all of its code is made by who wants it.
+        let only = match owner.policy() {
+            Policy::Only(tier) => Some(tier),
+            Policy::Auto => None,
+        };
+        let hot = state.best().is_some_and(|(tier, _)| tier != Tier::FIRST);
+        if state.epilogues.len() >= EPILOGUES || !(hot || only.is_some()) {
+            return None;
+        }
+        state.epilogues.push((*epilogue, WithEpilogue::Wanted));
+        drop(state);
+        let Some(tier) = only else {
+            owner.improve(self.this.clone());
+            return None;
+        };
+        // What is missing is an internal error, which goes the general way.
+        let _ = self.make_epilogues(Some(tier), &|| true);
+        let state = self.state.lock();
+        let (_, WithEpilogue::Ready(code)) = state.epilogues.iter().find(|(other, _)| other == epilogue)? else {
+            return None;
+        };
+        Some(code.clone())
     }
 }
 

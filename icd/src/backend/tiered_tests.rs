@@ -9,6 +9,7 @@ use base::abi::{
     BatchHeader, BufferDescriptor, MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS, NEAR_DYNAMIC_BUFFERS, ShaderContext,
     VertexBatch,
 };
+use base::epilogue::Epilogue;
 use base::shader::{Stage, StageCode};
 use jit::spirv::Specialization;
 use jit::tier::{ROWS, Tier};
@@ -182,6 +183,50 @@ fn code_that_runs_long_becomes_better_code() {
         code.tier() == Tier::FIRST.better().next()
     });
     run_nothing(&code);
+}
+
+fn fragment_request() -> StageRequest {
+    let words = words(include_bytes!("../../tests/data/triangle.frag.spv"));
+    StageRequest { words, stage: Stage::Fragment, ..request() }
+}
+
+/// Colours of the stage's first outputs, stored; of each number another one.
+fn epilogue(number: u16) -> Epilogue {
+    Epilogue {
+        swap: number & 1 != 0,
+        blend: None,
+        slots: [Some(0), (number & 2 != 0).then_some(1), None, (number & 4 != 0).then_some(3)],
+    }
+}
+
+#[test]
+fn a_hot_fragment_stage_gets_the_epilogues_that_draws_ask_for() {
+    let setup = Setup::new(Policy::Auto);
+    let (code, _) = setup.compiler.stage(fragment_request(), None, false).expect("stage");
+    code.ready().expect("code");
+    assert!(code.with_epilogue(&epilogue(0)).is_none(), "it has not run");
+    setup.compiler.clone().improve(Arc::downgrade(&code));
+    wait_for("the best tier", || code.tier() == Tier::FIRST.better().next());
+    for number in 0..4 {
+        wait_for("the epilogue", || code.with_epilogue(&epilogue(number)).is_some());
+    }
+    assert!(code.with_epilogue(&epilogue(0)).is_some());
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(code.with_epilogue(&epilogue(5)).is_none(), "too many");
+}
+
+#[test]
+fn with_one_tier_alone_epilogues_are_there_at_once() {
+    for tier in ROWS.iter().map(|row| row.tier) {
+        let setup = Setup::new(Policy::Only(tier));
+        let (code, _) = setup.compiler.stage(fragment_request(), None, false).expect("stage");
+        code.ready().expect("code");
+        assert!(code.with_epilogue(&epilogue(1)).is_some());
+        // A stage without colours has none.
+        let (vertices, _) = setup.stage();
+        vertices.ready().expect("code");
+        assert!(vertices.with_epilogue(&epilogue(1)).is_none());
+    }
 }
 
 #[test]

@@ -105,6 +105,11 @@ impl Emitter<'_> {
         self.cells(Ty::B1, Form::Vector, in_slots)
     }
 
+    /// Places for a lane each.
+    pub fn vector_cells(&mut self, ty: Ty) -> Cells {
+        self.cells(ty, Form::Vector, false)
+    }
+
     fn cells(&mut self, ty: Ty, form: Form, in_slots: bool) -> Cells {
         let places = form_types(ty, form, self.lanes as usize)
             .into_iter()

@@ -37,6 +37,23 @@ pub struct FragmentState {
     pub alive: Cells,
 }
 
+impl FragmentState {
+    /// Of a rectangle's chunk, which has no quads: its primitive and the attributes, where its lanes are relative to the primitive's origin.
+    pub fn of_rectangle((primitive, attributes): (C, C), relative: [C; 2], ones: C, alive: Cells) -> FragmentState {
+        FragmentState {
+            primitives: [primitive].into_iter().collect(),
+            attributes: [attributes].into_iter().collect(),
+            coverage: SmallVec::new(),
+            samples: SmallVec::new(),
+            pixel: [SmallVec::new(), SmallVec::new()],
+            inside: relative,
+            relative,
+            covered: ones,
+            alive,
+        }
+    }
+}
+
 /// Where the positions of a sample along an axis lie, the quad's first pixel first.
 const fn first_position(axis: usize) -> usize {
     if axis == 0 { offset_of!(QuadPositions, x) } else { offset_of!(QuadPositions, y) }
@@ -84,6 +101,9 @@ impl Emitter<'_> {
 
     /// A scalar per quad in all lanes of each.
     fn quads(&mut self, scalars: &[C]) -> C {
+        if self.rectangles.is_some() {
+            return self.splat_word(scalars[0]);
+        }
         let four = self.b.ty(scalars[0]).elem.by(4);
         let quads: SmallVec<[C; 4]> = scalars.iter().map(|&c| self.b.splat(four, c)).collect();
         self.concat(&quads)
@@ -157,7 +177,7 @@ impl Emitter<'_> {
 
     /// A float of each quad's primitive in all lanes.
     fn primitive_f32(&mut self, primitives: &[C], field: usize) -> C {
-        if field >= offset_of!(FragmentPrimitive, attributes) {
+        if field >= offset_of!(FragmentPrimitive, attributes) || self.rectangles.is_some() {
             return self.primitive_value(Type::F32, primitives, field);
         }
         // The planes fill whole vectors: one load serves four floats.
@@ -200,7 +220,7 @@ impl Emitter<'_> {
     }
 
     /// (weight of vertex 1, weight of vertex 2) at a position relative to the primitive's origin.
-    fn weights(&mut self, primitives: &[C], [x, y]: [C; 2], perspective: bool) -> [C; 2] {
+    pub fn weights(&mut self, primitives: &[C], [x, y]: [C; 2], perspective: bool) -> [C; 2] {
         let l1 = self.plane(primitives, offset_of!(FragmentPrimitive, b1), x, y);
         let l2 = self.plane(primitives, offset_of!(FragmentPrimitive, b2), x, y);
         if !perspective {
@@ -224,6 +244,12 @@ impl Emitter<'_> {
         if interpolation == Interpolation::Flat {
             let scalars: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(scalar_type(ty), field, l)).collect();
             return Ok(self.quads(&scalars));
+        }
+        if let Some(here) = self.here() {
+            let relative = self.fragment()?.relative;
+            let v = self.rectangle_input(slot, &here, relative);
+            let to = self.b.ty(v).with(elem(ty));
+            return Ok(self.b.bitcast(to, v));
         }
         let Some(inside) = self.location(at, data)? else { return self.interpolated(slot, ty) };
         let weights = self.weights_at(inside, interpolation == Interpolation::Smooth)?;
@@ -381,6 +407,9 @@ impl Emitter<'_> {
 
     /// Framebuffer coordinate of the fragments along an axis.
     fn frag_xy(&mut self, axis: usize) -> Result<C> {
+        if let Some(here) = self.here() {
+            return Ok(self.rectangle_xy(&here, axis));
+        }
         let f = self.fragment()?;
         let (pixel, inside) = (f.pixel[axis].clone(), f.inside[axis]);
         Ok(self.beside(&pixel, inside))

@@ -47,6 +47,9 @@ fn slot_arrays(batch: BatchKind) -> [Option<usize>; 2] {
 impl Emitter<'_> {
     /// Finds the chunk's slots.
     pub fn place_slots(&mut self) {
+        if self.rectangles.is_some() {
+            return;
+        }
         let counts = [self.shader.inputs.len(), self.shader.outputs.len()];
         let arrays = slot_arrays(self.shader.stage().row().batch);
         let [inputs, outputs] = [0, 1].map(|side| {
@@ -89,6 +92,17 @@ impl Emitter<'_> {
 
     /// `Op::StoreOutput`.
     pub fn store_output(&mut self, slot: u32, data: &InstData) -> Result<()> {
+        if let Some(rectangles) = &self.rectangles {
+            let Some(cells) = rectangles.outputs[slot as usize].clone() else { return Ok(()) };
+            let c = self.vector(data.args[0])?;
+            let mut c = self.b.bitcast(self.vector_type(Ty::F32), c);
+            if !self.full {
+                let (old, mask) = (self.cell(&cells), self.exec_mask());
+                c = self.b.select(mask, c, old);
+            }
+            self.set_cell(&cells, c);
+            return Ok(());
+        }
         let Chunk { base, layout } =
             self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
         let c = self.vector(data.args[0])?;

@@ -22,6 +22,7 @@ mod control;
 mod deferred;
 mod descriptor;
 mod early;
+mod epilogue;
 mod facts;
 mod float;
 mod fragment;
@@ -36,6 +37,7 @@ mod invariant;
 mod memory;
 mod neighbours;
 mod patches;
+mod rectangle;
 mod rep;
 mod run;
 mod stage;
@@ -54,6 +56,7 @@ use crate::ir::{Inst, Op, Shader, Value};
 use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
 use crate::passes::Divergence;
 use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT, TexelKind};
+use base::epilogue::Epilogue;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
 pub use certain::is_certain;
@@ -131,6 +134,8 @@ struct Emitter<'a> {
     /// First byte of the chunk's input and output slots.
     slots: interface::Slots,
     fragment: Option<fragment::FragmentState>,
+    /// Of a stage that takes rectangles.
+    rectangles: Option<rectangle::Rectangles>,
     vertex: Option<stage::VertexState>,
     primitives: Option<vertices::PrimitiveState>,
     inputs: inputs::Inputs,
@@ -157,7 +162,25 @@ pub fn build(
     if !matches!((options.lanes, vertices), (4 | 8, _) | (16 | 32 | 64, false)) {
         return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }
-    let (lir, scratch) = stage::function(shader, div, layout, options.lanes)?;
+    finished(stage::function(shader, div, layout, options.lanes, None)?)
+}
+
+/// A fragment stage that takes rectangles and writes its colours itself; `None` where it can't be one.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with_epilogue(
+    shader: &Shader,
+    div: &Divergence,
+    layout: &PipelineLayoutInfo,
+    options: &EmitOptions,
+    epilogue: &Epilogue,
+) -> Result<Option<Emission>> {
+    let rectangles = rectangle::Rectangles::of(shader, options.lanes, epilogue);
+    rectangles.map(|r| finished(stage::function(shader, div, layout, options.lanes, Some(r))?)).transpose()
+}
+
+fn finished((lir, scratch): (lir::Function, u64)) -> Result<Emission> {
     if scratch > MAX_SCRATCH {
         return Err(Error::limit(format!("{scratch} bytes of private memory")));
     }

@@ -12,6 +12,7 @@ use super::interface::Slots;
 use super::invariant::Invariants;
 use super::memory::{read_only, trusted};
 use super::neighbours::Neighbours;
+use super::rectangle::Rectangles;
 use super::rep::Rep;
 use super::suspend::Suspension;
 use super::together::Together;
@@ -35,7 +36,13 @@ pub struct VertexState {
 }
 
 /// Builds the whole function, and finds its scratch bytes.
-pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, lanes: u32) -> Result<(Function, u64)> {
+pub fn function(
+    shader: &Shader,
+    div: &Divergence,
+    layout: &PipelineLayoutInfo,
+    lanes: u32,
+    rectangles: Option<Rectangles>,
+) -> Result<(Function, u64)> {
     let mut b = Builder::new(&[Type::I64; 2]);
     let entry = b.current();
     let (ctx, batch) = (b.params(entry)[0], b.params(entry)[1]);
@@ -88,6 +95,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         arrays: Arrays::default(),
         slots: Slots::default(),
         fragment: None,
+        rectangles,
         vertex: None,
         primitives: None,
         inputs: Inputs::default(),
@@ -109,6 +117,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
     match shader.stage().row().batch {
         BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => e.group_loop()?,
         BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => e.chunk_loop(exit)?,
+        BatchKind::Quads if e.rectangles.is_some() => e.rectangles(exit)?,
         BatchKind::Quads => {
             e.start_inputs();
             e.early_samples()?;
@@ -187,7 +196,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn body(&mut self) -> Result<()> {
+    /// A chunk's instructions.
+    pub fn body(&mut self) -> Result<()> {
         self.exec = self.mask_cells(false);
         let ones = self.mask(true);
         self.full = true;
@@ -197,7 +207,10 @@ impl Emitter<'_> {
             BatchKind::Vertices => self.start_lanes(offset_of!(VertexBatch, count), ones)?,
             BatchKind::Domain => self.start_lanes(offset_of!(EvaluationBatch, count), ones)?,
             BatchKind::Primitives => self.start_primitives(ones)?,
-            BatchKind::Quads => self.start_fragment(ones),
+            BatchKind::Quads => match self.here() {
+                Some(here) => self.start_rectangle(&here, ones),
+                None => self.start_fragment(ones),
+            },
         }
         self.place_slots();
         let root = &self.shader.root;

@@ -345,7 +345,7 @@ impl Emitter<'_> {
     }
 
     /// Words of four unsigned normalised bytes.
-    fn packed(&mut self, texel: &[C]) -> C {
+    pub fn packed(&mut self, texel: &[C]) -> C {
         let floats = self.vector_type(Ty::F32);
         let words = floats.with(elem(Ty::I32));
         let constant = |e: &mut Self, x: f32| e.b.constant(floats, x.to_bits().into());
@@ -359,7 +359,8 @@ impl Emitter<'_> {
             let c = self.b.fmul(c, most);
             let c = self.b.fadd(c, nearest);
             let c = self.b.bitcast(words, c);
-            let c = self.b.iadd_imm(c, -i64::from(NEAREST.to_bits()));
+            // Of the last ones the shift leaves nothing else.
+            let c = if shift < 16 { self.b.and_imm(c, 0xff) } else { c };
             self.b.shl_imm(c, shift)
         });
         let bytes: SmallVec<[C; 4]> = bytes.collect();

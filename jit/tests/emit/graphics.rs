@@ -1,5 +1,6 @@
 //! Vertex and fragment stages: slots, partial chunks, interpolation, derivatives, helper invocations, image calls.
 
+mod rectangles;
 mod texels;
 mod together;
 

@@ -1,6 +1,7 @@
 //! Two triangles that are a rectangle are set up as one: the same pixels, the same values, no quad shaded twice.
 
 use super::*;
+use base::epilogue::Epilogue;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const SIDE: u32 = 64;
@@ -171,4 +172,110 @@ fn a_value_has_the_same_bits_whatever_comes_with_it() {
             assert_eq!(a[..3], b[..3], "({x}, {y}) of {rect:?}");
         }
     }
+}
+
+/// Rectangles that [`Painter`] was given.
+static RECTANGLES: AtomicU64 = AtomicU64::new(0);
+
+/// The code of [`fs_color`], which writes rectangles itself: stored, or added to what is there.
+#[derive(Clone, Copy)]
+struct Painter(Option<Epilogue>);
+
+impl Painter {
+    /// # Safety
+    /// The texel of a primitive's pixel.
+    unsafe fn paint(epilogue: &Epilogue, p: &FragmentPrimitive, [x, y]: [u16; 2], texel: &mut [u8; 4]) {
+        for (c, slot) in epilogue.slots.into_iter().enumerate() {
+            let slot = usize::from(slot.expect("four components"));
+            let (x, y) = (f32::from(x) + 0.5, f32::from(y) + 0.5);
+            // SAFETY: the stage's inputs are its outputs.
+            let value = f32::from_bits(unsafe { interpolate(p, slot, x, y, Interpolation::Smooth) });
+            let byte = (value.clamp(0.0, 1.0) * 255.0).round_ties_even() as u8;
+            let texel = &mut texel[if epilogue.swap && c < 3 { 2 - c } else { c }];
+            *texel = if epilogue.blend.is_some() { texel.saturating_add(byte) } else { byte };
+        }
+    }
+}
+
+impl StageCode for Painter {
+    unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
+        let Some(epilogue) = &self.0 else {
+            // SAFETY: the caller's promise.
+            return unsafe { fs_color(context, batch) };
+        };
+        // SAFETY: called with a batch of rectangles, whose texels nobody else touches.
+        unsafe {
+            let batch = &*batch.cast::<RectangleBatch>();
+            for r in core::slice::from_raw_parts(batch.rectangles, batch.count as usize) {
+                RECTANGLES.fetch_add(1, Ordering::Relaxed);
+                let p = &*r.primitive;
+                assert!(p.affine != 0 && r.x0 < r.x1 && u32::from(r.x1) <= batch.end && r.y0 < r.y1);
+                // As many columns before the end as a chunk has lanes are the tile's.
+                assert!(
+                    batch.end as usize - usize::from(r.x0) / 64 * 64 >= MAX_LANES
+                        && batch.end.div_ceil(64) == (u32::from(r.x1)).div_ceil(64)
+                );
+                for (y, x) in (r.y0..r.y1).flat_map(|y| (r.x0..r.x1).map(move |x| (y, x))) {
+                    let offset = usize::from(y) * batch.pitch as usize + 4 * usize::from(x);
+                    Painter::paint(epilogue, p, [x, y], &mut *batch.target.add(offset).cast());
+                }
+            }
+        }
+    }
+    fn scratch_bytes(&self) -> usize {
+        0
+    }
+    fn with_epilogue(&self, epilogue: &Epilogue) -> Option<Arc<dyn StageCode>> {
+        Some(Arc::new(Painter(Some(*epilogue))))
+    }
+}
+
+/// What stages write themselves is what comes of quads, in the same order, whatever lies between.
+#[test]
+fn rectangles_with_an_epilogue_are_the_pixels_of_quads() {
+    let random = &mut Rng(0x3917_0e0f);
+    // The last columns are a tile that is narrower than a chunk in one of them.
+    for (round, size) in (0..120).zip([[150, 90], [132, 70]].into_iter().cycle()) {
+        let [w, h] = size;
+        let mut vertices = Vec::new();
+        for _ in 0..1 + random.below(40) {
+            let most = [6, 20, 120][random.below(3) as usize];
+            let whole = random.below(3) != 0;
+            let mut place =
+                |most: u32| if whole { 256 * random.below(most) as i32 } else { random.below(256 * most) as i32 };
+            let [x, y] = [place(w), place(h)];
+            let rect = [x, y, x + 256 + place(most), y + 256 + place(most)];
+            // A plane that sums are exact in.
+            let mut part = || [0; 4].map(|_: i32| random.below(64) as f32 / 64.0 - 0.25);
+            let (first, across, down) = (part(), part(), part());
+            let corner = |i: usize| {
+                let ndc = |c: i32, side: u32| c as f32 / (128.0 * side as f32) - 1.0;
+                let color = |c: usize| first[c] + across[c] * (i & 1) as f32 + down[c] * (i >> 1) as f32;
+                let (x, y) = (ndc(rect[2 * (i & 1)], w), ndc(rect[2 * (i >> 1) + 1], h));
+                v(x, y, 0.5, core::array::from_fn(color))
+            };
+            let corners = [0, 1, 2, 3].map(corner);
+            let two = split(random, &corners);
+            // Some are one triangle: its quads lie between rectangles.
+            vertices.extend_from_slice(if random.below(5) == 0 { &two[..3] } else { &two });
+        }
+        let mut state = state(Topology::TriangleList, w, h);
+        state.pixel.blend[0] = if round % 2 == 0 { OPAQUE } else { ADDITIVE };
+        if random.below(4) == 0 {
+            state.scissors = [[7, 5, w as i32 / 2, h as i32 / 2]].into();
+        }
+        let picture = |code: Arc<dyn StageCode>| {
+            let image = Image::new(RGBA8, w, h, 1, 1);
+            let stage = CompiledStage { code, ..fragment_stage(fs_color, &[], FragmentFacts::default()) };
+            render(
+                1,
+                targets(&image, None),
+                [draw_of(stages(plain_vertex_stage(), Some(stage)), state.clone(), &vertices)],
+            );
+            image.bytes()
+        };
+        let general: Arc<dyn StageCode> = Arc::new(fs_color as StageFn);
+        assert!(picture(general) == picture(Arc::new(Painter(None))), "round {round}");
+    }
+    assert!(RECTANGLES.load(Ordering::Relaxed) > 500);
 }

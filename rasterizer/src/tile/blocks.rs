@@ -5,11 +5,12 @@ use super::depth::{self, Block, RowsTest};
 use super::flat::{Pixels, is_worth};
 use super::fragment;
 use super::job::TileJob;
-use super::quads::quads_of;
+use super::quads::{QuadRow, quads_of};
 use super::shaded::SPREAD;
 use crate::api::statistic;
 use crate::prim::{Edge, Prim, SquareRows, TILE_SHIFT, intersect, sample_offsets};
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups};
+use base::host::prefetch;
 use std::sync::atomic::Ordering;
 
 /// The covered blocks of a primitive go to the job. With `P` the draw has sample positions of its own.
@@ -101,8 +102,14 @@ impl TileJob<'_> {
         self.takes_rows = self.rows.is_some() || self.plain || self.flat_here && self.fills;
         if self.plain && prim.edge_count == 0 && prim.pixels == 0 {
             let side = 1 << TILE_SHIFT;
-            return self.rectangle(prim, intersect(prim.rect, [x0, y0, x0 + side, y0 + side]));
+            let rect = intersect(prim.rect, [x0, y0, x0 + side, y0 + side]);
+            if !self.takes_rectangle(prim, rect) {
+                self.flush_rectangles();
+                self.rectangle(prim, rect);
+            }
+            return;
         }
+        self.flush_rectangles();
         match self.pass.grid.samples {
             1 => cover::cover::<1>(prim, edges, x0, y0, &mut Blocks::<false> { job: self, prim }),
             4 if self.draw.plan.places.is_none() => {
@@ -133,26 +140,49 @@ impl TileJob<'_> {
         }
     }
 
-    /// A primitive that covers a rectangle: its quads, row by row. There is nothing to test.
+    /// A primitive that covers a rectangle: its quads, in rows of four, and then those of the columns that are left. There is nothing to test.
     #[inline(always)]
     fn rectangle(&mut self, prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) {
         if x0 >= x1 || y0 >= y1 {
             return;
         }
         self.passed += ((x1 - x0) * (y1 - y0)) as u64;
-        let primitive = (&raw const *prim).cast();
-        let mut y = y0 & !1;
-        while y < y1 {
-            // The upper two pixels, the lower two; then the left two, the right two.
-            let rows = if y >= y0 { 0x0011 } else { 0 } | if y + 1 < y1 { 0x1100 } else { 0 };
-            let mut x = x0 & !1;
-            while x < x1 {
-                x = self.scratch.quads.push_row(primitive, [x0, x1], [x, y], rows);
-                if self.scratch.quads.is_full() {
-                    fragment::shade(self);
-                }
+        // Whoever has made it is another worker, and it is read when the batch is full.
+        prefetch(prim.shade.attributes.cast());
+        let (left, top) = (x0 & !1, y0 & !1);
+        let quads = (x1 - left + 1) / 2;
+        let rest = left + (quads & !3) * 2;
+        if quads >= 4 && y1 - top > 2 {
+            self.scratch.quads.align();
+        }
+        // Rows of four as they are in the first row, by number; and what is left of it.
+        let columns = [x0, x1];
+        let mut fours = [QuadRow::default(); (1 << TILE_SHIFT) / 8];
+        let fours = &mut fours[..(quads / 4) as usize];
+        for (row, x) in fours.iter_mut().zip((left..).step_by(8)) {
+            *row = QuadRow::new([x, top], columns);
+        }
+        for y in (top..y1).step_by(2) {
+            for row in fours.iter() {
+                self.quad_row(prim, row.below(y - top), 4, [y, y0, y1]);
             }
-            y += 2;
+        }
+        if quads & 3 != 0 {
+            let row = QuadRow::new([rest, top], columns);
+            for y in (top..y1).step_by(2) {
+                self.quad_row(prim, row.below(y - top), (quads & 3) as usize, [y, y0, y1]);
+            }
+        }
+    }
+
+    /// So many quads of a row at `y`, of which the pixels from `y0` to before `y1` are covered.
+    #[inline(always)]
+    fn quad_row(&mut self, prim: &Prim, row: QuadRow, count: usize, [y, y0, y1]: [i32; 3]) {
+        // The upper two pixels, the lower two.
+        let rows = if y >= y0 { 0x0011 } else { 0 } | if y + 1 < y1 { 0x1100 } else { 0 };
+        self.scratch.quads.push_row((&raw const *prim).cast(), &row.masked(rows), count);
+        if self.scratch.quads.is_full() {
+            fragment::shade(self);
         }
     }
 
@@ -411,6 +441,7 @@ impl TileJob<'_> {
         if self.scratch.quads.len() > 0 {
             fragment::shade(self);
         }
+        self.flush_rectangles();
         let draw = self.draw.draw;
         if let Some(occlusion) = draw.queries.occlusion.as_ref().filter(|_| self.passed > 0) {
             occlusion.fetch_add(self.passed, Ordering::Relaxed);

@@ -9,6 +9,7 @@ use super::owners::Owners;
 use super::pass::Pass;
 use super::plan::TileDraw;
 use super::quads::Quads;
+use super::rectangles::Rectangles;
 use super::runs::Run;
 use crate::mem::AlignedBuf;
 use crate::prim::LinePrim;
@@ -20,6 +21,8 @@ use base::abi::SampleGroups;
 #[derive(Default)]
 pub struct Scratch {
     pub quads: Quads,
+    /// Rectangles that wait for the stage that writes them.
+    pub rectangles: Rectangles,
     /// Smooth lines: coverage of the quads' pixels.
     pub coverage: Vec<[f32; 4]>,
     /// Coverage of the quads by groups of samples, where a pixel has more than four.
@@ -56,6 +59,8 @@ pub struct TileJob<'a> {
     pub all_plain: bool,
     /// And of the primitive at work that is so.
     pub plain: bool,
+    /// The column behind the last one of the tile, where rectangles are written by the stage itself.
+    pub rectangles_end: Option<i32>,
     /// Flat primitives fill what is covered of them: no tests, one sample.
     pub fills: bool,
     /// What is covered of the primitive at work comes by the rows of squares.
@@ -99,6 +104,7 @@ impl<'a> TileJob<'a> {
             owner: 0,
             all_plain: false,
             plain: false,
+            rectangles_end: None,
             fills: false,
             takes_rows: false,
             rows: draw.plan.depth_rows(draw.draw.queries.ignores_fragments(), filters),

@@ -18,6 +18,7 @@ mod owners;
 mod pass;
 mod plan;
 mod quads;
+mod rectangles;
 mod resolve;
 mod runs;
 mod shaded;
@@ -94,6 +95,7 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
         let number = origins[group[0].chunk as usize].draw;
         let draw = draws.draw(number);
         scratch.quads.clear();
+        scratch.rectangles.clear();
         scratch.coverage.clear();
         scratch.groups.clear();
         scratch.passing.clear();
@@ -110,10 +112,12 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
         }
         job.bound_depth([x0, y0]);
         job.all_plain = plan.plain && !job.deferred;
+        job.find_epilogue([x0, x0 + (1 << TILE_SHIFT)]);
         job.fills = job.all_plain && plan.sample_mask & 1 != 0;
         for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
             if aborted(&draw.draw.context) {
                 job.scratch.quads.clear();
+                job.scratch.rectangles.clear();
                 job.scratch.owners.forget();
                 break;
             }

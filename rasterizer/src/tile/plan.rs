@@ -11,7 +11,7 @@ use crate::prim::{Places, sample_positions};
 use crate::stage::NO_SLOT;
 use base::abi::SamplePositions;
 use base::pixel::{PixelKey, PixelValues};
-use base::shader::{BuiltinSlot, SlotKind, SlotType, StageInterface};
+use base::shader::{BuiltinSlot, CompiledStage, SlotKind, SlotType, StageInterface};
 
 /// What the lines of a draw are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,8 @@ pub struct TilePlan {
     pub overwrites: Option<u8>,
     /// Attachments (a bit each) whose pixels may change, when nothing else can be told from the fragments.
     pub colors_only: Option<u8>,
+    /// The fragment stage as it takes rectangles and writes its colours itself, where that is all that fragments do and there is such code by now.
+    pub epilogue: Option<CompiledStage>,
     /// All fragments of a primitive have the same colours, and nothing else happens: one is shaded for all, if the colour plans can.
     pub flat: bool,
     /// FragDepth, unless early tests made it moot.
@@ -175,13 +177,20 @@ impl TilePlan {
         let sees_all = early && all_matters && key.samples > 1 && !per_sample && !depth.idle();
         let coverage_is_final =
             early && !sees_all && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage;
-        let overwrites = coverage_is_final
+        let writes_colors = coverage_is_final
             && key.samples == 1
             && lines.is_none()
             && !facts.is_some_and(|f| f.side_effects)
             && !fragment.reads_input_attachments
-            && !loops.color
-            && colors.iter().all(ColorPlan::overwrites);
+            && !loops.color;
+        let overwrites = writes_colors && colors.iter().all(ColorPlan::overwrites);
+        let epilogue = match &colors[..] {
+            [color] if writes_colors && depth.idle() && !fragment.ordered && !key.alpha_to_one => color.epilogue(),
+            _ => None,
+        };
+        let epilogue = epilogue.zip(stages.fragment()).and_then(|(epilogue, stage)| {
+            Some(CompiledStage { facts: stage.facts.clone(), code: stage.code.with_epilogue(&epilogue)? })
+        });
         // The stage runs for nothing where the test fails; who only leaves fragments out does not see it.
         let leaves_out = (fragment.kills || fragment.writes_sample_mask || key.alpha_to_coverage)
             && !fragment.writes_depth
@@ -199,6 +208,7 @@ impl TilePlan {
             filter,
             plain: early && shades && depth.idle() && key.samples == 1 && sample_mask != 0 && lines.is_none(),
             coverage_is_final,
+            epilogue,
             flat: fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0,
             colors_only: Some(written).filter(|_| !facts.is_some_and(|f| f.side_effects) && !depth.writes()),
             overwrites: Some(written).filter(|&written| overwrites && written != 0),

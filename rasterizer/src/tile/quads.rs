@@ -9,6 +9,42 @@ pub const BATCH_QUADS: usize = FragmentBatch::MOST_QUADS;
 /// Most quads of a chunk: 64 lanes.
 pub const WIDEST_CHUNK: usize = 16;
 
+/// Quads of a row that are worked on at once, at most.
+const ROW: usize = 4;
+
+/// Quads side by side, with one sample in each pixel: the words that they begin with.
+#[derive(Clone, Copy, Default)]
+pub struct QuadRow([u64; ROW]);
+
+impl QuadRow {
+    /// Those from (x, y) on, y and x even, whose pixels are those of the columns from `x0` to before `x1`.
+    #[inline(always)]
+    pub fn new([x, y]: [i32; 2], [x0, x1]: [i32; 2]) -> QuadRow {
+        let mut words = [0; ROW];
+        for (word, x) in words.iter_mut().zip((x..).step_by(2)) {
+            // The left two pixels, the right two.
+            let coverage = if x >= x0 && x < x1 { 0x0101 } else { 0 } | if x + 1 < x1 { 0x1010 } else { 0 };
+            *word = u64::from(FragmentBatch::CENTRE) << 48
+                | coverage << 32
+                | u64::from(y as u16) << 16
+                | u64::from(x as u16);
+        }
+        QuadRow(words)
+    }
+
+    /// So many pixels further down. (Coordinates are less than 2^16, so that sums stay apart.)
+    #[inline(always)]
+    pub fn below(self, pixels: i32) -> QuadRow {
+        QuadRow(self.0.map(|word| word + ((pixels as u64) << 16)))
+    }
+
+    /// Without the pixels that have no bit (as in [`FragmentQuad::coverage`]).
+    #[inline(always)]
+    pub fn masked(self, pixels: u16) -> QuadRow {
+        QuadRow(self.0.map(|word| word & !(u64::from(!pixels) << 32)))
+    }
+}
+
 /// Room for what a block can have more, and for the padding to whole chunks.
 const CAPACITY: usize = BATCH_QUADS.next_multiple_of(WIDEST_CHUNK) + 4;
 
@@ -66,39 +102,27 @@ impl Quads {
         self.len += 1;
     }
 
-    /// Appends quads of a row from (x, y) on, with one sample in each of those pixels that lie in the columns from `x0` to before `x1` and have a bit in `rows` (as
-    /// [`FragmentQuad::coverage`]), until there is no room or none left; returns the x behind the last one. There must be one, and room for it.
+    /// Appends the first `count` (at most [`ROW`]) quads of a row; there is room for all of them.
     #[inline(always)]
-    pub fn push_row(
-        &mut self,
-        primitive: *const FragmentPrimitive,
-        [x0, x1]: [i32; 2],
-        [first, y]: [i32; 2],
-        rows: u16,
-    ) -> i32 {
-        let room = self.entries.get_mut(self.len..BATCH_QUADS).unwrap_or_default();
-        let count = room.len().min((x1 - first + 1) as usize / 2);
-        let Some(room @ [_, ..]) = room.get_mut(..count) else { return first };
-        let mut word = u64::from(FragmentBatch::CENTRE) << 48
-            | u64::from(rows) << 32
-            | u64::from(y as u16) << 16
-            | u64::from(first as u16);
-        for quad in room.iter_mut() {
+    pub fn push_row(&mut self, primitive: *const FragmentPrimitive, row: &QuadRow, count: usize) {
+        let Some(room) = self.entries[self.len..].first_chunk_mut::<ROW>() else { return };
+        for (quad, word) in room.iter_mut().zip(row.0) {
             quad.primitive = primitive;
             // SAFETY: a quad begins with four fields of 16 bits (the first one lowest), at an address for pointers.
             unsafe { (&raw mut *quad).cast::<u64>().write(word) };
-            word += 2;
-        }
-        // The left pixels of the first one, the right ones of the last one may lie outside.
-        if first < x0 {
-            room[0].coverage &= 0x1010;
-        }
-        let x = first + 2 * count as i32;
-        if x > x1 {
-            room[count - 1].coverage &= 0x0101;
         }
         self.len += count;
-        x
+    }
+
+    /// Appends copies of the last one without coverage, so that rows of [`ROW`] quads come to lie in the vectors that several quads are worked on in.
+    #[inline(always)]
+    pub fn align(&mut self) {
+        if !self.len.is_multiple_of(ROW) {
+            let (at, end) = (self.len, self.len.next_multiple_of(ROW));
+            let last = self.entries[at - 1];
+            self.entries[at..end].fill(FragmentQuad { coverage: 0, ..last });
+            self.len = end;
+        }
     }
 
     /// Appends those of the four that have coverage; there is room. No branch: which of a small primitive's quads have pixels is a riddle.

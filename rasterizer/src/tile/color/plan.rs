@@ -5,6 +5,7 @@
 use super::equation::Clamp;
 use crate::stage::NO_SLOT;
 use crate::surface::Surface;
+use base::epilogue::Epilogue;
 use base::format::{Channel, ChannelName, ChannelType, Format};
 use base::pixel::{AdvancedBlend, BlendEquations, ColorKey, ColorOp, LogicOp};
 
@@ -76,6 +77,14 @@ impl ColorPlan {
         };
         let (access, constants) = (access(key.format), constants.map(|c| clamp.apply(c)));
         Some(ColorPlan { surface, slots, slots1, access, clamp, blend, advanced, constants, logic, write, masked })
+    }
+
+    /// What the stage does that writes it itself, if that is one of the things that stages do.
+    pub fn epilogue(&self) -> Option<Epilogue> {
+        let plain = !self.masked && self.advanced.is_none() && self.logic.is_none() && self.slots1 == [NO_SLOT; 4];
+        let Access::Unorm8 { swap } = self.access else { return None };
+        let slots = self.slots.map(|slot| (slot != NO_SLOT).then_some(slot));
+        Some(Epilogue { swap, blend: self.blend, slots }).filter(|epilogue| plain && epilogue.is_possible())
     }
 
     /// Nothing of what was there is left.

@@ -1,0 +1,196 @@
+//! What a stage that takes rectangles does with its colours: packed, blended in integers, and stored, a row of texels at once.
+//!
+//! The bits are those of the rasterizer's `tile/color/bytes.rs`: sources are packed first; a result is `(s * fs + d * fd) / 255`, or the difference, rounded to the nearest once and clamped to a byte.
+//! Bytes are worked on as the even and the odd ones of words of 16 bits. Of the odd ones every second is alpha.
+
+use super::Emitter;
+use super::memory::trusted;
+use super::rectangle::Here;
+use crate::ir::Ty;
+use crate::lir::{Elem, IntCond, Type, Value as C};
+use base::pixel::{BlendEquation, BlendEquations, BlendFactor, BlendOp};
+
+/// Largest product of two bytes.
+const MOST: i64 = 255 * 255;
+
+/// A texel's bytes as words of 16 bits: the even ones, the odd ones.
+type Halves = [C; 2];
+
+/// Source and target: words of 32 bits, and their halves.
+struct Operands {
+    words: [C; 2],
+    halves: [Halves; 2],
+}
+
+/// A factor: none is 0.
+type Factor = Option<Halves>;
+
+/// Is the sum of the two products never more than [`MOST`]?
+fn is_bounded((source, target, op): BlendEquation) -> bool {
+    use BlendFactor::*;
+    let complement = matches!(
+        (source, target),
+        (SrcAlpha, OneMinusSrcAlpha)
+            | (OneMinusSrcAlpha, SrcAlpha)
+            | (DstAlpha, OneMinusDstAlpha)
+            | (OneMinusDstAlpha, DstAlpha)
+            | (SrcColor, OneMinusSrcColor)
+            | (OneMinusSrcColor, SrcColor)
+            | (DstColor, OneMinusDstColor)
+            | (OneMinusDstColor, DstColor)
+    );
+    op != BlendOp::Add || complement || source == Zero || target == Zero
+}
+
+impl Emitter<'_> {
+    /// The end of a chunk of a rectangle.
+    pub fn write_colors(&mut self, here: &Here) {
+        let Some(rectangles) = &self.rectangles else { return };
+        let epilogue = rectangles.epilogue;
+        let outputs = epilogue.slots.map(|slot| slot.and_then(|slot| rectangles.outputs[usize::from(slot)].clone()));
+        let zero = self.splat_constant(Ty::F32, 0);
+        let color = outputs.map(|cells| cells.map_or(zero, |cells| self.cell(&cells)));
+        let [r, g, b, a] = color;
+        let source = self.packed(&if epilogue.swap { [b, g, r, a] } else { color });
+        let [first, end, begin] = here.columns;
+        let column = self.b.zext(Type::I64, begin);
+        let offset = self.b.shl_imm(column, 2);
+        let address = self.b.iadd(here.row, offset);
+        let words = self.vector_type(Ty::I32);
+        let old = epilogue.blend.map(|_| self.b.load(words, trusted(0), address));
+        let new = match (&epilogue.blend, old) {
+            (Some(equations), Some(old)) => self.blended(equations, source, old),
+            _ => source,
+        };
+        let (some, all, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.branch(here.partial, some, &[], all, &[]);
+        self.enter(all);
+        self.b.store(trusted(0), new, address);
+        self.b.jump(done, &[]);
+        self.enter(some);
+        let [first, end] = [first, end].map(|column| self.b.splat(words, column));
+        let pixels = self.columns_from(begin);
+        let before = self.b.icmp(IntCond::Slt, pixels, first);
+        let inside = self.b.icmp(IntCond::Slt, pixels, end);
+        let inside = self.b.and_not(inside, before);
+        let old = old.unwrap_or_else(|| self.b.load(words, trusted(0), address));
+        let merged = self.b.select(inside, new, old);
+        self.b.store(trusted(0), merged, address);
+        self.b.jump(done, &[]);
+        self.enter(done);
+    }
+
+    /// Texels, blended with others.
+    fn blended(&mut self, equations: &BlendEquations, s: C, d: C) -> C {
+        const ONES: BlendEquation = (BlendFactor::One, BlendFactor::One, BlendOp::Add);
+        if [equations.color, equations.alpha] == [ONES; 2] {
+            let bytes = Elem::I8.by(4 * self.lanes as usize);
+            let sum = [s, d].map(|words| self.b.bitcast(bytes, words));
+            let sum = self.saturated_sum(sum);
+            return self.b.bitcast(self.vector_type(Ty::I32), sum);
+        }
+        let halves = [self.halves(s), self.halves(d)];
+        let operands = Operands { words: [s, d], halves };
+        let mut result = self.equation(equations.color, &operands);
+        if equations.alpha != equations.color {
+            let alpha = self.equation(equations.alpha, &operands);
+            let lanes: Vec<u64> = (0..2 * self.lanes as usize).map(|i| if i % 2 == 0 { 0xffff } else { 0 }).collect();
+            let green = self.b.constant_lanes(Elem::I16, &lanes);
+            let color = self.b.and(result[1], green);
+            let alpha = self.b.and_not(alpha[1], green);
+            result[1] = self.b.or(color, alpha);
+        }
+        let odd = self.b.shl_imm(result[1], 8);
+        let texels = self.b.or(result[0], odd);
+        self.b.bitcast(self.vector_type(Ty::I32), texels)
+    }
+
+    fn halves(&mut self, words: C) -> Halves {
+        let bytes = self.b.bitcast(Elem::I16.by(2 * self.lanes as usize), words);
+        [self.b.and_imm(bytes, 0xff), self.b.lshr_imm(bytes, 8)]
+    }
+
+    /// a + b, the most that there is where it is more.
+    fn saturated_sum(&mut self, [a, b]: [C; 2]) -> C {
+        let room = self.b.not(a);
+        let b = self.b.umin(b, room);
+        self.b.iadd(a, b)
+    }
+
+    /// An equation in all four components.
+    fn equation(&mut self, equation: BlendEquation, operands: &Operands) -> Halves {
+        let (source, target, op) = equation;
+        let [s, d] = operands.halves;
+        if matches!(op, BlendOp::Min | BlendOp::Max) {
+            return [0, 1].map(|i| if op == BlendOp::Min { self.b.umin(s[i], d[i]) } else { self.b.umax(s[i], d[i]) });
+        }
+        let (fs, fd) = (self.factor(source, operands), self.factor(target, operands));
+        [0, 1].map(|i| {
+            let zero = self.b.constant(self.b.ty(s[i]), 0);
+            let p = fs.map_or(zero, |fs| self.b.imul(s[i], fs[i]));
+            let q = fd.map_or(zero, |fd| self.b.imul(d[i], fd[i]));
+            let sum = match op {
+                BlendOp::Subtract => self.saturated_difference(p, q),
+                BlendOp::ReverseSubtract => self.saturated_difference(q, p),
+                _ if fs.is_none() => q,
+                _ if fd.is_none() => p,
+                _ if is_bounded(equation) => self.b.iadd(p, q),
+                _ => {
+                    let sum = self.saturated_sum([p, q]);
+                    let most = self.b.constant(self.b.ty(sum), MOST as u64);
+                    self.b.umin(sum, most)
+                }
+            };
+            self.over_255(sum)
+        })
+    }
+
+    /// a - b, 0 where it is less.
+    fn saturated_difference(&mut self, a: C, b: C) -> C {
+        let b = self.b.umin(a, b);
+        self.b.isub(a, b)
+    }
+
+    /// Words of at most [`MOST`], divided and rounded to the nearest.
+    fn over_255(&mut self, x: C) -> C {
+        let x = self.b.iadd_imm(x, 128);
+        let high = self.b.lshr_imm(x, 8);
+        let x = self.b.iadd(x, high);
+        self.b.lshr_imm(x, 8)
+    }
+
+    fn factor(&mut self, factor: BlendFactor, operands: &Operands) -> Factor {
+        use BlendFactor::*;
+        let ([s, d], [source, target]) = (operands.words, operands.halves);
+        Some(match factor {
+            Zero => return None,
+            SrcColor => source,
+            DstColor => target,
+            SrcAlpha => self.alpha(s),
+            DstAlpha => self.alpha(d),
+            OneMinusSrcColor => source.map(|half| self.b.xor_imm(half, 0xff)),
+            OneMinusDstColor => target.map(|half| self.b.xor_imm(half, 0xff)),
+            OneMinusSrcAlpha => self.alpha(s).map(|half| self.b.xor_imm(half, 0xff)),
+            OneMinusDstAlpha => self.alpha(d).map(|half| self.b.xor_imm(half, 0xff)),
+            One => [self.b.constant(self.b.ty(source[0]), 255); 2],
+            // No epilogue has them.
+            SrcAlphaSaturate
+            | ConstantColor
+            | OneMinusConstantColor
+            | ConstantAlpha
+            | OneMinusConstantAlpha
+            | Src1Color
+            | OneMinusSrc1Color
+            | Src1Alpha
+            | OneMinusSrc1Alpha => return None,
+        })
+    }
+
+    /// A texel's alpha for all of its bytes.
+    fn alpha(&mut self, words: C) -> Halves {
+        let alpha = self.b.lshr_imm(words, 24);
+        let above = self.b.shl_imm(alpha, 16);
+        let both = self.b.or(alpha, above);
+        [self.b.bitcast(Elem::I16.by(2 * self.lanes as usize), both); 2]
+    }
+}

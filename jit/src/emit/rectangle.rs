@@ -1,0 +1,283 @@
+//! Rectangles of a primitive, for a fragment stage that writes its colours itself (`base::epilogue`): a chunk is pixels of one row, and nothing of it is a quad's.
+//!
+//! What belongs to the primitive or the row is computed before their loops: the same operations come in the chunk, where value numbering finds them. All of a rectangle's
+//! pixels are inside; the last chunk of a row begins further left where its lanes would reach behind the tile, and pixels that are not its own are written back as they were.
+
+use super::Emitter;
+use super::cell::Cells;
+use super::fragment::FragmentState;
+use super::memory::read_only;
+use crate::error::Result;
+use crate::ir::{Builtin, InterpolateAt, Op, Shader, Ty};
+use crate::lir::{Block, Elem, IntCond, Type, Value as C};
+use base::abi::{FragmentPrimitive, MAX_LANES, Rectangle, RectangleBatch};
+use base::epilogue::Epilogue;
+use base::shader::{Interpolation, SlotType, Stage};
+use core::mem::offset_of;
+use smallvec::SmallVec;
+
+/// A stage that takes rectangles.
+pub struct Rectangles {
+    /// What becomes of its colours.
+    pub epilogue: Epilogue,
+    /// What it has written, by slot: those that the epilogue takes.
+    pub outputs: Vec<Option<Cells>>,
+    /// The rectangle, row and chunk at work.
+    here: Option<Here>,
+}
+
+/// Where a chunk is.
+#[derive(Clone, Copy)]
+pub struct Here {
+    primitive: C,
+    attributes: C,
+    /// The row as the built-in and relative to the primitive's origin, in all lanes.
+    y: [C; 2],
+    /// The primitive's first column, I32.
+    origin: C,
+    /// Address of the row's texel 0.
+    pub row: C,
+    /// The first column that is the chunk's, the one behind the rectangle's last one, and the first lane's (I32).
+    pub columns: [C; 3],
+    /// Some lanes are other pixels'.
+    pub partial: C,
+}
+
+impl Rectangles {
+    /// Of a stage that may be run so; `None` for others: what depends on quads, samples or coverage, does more than to write colours, or asks kernels.
+    pub fn of(shader: &Shader, lanes: u32, epilogue: &Epilogue) -> Option<Rectangles> {
+        let facts = shader.payload.fragment().filter(|_| shader.stage() == Stage::Fragment)?;
+        let changes = facts.kills || facts.writes_depth || facts.writes_stencil || facts.writes_sample_mask;
+        let sees = facts.sample_shading || facts.reads_input_attachments || facts.reads_sample_mask || facts.ordered;
+        let float = |slot: u16| shader.outputs.get(usize::from(slot)).is_some_and(|slot| slot.ty == SlotType::Float);
+        let fits = lanes as usize == MAX_LANES
+            && !(changes || sees || shader.side_effects || shader.uses_subgroup)
+            && epilogue.is_possible()
+            && epilogue.slots.iter().flatten().all(|&slot| float(slot))
+            && shader.insts.values().all(|data| is_of_pixel(&data.op));
+        fits.then(|| Rectangles { epilogue: *epilogue, outputs: Vec::new(), here: None })
+    }
+}
+
+/// Does an operation depend on its pixel alone, and is no call?
+fn is_of_pixel(op: &Op) -> bool {
+    match op {
+        Op::Builtin(builtin) => matches!(
+            builtin,
+            Builtin::FragCoord(_)
+                | Builtin::PointCoord(_)
+                | Builtin::FrontFacing
+                | Builtin::PrimitiveId
+                | Builtin::Layer
+                | Builtin::ViewportIndex
+                | Builtin::ViewIndex
+                | Builtin::DeviceIndex
+                | Builtin::DrawIndex
+        ),
+        Op::LoadInput(_, at) => *at == InterpolateAt::Default,
+        Op::Const(_) | Op::Select | Op::Fma | Op::Ldexp | Op::Frexp | Op::IAddCarry | Op::ISubBorrow => true,
+        Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => true,
+        Op::VarLoad(_) | Op::VarStore(_) | Op::BufferDesc { .. } | Op::BufferSize | Op::Load(..) => true,
+        Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Convert(_) | Op::StoreOutput(_) => true,
+        Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::Sample(_) | Op::ImageFetch { .. } => false,
+        Op::ImageResident { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } | Op::ImageQuery(_) => false,
+        Op::Store(..) | Op::Atomic(..) | Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => false,
+        Op::Ddx { .. } | Op::Ddy { .. } | Op::Subgroup(_) | Op::Barrier | Op::MemoryBarrier => false,
+        Op::Demote | Op::IsHelper | Op::Clock => false,
+    }
+}
+
+impl Emitter<'_> {
+    /// for all rectangles, rows and chunks { body, epilogue }, and then `done`
+    pub fn rectangles(&mut self, done: Block) -> Result<()> {
+        let field = |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(offset as i32), e.batch);
+        let count = field(self, Type::I32, offset_of!(RectangleBatch, count));
+        let end = field(self, Type::I32, offset_of!(RectangleBatch, end));
+        let list = field(self, Type::I64, offset_of!(RectangleBatch, rectangles));
+        let target = field(self, Type::I64, offset_of!(RectangleBatch, target));
+        let pitch = field(self, Type::I64, offset_of!(RectangleBatch, pitch));
+        let zero = self.b.iconst(Type::I32, 0);
+        let last = self.b.iadd_imm(end, -i64::from(self.lanes));
+        self.chunk = zero;
+        self.count_up([zero, count], 1, done, |e, number| {
+            let number = e.b.zext(Type::I64, number);
+            let offset = e.b.imul_imm(number, size_of::<Rectangle>() as i64);
+            let at = e.b.iadd(list, offset);
+            let half = |e: &mut Self, offset: usize| e.b.load_u16(Type::I32, read_only(offset as i32), at);
+            let x = [half(e, offset_of!(Rectangle, x0)), half(e, offset_of!(Rectangle, x1))];
+            // Of the last chunk that is whole.
+            let whole = e.b.iadd_imm(x[1], -i64::from(e.lanes));
+            let whole = e.b.smin(whole, last);
+            let y = [half(e, offset_of!(Rectangle, y0)), half(e, offset_of!(Rectangle, y1))];
+            let primitive = e.b.load(Type::I64, read_only(offset_of!(Rectangle, primitive) as i32), at);
+            let field = |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(offset as i32), primitive);
+            let attributes = field(e, Type::I64, offset_of!(FragmentPrimitive, attributes));
+            let [left, top] = [0, 4].map(|axis| field(e, Type::I32, offset_of!(FragmentPrimitive, origin) + axis));
+            e.start_primitive(primitive, attributes);
+            let rows_done = e.b.create_block();
+            e.count_up(y, 1, rows_done, |e, y| {
+                let (line, below) = (e.b.zext(Type::I64, y), e.b.isub(y, top));
+                let offset = e.b.imul(line, pitch);
+                let row = e.b.iadd(target, offset);
+                let y = [y, below].map(|y| e.middle(y));
+                e.start_row(primitive, y[1]);
+                let here = Here { primitive, attributes, y, origin: left, row, columns: [zero; 3], partial: zero };
+                let chunks_done = e.b.create_block();
+                let lanes = i64::from(e.lanes);
+                e.count_up(x, lanes, chunks_done, |e, first| {
+                    let begin = e.b.smin(first, last);
+                    let partial = e.b.icmp(IntCond::Sgt, first, whole);
+                    e.rectangle_chunk(Here { columns: [first, x[1], begin], partial, ..here })
+                })?;
+                e.enter(chunks_done);
+                Ok(())
+            })?;
+            e.enter(rows_done);
+            Ok(())
+        })
+    }
+
+    /// for i from the first number to before the second, by a step { each }, and then `done`
+    fn count_up(
+        &mut self,
+        [first, end]: [C; 2],
+        step: i64,
+        done: Block,
+        each: impl FnOnce(&mut Self, C) -> Result<()>,
+    ) -> Result<()> {
+        let (header, body) = (self.b.create_block(), self.b.create_block());
+        let number = self.b.append_param(header, Type::I32);
+        self.b.jump(header, &[first]);
+        self.b.enter_loop(header);
+        let more = self.b.icmp(IntCond::Ult, number, end);
+        self.b.branch(more, body, &[], done, &[]);
+        self.enter(body);
+        each(self, number)?;
+        let next = self.b.iadd_imm(number, step);
+        self.b.jump(header, &[next]);
+        self.b.seal_block(header);
+        Ok(())
+    }
+
+    /// The middle of a pixel along an axis, in all lanes. (Small numbers with few fraction bits: every sum is exact.)
+    fn middle(&mut self, pixel: C) -> C {
+        let corner = self.b.sint_to_float(Type::F32, pixel);
+        let half = self.b.constant(Type::F32, 0.5f32.to_bits().into());
+        let middle = self.b.fadd(corner, half);
+        let floats = self.vector_type(Ty::F32);
+        self.b.splat(floats, middle)
+    }
+
+    /// The same of each lane's pixel.
+    fn middles(&mut self, pixels: C) -> C {
+        let floats = self.vector_type(Ty::F32);
+        let corners = self.b.sint_to_float(floats, pixels);
+        let half = self.b.constant(floats, 0.5f32.to_bits().into());
+        self.b.fadd(corners, half)
+    }
+
+    /// What a chunk will want of its primitive.
+    fn start_primitive(&mut self, primitive: C, attributes: C) {
+        let shader = self.shader;
+        if !shader.inputs.iter().any(|input| input.interpolation != Interpolation::Flat) {
+            return;
+        }
+        for plane in [offset_of!(FragmentPrimitive, b1), offset_of!(FragmentPrimitive, b2)] {
+            for component in 0..3 {
+                self.splat_of(primitive, plane + 4 * component);
+            }
+        }
+        for (slot, input) in shader.inputs.iter().enumerate() {
+            if input.interpolation != Interpolation::Flat {
+                (0..3).for_each(|i| {
+                    self.splat_of(attributes, slot * size_of::<[u32; 3]>() + 4 * i);
+                });
+            }
+        }
+    }
+
+    /// And of its row.
+    fn start_row(&mut self, primitive: C, y: C) {
+        if self.shader.inputs.iter().any(|input| input.interpolation != Interpolation::Flat) {
+            for plane in [offset_of!(FragmentPrimitive, b1), offset_of!(FragmentPrimitive, b2)] {
+                let [dy, c] = [4, 8].map(|component| self.splat_of(primitive, plane + component));
+                self.fused(dy, y, c);
+            }
+        }
+    }
+
+    /// A float in memory, in all lanes.
+    fn splat_of(&mut self, base: C, offset: usize) -> C {
+        let float = self.b.load(Type::F32, read_only(offset as i32), base);
+        let floats = self.vector_type(Ty::F32);
+        self.b.splat(floats, float)
+    }
+
+    /// An input that is not flat. The primitive is affine: linear weights are those with perspective.
+    pub fn rectangle_input(&mut self, slot: u32, here: &Here, relative: [C; 2]) -> C {
+        let primitives: SmallVec<[C; 2]> = [here.primitive].into_iter().collect();
+        let weights = self.weights(&primitives, relative, false);
+        let [a0, d1, d2] = [0, 4, 8].map(|i| self.splat_of(here.attributes, slot as usize * size_of::<[u32; 3]>() + i));
+        let sum = self.fused(weights[0], d1, a0);
+        self.fused(weights[1], d2, sum)
+    }
+
+    /// Where the chunk is, in a stage that takes rectangles.
+    pub fn here(&self) -> Option<Here> {
+        self.rectangles.as_ref().and_then(|rectangles| rectangles.here)
+    }
+
+    /// Framebuffer coordinate of a rectangle's fragments along an axis.
+    pub fn rectangle_xy(&mut self, here: &Here, axis: usize) -> C {
+        if axis != 0 {
+            return here.y[0];
+        }
+        let pixels = self.columns_from(here.columns[2]);
+        self.middles(pixels)
+    }
+
+    /// The lanes' columns, of a chunk that begins with this one.
+    pub fn columns_from(&mut self, first: C) -> C {
+        let words = self.vector_type(Ty::I32);
+        let first = self.b.splat(words, first);
+        let steps = self.words(|lane| lane as i32);
+        self.b.iadd(first, steps)
+    }
+
+    fn rectangle_chunk(&mut self, here: Here) -> Result<()> {
+        let slots = self.rectangles.as_ref().map(|r| r.epilogue.slots).unwrap_or_default();
+        let mut outputs: Vec<Option<Cells>> = self.shader.outputs.iter().map(|_| None).collect();
+        for slot in slots.into_iter().flatten() {
+            let cells = self.vector_cells(Ty::F32);
+            self.clear_cells(&cells);
+            outputs[usize::from(slot)] = Some(cells);
+        }
+        if let Some(rectangles) = &mut self.rectangles {
+            (rectangles.outputs, rectangles.here) = (outputs, Some(here));
+        }
+        let latch = self.b.create_block();
+        self.latch = Some(latch);
+        self.body()?;
+        self.write_colors(&here);
+        self.b.jump(latch, &[]);
+        self.enter(latch);
+        Ok(())
+    }
+
+    /// The state of a chunk of a rectangle.
+    pub fn start_rectangle(&mut self, here: &Here, ones: C) {
+        self.set_exec(ones, true);
+        let first = self.b.isub(here.columns[2], here.origin);
+        let columns = self.columns_from(first);
+        let relative = [self.middles(columns), here.y[1]];
+        let alive = self.mask_cells(false);
+        self.set_cell(&alive, ones);
+        self.fragment = Some(FragmentState::of_rectangle((here.primitive, here.attributes), relative, ones, alive));
+    }
+
+    /// A word of the batch's primitives in all lanes.
+    pub fn splat_word(&mut self, scalar: C) -> C {
+        let elem: Elem = self.b.ty(scalar).elem;
+        self.b.splat(elem.by(self.lanes as usize), scalar)
+    }
+}

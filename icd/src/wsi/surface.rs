@@ -67,9 +67,14 @@ const SHM_FORMATS: [(vk::Format, [u32; 2]); 6] = [
     (vk::Format::A2R10G10B10_UNORM_PACK32, [fourcc(*b"XR30"), fourcc(*b"AR30")]),
     (vk::Format::A2B10G10R10_UNORM_PACK32, [fourcc(*b"XB30"), fourcc(*b"AB30")]),
 ];
-/// Present modes. MAILBOX and IMMEDIATE are one thing here: every frame is copied as a whole.
-const PRESENT_MODES: [vk::PresentModeKHR; 3] =
-    [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::MAILBOX, vk::PresentModeKHR::IMMEDIATE];
+/// Present modes. MAILBOX and IMMEDIATE are one thing here: every frame is copied as a whole. So are FIFO and FIFO_RELAXED: there are no blanks to wait for, frames are
+/// a period apart at least, and one that is late is shown at once (`pace`).
+const PRESENT_MODES: [vk::PresentModeKHR; 4] = [
+    vk::PresentModeKHR::FIFO,
+    vk::PresentModeKHR::MAILBOX,
+    vk::PresentModeKHR::IMMEDIATE,
+    vk::PresentModeKHR::FIFO_RELAXED,
+];
 /// What values mean. No window system is told, so they are shown as they are; the second is for who enables VK_EXT_swapchain_colorspace.
 const COLOR_SPACES: [vk::ColorSpaceKHR; 2] = [vk::ColorSpaceKHR::SRGB_NONLINEAR, vk::ColorSpaceKHR::PASS_THROUGH_EXT];
 /// Extents of a swapchain's images, where a window says nothing of them or they are scaled.

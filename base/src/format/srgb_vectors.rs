@@ -105,14 +105,22 @@ unsafe fn near(of: __m512) -> (__m512, __m512i) {
         let x = _mm512_min_ps(x, _mm512_set1_ps(1f32.next_down()));
         let segment = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(first as i32));
         let segment = _mm512_srl_epi32(segment, _mm_cvtsi32_si128(shift as i32));
-        let row = |row: &[f32; 32]| {
-            let halves = row.as_ptr();
-            _mm512_permutex2var_ps(_mm512_loadu_ps(halves), segment, _mm512_loadu_ps(halves.add(16)))
-        };
-        let estimate = _mm512_fmadd_ps(row(&ESTIMATE[2]), x, row(&ESTIMATE[1]));
-        let estimate = _mm512_fmadd_ps(estimate, x, row(&ESTIMATE[0]));
+        let [constant, slope, square] = &ESTIMATE;
+        let estimate = _mm512_fmadd_ps(entry(square, segment), x, entry(slope, segment));
+        let estimate = _mm512_fmadd_ps(estimate, x, entry(constant, segment));
         (x, _mm512_cvtps_epi32(estimate))
     }
+}
+
+/// Each lane's entry.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn entry(row: &[f32; 32], at: __m512i) -> __m512 {
+    let halves = row.as_ptr();
+    // SAFETY: the caller's promise; two vectors.
+    unsafe { _mm512_permutex2var_ps(_mm512_loadu_ps(halves), at, _mm512_loadu_ps(halves.add(16))) }
 }
 
 /// The next code where a component has reached its threshold.

@@ -9,6 +9,7 @@ mod bounds;
 mod color;
 mod cover;
 mod depth;
+mod epilogue;
 mod flat;
 mod fragment;
 mod job;

@@ -64,6 +64,21 @@ impl<const SWAP: bool> Store<'_, SWAP> {
     }
 }
 
+/// The colours of two pairs.
+///
+/// # Safety
+/// The batch has both pairs; the host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn colors(sources: &Sources, pair: usize) -> Floats<16> {
+    // SAFETY: the caller's promise: rows of eight floats; vectors and arrays of the same size, any bits.
+    unsafe {
+        let [r, g, b, a] = sources.rows(pair);
+        let rows = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
+        clamped(Clamp::Unorm, core::mem::transmute::<[__m512; 4], Floats<16>>(rows))
+    }
+}
+
 /// Floats of two pairs.
 ///
 /// # Safety
@@ -131,12 +146,8 @@ impl<const SWAP: bool> Blend<'_, SWAP> {
     unsafe fn blended(&self, pair: usize, old: __m512i) -> __m512i {
         // SAFETY: the caller's promise: rows of eight floats; vectors and arrays of the same size, any bits.
         unsafe {
-            let both = |sources: &Sources| -> Floats<16> {
-                let [r, g, b, a] = sources.rows(pair);
-                let rows: [__m512; 4] = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
-                clamped(Clamp::Unorm, core::mem::transmute::<[__m512; 4], Floats<16>>(rows))
-            };
-            let (s, s1) = (both(&self.sources[0]), if self.second { both(&self.sources[1]) } else { [[0.0; 16]; 4] });
+            let (first, second) = (&self.sources[0], &self.sources[1]);
+            let (s, s1) = (colors(first, pair), if self.second { colors(second, pair) } else { [[0.0; 16]; 4] });
             let [x, y, z, a] = decode(old);
             let d: Floats<16> = core::mem::transmute(if SWAP { [z, y, x, a] } else { [x, y, z, a] });
             let new = Operands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(self.blend);

@@ -1,0 +1,81 @@
+//! Rectangles whose pixels a fragment stage writes itself: nothing is made of them but a list.
+//!
+//! Of an affine primitive that covers a rectangle, in a draw without tests whose colours have an epilogue ([`TilePlan::epilogue`](super::TilePlan::epilogue)), the stage's own code makes rows of pixels,
+//! and blends and stores them. Until there is such code, and for all else, there are quads.
+
+use super::job::TileJob;
+use crate::prim::Prim;
+use base::abi::{MAX_LANES, Rectangle, RectangleBatch};
+use base::host::prefetch;
+
+/// Most rectangles of a call.
+const MOST: usize = 32;
+
+impl TileJob<'_> {
+    /// Finds out whether the draw has rectangles in the tile whose columns begin at `x0` and end before `x1`.
+    pub fn find_epilogue(&mut self, [x0, x1]: [i32; 2]) {
+        let (first, end) = (x0.max(self.pass.area[0]), x1.min(self.pass.area[2]));
+        let possible = self.all_plain
+            && self.draw.plan.epilogue.is_some()
+            && self.draw.draw.queries.statistics.is_none()
+            && end - first >= MAX_LANES as i32;
+        self.rectangles_end = possible.then_some(end);
+    }
+
+    /// Takes a primitive that covers these pixels, if the stage writes its colours itself; `false`: it has no such code, or not for such a primitive.
+    #[inline(always)]
+    pub fn takes_rectangle(&mut self, prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> bool {
+        if self.rectangles_end.is_none() || prim.shade.affine == 0 {
+            return false;
+        }
+        if x0 >= x1 || y0 >= y1 {
+            return true;
+        }
+        if self.scratch.quads.len() > 0 {
+            super::fragment::shade(self);
+        }
+        self.passed += ((x1 - x0) * (y1 - y0)) as u64;
+        // Whoever has made it is another worker, and it is read when the list is full.
+        prefetch(prim.shade.attributes.cast());
+        if self.pass.far {
+            let surface = &self.draw.plan.colors[0].surface;
+            (y0..y1).for_each(|y| prefetch(surface.at(self.layer, 0, x0 as u32, y as u32)));
+        }
+        let [x0, y0, x1, y1] = [x0, y0, x1, y1].map(|c| c as u16);
+        self.scratch.rectangles.0.push(Rectangle { x0, y0, x1, y1, primitive: (&raw const *prim).cast() });
+        if self.scratch.rectangles.0.len() == MOST {
+            self.write_rectangles();
+        }
+        true
+    }
+
+    /// Has the rectangles so far written.
+    #[inline(always)]
+    pub fn flush_rectangles(&mut self) {
+        if !self.scratch.rectangles.0.is_empty() {
+            self.write_rectangles();
+        }
+    }
+
+    #[inline(never)]
+    fn write_rectangles(&mut self) {
+        let plan = self.draw.plan;
+        let list = &self.scratch.rectangles.0;
+        if let (Some(stage), Some(first), Some(end)) = (&plan.epilogue, list.first(), self.rectangles_end) {
+            let surface = &plan.colors[0].surface;
+            let mut batch = RectangleBatch {
+                header: self.memory.header(stage),
+                count: list.len() as u32,
+                end: end as u32,
+                rectangles: list.as_ptr(),
+                // All of them are of one tile.
+                target: surface.origin(self.layer, first.x0.into(), first.y0.into()),
+                pitch: surface.row_pitch as u64,
+            };
+            // SAFETY: the rectangles' pixels, and those of the tile in the render area beside them, lie inside the attachment, and this worker owns the tile; the primitives
+            // outlive it; the icd vouches for stage and context.
+            unsafe { stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
+        }
+        self.scratch.rectangles.clear();
+    }
+}

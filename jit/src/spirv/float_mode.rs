@@ -16,6 +16,14 @@ pub(super) const NSZ: u32 = 4;
 /// Of a FPFastMathMode: two operations may be fused. What else one may allow is not done anyway.
 const ALLOW_CONTRACT: u32 = 0x1_0000;
 
+/// What an instruction keeps to whose FPFastMathMode has not this bit: NotNaN, NotInf, NSZ, AllowContract.
+const KEPT: [(u32, FloatFlags); 4] = [
+    (1, FloatFlags::KEEP_NAN),
+    (2, FloatFlags::KEEP_INFINITY),
+    (NSZ, FloatFlags::KEEP_SIGNED_ZERO),
+    (ALLOW_CONTRACT, FloatFlags::NO_CONTRACTION),
+];
+
 /// What an entry point says of its float arithmetic, by its width: 16, 32 and 64 bits.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct FloatModes([FloatMode; 3]);
@@ -61,7 +69,8 @@ impl FloatModes {
         let Some(mode) = types.find_map(|&ty| FloatModes::index(ty)).map(|i| self.0[i]) else {
             return FloatFlags::NONE;
         };
-        let exact = own.or(mode.fast).is_some_and(|allowed| allowed & ALLOW_CONTRACT == 0);
-        mode.flags | if exact { FloatFlags::NO_CONTRACTION } else { FloatFlags::NONE }
+        let Some(allowed) = own.or(mode.fast) else { return mode.flags };
+        let kept = KEPT.iter().filter(|(bit, _)| allowed & bit == 0);
+        kept.fold(mode.flags, |flags, (_, flag)| flags | *flag)
     }
 }

@@ -10,6 +10,7 @@ use super::wide::{chosen, chosen_of, eight_at, filter, filter_of};
 use super::window::SIDE;
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
+use base::host::{Host, Level};
 use core::arch::x86_64::*;
 use core::mem::offset_of;
 
@@ -135,10 +136,9 @@ pub struct Axes<K: Kind> {
     rows: bool,
     /// Of x in the lower half, of y in the upper one; as lanes have it.
     size: __m512i,
-    /// The last coordinates, and sizes as floats; where something is divided by sizes, about how often each goes into 1.
+    /// The last coordinates, and sizes as floats.
     last: __m512i,
     scale: __m512,
-    inverse: __m512,
     /// Of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
@@ -178,13 +178,7 @@ impl<K: Kind> Axes<K> {
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
             let source = K::Source::new(views[0], &slices[0]);
-            let scale = _mm512_cvtepi32_ps(size);
-            let inverse = match wrap {
-                Wrap::Repeat => _mm512_div_ps(_mm512_set1_ps(1.0), scale),
-                Wrap::Mirrored => _mm512_div_ps(_mm512_set1_ps(0.5), scale),
-                _ => scale,
-            };
-            Some(Axes { wrap, rows, size, last, scale, inverse, slices, source })
+            Some(Axes { wrap, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source })
         }
     }
 
@@ -211,7 +205,7 @@ impl<K: Kind> Axes<K> {
     #[inline(always)]
     pub(super) unsafe fn prepare(&self, coord: __m512) {
         // SAFETY: the caller's promise; wrapped coordinates lie inside of the level.
-        unsafe { K::Source::prepare(self, self.wrapped(floor(self.scaled::<false>(coord)))) };
+        unsafe { K::Source::prepare(self, self.both_wrapped::<false>(floor(self.scaled::<false>(coord)))[0]) };
     }
 
     /// Coordinates in texels.
@@ -229,53 +223,71 @@ impl<K: Kind> Axes<K> {
     unsafe fn both_wrapped<const LINEAR: bool>(&self, first: __m512i) -> [__m512i; 2] {
         // SAFETY: the caller's host is wide.
         unsafe {
-            let inside = self.wrapped(first);
-            if !LINEAR {
-                return [inside; 2];
-            }
-            if matches!(self.wrap, Wrap::Repeat) {
-                let within = _mm512_cmplt_epi32_mask(inside, self.last);
-                return [inside, _mm512_maskz_add_epi32(within, inside, _mm512_set1_epi32(1))];
-            }
-            [inside, self.wrapped(_mm512_sub_epi32(first, _mm512_set1_epi32(-1)))]
-        }
-    }
-
-    /// Texels inside of the level: where they belong, of those that are not [`Wrap::farthest`].
-    #[inline(always)]
-    unsafe fn wrapped(&self, texels: __m512i) -> __m512i {
-        // SAFETY: the caller's host is wide.
-        unsafe {
-            let inside = match self.wrap {
-                Wrap::Powers => return _mm512_and_si512(texels, self.last),
-                Wrap::Edge => texels,
-                _ if _mm512_cmpge_epu32_mask(texels, self.size) == 0 => return texels,
-                Wrap::Repeat => remainder(texels, self.size, self.inverse),
-                Wrap::Mirrored => {
-                    let twice = _mm512_slli_epi32::<1>(self.size);
-                    let texels = remainder(texels, twice, self.inverse);
-                    // Counted from the other end: n - 1 - x.
-                    let back = _mm512_sub_epi32(_mm512_add_epi32(twice, _mm512_set1_epi32(-1)), texels);
-                    _mm512_min_epi32(texels, back)
+            let second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
+            match self.wrap {
+                Wrap::Powers => [_mm512_and_si512(first, self.last), _mm512_and_si512(second, self.last)],
+                Wrap::Edge => {
+                    let zero = _mm512_setzero_si512();
+                    let (first, second) = (_mm512_max_epi32(first, zero), _mm512_max_epi32(second, zero));
+                    [_mm512_min_epi32(first, self.last), _mm512_min_epi32(second, self.last)]
                 }
-                Wrap::MirroredOnce => _mm512_xor_si512(texels, _mm512_srai_epi32::<31>(texels)),
-            };
-            _mm512_min_epi32(_mm512_max_epi32(inside, _mm512_setzero_si512()), self.last)
+                _ => {
+                    let outside =
+                        _mm512_cmpge_epu32_mask(first, self.size) | _mm512_cmpge_epu32_mask(second, self.size);
+                    let mut texels = [first, second];
+                    if outside != 0 {
+                        wrapped(Level::Avx512)(self.wrap, self.size, &mut texels);
+                    }
+                    texels
+                }
+            }
         }
     }
 }
 
-/// The remainders in `0..size` of numbers up to 2^22; of others they may lie outside. `inverse`: 1 / size.
+base::compiled! {
+    /// Texels inside of a level of a size: where they belong, of those that are not [`Wrap::farthest`]. Not inlined: it would take registers from the commonest samples.
+    for Avx512 unsafe fn wrapped(wrap: Wrap, size: __m512i, texels: &mut [__m512i; 2]) {
+        if H::WIDE {
+            *texels = [wrapped_by(wrap, size, texels[0]), wrapped_by(wrap, size, texels[1])];
+        }
+    }
+}
+
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn wrapped_by(wrap: Wrap, size: __m512i, texels: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
+        let inside = match wrap {
+            Wrap::Powers | Wrap::Edge => texels,
+            Wrap::Repeat => remainder(texels, size),
+            Wrap::Mirrored => {
+                let twice = _mm512_slli_epi32::<1>(size);
+                let texels = remainder(texels, twice);
+                // Counted from the other end: n - 1 - x.
+                let back = _mm512_sub_epi32(_mm512_add_epi32(twice, _mm512_set1_epi32(-1)), texels);
+                _mm512_min_epi32(texels, back)
+            }
+            Wrap::MirroredOnce => _mm512_xor_si512(texels, _mm512_srai_epi32::<31>(texels)),
+        };
+        _mm512_min_epi32(_mm512_max_epi32(inside, _mm512_setzero_si512()), last)
+    }
+}
+
+/// The remainders in `0..size` of numbers up to 2^22; of others they may lie outside.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn remainder(of: __m512i, size: __m512i, inverse: __m512) -> __m512i {
+unsafe fn remainder(of: __m512i, size: __m512i) -> __m512i {
     // SAFETY: the caller's promise.
     unsafe {
-        let quotient = floor(_mm512_mul_ps(_mm512_cvtepi32_ps(of), inverse));
+        let quotient = floor(_mm512_div_ps(_mm512_cvtepi32_ps(of), _mm512_cvtepi32_ps(size)));
         let rest = _mm512_sub_epi32(of, _mm512_mullo_epi32(quotient, size));
-        // The quotient is wrong by one at most, either way.
+        // The quotient is wrong by one at most, where it was rounded.
         let rest = _mm512_mask_add_epi32(rest, _mm512_movepi32_mask(rest), rest, size);
         _mm512_mask_sub_epi32(rest, _mm512_cmpge_epi32_mask(rest, size), rest, size)
     }

@@ -2,7 +2,7 @@
 //!
 //! An image is its format's planes ([`crate::format::Plane`]), one after the other, each laid out as an image of its own. In a plane: samples of a
 //! layer are separate sub-images, order: layer → sample → level → slice → row (row-major). Offsets are multiples of 64 bytes per level
-//! and row pitch is a multiple of 16 bytes, of which large powers of two are made odd multiples of a cache line (`row_pitch`).
+//! and row pitch is a multiple of 16 bytes, of which of images that are drawn to large powers of two are made odd multiples of a cache line ([`ImageLayout::with_rows_apart`]).
 //!
 //! Of an image with sparse residency, levels are cut into blocks of 64 KiB ([`ImageLayout::in_blocks`]), which are bound to memory one by one and follow each
 //! other row-major; inside of one, slices and rows follow each other. Levels smaller than one are the tail, laid out as others are, in whole blocks behind them. [`Grid`] is
@@ -166,25 +166,36 @@ pub const IMAGE_ALIGNMENT: u64 = 64;
 impl ImageLayout {
     /// Lays an image out. `None` when the size overflows 2^48.
     pub fn new(desc: ImageDesc) -> Option<ImageLayout> {
-        Self::of(desc, |_| Some(None))
+        Self::of(desc, tight, |_| Some(None))
+    }
+
+    /// The same of an image that is drawn to, whose rows are never such that a column of it would displace itself from the cache.
+    pub fn with_rows_apart(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::of(desc, apart, |_| Some(None))
     }
 
     /// As [`ImageLayout::in_blocks`], but every row of a level is in one piece, so that no level is cut: the tail has them all.
     pub fn in_tail(desc: ImageDesc) -> Option<ImageLayout> {
-        Self::of(desc, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, false))))
+        Self::of(desc, tight, |plane| {
+            Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, false)))
+        })
     }
 
     /// Lays an image with sparse residency out: of one sample, of two or three dimensions. `None` for others, and as [`ImageLayout::new`].
     pub fn in_blocks(desc: ImageDesc) -> Option<ImageLayout> {
-        Self::of(desc, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, true))))
+        Self::of(desc, tight, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, true))))
     }
 
-    /// With the cells of planes, if they have any, and whether levels are cut into them.
-    fn of(desc: ImageDesc, cell: impl Fn(&Plane) -> Option<Option<([u32; 3], bool)>>) -> Option<ImageLayout> {
+    /// With bytes between rows, the cells of planes, if they have any, and whether levels are cut into them.
+    fn of(
+        desc: ImageDesc,
+        row_pitch: RowPitch,
+        cell: impl Fn(&Plane) -> Option<Option<([u32; 3], bool)>>,
+    ) -> Option<ImageLayout> {
         let planes = desc.format.info().planes();
         let mut layout = ImageLayout { desc, planes: [EMPTY_PLANE; MAX_PLANES], plane_count: planes.len(), size: 0 };
         for (to, plane) in layout.planes.iter_mut().zip(planes) {
-            *to = PlaneLayout::new(&desc, plane, layout.size, cell(plane)?)?;
+            *to = PlaneLayout::new(&desc, plane, layout.size, row_pitch, cell(plane)?)?;
             layout.size = layout.size.checked_add(to.size)?;
         }
         (layout.size < 1 << 48).then_some(layout)
@@ -345,10 +356,18 @@ const FEW_SETS: u64 = 1024;
 /// A line of a cache.
 const LINE: u64 = 64;
 
-/// Bytes between rows of so many blocks: of an image of several rows never such that a column of it would displace itself from the cache.
-fn row_pitch([width, height, _]: [u32; 3], block_bytes: u32) -> u64 {
-    let tight = (u64::from(width) * u64::from(block_bytes)).next_multiple_of(16);
-    if tight.is_multiple_of(FEW_SETS) && height >= 16 { tight + LINE } else { tight }
+/// Bytes between rows of a level of so many blocks of so many bytes.
+type RowPitch = fn([u32; 3], u32) -> u64;
+
+/// No more than there must be: so that whole images are one piece.
+fn tight([width, ..]: [u32; 3], block_bytes: u32) -> u64 {
+    (u64::from(width) * u64::from(block_bytes)).next_multiple_of(16)
+}
+
+/// Of several rows never such that a column of them would displace itself from the cache.
+fn apart(blocks: [u32; 3], block_bytes: u32) -> u64 {
+    let tight = tight(blocks, block_bytes);
+    if tight.is_multiple_of(FEW_SETS) && blocks[1] >= 16 { tight + LINE } else { tight }
 }
 
 impl PlaneLayout {
@@ -367,7 +386,13 @@ impl PlaneLayout {
     }
 
     /// With `cell` (texels of one, and whether levels are cut at all), levels are cut into cells, but for those that would be a part of one: they are the tail.
-    fn new(desc: &ImageDesc, row: &Plane, offset: u64, cell: Option<([u32; 3], bool)>) -> Option<PlaneLayout> {
+    fn new(
+        desc: &ImageDesc,
+        row: &Plane,
+        offset: u64,
+        row_pitch: RowPitch,
+        cell: Option<([u32; 3], bool)>,
+    ) -> Option<PlaneLayout> {
         let format = row.format();
         let info = format.info();
         let (block, block_bytes) = ([info.block.0, info.block.1].map(u32::from), u32::from(info.block_bytes));
@@ -451,14 +476,17 @@ mod tests {
 
     #[test]
     fn columns_do_not_displace_themselves() {
-        let pitch = |name, extent| layout(name, extent, 1, 1, 1).planes()[0].levels[0].row_pitch;
-        assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 1024, 1]), 4096 + 64);
-        assert_eq!(pitch("R8G8B8A8_UNORM", [256, 16, 1]), 1024 + 64);
-        assert_eq!(pitch("BC7_UNORM_BLOCK", [1024, 1024, 1]), 4096 + 64);
+        let pitch = |name, extent| {
+            let desc = layout(name, extent, 1, 1, 1).desc;
+            let layouts = [ImageLayout::with_rows_apart(desc), ImageLayout::new(desc)];
+            layouts.map(|layout| layout.unwrap().planes()[0].levels[0].row_pitch)
+        };
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 1024, 1]), [4096 + 64, 4096]);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [256, 16, 1]), [1024 + 64, 1024]);
         // Few rows, and sets enough.
-        assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 15, 1]), 4096);
-        assert_eq!(pitch("R8G8B8A8_UNORM", [1920, 1080, 1]), 7680);
-        assert_eq!(pitch("R8G8B8A8_UNORM", [128, 128, 1]), 512);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 15, 1]), [4096; 2]);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [1920, 1080, 1]), [7680; 2]);
+        assert_eq!(pitch("R8G8B8A8_UNORM", [128, 128, 1]), [512; 2]);
     }
 
     #[test]

@@ -39,6 +39,12 @@ pub struct Image {
     placed: OnceLock<Arc<ImageLayout>>,
 }
 
+/// Are its rows better apart? Those of a plane may be an image's of their own; and transfers like one piece.
+fn is_drawn_to(info: &vk::ImageCreateInfo<'_>, desc: &ImageDesc) -> bool {
+    let drawn = info.usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT) && desc.format.info().planes().len() == 1;
+    drawn && info.tiling == vk::ImageTiling::OPTIMAL
+}
+
 impl Image {
     /// An unbound image. Formats and sizes that the driver cannot lay out are refused.
     pub fn new(info: &vk::ImageCreateInfo<'_>, tail: u64) -> Result<Image, vk::Result> {
@@ -69,6 +75,8 @@ impl Image {
                 vk::ImageTiling::LINEAR => ImageLayout::in_tail(desc),
                 _ => ImageLayout::in_blocks(desc),
             }
+        } else if is_drawn_to(info, &desc) {
+            ImageLayout::with_rows_apart(desc)
         } else {
             ImageLayout::new(desc)
         };

@@ -164,7 +164,8 @@ mod tests {
         // SAFETY: the host has its level.
         unsafe { both(Level::here())(&[*colors; 4], &mut texels, &mut back) };
         for (lane, &x) in colors.iter().enumerate() {
-            let (code, alpha) = (linear_to_srgb(x), (x.max(0.0).min(1.0) * 255.0).round_ties_even() as u8);
+            let unorm = if x > 0.0 { x.min(1.0) } else { 0.0 };
+            let (code, alpha) = (linear_to_srgb(x), (unorm * 255.0).round_ties_even() as u8);
             assert_eq!(texels[lane].to_le_bytes(), [code, code, code, alpha], "{x:e}");
             let linear = srgb_to_linear(code).to_bits();
             let alpha = (f32::from(alpha) / 255.0).to_bits();

@@ -81,22 +81,9 @@ const fn buckets() -> [u32; BUCKETS] {
 
 /// Linear values of the codes, as bits.
 pub(super) static DECODE: [u32; 256] = decode_table();
-/// The same, byte by byte: of all codes the lowest bytes, then the next.
+/// The same, byte by byte.
 #[cfg(target_arch = "x86_64")]
-pub(super) static DECODE_BYTES: DecodeBytes = {
-    let mut bytes = DecodeBytes([[0; 256]; 4]);
-    let mut code = 0;
-    while code < 256 {
-        let value = decode(code).to_le_bytes();
-        let mut i = 0;
-        while i < 4 {
-            bytes.0[i][code] = value[i];
-            i += 1;
-        }
-        code += 1;
-    }
-    bytes
-};
+pub(super) static DECODE_BYTES: DecodeBytes = byte_by_byte(decode_table());
 /// What [`DECODE_BYTES`] is; a vector of 512 bits holds a quarter of a table.
 #[cfg(target_arch = "x86_64")]
 #[repr(align(64))]
@@ -107,10 +94,22 @@ static BUCKET: [u32; BUCKETS] = buckets();
 /// [`THRESHOLD`] as [`DECODE_BYTES`] has its table.
 #[cfg(target_arch = "x86_64")]
 pub(super) static THRESHOLD_BYTES: DecodeBytes = {
+    let mut bits = [0; 256];
+    let mut code = 0;
+    while code < 256 {
+        bits[code] = THRESHOLD[code].to_bits();
+        code += 1;
+    }
+    byte_by_byte(bits)
+};
+
+/// Of all codes the lowest bytes, then the next.
+#[cfg(target_arch = "x86_64")]
+const fn byte_by_byte(words: [u32; 256]) -> DecodeBytes {
     let mut bytes = DecodeBytes([[0; 256]; 4]);
     let mut code = 0;
     while code < 256 {
-        let value = THRESHOLD[code].to_bits().to_le_bytes();
+        let value = words[code].to_le_bytes();
         let mut i = 0;
         while i < 4 {
             bytes.0[i][code] = value[i];
@@ -119,7 +118,7 @@ pub(super) static THRESHOLD_BYTES: DecodeBytes = {
         code += 1;
     }
     bytes
-};
+}
 
 /// The least value that [`ESTIMATE`] knows, as bits, and how many bits below those that number its segments; the values end at 1.
 #[cfg(target_arch = "x86_64")]

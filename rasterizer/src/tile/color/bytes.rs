@@ -10,6 +10,8 @@ use super::equation::{Clamp, Floats};
 use super::plan::byte_of;
 use super::quad::LANES;
 #[cfg(target_arch = "x86_64")]
+use super::quad::two_rows;
+#[cfg(target_arch = "x86_64")]
 use super::vector::Vector;
 use base::host::Host;
 #[cfg(target_arch = "x86_64")]
@@ -245,12 +247,10 @@ pub unsafe fn pack_wide(rows: [[*const [f32; LANES]; 2]; 4], swap: bool) -> __m5
 /// As for [`pack_wide`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn codes_wide([first, second]: [*const [f32; LANES]; 2]) -> __m512i {
+unsafe fn codes_wide(rows: [*const [f32; LANES]; 2]) -> __m512i {
     // SAFETY: the caller's promise.
     unsafe {
-        let first = _mm512_castps256_ps512(_mm256_loadu_ps(first.cast()));
-        let both = _mm512_insertf32x8::<1>(first, _mm256_loadu_ps(second.cast()));
-        let v = _mm512_min_ps(_mm512_set1_ps(1.0), both);
+        let v = _mm512_min_ps(_mm512_set1_ps(1.0), two_rows(rows));
         _mm512_cvtps_epi32(_mm512_mul_ps(v, _mm512_set1_ps(255.0)))
     }
 }

@@ -3,7 +3,7 @@
 use super::bytes::{self, Bytes, Texels};
 use super::pair::Write;
 use super::plan::{ColorPlan, byte_of};
-use super::quad::LANES;
+use super::quad::{LANES, words};
 use super::source::Sources;
 #[cfg(target_arch = "x86_64")]
 use super::wide;
@@ -49,13 +49,6 @@ impl ColorPlan {
         }
         texel
     }
-}
-
-/// Words of texels of four bytes.
-#[inline(always)]
-fn words<I: Ints>(texels: I) -> [I; 4] {
-    let zero = I::splat(0);
-    [texels, zero, zero, zero]
 }
 
 /// Stores unsigned normalised texels.

@@ -13,6 +13,27 @@ pub const LANES: usize = 8;
 /// Most bytes of a texel.
 pub const MOST_BYTES: usize = 16;
 
+/// Words of texels of four bytes.
+#[inline(always)]
+pub fn words<I: Ints>(texels: I) -> [I; 4] {
+    let zero = I::splat(0);
+    [texels, zero, zero, zero]
+}
+
+/// A component of two pairs.
+///
+/// # Safety
+/// Both rows are readable; the host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub unsafe fn two_rows([first, second]: [*const [f32; LANES]; 2]) -> __m512 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let first = _mm512_castps256_ps512(_mm256_loadu_ps(first.cast()));
+        _mm512_insertf32x8::<1>(first, _mm256_loadu_ps(second.cast()))
+    }
+}
+
 /// Where the rows of a pair's quads lie: of each quad the upper one and the lower one.
 #[derive(Clone, Copy)]
 pub struct PairRows(pub [[*mut u8; 2]; 2]);

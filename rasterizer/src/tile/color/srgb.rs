@@ -5,7 +5,9 @@
 use super::equation::{Clamp, Floats, Operands, clamped};
 use super::pair::Write;
 use super::plan::{ColorPlan, byte_of};
-use super::quad::LANES;
+#[cfg(target_arch = "x86_64")]
+use super::quad::two_rows;
+use super::quad::{LANES, words};
 use super::source::Sources;
 #[cfg(target_arch = "x86_64")]
 use super::wide;
@@ -35,13 +37,6 @@ impl ColorPlan {
             write(self, batch, sources, blend);
         }
     }
-}
-
-/// Words of texels of four bytes.
-#[inline(always)]
-fn words<I: Ints>(texels: I) -> [I; 4] {
-    let zero = I::splat(0);
-    [texels, zero, zero, zero]
 }
 
 /// Stores sRGB texels.
@@ -76,20 +71,6 @@ unsafe fn colors(sources: &Sources, pair: usize) -> Floats<16> {
         let [r, g, b, a] = sources.rows(pair);
         let rows = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
         clamped(Clamp::Unorm, core::mem::transmute::<[__m512; 4], Floats<16>>(rows))
-    }
-}
-
-/// Floats of two pairs.
-///
-/// # Safety
-/// They are readable; the host is wide.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn two_rows([first, second]: [*const [f32; LANES]; 2]) -> __m512 {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let first = _mm512_castps256_ps512(_mm256_loadu_ps(first.cast()));
-        _mm512_insertf32x8::<1>(first, _mm256_loadu_ps(second.cast()))
     }
 }
 

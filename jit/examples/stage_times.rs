@@ -81,7 +81,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usi
         lap(7);
         let limit = std::env::var("GRUS_EXCESS").ok().and_then(|n| n.parse().ok());
         for (i, tier) in (8..).zip([Tier::Full, Tier::Wide]) {
-            let backend = &tier.row().backend;
+            let Some(backend) = tier.row().backend() else { continue };
             let code = match limit {
                 Some(n) => {
                     backend.limited(Some(Cost { insts: if n == 0 { 0 } else { usize::MAX }, excess: n, merges: n }))

@@ -16,7 +16,7 @@ use crate::wide;
 /// A tier: a row of [`ROWS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
-    /// No optimisation, single-pass register allocation: made in about half the time.
+    /// No optimisation, single-pass register allocation: made in a third of the time.
     Quick,
     /// Optimised; less than half the code. Only where that takes bounded time ([`Cost`]).
     Full,
@@ -62,7 +62,7 @@ impl Backend {
     pub fn limited(&self, limit: Option<Cost>) -> Backend {
         match *self {
             Backend::Cranelift(settings) => Backend::Cranelift(cranelift::Settings { limit, ..settings }),
-            Backend::Wide(wide::Settings { .. }) => Backend::Wide(wide::Settings { limit }),
+            Backend::Wide(settings) => Backend::Wide(wide::Settings { limit, ..settings }),
         }
     }
     /// Does it make code for this processor?
@@ -80,10 +80,21 @@ pub struct Row {
     pub tier: Tier,
     /// `GRUS_TIER` of who wants it alone.
     pub name: &'static str,
-    /// Who makes its code.
-    pub backend: Backend,
+    /// Who makes its code: the first one that does so for this processor.
+    pub backends: &'static [Backend],
     /// When it is tried: nanoseconds of running time per byte of the code until then, without and with loops. The first one is tried at once.
     pub patience: [i64; 2],
+}
+
+impl Row {
+    /// Those that make code for this processor.
+    pub fn available(&self) -> impl Iterator<Item = &'static Backend> {
+        self.backends.iter().filter(|backend| backend.is_available())
+    }
+    /// Who makes its code here.
+    pub fn backend(&self) -> Option<&'static Backend> {
+        self.available().next()
+    }
 }
 
 /// Number of tiers.
@@ -94,7 +105,10 @@ pub static ROWS: [Row; COUNT] = [
     Row {
         tier: Tier::Quick,
         name: "quick",
-        backend: Backend::Cranelift(cranelift::Settings { optimise: false, code: Step::SinglePass, limit: None }),
+        backends: &[
+            Backend::Wide(wide::Settings { optimise: false, limit: None }),
+            Backend::Cranelift(cranelift::Settings { optimise: false, code: Step::SinglePass, limit: None }),
+        ],
         patience: [0, 0],
     },
     // Better code costs about 500 ns per byte of quick code to make; it saves little of straight code's time (the demo's scene: 0 to 15 %)
@@ -102,17 +116,17 @@ pub static ROWS: [Row; COUNT] = [
     Row {
         tier: Tier::Full,
         name: "full",
-        backend: Backend::Cranelift(cranelift::Settings {
+        backends: &[Backend::Cranelift(cranelift::Settings {
             optimise: true,
             code: Step::Backtracking,
             limit: Some(Cost::LIMIT),
-        }),
+        })],
         patience: [3000, 100],
     },
     Row {
         tier: Tier::Wide,
         name: "wide",
-        backend: Backend::Wide(wide::Settings { limit: Some(Cost::LIMIT) }),
+        backends: &[Backend::Wide(wide::Settings { optimise: true, limit: Some(Cost::LIMIT) })],
         patience: [3000, 100],
     },
 ];
@@ -138,7 +152,7 @@ impl Tier {
     }
     /// Those that are tried when its code has run for long, the best one first: none but behind the first tier.
     pub fn better(self) -> impl Iterator<Item = Tier> {
-        let rows = ROWS.iter().rev().filter(|row| row.backend.is_available());
+        let rows = ROWS.iter().rev().filter(|row| row.backend().is_some());
         rows.map(|row| row.tier).filter(move |&tier| self == Tier::FIRST && tier != self)
     }
     /// Those before it in the list and itself, the best one first.
@@ -151,7 +165,7 @@ impl Tier {
     /// # Errors
     /// Limit for a frame beyond all bounds or without memory, else Internal: nothing depends on what an application may get wrong.
     pub fn code(self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
-        self.row().backend.code(lir, wanted)
+        self.row().backend().map_or(Ok(None), |backend| backend.code(lir, wanted))
     }
 
     /// A function's code as [`generate`] with this tier makes it, and what it is made of.
@@ -161,7 +175,8 @@ impl Tier {
     pub fn described(self, lir: &lir::Function) -> Result<(MachineCode, Tier, Vec<Text>)> {
         for tier in self.at_most() {
             let mut texts = Vec::new();
-            if let Some(code) = tier.row().backend.code_and(lir, &|| true, Some(&mut texts))? {
+            let Some(backend) = tier.row().backend() else { continue };
+            if let Some(code) = backend.code_and(lir, &|| true, Some(&mut texts))? {
                 return Ok((code, tier, texts));
             }
         }
@@ -206,7 +221,9 @@ mod tests {
             assert_eq!((Tier::numbered(i as u32), Tier::named(row.name)), (Some(row.tier), Some(row.tier)));
             // The first one is made at once, whatever it costs.
             assert_eq!(i == 0, row.patience == [0, 0]);
-            assert_eq!(i == 0, row.backend.limit().is_none());
+            assert!(row.backends.iter().all(|backend| (i == 0) == backend.limit().is_none()));
+            // Every processor has it.
+            assert_eq!(i < 2, row.backends.iter().any(|backend| matches!(backend, Backend::Cranelift(_))));
             assert!(i == 0 || row.tier.better().next().is_none(), "what is made again is final");
         }
         assert!(Tier::FIRST.better().is_sorted_by(|a, b| a > b));

@@ -69,7 +69,7 @@ fn want(words: &[u32], values: &[f32]) -> Vec<u8> {
 
 #[test]
 fn large_frames_run_on_threads_that_have_not_as_much() {
-    let words = chain(450);
+    let words = chain(1200);
     let values: Vec<f32> = (0..64).map(|i| 0.25 + i as f32 / 32.0).collect();
     let want = want(&words, &values);
     let blob = build(&words, Tier::Quick).expect("code");

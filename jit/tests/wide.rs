@@ -6,9 +6,9 @@ use jit::wide::{Settings, code, is_available};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Code of a function of an address and a number.
-fn compiled(func: &Function) -> (ExecutableCode, u32) {
+fn compiled(func: &Function, optimise: bool) -> (ExecutableCode, u32) {
     verify(func).unwrap_or_else(|e| panic!("{e}\n{func}"));
-    let code = code(func, &Settings { limit: None }, &|| true, None).expect("code").expect("no limit");
+    let code = code(func, &Settings { optimise, limit: None }, &|| true, None).expect("code").expect("no limit");
     (ExecutableCode::new(&code.bytes).expect("memory"), code.frame)
 }
 
@@ -47,15 +47,18 @@ fn more_values_than_registers() {
         b.store(at(32 * i), sum, address);
     }
     b.return_();
-    let (code, frame) = compiled(&b.finish());
-    assert!(frame as usize > 32 * (COUNT - 16), "{frame}: nothing is spilled");
-    let start: Vec<u32> = (0..8 * COUNT as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
-    let mut memory = start.clone();
-    run(&code, &mut memory, 0);
-    for i in 0..COUNT {
-        for lane in 0..8 {
-            let want = start[8 * (COUNT - 1 - i) + lane].wrapping_add(start[8 * i]);
-            assert_eq!(memory[8 * i + lane], want, "{i} {lane}");
+    let func = b.finish();
+    for optimise in [false, true] {
+        let (code, frame) = compiled(&func, optimise);
+        assert!(frame as usize > 32 * (COUNT - 16), "{frame}: nothing is spilled");
+        let start: Vec<u32> = (0..8 * COUNT as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+        let mut memory = start.clone();
+        run(&code, &mut memory, 0);
+        for i in 0..COUNT {
+            for lane in 0..8 {
+                let want = start[8 * (COUNT - 1 - i) + lane].wrapping_add(start[8 * i]);
+                assert_eq!(memory[8 * i + lane], want, "{i} {lane} {optimise}");
+            }
         }
     }
 }
@@ -65,7 +68,8 @@ fn large_frames_are_as_large_as_they_say() {
     if !is_available() {
         return;
     }
-    for bytes in [16, 4000, 4096, 5000, 100_000, 1 << 20] {
+    for (bytes, optimise) in [16, 4000, 4096, 5000, 100_000, 1 << 20].into_iter().flat_map(|n| [(n, false), (n, true)])
+    {
         let (mut b, address, _) = builder();
         let slot = b.create_slot(bytes, 6);
         let (first, last) = (b.stack_address(slot, 0), b.stack_address(slot, bytes as i32 - 4));
@@ -77,7 +81,7 @@ fn large_frames_are_as_large_as_they_say() {
         b.store(ends, v, address);
         b.store(addresses, first, address);
         b.return_();
-        let (code, frame) = compiled(&b.finish());
+        let (code, frame) = compiled(&b.finish(), optimise);
         assert!((bytes..bytes + 512).contains(&frame), "{bytes}: {frame}");
         let mut memory = [7, 0, 0, 0];
         base::stack::with(2 << 20, || run(&code, &mut memory, 0)).expect("a stack");
@@ -105,7 +109,7 @@ fn calls_pass_eight_arguments_and_keep_what_is_live() {
         return;
     }
     let ty = Elem::F32.by(8);
-    for floats in [false, true] {
+    for (floats, optimise) in [(false, false), (false, true), (true, false), (true, true)] {
         let (mut b, address, n) = builder();
         let live: Vec<Value> = (0..20).map(|i| b.load(ty, at(32 * i), address)).collect();
         let mut args: Vec<Value> = (0..8).map(|i| b.load(Type::I64, at(8 * i), address)).collect();
@@ -116,7 +120,7 @@ fn calls_pass_eight_arguments_and_keep_what_is_live() {
         b.call(n, &args);
         live.iter().enumerate().for_each(|(i, &v)| b.store(at(640 + 32 * i), v, address));
         b.return_();
-        let (code, _) = compiled(&b.finish());
+        let (code, _) = compiled(&b.finish(), optimise);
         let mut memory: Vec<u32> = (0..320u32).map(|i| i.wrapping_mul(0x0123_4567)).collect();
         memory[160..].fill(0);
         let function = if floats { mixed as *const () } else { eight as *const () };
@@ -155,10 +159,11 @@ fn a_loop_may_exchange_its_parameters() {
     b.store(at(0), x, address);
     b.store(at(32), y, address);
     b.return_();
-    let (code, _) = compiled(&b.finish());
-    for n in 0..4 {
+    let func = b.finish();
+    let codes = [false, true].map(|optimise| compiled(&func, optimise).0);
+    for (n, code) in (0..4).flat_map(|n| codes.iter().map(move |code| (n, code))) {
         let mut memory: Vec<u32> = (0..16).collect();
-        run(&code, &mut memory, n);
+        run(code, &mut memory, n);
         assert_eq!(memory[0], if n % 2 == 0 { 0 } else { 8 });
         assert_eq!(memory[8], if n % 2 == 0 { 8 } else { 0 });
     }

@@ -1,7 +1,8 @@
 //! Passes over the IR, one file each; [`run`] is the list. [`divergence()`] is the analysis that `emit` reads.
 //!
 //! Each pass takes a shader that [`verify`] accepts and leaves one, with the same results bit for bit
-//! (except `contract`, which decides where two roundings become one, `lower_math`, which defines the transcendental functions, and `fold`'s products with zero).
+//! (except `contract`, which decides where two roundings become one, `quotients`, which decides which divisions are products, `lower_math`, which defines the transcendental
+//! functions, and `fold`'s products with zero).
 //! After [`run`] constants lie at the start of the root body, each once: backends should materialise them where they are used.
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ mod lower_math;
 mod marks;
 pub mod math;
 mod mem2reg;
+mod quotients;
 mod split_arrays;
 mod steps;
 mod structure;
@@ -40,6 +42,7 @@ pub use lower_float::lower_float;
 pub use lower_math::lower_math;
 pub use marks::marks;
 pub use mem2reg::mem2reg;
+pub use quotients::quotients;
 pub use split_arrays::split_arrays;
 pub use steps::Steps;
 pub use structure::structure;
@@ -94,6 +97,7 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
         p.pass("structure", structure)?;
         p.pass("dce", dce)?;
     }
+    p.pass("quotients", quotients)?;
     lower_math(p.shader)?;
     p.done("lower_math")?;
     p.pass("fold", fold)?;

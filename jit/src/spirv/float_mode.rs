@@ -13,14 +13,17 @@ struct FloatMode {
 
 /// Of a FPFastMathMode: the sign of a zero does not matter.
 pub(super) const NSZ: u32 = 4;
+/// Of a FPFastMathMode: a division may be a product with a reciprocal.
+const ALLOW_RECIPROCAL: u32 = 8;
 /// Of a FPFastMathMode: two operations may be fused. What else one may allow is not done anyway.
 const ALLOW_CONTRACT: u32 = 0x1_0000;
 
-/// What an instruction keeps to whose FPFastMathMode has not this bit: NotNaN, NotInf, NSZ, AllowContract.
-const KEPT: [(u32, FloatFlags); 4] = [
+/// What an instruction keeps to whose FPFastMathMode has not this bit: NotNaN, NotInf, NSZ, AllowRecip, AllowContract.
+const KEPT: [(u32, FloatFlags); 5] = [
     (1, FloatFlags::KEEP_NAN),
     (2, FloatFlags::KEEP_INFINITY),
     (NSZ, FloatFlags::KEEP_SIGNED_ZERO),
+    (ALLOW_RECIPROCAL, FloatFlags::NO_RECIPROCAL),
     (ALLOW_CONTRACT, FloatFlags::NO_CONTRACTION),
 ];
 

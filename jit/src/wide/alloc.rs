@@ -139,13 +139,13 @@ fn environment() -> &'static MachineEnv {
     })
 }
 
-/// Finds registers, carefully: time is bounded by [`crate::cost::Cost`].
+/// Finds registers; carefully, which takes a time that [`crate::cost::Cost`] bounds, or in one pass.
 ///
 /// # Errors
 /// Internal: what is no function.
-pub fn allocate(flow: &Flow<'_>) -> Result<Output> {
-    let options =
-        RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm: Algorithm::Ion };
+pub fn allocate(flow: &Flow<'_>, carefully: bool) -> Result<Output> {
+    let algorithm = if carefully { Algorithm::Ion } else { Algorithm::Fastalloc };
+    let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
     regalloc2::run(flow, environment(), &options).map_err(failed)
 }
 

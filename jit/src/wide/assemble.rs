@@ -64,12 +64,13 @@ pub fn assemble(code: &Code, flow: &Flow<'_>, output: &Output) -> Result<Machine
     let mut starts = vec![0; code.blocks.len()];
     let mut tables = Vec::new();
     buffer.enter(&frame);
-    for (i, block) in code.blocks.iter().enumerate() {
+    for (at, &i) in code.order.iter().enumerate() {
+        let block = &code.blocks[i];
         starts[i] = buffer.bytes.len();
         if threads.empty[i] {
             continue;
         }
-        let next = (i + 1..code.blocks.len()).find(|&n| !threads.empty[n]);
+        let next = code.order[at + 1..].iter().copied().find(|&n| !threads.empty[n]);
         for item in output.block_insts_and_edits(flow, Block::new(i)) {
             let number = match item {
                 InstOrEdit::Edit(&Edit::Move { from, to }) => {

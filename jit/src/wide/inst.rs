@@ -228,8 +228,10 @@ pub struct Block {
 /// A function.
 #[derive(Default)]
 pub struct Code {
-    /// In the order of memory. The first one is where the function starts.
+    /// The first one is where the function starts.
     pub blocks: Vec<Block>,
+    /// Their numbers in the order of memory, the first one's first.
+    pub order: Vec<usize>,
     /// Registers of all instructions.
     pub operands: Vec<Operand>,
     /// Number of registers.

@@ -27,7 +27,9 @@ use crate::lir;
 /// How code is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What it may cost.
+    /// Registers are found with care, and it has what is extra; else in one pass.
+    pub optimise: bool,
+    /// What it may cost. Without care it takes time in proportion to the function.
     pub limit: Option<Cost>,
 }
 
@@ -67,7 +69,7 @@ fn code_here(
     if beyond(lir.insts.len()) || !wanted() {
         return Ok(None);
     }
-    let code = isel::select(lir)?;
+    let code = isel::select(lir, settings.optimise)?;
     let flow = alloc::Flow::of(&code);
     if beyond(flow.len()) || !wanted() {
         return Ok(None);
@@ -77,7 +79,7 @@ fn code_here(
     {
         return Ok(None);
     }
-    let output = alloc::allocate(&flow)?;
+    let output = alloc::allocate(&flow, settings.optimise)?;
     #[cfg(test)]
     alloc::check(&flow, &output)?;
     if let Some(texts) = texts {

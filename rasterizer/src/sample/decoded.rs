@@ -28,6 +28,8 @@ const MIX: u32 = 0x9e37_79b1;
 const COLUMN_BITS: u32 = 12;
 const COLUMN: u32 = (1 << COLUMN_BITS) - 1;
 const SLICE_SHIFT: u32 = 2 * COLUMN_BITS;
+/// Slices have numbers of one half, then of the other, each without its first one: what a reader brings that still has one of the half before, nobody takes for a tile of another slice.
+const HALF: u32 = 1 << (u32::BITS - SLICE_SHIFT - 1);
 /// How many slices a cache knows at a time: two of each hash but for its lowest bit.
 const SLICE_BITS: u32 = 6;
 
@@ -96,9 +98,9 @@ impl Cache {
     /// The tag of a slice that is known from now on.
     #[cold]
     fn admit(&mut self, base: *const u8, format: u32) -> u32 {
-        if self.last == u32::MAX >> SLICE_SHIFT {
+        if self.last % HALF == HALF - 1 {
             self.forget(self.epoch);
-            (self.last, self.tags) = (0, [0; PLACES]);
+            (self.last, self.tags) = ((self.last + 1) % (2 * HALF), [0; PLACES]);
         }
         self.last += 1;
         let at = slices_of(base);

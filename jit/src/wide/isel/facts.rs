@@ -5,13 +5,17 @@
 //! * A lane that is only stored is stored from its vector.
 //! * A sum that is only an address becomes one in each access.
 
-use crate::lir::{Access, Block, Def, Effect, Elem, Function, Imm, Inst, InstData, Op, Type, Value};
+use crate::lir::{Access, Block, Def, Effect, Elem, Function, Imm, Inst, InstData, Op, Target, Type, Value};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashSet;
 
 /// See the module.
 pub struct Facts {
-    /// Blocks, each behind those that dominate it.
+    /// With what is [extra](crate::lir::BlockData::extra).
+    extras: bool,
+    /// The blocks that are come to, in the order of memory.
+    pub layout: Vec<Block>,
+    /// The same, each behind those that dominate it.
     pub order: Vec<Block>,
     /// How often a value is an operand.
     pub uses: SecondaryMap<Value, u32>,
@@ -22,28 +26,51 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of a function that verification accepts.
-    pub fn of(lir: &Function) -> Facts {
+    /// Of a function that verification accepts, with or without what is extra.
+    pub fn of(lir: &Function, extras: bool) -> Facts {
         let mut facts = Facts {
-            order: order(lir),
+            extras,
+            layout: lir.blocks_in_order(extras),
+            order: order(lir, extras),
             uses: SecondaryMap::new(),
             dead: SecondaryMap::new(),
             later: SecondaryMap::new(),
         };
         facts.count(lir);
         facts.addresses(lir);
-        facts.order.iter().for_each(|&block| later(lir, block, &facts.uses, &facts.dead, &mut facts.later));
+        let mut users = SecondaryMap::new();
+        for &block in &facts.order {
+            later(lir, (block, facts.insts(lir, block)), &facts.uses, &facts.dead, &mut users, &mut facts.later);
+        }
         facts
+    }
+
+    /// Where a block goes.
+    pub fn targets<'a>(&self, lir: &'a Function, block: Block) -> &'a [Target] {
+        lir.targets(block, self.extras)
+    }
+
+    /// Does a block go to one other, whatever it asks?
+    pub fn jumps(&self, lir: &Function, block: Block) -> bool {
+        let last = lir.blocks[block].insts.last().map(|&last| lir.insts[last].op);
+        last == Some(Op::Jump) || last == Some(Op::Branch) && self.targets(lir, block).len() == 1
+    }
+
+    /// A block's instructions, without a question that nobody asks.
+    fn insts<'a>(&self, lir: &'a Function, block: Block) -> &'a [Inst] {
+        let all = &lir.blocks[block].insts[..];
+        if self.jumps(lir, block) { &all[..all.len() - 1] } else { all }
     }
 
     /// Uses, without those of what is dead.
     fn count(&mut self, lir: &Function) {
-        for block in lir.layout.iter().map(|&b| &lir.blocks[b]) {
-            let operands = block.insts.iter().flat_map(|&i| &lir.insts[i].args);
-            operands.chain(block.targets.iter().flat_map(|t| &t.args)).for_each(|&v| self.uses[v] += 1);
+        for &block in &self.layout {
+            let operands = self.insts(lir, block).iter().flat_map(|&i| &lir.insts[i].args);
+            let passed = self.targets(lir, block).iter().flat_map(|t| &t.args);
+            operands.chain(passed).for_each(|&v| self.uses[v] += 1);
         }
         let removable = |data: &InstData| matches!(data.op.row().effect, Effect::Pure | Effect::Read) && atomic(data);
-        let mut todo: Vec<Inst> = lir.layout.iter().flat_map(|&b| lir.blocks[b].insts.iter().copied()).collect();
+        let mut todo: Vec<Inst> = self.layout.iter().flat_map(|&b| lir.blocks[b].insts.iter().copied()).collect();
         while let Some(inst) = todo.pop() {
             let data = &lir.insts[inst];
             if self.dead[inst] || !removable(data) || data.results().any(|v| self.uses[v] != 0) {
@@ -69,9 +96,8 @@ impl Facts {
             data.insts.iter().for_each(|&i| lir.insts[i].results().for_each(|v| homes[v] = Some(block)));
         }
         for &block in self.order.iter().rev() {
-            let data = &lir.blocks[block];
-            data.targets.iter().flat_map(|t| &t.args).for_each(|&v| otherwise[v] = true);
-            for &inst in data.insts.iter().rev().filter(|&&i| !self.dead[i]) {
+            self.targets(lir, block).iter().flat_map(|t| &t.args).for_each(|&v| otherwise[v] = true);
+            for &inst in self.insts(lir, block).iter().rev().filter(|&&i| !self.dead[i]) {
                 let data = &lir.insts[inst];
                 let constant = data.op == Op::Iadd && data.args.iter().any(|&v| small(lir, v));
                 let sum = data.op == Op::Iadd && data.ty == Type::I64;
@@ -106,15 +132,23 @@ fn addresses_memory(op: Op) -> bool {
     matches!(op, Load | LoadU8 | LoadU16 | Store | AtomicLoad | AtomicRmw | AtomicCas)
 }
 
-/// Decides of a block's loads and comparisons.
+/// The user of a value that was seen last: where it stands, how many writes lie before the place where it is made, and who it is.
+#[derive(Clone, Copy)]
+struct User {
+    block: Block,
+    there: u32,
+    inst: Inst,
+}
+
+/// Decides of a block's loads and comparisons. (What is known of `users` in other blocks is of no use; a map for each block would be as large as the function.)
 fn later(
     lir: &Function,
-    block: Block,
+    (block, insts): (Block, &[Inst]),
     uses: &SecondaryMap<Value, u32>,
     dead: &SecondaryMap<Inst, bool>,
+    users: &mut SecondaryMap<Value, Option<User>>,
     later: &mut SecondaryMap<Inst, bool>,
 ) {
-    let insts = &lir.blocks[block].insts;
     // Writes before each instruction.
     let mut writes = 0u32;
     let before: Vec<u32> = insts
@@ -125,12 +159,12 @@ fn later(
             now
         })
         .collect();
-    // By value: where its only user is made, and who that is.
-    let mut users: SecondaryMap<Value, Option<(u32, Inst)>> = SecondaryMap::new();
     for (at, &inst) in insts.iter().enumerate().rev().filter(|(_, i)| !dead[**i]) {
         let data = &lir.insts[inst];
         let mut made = Some(before[at]);
-        if let (1, Some((there, user))) = (uses[data.first], users[data.first]) {
+        if let (1, Some(User { block: _, there, inst: user })) =
+            (uses[data.first], users[data.first].filter(|user| user.block == block))
+        {
             let user = &lir.insts[user];
             let compares = match data.op {
                 Op::Icmp | Op::Fcmp | Op::Any | Op::All => asks(lir, data, user),
@@ -152,7 +186,8 @@ fn later(
             made = None;
         }
         for &v in &data.args {
-            users[v] = made.filter(|_| !matches!(lir.values[v].def, Def::Param(_))).map(|made| (made, inst));
+            let made = made.filter(|_| !matches!(lir.values[v].def, Def::Param(_)));
+            users[v] = made.map(|there| User { block, there, inst });
         }
     }
 }
@@ -173,11 +208,11 @@ fn asks(lir: &Function, data: &InstData, user: &InstData) -> bool {
 }
 
 /// Reverse postorder.
-fn order(lir: &Function) -> Vec<Block> {
+fn order(lir: &Function, extras: bool) -> Vec<Block> {
     let Some(&entry) = lir.layout.first() else { return Vec::new() };
     let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::from([entry]), vec![(entry, 0)]);
     while let Some((block, next)) = stack.last_mut() {
-        match lir.blocks[*block].targets.get(*next) {
+        match lir.targets(*block, extras).get(*next) {
             Some(target) => {
                 *next += 1;
                 if seen.insert(target.block) {

@@ -97,6 +97,8 @@ fn malformed(data: &InstData) -> Error {
 /// A function under way.
 struct Lower<'a> {
     lir: &'a lir::Function,
+    /// For registers that are found with care.
+    optimise: bool,
     facts: Facts,
     code: Code,
     parts: SecondaryMap<lir::Value, Parts>,
@@ -131,14 +133,15 @@ struct Edge {
 /// Bytes for arguments of calls.
 const ARGUMENT_BYTES: u32 = 64;
 
-/// Selects instructions for a function that [`lir::verify`] finds nothing wrong with.
+/// Selects instructions for a function that [`lir::verify`] finds nothing wrong with, to be optimised or not; if not, without its [extra](lir::BlockData::extra) blocks.
 ///
 /// # Errors
 /// Internal for what it is not.
-pub fn select(lir: &lir::Function) -> Result<Code> {
+pub fn select(lir: &lir::Function, optimise: bool) -> Result<Code> {
     let mut lower = Lower {
         lir,
-        facts: Facts::of(lir),
+        optimise,
+        facts: Facts::of(lir, optimise),
         code: Code { frame: ARGUMENT_BYTES, ..Code::default() },
         parts: SecondaryMap::new(),
         out: Vec::new(),
@@ -179,7 +182,7 @@ impl Lower<'_> {
             }
         }
         let mut comes: SecondaryMap<lir::Block, u32> = SecondaryMap::new();
-        lir.layout.iter().flat_map(|&b| &lir.blocks[b].targets).for_each(|t| comes[t.block] += 1);
+        self.facts.layout.iter().flat_map(|&b| self.facts.targets(lir, b)).for_each(|t| comes[t.block] += 1);
         let mut made: SecondaryMap<lir::Block, Made> = SecondaryMap::new();
         for block in self.facts.order.clone() {
             made[block] = self.block(block, &comes)?;
@@ -187,20 +190,28 @@ impl Lower<'_> {
         self.place(made)
     }
 
-    /// The order of memory: a block, then the edges out of it; but what is rarely run comes last.
+    /// Blocks, each followed by the edges out of it. In memory what is rarely run comes last. Registers are found with care where numbers have that order, too, so that what is rarely
+    /// run lies in between nothing; in one pass where a value is defined before it is used.
     fn place(&mut self, mut made: SecondaryMap<lir::Block, Made>) -> Result<()> {
         let lir = self.lir;
-        let cold = |b: lir::Block| lir.blocks[b].cold;
+        let is_cold = |b: lir::Block| lir.blocks[b].cold && b != lir.layout[0];
         let mut places: Vec<(lir::Block, Option<usize>)> = Vec::new();
-        for wanted in [false, true] {
-            for &block in &lir.layout {
-                if cold(block) == wanted {
-                    places.push((block, None));
-                }
-                let edges = made[block].edges.iter().enumerate();
-                let here = edges.filter(|(_, e)| e.as_ref().is_some_and(|e| (cold(block) || cold(e.to)) == wanted));
-                places.extend(here.map(|(i, _)| (block, Some(i))));
+        let mut cold = Vec::new();
+        for &block in if self.optimise { &self.facts.layout } else { &self.facts.order } {
+            places.push((block, None));
+            cold.push(is_cold(block));
+            for (i, edge) in made[block].edges.iter().enumerate().filter_map(|(i, e)| Some((i, e.as_ref()?))) {
+                places.push((block, Some(i)));
+                cold.push(is_cold(block) || is_cold(edge.to));
             }
+        }
+        let memory: Vec<usize> =
+            (0..cold.len()).filter(|&i| !cold[i]).chain((0..cold.len()).filter(|&i| cold[i])).collect();
+        if self.optimise {
+            places = memory.iter().map(|&i| places[i]).collect();
+            self.code.order = (0..places.len()).collect();
+        } else {
+            self.code.order = memory;
         }
         let numbers: WordMap<_, usize> = places.iter().enumerate().map(|(i, &place)| (place, i)).collect();
         for &(block, edge) in &places {
@@ -216,7 +227,7 @@ impl Lower<'_> {
                         Some(_) => (numbers[&(block, Some(i))], Vec::new()),
                         None => (numbers[&(target.block, None)], args.clone()),
                     };
-                    let targets = lir.blocks[block].targets.iter().enumerate().map(target).collect();
+                    let targets = self.facts.targets(lir, block).iter().enumerate().map(target).collect();
                     let params = if block == lir.layout[0] { &[][..] } else { &lir.blocks[block].params };
                     Block { insts: std::mem::take(insts), params: self.values(params), targets }
                 }
@@ -245,14 +256,16 @@ impl Lower<'_> {
                 self.inst(&lir.insts[inst])?;
             }
         }
-        let last = &lir.insts[last];
-        let jumps = last.op == Op::Jump;
+        let (targets, jumps) = (self.facts.targets(lir, block), self.facts.jumps(lir, block));
         // Before the jump: constants that are arguments.
-        let args = if jumps { self.arguments(&data.targets[0].args) } else { Vec::new() };
-        self.end(last, data.targets.len())?;
+        let args = if jumps { self.arguments(&targets[0].args) } else { Vec::new() };
+        match jumps {
+            true => self.push(M::Jump, false, 0, &[], None),
+            false => self.end(&lir.insts[last], targets.len())?,
+        }
         let insts = std::mem::take(&mut self.out);
         let mut edges = Vec::new();
-        for target in &data.targets {
+        for target in targets {
             if jumps || target.args.is_empty() && comes[target.block] == 1 {
                 edges.push(None);
                 continue;
@@ -290,7 +303,6 @@ impl Lower<'_> {
 
     fn end(&mut self, data: &InstData, targets: usize) -> Result<()> {
         match (data.op, targets) {
-            (Op::Jump, 1) => self.push(M::Jump, false, 0, &[], None),
             (Op::Branch, 2) => {
                 let cc = self.condition(data.args[0]);
                 self.push(M::Branch(cc), false, 0, &[], None);

@@ -176,6 +176,85 @@ fn chunks_are_sampled_as_each_alone() {
     }
 }
 
+/// The taps of an image filter, call by call, of batches that go over an image, whose texels change between two pieces of work.
+#[test]
+fn taps_are_sampled_as_each_alone() {
+    let mut rng = Rng(0xc4a2_0000_51de_0002);
+    for name in [
+        "R8G8B8A8_SRGB",
+        "B8G8R8A8_SRGB",
+        "R8G8B8A8_UNORM",
+        "B8G8R8A8_UNORM",
+        "R16G16B16A16_SFLOAT",
+        "B10G11R11_UFLOAT_PACK32",
+    ] {
+        for round in 0..40 {
+            let size: [u32; 2] = [0; 2].map(|_| rng.pick(&[4, 32, 33, 40, 64, 200]));
+            let image = TestImage::new(&mut rng, name, Dim::D2, [size[0], size[1], 1], 1, 2, 1);
+            let views = [0, 1].map(|layer| {
+                image_view(&ViewRequest { layers: (layer, 1), ..image.request(Dim::D2, false, Aspect::Color) })
+            });
+            let mut s = sampler();
+            let filter = rng.below(2);
+            (s.mag_filter, s.min_filter) = (filter, filter);
+            s.address_mode = [rng.below(3); 3];
+            let s = new_sampler(s);
+            let step = rng.pick(&[0.1, 0.3, 1.0, 1.0, 1.7, 3.0]);
+            let turned = rng.pick(&[0.0, 0.0, 0.3]);
+            for batch in 0..6 {
+                let begin = [0, 1].map(|c| if c == 0 { 16.0 * step * batch as f32 } else { rng.float(-3.0, 20.0) });
+                for tap in 0..rng.pick(&[1, 2, 9]) {
+                    let moved = [begin[0] + (tap % 3) as f32 - 1.0, begin[1] + (tap / 3) as f32 - 1.0];
+                    // Eight rows of four chunks of 4×2 pixels.
+                    let coords: Vec<[[f32; MAX_LANES]; 2]> = (0..32)
+                        .map(|chunk| {
+                            let mut coord = [[0.0; MAX_LANES]; 2];
+                            for lane in 0..MAX_LANES {
+                                let x = (chunk % 4 * 4 + lane / 4 * 2 + lane % 2) as f32 * step;
+                                let y = (chunk / 4 * 2 + lane / 2 % 2) as f32 * step;
+                                coord[0][lane] = (moved[0] + x + turned * y) / size[0] as f32;
+                                coord[1][lane] = (moved[1] + y - turned * x) / size[1] as f32;
+                            }
+                            coord
+                        })
+                        .collect();
+                    let view = &views[usize::from(rng.below(8) == 0)];
+                    let mut results = vec![[[0; MAX_LANES]; 4]; coords.len()];
+                    let mut all = args();
+                    (all.has_offset, all.lod_mode) = (0, LodMode::Implicit);
+                    all.mask = rng.pick(&[0xff, 0xff, 0x72]);
+                    let one = all;
+                    // SAFETY: valid view, sampler and arguments; rows for each chunk.
+                    unsafe {
+                        let (from, to) = (coords.as_ptr().cast(), results.as_mut_ptr().cast());
+                        (view.chunks)(view, &s, &mut all, from, to, coords.len() as u32);
+                    }
+                    for (coords, result) in coords.iter().zip(&results) {
+                        let mut one = one;
+                        one.coord[..2].copy_from_slice(coords);
+                        call(view, &s, KERNEL_SAMPLE + s.class as usize, &mut one);
+                        for lane in (0..MAX_LANES).filter(|lane| one.mask >> lane & 1 != 0) {
+                            let got = [0, 1, 2, 3].map(|c| result[c][lane]);
+                            let want = lane_of(&one, lane);
+                            assert!(
+                                got.iter().zip(&want).all(|(&a, &b)| same(a, b)),
+                                "{name} {round} {batch} {tap} {size:?} {step} {lane} {got:x?} {want:x?} {one:?}"
+                            );
+                        }
+                    }
+                }
+                if rng.below(3) == 0 {
+                    for at in 0..image.memory.layout.size as usize {
+                        // SAFETY: inside of the image's memory, which nobody reads now.
+                        unsafe { image.memory.base.add(at).write(rng.wide() as u8) };
+                    }
+                    crate::pool::next_epoch();
+                }
+            }
+        }
+    }
+}
+
 /// Only rows of four components of one size, of few unsigned normalised ones, and packed floats have such filters.
 #[test]
 fn classes_are_wide_by_their_rows() {

@@ -146,6 +146,32 @@ fn data_is_good_for_the_same_user_only() {
     std::fs::remove_dir_all(&place).unwrap();
 }
 
+/// Code takes for granted what the processor had that it was made on: others that have less take none of it.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn data_is_good_for_processors_that_have_as_much() {
+    let place = std::env::temp_dir().join(format!("grus-cache-cpu-{}", std::process::id()));
+    std::fs::create_dir_all(&place).unwrap();
+    let child = |what: &str, cpu: &str| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "child"]).env("GRUS_TEST_CACHE", what).env("GRUS_TEST_FILE", place.join("data"));
+        command.env("XDG_STATE_HOME", &place).env("GRUS_CPU", cpu).output().unwrap().status.code().unwrap()
+    };
+    let levels = ["v2", "v3", "v4"];
+    let here = match (is_x86_feature_detected!("avx2"), is_x86_feature_detected!("avx512vl")) {
+        (_, true) => 3,
+        (true, _) => 2,
+        _ => 1,
+    };
+    for (made, by) in levels[..here].iter().enumerate() {
+        assert_eq!(child("save", by), 0);
+        for (found, other) in levels[..here].iter().enumerate() {
+            assert_eq!(child("find", other), if found >= made { 42 } else { 43 }, "made with {by}, for {other}");
+        }
+    }
+    std::fs::remove_dir_all(&place).unwrap();
+}
+
 /// A compute pipeline created with these flags.
 fn captured(c: &Context, layout: vk::PipelineLayout, flags: vk::PipelineCreateFlags) -> vk::Pipeline {
     let module = pipeline::module(c, &spirv(include_bytes!("data/square.comp.spv")));

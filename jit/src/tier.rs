@@ -20,7 +20,7 @@ pub enum Tier {
     Quick,
     /// Optimised; less than half the code. Only where that takes bounded time ([`Cost`]).
     Full,
-    /// The same with vectors of 256 bits, where the processor has them.
+    /// The same with vectors of 256 bits, or more, where the processor has them.
     Wide,
 }
 
@@ -62,7 +62,17 @@ impl Backend {
     pub fn limited(&self, limit: Option<Cost>) -> Backend {
         match *self {
             Backend::Cranelift(settings) => Backend::Cranelift(cranelift::Settings { limit, ..settings }),
-            Backend::Wide(wide::Settings { .. }) => Backend::Wide(wide::Settings { limit }),
+            Backend::Wide(settings) => Backend::Wide(wide::Settings { limit, ..settings }),
+        }
+    }
+    /// The same, and it with less than this processor has, as it makes code for others.
+    pub fn levels(&self) -> Vec<Backend> {
+        match *self {
+            Backend::Cranelift(_) => vec![*self],
+            Backend::Wide(settings) => {
+                let levels = wide::Level::ALL.into_iter().filter(|&level| Some(level) <= wide::Level::here());
+                levels.map(|most| Backend::Wide(wide::Settings { most, ..settings })).collect()
+            }
         }
     }
     /// Does it make code for this processor?
@@ -112,7 +122,7 @@ pub static ROWS: [Row; COUNT] = [
     Row {
         tier: Tier::Wide,
         name: "wide",
-        backend: Backend::Wide(wide::Settings { limit: Some(Cost::LIMIT) }),
+        backend: Backend::Wide(wide::Settings { limit: Some(Cost::LIMIT), most: wide::Level::Avx512 }),
         patience: [3000, 100],
     },
 ];

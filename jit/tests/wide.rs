@@ -2,13 +2,18 @@
 
 use jit::code::ExecutableCode;
 use jit::lir::{Access, Builder, Elem, Function, IntCond, Type, Value, verify};
-use jit::wide::{Settings, code, is_available};
+use jit::wide::{Level, Settings, code};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The levels that this processor has.
+fn levels() -> impl Iterator<Item = Level> {
+    Level::ALL.into_iter().filter(|&level| Some(level) <= Level::here())
+}
+
 /// Code of a function of an address and a number.
-fn compiled(func: &Function) -> (ExecutableCode, u32) {
+fn compiled(func: &Function, most: Level) -> (ExecutableCode, u32) {
     verify(func).unwrap_or_else(|e| panic!("{e}\n{func}"));
-    let code = code(func, &Settings { limit: None }, &|| true, None).expect("code").expect("no limit");
+    let code = code(func, &Settings { limit: None, most }, &|| true, None).expect("code").expect("no limit");
     (ExecutableCode::new(&code.bytes).expect("memory"), code.frame)
 }
 
@@ -32,9 +37,10 @@ fn at(offset: usize) -> Access {
 
 #[test]
 fn more_values_than_registers() {
-    if !is_available() {
-        return;
-    }
+    levels().for_each(spill);
+}
+
+fn spill(level: Level) {
     const COUNT: usize = 60;
     let ty = Elem::I32.by(8);
     let (mut b, address, _) = builder();
@@ -47,8 +53,9 @@ fn more_values_than_registers() {
         b.store(at(32 * i), sum, address);
     }
     b.return_();
-    let (code, frame) = compiled(&b.finish());
-    assert!(frame as usize > 32 * (COUNT - 16), "{frame}: nothing is spilled");
+    let (code, frame) = compiled(&b.finish(), level);
+    let registers = if level == Level::Avx512 { 32 } else { 16 };
+    assert!(frame as usize > 32 * (COUNT - registers), "{level:?} {frame}: nothing is spilled");
     let start: Vec<u32> = (0..8 * COUNT as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
     let mut memory = start.clone();
     run(&code, &mut memory, 0);
@@ -62,9 +69,10 @@ fn more_values_than_registers() {
 
 #[test]
 fn large_frames_are_as_large_as_they_say() {
-    if !is_available() {
-        return;
-    }
+    levels().for_each(take_large_frames);
+}
+
+fn take_large_frames(level: Level) {
     for bytes in [16, 4000, 4096, 5000, 100_000, 1 << 20] {
         let (mut b, address, _) = builder();
         let slot = b.create_slot(bytes, 6);
@@ -77,7 +85,7 @@ fn large_frames_are_as_large_as_they_say() {
         b.store(ends, v, address);
         b.store(addresses, first, address);
         b.return_();
-        let (code, frame) = compiled(&b.finish());
+        let (code, frame) = compiled(&b.finish(), level);
         assert!((bytes..bytes + 512).contains(&frame), "{bytes}: {frame}");
         let mut memory = [7, 0, 0, 0];
         base::stack::with(2 << 20, || run(&code, &mut memory, 0)).expect("a stack");
@@ -101,9 +109,10 @@ extern "C" fn mixed(a: u64, b: f64, c: u64, d: f32, e: u64, f: u64, g: u64, h: u
 
 #[test]
 fn calls_pass_eight_arguments_and_keep_what_is_live() {
-    if !is_available() {
-        return;
-    }
+    levels().for_each(call);
+}
+
+fn call(level: Level) {
     let ty = Elem::F32.by(8);
     for floats in [false, true] {
         let (mut b, address, n) = builder();
@@ -116,7 +125,7 @@ fn calls_pass_eight_arguments_and_keep_what_is_live() {
         b.call(n, &args);
         live.iter().enumerate().for_each(|(i, &v)| b.store(at(640 + 32 * i), v, address));
         b.return_();
-        let (code, _) = compiled(&b.finish());
+        let (code, _) = compiled(&b.finish(), level);
         let mut memory: Vec<u32> = (0..320u32).map(|i| i.wrapping_mul(0x0123_4567)).collect();
         memory[160..].fill(0);
         let function = if floats { mixed as *const () } else { eight as *const () };
@@ -132,9 +141,10 @@ fn calls_pass_eight_arguments_and_keep_what_is_live() {
 
 #[test]
 fn a_loop_may_exchange_its_parameters() {
-    if !is_available() {
-        return;
-    }
+    levels().for_each(exchange);
+}
+
+fn exchange(level: Level) {
     let ty = Elem::I32.by(8);
     let (mut b, address, n) = builder();
     let [header, body, exit] = [0, 1, 2].map(|_| b.create_block());
@@ -155,7 +165,7 @@ fn a_loop_may_exchange_its_parameters() {
     b.store(at(0), x, address);
     b.store(at(32), y, address);
     b.return_();
-    let (code, _) = compiled(&b.finish());
+    let (code, _) = compiled(&b.finish(), level);
     for n in 0..4 {
         let mut memory: Vec<u32> = (0..16).collect();
         run(&code, &mut memory, n);

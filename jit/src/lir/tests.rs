@@ -5,7 +5,7 @@ use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
 use super::{Access, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
 use crate::code::ExecutableCode;
 use crate::host;
-use crate::tier;
+use crate::tier::{self, Backend};
 use std::collections::HashMap;
 
 /// Memory, output and sink of a run.
@@ -29,13 +29,20 @@ impl Buffers {
     }
 }
 
+/// All tiers, each at all levels of what this processor has.
+fn available() -> impl Iterator<Item = (String, Backend)> {
+    let rows = tier::ROWS.iter().filter(|row| row.backend.is_available());
+    rows.flat_map(|row| {
+        row.backend.levels().into_iter().enumerate().map(|(i, backend)| (format!("{} {i}", row.name), backend))
+    })
+}
+
 /// The same function by the interpreter and as machine code of all tiers.
 fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::Debug) {
     verify(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
-    let available = tier::ROWS.iter().filter(|row| row.backend.is_available());
-    let codes = available.map(|row| match row.backend.limited(None).code(func, &|| true) {
-        Ok(code) => (row.name, ExecutableCode::new(&code.expect("no limit").bytes).expect("memory")),
-        Err(e) => panic!("{what:?} {}: {e}\n{func}", row.name),
+    let codes = available().map(|(name, backend)| match backend.limited(None).code(func, &|| true) {
+        Ok(code) => (name, ExecutableCode::new(&code.expect("no limit").bytes).expect("memory")),
+        Err(e) => panic!("{what:?} {name}: {e}\n{func}"),
     });
     let codes: Vec<_> = codes.collect();
     for seed in seeds {
@@ -142,8 +149,8 @@ fn all_tiers_give_the_same_nan() {
             b.return_();
             b.finish()
         };
-        let results = tier::ROWS.iter().filter(|row| row.backend.is_available()).map(|row| {
-            let code = row.backend.code(&func, &|| true).expect("code").expect("no limit");
+        let results = available().map(|(name, backend)| {
+            let code = backend.code(&func, &|| true).expect("code").expect("no limit");
             let code = ExecutableCode::new(&code.bytes).expect("memory");
             let mut memory = [[0u32; 8]; 7];
             memory[..3].copy_from_slice(&bits.map(|bits| [bits; 8]));
@@ -152,7 +159,7 @@ fn all_tiers_give_the_same_nan() {
                 let run: extern "C" fn(*mut [u32; 8]) = core::mem::transmute(code.address());
                 run(memory.as_mut_ptr());
             }
-            (row.name, memory[3])
+            (name, memory[3])
         });
         let results: Vec<_> = results.collect();
         let first = *known.entry((op, kinds & 7, negated)).or_insert(results[0].1);
@@ -232,8 +239,8 @@ fn constants_divide_as_anything_does() {
                 let (q, r) = (signed(n).wrapping_div(signed(d)), signed(n).wrapping_rem(signed(d)));
                 [n / d, n % d, q as u64 & mask, r as u64 & mask]
             };
-            for row in tier::ROWS.iter().filter(|row| row.backend.is_available()) {
-                let code = row.backend.code(&func, &|| true).expect("code").expect("no limit");
+            for (name, backend) in available() {
+                let code = backend.code(&func, &|| true).expect("code").expect("no limit");
                 let code = ExecutableCode::new(&code.bytes).expect("memory");
                 let mut memory = [0u64; 40];
                 let words = bytes as usize / 8;
@@ -247,7 +254,7 @@ fn constants_divide_as_anything_does() {
                 for (lane, &n) in lanes.iter().enumerate() {
                     let found: [u64; 4] =
                         std::array::from_fn(|i| memory[words * (1 + i) + put(lane).0] >> put(lane).1 & mask);
-                    assert_eq!(found, expected(n), "{elem:?} {n:#x} by {d:#x}, {}", row.name);
+                    assert_eq!(found, expected(n), "{elem:?} {n:#x} by {d:#x}, {name}");
                 }
             }
         }

@@ -173,3 +173,53 @@ fn exchange(level: Level) {
         assert_eq!(memory[8], if n % 2 == 0 { 8 } else { 0 });
     }
 }
+
+#[test]
+fn trees_of_logic_and_rotations_are_what_they_say() {
+    levels().for_each(compute_logic);
+}
+
+fn compute_logic(level: Level) {
+    let mut rng = base::random::Rng(0x1234_5678_9abc_def1);
+    for lanes in [4, 8, 16] {
+        let ty = Elem::I32.by(lanes);
+        for _ in 0..200 {
+            let (mut b, address, _) = builder();
+            let mut own: Vec<(Value, [u32; 16])> =
+                (0..4).map(|i| (b.load(ty, at(64 * i), address), std::array::from_fn(|lane| word(i, lane)))).collect();
+            own.push((b.constant(ty, 0x0f0f_1234), [0x0f0f_1234; 16]));
+            // Each is used once in most cases.
+            for _ in 0..8 {
+                let mut pick = || own[rng.next() as usize % own.len()];
+                let ((x, xs), (y, ys)) = (pick(), pick());
+                let by = 1 + rng.next() % 31;
+                let (v, f): (Value, Box<dyn Fn(u32, u32) -> u32>) = match rng.next() % 6 {
+                    0 => (b.and(x, y), Box::new(|x, y| x & y)),
+                    1 => (b.or(x, y), Box::new(|x, y| x | y)),
+                    2 => (b.xor(x, y), Box::new(|x, y| x ^ y)),
+                    3 => (b.and_not(x, y), Box::new(|x, y| x & !y)),
+                    4 => (b.not(x), Box::new(|x, _| !x)),
+                    _ => {
+                        let amounts = [by, 32 - by].map(|n| b.constant(Type::I32, n.into()));
+                        let (up, down) = (b.shl(x, amounts[0]), b.lshr(x, amounts[1]));
+                        (b.or(up, down), Box::new(move |x, _| x.rotate_left(by)))
+                    }
+                };
+                own.push((v, std::array::from_fn(|lane| f(xs[lane], ys[lane]))));
+            }
+            let (v, expected) = own[own.len() - 1];
+            b.store(at(256), v, address);
+            b.return_();
+            let func = b.finish();
+            let (code, _) = compiled(&func, level);
+            let mut memory = [0; 80];
+            (0..64).for_each(|i| memory[i] = word(i / 16, i % 16));
+            run(&code, &mut memory, 0);
+            assert_eq!(memory[64..64 + lanes], expected[..lanes], "{level:?}\n{func}");
+        }
+    }
+}
+
+fn word(i: usize, lane: usize) -> u32 {
+    (16 * i as u32 + lane as u32 + 1).wrapping_mul(0x9e37_79b9)
+}

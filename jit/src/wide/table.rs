@@ -452,6 +452,8 @@ rows! {
     Vpsrlvw P66 2 EV M1 0x10 Rvm, O;
     Vpsravw P66 2 EV M1 0x11 Rvm, O;
     Vpsllvw P66 2 EV M1 0x12 Rvm, O;
+    VproldImm P66 1 EV F4 0x72 Vm(1), I;
+    VprolqImm P66 1 EV F8 0x72 Vm(1), I;
     Vplzcntd P66 2 EV F4 0x44 Rm, O;
     Vplzcntq P66 2 EV F8 0x44 Rm, O;
     Vcvtudq2ps PF2 1 EV F4 0x7a Rm, O;

@@ -34,6 +34,12 @@ impl Lower<'_> {
         let b = *data.args.get(1).unwrap_or(&a);
         let row = |ops| by_width(elem, ops);
         use Vex::*;
+        if let Some(parts) = self.rotate(data) {
+            return parts;
+        }
+        if let Some(parts) = self.logic(data) {
+            return parts;
+        }
         match op {
             Op::Iadd => {
                 let op = row([Vpaddb, Vpaddw, Vpaddd, Vpaddq]);

@@ -146,7 +146,18 @@ impl Lower<'_> {
 
     /// A comparison as a mask of the operands' own width, or with a mask register for each of theirs.
     pub(super) fn compare_parts(&mut self, ty: Type, imm: Imm, a: lir::Value, b: lir::Value) -> Parts {
+        self.compare_under(ty, imm, a, b, &[])
+    }
+
+    /// The same of the lanes of masks, where there are some.
+    pub(super) fn compare_under(&mut self, ty: Type, imm: Imm, a: lir::Value, b: lir::Value, masks: &[VReg]) -> Parts {
         let w = self.size(ty);
+        let masked = |op, imm| {
+            move |e: &mut Self, i: usize, a, b| match masks.get(i) {
+                Some(&mask) => e.compare_masked(op, w, a, b, imm, mask),
+                None => e.compare_two(op, w, a, b, imm),
+            }
+        };
         // What may be memory comes second.
         let exchange = self.is_constant(a) || self.parts[a].is_empty() && !self.parts[b].is_empty();
         match imm {
@@ -158,17 +169,17 @@ impl Lower<'_> {
                     (_, true) => [Vex::Vcmppd, Vex::KVcmppd],
                     (_, false) => [Vex::Vcmpsd, Vex::KVcmpsd],
                 };
-                self.each_two(a, b, |e, a, b| match e.avx512 {
-                    true => e.compare_two(mask, w, a, b, predicate(cond)),
-                    false => e.two_imm(vector, w, a, b, predicate(cond)),
-                })
+                if self.avx512 {
+                    return self.each_two_numbered(a, b, masked(mask, predicate(cond)));
+                }
+                self.each_two(a, b, |e, a, b| e.two_imm(vector, w, a, b, predicate(cond)))
             }
             Imm::Int(cond) => {
                 let (cond, a, b) = if exchange { (exchanged(cond), b, a) } else { (cond, a, b) };
                 let elem = held(ty);
                 if self.avx512 {
                     let (op, predicate) = mask_comparison(elem, cond);
-                    return self.each_two(a, b, |e, a, b| e.compare_two(op, w, a, b, predicate));
+                    return self.each_two_numbered(a, b, masked(op, predicate));
                 }
                 self.each_two(a, b, |e, a, b| e.compare_lanes(elem, w, cond, a, b))
             }

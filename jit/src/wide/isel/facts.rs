@@ -3,8 +3,10 @@
 //! * A load that is used once, in its block, with no write in between, is made where it is used: there it may become a memory operand.
 //! * A comparison that only a branch or a selection asks for is made there: flags are all that is left of it.
 //! * A lane that is only stored is stored from its vector.
+//! * With AVX-512, logic and the shifts of a rotation that only logic asks for are made there, as are comparisons of lanes of a mask.
 //! * A sum that is only an address becomes one in each access.
 
+use super::logic::{is_logic, rotation};
 use crate::lir::{Access, Block, Def, Effect, Elem, Function, Imm, Inst, InstData, Op, Type, Value};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashSet;
@@ -23,7 +25,7 @@ pub struct Facts {
 
 impl Facts {
     /// Of a function that verification accepts.
-    pub fn of(lir: &Function) -> Facts {
+    pub fn of(lir: &Function, avx512: bool) -> Facts {
         let mut facts = Facts {
             order: order(lir),
             uses: SecondaryMap::new(),
@@ -32,7 +34,7 @@ impl Facts {
         };
         facts.count(lir);
         facts.addresses(lir);
-        facts.order.iter().for_each(|&block| later(lir, block, &facts.uses, &facts.dead, &mut facts.later));
+        facts.order.iter().for_each(|&block| later(lir, avx512, block, &facts.uses, &facts.dead, &mut facts.later));
         facts
     }
 
@@ -109,6 +111,7 @@ fn addresses_memory(op: Op) -> bool {
 /// Decides of a block's loads and comparisons.
 fn later(
     lir: &Function,
+    avx512: bool,
     block: Block,
     uses: &SecondaryMap<Value, u32>,
     dead: &SecondaryMap<Inst, bool>,
@@ -133,16 +136,20 @@ fn later(
         if let (1, Some((there, user))) = (uses[data.first], users[data.first]) {
             let user = &lir.insts[user];
             let compares = match data.op {
-                Op::Icmp | Op::Fcmp | Op::Any | Op::All => asks(lir, data, user),
+                Op::Icmp | Op::Fcmp | Op::Any | Op::All => asks(lir, avx512, data, user),
                 _ => false,
             };
+            let logic = avx512
+                && data.ty == user.ty
+                && (is_logic(data) && is_logic(user)
+                    || matches!(data.op, Op::Shl | Op::Lshr) && rotation(lir, user).is_some());
             let loads = matches!(data.imm, Imm::Access(Access { readonly, .. }) if readonly || there == before[at])
                 && data.op == Op::Load
                 && data.ty.elem != Elem::B
                 && matches!(user.op.row().effect, Effect::Pure | Effect::Control);
             let stored =
                 data.op == Op::Extract && data.ty.elem != Elem::B && user.op == Op::Store && user.args[1] == data.first;
-            if compares || loads || stored {
+            if compares || loads || stored || logic {
                 later[inst] = true;
                 made = Some(there);
             }
@@ -158,9 +165,12 @@ fn later(
 }
 
 /// Is a comparison used as one: as flags, or as a mask of the width that it has?
-fn asks(lir: &Function, data: &InstData, user: &InstData) -> bool {
+fn asks(lir: &Function, avx512: bool, data: &InstData, user: &InstData) -> bool {
     let v = data.first;
     match user.op {
+        Op::And => {
+            avx512 && user.ty.is_vector() && data.op != Op::Any && data.op != Op::All && data.ty.lane_bytes() == 4
+        }
         Op::Branch => !lir.ty(v).is_vector(),
         Op::Select if user.args[0] != v => false,
         Op::Select if lir.ty(v).is_vector() => {

@@ -474,10 +474,20 @@ impl Lower<'_> {
 
     /// Part by part, of two operands.
     pub(super) fn each_two(&mut self, a: lir::Value, b: lir::Value, f: impl Fn(&mut Self, VReg, Rm) -> VReg) -> Parts {
+        self.each_two_numbered(a, b, |e, _, a, b| f(e, a, b))
+    }
+
+    /// The same with the parts' numbers.
+    pub(super) fn each_two_numbered(
+        &mut self,
+        a: lir::Value,
+        b: lir::Value,
+        f: impl Fn(&mut Self, usize, VReg, Rm) -> VReg,
+    ) -> Parts {
         (0..self.part_count(self.lir.ty(a)))
             .map(|i| {
                 let (a, b) = (self.reg(a, i), self.rm(b, i));
-                f(self, a, b)
+                f(self, i, a, b)
             })
             .collect()
     }

@@ -3,7 +3,7 @@
 use super::{Lower, Parts, Rm, malformed};
 use crate::error::Result;
 use crate::lir::{self, Imm, InstData, Op, Type};
-use crate::wide::inst::{Alu, Cc, Op as M, Shift, Size};
+use crate::wide::inst::{Alu, Cc, Masked, Op as M, Shift, Size};
 use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 use smallvec::smallvec;
@@ -14,7 +14,10 @@ impl Lower<'_> {
         let ty = data.ty;
         let a = data.args.first().copied();
         Ok(match (data.op, data.imm, a) {
-            (Op::And, _, Some(a)) => self.mask_logic(Vex::Kandw, a, data.args[1]),
+            (Op::And, _, Some(a)) => match self.masked_comparison(data) {
+                Some(parts) => parts,
+                None => self.mask_logic(Vex::Kandw, a, data.args[1]),
+            },
             (Op::Or, _, Some(a)) => self.mask_logic(Vex::Korw, a, data.args[1]),
             (Op::Xor, _, Some(a)) => self.mask_logic(Vex::Kxorw, a, data.args[1]),
             (Op::AndNot, _, Some(a)) => self.mask_logic(Vex::Kandnw, data.args[1], a),
@@ -79,6 +82,14 @@ impl Lower<'_> {
     pub(super) fn compare_two(&mut self, op: Vex, w: Size, a: VReg, b: Rm, imm: u8) -> VReg {
         let to = self.new_mask();
         self.push(M::Vex(op), w, imm.into(), &[Operand::reg_def(to), Operand::reg_use(a)], Some(b));
+        to
+    }
+
+    /// The same of the lanes that another has.
+    pub(super) fn compare_masked(&mut self, op: Vex, w: Size, a: VReg, b: Rm, imm: u8, mask: VReg) -> VReg {
+        let to = self.new_mask();
+        let operands = [Operand::reg_def(to), Operand::reg_use(a), Operand::reg_use(mask)];
+        self.push_masked(M::Vex(op), w, imm.into(), &operands, Some(b), Masked::Own);
         to
     }
 

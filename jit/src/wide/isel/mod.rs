@@ -18,6 +18,7 @@ mod facts;
 mod float;
 mod instruction;
 mod lanes;
+mod logic;
 mod masks;
 mod memory;
 mod permute;
@@ -136,7 +137,7 @@ pub fn select(lir: &lir::Function, level: Level) -> Result<Code> {
     let whole = if avx512 { Size::W512 } else { Size::W256 };
     let mut lower = Lower {
         lir,
-        facts: Facts::of(lir),
+        facts: Facts::of(lir, avx512),
         code: Code { frame: ARGUMENT_BYTES, avx512, ..Code::default() },
         parts: SecondaryMap::new(),
         out: Vec::new(),

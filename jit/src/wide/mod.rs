@@ -67,6 +67,11 @@ pub fn is_available() -> bool {
     Level::here().is_some()
 }
 
+/// Are there vectors of 512 bits?
+pub fn has_large_vectors() -> bool {
+    Level::here() == Some(Level::Avx512)
+}
+
 /// Code of a function. `None` where the processor can't run it, when it would take too long ([`Settings::limit`]), and when `wanted` says that nobody
 /// wants it any more.
 ///

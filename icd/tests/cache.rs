@@ -98,7 +98,25 @@ fn damaged_data_is_as_good_as_none() {
     set.destroy(&c);
 }
 
-/// Does what the environment says in a process of its own: `save`, or `find` (tells by its status whether the stage came from the data).
+/// A compute pipeline of a cache's code, if it has some for this processor.
+fn only_cached(c: &Context, cache: vk::PipelineCache, layout: vk::PipelineLayout, words: &[u32]) -> bool {
+    let module = pipeline::module(c, words);
+    let stage =
+        vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
+    let flags = vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout).flags(flags);
+    // SAFETY: valid usage.
+    match unsafe { c.device.create_compute_pipelines(cache, &[info], None) } {
+        Ok(_) => true,
+        Err((_, result)) => {
+            assert_eq!(result, vk::Result::PIPELINE_COMPILE_REQUIRED);
+            false
+        }
+    }
+}
+
+/// Does what the environment says in a process of its own: `save`, `find` (tells by its status whether the stage came from the data), or `need`
+/// (tells whether there is code).
 #[test]
 fn child() {
     let Ok(what) = std::env::var("GRUS_TEST_CACHE") else { return };
@@ -114,6 +132,9 @@ fn child() {
     } else {
         let data = std::fs::read(&file).unwrap();
         let cache = cache(&c, &data);
+        if what == "need" {
+            std::process::exit(if only_cached(&c, cache, set.layout, &words) { 42 } else { 43 });
+        }
         // SAFETY: valid usage.
         let contents = unsafe { c.device.get_pipeline_cache_data(cache) }.unwrap();
         let found = contents == data;
@@ -166,7 +187,7 @@ fn data_is_good_for_processors_that_have_as_much() {
     for (made, by) in levels[..here].iter().enumerate() {
         assert_eq!(child("save", by), 0);
         for (found, other) in levels[..here].iter().enumerate() {
-            assert_eq!(child("find", other), if found >= made { 42 } else { 43 }, "made with {by}, for {other}");
+            assert_eq!(child("need", other), if found >= made { 42 } else { 43 }, "made with {by}, for {other}");
         }
     }
     std::fs::remove_dir_all(&place).unwrap();

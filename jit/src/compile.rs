@@ -162,19 +162,33 @@ pub fn with_epilogue(
     tier: Option<Tier>,
     wanted: Wanted<'_>,
 ) -> Result<Option<CodeBlob>> {
-    let made = on_stack(request.module.stack(), || {
-        let (shader, lanes) = (optimised(request)?, request.specialization.subgroup_size);
-        let divergence = passes::divergence(&shader, lanes);
-        let emission =
-            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions { lanes }, epilogue)?;
-        Ok(emission.map(|emission| (facts(&shader, request), emission)))
+    let usual = request.specialization.subgroup_size;
+    let (facts, emissions) = on_stack(request.module.stack(), || {
+        let shader = optimised(request)?;
+        let build = |lanes| {
+            let divergence = passes::divergence(&shader, lanes);
+            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions { lanes }, epilogue)
+        };
+        let Some(few) = build(usual)? else { return Ok((facts(&shader, request), None)) };
+        let more = tier.is_none_or(|tier| tier == Tier::Wide)
+            && wide::has_large_vectors()
+            && usual < unseen::MORE_LANES
+            && unseen::is_blind(request.module.capabilities());
+        let more_lanes = if more { build(unseen::MORE_LANES).ok().flatten() } else { None };
+        let more_lanes = more_lanes.filter(|large| unseen::is_worth_it(&few.lir, &large.lir));
+        Ok((facts(&shader, request), Some(Emissions { usual: few, more_lanes })))
     })?;
-    let Some((facts, Emission { lir, scratch_bytes })) = made.filter(|_| wanted()) else { return Ok(None) };
+    let Some(Emissions { usual, more_lanes }) = emissions.filter(|_| wanted()) else { return Ok(None) };
+    // Its scratch memory is nobody else's.
+    let scratch = more_lanes.as_ref().map_or(0, |large| large.scratch_bytes);
+    if let Some(code) = with_more_lanes(more_lanes, scratch, wanted)? {
+        return Ok(Some(with_code(facts, code, scratch, Tier::Wide)));
+    }
     let code = match tier {
-        Some(tier) => Some(tier::generate(&lir, tier)?),
-        None => tier::improve(&lir, Tier::FIRST, wanted)?,
+        Some(tier) => Some(tier::generate(&usual.lir, tier)?),
+        None => tier::improve(&usual.lir, Tier::FIRST, wanted)?,
     };
-    Ok(code.map(|(code, tier)| with_code(facts, code, scratch_bytes, tier)))
+    Ok(code.map(|(code, tier)| with_code(facts, code, usual.scratch_bytes, tier)))
 }
 
 fn with_code(facts: StageFacts, code: MachineCode, scratch: u32, tier: Tier) -> CodeBlob {

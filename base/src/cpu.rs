@@ -3,6 +3,8 @@
 //! CPUID takes some dozens of cycles, but microseconds where the monitor of a virtual machine answers it, as on most machines of continuous
 //! integration; the standard library's detection asks ten times, once per library. The C library (glibc since 2.33) has asked before the process
 //! ran, and tells. Others are asked through the standard library.
+//!
+//! `GRUS_CPU` takes features away: what is left is those of a level of x86-64 (`v2`, `v3`, `v4`). So a test computes on one machine what others would.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,6 +42,7 @@ features! {
     Lzcnt "lzcnt" [2 2 5];
     F16c "f16c" [0 2 29];
     Avx512f "avx512f" [1 1 16];
+    Avx512cd "avx512cd" [1 1 28];
     Avx512dq "avx512dq" [1 1 17];
     Avx512bw "avx512bw" [1 1 30];
     Avx512vl "avx512vl" [1 1 31];
@@ -88,9 +91,28 @@ impl CpuFeatures {
 static FOUND: AtomicU32 = AtomicU32::new(0);
 const KNOWN: u32 = 1 << 31;
 
+/// Levels of x86-64 by name, and what each has beside those before it.
+const LEVELS: [(&str, CpuFeatures); 3] = {
+    use CpuFeature::*;
+    [
+        ("v2", CpuFeatures::of(&[Sse3, Ssse3, Sse41, Sse42, Popcnt])),
+        ("v3", CpuFeatures::of(&[Avx, Avx2, Fma, Bmi1, Bmi2, Lzcnt, F16c])),
+        ("v4", CpuFeatures::of(&[Avx512f, Avx512cd, Avx512dq, Avx512bw, Avx512vl])),
+    ]
+};
+
+/// What a level of that name has; of no name, or an unknown one, all that there is.
+fn of_level(name: &str) -> CpuFeatures {
+    match LEVELS.iter().position(|level| level.0 == name) {
+        Some(last) => LEVELS[..=last].iter().fold(CpuFeatures::NONE, |all, level| CpuFeatures(all.0 | level.1.0)),
+        None => CpuFeatures(!KNOWN),
+    }
+}
+
 #[cold]
 fn find() -> CpuFeatures {
-    let found = told().unwrap_or_else(asked);
+    let most = of_level(&std::env::var("GRUS_CPU").unwrap_or_default());
+    let found = CpuFeatures(told().unwrap_or_else(asked).0 & most.0);
     FOUND.store(found.0 | KNOWN, Ordering::Relaxed);
     found
 }
@@ -126,7 +148,15 @@ mod tests {
 
     #[test]
     fn the_c_library_says_what_the_processor_does() {
-        assert_eq!(CpuFeatures::here(), asked());
+        assert!(asked().contains(CpuFeatures::here()));
         assert!(told().is_none_or(|told| told == asked()), "{:?}", told());
+    }
+
+    #[test]
+    fn levels_have_what_those_before_them_have() {
+        let all = ["v2", "v3", "v4", "", "v9"].map(of_level);
+        assert!(all[..4].windows(2).all(|pair| pair[1].contains(pair[0]) && pair[1] != pair[0]));
+        assert_eq!(all[3], all[4]);
+        assert!(!all[1].contains(CpuFeatures::of(&[CpuFeature::Avx512f])));
     }
 }

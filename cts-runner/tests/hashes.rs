@@ -1,4 +1,4 @@
-//! The same bits on every machine, with any number of threads and on both tiers: what the driver computes today is compared with hashes
+//! The same bits on every machine, with any number of threads and on all tiers and levels of the processor: what the driver computes today is compared with hashes
 //! that are committed (`data/hashes.txt`). A difference is a broken promise, unless the change was meant to change results: then
 //! `GRUS_RECORD_HASHES=1` writes the file anew.
 
@@ -10,17 +10,20 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use support::{driver, succeed};
 
-/// Threads and tier: the driver reads them from the environment, once per process.
-const CONFIGURATIONS: [(&str, &str); 9] = [
-    ("1", "quick"),
-    ("2", "quick"),
-    ("3", "quick"),
-    ("1", "full"),
-    ("2", "full"),
-    ("3", "full"),
-    ("1", "wide"),
-    ("2", "wide"),
-    ("3", "wide"),
+/// Threads, tier, and the level of the processor that there is at most: the driver reads them from the environment, once per process.
+type Configuration = (&'static str, &'static str, &'static str);
+const CONFIGURATIONS: [Configuration; 11] = [
+    ("1", "quick", ""),
+    ("2", "quick", "v3"),
+    ("3", "quick", "v2"),
+    ("1", "full", ""),
+    ("2", "full", "v3"),
+    ("3", "full", "v2"),
+    ("1", "wide", ""),
+    ("2", "wide", ""),
+    ("3", "wide", ""),
+    ("2", "wide", "v4"),
+    ("2", "wide", "v3"),
 ];
 
 /// Compares, or replaces the rows of the file whose names begin so.
@@ -41,9 +44,9 @@ fn check(prefix: &str, found: &Rows, how: &str) {
     assert!(different.is_empty(), "{how}: {} of {} differ\n{}", different.len(), expected.len(), different.join("\n"));
 }
 
-fn configured(command: &mut Command, (threads, tier): (&str, &str)) -> String {
-    command.env("GRUS_THREADS", threads).env("GRUS_TIER", tier);
-    format!("GRUS_THREADS={threads} GRUS_TIER={tier}")
+fn configured(command: &mut Command, (threads, tier, cpu): Configuration) -> String {
+    command.env("GRUS_THREADS", threads).env("GRUS_TIER", tier).env("GRUS_CPU", cpu);
+    format!("GRUS_THREADS={threads} GRUS_TIER={tier} GRUS_CPU={cpu}")
 }
 
 #[test]
@@ -58,7 +61,7 @@ fn programs_and_drawings() {
 }
 
 /// The demo's frames: of its last picture and its bodies.
-fn demo(frames: u32, (width, height): (u32, u32), configurations: &[(&str, &str)]) {
+fn demo(frames: u32, (width, height): (u32, u32), configurations: &[Configuration]) {
     for &configuration in configurations {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cts-runner"));
         let size = format!("{width}x{height}");

@@ -98,7 +98,25 @@ fn damaged_data_is_as_good_as_none() {
     set.destroy(&c);
 }
 
-/// Does what the environment says in a process of its own: `save`, or `find` (tells by its status whether the stage came from the data).
+/// A compute pipeline of a cache's code, if it has some for this processor.
+fn only_cached(c: &Context, cache: vk::PipelineCache, layout: vk::PipelineLayout, words: &[u32]) -> bool {
+    let module = pipeline::module(c, words);
+    let stage =
+        vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
+    let flags = vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout).flags(flags);
+    // SAFETY: valid usage.
+    match unsafe { c.device.create_compute_pipelines(cache, &[info], None) } {
+        Ok(_) => true,
+        Err((_, result)) => {
+            assert_eq!(result, vk::Result::PIPELINE_COMPILE_REQUIRED);
+            false
+        }
+    }
+}
+
+/// Does what the environment says in a process of its own: `save`, `find` (tells by its status whether the stage came from the data), or `need`
+/// (tells whether there is code).
 #[test]
 fn child() {
     let Ok(what) = std::env::var("GRUS_TEST_CACHE") else { return };
@@ -114,6 +132,9 @@ fn child() {
     } else {
         let data = std::fs::read(&file).unwrap();
         let cache = cache(&c, &data);
+        if what == "need" {
+            std::process::exit(if only_cached(&c, cache, set.layout, &words) { 42 } else { 43 });
+        }
         // SAFETY: valid usage.
         let contents = unsafe { c.device.get_pipeline_cache_data(cache) }.unwrap();
         let found = contents == data;
@@ -143,6 +164,32 @@ fn data_is_good_for_the_same_user_only() {
     assert_eq!(child("save", None), 0, "works inside of the process");
     assert_eq!(child("find", None), 43, "another process without a place");
     assert_eq!(child("find", Some("one")), 43);
+    std::fs::remove_dir_all(&place).unwrap();
+}
+
+/// Code takes for granted what the processor had that it was made on: others that have less take none of it.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn data_is_good_for_processors_that_have_as_much() {
+    let place = std::env::temp_dir().join(format!("grus-cache-cpu-{}", std::process::id()));
+    std::fs::create_dir_all(&place).unwrap();
+    let child = |what: &str, cpu: &str| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "child"]).env("GRUS_TEST_CACHE", what).env("GRUS_TEST_FILE", place.join("data"));
+        command.env("XDG_STATE_HOME", &place).env("GRUS_CPU", cpu).output().unwrap().status.code().unwrap()
+    };
+    let levels = ["v2", "v3", "v4"];
+    let here = match (is_x86_feature_detected!("avx2"), is_x86_feature_detected!("avx512vl")) {
+        (_, true) => 3,
+        (true, _) => 2,
+        _ => 1,
+    };
+    for (made, by) in levels[..here].iter().enumerate() {
+        assert_eq!(child("save", by), 0);
+        for (found, other) in levels[..here].iter().enumerate() {
+            assert_eq!(child("need", other), if found >= made { 42 } else { 43 }, "made with {by}, for {other}");
+        }
+    }
     std::fs::remove_dir_all(&place).unwrap();
 }
 

@@ -7,13 +7,14 @@
 
 use crate::backend::{MachineCode, Wanted};
 use crate::code::CodeBlob;
-use crate::emit::{self, Emission, EmitOptions};
+use crate::emit::{self, Emission, EmitOptions, unseen};
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ir::{Builtin, Node, Op, Region, Shader};
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
 use crate::tier::{self, Tier};
+use crate::wide;
 use base::epilogue::Epilogue;
 use base::shader::{PipelineLayoutInfo, Stage, StageFacts, StageInterface};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,18 +55,50 @@ struct Unemitted {
     shader: Shader,
     layout: PipelineLayoutInfo,
     stack: usize,
+    /// Nothing of the module sees how many lanes there are ([`emit::unseen`]).
+    blind: bool,
+}
+
+/// A stage's LIR.
+struct Emissions {
+    usual: Emission,
+    /// For the wide tier alone, where it is better.
+    more_lanes: Option<Emission>,
 }
 
 impl Body {
-    fn emission(self, lanes: u32) -> Result<Emission> {
+    /// May the stage have code with more lanes to a chunk on this machine?
+    fn may_have_more_lanes(&self, lanes: u32) -> bool {
         match self {
-            Body::Lir(emission) => Ok(emission),
+            Body::Lir(_) => false,
             Body::Ir(stage) => {
-                let Unemitted { shader, layout, stack } = *stage;
-                on_stack(stack, || emission(&shader, &layout, lanes))
+                stage.blind && wide::has_large_vectors() && unseen::may_have_more_lanes(&stage.shader, lanes)
             }
         }
     }
+
+    /// How often as much scratch memory as usual code is given: any of the stage's codes may run, with more lanes too.
+    fn room(&self, lanes: u32) -> u32 {
+        if self.may_have_more_lanes(lanes) { unseen::MORE_LANES / lanes } else { 1 }
+    }
+
+    fn emissions(self, lanes: u32, tier: Tier) -> Result<Emissions> {
+        let more = tier == Tier::Wide && self.may_have_more_lanes(lanes);
+        let Unemitted { shader, layout, stack, .. } = match self {
+            Body::Lir(usual) => return Ok(Emissions { usual, more_lanes: None }),
+            Body::Ir(stage) => *stage,
+        };
+        on_stack(stack, || emissions(&shader, &layout, lanes, more))
+    }
+}
+
+/// Both, if more lanes are worth it.
+fn emissions(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, more: bool) -> Result<Emissions> {
+    let usual = emission(shader, layout, lanes)?;
+    // What is beyond a limit there is not here.
+    let more_lanes = if more { emission(shader, layout, unseen::MORE_LANES).ok() } else { None };
+    let more_lanes = more_lanes.filter(|large| unseen::is_worth_it(&usual.lir, &large.lir));
+    Ok(Emissions { usual, more_lanes })
 }
 
 impl Prepared {
@@ -79,19 +112,42 @@ impl Prepared {
     /// # Errors
     /// As [`tier::generate`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
-        let Emission { lir, scratch_bytes } = self.body.emission(self.facts.lanes)?;
-        let (code, tier) = tier::generate(&lir, tier)?;
-        Ok(with_code(self.facts, code, scratch_bytes, tier))
+        let (lanes, facts) = (self.facts.lanes, self.facts);
+        let times = self.body.room(lanes);
+        let Emissions { usual, more_lanes } = self.body.emissions(lanes, tier)?;
+        let room = usual.scratch_bytes.saturating_mul(times);
+        if let Some(code) = with_more_lanes(more_lanes, room, &|| true)? {
+            return Ok(with_code(facts, code, room, Tier::Wide));
+        }
+        let (code, tier) = tier::generate(&usual.lir, tier)?;
+        Ok(with_code(facts, code, room, tier))
     }
 
-    /// Makes better code than this tier's, if that takes bounded time and as long as `wanted` says so, which is asked between the steps.
+    /// Makes better code than this tier's, if that takes bounded time and as long as `wanted` says so, which is asked between the steps. It is
+    /// given `room` bytes of scratch memory, as the code so far is.
     ///
     /// # Errors
-    /// As [`tier::improve`].
-    pub fn improve(self, than: Tier, wanted: Wanted<'_>) -> Result<Option<CodeBlob>> {
-        let Emission { lir, scratch_bytes } = self.body.emission(self.facts.lanes)?;
-        let code = tier::improve(&lir, than, wanted)?;
-        Ok(code.map(|(code, tier)| with_code(self.facts, code, scratch_bytes, tier)))
+    /// As [`tier::improve`]; Internal when that is too little.
+    pub fn improve(self, than: Tier, room: u32, wanted: Wanted<'_>) -> Result<Option<CodeBlob>> {
+        let (lanes, facts) = (self.facts.lanes, self.facts);
+        let Some(best) = than.better().next() else { return Ok(None) };
+        let Emissions { usual, more_lanes } = self.body.emissions(lanes, best)?;
+        if usual.scratch_bytes > room {
+            return Err(Error::internal("the tiers disagree about scratch memory"));
+        }
+        if let Some(code) = with_more_lanes(more_lanes, room, wanted)? {
+            return Ok(Some(with_code(facts, code, room, Tier::Wide)));
+        }
+        let code = tier::improve(&usual.lir, than, wanted)?;
+        Ok(code.map(|(code, tier)| with_code(facts, code, room, tier)))
+    }
+}
+
+/// Code of the wide tier with more lanes to a chunk, where there is room for what they keep.
+fn with_more_lanes(emission: Option<Emission>, room: u32, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
+    match emission.filter(|emission| emission.scratch_bytes <= room) {
+        Some(emission) => Tier::Wide.code(&emission.lir, wanted),
+        None => Ok(None),
     }
 }
 
@@ -106,19 +162,33 @@ pub fn with_epilogue(
     tier: Option<Tier>,
     wanted: Wanted<'_>,
 ) -> Result<Option<CodeBlob>> {
-    let made = on_stack(request.module.stack(), || {
-        let (shader, lanes) = (optimised(request)?, request.specialization.subgroup_size);
-        let divergence = passes::divergence(&shader, lanes);
-        let emission =
-            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions { lanes }, epilogue)?;
-        Ok(emission.map(|emission| (facts(&shader, request), emission)))
+    let usual = request.specialization.subgroup_size;
+    let (facts, emissions) = on_stack(request.module.stack(), || {
+        let shader = optimised(request)?;
+        let build = |lanes| {
+            let divergence = passes::divergence(&shader, lanes);
+            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions { lanes }, epilogue)
+        };
+        let Some(few) = build(usual)? else { return Ok((facts(&shader, request), None)) };
+        let more = tier.is_none_or(|tier| tier == Tier::Wide)
+            && wide::has_large_vectors()
+            && usual < unseen::MORE_LANES
+            && unseen::is_blind(request.module.capabilities());
+        let more_lanes = if more { build(unseen::MORE_LANES).ok().flatten() } else { None };
+        let more_lanes = more_lanes.filter(|large| unseen::is_worth_it(&few.lir, &large.lir));
+        Ok((facts(&shader, request), Some(Emissions { usual: few, more_lanes })))
     })?;
-    let Some((facts, Emission { lir, scratch_bytes })) = made.filter(|_| wanted()) else { return Ok(None) };
+    let Some(Emissions { usual, more_lanes }) = emissions.filter(|_| wanted()) else { return Ok(None) };
+    // Its scratch memory is nobody else's.
+    let scratch = more_lanes.as_ref().map_or(0, |large| large.scratch_bytes);
+    if let Some(code) = with_more_lanes(more_lanes, scratch, wanted)? {
+        return Ok(Some(with_code(facts, code, scratch, Tier::Wide)));
+    }
     let code = match tier {
-        Some(tier) => Some(tier::generate(&lir, tier)?),
-        None => tier::improve(&lir, Tier::FIRST, wanted)?,
+        Some(tier) => Some(tier::generate(&usual.lir, tier)?),
+        None => tier::improve(&usual.lir, Tier::FIRST, wanted)?,
     };
-    Ok(code.map(|(code, tier)| with_code(facts, code, scratch_bytes, tier)))
+    Ok(code.map(|(code, tier)| with_code(facts, code, usual.scratch_bytes, tier)))
 }
 
 fn with_code(facts: StageFacts, code: MachineCode, scratch: u32, tier: Tier) -> CodeBlob {
@@ -143,8 +213,9 @@ pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
         let shader = optimised(request)?;
         let (facts, lanes) = (facts(&shader, request), request.specialization.subgroup_size);
         let certain = emit::is_certain(&shader, request.layout, lanes);
+        let blind = unseen::is_blind(request.module.capabilities());
         let body = match certain {
-            true => Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack })),
+            true => Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, blind })),
             false => Body::Lir(emission(&shader, request.layout, lanes)?),
         };
         Ok(Prepared { body, facts })
@@ -157,6 +228,8 @@ pub struct Described {
     pub facts: StageFacts,
     /// Its LIR, and how much private memory that takes.
     pub emission: Emission,
+    /// The same with more lanes to a chunk, where the wide tier has that.
+    pub more_lanes: Option<Emission>,
     /// Its IR after all passes.
     pub ir: String,
     /// Instructions in there.
@@ -171,9 +244,23 @@ pub fn describe(request: &CompileRequest<'_>) -> Result<Described> {
     on_stack(request.module.stack(), || {
         let shader = optimised(request)?;
         let (ir, ir_instructions) = (shader.to_string(), count_instructions(&shader.root.body));
-        let emission = emission(&shader, request.layout, request.specialization.subgroup_size)?;
-        Ok(Described { facts: facts(&shader, request), emission, ir, ir_instructions })
+        let facts = facts(&shader, request);
+        let stack = request.module.stack();
+        let blind = unseen::is_blind(request.module.capabilities());
+        let body = Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, blind }));
+        let times = body.room(facts.lanes);
+        let Emissions { usual: emission, more_lanes } = body.emissions(facts.lanes, Tier::Wide)?;
+        let room = emission.scratch_bytes.saturating_mul(times);
+        let more_lanes = more_lanes.filter(|large| large.scratch_bytes <= room);
+        Ok(Described { facts, emission, more_lanes, ir, ir_instructions })
     })
+}
+
+impl Described {
+    /// What a tier makes code of.
+    pub fn emission_of(&self, tier: Tier) -> &Emission {
+        self.more_lanes.as_ref().filter(|_| tier == Tier::Wide).unwrap_or(&self.emission)
+    }
 }
 
 /// Trees of regions are made and walked in here; those that any thread can drop are dropped elsewhere too.

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 pub struct Feature {
     /// What it is called, here and by Cranelift, where that has a setting of it.
     pub name: &'static str,
-    /// Cranelift has one.
+    /// Cranelift has one, and is told of it.
     pub setting: bool,
     /// This CPU has it.
     pub present: bool,
@@ -55,6 +55,11 @@ fn found() -> Vec<Feature> {
         "has_bmi2" Bmi2 true,
         "has_lzcnt" Lzcnt true,
         "has_f16c" F16c false,
+        "has_avx512f" Avx512f false,
+        "has_avx512cd" Avx512cd false,
+        "has_avx512dq" Avx512dq false,
+        "has_avx512bw" Avx512bw false,
+        "has_avx512vl" Avx512vl false,
     }
 }
 

@@ -20,7 +20,7 @@ pub enum Tier {
     Quick,
     /// Optimised; less than half the code. Only where that takes bounded time ([`Cost`]).
     Full,
-    /// The same with vectors of 256 bits, where the processor has them.
+    /// The same with vectors of 256 bits, or more, where the processor has them.
     Wide,
 }
 
@@ -65,6 +65,18 @@ impl Backend {
             Backend::Wide(settings) => Backend::Wide(wide::Settings { limit, ..settings }),
         }
     }
+    /// The same, and it with less than this processor has, as it makes code for others.
+    pub fn levels(&self) -> Vec<Backend> {
+        match *self {
+            Backend::Cranelift(_) => vec![*self],
+            Backend::Wide(settings) => {
+                let levels = wide::Level::ALL
+                    .into_iter()
+                    .filter(|&level| level <= settings.most && Some(level) <= wide::Level::here());
+                levels.map(|most| Backend::Wide(wide::Settings { most, ..settings })).collect()
+            }
+        }
+    }
     /// Does it make code for this processor?
     pub fn is_available(&self) -> bool {
         match self {
@@ -106,7 +118,7 @@ pub static ROWS: [Row; COUNT] = [
         tier: Tier::Quick,
         name: "quick",
         backends: &[
-            Backend::Wide(wide::Settings { optimise: false, limit: None }),
+            Backend::Wide(wide::Settings { optimise: false, limit: None, most: wide::Level::Avx2 }),
             Backend::Cranelift(cranelift::Settings { optimise: false, code: Step::SinglePass, limit: None }),
         ],
         patience: [0, 0],
@@ -126,7 +138,11 @@ pub static ROWS: [Row; COUNT] = [
     Row {
         tier: Tier::Wide,
         name: "wide",
-        backends: &[Backend::Wide(wide::Settings { optimise: true, limit: Some(Cost::LIMIT) })],
+        backends: &[Backend::Wide(wide::Settings {
+            optimise: true,
+            limit: Some(Cost::LIMIT),
+            most: wide::Level::Avx512,
+        })],
         patience: [3000, 100],
     },
 ];

@@ -2,13 +2,22 @@
 
 use jit::code::ExecutableCode;
 use jit::lir::{Access, Builder, Elem, Function, IntCond, Type, Value, verify};
-use jit::wide::{Settings, code, is_available};
+use jit::wide::{Level, Settings, code};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Both ways of making code, at the levels that this processor has.
+fn settings() -> impl Iterator<Item = Settings> {
+    let levels = Level::ALL.into_iter().filter(|&level| Some(level) <= Level::here());
+    let careful = levels.map(|most| Settings { optimise: true, limit: None, most });
+    careful.chain(
+        [Settings { optimise: false, limit: None, most: Level::Avx2 }].into_iter().filter(|_| Level::here().is_some()),
+    )
+}
+
 /// Code of a function of an address and a number.
-fn compiled(func: &Function, optimise: bool) -> (ExecutableCode, u32) {
+fn compiled(func: &Function, settings: Settings) -> (ExecutableCode, u32) {
     verify(func).unwrap_or_else(|e| panic!("{e}\n{func}"));
-    let code = code(func, &Settings { optimise, limit: None }, &|| true, None).expect("code").expect("no limit");
+    let code = code(func, &settings, &|| true, None).expect("code").expect("no limit");
     (ExecutableCode::new(&code.bytes).expect("memory"), code.frame)
 }
 
@@ -32,9 +41,10 @@ fn at(offset: usize) -> Access {
 
 #[test]
 fn more_values_than_registers() {
-    if !is_available() {
-        return;
-    }
+    settings().for_each(spill);
+}
+
+fn spill(settings: Settings) {
     const COUNT: usize = 60;
     let ty = Elem::I32.by(8);
     let (mut b, address, _) = builder();
@@ -47,29 +57,27 @@ fn more_values_than_registers() {
         b.store(at(32 * i), sum, address);
     }
     b.return_();
-    let func = b.finish();
-    for optimise in [false, true] {
-        let (code, frame) = compiled(&func, optimise);
-        assert!(frame as usize > 32 * (COUNT - 16), "{frame}: nothing is spilled");
-        let start: Vec<u32> = (0..8 * COUNT as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
-        let mut memory = start.clone();
-        run(&code, &mut memory, 0);
-        for i in 0..COUNT {
-            for lane in 0..8 {
-                let want = start[8 * (COUNT - 1 - i) + lane].wrapping_add(start[8 * i]);
-                assert_eq!(memory[8 * i + lane], want, "{i} {lane} {optimise}");
-            }
+    let (code, frame) = compiled(&b.finish(), settings);
+    let registers = if settings.most == Level::Avx512 { 32 } else { 16 };
+    assert!(frame as usize > 32 * (COUNT - registers), "{settings:?} {frame}: nothing is spilled");
+    let start: Vec<u32> = (0..8 * COUNT as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let mut memory = start.clone();
+    run(&code, &mut memory, 0);
+    for i in 0..COUNT {
+        for lane in 0..8 {
+            let want = start[8 * (COUNT - 1 - i) + lane].wrapping_add(start[8 * i]);
+            assert_eq!(memory[8 * i + lane], want, "{i} {lane}");
         }
     }
 }
 
 #[test]
 fn large_frames_are_as_large_as_they_say() {
-    if !is_available() {
-        return;
-    }
-    for (bytes, optimise) in [16, 4000, 4096, 5000, 100_000, 1 << 20].into_iter().flat_map(|n| [(n, false), (n, true)])
-    {
+    settings().for_each(take_large_frames);
+}
+
+fn take_large_frames(settings: Settings) {
+    for bytes in [16, 4000, 4096, 5000, 100_000, 1 << 20] {
         let (mut b, address, _) = builder();
         let slot = b.create_slot(bytes, 6);
         let (first, last) = (b.stack_address(slot, 0), b.stack_address(slot, bytes as i32 - 4));
@@ -81,7 +89,7 @@ fn large_frames_are_as_large_as_they_say() {
         b.store(ends, v, address);
         b.store(addresses, first, address);
         b.return_();
-        let (code, frame) = compiled(&b.finish(), optimise);
+        let (code, frame) = compiled(&b.finish(), settings);
         assert!((bytes..bytes + 512).contains(&frame), "{bytes}: {frame}");
         let mut memory = [7, 0, 0, 0];
         base::stack::with(2 << 20, || run(&code, &mut memory, 0)).expect("a stack");
@@ -105,11 +113,12 @@ extern "C" fn mixed(a: u64, b: f64, c: u64, d: f32, e: u64, f: u64, g: u64, h: u
 
 #[test]
 fn calls_pass_eight_arguments_and_keep_what_is_live() {
-    if !is_available() {
-        return;
-    }
+    settings().for_each(call);
+}
+
+fn call(settings: Settings) {
     let ty = Elem::F32.by(8);
-    for (floats, optimise) in [(false, false), (false, true), (true, false), (true, true)] {
+    for floats in [false, true] {
         let (mut b, address, n) = builder();
         let live: Vec<Value> = (0..20).map(|i| b.load(ty, at(32 * i), address)).collect();
         let mut args: Vec<Value> = (0..8).map(|i| b.load(Type::I64, at(8 * i), address)).collect();
@@ -120,7 +129,7 @@ fn calls_pass_eight_arguments_and_keep_what_is_live() {
         b.call(n, &args);
         live.iter().enumerate().for_each(|(i, &v)| b.store(at(640 + 32 * i), v, address));
         b.return_();
-        let (code, _) = compiled(&b.finish(), optimise);
+        let (code, _) = compiled(&b.finish(), settings);
         let mut memory: Vec<u32> = (0..320u32).map(|i| i.wrapping_mul(0x0123_4567)).collect();
         memory[160..].fill(0);
         let function = if floats { mixed as *const () } else { eight as *const () };
@@ -136,9 +145,10 @@ fn calls_pass_eight_arguments_and_keep_what_is_live() {
 
 #[test]
 fn a_loop_may_exchange_its_parameters() {
-    if !is_available() {
-        return;
-    }
+    settings().for_each(exchange);
+}
+
+fn exchange(settings: Settings) {
     let ty = Elem::I32.by(8);
     let (mut b, address, n) = builder();
     let [header, body, exit] = [0, 1, 2].map(|_| b.create_block());
@@ -159,12 +169,61 @@ fn a_loop_may_exchange_its_parameters() {
     b.store(at(0), x, address);
     b.store(at(32), y, address);
     b.return_();
-    let func = b.finish();
-    let codes = [false, true].map(|optimise| compiled(&func, optimise).0);
-    for (n, code) in (0..4).flat_map(|n| codes.iter().map(move |code| (n, code))) {
+    let (code, _) = compiled(&b.finish(), settings);
+    for n in 0..4 {
         let mut memory: Vec<u32> = (0..16).collect();
-        run(code, &mut memory, n);
+        run(&code, &mut memory, n);
         assert_eq!(memory[0], if n % 2 == 0 { 0 } else { 8 });
         assert_eq!(memory[8], if n % 2 == 0 { 8 } else { 0 });
     }
+}
+
+#[test]
+fn trees_of_logic_and_rotations_are_what_they_say() {
+    settings().for_each(compute_logic);
+}
+
+fn compute_logic(settings: Settings) {
+    let mut rng = base::random::Rng(0x1234_5678_9abc_def1);
+    for lanes in [4, 8, 16] {
+        let ty = Elem::I32.by(lanes);
+        for _ in 0..200 {
+            let (mut b, address, _) = builder();
+            let mut own: Vec<(Value, [u32; 16])> =
+                (0..4).map(|i| (b.load(ty, at(64 * i), address), std::array::from_fn(|lane| word(i, lane)))).collect();
+            own.push((b.constant(ty, 0x0f0f_1234), [0x0f0f_1234; 16]));
+            // Each is used once in most cases.
+            for _ in 0..8 {
+                let mut pick = || own[rng.next() as usize % own.len()];
+                let ((x, xs), (y, ys)) = (pick(), pick());
+                let by = 1 + rng.next() % 31;
+                let (v, f): (Value, Box<dyn Fn(u32, u32) -> u32>) = match rng.next() % 6 {
+                    0 => (b.and(x, y), Box::new(|x, y| x & y)),
+                    1 => (b.or(x, y), Box::new(|x, y| x | y)),
+                    2 => (b.xor(x, y), Box::new(|x, y| x ^ y)),
+                    3 => (b.and_not(x, y), Box::new(|x, y| x & !y)),
+                    4 => (b.not(x), Box::new(|x, _| !x)),
+                    _ => {
+                        let amounts = [by, 32 - by].map(|n| b.constant(Type::I32, n.into()));
+                        let (up, down) = (b.shl(x, amounts[0]), b.lshr(x, amounts[1]));
+                        (b.or(up, down), Box::new(move |x, _| x.rotate_left(by)))
+                    }
+                };
+                own.push((v, std::array::from_fn(|lane| f(xs[lane], ys[lane]))));
+            }
+            let (v, expected) = own[own.len() - 1];
+            b.store(at(256), v, address);
+            b.return_();
+            let func = b.finish();
+            let (code, _) = compiled(&func, settings);
+            let mut memory = [0; 80];
+            (0..64).for_each(|i| memory[i] = word(i / 16, i % 16));
+            run(&code, &mut memory, 0);
+            assert_eq!(memory[64..64 + lanes], expected[..lanes], "{settings:?}\n{func}");
+        }
+    }
+}
+
+fn word(i: usize, lane: usize) -> u32 {
+    (16 * i as u32 + lane as u32 + 1).wrapping_mul(0x9e37_79b9)
 }

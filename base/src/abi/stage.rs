@@ -259,6 +259,9 @@ pub struct Rectangle {
     pub primitive: *const FragmentPrimitive,
 }
 
+/// The most lanes of a chunk of a stage that takes rectangles.
+pub const RECTANGLE_LANES: usize = 16;
+
 /// Rectangles of a tile, for a fragment stage that writes colours itself ([`crate::epilogue`]): one sample, no tests, texels of four bytes. They are taken in order.
 #[repr(C)]
 pub struct RectangleBatch {
@@ -266,7 +269,7 @@ pub struct RectangleBatch {
     pub header: BatchHeader,
     /// How many.
     pub count: u32,
-    /// All columns before this one, so many as a chunk has lanes at least, may be read and written as they are.
+    /// All columns before this one, [`RECTANGLE_LANES`] at least, may be read and written as they are.
     pub end: u32,
     /// The rectangles.
     pub rectangles: *const Rectangle,

@@ -140,14 +140,20 @@ impl StageRequest {
         jit::with_epilogue(&self.of_module(&Module::parse_again(&self.words)?), epilogue, tier, wanted)
     }
 
-    /// The whole road, by a better tier than this one; `None` when that is not worth it, or not `wanted` any more.
+    /// The whole road, by a better tier than this one, for code that is given `room` bytes of scratch memory; `None` when that is not worth it, or
+    /// not `wanted` any more.
     ///
     /// # Errors
     /// Internal ones.
-    pub fn improve(&self, than: Tier, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>, jit::error::Error> {
+    pub fn improve(
+        &self,
+        than: Tier,
+        room: u32,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<CodeBlob>, jit::error::Error> {
         // There is code, so the module has been checked.
         let prepared = self.prepare_read(&Module::parse_again(&self.words)?)?;
-        if wanted() { prepared.improve(than, wanted) } else { Ok(None) }
+        if wanted() { prepared.improve(than, room, wanted) } else { Ok(None) }
     }
 }
 

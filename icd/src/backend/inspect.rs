@@ -8,10 +8,10 @@
 
 use super::tiered::{Policy, TieredCode};
 use base::shader::Stage;
+use jit::Described;
 use jit::backend::{MachineCode, Text};
 use jit::error::Error;
 use jit::tier::{Tier, generate};
-use jit::{Described, lir};
 use parking_lot::Mutex;
 use std::fmt::Write;
 use std::sync::{Arc, Weak};
@@ -87,9 +87,9 @@ fn inspect(code: &TieredCode, texts: bool, out: &mut Vec<Executable>) -> Result<
     let described = code.request().describe()?;
     let before = began.elapsed();
     let policy = code.policy();
-    let mut made = vec![made(&described.emission.lir, policy.first(), texts)?];
+    let mut made = vec![made(&described, policy.first(), texts)?];
     if let Some(better) = policy.first().better().next().filter(|_| policy.improves()) {
-        made.push(self::made(&described.emission.lir, better, texts)?);
+        made.push(self::made(&described, better, texts)?);
         // The better tiers may not take it; then the first one's code stays.
         made.dedup_by_key(|made| made.tier);
     }
@@ -106,17 +106,20 @@ struct Made {
     texts: Vec<Text>,
 }
 
-fn made(lir: &lir::Function, tier: Tier, texts: bool) -> Result<Made, Error> {
+fn made(described: &Described, wanted: Tier, texts: bool) -> Result<Made, Error> {
     let began = Instant::now();
-    let (code, tier) = generate(lir, tier)?;
+    let (mut code, mut tier) = generate(&described.emission_of(wanted).lir, wanted)?;
+    if tier != wanted {
+        (code, tier) = generate(&described.emission.lir, tier)?;
+    }
     let time = began.elapsed();
     // Once more: texts take time of their own.
-    let texts = if texts { tier.described(lir)?.2 } else { Vec::new() };
+    let texts = if texts { tier.described(&described.emission_of(tier).lir)?.2 } else { Vec::new() };
     Ok(Made { tier, code, time, texts })
 }
 
 fn executable(described: &Described, words: usize, before: Duration, policy: Policy, made: Made) -> Executable {
-    let Described { facts, emission, .. } = described;
+    let (facts, emission) = (&described.facts, described.emission_of(made.tier));
     let (stage, lanes, tier) = (facts.payload.stage(), facts.lanes, made.tier.row().name);
     let when = if made.tier == policy.first() || !policy.improves() {
         "made for the pipeline's creation"

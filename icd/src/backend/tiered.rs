@@ -8,8 +8,8 @@
 //! A fragment stage whose code was made again is hot. Of such a one there is code with epilogues too (`base::epilogue`), each asked for by a draw with that state, made by the same threads and never
 //! waited for: the draw goes the general way meanwhile. It is no better tier's, but the last one's with another end, and is not stored.
 //!
-//! Invariant: every tier's code has the same facts (interface, scratch layout, resume points), so that even the calls of one workgroup may
-//! take turns.
+//! Invariant: every tier's code has the same facts (interface, scratch memory), so that the calls of one dispatch may take turns. How the memory is used is a call's
+//! own affair: where nobody can tell, better code has more lanes to a chunk (`jit::emit::unseen`).
 
 use super::compile::{Key, StageRequest};
 use crate::os::condvar::Condvar;
@@ -233,8 +233,9 @@ impl TieredCode {
         if than.better().next().is_none() {
             return self.make_epilogues(None, wanted);
         }
-        let Some(blob) = self.request.improve(than, wanted).map_err(|e| e.to_string())? else { return Ok(()) };
-        if blob.facts != self.facts || blob.scratch != self.scratch.load(Ordering::Relaxed) {
+        let room = self.scratch.load(Ordering::Relaxed);
+        let Some(blob) = self.request.improve(than, room, wanted).map_err(|e| e.to_string())? else { return Ok(()) };
+        if blob.facts != self.facts || blob.scratch != room {
             return Err("the tiers disagree about a stage".into());
         }
         self.install(&blob)

@@ -48,6 +48,7 @@ mod suspend;
 mod tests;
 mod texels;
 mod together;
+pub mod unseen;
 mod vertices;
 
 use crate::budget;

@@ -10,7 +10,7 @@ use super::memory::read_only;
 use crate::error::Result;
 use crate::ir::{Builtin, InterpolateAt, Op, Shader, Ty};
 use crate::lir::{Block, Elem, IntCond, Type, Value as C};
-use base::abi::{FragmentPrimitive, MAX_LANES, Rectangle, RectangleBatch};
+use base::abi::{FragmentPrimitive, MAX_LANES, RECTANGLE_LANES, Rectangle, RectangleBatch};
 use base::epilogue::Epilogue;
 use base::shader::{Interpolation, SlotType, Stage};
 use core::mem::offset_of;
@@ -50,7 +50,7 @@ impl Rectangles {
         let changes = facts.kills || facts.writes_depth || facts.writes_stencil || facts.writes_sample_mask;
         let sees = facts.sample_shading || facts.reads_input_attachments || facts.reads_sample_mask || facts.ordered;
         let float = |slot: u16| shader.outputs.get(usize::from(slot)).is_some_and(|slot| slot.ty == SlotType::Float);
-        let fits = lanes as usize == MAX_LANES
+        let fits = matches!(lanes as usize, MAX_LANES | RECTANGLE_LANES)
             && !(changes || sees || shader.side_effects || shader.uses_subgroup)
             && epilogue.is_possible()
             && epilogue.slots.iter().flatten().all(|&slot| float(slot))

@@ -29,9 +29,12 @@ impl Buffers {
     }
 }
 
-/// All back ends that make code for this processor, by their tiers' names.
-fn backends() -> impl Iterator<Item = (&'static str, &'static Backend)> {
-    tier::ROWS.iter().flat_map(|row| row.available().map(|backend| (row.name, backend)))
+/// All back ends that make code for this processor, each at all levels of what it has, by their tiers' names.
+fn backends() -> impl Iterator<Item = (String, Backend)> {
+    let available = tier::ROWS.iter().flat_map(|row| row.available().map(move |backend| (row.name, backend)));
+    available.flat_map(|(name, backend)| {
+        backend.levels().into_iter().enumerate().map(move |(i, backend)| (format!("{name} {i}"), backend))
+    })
 }
 
 /// The same function by the interpreter and as machine code of all tiers.

@@ -170,6 +170,11 @@ impl Module {
         Reader::new(words)?.read()
     }
 
+    /// Capabilities that it declares, by number.
+    pub fn capabilities(&self) -> &[u32] {
+        &self.capabilities
+    }
+
     /// The module's entry points.
     pub fn entry_points(&self) -> &[EntryPoint] {
         &self.entry_points

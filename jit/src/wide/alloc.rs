@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::inst::{Code, Inst, Op, SAVED, gpr, vector};
+use super::inst::{Code, Inst, MASKS, OLD_VECTORS, Op, SAVED, VECTORS, gpr, mask, vector};
 use crate::cost::{Cost, Program};
 use crate::error::{Error, Result};
 use regalloc2::{
@@ -11,8 +11,8 @@ use regalloc2::{
 };
 use std::sync::OnceLock;
 
-/// Units of 8 bytes that a spilled vector takes; it is aligned to as many.
-pub const VECTOR_SLOTS: usize = 4;
+/// Units of 8 bytes that a spilled vector takes; it is aligned to as many. With vectors of 512 bits; without.
+const VECTOR_SLOTS: [usize; 2] = [8, 4];
 
 /// The code, with what register allocation asks for.
 pub struct Flow<'a> {
@@ -119,20 +119,22 @@ impl Function for Flow<'_> {
         self.code.vregs
     }
     fn spillslot_size(&self, class: RegClass) -> usize {
-        if class == RegClass::Float { VECTOR_SLOTS } else { 1 }
+        if class == RegClass::Float { VECTOR_SLOTS[usize::from(!self.code.large)] } else { 1 }
     }
 }
 
-/// The registers that there are: all but the stack's pointer and the frame's.
-fn environment() -> &'static MachineEnv {
-    static ENVIRONMENT: OnceLock<MachineEnv> = OnceLock::new();
-    ENVIRONMENT.get_or_init(|| {
+/// The registers that there are, without and with AVX-512: all but the stack's pointer and the frame's, and the mask that stands for none.
+fn environment(avx512: bool) -> &'static MachineEnv {
+    static ENVIRONMENTS: [OnceLock<MachineEnv>; 2] = [const { OnceLock::new() }; 2];
+    ENVIRONMENTS[usize::from(avx512)].get_or_init(|| {
         let saved: PRegSet = SAVED.into_iter().map(gpr).collect();
         let free: PRegSet = [0, 1, 2, 6, 7, 8, 9, 10, 11].into_iter().map(gpr).collect();
-        let vectors: PRegSet = (0..16).map(vector).collect();
+        // The first ones have the shorter encoding.
+        let vectors: PRegSet = (0..OLD_VECTORS).map(vector).collect();
+        let (more, masks) = if avx512 { (OLD_VECTORS..VECTORS, 1..MASKS) } else { (0..0, 0..0) };
         MachineEnv {
-            preferred_regs_by_class: [free, vectors, PRegSet::empty()],
-            non_preferred_regs_by_class: [saved, PRegSet::empty(), PRegSet::empty()],
+            preferred_regs_by_class: [free, vectors, masks.map(mask).collect()],
+            non_preferred_regs_by_class: [saved, more.map(vector).collect(), PRegSet::empty()],
             scratch_by_class: [None; 3],
             fixed_stack_slots: Vec::new(),
         }
@@ -146,7 +148,7 @@ fn environment() -> &'static MachineEnv {
 pub fn allocate(flow: &Flow<'_>, carefully: bool) -> Result<Output> {
     let algorithm = if carefully { Algorithm::Ion } else { Algorithm::Fastalloc };
     let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
-    regalloc2::run(flow, environment(), &options).map_err(failed)
+    regalloc2::run(flow, environment(flow.code.avx512), &options).map_err(failed)
 }
 
 /// What regalloc2's own checker says of a result.
@@ -155,7 +157,7 @@ pub fn allocate(flow: &Flow<'_>, carefully: bool) -> Result<Output> {
 /// Internal: the allocator is wrong, or what it was told.
 #[cfg(test)]
 pub fn check(flow: &Flow<'_>, output: &Output) -> Result<()> {
-    let mut checker = regalloc2::checker::Checker::new(flow, environment());
+    let mut checker = regalloc2::checker::Checker::new(flow, environment(flow.code.avx512));
     checker.prepare(output);
     checker.run().map_err(|e| Error::internal(format!("{e:?}")))
 }

@@ -6,9 +6,9 @@
 mod tests;
 
 use super::frame::Frame;
-use super::inst::{Alu, Cc, Inst, Loop, Mem, Op, RAX, RBP, RDX, RSP};
-use super::table::{Row, Shape, Vex, Width};
-use regalloc2::Allocation;
+use super::inst::{Alu, Cc, Inst, Loop, MASK, Masked, Mem, OLD_VECTORS, Op, RAX, RBP, RDX, RSP, Size};
+use super::table::{Evex, Row, Shape, Tuple, Vex, Width};
+use regalloc2::{Allocation, RegClass};
 
 /// Code under way.
 #[derive(Default)]
@@ -36,6 +36,57 @@ impl Place {
             Place::Register(r) => (false, r > 7),
             Place::Memory { base, index, .. } => (index.is_some_and(|(i, _)| i > 7), base > 7),
             Place::Constant(..) => (false, false),
+        }
+    }
+}
+
+/// What an instruction of vectors has beside its row, the registers of which are known.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    size: Size,
+    reg: u8,
+    vvvv: u8,
+    place: Place,
+    imm: Option<u8>,
+    /// Number of the mask; 0 for none.
+    mask: u8,
+    /// Lanes that are not in the mask become 0.
+    zero: bool,
+    broadcast: bool,
+}
+
+impl Form {
+    fn new(size: Size, reg: u8, vvvv: u8, place: Place, imm: Option<u8>) -> Form {
+        Form { size, reg, vvvv, place, imm, mask: 0, zero: false, broadcast: false }
+    }
+    /// Only EVEX has that.
+    fn needs_evex(&self) -> bool {
+        let high = |r: u8| r >= OLD_VECTORS;
+        let place = matches!(self.place, Place::Register(r) if high(r));
+        self.size == Size::W512 || self.mask != 0 || self.broadcast || high(self.reg) || high(self.vvvv) || place
+    }
+    /// Bytes of the operand in memory, in which its displacement counts.
+    fn unit(&self, tuple: Tuple) -> i32 {
+        let vector = self.size.bytes() as i32;
+        match tuple {
+            Tuple::Full(lane) | Tuple::Part(_, lane) if self.broadcast => lane.into(),
+            Tuple::Full(_) | Tuple::Whole => vector,
+            Tuple::Part(by, _) => vector / i32::from(by),
+            Tuple::Bytes(bytes) => bytes.into(),
+            Tuple::General => {
+                if self.size.is_wide() {
+                    8
+                } else {
+                    4
+                }
+            }
+            Tuple::Dup => {
+                if self.size.is_wide() {
+                    vector
+                } else {
+                    8
+                }
+            }
         }
     }
 }
@@ -68,6 +119,11 @@ impl Buffer {
     }
 
     fn modrm(&mut self, reg: u8, place: Place, tail: u8) {
+        self.modrm_by(reg, place, tail, 1);
+    }
+
+    /// Displacements of 8 bits count in so many bytes.
+    fn modrm_by(&mut self, reg: u8, place: Place, tail: u8, unit: i32) {
         let reg = (reg & 7) << 3;
         match place {
             Place::Register(r) => self.bytes.push(0xc0 | reg | r & 7),
@@ -78,10 +134,11 @@ impl Buffer {
             }
             Place::Memory { base, index, disp } => {
                 // rbp and r13 have a displacement always.
-                let (mode, length) = match disp {
-                    0 if base & 7 != RBP => (0, 0),
-                    -128..=127 => (0x40, 1),
-                    _ => (0x80, 4),
+                let short = if disp % unit == 0 { i8::try_from(disp / unit).ok() } else { None };
+                let (mode, length, disp) = match (disp, short) {
+                    (0, _) if base & 7 != RBP => (0, 0, 0),
+                    (_, Some(short)) => (0x40, 1, short.into()),
+                    _ => (0x80, 4, disp),
                 };
                 match index {
                     Some((index, scale)) => self.put(&[mode | reg | 4, scale << 6 | (index & 7) << 3 | base & 7]),
@@ -107,11 +164,23 @@ impl Buffer {
         self.put(imm);
     }
 
-    fn vex(&mut self, row: &Row, wide: bool, reg: u8, vvvv: u8, place: Place, imm: Option<u8>) {
+    /// An instruction on vectors or masks, in the shortest form that there is.
+    fn vector(&mut self, row: &Row, form: Form) {
+        match row.evex {
+            Some(evex) if !row.has_vex() || form.needs_evex() => self.evex(row, evex, form),
+            _ => self.vex(row, form),
+        }
+    }
+
+    fn vex(&mut self, row: &Row, form: Form) {
+        let Form { size, reg, vvvv, place, imm, .. } = form;
+        let wide = size.is_wide();
         let (w, l) = match row.width {
             Width::L(w) => (w, wide),
-            Width::W => (wide, false),
+            Width::Fixed(l, w) => (w, l),
+            Width::W | Width::None | Width::NoneW => (wide, false),
         };
+        debug_assert!(row.has_vex() && !form.needs_evex(), "{row:?} {form:?}");
         let (x, b) = place.high();
         let last = (!vvvv & 15) << 3 | u8::from(l) << 2 | row.prefix;
         let r = u8::from(reg < 8) << 7;
@@ -122,6 +191,29 @@ impl Buffer {
         }
         self.bytes.push(row.opcode);
         self.modrm(reg, place, imm.is_some().into());
+        self.bytes.extend(imm);
+    }
+
+    fn evex(&mut self, row: &Row, evex: Evex, form: Form) {
+        let Form { size, reg, vvvv, place, imm, mask, zero, broadcast } = form;
+        let (w, length) = match row.width {
+            Width::W | Width::NoneW => (size.is_wide(), 0),
+            Width::L(_) | Width::Fixed(..) | Width::None => (evex.w, size as u8),
+        };
+        // A register has its highest bit where memory has its index's.
+        let (x, b) = match place {
+            Place::Register(r) => (r & 16 != 0, r & 8 != 0),
+            place => place.high(),
+        };
+        let not = |bit: bool, at: u8| u8::from(!bit) << at;
+        self.put(&[
+            0x62,
+            not(reg & 8 != 0, 7) | not(x, 6) | not(b, 5) | not(reg & 16 != 0, 4) | row.map,
+            u8::from(w) << 7 | (!vvvv & 15) << 3 | 4 | row.prefix,
+            u8::from(zero) << 7 | length << 5 | u8::from(broadcast) << 4 | not(vvvv & 16 != 0, 3) | mask,
+            row.opcode,
+        ]);
+        self.modrm_by(reg, place, imm.is_some().into(), form.unit(evex.tuple));
         self.bytes.extend(imm);
     }
 
@@ -151,35 +243,44 @@ impl Buffer {
         }
         let register = |a: Allocation| a.as_reg();
         let Some(class) = register(from).or(register(to)) else { unreachable!("a move between places on the stack") };
-        let vector = class.class() == regalloc2::RegClass::Float;
         let (from, to) = (self.allocated(from, frame), self.allocated(to, frame));
-        match (from, to, vector) {
-            (from, Place::Register(to), true) => self.vex(Vex::Vmovups.row(), true, to, 0, from, None),
-            (Place::Register(from), to, true) => self.vex(Vex::VmovupsStore.row(), true, from, 0, to, None),
-            (from, Place::Register(to), false) => {
-                self.legacy(Head { wide: true, ..Head::default() }, &[0x8b], to, from, &[]);
-            }
-            (Place::Register(from), to, false) => {
-                self.legacy(Head { wide: true, ..Head::default() }, &[0x89], from, to, &[]);
-            }
+        let form = |reg, place| Form::new(frame.size, reg, 0, place, None);
+        let wide = Head { wide: true, ..Head::default() };
+        match (from, to, class.class()) {
+            (from, Place::Register(to), RegClass::Float) => self.vector(Vex::Vmovups.row(), form(to, from)),
+            (Place::Register(from), to, RegClass::Float) => self.vector(Vex::VmovupsStore.row(), form(from, to)),
+            (from, Place::Register(to), MASK) => self.vector(Vex::Kmovq.row(), form(to, from)),
+            (Place::Register(from), to, MASK) => self.vector(Vex::KmovqStore.row(), form(from, to)),
+            (from, Place::Register(to), RegClass::Int) => self.legacy(wide, &[0x8b], to, from, &[]),
+            (Place::Register(from), to, RegClass::Int) => self.legacy(wide, &[0x89], from, to, &[]),
             _ => unreachable!("a move between places on the stack"),
         }
     }
 
     /// An instruction that stays in its block.
     pub fn inst(&mut self, inst: &Inst, a: &[Allocation], frame: &Frame) {
-        let head = Head { wide: inst.wide, ..Head::default() };
+        let head = Head { wide: inst.size.is_wide(), ..Head::default() };
         let imm = inst.imm as i32;
         let rm = |at: usize| self.place(inst, a, at, frame);
         match inst.op {
             Op::Vex(vex) => self.vex_inst(vex.row(), inst, a, frame),
             Op::Zero => {
                 let r = number(a[0]);
-                self.vex(Vex::Vxorps.row(), false, r, r, Place::Register(r), None);
+                self.vector(Vex::Vxorps.row(), Form::new(Size::W128, r, r, Place::Register(r), None));
             }
             Op::Ones => {
                 let r = number(a[0]);
-                self.vex(Vex::Vpcmpeqd.row(), true, r, r, Place::Register(r), None);
+                let form = Form::new(inst.size, r, r, Place::Register(r), None);
+                if form.needs_evex() {
+                    self.vector(Vex::Vpternlogd.row(), Form { imm: Some(0xff), ..form });
+                } else {
+                    self.vector(Vex::Vpcmpeqd.row(), form);
+                }
+            }
+            Op::NoLanes | Op::AllLanes => {
+                let r = number(a[0]);
+                let op = if inst.op == Op::NoLanes { Vex::Kxorw } else { Vex::Kxnorw };
+                self.vector(op.row(), Form::new(Size::W128, r, r, Place::Register(r), None));
             }
             Op::Alu(Alu::Cmp) => {
                 let place = rm(1);
@@ -248,7 +349,7 @@ impl Buffer {
             Op::Not => self.legacy(head, &[0xf7], 2, Place::Register(number(a[0])), &[]),
             Op::Bswap => {
                 let r = number(a[0]);
-                self.bytes.push(0x40 | u8::from(inst.wide) << 3 | u8::from(r > 7));
+                self.bytes.push(0x40 | u8::from(inst.size.is_wide()) << 3 | u8::from(r > 7));
                 self.put(&[0x0f, 0xc8 | r & 7]);
             }
             Op::Lzcnt | Op::Tzcnt | Op::Popcnt => {
@@ -267,7 +368,7 @@ impl Buffer {
             Op::Div(signed) => {
                 let place = rm(3);
                 if signed {
-                    self.put(if inst.wide { &[0x48, 0x99] } else { &[0x99] });
+                    self.put(if inst.size.is_wide() { &[0x48, 0x99] } else { &[0x99] });
                 } else {
                     self.legacy(Head::default(), &[0x31], RDX, Place::Register(RDX), &[]);
                 }
@@ -316,20 +417,24 @@ impl Buffer {
 
     fn vex_inst(&mut self, row: &Row, inst: &Inst, a: &[Allocation], frame: &Frame) {
         let imm = row.imm.then_some(inst.imm as u8);
-        let rm = |at: usize| self.place(inst, a, at, frame);
+        let masked = inst.masked.operands();
+        let rm = |at: usize| self.place(inst, a, at + masked, frame);
         let memory = inst.mem != Mem::None;
-        let (reg, vvvv, place, imm) = match row.shape {
-            Shape::Rvm => (number(a[0]), number(a[1]), rm(2), imm),
-            Shape::Rm | Shape::RmReg => (number(a[0]), 0, rm(1), imm),
-            Shape::Test => (number(a[0]), 0, rm(1), imm),
-            Shape::Mr if memory => (number(a[0]), 0, rm(1), imm),
-            Shape::Mr => (number(a[1]), 0, Place::Register(number(a[0])), imm),
-            Shape::Vm(digit) => (digit, number(a[0]), rm(1), imm),
-            Shape::Rvim => (number(a[0]), number(a[1]), rm(3), Some(number(a[2]) << 4)),
-            Shape::Rmv => (number(a[0]), number(a[1]), rm(2), imm),
-            Shape::Fma => (number(a[0]), number(a[2]), rm(3), imm),
+        // Where the first operand that is no result stands behind the others of the shape.
+        let (reg, vvvv, place, imm, others) = match row.shape {
+            Shape::Rvm | Shape::RvmReg => (number(a[0]), number(a[1]), rm(2), imm, 2),
+            Shape::Rm | Shape::RmReg => (number(a[0]), 0, rm(1), imm, 1),
+            Shape::Test | Shape::TestReg => (number(a[0]), 0, rm(1), imm, 1),
+            Shape::Mr if memory => (number(a[0]), 0, rm(1), imm, 1),
+            Shape::Mr => (number(a[1]), 0, Place::Register(number(a[0])), imm, 2),
+            Shape::Vm(digit) => (digit, number(a[0]), rm(1), imm, 1),
+            Shape::Rvim => (number(a[0]), number(a[1]), rm(3), Some(number(a[2]) << 4), 3),
+            Shape::Rmv => (number(a[0]), number(a[1]), rm(2), imm, 2),
+            Shape::Fma => (number(a[0]), number(a[2]), rm(3), imm, 3),
         };
-        self.vex(row, inst.wide, reg, vvvv, place, imm);
+        let mask = if masked == 0 { 0 } else { number(a[others + masked - 1]) };
+        let (zero, broadcast) = (inst.masked == Masked::Zero, inst.broadcast);
+        self.vector(row, Form { mask, zero, broadcast, ..Form::new(inst.size, reg, vvvv, place, imm) });
     }
 
     fn mov_imm(&mut self, r: u8, imm: i64) {

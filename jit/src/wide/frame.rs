@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::alloc::Flow;
-use super::inst::{Code, SAVED};
+use super::inst::{Code, SAVED, Size};
 use regalloc2::{Edit, Output, RegClass, SpillSlot};
 
 /// See the module.
@@ -15,6 +15,8 @@ pub struct Frame {
     pub align: u8,
     /// Registers to be saved.
     pub saved: Vec<u8>,
+    /// Of vectors that are moved as a whole.
+    pub size: Size,
     spills: u32,
 }
 
@@ -22,13 +24,11 @@ pub struct Frame {
 const HEAD: u32 = 16;
 
 impl Frame {
-    /// Alignment of vectors, as a power of two.
-    pub const ALIGN: u8 = 5;
-
     /// The frame of a function with its registers; `None` when it is too large to be addressed.
     pub fn of(code: &Code, flow: &Flow<'_>, output: &Output) -> Option<Frame> {
-        let align = code.align.max(Frame::ALIGN);
-        let spills = code.frame.checked_next_multiple_of(1 << Frame::ALIGN)?;
+        let size = if code.large { Size::W512 } else { Size::W256 };
+        let align = code.align.max(size.bytes().trailing_zeros() as u8);
+        let spills = code.frame.checked_next_multiple_of(size.bytes() as u32)?;
         let slots = u32::try_from(output.num_spillslots).ok()?.checked_mul(8)?;
         let bytes = spills.checked_add(slots)?.checked_next_multiple_of(1 << align)?;
         let mut used = [false; 16];
@@ -40,7 +40,7 @@ impl Frame {
         }
         let saved = SAVED.into_iter().filter(|&r| used[usize::from(r)]).collect();
         i32::try_from(bytes).ok()?;
-        Some(Frame { bytes, align, saved, spills })
+        Some(Frame { bytes, align, saved, size, spills })
     }
 
     /// Offset of a spilled register.

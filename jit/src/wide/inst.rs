@@ -36,6 +36,74 @@ pub fn vector(number: u8) -> PReg {
     PReg::new(usize::from(number), RegClass::Float)
 }
 
+/// What register allocation calls mask registers.
+pub const MASK: RegClass = RegClass::Vector;
+
+/// A mask register.
+pub fn mask(number: u8) -> PReg {
+    PReg::new(usize::from(number), MASK)
+}
+
+/// What AVX-512 has: vector registers, mask registers; and what the others have of the first.
+pub const VECTORS: u8 = 32;
+/// See [`VECTORS`].
+pub const MASKS: u8 = 8;
+/// See [`VECTORS`].
+pub const OLD_VECTORS: u8 = 16;
+
+/// How wide an instruction is: bits of vectors, or of general registers 32 and 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Size {
+    /// 128, or 32.
+    W128,
+    /// 256, or 64.
+    W256,
+    /// 512.
+    W512,
+}
+
+impl Size {
+    /// A vector's bytes.
+    pub fn bytes(self) -> usize {
+        16 << self as usize
+    }
+    /// Not the least.
+    pub fn is_wide(self) -> bool {
+        self != Size::W128
+    }
+}
+
+/// Which of the two that there always are.
+impl From<bool> for Size {
+    fn from(wide: bool) -> Size {
+        if wide { Size::W256 } else { Size::W128 }
+    }
+}
+
+/// What is done with a vector's lanes that are not in a mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Masked {
+    /// There is no mask.
+    No,
+    /// They become 0; or the instruction says it, of those that choose by a mask and those that make one.
+    Zero,
+    /// See [`Masked::Zero`].
+    Own,
+    /// They are those of one more operand, which is the result's register.
+    Keep,
+}
+
+impl Masked {
+    /// Operands that it has, before the one that may be memory; the mask is the last of them.
+    pub fn operands(self) -> usize {
+        match self {
+            Masked::No => 0,
+            Masked::Zero | Masked::Own => 1,
+            Masked::Keep => 2,
+        }
+    }
+}
+
 /// Conditions, as the processor numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the processor's manual has them")]
@@ -85,7 +153,7 @@ pub enum Shift {
     Sar = 7,
 }
 
-/// What an instruction does. The width of general registers is [`Inst::wide`]'s: 64 bits, else 32.
+/// What an instruction does. The width of general registers is [`Inst::size`]'s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// A row of the table.
@@ -94,6 +162,10 @@ pub enum Op {
     Zero,
     /// See [`Op::Zero`].
     Ones,
+    /// The mask of no lane; of all.
+    NoLanes,
+    /// See [`Op::NoLanes`].
+    AllLanes,
     /// result = a op rm.
     Alu(Alu),
     /// result = a op immediate.
@@ -204,8 +276,12 @@ pub enum Mem {
 pub struct Inst {
     /// What it does.
     pub op: Op,
-    /// With 256 bits, or 64 of a general register.
-    pub wide: bool,
+    /// How wide it is.
+    pub size: Size,
+    /// A mask beside the other operands.
+    pub masked: Masked,
+    /// The memory operand is one lane for all.
+    pub broadcast: bool,
     /// The immediate.
     pub imm: i64,
     /// The memory operand.
@@ -242,6 +318,10 @@ pub struct Code {
     pub frame: u32,
     /// Largest alignment in there, as a power of two.
     pub align: u8,
+    /// AVX-512 is there.
+    pub avx512: bool,
+    /// There are vectors of 512 bits.
+    pub large: bool,
 }
 
 impl Code {
@@ -256,7 +336,13 @@ impl Display for Code {
         for (i, block) in self.blocks.iter().enumerate() {
             writeln!(f, "block{i}{:?}:", block.params)?;
             for inst in &block.insts {
-                write!(f, "  {:?}{}", inst.op, if inst.wide { " wide" } else { "" })?;
+                write!(f, "  {:?} {:?}", inst.op, inst.size)?;
+                if inst.masked != Masked::No {
+                    write!(f, " masked {:?}", inst.masked)?;
+                }
+                if inst.broadcast {
+                    write!(f, " broadcast")?;
+                }
                 if inst.imm != 0 {
                     write!(f, " imm {:#x}", inst.imm)?;
                 }
@@ -287,7 +373,7 @@ impl Op {
         match self {
             Op::Call => {
                 let general = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11].into_iter().map(gpr);
-                general.chain((0..16).map(vector)).collect()
+                general.chain((0..VECTORS).map(vector)).chain((0..MASKS).map(mask)).collect()
             }
             Op::MulHigh(_) => [RAX].into_iter().map(gpr).collect(),
             _ => PRegSet::empty(),

@@ -1,4 +1,5 @@
-//! The wide tier: from LIR to machine code with vectors of 256 bits, for processors with AVX2 and what came with it.
+//! The wide tier: from LIR to machine code with vectors of 256 bits, for processors with AVX2 and what came with it; and with those of 512 bits, 32
+//! registers and mask registers where there is AVX-512 ([`Level`]).
 //!
 //! * `isel` selects instructions: data with virtual registers ([`inst`]), most of them rows of a [`table`].
 //! * `alloc` has regalloc2 find registers, which says what must be moved; `frame` is the stack that takes what does not fit.
@@ -24,6 +25,28 @@ use crate::error::Result;
 use crate::host;
 use crate::lir;
 
+/// What a processor has, and code takes for granted; each level has what those before it have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// AVX2 and what came with it: x86-64-v3.
+    Avx2,
+    /// AVX-512: x86-64-v4.
+    Avx512,
+}
+
+impl Level {
+    /// All of them, the least first.
+    pub const ALL: [Level; 2] = [Level::Avx2, Level::Avx512];
+
+    /// The greatest that this processor has.
+    pub fn here() -> Option<Level> {
+        let mut levels = Level::ALL.into_iter().zip(FEATURES);
+        let has = |features: &[&str]| features.iter().all(|name| host::has(name));
+        let count = levels.by_ref().take_while(|(_, features)| has(features)).count();
+        Level::ALL[..count].last().copied()
+    }
+}
+
 /// How code is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -31,14 +54,24 @@ pub struct Settings {
     pub optimise: bool,
     /// What it may cost. Without care it takes time in proportion to the function.
     pub limit: Option<Cost>,
+    /// The most that it may use of what the processor has. Registers from one pass can't be limited to the lower ones, as AVX-512's instructions ask for.
+    pub most: Level,
 }
 
-/// What this tier's code takes for granted.
-const FEATURES: [&str; 7] = ["has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt", "has_popcnt", "has_f16c"];
+/// What each level takes for granted beside those before it.
+const FEATURES: [&[&str]; 2] = [
+    &["has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt", "has_popcnt", "has_f16c"],
+    &["has_avx512f", "has_avx512cd", "has_avx512dq", "has_avx512bw", "has_avx512vl"],
+];
 
 /// Can this processor run the code?
 pub fn is_available() -> bool {
-    FEATURES.iter().all(|name| host::has(name))
+    Level::here().is_some()
+}
+
+/// Are there vectors of 512 bits?
+pub fn has_large_vectors() -> bool {
+    Level::here() == Some(Level::Avx512)
 }
 
 /// Code of a function. `None` where the processor can't run it, when it would take too long ([`Settings::limit`]), and when `wanted` says that nobody
@@ -53,15 +86,14 @@ pub fn code(
     wanted: Wanted<'_>,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
-    if !is_available() {
-        return Ok(None);
-    }
-    guarded(|| code_here(lir, settings, wanted, texts))
+    let Some(level) = Level::here() else { return Ok(None) };
+    guarded(|| code_here(lir, settings, level.min(settings.most), wanted, texts))
 }
 
 fn code_here(
     lir: &lir::Function,
     settings: &Settings,
+    level: Level,
     wanted: Wanted<'_>,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
@@ -69,7 +101,7 @@ fn code_here(
     if beyond(lir.insts.len()) || !wanted() {
         return Ok(None);
     }
-    let code = isel::select(lir, settings.optimise)?;
+    let code = isel::select(lir, level, settings.optimise)?;
     let flow = alloc::Flow::of(&code);
     if beyond(flow.len()) || !wanted() {
         return Ok(None);

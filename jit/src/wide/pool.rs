@@ -5,7 +5,7 @@
 use base::hash::WordMap;
 
 /// Bytes of the largest constant, and its alignment.
-pub const LARGEST: usize = 32;
+pub const LARGEST: usize = 64;
 
 /// Constants under way.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The number of a constant: 4, 8, 16 or 32 bytes, which is its alignment too.
+    /// The number of a constant: 4, 8, 16, 32 or 64 bytes, which is its alignment too.
     pub fn add(&mut self, bytes: &[u8]) -> u32 {
         debug_assert!(bytes.len().is_power_of_two() && bytes.len() <= LARGEST);
         if let Some(&number) = self.numbers.get(bytes) {
@@ -33,9 +33,9 @@ impl Pool {
         if self.entries.is_empty() {
             return offsets;
         }
-        code.resize(code.len().next_multiple_of(LARGEST), 0);
         // The largest first: then all are aligned.
-        let mut size = LARGEST;
+        let mut size = self.entries.iter().map(Vec::len).max().unwrap_or(1);
+        code.resize(code.len().next_multiple_of(size), 0);
         while size != 0 {
             for (entry, offset) in self.entries.iter().zip(&mut offsets).filter(|(entry, _)| entry.len() == size) {
                 *offset = code.len() as u32;

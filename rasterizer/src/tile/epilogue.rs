@@ -5,7 +5,7 @@
 
 use super::job::TileJob;
 use crate::prim::Prim;
-use base::abi::{MAX_LANES, Rectangle, RectangleBatch};
+use base::abi::{RECTANGLE_LANES, Rectangle, RectangleBatch};
 use base::host::prefetch;
 
 /// Most rectangles of a call.
@@ -18,7 +18,7 @@ impl TileJob<'_> {
         let possible = self.all_plain
             && self.draw.plan.epilogue.is_some()
             && self.draw.draw.queries.statistics.is_none()
-            && end - first >= MAX_LANES as i32;
+            && end - first >= RECTANGLE_LANES as i32;
         self.rectangles_end = possible.then_some(end);
     }
 

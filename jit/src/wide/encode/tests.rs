@@ -1,14 +1,25 @@
-//! Every row of the table with registers and memory of all kinds, against iced-x86's decoder.
+//! Every row of the table with registers and memory of all kinds, in both encodings, against iced-x86's decoder.
 
-use super::{Buffer, Place};
-use crate::wide::table::{ROWS, Row, Shape, Width};
-use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
+use super::{Buffer, Form, Place};
+use crate::wide::inst::{MASKS, OLD_VECTORS, Size, VECTORS};
+use crate::wide::table::{ROWS, Row, Shape, Tuple, Width};
+use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, OpKind, Register};
 
 /// Without what tells rows of one name apart.
-fn mnemonic(row: &Row) -> String {
-    let suffixes = ["Imm", "Load", "Store", "To", "From"];
+fn mnemonic(row: &Row, evex: bool) -> String {
+    let suffixes = ["Imm", "Load", "Store", "To", "From", "Gpr"];
     let name = suffixes.iter().find_map(|s| row.name.strip_suffix(s)).unwrap_or(row.name);
-    name.to_lowercase()
+    let name = name.strip_prefix("KV").map_or(name.to_owned(), |rest| format!("V{rest}")).to_lowercase();
+    if !evex {
+        return name;
+    }
+    // What EVEX calls otherwise.
+    match &name[..] {
+        "vpand" | "vpandn" | "vpor" | "vpxor" => name + "d",
+        "vinsertf128" | "vextractf128" | "vbroadcastf128" => name.replace("f128", "f32x4"),
+        "vroundps" | "vroundpd" | "vroundss" | "vroundsd" => name.replace("vround", "vrndscale"),
+        _ => name,
+    }
 }
 
 /// Numbers of the operands that are registers, in an assembler's order.
@@ -18,92 +29,195 @@ fn registers(instruction: &Instruction) -> Vec<usize> {
 }
 
 /// The same as the row says.
-fn expected(row: &Row, reg: u8, vvvv: u8, place: Place, imm: u8) -> Vec<usize> {
-    let rm = match place {
+fn expected(row: &Row, form: &Form) -> Vec<usize> {
+    let (reg, vvvv) = (form.reg, form.vvvv);
+    let rm = match form.place {
         Place::Register(r) => Some(r),
         Place::Memory { .. } | Place::Constant(..) => None,
     };
     let own = match row.shape {
-        Shape::Rvm | Shape::Fma => vec![Some(reg), Some(vvvv), rm],
-        Shape::Rm | Shape::RmReg | Shape::Test => vec![Some(reg), rm],
+        Shape::Rvm | Shape::RvmReg | Shape::Fma => vec![Some(reg), Some(vvvv), rm],
+        Shape::Rm | Shape::RmReg | Shape::Test | Shape::TestReg => vec![Some(reg), rm],
         Shape::Mr => vec![rm, Some(reg)],
         Shape::Vm(_) => vec![Some(vvvv), rm],
-        Shape::Rvim => vec![Some(reg), Some(vvvv), rm, Some(imm >> 4)],
+        Shape::Rvim => vec![Some(reg), Some(vvvv), rm, form.imm.map(|imm| imm >> 4)],
         Shape::Rmv => vec![Some(reg), rm, Some(vvvv)],
     };
     own.into_iter().flatten().map(usize::from).collect()
 }
 
-fn check(row: &Row, wide: bool, [reg, vvvv]: [u8; 2], place: Place) {
+fn uses_vvvv(row: &Row) -> bool {
+    use Shape::*;
+    matches!(row.shape, Rvm | RvmReg | Fma | Vm(_) | Rvim | Rmv)
+}
+
+fn check(row: &Row, form: Form, evex: bool) {
     let imm = row.imm.then_some(0x50).or((row.shape == Shape::Rvim).then_some(0xb0));
-    let digit = match row.shape {
-        Shape::Vm(digit) => digit,
-        _ => reg,
-    };
-    let uses_vvvv = matches!(row.shape, Shape::Rvm | Shape::Fma | Shape::Vm(_) | Shape::Rvim | Shape::Rmv);
+    let form = Form { imm, vvvv: if uses_vvvv(row) { form.vvvv } else { 0 }, ..form };
     let mut buffer = Buffer::default();
-    buffer.vex(row, wide, digit, if uses_vvvv { vvvv } else { 0 }, place, imm);
+    let encoded = match row.shape {
+        Shape::Vm(digit) => Form { reg: digit, ..form },
+        _ => form,
+    };
+    match row.evex.filter(|_| evex) {
+        Some(evex) => buffer.evex(row, evex, encoded),
+        None => buffer.vex(row, encoded),
+    }
     let mut decoder = Decoder::with_ip(64, &buffer.bytes, 0, DecoderOptions::NONE);
     let decoded = decoder.decode();
-    let what = format!("{} {place:?} {:x?}: {decoded:?}", row.name, buffer.bytes);
+    let what = format!("{} {form:?} {:x?}: {decoded:?}", row.name, buffer.bytes);
     assert_eq!(decoded.len(), buffer.bytes.len(), "{what}");
-    assert_eq!(format!("{:?}", decoded.mnemonic()).to_lowercase(), mnemonic(row), "{what}");
-    assert_eq!(registers(&decoded), expected(row, reg, vvvv, place, imm.unwrap_or(0)), "{what}");
-    let large = |r: Register| if row.width == Width::W { r.is_gpr64() } else { r.is_ymm() };
-    let any = (0..decoded.op_count()).any(|i| decoded.op_kind(i) == OpKind::Register && large(decoded.op_register(i)));
-    // Memory is what is wide in some.
-    assert!(any == wide || wide && !matches!(place, Place::Register(_)), "{what}");
-    if let Place::Memory { base, index, disp } = place {
+    assert_eq!(decoded.code().encoding(), if evex { EncodingKind::EVEX } else { EncodingKind::VEX }, "{what}");
+    assert_eq!(format!("{:?}", decoded.mnemonic()).to_lowercase(), mnemonic(row, evex), "{what}");
+    assert_eq!(registers(&decoded), expected(row, &form), "{what}");
+    // The widest register; memory is what is wide in some.
+    let register = |i| (decoded.op_kind(i) == OpKind::Register).then(|| decoded.op_register(i));
+    let size = |r: Register| match row.width {
+        Width::W | Width::NoneW => Size::from(r.is_gpr64()),
+        _ if r.is_zmm() => Size::W512,
+        _ => Size::from(r.is_ymm()),
+    };
+    let widest = (0..decoded.op_count()).filter_map(register).map(size).max();
+    let memory = !matches!(form.place, Place::Register(_));
+    let fixed = matches!(row.width, Width::Fixed(..));
+    assert!(widest == Some(form.size) || widest < Some(form.size) && memory || fixed, "{what}");
+    let mask = decoded.op_mask();
+    assert_eq!(if mask == Register::None { 0 } else { mask.number() as u8 }, form.mask, "{what}");
+    assert_eq!((decoded.zeroing_masking(), decoded.is_broadcast()), (form.zero, form.broadcast), "{what}");
+    if let Place::Memory { base, index, disp } = form.place {
         assert_eq!(decoded.memory_base().number(), usize::from(base), "{what}");
         let number = (decoded.memory_index() != Register::None).then(|| decoded.memory_index().number() as u8);
         assert_eq!(number, index.map(|(i, _)| i), "{what}");
         assert_eq!(decoded.memory_index_scale(), index.map_or(1, |(_, scale)| 1 << scale), "{what}");
         assert_eq!(decoded.memory_displacement64() as i32, disp, "{what}");
+        if let Some(Tuple::Full(_) | Tuple::Whole) = row.evex.map(|evex| evex.tuple).filter(|_| evex && !form.broadcast)
+        {
+            assert_eq!(decoded.memory_size().size(), form.size.bytes(), "{what}");
+        }
     }
-    if let Place::Constant(..) = place {
+    if let Place::Constant(..) = form.place {
         assert!(decoded.is_ip_rel_memory_operand(), "{what}");
         let [(at, .., behind)] = buffer.constants[..] else { panic!("{what}: a constant is missing") };
         assert_eq!(at + 4 + usize::from(behind), buffer.bytes.len(), "{what}");
     }
 }
 
-#[test]
-fn every_row_is_what_its_name_says() {
+/// What has no form with a register, or none with memory.
+const ONLY_MEMORY: [&str; 5] = ["VmovhpsLoad", "VmovhpsStore", "Vbroadcastf128", "KmovqStore", "VmovupsStore"];
+/// With three operands where there is no memory.
+const SCALAR_MOVES: [&str; 4] = ["VmovssLoad", "VmovssStore", "VmovsdLoad", "VmovsdStore"];
+
+/// The widths that an instruction has.
+fn sizes(row: &Row, evex: bool) -> Vec<Size> {
+    use Size::*;
+    let large = ["Vpermps", "Vpermq", "Vperm2f128", "Vinsertf128", "Vextractf128", "Vbroadcastsd", "Vbroadcastf128"];
+    let name = mnemonic(row, false);
+    let scalar = (name.ends_with("ss") || name.ends_with("sd")) && !name.starts_with("vbroadcast");
+    let starts = ["vpinsr", "vpextr", "vmovhps", "vmovd", "vmovq", "vinsertps"];
+    let vectors = ["vmovddup", "vmovdqu8", "vmovdqu16"];
+    let small = scalar || starts.iter().any(|s| name.starts_with(s)) && !vectors.contains(&&name[..]);
+    let sizes: &[Size] = match row.width {
+        Width::W | Width::NoneW => return vec![W128, W256],
+        Width::Fixed(..) => return vec![W128],
+        _ if ["Vinsertf64x4", "Vextractf64x4"].contains(&row.name) => &[W512],
+        _ if large.contains(&row.name) || row.name == "Vshuff64x2" => &[W256, W512],
+        _ if small => &[W128],
+        _ => &[W128, W256, W512],
+    };
+    sizes.iter().copied().filter(|&size| evex || size < W512).collect()
+}
+
+fn places() -> Vec<Place> {
     let memory = |base, index, disp| Place::Memory { base, index, disp };
     let memories = [0, 4, 5, 12, 13].into_iter().flat_map(|base| {
         let indices = [None, Some((1, 0)), Some((9, 3))];
-        indices.into_iter().flat_map(move |index| [0, 8, -200].map(|disp| memory(base, index, disp)))
+        indices.into_iter().flat_map(move |index| [0, 8, -200, 64, -8192, 8128].map(|disp| memory(base, index, disp)))
     });
-    let places: Vec<Place> = memories.chain([Place::Constant(0, 0)]).collect();
-    // What has no form with a register, or none with memory.
-    let only_memory = ["VmovhpsLoad", "VmovhpsStore", "Vbroadcastf128"];
-    // With three operands there.
-    let scalar_moves = ["VmovssLoad", "VmovssStore", "VmovsdLoad", "VmovsdStore"];
-    // Of 256 bits only; of 128 bits only.
-    let large = ["Vpermps", "Vpermq", "Vperm2f128", "Vinsertf128", "Vextractf128", "Vbroadcastsd", "Vbroadcastf128"];
-    let small = |row: &Row| {
-        let name = mnemonic(row);
-        let scalar = (name.ends_with("ss") || name.ends_with("sd")) && !name.starts_with("vbroadcast");
-        let starts = ["vpinsr", "vpextr", "vmovhps", "vmovd", "vmovq", "vinsertps"];
-        scalar || starts.iter().any(|s| name.starts_with(s)) && name != "vmovddup"
-    };
-    for row in ROWS {
-        let widths: &[bool] = match row.width {
-            Width::W => &[false, true],
-            Width::L(_) if large.contains(&row.name) => &[true],
-            Width::L(_) if small(row) => &[false],
-            Width::L(_) => &[false, true],
-        };
-        for &wide in widths {
-            for numbers in [[0, 1], [9, 14], [3, 11], [15, 2]] {
-                if !only_memory.contains(&row.name) && !scalar_moves.contains(&row.name) {
-                    [2, 7, 13].into_iter().for_each(|r| check(row, wide, numbers, Place::Register(r)));
-                }
-                let takes_memory = row.shape != Shape::RmReg && !matches!(row.shape, Shape::Vm(_));
-                if takes_memory {
-                    places.iter().for_each(|&place| check(row, wide, numbers, place));
-                }
+    memories.chain([Place::Constant(0, 0)]).collect()
+}
+
+fn check_all(row: &Row, evex: bool, numbers: &[[u8; 2]], registers: &[u8], change: impl Fn(Form) -> Vec<Form>) {
+    let places = places();
+    for size in sizes(row, evex) {
+        for &[reg, vvvv] in numbers {
+            let all = |place| {
+                change(Form::new(size, reg, vvvv, place, None)).into_iter().for_each(|form| check(row, form, evex))
+            };
+            let low = |&&r: &&u8| r < limit(row, evex);
+            if !ONLY_MEMORY.contains(&row.name) && !SCALAR_MOVES.contains(&row.name) {
+                registers.iter().filter(low).for_each(|&r| all(Place::Register(r)));
+            }
+            // With registers only in VEX's shifts.
+            if !row.shape.takes_registers_only() && (evex || !matches!(row.shape, Shape::Vm(_))) {
+                places.iter().for_each(|&place| all(place));
             }
         }
+    }
+}
+
+/// Registers that there are: of those of several kinds the fewest.
+fn limit(row: &Row, evex: bool) -> u8 {
+    let masks = matches!(row.width, Width::Fixed(..)) || row.name.starts_with("Vpmovm2");
+    match (masks, evex) {
+        (true, _) => MASKS,
+        _ if row.shape == Shape::Mr && row.name.starts_with("Vpextr") || row.name.ends_with("Gpr") => OLD_VECTORS,
+        _ if matches!(row.width, Width::W | Width::NoneW) => OLD_VECTORS,
+        _ if ["VmovdTo", "VmovdFrom", "VmovqTo", "VmovqFrom"].contains(&row.name) => OLD_VECTORS,
+        _ if row.name.starts_with("Vpinsr") => OLD_VECTORS,
+        (_, true) => VECTORS,
+        (_, false) => OLD_VECTORS,
+    }
+}
+
+/// Registers in reg: those that the result is in.
+fn result_limit(row: &Row, evex: bool) -> u8 {
+    let compares = ["KVcmp", "Vpcmp", "Vptest", "Vpmovd2m"].iter().any(|start| row.name.starts_with(start));
+    match row.width {
+        Width::None if compares => MASKS,
+        Width::Fixed(..) => MASKS,
+        Width::W | Width::NoneW => OLD_VECTORS,
+        _ if evex => VECTORS,
+        _ => OLD_VECTORS,
+    }
+}
+
+#[test]
+fn every_row_is_what_its_name_says() {
+    for row in ROWS.iter().filter(|row| row.has_vex()) {
+        let mut numbers = vec![[0, 1], [9, 14], [3, 11], [15, 2]];
+        numbers.iter_mut().flatten().for_each(|n| *n %= limit(row, false).min(result_limit(row, false)));
+        check_all(row, false, &numbers, &[2, 7, 13], |form| vec![form]);
+    }
+}
+
+/// Whether some rows take a mask, and one lane of memory for all.
+#[test]
+fn every_row_of_evex_is_what_its_name_says() {
+    for (row, evex) in ROWS.iter().filter_map(|row| row.evex.map(|evex| (row, evex))) {
+        let limits = [result_limit(row, true), if uses_vvvv(row) { VECTORS } else { 1 }];
+        let numbers =
+            [[0, 1], [9, 14], [19, 27], [31, 2], [7, 16]].map(|[a, b]: [u8; 2]| [a % limits[0], b % limits[1]]);
+        let lane = match evex.tuple {
+            Tuple::Full(lane) | Tuple::Part(_, lane) => lane,
+            _ => 0,
+        };
+        let never = ["Vpsadbw", "VpsrldqImm", "Vpmovm2", "Vpmovd2m", "Vucomis", "VmovupsStore"];
+        let masked = matches!(evex.tuple, Tuple::Full(_) | Tuple::Whole)
+            && row.shape != Shape::RmReg
+            && !never.iter().any(|start| row.name.starts_with(start));
+        let makes_mask = limits[0] == MASKS;
+        check_all(row, true, &numbers, &[2, 7, 13, 16, 23, 31], |form| {
+            let mut forms = vec![form];
+            if lane != 0 && !matches!(form.place, Place::Register(_)) {
+                forms.push(Form { broadcast: true, ..form });
+            }
+            if masked {
+                forms.push(Form { mask: 3, ..form });
+                if !makes_mask {
+                    forms.push(Form { mask: 7, zero: true, ..form });
+                }
+            }
+            forms
+        });
     }
 }

@@ -1,7 +1,8 @@
 //! Arithmetic of vectors of integers.
 
-use super::{Lower, Parts, Rm, wide};
+use super::{Lower, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
+use crate::wide::inst::Size;
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 
@@ -22,14 +23,23 @@ pub(super) fn choice(op: Op, elem: Elem) -> Vex {
     by_width(elem, ops)
 }
 
+/// The table of `c ? a : b`, bit by bit.
+pub(super) const CHOOSE: u8 = 0xe4;
+
 impl Lower<'_> {
     pub(super) fn alu(&mut self, data: &InstData) -> Parts {
         let (ty, op) = (data.ty, data.op);
-        let (w, elem) = (wide(ty), ty.elem);
+        let (w, elem) = (self.size(ty), ty.elem);
         let a = data.args[0];
         let b = *data.args.get(1).unwrap_or(&a);
         let row = |ops| by_width(elem, ops);
         use Vex::*;
+        if let Some(parts) = self.rotate(data) {
+            return parts;
+        }
+        if let Some(parts) = self.logic(data) {
+            return parts;
+        }
         match op {
             Op::Iadd => {
                 let op = row([Vpaddb, Vpaddw, Vpaddd, Vpaddq]);
@@ -51,12 +61,13 @@ impl Lower<'_> {
             Op::Xor => self.each_commuted(a, b, |e, a, b| e.two(Vpxor, w, a, b)),
             Op::AndNot => self.each_two(b, a, |e, b, a| e.two(Vpandn, w, b, a)),
             Op::Not => self.each_one(a, |e, a| {
-                let ones = e.ones();
+                let ones = e.ones(w);
                 e.two(Vpxor, w, ones, a)
             }),
             Op::Imul => match elem {
                 Elem::I8 => self.each_two(a, b, |e, a, b| e.multiply_bytes(w, a, b)),
                 Elem::I16 => self.each_commuted(a, b, |e, a, b| e.two(Vpmullw, w, a, b)),
+                Elem::I64 if self.avx512 => self.each_commuted(a, b, |e, a, b| e.two(Vpmullq, w, a, b)),
                 Elem::I64 => self.each_two(a, b, |e, a, b| e.multiply_longs(w, a, b)),
                 _ => self.each_commuted(a, b, |e, a, b| e.two(Vpmulld, w, a, b)),
             },
@@ -65,6 +76,15 @@ impl Lower<'_> {
             }
             Op::SmulHigh => self.each_two(a, b, |e, a, b| e.high_words(Vpmuldq, w, a, b)),
             Op::UmulHigh => self.each_two(a, b, |e, a, b| e.high_words(Vpmuludq, w, a, b)),
+            _ if elem == Elem::I64 && self.avx512 => {
+                let op = match op {
+                    Op::Smin => Vpminsq,
+                    Op::Smax => Vpmaxsq,
+                    Op::Umin => Vpminuq,
+                    _ => Vpmaxuq,
+                };
+                self.each_commuted(a, b, |e, a, b| e.two(op, w, a, b))
+            }
             _ if elem == Elem::I64 => self.each_two(a, b, |e, a, b| e.choose_longs(op, w, a, b)),
             _ => {
                 let op = choice(op, elem);
@@ -74,9 +94,9 @@ impl Lower<'_> {
     }
 
     /// Low bytes of products, through those of 16 bits: of even bytes, and of odd ones.
-    fn multiply_bytes(&mut self, w: bool, a: VReg, b: Rm) -> VReg {
+    fn multiply_bytes(&mut self, w: Size, a: VReg, b: Rm) -> VReg {
         let b = self.in_register(w, b);
-        let low_bytes = self.words(w, 0x00ff_00ff);
+        let low_bytes = self.words(0x00ff_00ff);
         let even = self.two(Vex::Vpmullw, w, a, b);
         let even = self.two(Vex::Vpand, w, even, low_bytes);
         let [a, b] = [a, b].map(|v| self.one_imm(Vex::VpsrlwImm, w, v, 8));
@@ -86,7 +106,7 @@ impl Lower<'_> {
     }
 
     /// Low halves of products of 64 bits: those of low words, and above them those of a low and a high one.
-    fn multiply_longs(&mut self, w: bool, a: VReg, b: Rm) -> VReg {
+    fn multiply_longs(&mut self, w: Size, a: VReg, b: Rm) -> VReg {
         let b = self.in_register(w, b);
         let crossed = self.one_imm(Vex::Vpshufd, w, b, 0xb1);
         let crossed = self.two(Vex::Vpmulld, w, a, crossed);
@@ -98,16 +118,20 @@ impl Lower<'_> {
     }
 
     /// High words of products, of even words and of odd ones.
-    fn high_words(&mut self, op: Vex, w: bool, a: VReg, b: Rm) -> VReg {
+    fn high_words(&mut self, op: Vex, w: Size, a: VReg, b: Rm) -> VReg {
         let b = self.in_register(w, b);
         let even = self.two(op, w, a, b);
         let [a, b] = [a, b].map(|v| self.one_imm(Vex::VpsrlqImm, w, v, 32));
         let odd = self.two(op, w, a, b);
         let even = self.one_imm(Vex::VpsrlqImm, w, even, 32);
+        if self.avx512 {
+            let high = Rm::Repeated(0xffff_ffff_0000_0000);
+            return self.three(Vex::Vpternlogq, w, [odd, even], high, CHOOSE);
+        }
         self.two_imm(Vex::Vblendps, w, even, odd, 0xaa)
     }
 
-    fn choose_longs(&mut self, op: Op, w: bool, a: VReg, b: Rm) -> VReg {
+    fn choose_longs(&mut self, op: Op, w: Size, a: VReg, b: Rm) -> VReg {
         let b = self.in_register(w, b);
         let unsigned = matches!(op, Op::Umin | Op::Umax);
         let greater = self.greater(Elem::I64, unsigned, w, a, Rm::Reg(b));
@@ -118,19 +142,19 @@ impl Lower<'_> {
     }
 
     /// The highest bit of every lane.
-    pub(super) fn signs(&mut self, elem: Elem, w: bool) -> Rm {
+    pub(super) fn signs(&mut self, elem: Elem) -> Rm {
         let bytes = elem.bits() as usize / 8;
-        self.repeat(w, &(1u64 << (elem.bits() - 1)).to_le_bytes()[..bytes])
+        self.repeat(&(1u64 << (elem.bits() - 1)).to_le_bytes()[..bytes])
     }
 
     /// a > b.
-    pub(super) fn greater(&mut self, elem: Elem, unsigned: bool, w: bool, a: VReg, b: Rm) -> VReg {
+    pub(super) fn greater(&mut self, elem: Elem, unsigned: bool, w: Size, a: VReg, b: Rm) -> VReg {
         let op = by_width(elem, [Vex::Vpcmpgtb, Vex::Vpcmpgtw, Vex::Vpcmpgtd, Vex::Vpcmpgtq]);
         if !unsigned {
             return self.two(op, w, a, b);
         }
         // As signed numbers, with the other sign.
-        let sign = self.signs(elem, w);
+        let sign = self.signs(elem);
         let b = self.in_register(w, b);
         let [a, b] = [a, b].map(|v| self.two(Vex::Vpxor, w, v, sign));
         self.two(op, w, a, b)

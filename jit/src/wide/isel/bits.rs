@@ -1,7 +1,8 @@
 //! Counts of bits in vectors.
 
-use super::{Lower, Parts, wide};
+use super::{Lower, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
+use crate::wide::inst::Size;
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 
@@ -12,28 +13,28 @@ const REVERSED: [u8; 16] = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15
 impl Lower<'_> {
     pub(super) fn bits(&mut self, data: &InstData) -> Parts {
         let (ty, op, a) = (data.ty, data.op, data.args[0]);
-        let (w, elem) = (wide(ty), ty.elem);
+        let (w, elem) = (self.size(ty), ty.elem);
         match (op, elem) {
             (Op::Popcnt | Op::BitReverse, _) => self.each_one(a, |e, a| {
                 let a = e.in_register(w, a);
                 if op == Op::Popcnt { e.ones_of(elem, w, a) } else { e.reversed(elem, w, a) }
             }),
-            (_, Elem::I64) => self.by_lane(data, move |e, lanes| e.count(op, Elem::I64, lanes[0])),
-            (_, Elem::I32) => self.each_one(a, |e, a| {
+            (_, Elem::I64) if !self.avx512 => self.by_lane(data, move |e, lanes| e.count(op, Elem::I64, lanes[0])),
+            (_, Elem::I32 | Elem::I64) => self.each_one(a, |e, a| {
                 let a = e.in_register(w, a);
-                e.zeros(op, w, a)
+                e.zeros(op, elem, w, a)
             }),
             _ => {
-                let words = self.as_words(a, false);
+                let (words, w) = (self.as_words(a, false), self.words_size(ty));
                 let counted = words.iter().map(|&a| {
                     if op == Op::Clz {
-                        let count = self.zeros(op, true, a);
-                        let more = self.words(true, 32 - elem.bits());
-                        self.two(Vex::Vpsubd, true, count, more)
+                        let count = self.zeros(op, Elem::I32, w, a);
+                        let more = self.words(32 - elem.bits());
+                        self.two(Vex::Vpsubd, w, count, more)
                     } else {
-                        let guard = self.words(true, 1 << elem.bits());
-                        let guarded = self.two(Vex::Vpor, true, a, guard);
-                        self.zeros(op, true, guarded)
+                        let guard = self.words(1 << elem.bits());
+                        let guarded = self.two(Vex::Vpor, w, a, guard);
+                        self.zeros(op, Elem::I32, w, guarded)
                     }
                 });
                 let counted: Parts = counted.collect();
@@ -42,9 +43,30 @@ impl Lower<'_> {
         }
     }
 
+    /// Zeros above or below.
+    fn zeros(&mut self, op: Op, elem: Elem, w: Size, a: VReg) -> VReg {
+        if !self.avx512 {
+            return self.zeros_by_exponent(op, w, a);
+        }
+        let long = elem == Elem::I64;
+        let (count, add, subtract) =
+            if long { (Vex::Vplzcntq, Vex::Vpaddq, Vex::Vpsubq) } else { (Vex::Vplzcntd, Vex::Vpaddd, Vex::Vpsubd) };
+        if op == Op::Clz {
+            return self.one(count, w, a);
+        }
+        // Zeros below become ones, all above them zeros.
+        let ones = self.ones(w);
+        let less = self.two(add, w, a, ones);
+        let below = self.two(Vex::Vpandn, w, a, less);
+        let above = self.one(count, w, below);
+        let all = if long { Rm::Repeated(64) } else { self.words(32) };
+        let all = self.in_register(w, all);
+        self.two(subtract, w, all, above)
+    }
+
     /// Zeros above or below of words, by the exponent of a float with the same highest, or only the lowest, one.
-    fn zeros(&mut self, op: Op, w: bool, a: VReg) -> VReg {
-        let (bias, exponents) = (self.words(w, 127), self.words(w, 0xff));
+    fn zeros_by_exponent(&mut self, op: Op, w: Size, a: VReg) -> VReg {
+        let (bias, exponents) = (self.words(127), self.words(0xff));
         if op == Op::Clz {
             // Without rounding up to the next power of two. A negative number's exponent is above all, of 0 it is 0.
             let half = self.one_imm(Vex::VpsrldImm, w, a, 1);
@@ -55,7 +77,7 @@ impl Lower<'_> {
             let count = self.two(Vex::Vpsubd, w, most, exponent);
             let zero = self.zero();
             let count = self.two(Vex::Vpmaxsd, w, count, zero);
-            let all = self.words(w, 32);
+            let all = self.words(32);
             return self.two(Vex::Vpminsd, w, count, all);
         }
         let zero = self.zero();
@@ -66,15 +88,15 @@ impl Lower<'_> {
         let exponent = self.two(Vex::Vpand, w, exponent, exponents);
         let count = self.two(Vex::Vpsubd, w, exponent, bias);
         // Of 0 it is negative: more than all.
-        let all = self.words(w, 32);
+        let all = self.words(32);
         self.two(Vex::Vpminud, w, count, all)
     }
 
     /// The table's entries of low and of high halves of bytes.
-    fn looked_up(&mut self, table: &[u8; 16], w: bool, a: VReg) -> [VReg; 2] {
-        let table = self.repeat(w, table);
+    fn looked_up(&mut self, table: &[u8; 16], w: Size, a: VReg) -> [VReg; 2] {
+        let table = self.repeat_quarter(w, table);
         let table = self.in_register(w, table);
-        let low = self.words(w, 0x0f0f_0f0f);
+        let low = self.words(0x0f0f_0f0f);
         let high = self.one_imm(Vex::VpsrlwImm, w, a, 4);
         [a, high].map(|v| {
             let v = self.two(Vex::Vpand, w, v, low);
@@ -82,10 +104,10 @@ impl Lower<'_> {
         })
     }
 
-    fn ones_of(&mut self, elem: Elem, w: bool, a: VReg) -> VReg {
+    fn ones_of(&mut self, elem: Elem, w: Size, a: VReg) -> VReg {
         let [low, high] = self.looked_up(&ONES, w, a);
         let bytes = self.two(Vex::Vpaddb, w, low, high);
-        let ones = [self.words(w, 0x0101_0101), self.words(w, 0x0001_0001)];
+        let ones = [self.words(0x0101_0101), self.words(0x0001_0001)];
         match elem {
             Elem::I8 => bytes,
             Elem::I64 => {
@@ -99,7 +121,7 @@ impl Lower<'_> {
         }
     }
 
-    fn reversed(&mut self, elem: Elem, w: bool, a: VReg) -> VReg {
+    fn reversed(&mut self, elem: Elem, w: Size, a: VReg) -> VReg {
         let [low, high] = self.looked_up(&REVERSED, w, a);
         let low = self.one_imm(Vex::VpsllwImm, w, low, 4);
         let bytes = self.two(Vex::Vpor, w, low, high);
@@ -108,7 +130,7 @@ impl Lower<'_> {
             return bytes;
         }
         let order: [u8; 16] = std::array::from_fn(|i| (i / lane * lane + lane - 1 - i % lane) as u8);
-        let order = self.repeat(w, &order);
+        let order = self.repeat_quarter(w, &order);
         self.two(Vex::Vpshufb, w, bytes, order)
     }
 }

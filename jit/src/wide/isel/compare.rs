@@ -1,9 +1,9 @@
 //! Comparisons, masks of other widths, and selection.
 
 use super::alu::{by_width, choice};
-use super::{Lower, PART, Parts, Rm, in_vector, part_count, wide};
+use super::{Lower, Parts, Rm, in_vector};
 use crate::lir::{self, Def, Elem, FloatCond, Imm, InstData, IntCond, Op, Type};
-use crate::wide::inst::{Alu, Cc, Op as M};
+use crate::wide::inst::{Alu, Cc, Op as M, Size};
 use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 use smallvec::smallvec;
@@ -47,15 +47,16 @@ impl Lower<'_> {
         match (data.op, data.imm) {
             (Op::Icmp, Imm::Int(cond)) => self.compare_ints(cond, v, data.args[1]),
             (Op::Fcmp, Imm::Float(cond)) => self.compare_floats(cond, data.ty, v, data.args[1]),
+            (Op::Any | Op::All, _) if self.avx512 => self.mask_flags(data.op, v),
             (Op::Any, _) => {
                 let all = self.joined(v, Vex::Vorps);
-                self.push(M::Vex(Vex::Vtestps), wide(data.ty), 0, &[Operand::reg_use(all)], Some(Rm::Reg(all)));
+                self.push(M::Vex(Vex::Vtestps), self.size(data.ty), 0, &[Operand::reg_use(all)], Some(Rm::Reg(all)));
                 Cc::Ne
             }
             _ => {
                 let all = self.joined(v, Vex::Vandps);
-                let ones = self.words(wide(data.ty), u32::MAX);
-                self.push(M::Vex(Vex::Vtestps), wide(data.ty), 0, &[Operand::reg_use(all)], Some(ones));
+                let ones = self.words(u32::MAX);
+                self.push(M::Vex(Vex::Vtestps), self.size(data.ty), 0, &[Operand::reg_use(all)], Some(ones));
                 Cc::B
             }
         }
@@ -63,7 +64,7 @@ impl Lower<'_> {
 
     /// All registers of a mask as one.
     fn joined(&mut self, v: lir::Value, op: Vex) -> VReg {
-        let w = wide(self.lir.ty(v));
+        let w = self.size(self.lir.ty(v));
         let parts = self.regs(v);
         parts[1..].iter().fold(parts[0], |all, &part| self.two(op, w, all, part))
     }
@@ -104,6 +105,10 @@ impl Lower<'_> {
         let (swap, cc) = match cond {
             Eq | Ne => {
                 let mask = self.compare_parts(ty, Imm::Float(cond), a, b)[0];
+                if self.avx512 {
+                    self.push(M::Vex(Vex::Kortestb), false, 0, &[Operand::reg_use(mask)], Some(Rm::Reg(mask)));
+                    return Cc::Ne;
+                }
                 let word = self.one_int(Vex::VmovdFrom, false, mask, 0);
                 return self.test(word);
             }
@@ -139,32 +144,50 @@ impl Lower<'_> {
         smallvec![self.truth(cc)]
     }
 
-    /// A comparison as a mask of the operands' own width.
+    /// A comparison as a mask of the operands' own width, or with a mask register for each of theirs.
     pub(super) fn compare_parts(&mut self, ty: Type, imm: Imm, a: lir::Value, b: lir::Value) -> Parts {
-        let w = wide(ty);
+        self.compare_under(ty, imm, a, b, &[])
+    }
+
+    /// The same of the lanes of masks, where there are some.
+    pub(super) fn compare_under(&mut self, ty: Type, imm: Imm, a: lir::Value, b: lir::Value, masks: &[VReg]) -> Parts {
+        let w = self.size(ty);
+        let masked = |op, imm| {
+            move |e: &mut Self, i: usize, a, b| match masks.get(i) {
+                Some(&mask) => e.compare_masked(op, w, a, b, imm, mask),
+                None => e.compare_two(op, w, a, b, imm),
+            }
+        };
         // What may be memory comes second.
         let exchange = self.is_constant(a) || self.parts[a].is_empty() && !self.parts[b].is_empty();
         match imm {
             Imm::Float(cond) => {
                 let (cond, a, b) = if exchange { (exchanged_float(cond), b, a) } else { (cond, a, b) };
-                let op = match (ty.elem, ty.is_vector()) {
-                    (Elem::F32, true) => Vex::Vcmpps,
-                    (Elem::F32, false) => Vex::Vcmpss,
-                    (_, true) => Vex::Vcmppd,
-                    (_, false) => Vex::Vcmpsd,
+                let [vector, mask] = match (ty.elem, ty.is_vector()) {
+                    (Elem::F32, true) => [Vex::Vcmpps, Vex::KVcmpps],
+                    (Elem::F32, false) => [Vex::Vcmpss, Vex::KVcmpss],
+                    (_, true) => [Vex::Vcmppd, Vex::KVcmppd],
+                    (_, false) => [Vex::Vcmpsd, Vex::KVcmpsd],
                 };
-                self.each_two(a, b, |e, a, b| e.two_imm(op, w, a, b, predicate(cond)))
+                if self.avx512 {
+                    return self.each_two_numbered(a, b, masked(mask, predicate(cond)));
+                }
+                self.each_two(a, b, |e, a, b| e.two_imm(vector, w, a, b, predicate(cond)))
             }
             Imm::Int(cond) => {
                 let (cond, a, b) = if exchange { (exchanged(cond), b, a) } else { (cond, a, b) };
                 let elem = held(ty);
+                if self.avx512 {
+                    let (op, predicate) = mask_comparison(elem, cond);
+                    return self.each_two_numbered(a, b, masked(op, predicate));
+                }
                 self.each_two(a, b, |e, a, b| e.compare_lanes(elem, w, cond, a, b))
             }
             _ => unreachable!("a comparison without condition"),
         }
     }
 
-    fn compare_lanes(&mut self, elem: Elem, w: bool, cond: IntCond, a: VReg, b: Rm) -> VReg {
+    fn compare_lanes(&mut self, elem: Elem, w: Size, cond: IntCond, a: VReg, b: Rm) -> VReg {
         use IntCond::*;
         use Vex::*;
         let equal = by_width(elem, [Vpcmpeqb, Vpcmpeqw, Vpcmpeqd, Vpcmpeqq]);
@@ -194,13 +217,16 @@ impl Lower<'_> {
         }
     }
 
-    fn not(&mut self, w: bool, a: VReg) -> VReg {
-        let ones = self.words(w, u32::MAX);
+    fn not(&mut self, w: Size, a: VReg) -> VReg {
+        let ones = self.words(u32::MAX);
         self.two(Vex::Vpxor, w, a, ones)
     }
 
     /// A mask of a type's own width as one of words.
     pub(super) fn mask_of(&mut self, ty: Type, parts: Parts) -> Parts {
+        if self.avx512 {
+            return self.masks_of(ty, parts);
+        }
         match ty.lane_bytes() {
             8 => self.halve(&parts, ty.bytes() as usize, |e, w, a, b| e.two_imm(Vex::Vshufps, w, a, b, 0x88)),
             4 => parts,
@@ -211,6 +237,9 @@ impl Lower<'_> {
 
     /// A mask of words in the width of a type.
     pub(super) fn mask_for(&mut self, ty: Type, mask: Parts) -> Parts {
+        if self.avx512 {
+            return self.masks_for(ty, &mask);
+        }
         let words = |e: &mut Self| e.halve(&mask, 4 * ty.lanes(), |e, w, a, b| e.two(Vex::Vpackssdw, w, a, b));
         match ty.lane_bytes() {
             8 => self.widen(&mask, Vex::Vpmovsxdq, 2, ty.lanes()),
@@ -223,7 +252,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Registers with lanes of half as many bytes, by an instruction that puts the lanes of two together, in each half of 128 bits.
+    /// Registers with lanes of half as many bytes, by an instruction that puts the lanes of two together, in each half of 128 bits; of registers of
+    /// 256 bits.
     pub(super) fn halve(
         &mut self,
         parts: &[VReg],
@@ -232,7 +262,7 @@ impl Lower<'_> {
     ) -> Parts {
         match bytes {
             0..=16 => smallvec![pack(self, false, parts[0], parts[0])],
-            PART => {
+            32 => {
                 let high = self.upper(parts[0]);
                 smallvec![pack(self, false, parts[0], high)]
             }
@@ -249,7 +279,7 @@ impl Lower<'_> {
     /// Registers with lanes of `times` as many bytes.
     pub(super) fn widen(&mut self, parts: &[VReg], op: Vex, times: usize, lanes: usize) -> Parts {
         let to = lanes * self.widened_bytes(op);
-        self.widen_from(to, times, op, |e, byte| Rm::Reg(e.slice(parts, byte)))
+        self.widen_from(to, times, op, |e, byte| Rm::Reg(e.slice(parts, byte, e.part / times)))
     }
 
     /// Bytes of the lanes that an instruction makes.
@@ -270,22 +300,26 @@ impl Lower<'_> {
         op: Vex,
         source: impl Fn(&mut Self, usize) -> Rm,
     ) -> Parts {
-        (0..bytes.div_ceil(PART))
+        let w = self.size_of(bytes);
+        (0..bytes.div_ceil(self.part))
             .map(|i| {
-                let from = source(self, i * PART / times);
-                self.one(op, bytes > 16, from)
+                let from = source(self, i * self.part / times);
+                self.one(op, w, from)
             })
             .collect()
     }
 
-    /// A register whose low bytes, 16 at most, are those from a byte on.
-    pub(super) fn slice(&mut self, parts: &[VReg], byte: usize) -> VReg {
-        let part = parts[byte / PART];
-        let half = if byte % PART >= 16 { self.upper(part) } else { part };
+    /// A register whose low bytes, so many at most, are those from a byte on.
+    pub(super) fn slice(&mut self, parts: &[VReg], byte: usize, bytes: usize) -> VReg {
+        let (part, byte) = (parts[byte / self.part], byte % self.part);
+        if bytes > 16 && byte != 0 {
+            return self.one_imm(Vex::Vextractf64x4, Size::W512, part, 1);
+        }
+        let quarter = self.quarter(part, byte / 16);
         match byte % 16 {
-            0 => half,
-            8 => self.one_imm(Vex::Vpshufd, false, half, 0xee),
-            by => self.one_imm(Vex::VpsrldqImm, false, half, by as u8),
+            0 => quarter,
+            8 => self.one_imm(Vex::Vpshufd, false, quarter, 0xee),
+            by => self.one_imm(Vex::VpsrldqImm, false, quarter, by as u8),
         }
     }
 
@@ -302,17 +336,21 @@ impl Lower<'_> {
             return smallvec![self.int_two(M::Cmov(cc), ty == Type::I64, no, yes)];
         }
         let masks = self.masks(data);
-        let (op, w) = (blend_of(ty), wide(ty));
+        let (op, w) = (self.blend_of(ty), self.size(ty));
         let zero = [a, b].map(|v| self.lir.constant(v) == Some(0) && ty.is_vector());
-        (0..part_count(ty))
+        (0..self.part_count(ty))
             .map(|i| {
                 let mask = masks[i.min(masks.len() - 1)];
                 match zero {
+                    [_, true] if self.avx512 => {
+                        let a = self.rm(a, i);
+                        self.one_masked(load_of(ty), w, mask, a)
+                    }
                     [_, true] => {
                         let a = self.rm(a, i);
                         self.two(Vex::Vpand, w, mask, a)
                     }
-                    [true, _] => {
+                    [true, _] if !self.avx512 => {
                         let b = self.rm(b, i);
                         self.two(Vex::Vpandn, w, mask, b)
                     }
@@ -345,11 +383,14 @@ impl Lower<'_> {
         if let Some(compare) = compared.filter(|d| d.op == Op::Fcmp && d.ty == ty) {
             return self.compare_parts(compare.ty, compare.imm, compare.args[0], compare.args[1]);
         }
+        if self.avx512 {
+            return smallvec![self.mask_of_truth(cond)];
+        }
         let cc = self.condition(cond);
         let truth = self.truth(cc);
         let mask = self.int_imm(M::Neg, true, truth, 0);
         let mask = self.one(Vex::VmovqTo, false, mask);
-        smallvec![if ty.is_vector() { self.one(Vex::Vbroadcastss, wide(ty), mask) } else { mask }]
+        smallvec![if ty.is_vector() { self.one(Vex::Vbroadcastss, self.size(ty), mask) } else { mask }]
     }
 
     /// The smaller or the larger of two floats, where the selection is that of the machine's instruction: `a < b ? a : b`.
@@ -394,23 +435,54 @@ impl Lower<'_> {
             (_, false) => Vex::Vmaxpd,
         };
         Some(
-            (0..part_count(ty))
+            (0..self.part_count(ty))
                 .map(|i| {
                     let a = self.reg(first, i);
                     let b = if ty.is_vector() { self.rm(other, i) } else { Rm::Reg(self.reg(other, i)) };
-                    self.two(op, wide(ty), a, b)
+                    self.two(op, self.size(ty), a, b)
                 })
                 .collect(),
         )
     }
+
+    fn blend_of(&self, ty: Type) -> Vex {
+        match (ty.lane_bytes(), self.avx512) {
+            (8, false) => Vex::Vblendvpd,
+            (4, false) => Vex::Vblendvps,
+            (_, false) => Vex::Vpblendvb,
+            (8, true) => Vex::Vblendmpd,
+            (4, true) => Vex::Vblendmps,
+            (2, true) => Vex::Vpblendmw,
+            (_, true) => Vex::Vpblendmb,
+        }
+    }
 }
 
-fn blend_of(ty: Type) -> Vex {
+/// A move of lanes by a mask.
+pub(super) fn load_of(ty: Type) -> Vex {
     match ty.lane_bytes() {
-        8 => Vex::Vblendvpd,
-        4 => Vex::Vblendvps,
-        _ => Vex::Vpblendvb,
+        8 => Vex::Vmovupd,
+        4 => Vex::Vmovups,
+        2 => Vex::Vmovdqu16,
+        _ => Vex::Vmovdqu8,
     }
+}
+
+/// The comparison of integers that makes a mask, and its number for the condition.
+fn mask_comparison(elem: Elem, cond: IntCond) -> (Vex, u8) {
+    use IntCond::*;
+    use Vex::*;
+    let signed = !matches!(cond, Ult | Ule | Ugt | Uge);
+    let ops = if signed { [Vpcmpb, Vpcmpw, Vpcmpd, Vpcmpq] } else { [Vpcmpub, Vpcmpuw, Vpcmpud, Vpcmpuq] };
+    let predicate = match cond {
+        Eq => 0,
+        Slt | Ult => 1,
+        Sle | Ule => 2,
+        Ne => 4,
+        Sge | Uge => 5,
+        Sgt | Ugt => 6,
+    };
+    (by_width(elem, ops), predicate)
 }
 
 /// The condition with the operands exchanged.

@@ -1,9 +1,10 @@
 //! Conversions.
 
-use super::{Lower, PART, Parts, Rm, in_vector, malformed, wide};
+use super::compare::load_of;
+use super::{Lower, Parts, Rm, in_vector, malformed};
 use crate::error::Result;
 use crate::lir::{self, Elem, InstData, Op, Type};
-use crate::wide::inst::{Alu, Cc, Op as M, Shift};
+use crate::wide::inst::{Alu, Cc, Op as M, Shift, Size};
 use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 use smallvec::smallvec;
@@ -62,13 +63,15 @@ impl Lower<'_> {
     fn truth_to_int(&mut self, op: Op, to: Type, a: lir::Value) -> Parts {
         let parts = self.regs(a);
         if to.is_vector() {
-            let mask = self.mask_for(to, parts);
-            if op == Op::Sext {
-                return mask;
-            }
+            let (mask, w) = (self.mask_for(to, parts), self.size(to));
             let bytes = 1u64.to_le_bytes();
-            let one = self.repeat(wide(to), &bytes[..to.lane_bytes() as usize]);
-            return mask.into_iter().map(|m| self.two(Vex::Vpand, wide(to), m, one)).collect();
+            let one = self.repeat(&bytes[..to.lane_bytes() as usize]);
+            return match (self.avx512, op) {
+                (false, Op::Sext) => mask,
+                (false, _) => mask.into_iter().map(|m| self.two(Vex::Vpand, w, m, one)).collect(),
+                (true, Op::Sext) => mask.into_iter().map(|m| self.one(spread_of(to), w, m)).collect(),
+                (true, _) => mask.into_iter().map(|m| self.one_masked(load_of(to), w, m, one)).collect(),
+            };
         }
         if op == Op::Zext {
             return parts;
@@ -112,11 +115,14 @@ impl Lower<'_> {
             return self.widen_from(bytes, times, op, |_, byte| at.plus(byte));
         }
         let parts = self.regs(a);
-        self.widen_from(bytes, times, op, |e, byte| Rm::Reg(e.slice(&parts, byte)))
+        self.widen_from(bytes, times, op, |e, byte| Rm::Reg(e.slice(&parts, byte, e.part / times)))
     }
 
     /// Low bits of lanes.
     pub(super) fn narrow(&mut self, parts: &[VReg], from: Elem, lanes: usize, to: Elem) -> Parts {
+        if self.avx512 {
+            return self.narrow_each(parts, from, lanes, to);
+        }
         let mut parts = Parts::from_slice(parts);
         let mut bits = from.bits();
         if bits == 64 {
@@ -127,9 +133,9 @@ impl Lower<'_> {
             return parts;
         }
         // Saturation changes nothing of what has zeros above.
-        let w = lanes * bits as usize / 8 > 16;
+        let w = self.size_of(lanes * bits as usize / 8);
         let low = if bits == 16 { 0x00ff_00ff } else { to.mask() as u32 };
-        let low = self.words(w, low);
+        let low = self.words(low);
         parts.iter_mut().for_each(|p| *p = self.two(Vex::Vpand, w, *p, low));
         if bits == 32 {
             parts = self.halve(&parts, 4 * lanes, |e, w, a, b| e.two(Vex::Vpackusdw, w, a, b));
@@ -140,50 +146,79 @@ impl Lower<'_> {
         parts
     }
 
+    /// The same by instructions of their own.
+    fn narrow_each(&mut self, parts: &[VReg], from: Elem, lanes: usize, to: Elem) -> Parts {
+        let (from, to) = (from.bits() as usize / 8, to.bits() as usize / 8);
+        let op = match (from, to) {
+            (8, 4) => Vex::Vpmovqd,
+            (8, 2) => Vex::Vpmovqw,
+            (8, _) => Vex::Vpmovqb,
+            (4, 2) => Vex::Vpmovdw,
+            (4, 1) => Vex::Vpmovdb,
+            (2, 1) => Vex::Vpmovwb,
+            _ => return Parts::from_slice(parts),
+        };
+        let w = self.size_of(lanes * from);
+        let pieces = parts.iter().map(|&part| self.one(op, w, part)).collect();
+        self.join_all(pieces, self.part * to / from)
+    }
+
     /// A conversion of a scalar float, whose upper lanes are anything.
     fn scalar_float(&mut self, op: Vex, a: lir::Value) -> VReg {
         let a = self.reg(a, 0);
         self.two(op, false, a, a)
     }
 
-    /// Words of lanes of 64 bits, four at a time, joined.
-    fn doubles(&mut self, a: lir::Value, to: Type, f: impl Fn(&mut Self, bool, Rm) -> VReg) -> Parts {
-        let w = wide(self.lir.ty(a));
+    /// Words of lanes of 64 bits, as many as a register has at a time, joined.
+    fn doubles(&mut self, a: lir::Value, to: Type, f: impl Fn(&mut Self, Size, Rm) -> VReg) -> Parts {
+        let w = self.size(self.lir.ty(a));
         let words = self.each_one(a, |e, a| f(e, w, a));
-        if !wide(to) {
-            return words;
-        }
-        words.chunks(2).map(|pair| self.join(pair[0], pair[1])).collect()
+        self.words_of_longs(to, words)
+    }
+
+    /// Registers of words that each have half of one.
+    fn words_of_longs(&mut self, to: Type, words: Parts) -> Parts {
+        if self.size(to) == Size::W128 { words } else { self.join_all(words, self.part / 2) }
     }
 
     /// The machine keeps some of a NaN's payload, which is not wanted.
     fn float_to_half(&mut self, to: Type, a: lir::Value) -> Parts {
         let from = self.lir.ty(a);
-        let halves: Parts = self
-            .regs(a)
+        let w = self.size(from);
+        let parts = self.regs(a);
+        let halves: Parts = parts
             .into_iter()
             .map(|a| {
-                let half = self.new_vector();
-                let operands = [Operand::reg_def(half), Operand::reg_use(a)];
-                self.push(M::Vex(Vex::Vcvtps2ph), wide(from), 0, &operands, None);
-                half
+                let a = if self.avx512 { self.without_payload(w, a) } else { a };
+                self.one(Vex::Vcvtps2ph, w, a)
             })
             .collect();
-        let w = to.is_vector() && wide(to);
-        let halves: Parts = if w { halves.chunks(2).map(|pair| self.join(pair[0], pair[1])).collect() } else { halves };
-        let quiet = halves.into_iter().map(|half| {
-            let (magnitude, infinity) = (self.words(w, 0x7fff_7fff), self.words(w, 0x7c00_7c00));
-            let payload = self.words(w, 0x01ff_01ff);
-            let magnitude = self.two(Vex::Vpand, w, half, magnitude);
-            let nan = self.two(Vex::Vpcmpgtw, w, magnitude, infinity);
-            let drop = self.two(Vex::Vpand, w, nan, payload);
-            self.two(Vex::Vpandn, w, drop, half)
-        });
-        let quiet: Parts = quiet.collect();
+        let halves = if to.is_vector() { self.join_all(halves, self.part / 2) } else { halves };
+        let w = self.size(to);
+        let quiet: Parts =
+            if self.avx512 { halves } else { halves.into_iter().map(|half| self.quiet(w, half)).collect() };
         if to.is_vector() {
             return quiet;
         }
         smallvec![self.one_int(Vex::VmovdFrom, false, quiet[0], 0)]
+    }
+
+    /// Halves whose NaNs have no payload.
+    fn quiet(&mut self, w: Size, half: VReg) -> VReg {
+        let (magnitude, infinity) = (self.words(0x7fff_7fff), self.words(0x7c00_7c00));
+        let payload = self.words(0x01ff_01ff);
+        let magnitude = self.two(Vex::Vpand, w, half, magnitude);
+        let nan = self.two(Vex::Vpcmpgtw, w, magnitude, infinity);
+        let drop = self.two(Vex::Vpand, w, nan, payload);
+        self.two(Vex::Vpandn, w, drop, half)
+    }
+
+    /// Singles whose NaNs are quiet and have no payload.
+    fn without_payload(&mut self, w: Size, a: VReg) -> VReg {
+        let nan = self.compare_two(Vex::KVcmpps, w, a, Rm::Reg(a), 0x03);
+        let (quiet, kept) = (self.words(0x7fc0_0000), self.words(0xffc0_0000));
+        let quiet = self.two_masked(Vex::Vorps, w, nan, a, quiet, a);
+        self.two_masked(Vex::Vandps, w, nan, quiet, kept, quiet)
     }
 
     // Integers and floats.
@@ -195,24 +230,35 @@ impl Lower<'_> {
             let a = if signed || from == Type::I64 { self.reg(a, 0) } else { self.clean(a) };
             let long = from == Type::I64 || !signed;
             return smallvec![if from == Type::I64 && !signed {
-                self.long_to_float(single, a)
+                if self.avx512 { self.unsigned_to_float(single, a) } else { self.long_to_float(single, a) }
             } else {
                 self.scalar_to_float(single, long, a)
             }];
         }
+        let w = self.size(to);
         match (from.elem, single, signed) {
-            (Elem::I32, true, true) => self.each_one(a, |e, a| e.one(Vex::Vcvtdq2ps, wide(to), a)),
+            (Elem::I32, true, true) => self.each_one(a, |e, a| e.one(Vex::Vcvtdq2ps, w, a)),
+            (Elem::I32, true, false) if self.avx512 => self.each_one(a, |e, a| e.one(Vex::Vcvtudq2ps, w, a)),
             (Elem::I32, true, false) => self.each_one(a, |e, a| {
-                let a = e.in_register(wide(to), a);
-                e.unsigned_to_single(wide(to), a)
+                let a = e.in_register(w, a);
+                e.unsigned_to_single(w, a)
             }),
+            (Elem::I32, false, false) if self.avx512 => self.widened_by(a, to, Vex::Vcvtudq2pd, 2),
+            (Elem::I64, true, _) if self.avx512 => {
+                let op = if signed { Vex::Vcvtqq2ps } else { Vex::Vcvtuqq2ps };
+                self.doubles(a, to, |e, w, a| e.one(op, w, a))
+            }
+            (Elem::I64, false, _) if self.avx512 => {
+                let op = if signed { Vex::Vcvtqq2pd } else { Vex::Vcvtuqq2pd };
+                self.each_one(a, |e, a| e.one(op, w, a))
+            }
             (Elem::I32, false, true) => self.widened_by(a, to, Vex::Vcvtdq2pd, 2),
             (Elem::I32, false, false) => {
                 let parts = self.regs(a);
                 let bytes = to.bytes() as usize;
-                (0..bytes.div_ceil(PART))
+                (0..bytes.div_ceil(self.part))
                     .map(|i| {
-                        let four = self.slice(&parts, i * PART / 2);
+                        let four = self.slice(&parts, i * self.part / 2, self.part / 2);
                         self.unsigned_to_double(four)
                     })
                     .collect()
@@ -228,6 +274,11 @@ impl Lower<'_> {
         // Upper lanes of something that nobody waits for.
         let zero = self.zero();
         self.two(op, long, zero, a)
+    }
+
+    fn unsigned_to_float(&mut self, single: bool, a: VReg) -> VReg {
+        let zero = self.zero();
+        self.two(if single { Vex::Vcvtusi2ss } else { Vex::Vcvtusi2sd }, true, zero, a)
     }
 
     /// An unsigned number of 64 bits: one above all signed ones by half of it, with the lowest bit for rounding.
@@ -248,12 +299,12 @@ impl Lower<'_> {
     }
 
     /// Unsigned words: low and high halves as floats of a known exponent, and one sum that rounds.
-    fn unsigned_to_single(&mut self, w: bool, a: VReg) -> VReg {
-        let (low_bias, high_bias) = (self.words(w, 0x4b00_0000), self.words(w, 0x5300_0000));
+    fn unsigned_to_single(&mut self, w: Size, a: VReg) -> VReg {
+        let (low_bias, high_bias) = (self.words(0x4b00_0000), self.words(0x5300_0000));
         let low = self.two_imm(Vex::Vpblendw, w, a, low_bias, 0xaa);
         let high = self.one_imm(Vex::VpsrldImm, w, a, 16);
         let high = self.two_imm(Vex::Vpblendw, w, high, high_bias, 0xaa);
-        let both = self.words(w, 0x5300_0080);
+        let both = self.words(0x5300_0080);
         let high = self.two(Vex::Vsubps, w, high, both);
         self.two(Vex::Vaddps, w, low, high)
     }
@@ -266,14 +317,23 @@ impl Lower<'_> {
                 let a = self.reg(a, 0);
                 return smallvec![self.float_to_long(signed, single, a)];
             }
+            if self.avx512 {
+                return self.floats_to_longs(signed, single, to, a);
+            }
             return self.by_lane(data, move |e, lanes| e.float_to_long(signed, single, lanes[0]));
         }
         // Scalars in the low lane, with anything beside it.
-        let w = from.is_vector() && wide(from);
+        let w = self.size(from);
         let parts = self.regs(a);
         let words: Parts = parts
             .into_iter()
             .map(|a| match (single, signed) {
+                (true, true) if self.avx512 => self.single_to_signed_masked(w, a),
+                (true, false) if self.avx512 => {
+                    // What is too large is converted to all ones.
+                    let a = self.not_negative(Vex::Vmaxps, w, a);
+                    self.one(Vex::Vcvttps2udq, w, a)
+                }
                 (true, true) => self.single_to_signed(w, a),
                 (true, false) => self.single_to_unsigned(w, a),
                 (false, _) => self.double_to_words(signed, w, a),
@@ -282,15 +342,64 @@ impl Lower<'_> {
         if !to.is_vector() {
             return smallvec![self.one_int(Vex::VmovdFrom, false, words[0], 0)];
         }
-        if single || !wide(to) {
-            return words;
-        }
-        words.chunks(2).map(|pair| self.join(pair[0], pair[1])).collect()
+        if single { words } else { self.words_of_longs(to, words) }
+    }
+
+    /// 0 of what is negative or no number: the second operand where there is no number.
+    fn not_negative(&mut self, max: Vex, w: Size, a: VReg) -> VReg {
+        let zero = self.zero();
+        self.two(max, w, a, zero)
+    }
+
+    /// See [`Self::single_to_signed`].
+    fn single_to_signed_masked(&mut self, w: Size, a: VReg) -> VReg {
+        let limit = self.words((2f32.powi(31)).to_bits());
+        let large = self.compare_two(Vex::KVcmpps, w, a, limit, 0x1d);
+        let number = self.compare_two(Vex::KVcmpps, w, a, Rm::Reg(a), 0x07);
+        let word = self.one_masked(Vex::Vcvttps2dq, w, number, a);
+        let most = self.words(i32::MAX as u32);
+        self.blend(Vex::Vblendmps, w, large, most, word)
+    }
+
+    /// Lanes of 64 bits of floats: MIN of what is too large or no number, or all ones.
+    fn floats_to_longs(&mut self, signed: bool, single: bool, to: Type, a: lir::Value) -> Parts {
+        let w = self.size(to);
+        let op = match (single, signed) {
+            (true, true) => Vex::Vcvttps2qq,
+            (true, false) => Vex::Vcvttps2uqq,
+            (false, true) => Vex::Vcvttpd2qq,
+            (false, false) => Vex::Vcvttpd2uqq,
+        };
+        let parts = self.regs(a);
+        (0..self.part_count(to))
+            .map(|i| {
+                // Singles of half a register.
+                let a = if single { self.slice(&parts, i * self.part / 2, self.part / 2) } else { parts[i] };
+                let from = match w {
+                    Size::W512 if single => Size::W256,
+                    Size::W256 if single => Size::W128,
+                    w => w,
+                };
+                if !signed {
+                    let a = self.not_negative(if single { Vex::Vmaxps } else { Vex::Vmaxpd }, from, a);
+                    return self.one(op, w, a);
+                }
+                let (compare, limit) = if single {
+                    (Vex::KVcmpps, self.words(2f32.powi(63).to_bits()))
+                } else {
+                    (Vex::KVcmppd, Rm::Repeated(2f64.powi(63).to_bits()))
+                };
+                let large = self.compare_two(compare, from, a, limit, 0x1d);
+                let number = self.compare_two(compare, from, a, Rm::Reg(a), 0x07);
+                let long = self.one_masked(op, w, number, a);
+                self.blend(Vex::Vblendmpd, w, large, Rm::Repeated(i64::MAX as u64), long)
+            })
+            .collect()
     }
 
     /// What is too large or no number is converted to MIN: MAX of the one, 0 of the other.
-    fn single_to_signed(&mut self, w: bool, a: VReg) -> VReg {
-        let limit = self.words(w, (2f32.powi(31)).to_bits());
+    fn single_to_signed(&mut self, w: Size, a: VReg) -> VReg {
+        let limit = self.words((2f32.powi(31)).to_bits());
         let large = self.two_imm(Vex::Vcmpps, w, a, limit, 0x1d);
         let number = self.two_imm(Vex::Vcmpps, w, a, a, 0x07);
         let word = self.one(Vex::Vcvttps2dq, w, a);
@@ -299,11 +408,11 @@ impl Lower<'_> {
     }
 
     /// Those below 2^31 are converted as they are, others less by as much.
-    fn single_to_unsigned(&mut self, w: bool, a: VReg) -> VReg {
+    fn single_to_unsigned(&mut self, w: Size, a: VReg) -> VReg {
         let zero = self.zero();
         // The second operand where there is no number.
         let a = self.two(Vex::Vmaxps, w, a, zero);
-        let (half, limit) = (self.words(w, (2f32.powi(31)).to_bits()), self.words(w, (2f32.powi(32)).to_bits()));
+        let (half, limit) = (self.words((2f32.powi(31)).to_bits()), self.words((2f32.powi(32)).to_bits()));
         let small = self.one(Vex::Vcvttps2dq, w, a);
         let rest = self.two(Vex::Vsubps, w, a, half);
         let rest = self.one(Vex::Vcvttps2dq, w, rest);
@@ -315,18 +424,27 @@ impl Lower<'_> {
     }
 
     /// Every word is a binary64: what is beyond is the nearest one.
-    fn double_to_words(&mut self, signed: bool, w: bool, a: VReg) -> VReg {
-        let all = |e: &mut Self, limit: f64| e.repeat(w, &limit.to_le_bytes());
+    fn double_to_words(&mut self, signed: bool, w: Size, a: VReg) -> VReg {
+        let all = |limit: f64| Rm::Repeated(limit.to_bits());
+        if !signed && self.avx512 {
+            let a = self.not_negative(Vex::Vmaxpd, w, a);
+            return self.one(Vex::Vcvttpd2udq, w, a);
+        }
         if !signed {
             let zero = self.zero();
             let a = self.two(Vex::Vmaxpd, w, a, zero);
-            let most = all(self, u32::MAX.into());
+            let most = all(u32::MAX.into());
             let a = self.two(Vex::Vminpd, w, a, most);
             return self.double_to_unsigned(a);
         }
-        let number = self.two_imm(Vex::Vcmppd, w, a, a, 0x07);
-        let a = self.two(Vex::Vandps, w, a, number);
-        let (most, least) = (all(self, i32::MAX.into()), all(self, i32::MIN.into()));
+        let a = if self.avx512 {
+            let number = self.compare_two(Vex::KVcmppd, w, a, Rm::Reg(a), 0x07);
+            self.one_masked(Vex::Vmovupd, w, number, a)
+        } else {
+            let number = self.two_imm(Vex::Vcmppd, w, a, a, 0x07);
+            self.two(Vex::Vandps, w, a, number)
+        };
+        let (most, least) = (all(i32::MAX.into()), all(i32::MIN.into()));
         let a = self.two(Vex::Vminpd, w, a, most);
         let a = self.two(Vex::Vmaxpd, w, a, least);
         self.one(Vex::Vcvttpd2dq, w, a)
@@ -362,5 +480,15 @@ impl Lower<'_> {
         let number = self.int_two(M::Cmov(Cc::Ae), true, small, large);
         flags(self, a, limit);
         self.int_two(M::Cmov(Cc::Ae), true, number, most)
+    }
+}
+
+/// All ones in lanes of a mask register.
+fn spread_of(ty: Type) -> Vex {
+    match ty.lane_bytes() {
+        8 => Vex::Vpmovm2q,
+        4 => Vex::Vpmovm2d,
+        2 => Vex::Vpmovm2w,
+        _ => Vex::Vpmovm2b,
     }
 }

@@ -1,7 +1,8 @@
 //! Division of vectors of integers: of up to 32 bits as binary64, whose quotients are exact enough; of 64 bits lane by lane.
 
-use super::{Lower, Parts, wide};
+use super::{Lower, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
+use crate::wide::inst::Size;
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 
@@ -15,20 +16,57 @@ impl Lower<'_> {
                 self.by_lane(data, move |e, l| e.divide_ints(op, ty.scalar(), l[0], l[1], harmless))
             }
             Elem::I32 => self.each_two(a, b, |e, a, b| {
-                let b = e.in_register(wide(ty), b);
-                e.divide_words(op, wide(ty), a, b)
+                let w = e.size(ty);
+                let b = e.in_register(w, b);
+                e.divide_words(op, w, a, b)
             }),
             _ => {
                 let (a, b) = (self.as_words(a, signed), self.as_words(b, signed));
-                let words: Parts = a.iter().zip(&b).map(|(&a, &b)| self.divide_words(op, true, a, b)).collect();
+                let w = self.words_size(ty);
+                let words: Parts = a.iter().zip(&b).map(|(&a, &b)| self.divide_words(op, w, a, b)).collect();
                 self.words_as(ty, words)
             }
         }
     }
 
-    fn divide_words(&mut self, op: Op, w: bool, a: VReg, b: VReg) -> VReg {
+    fn divide_words(&mut self, op: Op, w: Size, a: VReg, b: VReg) -> VReg {
         let signed = matches!(op, Op::Sdiv | Op::Srem);
-        let halves = if w {
+        let quotient = if self.avx512 { self.quotients(signed, w, a, b) } else { self.old_quotients(signed, w, a, b) };
+        if matches!(op, Op::Sdiv | Op::Udiv) {
+            return quotient;
+        }
+        // By 0 what is left is the dividend, as -1 * 0 is 0.
+        let product = self.two(Vex::Vpmulld, w, quotient, b);
+        self.two(Vex::Vpsubd, w, a, product)
+    }
+
+    /// Quotients, by 0 all ones: as many at once as there are of binary64.
+    fn quotients(&mut self, signed: bool, w: Size, a: VReg, b: VReg) -> VReg {
+        let (widen, narrow) =
+            if signed { (Vex::Vcvtdq2pd, Vex::Vcvttpd2dq) } else { (Vex::Vcvtudq2pd, Vex::Vcvttpd2udq) };
+        let longs = if w == Size::W128 { Size::W256 } else { Size::W512 };
+        let halves = if w == Size::W512 { 2 } else { 1 };
+        let all: Parts = (0..halves)
+            .map(|i| {
+                let [a, b] = [a, b].map(|v| self.slice(&[v], 32 * i, 32)).map(|v| self.one(widen, longs, v));
+                let quotient = self.two(Vex::Vdivpd, longs, a, b);
+                self.one(narrow, longs, quotient)
+            })
+            .collect();
+        let quotient = self.join_all(all, 32)[0];
+        if !signed {
+            // What is too large, or no number, is converted to all ones.
+            return quotient;
+        }
+        // And here to MIN.
+        let by_zero = self.compare_two(Vex::Vpcmpd, w, b, Rm::Repeated(0), 0);
+        let ones = self.ones(w);
+        self.blend(Vex::Vblendmps, w, by_zero, ones, quotient)
+    }
+
+    /// The same of 256 bits at most, without vectors of 512.
+    fn old_quotients(&mut self, signed: bool, w: Size, a: VReg, b: VReg) -> VReg {
+        let halves = if w.is_wide() {
             let [high_a, high_b] = [a, b].map(|v| self.upper(v));
             vec![(a, b), (high_a, high_b)]
         } else {
@@ -39,15 +77,9 @@ impl Lower<'_> {
             [low, high] => self.join(low, high),
             _ => quotients[0],
         };
-        // By 0: all ones. What is left is the dividend then, as -1 * 0 is 0.
         let zero = self.zero();
         let by_zero = self.two(Vex::Vpcmpeqd, w, b, zero);
-        let quotient = self.two(Vex::Vpor, w, quotient, by_zero);
-        if matches!(op, Op::Sdiv | Op::Udiv) {
-            return quotient;
-        }
-        let product = self.two(Vex::Vpmulld, w, quotient, b);
-        self.two(Vex::Vpsubd, w, a, product)
+        self.two(Vex::Vpor, w, quotient, by_zero)
     }
 
     /// Quotients of four words; by 0 anything. MIN / -1 is too large to be converted, which gives MIN.
@@ -64,20 +96,20 @@ impl Lower<'_> {
 
     /// Four unsigned words as binary64.
     pub(super) fn unsigned_to_double(&mut self, a: VReg) -> VReg {
-        let sign = self.words(false, 1 << 31);
+        let sign = self.words(1 << 31);
         let a = self.two(Vex::Vpxor, false, a, sign);
         let a = self.one(Vex::Vcvtdq2pd, true, a);
-        let up = self.repeat(true, &2f64.powi(31).to_le_bytes());
+        let up = self.repeat(&2f64.powi(31).to_le_bytes());
         self.two(Vex::Vaddpd, true, a, up)
     }
 
     /// Unsigned words of four numbers that are in their range.
     pub(super) fn double_to_unsigned(&mut self, a: VReg) -> VReg {
         let whole = self.one_imm(Vex::Vroundpd, true, a, 11);
-        let down = self.repeat(true, &2f64.powi(31).to_le_bytes());
+        let down = self.repeat(&2f64.powi(31).to_le_bytes());
         let a = self.two(Vex::Vsubpd, true, whole, down);
         let a = self.one(Vex::Vcvttpd2dq, true, a);
-        let sign = self.words(false, 1 << 31);
+        let sign = self.words(1 << 31);
         self.two(Vex::Vpxor, false, a, sign)
     }
 }

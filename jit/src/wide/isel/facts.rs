@@ -3,8 +3,10 @@
 //! * A load that is used once, in its block, with no write in between, is made where it is used: there it may become a memory operand.
 //! * A comparison that only a branch or a selection asks for is made there: flags are all that is left of it.
 //! * A lane that is only stored is stored from its vector.
+//! * With AVX-512, logic and the shifts of a rotation that only logic asks for are made there, as are comparisons of lanes of a mask.
 //! * A sum that is only an address becomes one in each access.
 
+use super::logic::{is_logic, rotation};
 use crate::lir::{Access, Block, Def, Effect, Elem, Function, Imm, Inst, InstData, Op, Target, Type, Value};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashSet;
@@ -26,8 +28,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of a function that verification accepts, with or without what is extra.
-    pub fn of(lir: &Function, extras: bool) -> Facts {
+    /// Of a function that verification accepts, with or without what is extra, for processors with AVX-512 or without.
+    pub fn of(lir: &Function, extras: bool, avx512: bool) -> Facts {
         let mut facts = Facts {
             extras,
             layout: lir.blocks_in_order(extras),
@@ -40,7 +42,15 @@ impl Facts {
         facts.addresses(lir);
         let mut users = SecondaryMap::new();
         for &block in &facts.order {
-            later(lir, (block, facts.insts(lir, block)), &facts.uses, &facts.dead, &mut users, &mut facts.later);
+            later(
+                lir,
+                avx512,
+                (block, facts.insts(lir, block)),
+                &facts.uses,
+                &facts.dead,
+                &mut users,
+                &mut facts.later,
+            );
         }
         facts
     }
@@ -143,6 +153,7 @@ struct User {
 /// Decides of a block's loads and comparisons. (What is known of `users` in other blocks is of no use; a map for each block would be as large as the function.)
 fn later(
     lir: &Function,
+    avx512: bool,
     (block, insts): (Block, &[Inst]),
     uses: &SecondaryMap<Value, u32>,
     dead: &SecondaryMap<Inst, bool>,
@@ -167,16 +178,20 @@ fn later(
         {
             let user = &lir.insts[user];
             let compares = match data.op {
-                Op::Icmp | Op::Fcmp | Op::Any | Op::All => asks(lir, data, user),
+                Op::Icmp | Op::Fcmp | Op::Any | Op::All => asks(lir, avx512, data, user),
                 _ => false,
             };
+            let logic = avx512
+                && data.ty == user.ty
+                && (is_logic(data) && is_logic(user)
+                    || matches!(data.op, Op::Shl | Op::Lshr) && rotation(lir, user).is_some());
             let loads = matches!(data.imm, Imm::Access(Access { readonly, .. }) if readonly || there == before[at])
                 && data.op == Op::Load
                 && data.ty.elem != Elem::B
                 && matches!(user.op.row().effect, Effect::Pure | Effect::Control);
             let stored =
                 data.op == Op::Extract && data.ty.elem != Elem::B && user.op == Op::Store && user.args[1] == data.first;
-            if compares || loads || stored {
+            if compares || loads || stored || logic {
                 later[inst] = true;
                 made = Some(there);
             }
@@ -193,9 +208,12 @@ fn later(
 }
 
 /// Is a comparison used as one: as flags, or as a mask of the width that it has?
-fn asks(lir: &Function, data: &InstData, user: &InstData) -> bool {
+fn asks(lir: &Function, avx512: bool, data: &InstData, user: &InstData) -> bool {
     let v = data.first;
     match user.op {
+        Op::And => {
+            avx512 && user.ty.is_vector() && data.op != Op::Any && data.op != Op::All && data.ty.lane_bytes() == 4
+        }
         Op::Branch => !lir.ty(v).is_vector(),
         Op::Select if user.args[0] != v => false,
         Op::Select if lir.ty(v).is_vector() => {

@@ -1,6 +1,6 @@
 //! Arithmetic of floats, scalars and vectors alike.
 
-use super::{Lower, Parts, Rm, part_count, wide};
+use super::{Lower, Parts, Rm};
 use crate::lir::{self, Elem, InstData, Op, Type};
 use crate::wide::inst::Op as M;
 use crate::wide::table::Vex;
@@ -15,7 +15,7 @@ fn by_type(ty: Type, ops: [Vex; 4]) -> Vex {
 impl Lower<'_> {
     pub(super) fn float(&mut self, data: &InstData) -> Parts {
         use Vex::*;
-        let (ty, w) = (data.ty, wide(data.ty));
+        let (ty, w) = (data.ty, self.size(data.ty));
         let a = data.args[0];
         let b = *data.args.get(1).unwrap_or(&a);
         let row = |ops| by_type(ty, ops);
@@ -36,14 +36,14 @@ impl Lower<'_> {
                 let op = row([Vdivps, Vdivss, Vdivpd, Vdivsd]);
                 self.each_two(a, b, |e, a, b| e.two(op, w, a, b))
             }
-            Op::Fma => (0..part_count(ty)).map(|i| self.fma(ty, [a, b, data.args[2]], i)).collect(),
+            Op::Fma => (0..self.part_count(ty)).map(|i| self.fma(ty, [a, b, data.args[2]], i)).collect(),
             Op::Fneg => {
                 let sign = self.sign(ty);
-                (0..part_count(ty)).map(|i| self.with_constant(Vxorps, ty, a, i, sign)).collect()
+                (0..self.part_count(ty)).map(|i| self.with_constant(Vxorps, ty, a, i, sign)).collect()
             }
             Op::Fabs => {
                 let magnitude = self.magnitude(ty);
-                (0..part_count(ty)).map(|i| self.with_constant(Vandps, ty, a, i, magnitude)).collect()
+                (0..self.part_count(ty)).map(|i| self.with_constant(Vandps, ty, a, i, magnitude)).collect()
             }
             Op::Sqrt if ty.is_vector() => {
                 let op = row([Vsqrtps, Vsqrtps, Vsqrtpd, Vsqrtpd]);
@@ -74,18 +74,18 @@ impl Lower<'_> {
 
     fn with_constant(&mut self, op: Vex, ty: Type, a: lir::Value, part: usize, constant: Rm) -> VReg {
         let a = self.reg(a, part);
-        self.two(op, wide(ty), a, constant)
+        self.two(op, self.size(ty), a, constant)
     }
 
     /// Signs of a type's lanes.
     pub(super) fn sign(&mut self, ty: Type) -> Rm {
-        self.signs(ty.elem, wide(ty))
+        self.signs(ty.elem)
     }
 
     /// All bits but those.
     fn magnitude(&mut self, ty: Type) -> Rm {
         let bytes = ((1u64 << (ty.elem.bits() - 1)) - 1).to_le_bytes();
-        self.repeat(wide(ty), &bytes[..ty.elem.bits() as usize / 8])
+        self.repeat(&bytes[..ty.elem.bits() as usize / 8])
     }
 
     /// a * b + c, in the register of the addend or of a factor: of one that is not used again, if there is any. Of two NaNs the processor
@@ -109,7 +109,7 @@ impl Lower<'_> {
         let (first, second) = (self.reg(first, part), self.reg(second, part));
         let third = self.rm(third, part);
         let operands = [Operand::reg_reuse_def(to, 1), Operand::reg_use(first), Operand::reg_use(second)];
-        self.push(M::Vex(op), wide(ty), 0, &operands, Some(third));
+        self.push(M::Vex(op), self.size(ty), 0, &operands, Some(third));
         to
     }
 }

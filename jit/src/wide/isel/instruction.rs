@@ -1,14 +1,14 @@
 //! Making instructions, and their operands out of values.
 
-use super::{Lower, PART, Parts, Rm, in_vector, part_count, wide};
+use super::{Lower, MOST, Parts, QUARTER, Rm, in_vector};
 use crate::lir::{self, Def, Elem, Imm, Op, Type};
-use crate::wide::inst::{Inst, Mem, Op as M};
-use crate::wide::table::{Shape, Vex};
-use regalloc2::{Operand, RegClass, VReg};
+use crate::wide::inst::{Inst, MASK, Masked, Mem, OLD_VECTORS, Op as M, Size};
+use crate::wide::table::{Shape, Tuple, Vex};
+use regalloc2::{Operand, OperandConstraint, RegClass, VReg};
 
 /// Bytes of a constant's register.
 struct Bytes {
-    bytes: [u8; PART],
+    bytes: [u8; MOST],
     len: usize,
 }
 
@@ -28,18 +28,41 @@ impl Lower<'_> {
     pub(super) fn new_vector(&mut self) -> VReg {
         self.new_reg(RegClass::Float)
     }
+    pub(super) fn new_mask(&mut self) -> VReg {
+        self.new_reg(MASK)
+    }
     pub(super) fn new_int(&mut self) -> VReg {
         self.new_reg(RegClass::Int)
     }
 
     /// An instruction; the operand that may be memory comes last.
-    pub(super) fn push(&mut self, op: M, wide: bool, imm: i64, operands: &[Operand], rm: Option<Rm>) {
-        let first = self.code.operands.len();
+    pub(super) fn push(&mut self, op: M, size: impl Into<Size>, imm: i64, operands: &[Operand], rm: Option<Rm>) {
+        self.push_masked(op, size.into(), imm, operands, rm, Masked::No);
+    }
+
+    /// The same with a mask, which is the last of the given operands.
+    pub(super) fn push_masked(
+        &mut self,
+        op: M,
+        size: Size,
+        imm: i64,
+        operands: &[Operand],
+        rm: Option<Rm>,
+        masked: Masked,
+    ) {
+        let (first, row) = (self.code.operands.len(), row_of(op));
         self.code.operands.extend_from_slice(operands);
+        let (rm, broadcast) = match rm {
+            Some(Rm::Repeated(bytes)) => {
+                let (constant, broadcast) = self.repeated(op, size, bytes);
+                (Some(constant), broadcast)
+            }
+            rm => (rm, false),
+        };
         let mem = match rm {
-            None => Mem::None,
+            None | Some(Rm::Repeated(_)) => Mem::None,
             Some(Rm::Reg(v)) => {
-                let register = matches!(op, M::Vex(vex) if vex.row().shape == Shape::RmReg);
+                let register = row.is_some_and(|row| row.shape.takes_registers_only());
                 self.code.operands.push(if register { Operand::reg_use(v) } else { Operand::any_use(v) });
                 Mem::None
             }
@@ -51,8 +74,26 @@ impl Lower<'_> {
                 Mem::At { base: base.is_some(), index: index.is_some(), scale, disp }
             }
         };
+        if self.avx512 && row.is_some_and(|row| row.evex.is_none()) {
+            self.code.operands[first..].iter_mut().for_each(|operand| *operand = old_register(*operand));
+        }
+        self.code.large |= size == Size::W512;
         let operands = (first as u32, (self.code.operands.len() - first) as u8);
-        self.out.push(Inst { op, wide, imm, mem, operands });
+        self.out.push(Inst { op, size, masked, broadcast, imm, mem, operands });
+    }
+
+    /// A constant for an instruction, in the pool, and whether that is one lane for all: of 512 bits, which only EVEX has anyway.
+    fn repeated(&mut self, op: M, size: Size, bytes: u64) -> (Rm, bool) {
+        let all = bytes.to_le_bytes();
+        let tuple = row_of(op).and_then(|row| row.evex).map(|evex| evex.tuple);
+        match tuple {
+            Some(Tuple::Full(4)) if size == Size::W512 && all[..4] == all[4..] => (self.bytes(&all[..4]), true),
+            Some(Tuple::Full(8)) if size == Size::W512 => (self.bytes(&all), true),
+            _ => {
+                let all: Vec<u8> = all.into_iter().cycle().take(size.bytes()).collect();
+                (self.bytes(&all), false)
+            }
+        }
     }
 
     /// An instruction whose last register is the base of its memory operand, and is read until the instruction ends.
@@ -63,25 +104,32 @@ impl Lower<'_> {
         }
     }
 
-    // Vectors. `w`: 256 bits.
+    // Vectors. `w`: how wide; or whether they have 256 bits, or 128.
 
     /// op a, b.
-    pub(super) fn two(&mut self, op: Vex, w: bool, a: VReg, b: impl Into<Rm>) -> VReg {
+    pub(super) fn two(&mut self, op: Vex, w: impl Into<Size>, a: VReg, b: impl Into<Rm>) -> VReg {
         self.two_imm(op, w, a, b, 0)
     }
     /// op a, b, imm.
-    pub(super) fn two_imm(&mut self, op: Vex, w: bool, a: VReg, b: impl Into<Rm>, imm: u8) -> VReg {
+    pub(super) fn two_imm(&mut self, op: Vex, w: impl Into<Size>, a: VReg, b: impl Into<Rm>, imm: u8) -> VReg {
         let to = self.new_vector();
         self.push(M::Vex(op), w, imm.into(), &[Operand::reg_def(to), Operand::reg_use(a)], Some(b.into()));
         to
     }
+    /// op a, b, c, imm: in the register of the first.
+    pub(super) fn three(&mut self, op: Vex, w: impl Into<Size>, [a, b]: [VReg; 2], c: impl Into<Rm>, imm: u8) -> VReg {
+        let to = self.new_vector();
+        let operands = [Operand::reg_reuse_def(to, 1), Operand::reg_use(a), Operand::reg_use(b)];
+        self.push(M::Vex(op), w, imm.into(), &operands, Some(c.into()));
+        to
+    }
     /// op a.
-    pub(super) fn one(&mut self, op: Vex, w: bool, a: impl Into<Rm>) -> VReg {
+    pub(super) fn one(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>) -> VReg {
         self.one_imm(op, w, a, 0)
     }
     /// op a, imm.
-    pub(super) fn one_imm(&mut self, op: Vex, w: bool, a: impl Into<Rm>, imm: u8) -> VReg {
-        let to = self.new_vector();
+    pub(super) fn one_imm(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>, imm: u8) -> VReg {
+        let (w, to) = (w.into(), self.new_vector());
         let a = match (op.row().shape, a.into()) {
             // Registers only, though a constant may come.
             (Shape::Vm(_), a) => Rm::Reg(self.in_register(w, a)),
@@ -97,8 +145,8 @@ impl Lower<'_> {
         to
     }
     /// op a, imm: to a general register.
-    pub(super) fn one_int(&mut self, op: Vex, w: bool, a: impl Into<Rm>, imm: u8) -> VReg {
-        let to = self.new_int();
+    pub(super) fn one_int(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>, imm: u8) -> VReg {
+        let (w, to) = (w.into(), self.new_int());
         match (op.row().shape, a.into()) {
             (Shape::Mr, a) => {
                 let a = self.in_register(w, a);
@@ -108,15 +156,31 @@ impl Lower<'_> {
         }
         to
     }
-    /// mask ? yes : no.
-    pub(super) fn blend(&mut self, op: Vex, w: bool, mask: VReg, yes: impl Into<Rm>, no: VReg) -> VReg {
+    /// mask ? yes : no, by vectors or mask registers as the operation has them.
+    pub(super) fn blend(&mut self, op: Vex, w: impl Into<Size>, mask: VReg, yes: impl Into<Rm>, no: VReg) -> VReg {
         let to = self.new_vector();
         let operands = [Operand::reg_def(to), Operand::reg_use(no), Operand::reg_use(mask)];
-        self.push(M::Vex(op), w, 0, &operands, Some(yes.into()));
+        let masked = if mask.class() == MASK { Masked::Own } else { Masked::No };
+        self.push_masked(M::Vex(op), w.into(), 0, &operands, Some(yes.into()), masked);
+        to
+    }
+    /// op a, where a mask register has the lane; else 0.
+    pub(super) fn one_masked(&mut self, op: Vex, w: Size, mask: VReg, a: impl Into<Rm>) -> VReg {
+        let to = self.new_vector();
+        let operands = [Operand::reg_def(to), Operand::reg_use(mask)];
+        self.push_masked(M::Vex(op), w, 0, &operands, Some(a.into()), Masked::Zero);
+        to
+    }
+    /// op a, b, where a mask register has the lane; else a third.
+    pub(super) fn two_masked(&mut self, op: Vex, w: Size, mask: VReg, a: VReg, b: impl Into<Rm>, other: VReg) -> VReg {
+        let to = self.new_vector();
+        let uses = [Operand::reg_use(a), Operand::reg_use(other), Operand::reg_use(mask)];
+        let operands = [Operand::reg_reuse_def(to, 2), uses[0], uses[1], uses[2]];
+        self.push_masked(M::Vex(op), w, 0, &operands, Some(b.into()), Masked::Keep);
         to
     }
     /// Stores a register: op memory, a.
-    pub(super) fn put(&mut self, op: Vex, w: bool, a: VReg, to: Rm, imm: u8) {
+    pub(super) fn put(&mut self, op: Vex, w: impl Into<Size>, a: VReg, to: Rm, imm: u8) {
         self.push(M::Vex(op), w, imm.into(), &[Operand::reg_use(a)], Some(to));
     }
     pub(super) fn zero(&mut self) -> VReg {
@@ -124,46 +188,85 @@ impl Lower<'_> {
         self.push(M::Zero, false, 0, &[Operand::reg_def(to)], None);
         to
     }
-    pub(super) fn ones(&mut self) -> VReg {
+    pub(super) fn ones(&mut self, w: Size) -> VReg {
         let to = self.new_vector();
-        self.push(M::Ones, true, 0, &[Operand::reg_def(to)], None);
+        self.push(M::Ones, w.max(Size::W256), 0, &[Operand::reg_def(to)], None);
         to
     }
     /// An operand that must be a register.
-    pub(super) fn in_register(&mut self, w: bool, a: Rm) -> VReg {
+    pub(super) fn in_register(&mut self, w: impl Into<Size>, a: Rm) -> VReg {
+        let w = w.into();
         match a {
             Rm::Reg(v) => v,
+            Rm::Repeated(bytes) if w == Size::W512 => {
+                let all = bytes.to_le_bytes();
+                let (op, one) =
+                    if all[..4] == all[4..] { (Vex::Vbroadcastss, &all[..4]) } else { (Vex::Vbroadcastsd, &all[..]) };
+                let one = self.bytes(one);
+                self.one(op, w, one)
+            }
             a => self.one(Vex::Vmovups, w, a),
         }
     }
     /// A constant of one word in all lanes, as an operand.
-    pub(super) fn words(&mut self, w: bool, word: u32) -> Rm {
-        self.repeat(w, &word.to_le_bytes())
+    pub(super) fn words(&mut self, word: u32) -> Rm {
+        Rm::Repeated(u64::from(word) << 32 | u64::from(word))
     }
-    /// A constant of the same bytes again and again.
-    pub(super) fn repeat(&mut self, w: bool, bytes: &[u8]) -> Rm {
-        let len = if w { PART } else { PART / 2 };
-        let all: Vec<u8> = bytes.iter().copied().cycle().take(len).collect();
+    /// A constant of the same bytes again and again: 1, 2, 4 or 8.
+    pub(super) fn repeat(&mut self, bytes: &[u8]) -> Rm {
+        Rm::Repeated(
+            std::array::from_fn::<u8, 8, _>(|i| bytes[i % bytes.len()])
+                .into_iter()
+                .rev()
+                .fold(0, |all, b| all << 8 | u64::from(b)),
+        )
+    }
+    /// A constant of the same 128 bits in each quarter.
+    pub(super) fn repeat_quarter(&mut self, w: Size, bytes: &[u8; QUARTER]) -> Rm {
+        let all: Vec<u8> = bytes.iter().copied().cycle().take(w.bytes()).collect();
         self.bytes(&all)
     }
     /// A constant.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Rm {
         Rm::Pool(self.code.pool.add(bytes), 0)
     }
-    /// The upper 128 bits: of one register several times running, as lane after lane is taken, once.
-    pub(super) fn upper(&mut self, a: VReg) -> VReg {
-        match self.half {
-            Some((of, half)) if of == a => half,
+    /// 128 bits of a register: of one several times running, as lane after lane is taken, once.
+    pub(super) fn quarter(&mut self, a: VReg, number: usize) -> VReg {
+        if number == 0 {
+            return a;
+        }
+        match self.quarter {
+            Some((of, which, quarter)) if (of, which) == (a, number) => quarter,
             _ => {
-                let half = self.one_imm(Vex::Vextractf128, true, a, 1);
-                self.half = Some((a, half));
-                half
+                let w = if number == 1 { Size::W256 } else { Size::W512 };
+                let quarter = self.one_imm(Vex::Vextractf128, w, a, number as u8);
+                self.quarter = Some((a, number, quarter));
+                quarter
             }
         }
+    }
+    /// The upper 128 bits of 256.
+    pub(super) fn upper(&mut self, a: VReg) -> VReg {
+        self.quarter(a, 1)
     }
     /// 256 bits of two halves.
     pub(super) fn join(&mut self, low: VReg, high: impl Into<Rm>) -> VReg {
         self.two_imm(Vex::Vinsertf128, true, low, high, 1)
+    }
+    /// Registers of pieces of so many bytes, which are 8 at least.
+    pub(super) fn join_all(&mut self, pieces: Parts, bytes: usize) -> Parts {
+        let (mut pieces, mut bytes) = (pieces, bytes);
+        while bytes < self.part && pieces.len() > 1 {
+            let both = pieces.chunks(2).map(|pair| match (pair, bytes) {
+                (&[low, high], 8) => self.two(Vex::Vunpcklpd, false, low, high),
+                (&[low, high], 16) => self.join(low, high),
+                (&[low, high], _) => self.two_imm(Vex::Vinsertf64x4, Size::W512, low, high, 1),
+                (one, _) => one[0],
+            });
+            pieces = both.collect();
+            bytes *= 2;
+        }
+        pieces
     }
 
     // General registers. `w`: 64 bits.
@@ -219,7 +322,7 @@ impl Lower<'_> {
 
     /// All registers of a value.
     pub(super) fn regs(&mut self, v: lir::Value) -> Parts {
-        (0..part_count(self.lir.ty(v))).map(|i| self.reg(v, i)).collect()
+        (0..self.part_count(self.lir.ty(v))).map(|i| self.reg(v, i)).collect()
     }
 
     /// A register of a value, or where it is in memory: of vectors whole registers, of scalars what they have.
@@ -228,16 +331,19 @@ impl Lower<'_> {
             return Rm::Reg(reg);
         }
         let ty = self.lir.ty(v);
-        if self.is_constant(v) && in_vector(ty) {
-            let Bytes { bytes, len } = self.constant_bytes(v, part);
-            return self.bytes(&bytes[..len]);
+        if self.is_constant(v) && in_vector(ty) && !self.in_masks(ty) {
+            let all = self.constant_bytes(v, part);
+            return match all.repeated(8.min(all.len)) {
+                Some(eight) if all.len == MOST => self.repeat(&eight[..8]),
+                _ => self.bytes(&all.bytes[..all.len]),
+            };
         }
         let whole = match ty.is_vector() {
             true => ty.bytes() >= 16,
             false => matches!(ty.elem, Elem::I32 | Elem::I64 | Elem::F32 | Elem::F64),
         };
         match self.deferred(v) {
-            Some(at) if whole => at.plus(PART * part),
+            Some(at) if whole => at.plus(self.part * part),
             _ => Rm::Reg(self.reg(v, part)),
         }
     }
@@ -287,17 +393,13 @@ impl Lower<'_> {
         let lane = ty.lane_bytes() as usize;
         let lanes = self.lir.constant_lanes(v).unwrap_or_default();
         let mask = ty.elem == Elem::B && ty.is_vector();
-        let mut bytes = [0; PART];
-        let own = lanes.iter().skip(part * PART / lane);
+        let mut bytes = [0; MOST];
+        let own = lanes.iter().skip(part * self.part / lane);
         for (place, &bits) in bytes.chunks_mut(lane).zip(own) {
             let bits = if mask { bits.wrapping_neg() } else { bits };
             place.copy_from_slice(&bits.to_le_bytes()[..lane]);
         }
-        let len = match ty.is_vector() {
-            true if wide(ty) => PART,
-            true => PART / 2,
-            false => lane,
-        };
+        let len = if ty.is_vector() { self.size(ty).bytes() } else { lane };
         if ty.is_vector() && lanes.len() * lane < len {
             // Lanes that nobody has: what makes the constant simplest.
             let own = lanes.len() * lane;
@@ -312,23 +414,30 @@ impl Lower<'_> {
             let bits = self.lir.constant(v).unwrap_or_default();
             return self.int(bits & ty.elem.mask());
         }
+        if self.in_masks(ty) {
+            return self.constant_mask(v, part);
+        }
         let all = self.constant_bytes(v, part);
         self.vector_constant(&all)
     }
 
     fn vector_constant(&mut self, all: &Bytes) -> VReg {
-        let w = all.len == PART;
+        let w = match all.len {
+            ..=16 => Size::W128,
+            32 => Size::W256,
+            _ => Size::W512,
+        };
         if all.repeated(1) == Some(&[0]) {
             return self.zero();
         }
         if all.len >= 16 && all.repeated(1) == Some(&[0xff]) {
-            return self.ones();
+            return self.ones(w);
         }
         let (op, bytes) = match (all.len, all.repeated(4.min(all.len)), all.repeated(8.min(all.len))) {
             (4, ..) => (Vex::VmovssLoad, &all.bytes[..4]),
             (8, ..) => (Vex::VmovsdLoad, &all.bytes[..8]),
             (_, Some(four), _) => (Vex::Vbroadcastss, four),
-            (_, _, Some(eight)) => (if w { Vex::Vbroadcastsd } else { Vex::Vmovddup }, eight),
+            (_, _, Some(eight)) => (if w.is_wide() { Vex::Vbroadcastsd } else { Vex::Vmovddup }, eight),
             _ => (Vex::Vmovups, &all.bytes[..all.len]),
         };
         let at = self.bytes(bytes);
@@ -336,10 +445,10 @@ impl Lower<'_> {
     }
 
     /// A register of a constant of one word in all lanes.
-    pub(super) fn words_reg(&mut self, w: bool, word: u32) -> VReg {
-        let mut bytes = [0; PART];
+    pub(super) fn words_reg(&mut self, w: Size, word: u32) -> VReg {
+        let mut bytes = [0; MOST];
         bytes.chunks_mut(4).for_each(|chunk| chunk.copy_from_slice(&word.to_le_bytes()));
-        self.vector_constant(&Bytes { bytes, len: if w { PART } else { PART / 2 } })
+        self.vector_constant(&Bytes { bytes, len: w.bytes() })
     }
 
     /// A constant as an immediate of 32 bits that is extended to as many as the type has.
@@ -355,7 +464,7 @@ impl Lower<'_> {
 
     /// Part by part, of one operand.
     pub(super) fn each_one(&mut self, v: lir::Value, f: impl Fn(&mut Self, Rm) -> VReg) -> Parts {
-        (0..part_count(self.lir.ty(v)))
+        (0..self.part_count(self.lir.ty(v)))
             .map(|i| {
                 let a = self.rm(v, i);
                 f(self, a)
@@ -365,10 +474,20 @@ impl Lower<'_> {
 
     /// Part by part, of two operands.
     pub(super) fn each_two(&mut self, a: lir::Value, b: lir::Value, f: impl Fn(&mut Self, VReg, Rm) -> VReg) -> Parts {
-        (0..part_count(self.lir.ty(a)))
+        self.each_two_numbered(a, b, |e, _, a, b| f(e, a, b))
+    }
+
+    /// The same with the parts' numbers.
+    pub(super) fn each_two_numbered(
+        &mut self,
+        a: lir::Value,
+        b: lir::Value,
+        f: impl Fn(&mut Self, usize, VReg, Rm) -> VReg,
+    ) -> Parts {
+        (0..self.part_count(self.lir.ty(a)))
             .map(|i| {
                 let (a, b) = (self.reg(a, i), self.rm(b, i));
-                f(self, a, b)
+                f(self, i, a, b)
             })
             .collect()
     }
@@ -395,4 +514,22 @@ impl Lower<'_> {
         let (a, b) = if memory(self, a) && !memory(self, b) { (b, a) } else { (a, b) };
         self.each_two(a, b, f)
     }
+}
+
+/// The row of an instruction that has one.
+fn row_of(op: M) -> Option<&'static crate::wide::table::Row> {
+    match op {
+        M::Vex(vex) => Some(vex.row()),
+        _ => None,
+    }
+}
+
+/// The operand in one of the registers that there are without AVX-512: instructions without EVEX know no others.
+fn old_register(operand: Operand) -> Operand {
+    let free = matches!(operand.constraint(), OperandConstraint::Any | OperandConstraint::Reg);
+    if operand.class() != RegClass::Float || !free {
+        return operand;
+    }
+    let limit = OperandConstraint::Limit(usize::from(OLD_VECTORS));
+    Operand::new(operand.vreg(), limit, operand.kind(), operand.pos())
 }

@@ -1,9 +1,10 @@
 //! Single lanes: into vectors, out of vectors, and operations that there are of scalars only.
 
-use super::{Lower, PART, Parts, Rm, in_vector, malformed, part_count, per_part, wide};
+use super::alu::CHOOSE;
+use super::{Lower, Parts, QUARTER, Rm, in_vector, malformed};
 use crate::error::Result;
 use crate::lir::{self, Elem, Imm, InstData, Op, Type};
-use crate::wide::inst::{Alu, Op as M, Shift};
+use crate::wide::inst::{Alu, Op as M, Shift, Size};
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 use smallvec::{SmallVec, smallvec};
@@ -14,18 +15,18 @@ impl Lower<'_> {
         Ok(match (data.op, data.imm) {
             (Op::Splat, _) => self.splat(ty, data.args[0]),
             (Op::Extract, Imm::Lane(lane)) => {
-                let (lane, per) = (usize::from(lane), per_part(ty));
+                let (lane, per) = (usize::from(lane), self.per_part(ty));
                 let part = self.reg(data.args[0], lane / per);
                 smallvec![self.lane(ty, part, lane % per)]
             }
             (Op::Insert, Imm::Lane(lane)) => self.insert(ty, data.args[0], data.args[1], lane.into()),
             (Op::Build, _) => {
-                let chunks = data.args.chunks(per_part(ty));
+                let chunks = data.args.chunks(self.per_part(ty));
                 chunks
                     .map(|chunk| {
                         let lanes: SmallVec<[VReg; 16]> = chunk.iter().map(|&v| self.reg(v, 0)).collect();
                         let part = self.build(ty, &lanes);
-                        if ty.elem == Elem::B { self.negated_words(wide(ty), part) } else { part }
+                        if ty.elem == Elem::B { self.negated_words(self.size(ty), part) } else { part }
                     })
                     .collect()
             }
@@ -36,14 +37,14 @@ impl Lower<'_> {
     }
 
     /// 0 or 1 to 0 or all ones.
-    fn negated_words(&mut self, w: bool, a: VReg) -> VReg {
+    fn negated_words(&mut self, w: Size, a: VReg) -> VReg {
         let zero = self.zero();
         self.two(Vex::Vpsubd, w, zero, a)
     }
 
     fn splat(&mut self, ty: Type, v: lir::Value) -> Parts {
-        let w = wide(ty);
-        let double = if w { Vex::Vbroadcastsd } else { Vex::Vmovddup };
+        let w = self.size(ty);
+        let double = if w.is_wide() { Vex::Vbroadcastsd } else { Vex::Vmovddup };
         let one = match (self.source(v, 0), ty.elem) {
             (Some(at), Elem::I8) => self.one(Vex::Vpbroadcastb, w, at),
             (Some(at), Elem::I16 | Elem::F16) => self.one(Vex::Vpbroadcastw, w, at),
@@ -54,12 +55,21 @@ impl Lower<'_> {
                 self.splat_reg(ty, scalar)
             }
         };
-        smallvec![one; part_count(ty)]
+        smallvec![one; self.part_count(ty)]
     }
 
     /// A register with a scalar in every lane.
     fn splat_reg(&mut self, ty: Type, scalar: VReg) -> VReg {
-        let w = wide(ty);
+        let w = self.size(ty);
+        if self.avx512 && !in_vector(ty.scalar()) {
+            let op = match ty.elem {
+                Elem::I8 => Vex::VpbroadcastbGpr,
+                Elem::I16 | Elem::F16 => Vex::VpbroadcastwGpr,
+                Elem::I64 => Vex::VpbroadcastqGpr,
+                _ => Vex::VpbroadcastdGpr,
+            };
+            return self.one(op, w, scalar);
+        }
         let low = match ty.elem {
             Elem::F32 | Elem::F64 => scalar,
             Elem::I64 => self.one(Vex::VmovqTo, false, scalar),
@@ -73,7 +83,7 @@ impl Lower<'_> {
             Elem::I8 => self.one(Vex::Vpbroadcastb, w, low),
             Elem::I16 | Elem::F16 => self.one(Vex::Vpbroadcastw, w, low),
             Elem::I64 => self.one(Vex::Vpbroadcastq, w, low),
-            Elem::F64 => self.one(if w { Vex::Vbroadcastsd } else { Vex::Vmovddup }, w, low),
+            Elem::F64 => self.one(if w.is_wide() { Vex::Vbroadcastsd } else { Vex::Vmovddup }, w, low),
             Elem::F32 => self.one(Vex::Vbroadcastss, w, low),
             _ => self.one(Vex::Vpbroadcastd, w, low),
         }
@@ -83,8 +93,8 @@ impl Lower<'_> {
     pub(super) fn lane(&mut self, ty: Type, part: VReg, lane: usize) -> VReg {
         let bytes = ty.lane_bytes() as usize;
         let at = lane * bytes;
-        let half = if at >= 16 { self.upper(part) } else { part };
-        let lane = (at % 16 / bytes) as u8;
+        let half = self.quarter(part, at / QUARTER);
+        let lane = (at % QUARTER / bytes) as u8;
         match ty.elem {
             Elem::F32 | Elem::F64 if lane == 0 => half,
             Elem::F32 => self.one_imm(Vex::Vpshufd, false, half, lane),
@@ -107,14 +117,11 @@ impl Lower<'_> {
     /// A register of scalars; of truth values words of 0 and 1.
     pub(super) fn build(&mut self, ty: Type, lanes: &[VReg]) -> VReg {
         let bytes = ty.lane_bytes() as usize;
-        let halves: SmallVec<[VReg; 2]> = lanes.chunks(16 / bytes).map(|chunk| self.build_half(ty, chunk)).collect();
-        match halves[..] {
-            [low, high] => self.join(low, high),
-            _ => halves[0],
-        }
+        let quarters = lanes.chunks(QUARTER / bytes).map(|chunk| self.build_quarter(ty, chunk)).collect();
+        self.join_all(quarters, QUARTER)[0]
     }
 
-    fn build_half(&mut self, ty: Type, lanes: &[VReg]) -> VReg {
+    fn build_quarter(&mut self, ty: Type, lanes: &[VReg]) -> VReg {
         let mut v = match ty.elem {
             Elem::F32 | Elem::F64 => lanes[0],
             Elem::I64 => self.one(Vex::VmovqTo, false, lanes[0]),
@@ -135,16 +142,19 @@ impl Lower<'_> {
 
     fn insert(&mut self, ty: Type, v: lir::Value, scalar: lir::Value, lane: usize) -> Parts {
         let (mut parts, scalar) = (self.regs(v), self.reg(scalar, 0));
-        let (part, lane) = (lane / per_part(ty), lane % per_part(ty));
+        let (part, lane) = (lane / self.per_part(ty), lane % self.per_part(ty));
         let all = self.splat_reg(ty, scalar);
-        let (w, bytes) = (wide(ty), ty.lane_bytes() as usize);
-        parts[part] = if bytes >= 4 {
+        let (w, bytes) = (self.size(ty), ty.lane_bytes() as usize);
+        let mut mask = vec![0; w.bytes()];
+        mask[lane * bytes..][..bytes].fill(0xff);
+        parts[part] = if self.avx512 {
+            let mask = self.bytes(&mask);
+            self.three(Vex::Vpternlogd, w, [all, parts[part]], mask, CHOOSE)
+        } else if bytes >= 4 {
             let words = ((1u16 << (bytes / 4)) - 1) << (lane * bytes / 4);
             self.two_imm(Vex::Vblendps, w, parts[part], all, words as u8)
         } else {
-            let mut mask = [0; PART];
-            mask[lane * bytes..][..bytes].fill(0xff);
-            let mask = self.bytes(&mask[..if w { PART } else { 16 }]);
+            let mask = self.bytes(&mask);
             let mask = self.in_register(w, mask);
             self.blend(Vex::Vpblendvb, w, mask, all, parts[part])
         };
@@ -153,7 +163,7 @@ impl Lower<'_> {
 
     fn mask_bits(&mut self, ty: Type, v: lir::Value) -> VReg {
         let parts = self.regs(v);
-        let mut bits = self.one_int(Vex::Vmovmskps, wide(ty), parts[0], 0);
+        let mut bits = self.one_int(Vex::Vmovmskps, self.size(ty), parts[0], 0);
         for (i, &part) in parts.iter().enumerate().skip(1) {
             let more = self.one_int(Vex::Vmovmskps, true, part, 0);
             let more = self.int_imm(M::Shift(Shift::Shl), false, more, 8 * i as i64);
@@ -163,11 +173,11 @@ impl Lower<'_> {
     }
 
     fn bits_mask(&mut self, ty: Type, v: lir::Value) -> Parts {
-        let w = wide(ty);
+        let w = self.size(ty);
         let bits = self.splat(ty.with(Elem::I32), v);
-        (0..part_count(ty))
+        (0..self.part_count(ty))
             .map(|i| {
-                let own: Vec<u8> = (0..per_part(ty)).flat_map(|l| (1u32 << (8 * i + l)).to_le_bytes()).collect();
+                let own: Vec<u8> = (0..self.per_part(ty)).flat_map(|l| (1u32 << (8 * i + l)).to_le_bytes()).collect();
                 let own = self.bytes(&own);
                 let on = self.two(Vex::Vpand, w, bits[i], own);
                 self.two(Vex::Vpcmpeqd, w, on, own)
@@ -178,8 +188,8 @@ impl Lower<'_> {
     /// Lane by lane, for what there is only of scalars. Operands that are scalars serve every lane.
     pub(super) fn by_lane(&mut self, data: &InstData, f: impl Fn(&mut Self, &[VReg]) -> VReg) -> Parts {
         let ty = data.ty;
-        let per = per_part(ty);
-        (0..part_count(ty))
+        let per = self.per_part(ty);
+        (0..self.part_count(ty))
             .map(|part| {
                 let lanes: SmallVec<[VReg; 16]> = (part * per..(part + 1) * per)
                     .map(|lane| {
@@ -201,15 +211,15 @@ impl Lower<'_> {
         if let Some(bits) = self.lir.constant(v).filter(|_| !in_vector(ty.scalar())) {
             return self.int(bits);
         }
-        let part = self.reg(v, lane / per_part(ty));
-        self.lane(ty, part, lane % per_part(ty))
+        let part = self.reg(v, lane / self.per_part(ty));
+        self.lane(ty, part, lane % self.per_part(ty))
     }
 
     /// A register of what lies at addresses, a lane each.
     pub(super) fn build_from(&mut self, ty: Type, lanes: &[Rm]) -> VReg {
         let bytes = ty.lane_bytes() as usize;
-        let halves: SmallVec<[VReg; 2]> = lanes
-            .chunks(16 / bytes)
+        let quarters: Parts = lanes
+            .chunks(QUARTER / bytes)
             .map(|chunk| {
                 let mut v = match bytes {
                     8 => self.one(Vex::VmovsdLoad, false, chunk[0]),
@@ -234,9 +244,6 @@ impl Lower<'_> {
                 v
             })
             .collect();
-        match halves[..] {
-            [low, high] => self.join(low, high),
-            _ => halves[0],
-        }
+        self.join_all(quarters, QUARTER)[0]
     }
 }

@@ -1,7 +1,8 @@
 //! Memory and calls.
 
+use super::compare::load_of;
 use super::facts::small;
-use super::{ARGUMENT_BYTES, Lower, PART, Parts, Rm, in_vector, malformed, part_count, wide};
+use super::{ARGUMENT_BYTES, Lower, Parts, QUARTER, Rm, in_vector, malformed};
 use crate::error::{Error, Result};
 use crate::lir::{self, Access, Elem, Imm, InstData, Op, Rmw, Type};
 use crate::wide::inst::{ARGUMENTS, Alu, Cc, Loop, Op as M, RAX, gpr, vector};
@@ -30,7 +31,7 @@ impl Lower<'_> {
                 let at = self.address(data.args[0], access.offset);
                 match self.stored_lane(data.args[1]) {
                     Some((vector, lane)) => {
-                        let per = super::per_part(self.lir.values[vector].ty);
+                        let per = self.per_part(self.lir.values[vector].ty);
                         let part = self.reg(vector, lane / per);
                         self.store_lane(ty, part, lane % per, at);
                     }
@@ -160,7 +161,9 @@ impl Lower<'_> {
             8 => Vex::VmovsdLoad,
             _ => Vex::Vmovups,
         };
-        (0..part_count(ty)).map(|i| self.one(op, wide(ty), at.plus(PART * i))).collect()
+        let w = self.size(ty);
+        let parts = (0..self.part_count(ty)).map(|i| self.one(op, w, at.plus(self.part * i))).collect();
+        if self.in_masks(ty) { self.masks_of_words(ty, parts) } else { parts }
     }
 
     fn store(&mut self, ty: Type, at: Rm, v: lir::Value) {
@@ -180,9 +183,9 @@ impl Lower<'_> {
             8 => Vex::VmovsdStore,
             _ => Vex::VmovupsStore,
         };
-        for i in 0..part_count(ty) {
-            let part = self.reg(v, i);
-            self.put(op, wide(ty), part, at.plus(PART * i), 0);
+        for i in 0..self.part_count(ty) {
+            let part = self.lane_reg(v, i);
+            self.put(op, self.size(ty), part, at.plus(self.part * i), 0);
         }
     }
 
@@ -193,14 +196,19 @@ impl Lower<'_> {
         let ty = data.ty;
         let words = ty.with(Elem::I32);
         let (mask, base, offsets) = (self.regs(data.args[0]), self.reg(data.args[1], 0), self.regs(data.args[2]));
-        let w = wide(words);
-        let offsets: Parts = offsets.iter().zip(&mask).map(|(&o, &m)| self.two(Vex::Vpand, w, o, m)).collect();
-        let numbers = self.spread(1, &offsets)?;
+        let w = self.size(words);
+        let active = |e: &mut Self, ty, w, v, mask| match e.avx512 {
+            true => e.one_masked(load_of(ty), w, mask, v),
+            false => e.two(Vex::Vpand, w, v, mask),
+        };
+        let offsets: Parts = offsets.iter().zip(&mask).map(|(&o, &m)| active(self, words, w, o, m)).collect();
+        let numbers = self.spread(1, w, &offsets)?;
         let bytes = ty.lane_bytes() as usize;
         let mask = self.mask_for(ty, mask);
-        let per = super::per_part(ty);
+        let per = self.per_part(ty);
         let mut components = vec![Parts::new(); count];
-        for part in 0..part_count(ty) {
+        let w = self.size(ty);
+        for part in 0..self.part_count(ty) {
             let lanes: SmallVec<[Rm; 16]> = (part * per..(part + 1) * per)
                 .map(|lane| {
                     let offset = self.int_one(M::Mov, false, numbers.plus(4 * lane));
@@ -209,7 +217,7 @@ impl Lower<'_> {
                 .collect();
             let found = self.gather_part(ty, &lanes, count);
             for (component, found) in components.iter_mut().zip(found) {
-                let found = self.two(Vex::Vpand, wide(ty), found, mask[part]);
+                let found = active(self, ty, w, found, mask[part]);
                 component.push(found);
             }
         }
@@ -220,14 +228,22 @@ impl Lower<'_> {
     /// Components that lie side by side: pairs and fours of words as one load, then transposed.
     fn gather_part(&mut self, ty: Type, lanes: &[Rm], count: usize) -> Parts {
         let bytes = ty.lane_bytes() as usize;
-        let w = wide(ty);
+        let w = self.size(ty);
+        let quarters = w.bytes() / QUARTER;
         match (bytes, count) {
             (4, 4) => {
-                // Four rows, of a lane and of the one that is four further on.
+                // Four rows, of a lane and of those that are four, eight and twelve further on.
                 let rows: SmallVec<[VReg; 4]> = (0..4)
-                    .map(|i| {
-                        let low = self.one(Vex::Vmovups, false, lanes[i]);
-                        if w { self.join(low, lanes[i + 4]) } else { low }
+                    .map(|i| match w.is_wide() {
+                        true => {
+                            let row = (0..quarters / 2).map(|half| {
+                                let low = self.one(Vex::Vmovups, false, lanes[i + 8 * half]);
+                                self.join(low, lanes[i + 8 * half + 4])
+                            });
+                            let row = row.collect();
+                            self.join_all(row, 32)[0]
+                        }
+                        false => self.one(Vex::Vmovups, false, lanes[i]),
                     })
                     .collect();
                 let [low_a, low_b] = [0, 2].map(|i| self.two(Vex::Vunpcklps, w, rows[i], rows[i + 1]));
@@ -240,17 +256,17 @@ impl Lower<'_> {
                 ]
             }
             (4, 2 | 3) => {
-                let pairs: SmallVec<[VReg; 4]> = lanes
+                let pairs: SmallVec<[VReg; 8]> = lanes
                     .chunks(2)
                     .map(|pair| {
                         let low = self.one(Vex::VmovsdLoad, false, pair[0]);
                         self.two(Vex::VmovhpsLoad, false, low, pair[1])
                     })
                     .collect();
-                let [a, b] = match pairs[..] {
-                    [p, q, r, s] => [self.join(p, r), self.join(q, s)],
-                    _ => [pairs[0], pairs[1]],
-                };
+                let [a, b] = [0, 1].map(|first| {
+                    let own = pairs.iter().copied().skip(first).step_by(2).collect();
+                    self.join_all(own, QUARTER)[0]
+                });
                 let mut found: Parts =
                     [0x88, 0xdd].into_iter().map(|imm| self.two_imm(Vex::Vshufps, w, a, b, imm)).collect();
                 if count == 3 {
@@ -272,11 +288,12 @@ impl Lower<'_> {
     fn scatter(&mut self, data: &InstData, access: Access) -> Result<()> {
         let ty = data.ty;
         let (base, sink) = (self.reg(data.args[1], 0), self.reg(data.args[3], 0));
-        let (mask, offsets) = (self.regs(data.args[0]), self.regs(data.args[2]));
-        let (active, numbers) = (self.spread(0, &mask)?, self.spread(1, &offsets)?);
+        let (mask, offsets) = (self.lane_regs(data.args[0]), self.regs(data.args[2]));
+        let w = self.size(ty.with(Elem::I32));
+        let (active, numbers) = (self.spread(0, w, &mask)?, self.spread(1, w, &offsets)?);
         let values: SmallVec<[Parts; 4]> = data.args[4..].iter().map(|&v| self.regs(v)).collect();
         let bytes = ty.lane_bytes() as usize;
-        let per = super::per_part(ty);
+        let per = self.per_part(ty);
         for lane in 0..ty.lanes() {
             let offset = self.int_one(M::Mov, false, numbers.plus(4 * lane));
             let address = self.lea(true, Rm::At { base: Some(base), index: Some((offset, 0)), disp: 0 });
@@ -304,8 +321,8 @@ impl Lower<'_> {
 
     fn store_lane(&mut self, ty: Type, part: VReg, lane: usize, at: Rm) {
         let bytes = ty.lane_bytes() as usize;
-        let half = if lane * bytes >= 16 { self.upper(part) } else { part };
-        let lane = (lane * bytes % 16 / bytes) as u8;
+        let half = self.quarter(part, lane * bytes / QUARTER);
+        let lane = (lane * bytes % QUARTER / bytes) as u8;
         match (bytes, lane) {
             (8, 0) => self.put(Vex::VmovsdStore, false, half, at, 0),
             (8, _) => self.put(Vex::VmovhpsStore, false, half, at, 0),

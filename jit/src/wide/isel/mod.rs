@@ -1,7 +1,8 @@
 //! Selection of instructions: from LIR to [`Code`].
 //!
-//! A vector is in as many vector registers as its bytes fill, 32 each; one of 16 or fewer is in the low lanes of one, and what is beside it means
-//! nothing. A mask is 32-bit words of zeros or ones, whatever it was compared from. Numbers of 8, 16 and 32 bits, halves and truth values are in
+//! A vector is in as many vector registers as its bytes fill, 32 each, or 64 where there is AVX-512; one of 16 or fewer is in the low lanes of one,
+//! and what is beside it means nothing. A mask is 32-bit words of zeros or ones, whatever it was compared from; with AVX-512 it is in a mask register
+//! for each register that its words would fill, and bits above its lanes mean nothing (`masks.rs`). Numbers of 8, 16 and 32 bits, halves and truth values are in
 //! general registers, floats in vector registers. What a general register holds above its number means nothing, but above 32 bits there are zeros
 //! where [`Lower::is_clean`] says so; a truth value is 0 or 1 as a whole register of 32 bits.
 //!
@@ -17,13 +18,16 @@ mod facts;
 mod float;
 mod instruction;
 mod lanes;
+mod logic;
+mod masks;
 mod memory;
 mod permute;
 mod scalar;
 mod shift;
 mod shuffle;
 
-use super::inst::{Block, Code, Inst, Op as M};
+use super::Level;
+use super::inst::{Block, Code, Inst, MASK, Op as M, Size};
 use crate::error::{Error, Result};
 use crate::lir::{self, Effect, Elem, InstData, Op, Type};
 use base::hash::WordMap;
@@ -47,6 +51,8 @@ enum Rm {
     },
     /// In the pool, at an offset.
     Pool(u32, u32),
+    /// A constant of the same 8 bytes again and again.
+    Repeated(u64),
 }
 
 impl From<VReg> for Rm {
@@ -61,28 +67,14 @@ impl Rm {
         match self {
             Rm::At { base, index, disp } => Rm::At { base, index, disp: disp + bytes as i32 },
             Rm::Pool(number, offset) => Rm::Pool(number, offset + bytes as u32),
-            Rm::Reg(v) => Rm::Reg(v),
+            Rm::Reg(_) | Rm::Repeated(_) => self,
         }
     }
 }
 
-/// Bytes of a register.
-const PART: usize = 32;
-
-/// Is it in registers of 256 bits?
-fn wide(ty: Type) -> bool {
-    ty.bytes() > 16
-}
-
-/// Registers of a value.
-fn part_count(ty: Type) -> usize {
-    if ty.is_vector() { (ty.bytes() as usize).div_ceil(PART) } else { 1 }
-}
-
-/// Lanes of a register.
-fn per_part(ty: Type) -> usize {
-    (PART / ty.lane_bytes() as usize).min(ty.lanes())
-}
+/// Bytes of the largest register, and of its lanes of 128 bits.
+const MOST: usize = 64;
+const QUARTER: usize = 16;
 
 /// Is it in vector registers?
 fn in_vector(ty: Type) -> bool {
@@ -108,8 +100,13 @@ struct Lower<'a> {
     slots: Vec<i32>,
     /// Where lanes are looked up by number: offset and bytes, of values and of numbers.
     buffers: [Option<(i32, u32)>; 2],
-    /// The register whose upper half was taken last, in this block, and the half.
-    half: Option<(VReg, VReg)>,
+    /// The register of which 128 bits were taken last, in this block, which ones, and where they are.
+    quarter: Option<(VReg, usize, VReg)>,
+    /// AVX-512 is there.
+    avx512: bool,
+    /// Bytes of a register, and its size.
+    part: usize,
+    whole: Size,
 }
 
 /// A block's instructions, and the edges out of it.
@@ -137,17 +134,22 @@ const ARGUMENT_BYTES: u32 = 64;
 ///
 /// # Errors
 /// Internal for what it is not.
-pub fn select(lir: &lir::Function, optimise: bool) -> Result<Code> {
+pub fn select(lir: &lir::Function, level: Level, optimise: bool) -> Result<Code> {
+    let avx512 = level == Level::Avx512;
+    let whole = if avx512 { Size::W512 } else { Size::W256 };
     let mut lower = Lower {
         lir,
         optimise,
-        facts: Facts::of(lir, optimise),
-        code: Code { frame: ARGUMENT_BYTES, ..Code::default() },
+        facts: Facts::of(lir, optimise, avx512),
+        code: Code { frame: ARGUMENT_BYTES, avx512, ..Code::default() },
         parts: SecondaryMap::new(),
         out: Vec::new(),
         slots: Vec::new(),
         buffers: [None; 2],
-        half: None,
+        quarter: None,
+        avx512,
+        part: whole.bytes(),
+        whole,
     };
     lower.parts.resize(lir.values.len());
     for slot in lir.slots.values() {
@@ -159,6 +161,39 @@ pub fn select(lir: &lir::Function, optimise: bool) -> Result<Code> {
 }
 
 impl Lower<'_> {
+    /// How wide the registers of a value are.
+    fn size(&self, ty: Type) -> Size {
+        self.size_of(ty.bytes() as usize)
+    }
+    /// How wide registers of so many bytes altogether are.
+    fn size_of(&self, bytes: usize) -> Size {
+        match bytes {
+            ..=16 => Size::W128,
+            17..=32 => Size::W256,
+            _ => self.whole,
+        }
+    }
+    /// Registers of a value.
+    fn part_count(&self, ty: Type) -> usize {
+        if ty.is_vector() { (ty.bytes() as usize).div_ceil(self.part) } else { 1 }
+    }
+    /// Lanes of a register.
+    fn per_part(&self, ty: Type) -> usize {
+        (self.part / ty.lane_bytes() as usize).min(ty.lanes())
+    }
+    /// Is it in mask registers?
+    fn in_masks(&self, ty: Type) -> bool {
+        self.avx512 && ty.is_vector() && ty.elem == Elem::B
+    }
+    /// The registers that it is in.
+    fn class(&self, ty: Type) -> RegClass {
+        match in_vector(ty) {
+            _ if self.in_masks(ty) => MASK,
+            true => RegClass::Float,
+            false => RegClass::Int,
+        }
+    }
+
     /// Bytes of the frame.
     fn reserve(&mut self, bytes: u32, align: u8) -> Result<i32> {
         let too_large = || Error::limit("a frame is too large");
@@ -176,8 +211,8 @@ impl Lower<'_> {
         for block in self.facts.order.clone() {
             for &param in &lir.blocks[block].params {
                 let ty = lir.ty(param);
-                let class = if in_vector(ty) { RegClass::Float } else { RegClass::Int };
-                let parts = (0..part_count(ty)).map(|_| self.new_reg(class)).collect();
+                let class = self.class(ty);
+                let parts = (0..self.part_count(ty)).map(|_| self.new_reg(class)).collect();
                 self.parts[param] = parts;
             }
         }
@@ -246,7 +281,7 @@ impl Lower<'_> {
     fn block(&mut self, block: lir::Block, comes: &SecondaryMap<lir::Block, u32>) -> Result<Made> {
         let lir = self.lir;
         let data = &lir.blocks[block];
-        self.half = None;
+        self.quarter = None;
         if block == lir.layout[0] {
             self.function_params(&data.params)?;
         }
@@ -270,7 +305,7 @@ impl Lower<'_> {
                 edges.push(None);
                 continue;
             }
-            self.half = None;
+            self.quarter = None;
             let args = self.arguments(&target.args);
             self.push(M::Jump, false, 0, &[], None);
             edges.push(Some(Edge { insts: std::mem::take(&mut self.out), args, to: target.block }));
@@ -282,7 +317,7 @@ impl Lower<'_> {
     fn arguments(&mut self, values: &[lir::Value]) -> Vec<VReg> {
         let mut out = Vec::new();
         for &v in values {
-            for i in 0..part_count(self.lir.ty(v)) {
+            for i in 0..self.part_count(self.lir.ty(v)) {
                 out.push(self.reg(v, i));
             }
         }
@@ -325,7 +360,7 @@ impl Lower<'_> {
             return self.access(data);
         }
         let parts = self.pure(data)?;
-        debug_assert_eq!(parts.len(), part_count(self.lir.ty(data.first)), "{:?} of {}", data.op, data.ty);
+        debug_assert_eq!(parts.len(), self.part_count(self.lir.ty(data.first)), "{:?} of {}", data.op, data.ty);
         self.parts[data.first] = parts;
         Ok(())
     }
@@ -333,6 +368,9 @@ impl Lower<'_> {
     fn pure(&mut self, data: &InstData) -> Result<Parts> {
         use Op::*;
         let vector = data.ty.is_vector();
+        if self.in_masks(data.ty) {
+            return self.mask_operation(data);
+        }
         match data.op {
             Icmp | Fcmp => Ok(self.comparison(data)),
             Select => Ok(self.select(data)),

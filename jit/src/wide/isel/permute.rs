@@ -1,9 +1,9 @@
 //! Lanes by number.
 
-use super::{Lower, PART, Parts, Rm, malformed, part_count, per_part, wide};
+use super::{Lower, Parts, Rm, malformed};
 use crate::error::Result;
 use crate::lir::{Elem, InstData, Op, Type};
-use crate::wide::inst::{Alu, Op as M};
+use crate::wide::inst::{Alu, Op as M, Size};
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 use smallvec::{SmallVec, smallvec};
@@ -11,33 +11,33 @@ use smallvec::{SmallVec, smallvec};
 impl Lower<'_> {
     pub(super) fn permute(&mut self, data: &InstData) -> Result<Parts> {
         let (ty, [a, n]) = (data.ty, [data.args[0], data.args[1]]);
-        let words = ty.lane_bytes() == 4 && ty.lanes() <= 8;
+        let words = ty.lane_bytes() == 4 && ty.bytes() as usize <= self.part;
         match data.op {
             Op::ExtractAt => {
                 let n = self.reg(n, 0);
-                let a = self.regs(a);
-                let address = self.spread(0, &a)?;
+                let a = self.lane_regs(a);
+                let address = self.spread(0, self.size(ty), &a)?;
                 let n = self.int_imm(M::AluImm(Alu::And), false, n, ty.lanes() as i64 - 1);
                 Ok(smallvec![self.load_lane(ty, address, n)])
             }
             Op::Permute if words => {
-                let (a, n) = (self.reg(a, 0), self.reg(n, 0));
-                Ok(smallvec![if wide(ty) {
-                    self.two(Vex::Vpermps, true, n, a)
+                let (a, n, w) = (self.lane_reg(a, 0), self.reg(n, 0), self.size(ty));
+                Ok(smallvec![if w.is_wide() {
+                    self.two(Vex::Vpermps, w, n, a)
                 } else {
                     self.two(Vex::Vpermilps, false, a, n)
                 }])
             }
             Op::Permute if ty.lane_bytes() == 4 => {
-                let (a, n) = (self.regs(a), self.regs(n));
+                let (a, n) = (self.lane_regs(a), self.regs(n));
                 Ok(n.into_iter().map(|n| self.permute_words(&a, n)).collect())
             }
             Op::Permute => {
-                let (a, n) = (self.regs(a), self.regs(n));
-                let last = self.words(true, ty.lanes() as u32 - 1);
-                let n: Parts = n.iter().map(|&n| self.two(Vex::Vpand, true, n, last)).collect();
-                let (from, numbers) = (self.spread(0, &a)?, self.spread(1, &n)?);
-                let per = per_part(ty);
+                let (a, n) = (self.lane_regs(a), self.regs(n));
+                let (last, w) = (self.words(ty.lanes() as u32 - 1), self.size(ty.with(Elem::I32)));
+                let n: Parts = n.iter().map(|&n| self.two(Vex::Vpand, w, n, last)).collect();
+                let (from, numbers) = (self.spread(0, self.size(ty), &a)?, self.spread(1, w, &n)?);
+                let per = self.per_part(ty);
                 let part = |e: &mut Self, part: usize| {
                     let lanes: SmallVec<[Rm; 16]> = (part * per..(part + 1) * per)
                         .map(|lane| {
@@ -47,7 +47,7 @@ impl Lower<'_> {
                         .collect();
                     e.build_from(ty, &lanes)
                 };
-                Ok((0..part_count(ty)).map(|i| part(self, i)).collect())
+                Ok((0..self.part_count(ty)).map(|i| part(self, i)).collect())
             }
             _ => Err(malformed(data)),
         }
@@ -55,6 +55,9 @@ impl Lower<'_> {
 
     /// Words of several registers: of two by the number's lowest bit above a register's, and so on.
     fn permute_words(&mut self, parts: &[VReg], n: VReg) -> VReg {
+        if self.avx512 {
+            return self.permute_pairs(parts, n);
+        }
         let mut found: SmallVec<[VReg; 8]> = parts.iter().map(|&part| self.two(Vex::Vpermps, true, n, part)).collect();
         let mut bit = 3;
         while found.len() > 1 {
@@ -65,20 +68,30 @@ impl Lower<'_> {
         found[0]
     }
 
+    /// The same of 512 bits: an instruction for two registers, and a choice by the bit above.
+    fn permute_pairs(&mut self, parts: &[VReg], n: VReg) -> VReg {
+        let pairs: SmallVec<[VReg; 2]> =
+            parts.chunks(2).map(|pair| self.three(Vex::Vpermi2ps, Size::W512, [n, pair[0]], pair[1], 0)).collect();
+        let [low, high] = pairs[..] else { return pairs[0] };
+        let bit = self.words(32);
+        let upper = self.compare_two(Vex::Vptestmd, Size::W512, n, bit, 0);
+        self.blend(Vex::Vblendmps, Size::W512, upper, high, low)
+    }
+
     /// Stores registers to where lanes are looked up: values, or numbers.
-    pub(super) fn spread(&mut self, which: usize, parts: &[VReg]) -> Result<Rm> {
-        let bytes = (PART * parts.len()) as u32;
+    pub(super) fn spread(&mut self, which: usize, w: Size, parts: &[VReg]) -> Result<Rm> {
+        let bytes = (self.part * parts.len()) as u32;
         let offset = match self.buffers[which] {
             Some((offset, has)) if has >= bytes => offset,
             _ => {
-                let offset = self.reserve(bytes, 5)?;
+                let offset = self.reserve(bytes, self.part.trailing_zeros() as u8)?;
                 self.buffers[which] = Some((offset, bytes));
                 offset
             }
         };
         let at = Rm::At { base: None, index: None, disp: offset };
         for (i, &part) in parts.iter().enumerate() {
-            self.put(Vex::VmovupsStore, true, part, at.plus(PART * i), 0);
+            self.put(Vex::VmovupsStore, w, part, at.plus(self.part * i), 0);
         }
         Ok(at)
     }

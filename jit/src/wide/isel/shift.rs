@@ -1,8 +1,8 @@
 //! Shifts of vectors.
 
-use super::{Lower, Parts, Rm, wide};
+use super::{Lower, Parts, Rm};
 use crate::lir::{self, Elem, InstData, Op};
-use crate::wide::inst::{Alu, Op as M};
+use crate::wide::inst::{Alu, Op as M, Size};
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 
@@ -17,15 +17,16 @@ enum Amount {
 impl Lower<'_> {
     pub(super) fn shift(&mut self, data: &InstData) -> Parts {
         let (ty, op, [a, n]) = (data.ty, data.op, [data.args[0], data.args[1]]);
-        let (w, elem) = (wide(ty), ty.elem);
+        let (w, elem) = (self.size(ty), ty.elem);
         match (op, elem) {
-            (Op::ShlV | Op::LshrV | Op::AshrV, Elem::I8 | Elem::I16) => {
+            (Op::ShlV | Op::LshrV | Op::AshrV, Elem::I8 | Elem::I16) if elem == Elem::I8 || !self.avx512 => {
                 // As words.
-                let last = self.repeat(true, &(elem.bits() - 1).to_le_bytes());
+                let last = self.words(elem.bits() - 1);
+                let words = self.words_size(ty);
                 let (a, n) = (self.as_words(a, op == Op::AshrV), self.as_words(n, false));
                 let shifted = a.iter().zip(&n).map(|(&a, &n)| {
-                    let n = self.two(Vex::Vpand, true, n, last);
-                    self.shift_each(op, Elem::I32, true, a, Rm::Reg(n))
+                    let n = self.two(Vex::Vpand, words, n, last);
+                    self.shift_each(op, Elem::I32, words, a, Rm::Reg(n))
                 });
                 let shifted: Parts = shifted.collect();
                 self.words_as(ty, shifted)
@@ -33,7 +34,7 @@ impl Lower<'_> {
             (Op::ShlV | Op::LshrV | Op::AshrV, _) => {
                 let small = self.all_below(n, u64::from(elem.bits()));
                 let last = u64::from(elem.bits() - 1).to_le_bytes();
-                let last = self.repeat(w, &last[..elem.bits() as usize / 8]);
+                let last = self.repeat(&last[..elem.bits() as usize / 8]);
                 self.each_two(a, n, |e, a, n| {
                     let n = if small {
                         n
@@ -72,9 +73,9 @@ impl Lower<'_> {
         Amount::Low(self.one(Vex::VmovdTo, false, n))
     }
 
-    fn shift_all(&mut self, op: Op, elem: Elem, w: bool, a: VReg, amount: Amount) -> VReg {
+    fn shift_all(&mut self, op: Op, elem: Elem, w: Size, a: VReg, amount: Amount) -> VReg {
         use Vex::*;
-        if (op, elem) == (Op::Ashr, Elem::I64) {
+        if (op, elem) == (Op::Ashr, Elem::I64) && !self.avx512 {
             return self.with_sign(w, a, |e, v| e.shift_all(Op::Lshr, elem, w, v, amount));
         }
         let ops = match (op, elem) {
@@ -85,6 +86,7 @@ impl Lower<'_> {
             (Op::Lshr, Elem::I32) => [VpsrldImm, Vpsrld],
             (Op::Lshr, _) => [VpsrlqImm, Vpsrlq],
             (_, Elem::I16) => [VpsrawImm, Vpsraw],
+            (_, Elem::I64) => [VpsraqImm, Vpsraq],
             _ => [VpsradImm, Vpsrad],
         };
         match amount {
@@ -94,8 +96,8 @@ impl Lower<'_> {
     }
 
     /// A shift of 64 bits with the sign from above, by one with zeros: the sign's place as number and as what is subtracted.
-    fn with_sign(&mut self, w: bool, a: VReg, mut shift: impl FnMut(&mut Self, VReg) -> VReg) -> VReg {
-        let sign = self.signs(Elem::I64, w);
+    fn with_sign(&mut self, w: Size, a: VReg, mut shift: impl FnMut(&mut Self, VReg) -> VReg) -> VReg {
+        let sign = self.signs(Elem::I64);
         let sign = self.in_register(w, sign);
         let [a, sign] = [a, sign].map(|v| shift(self, v));
         let flipped = self.two(Vex::Vpxor, w, a, sign);
@@ -103,9 +105,9 @@ impl Lower<'_> {
     }
 
     /// Even bytes and odd ones, as numbers of 16 bits.
-    fn shift_bytes(&mut self, op: Op, w: bool, a: VReg, amount: Amount) -> VReg {
-        let low = self.words(w, 0x00ff_00ff);
-        let high = self.words(w, 0xff00_ff00);
+    fn shift_bytes(&mut self, op: Op, w: Size, a: VReg, amount: Amount) -> VReg {
+        let low = self.words(0x00ff_00ff);
+        let high = self.words(0xff00_ff00);
         let (even, odd) = match op {
             Op::Shl => {
                 let even = self.shift_all(op, Elem::I16, w, a, amount);
@@ -129,18 +131,18 @@ impl Lower<'_> {
     }
 
     /// Lane by lane, by less than the width.
-    fn shift_each(&mut self, op: Op, elem: Elem, w: bool, a: VReg, n: Rm) -> VReg {
+    fn shift_each(&mut self, op: Op, elem: Elem, w: Size, a: VReg, n: Rm) -> VReg {
         use Vex::*;
         let ops = match op {
-            Op::ShlV => [Vpsllvd, Vpsllvq],
-            Op::LshrV => [Vpsrlvd, Vpsrlvq],
-            _ if elem == Elem::I32 => [Vpsravd; 2],
+            Op::ShlV => [Vpsllvw, Vpsllvd, Vpsllvq],
+            Op::LshrV => [Vpsrlvw, Vpsrlvd, Vpsrlvq],
+            _ if elem != Elem::I64 || self.avx512 => [Vpsravw, Vpsravd, Vpsravq],
             _ => {
                 let n = self.in_register(w, n);
                 return self.with_sign(w, a, |e, v| e.two(Vpsrlvq, w, v, n));
             }
         };
-        self.two(ops[usize::from(elem == Elem::I64)], w, a, n)
+        self.two(ops[(elem.bits() / 32) as usize], w, a, n)
     }
 
     /// Lanes of 8 or 16 bits as words; all registers count as whole ones.
@@ -154,6 +156,11 @@ impl Lower<'_> {
             (_, false) => (Vex::Vpmovzxwd, 2),
         };
         self.widen(&parts, op, times, ty.lanes().max(8))
+    }
+
+    /// How wide those are.
+    pub(super) fn words_size(&self, ty: lir::Type) -> Size {
+        self.size_of(4 * ty.lanes().max(8))
     }
 
     /// The low bits of words as lanes of a type.

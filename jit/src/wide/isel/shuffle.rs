@@ -3,9 +3,10 @@
 //! A register of the result is looked at as words, or as bytes where lanes are narrower, each of which comes from a word or byte of a register
 //! of the operands ([`Place`]). What one or two instructions do is tried first; the rest is put together register by register.
 
-use super::{Lower, PART, Parts, Rm, malformed, per_part};
+use super::{Lower, Parts, QUARTER, Rm, malformed};
 use crate::error::Result;
 use crate::lir::{self, Imm, InstData};
+use crate::wide::inst::Size;
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 use smallvec::SmallVec;
@@ -20,6 +21,7 @@ type Made = (Vex, VReg, VReg, u8, VReg);
 struct Sources {
     values: SmallVec<[(lir::Value, usize); 8]>,
     made: SmallVec<[Made; 4]>,
+    size: Size,
 }
 
 /// Words of a register of 128 bits.
@@ -30,9 +32,9 @@ impl Lower<'_> {
         let Imm::Pattern(list) = data.imm else { return Err(malformed(data)) };
         let (lir, ty) = (self.lir, data.ty);
         let pattern = &lir.lists[list];
-        let (lanes, per) = (ty.lanes(), per_part(ty));
-        let parts = super::part_count(ty);
-        let mut sources = Sources { values: SmallVec::new(), made: SmallVec::new() };
+        let (lanes, per) = (ty.lanes(), self.per_part(ty));
+        let parts = self.part_count(ty);
+        let mut sources = Sources { values: SmallVec::new(), made: SmallVec::new(), size: self.size(ty) };
         // The same register twice is one source.
         let mut numbers: SmallVec<[usize; 8]> = SmallVec::new();
         for (value, part) in data.args.iter().flat_map(|&v| (0..parts).map(move |p| (v, p))) {
@@ -50,9 +52,9 @@ impl Lower<'_> {
             (numbers[operand * parts + lane / per], lane % per * units)
         };
         Ok(pattern
-            .chunks(per_part(result))
+            .chunks(self.per_part(result))
             .map(|chunk| {
-                let places: SmallVec<[Place; 32]> = chunk
+                let places: SmallVec<[Place; 64]> = chunk
                     .iter()
                     .flat_map(|&l| {
                         let (part, first) = place(l);
@@ -70,18 +72,18 @@ impl Lower<'_> {
 
     fn source_reg(&mut self, sources: &Sources, number: usize) -> VReg {
         let (v, part) = sources.values[number];
-        self.reg(v, part)
+        self.lane_reg(v, part)
     }
 
-    /// Where a half of a source is: of a load in memory.
-    fn half(&mut self, sources: &Sources, number: usize, high: bool) -> Rm {
+    /// Where 128 bits of a source are: of a load in memory.
+    fn quarter_of(&mut self, sources: &Sources, number: usize, quarter: usize) -> Rm {
         let (v, part) = sources.values[number];
-        if let Some(at) = self.source(v, PART * part + 16 * usize::from(high)).filter(|_| self.lir.ty(v).bytes() >= 16)
-        {
+        let at = self.source(v, self.part * part + QUARTER * quarter);
+        if let Some(at) = at.filter(|_| self.lir.ty(v).bytes() as usize >= QUARTER) {
             return at;
         }
-        let reg = self.reg(v, part);
-        Rm::Reg(if high { self.upper(reg) } else { reg })
+        let reg = self.lane_reg(v, part);
+        Rm::Reg(self.quarter(reg, quarter))
     }
 
     /// An instruction, once for all registers of the result.
@@ -99,18 +101,22 @@ impl Lower<'_> {
         if places.iter().enumerate().all(|(i, &p)| p == (first, i)) {
             return self.source_reg(sources, first);
         }
-        if places.len() <= FOUR { self.shuffle_four(sources, places) } else { self.shuffle_eight(sources, places) }
+        match places.len() {
+            ..=FOUR => self.shuffle_four(sources, places),
+            8 if sources.size < Size::W512 => self.shuffle_eight(sources, places),
+            _ => self.shuffle_large(sources, places),
+        }
     }
 
-    /// Four words, from halves of sources.
+    /// Four words, from quarters of sources.
     fn shuffle_four(&mut self, sources: &Sources, places: &[Place]) -> VReg {
-        let halves: SmallVec<[Place; 4]> = places.iter().map(|&(s, w)| (2 * s + w / FOUR, w % FOUR)).collect();
-        let mut used: SmallVec<[usize; 4]> = halves.iter().map(|h| h.0).collect();
+        let quarters: SmallVec<[Place; 4]> = places.iter().map(|&(s, w)| (4 * s + w / FOUR, w % FOUR)).collect();
+        let mut used: SmallVec<[usize; 4]> = quarters.iter().map(|q| q.0).collect();
         used.sort_unstable();
         used.dedup();
-        let rm = |e: &mut Self, half: usize| e.half(sources, half / 2, half % 2 == 1);
+        let rm = |e: &mut Self, quarter: usize| e.quarter_of(sources, quarter / 4, quarter % 4);
         if let [only] = used[..] {
-            let order: SmallVec<[usize; 4]> = halves.iter().map(|h| h.1).collect();
+            let order: SmallVec<[usize; 4]> = quarters.iter().map(|q| q.1).collect();
             let at = rm(self, only);
             return match at {
                 Rm::Reg(v) if order.iter().enumerate().all(|(i, &w)| i == w) => v,
@@ -120,18 +126,20 @@ impl Lower<'_> {
         }
         let regs: SmallVec<[(usize, VReg); 4]> = used
             .iter()
-            .map(|&half| {
-                let at = rm(self, half);
-                (half, self.in_register(false, at))
+            .map(|&quarter| {
+                let at = rm(self, quarter);
+                (quarter, self.in_register(false, at))
             })
             .collect();
         if let [(s, a), (t, b)] = regs[..]
-            && let Some((op, swap, imm)) = in_lane(&halves, s, t)
+            && let Some((op, swap, imm)) = in_lane(&quarters, s, t)
         {
             let (a, b) = if swap { (b, a) } else { (a, b) };
             return self.two_imm(op, false, a, b, imm);
         }
-        self.put_together(false, &halves, &regs, |e, reg, order| e.one_imm(Vex::Vpshufd, false, reg, immediate(order)))
+        self.put_together(false, &quarters, &regs, |e, reg, order| {
+            e.one_imm(Vex::Vpshufd, false, reg, immediate(order))
+        })
     }
 
     /// Each source's words where they belong, then blended.
@@ -161,7 +169,7 @@ impl Lower<'_> {
         let mut used: SmallVec<[usize; 8]> = places.iter().map(|p| p.0).collect();
         used.sort_unstable();
         used.dedup();
-        if let Some(v) = self.broadcast(sources, places) {
+        if let Some(v) = self.broadcast(sources, Size::W256, places) {
             return v;
         }
         if let Some(v) = self.two_halves(sources, places) {
@@ -192,6 +200,9 @@ impl Lower<'_> {
                         (self.once(sources, Vex::Vunpcklps, a, b, 0), self.once(sources, Vex::Vunpckhps, a, b, 0));
                     return self.once(sources, Vex::Vperm2f128, low_half, high_half, if high { 0x31 } else { 0x20 });
                 }
+                if self.avx512 {
+                    return self.permute_two(Size::W256, places, s, [a, b]);
+                }
                 self.put_together(true, places, &[(s, a), (t, b)], |e, reg, order| e.permute_eight(reg, order))
             }
             _ => {
@@ -202,22 +213,90 @@ impl Lower<'_> {
         }
     }
 
+    /// Words of two registers, by an instruction for any.
+    fn permute_two(&mut self, w: Size, places: &[Place], first: usize, [a, b]: [VReg; 2]) -> VReg {
+        let number = |p: &Place| if p.0 == first { p.1 } else { p.1 + w.bytes() / 4 };
+        let mut numbers: Vec<u8> = places.iter().flat_map(|p| (number(p) as u32).to_le_bytes()).collect();
+        numbers.resize(w.bytes(), 0);
+        let numbers = self.bytes(&numbers);
+        let numbers = self.in_register(w, numbers);
+        self.three(Vex::Vpermt2ps, w, [a, numbers], b, 0)
+    }
+
+    /// Up to sixteen words, with registers of 512 bits.
+    fn shuffle_large(&mut self, sources: &mut Sources, places: &[Place]) -> VReg {
+        let w = Size::W512;
+        if let Some(v) = self.broadcast(sources, w, places) {
+            return v;
+        }
+        let mut used: SmallVec<[usize; 8]> = places.iter().map(|p| p.0).collect();
+        used.sort_unstable();
+        used.dedup();
+        let regs: SmallVec<[VReg; 8]> = used.iter().map(|&s| self.source_reg(sources, s)).collect();
+        let quarters = |(s, t): (usize, usize)| whole_quarters(places, s, t);
+        match (&used[..], &regs[..]) {
+            (&[s], &[a]) => {
+                let order: SmallVec<[usize; 16]> = places.iter().map(|p| p.1).collect();
+                let alike =
+                    order.iter().enumerate().all(|(i, &at)| at / FOUR == i / FOUR && at % FOUR == order[i % FOUR]);
+                if alike {
+                    return self.one_imm(Vex::Vpshufd, w, a, immediate(&order[..FOUR]));
+                }
+                if let Some(imm) = quarters((s, s)) {
+                    return self.two_imm(Vex::Vshuff64x2, w, a, a, imm);
+                }
+                let mut numbers: Vec<u8> = order.iter().flat_map(|&at| (at as u32).to_le_bytes()).collect();
+                numbers.resize(w.bytes(), 0);
+                let numbers = self.bytes(&numbers);
+                let numbers = self.in_register(w, numbers);
+                self.two(Vex::Vpermps, w, numbers, a)
+            }
+            (&[s, t], &[a, b]) => {
+                if let Some((op, swap, imm)) = all_lanes(places, s, t) {
+                    let (a, b) = if swap { (b, a) } else { (a, b) };
+                    return self.two_imm(op, w, a, b, imm);
+                }
+                for ((s, a), (t, b)) in [((s, a), (t, b)), ((t, b), (s, a))] {
+                    if let Some(imm) = quarters((s, t)) {
+                        return match imm {
+                            0x44 => self.two_imm(Vex::Vinsertf64x4, w, a, b, 1),
+                            imm => self.two_imm(Vex::Vshuff64x2, w, a, b, imm),
+                        };
+                    }
+                }
+                self.permute_two(w, places, s, [a, b])
+            }
+            _ => {
+                // Of two, then of that and each of the others.
+                let two = |p: &Place| if p.0 == used[0] || p.0 == used[1] { *p } else { (used[0], 0) };
+                let begun: SmallVec<[Place; 16]> = places.iter().map(two).collect();
+                let mut all = self.permute_two(w, &begun, used[0], [regs[0], regs[1]]);
+                for (&source, &reg) in used.iter().zip(&regs).skip(2) {
+                    let own = |(i, p): (usize, &Place)| if p.0 == source { *p } else { (usize::MAX, i) };
+                    let placed: SmallVec<[Place; 16]> = places.iter().enumerate().map(own).collect();
+                    all = self.permute_two(w, &placed, usize::MAX, [all, reg]);
+                }
+                all
+            }
+        }
+    }
+
     /// One word everywhere.
-    fn broadcast(&mut self, sources: &Sources, places: &[Place]) -> Option<VReg> {
+    fn broadcast(&mut self, sources: &Sources, w: Size, places: &[Place]) -> Option<VReg> {
         let (source, word) = places[0];
         if places.iter().any(|&p| p != (source, word)) {
             return None;
         }
         let (v, part) = sources.values[source];
-        if let Some(at) = self.source(v, PART * part + 4 * word) {
-            return Some(self.one(Vex::Vbroadcastss, true, at));
+        if let Some(at) = self.source(v, self.part * part + 4 * word) {
+            return Some(self.one(Vex::Vbroadcastss, w, at));
         }
-        let reg = self.reg(v, part);
+        let reg = self.lane_reg(v, part);
         if word == 0 {
-            return Some(self.one(Vex::Vbroadcastss, true, reg));
+            return Some(self.one(Vex::Vbroadcastss, w, reg));
         }
-        let number = self.words_reg(true, word as u32);
-        Some(self.two(Vex::Vpermps, true, number, reg))
+        let number = self.words_reg(w, word as u32);
+        Some(self.two(Vex::Vpermps, w, number, reg))
     }
 
     /// Whole halves of sources.
@@ -230,13 +309,13 @@ impl Lower<'_> {
         let (low, high) = places.split_at(FOUR);
         let ((s, upper_s), (t, upper_t)) = (half(low)?, half(high)?);
         if (s, upper_s) == (t, upper_t)
-            && let at @ (Rm::At { .. } | Rm::Pool(..)) = self.half(sources, s, upper_s)
+            && let at @ (Rm::At { .. } | Rm::Pool(..)) = self.quarter_of(sources, s, upper_s.into())
         {
             return Some(self.one(Vex::Vbroadcastf128, true, at));
         }
         if !upper_s && !upper_t {
             let low = self.source_reg(sources, s);
-            let high = self.half(sources, t, false);
+            let high = self.quarter_of(sources, t, 0);
             return Some(self.join(low, high));
         }
         let (a, b) = (self.source_reg(sources, s), self.source_reg(sources, t));
@@ -266,30 +345,38 @@ impl Lower<'_> {
         if places.iter().enumerate().all(|(i, &p)| p == (first, i)) {
             return self.source_reg(sources, first);
         }
-        let bytes: SmallVec<[Place; 32]> =
+        let bytes: SmallVec<[Place; 64]> =
             places.iter().flat_map(|&(s, l)| (0..unit).map(move |i| (s, l * unit + i))).collect();
-        let w = bytes.len() > 16;
+        // A result of 128 bits is made of quarters of sources; another one of sources whose quarters are moved round.
+        let w = self.size_of(bytes.len());
+        let w = if w.is_wide() { w.max(sources.size) } else { w };
+        let count = w.max(sources.size).bytes() / QUARTER;
         let mut used: SmallVec<[usize; 8]> = bytes.iter().map(|b| b.0).collect();
         used.sort_unstable();
         used.dedup();
         let mut all: Option<VReg> = None;
         for source in used {
             let reg = self.source_reg(sources, source);
-            for crossed in [false, true] {
-                // Which byte of the same half, or of the other half, of the source.
-                let own: Vec<u8> = (0..if w { PART } else { 16 })
+            for by in 0..count {
+                let own: Vec<u8> = (0..w.bytes())
                     .map(|i| match bytes.get(i) {
-                        Some(&(s, b)) if s == source && (b / 16 != i / 16) == crossed => (b % 16) as u8,
+                        Some(&(s, b)) if s == source && b / QUARTER == (i / QUARTER + by) % count => {
+                            (b % QUARTER) as u8
+                        }
                         _ => 0x80,
                     })
                     .collect();
                 if own.iter().all(|&b| b == 0x80) {
                     continue;
                 }
-                let from = match (crossed, w) {
-                    (false, _) => reg,
-                    (true, true) => self.one_imm(Vex::Vpermq, true, reg, 0x4e),
-                    (true, false) => self.upper(reg),
+                let from = match (by, w) {
+                    (0, _) => reg,
+                    (_, Size::W128) => self.quarter(reg, by),
+                    (_, Size::W256) => self.one_imm(Vex::Vpermq, w, reg, 0x4e),
+                    (_, Size::W512) => {
+                        let order: [usize; 4] = std::array::from_fn(|i| (i + by) % 4);
+                        self.two_imm(Vex::Vshuff64x2, w, reg, reg, immediate(&order))
+                    }
                 };
                 let own = self.bytes(&own);
                 let placed = self.two(Vex::Vpshufb, w, from, own);
@@ -354,6 +441,32 @@ fn both_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
     }
     let alike = low.iter().zip(high).all(|(&(a, l), &(b, h))| a == b && l < FOUR && h == l + FOUR);
     if alike { in_lane(low, s, t).filter(|found| found.0 != Vex::Vblendps) } else { None }
+}
+
+/// The same of sixteen words, all quarters alike.
+fn all_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
+    let alike = |(i, &(source, word)): (usize, &Place)| {
+        let (first, at) = places[i % FOUR];
+        source == first && at < FOUR && word == at + i / FOUR * FOUR
+    };
+    if !places.iter().enumerate().all(alike) {
+        return None;
+    }
+    in_lane(&places[..FOUR], s, t).filter(|found| found.0 != Vex::Vblendps)
+}
+
+/// Quarters that are moved as a whole, two of one register and then two of another, as an immediate has them.
+fn whole_quarters(places: &[Place], s: usize, t: usize) -> Option<u8> {
+    let mut order = [0; 4];
+    for (i, quarter) in places.chunks(FOUR).enumerate() {
+        let (source, word) = quarter[0];
+        let whole = word % FOUR == 0 && quarter.iter().enumerate().all(|(at, &p)| p == (source, word + at));
+        if !whole || source != if i < 2 { s } else { t } {
+            return None;
+        }
+        order[i] = word / FOUR;
+    }
+    Some(immediate(&order))
 }
 
 /// Words of two registers in turns: which is the first, and whether they are the upper ones.

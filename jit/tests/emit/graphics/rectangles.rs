@@ -1,6 +1,7 @@
 //! Fragment stages that take rectangles and write their colours themselves: the pixels are those that colours of the stage's general code give.
 
 use super::*;
+use base::abi::RECTANGLE_LANES;
 use base::epilogue::Epilogue;
 use base::pixel::{BlendEquation, BlendEquations, BlendFactor, BlendOp};
 use base::random::Rng;
@@ -60,11 +61,10 @@ fn painter() -> Shader {
     })
 }
 
-fn code(s: &Shader, epilogue: &Epilogue, tier: Tier) -> Option<CompiledStage> {
+fn code(s: &Shader, lanes: u32, epilogue: &Epilogue, tier: Tier) -> Option<CompiledStage> {
     let general = compile_tier(s, &buffers_layout(1), 8, Tier::Quick);
-    let div = jit::passes::divergence(s, 8);
-    let emission =
-        build_with_epilogue(s, &div, &buffers_layout(1), &EmitOptions { lanes: 8 }, epilogue).expect("LIR")?;
+    let div = jit::passes::divergence(s, lanes);
+    let emission = build_with_epilogue(s, &div, &buffers_layout(1), &EmitOptions { lanes }, epilogue).expect("LIR")?;
     jit::lir::verify(&emission.lir).expect("valid");
     let (code, tier) = jit::tier::generate(&emission.lir, tier).expect("code");
     let (frame, scratch, cpu_features) = (code.frame, emission.scratch_bytes, jit::host::cpu_features());
@@ -174,7 +174,8 @@ fn rectangles_are_written_as_their_colours_say() {
     let mut env = Environment::new(&[vec![0; 64]], &[]);
     for round in 0..96 {
         let (epilogue, tier) = (epilogue(&mut rng), Tier::ALL[round % 3]);
-        let stage = code(&s, &epilogue, tier).expect("a stage of pixels");
+        let lanes = if round % 2 == 0 { 8 } else { RECTANGLE_LANES as u32 };
+        let stage = code(&s, lanes, &epilogue, tier).expect("a stage of pixels");
         let attributes: Vec<[[u32; 3]; 3]> = (0..3)
             .map(|_| {
                 [0; 3].map(|_| {
@@ -193,7 +194,7 @@ fn rectangles_are_written_as_their_colours_say() {
             })
             .collect();
         // The tile's last column, and rectangles that end there, or are narrow.
-        let end = 8 + rng.below(WIDTH as u32 - 8) as u16;
+        let end = (RECTANGLE_LANES as u32 + rng.below((WIDTH - RECTANGLE_LANES) as u32)) as u16;
         let rectangles: Vec<Rectangle> = (0..1 + rng.below(6))
             .map(|_| {
                 let x0 = rng.below(end.into()) as u16;
@@ -220,7 +221,7 @@ fn rectangles_are_written_as_their_colours_say() {
         // SAFETY: rectangles before the end, in the image's rows.
         unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
         for (i, (got, want)) in image.iter().zip(&want).enumerate() {
-            assert_eq!(got, want, "{tier:?} ({}, {}) {epilogue:?} {rectangles:?} {end}", i % WIDTH, i / WIDTH);
+            assert_eq!(got, want, "{tier:?} {lanes} ({}, {}) {epilogue:?} {rectangles:?} {end}", i % WIDTH, i / WIDTH);
         }
     }
 }
@@ -234,7 +235,7 @@ fn stages_that_depend_on_more_take_no_rectangles() {
             let v = build(b);
             out(b, 0, v);
         });
-        code(&s, &epilogue, Tier::Quick).is_some()
+        code(&s, 8, &epilogue, Tier::Quick).is_some()
     };
     assert!(made(|b| input(b, 0, InterpolateAt::Default, &[], Ty::F32)));
     assert!(!made(|b| input(b, 0, InterpolateAt::Centroid, &[], Ty::F32)));

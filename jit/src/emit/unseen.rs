@@ -1,0 +1,172 @@
+//! Compute stages that cannot tell how many lanes a chunk has: no operation on subgroups, nothing that comes in the order of lanes where others may
+//! see it (atomics), nothing whose neighbours are lanes. Their better code may have twice as many, where the machine's vectors do.
+//!
+//! What else could tell is a race: an invocation that reads what another one of its workgroup writes, without a barrier in between. Such programs
+//! have no meaning, and no promise.
+
+#![forbid(unsafe_code)]
+
+use crate::ir::{Builtin, MemFlags, Op, Shader};
+use crate::lir;
+use base::shader::Stage;
+use cranelift_entity::SecondaryMap;
+
+/// Lanes of a chunk whose words fill a vector of 512 bits.
+pub const MORE_LANES: u32 = 16;
+
+/// Capabilities that let nobody see subgroups: of numbers, of memory, of indices, of descriptors.
+const BLIND: &[std::ops::RangeInclusive<u32>] = &[
+    0..=1,
+    9..=11,
+    22..=22,
+    28..=33,
+    39..=39,
+    43..=56,
+    4428..=4430,
+    4433..=4436,
+    4441..=4442,
+    4448..=4450,
+    4464..=4468,
+    5301..=5312,
+    5345..=5347,
+    5629..=5629,
+    6016..=6019,
+    6029..=6029,
+];
+
+/// Has a module only such capabilities?
+pub fn is_blind(capabilities: &[u32]) -> bool {
+    capabilities.iter().all(|c| BLIND.iter().any(|range| range.contains(c)))
+}
+
+/// Is the stage, of a module that [`is_blind`], such a one, and do chunks of [`MORE_LANES`] fit its workgroups?
+pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
+    shader.stage() == Stage::Compute
+        && lanes < MORE_LANES
+        && shader.payload.workgroup().is_some_and(|w| w.invocations() % u64::from(MORE_LANES) == 0)
+        && shader.insts.values().all(|data| is_unseeing(&data.op))
+}
+
+/// Is LIR with more lanes less work than as much with fewer, which is done twice? By a good part: what lies side by side for eight may not for sixteen, and
+/// is then loaded lane by lane.
+pub fn is_worth_it(few: &lir::Function, more: &lir::Function) -> bool {
+    20 * work(more) < 29 * work(few)
+}
+
+/// How often a loop goes round that is inside of another, as far as this is concerned.
+const ROUNDS: u64 = 8;
+/// Loops inside of each other that are told apart.
+const DEPTH: u32 = 8;
+
+/// Instructions that run in the wide tier, roughly: one for each vector, or several for each lane.
+pub fn work(function: &lir::Function) -> u64 {
+    let depths = depths(function);
+    let blocks = function.layout.iter().zip(depths).filter(|(b, _)| !function.blocks[**b].cold);
+    let work = blocks.map(|(&b, depth)| {
+        let insts = function.blocks[b].insts.iter().map(|&i| instructions(&function.insts[i]));
+        insts.sum::<u64>().saturating_mul(ROUNDS.pow(depth.min(DEPTH)))
+    });
+    work.fold(0, u64::saturating_add)
+}
+
+/// How many loops each block of the layout is in. What a jump back spans is one.
+fn depths(function: &lir::Function) -> Vec<u32> {
+    let mut places = SecondaryMap::new();
+    function.layout.iter().enumerate().for_each(|(i, &b)| places[b] = i);
+    let mut changes = vec![0i32; function.layout.len() + 1];
+    let mut headers = vec![0; function.layout.len()];
+    for (i, &block) in function.layout.iter().enumerate() {
+        for target in &function.blocks[block].targets {
+            let to = places[target.block];
+            // Of several jumps to one place the last.
+            if to <= i {
+                headers[to] = headers[to].max(i + 1);
+            }
+        }
+    }
+    for (first, &end) in headers.iter().enumerate().filter(|(_, end)| **end != 0) {
+        changes[first] += 1;
+        changes[end] -= 1;
+    }
+    let mut depth = 0;
+    changes[..function.layout.len()]
+        .iter()
+        .map(|change| {
+            depth += change;
+            depth as u32
+        })
+        .collect()
+}
+
+fn instructions(data: &lir::InstData) -> u64 {
+    let lanes = data.ty.lanes() as u64;
+    let long = data.ty.elem == lir::Elem::I64;
+    match data.op {
+        lir::Op::Gather => 3 * lanes,
+        lir::Op::Scatter => 4 * lanes,
+        lir::Op::Build | lir::Op::ExtractAt => lanes,
+        lir::Op::Sdiv | lir::Op::Udiv | lir::Op::Srem | lir::Op::Urem if long => 10 * lanes,
+        lir::Op::Call => 20,
+        _ => 1,
+    }
+}
+
+/// Can no result of an operation, and no effect, depend on how many lanes there are?
+fn is_unseeing(op: &Op) -> bool {
+    match op {
+        Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Cmp(_)
+        | Op::Convert(_)
+        | Op::Const(_)
+        | Op::Select
+        | Op::Fma
+        | Op::Ldexp
+        | Op::Frexp
+        | Op::IAddCarry
+        | Op::ISubBorrow
+        | Op::BitfieldInsert
+        | Op::BitfieldSExtract
+        | Op::BitfieldUExtract
+        | Op::VarLoad(_)
+        | Op::VarStore(_)
+        | Op::BufferDesc { .. }
+        | Op::BufferSize
+        | Op::Load(_, MemFlags { volatile: false, .. })
+        | Op::Store(_, MemFlags { volatile: false, .. })
+        | Op::Barrier
+        | Op::MemoryBarrier => true,
+        Op::Builtin(builtin) => matches!(
+            builtin,
+            Builtin::LocalInvocationIndex
+                | Builtin::LocalInvocationId(_)
+                | Builtin::WorkgroupId(_)
+                | Builtin::NumWorkgroups(_)
+                | Builtin::GlobalInvocationId(_)
+                | Builtin::DeviceIndex
+        ),
+        // Kernels take eight lanes.
+        Op::ImageDesc { .. }
+        | Op::SamplerDesc { .. }
+        | Op::Sample(_)
+        | Op::ImageFetch { .. }
+        | Op::ImageResident { .. }
+        | Op::ImageStore { .. }
+        | Op::ImageQuery(_) => false,
+        Op::Load(..)
+        | Op::Store(..)
+        | Op::Atomic(..)
+        | Op::ImageAtomic { .. }
+        | Op::LoadInput(..)
+        | Op::StoreOutput(_)
+        | Op::LoadVertex(_)
+        | Op::StoreVertex(_)
+        | Op::StoreVertexCount
+        | Op::Ddx { .. }
+        | Op::Ddy { .. }
+        | Op::Subgroup(_)
+        | Op::Demote
+        | Op::IsHelper
+        | Op::Clock => false,
+    }
+}

@@ -290,6 +290,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "tile::quads",
             "tile::rectangles",
             "tile::resolve",
+            "tile::tiny",
             "transfer::conversion",
             "transfer::kernels",
             "transfer::rows",

@@ -46,3 +46,9 @@ impl AlignedBuf {
         }
     }
 }
+
+/// The processor that this thread is on, which may be another one at once: whose caches have what it has just written.
+pub fn processor() -> usize {
+    // SAFETY: no arguments.
+    usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 use crate::api::Running;
+use crate::mem::processor;
 use crate::team::{AWAKENING, Call, Team};
 use parking_lot::Mutex;
 use std::hash::{Hash, Hasher};
@@ -49,9 +50,16 @@ pub(crate) trait Scratch: Default + Send {
 #[derive(Default)]
 pub(crate) struct Worker {
     running: Arc<RunningCell>,
+    /// See [`Worker::processor`].
+    processor: usize,
 }
 
 impl Worker {
+    /// The processor it was on when it began, whose caches have what it keeps.
+    pub fn processor(&self) -> usize {
+        self.processor
+    }
+
     /// Works for a command from now on.
     pub fn runs(&self, what: Running) {
         // The number is 0 while the two do not belong together.
@@ -61,8 +69,9 @@ impl Worker {
     }
 }
 
-/// What a worker is at, to be looked at by others.
+/// What a worker is at, to be looked at by others; no two of them in one piece of a cache.
 #[derive(Default)]
+#[repr(align(128))]
 struct RunningCell {
     command: AtomicU64,
     pipeline: AtomicU64,
@@ -182,11 +191,19 @@ impl<S: Scratch> Pool<S> {
         all
     }
 
+    /// What was kept on this processor last; where there is no such thing, something new until every thread has some. (What others have written costs more to come by
+    /// than all else that is done for a small piece of work.)
     fn take_worker(&self) -> (Worker, S) {
-        if let Some(worker) = self.workers.lock().pop() {
-            return worker;
+        let here = processor();
+        let mut workers = self.workers.lock();
+        let own = workers.iter().rposition(|(worker, _)| worker.processor == here);
+        let any = || (workers.len() >= self.threads()).then_some(0);
+        if let Some(i) = own.or_else(any) {
+            let (worker, scratch) = workers.swap_remove(i);
+            return (Worker { processor: here, ..worker }, scratch);
         }
-        let worker = Worker::default();
+        drop(workers);
+        let worker = Worker { processor: here, ..Worker::default() };
         let mut running = self.running.lock();
         running.retain(|r| r.strong_count() > 0);
         running.push(Arc::downgrade(&worker.running));

@@ -5,6 +5,11 @@
 //! find [`ROUND_BYTES`] of outputs wait for the next round. Where a round ends changes nothing that is drawn.
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
+mod arenas;
+mod homes;
+
+pub(crate) use arenas::Arenas;
+
 use crate::api::{Draw, DrawState, GraphicsStages, One, RenderTargets, statistic};
 use crate::feedback::Span;
 use crate::front::{self, Asked, BATCH_PRIMITIVES, Chunk, Feed, FrontDraw, Linkage, MOST_PATCHES, Transform};
@@ -13,6 +18,7 @@ use crate::prim::ChunkOutput;
 use crate::stage::{StageMemory, aborted};
 use crate::surface::{Surface, pack_texel};
 use crate::tile::{self, ChunkOrigin, DepthFormat, Pass, Runs, Scene, TileDraw, TilePlan, TileState};
+use homes::Homes;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -37,11 +43,6 @@ const ROUND_SEGMENTS: usize = 1 << 18;
 const FEW: usize = 64;
 /// Rows of a clear that one worker takes.
 const CLEAR_ROWS: u32 = 64;
-/// Chunk outputs of larger capacity are not kept for reuse (bytes).
-const KEEP_BYTES: usize = 4 << 20;
-/// Bytes of all that are kept: two usual rounds, of large draws or of hundreds of small ones.
-const KEEP_ALL_BYTES: usize = 16 << 20;
-
 /// What a worker keeps for draws and dispatches.
 #[derive(Default)]
 pub(crate) struct Scratch {
@@ -59,41 +60,6 @@ impl pool::Scratch for Scratch {
 impl AsMut<StageMemory> for Scratch {
     fn as_mut(&mut self) -> &mut StageMemory {
         &mut self.stage
-    }
-}
-
-/// Emptied chunk outputs, kept for their capacity.
-#[derive(Default)]
-pub(crate) struct Arenas(Mutex<Kept>);
-
-/// Outputs, and the bytes of their capacities.
-#[derive(Default)]
-struct Kept {
-    outputs: Vec<ChunkOutput>,
-    bytes: usize,
-}
-
-impl Arenas {
-    /// Up to so many.
-    fn take(&self, count: usize) -> Vec<ChunkOutput> {
-        let mut kept = self.0.lock();
-        let from = kept.outputs.len().saturating_sub(count);
-        let taken = kept.outputs.split_off(from);
-        kept.bytes -= taken.iter().map(ChunkOutput::capacity).sum::<usize>();
-        taken
-    }
-
-    /// Empties outputs and keeps what is not too much.
-    fn give(&self, outputs: impl Iterator<Item = ChunkOutput>) {
-        let mut kept = self.0.lock();
-        for mut output in outputs {
-            let bytes = output.capacity();
-            if bytes <= KEEP_BYTES && kept.bytes + bytes <= KEEP_ALL_BYTES {
-                output.clear();
-                kept.bytes += bytes;
-                kept.outputs.push(output);
-            }
-        }
     }
 }
 
@@ -185,6 +151,7 @@ struct Round {
     origins: Vec<ChunkOrigin>,
     outputs: Vec<ChunkOutput>,
     runs: Runs,
+    homes: Option<Homes>,
     /// Places of captured primitives that outputs have kept, by number of the output and stream.
     captured: Vec<(usize, u32, Span)>,
 }
@@ -396,16 +363,11 @@ impl<'e> RenderPassInstance<'e> {
         let chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
         let (pool, pass, draws, round_bytes) = (self.pool, &self.pass, &self.draws, self.round_bytes);
-        let mut emptied = self.arenas.take(chunks.len());
+        let arenas = self.arenas;
         // Once it is full it stays so: chunks are begun in their order, only those that others are at meanwhile may overtake.
         let bytes = AtomicUsize::new(0);
-        let work: Vec<(Chunk, Mutex<(ChunkOutput, bool)>)> = chunks
-            .into_iter()
-            .map(|Pending { chunk, output }| {
-                let done = output.is_some();
-                (chunk, Mutex::new((output.or_else(|| emptied.pop()).unwrap_or_default(), done)))
-            })
-            .collect();
+        let work: Vec<(Chunk, Mutex<Option<ChunkOutput>>)> =
+            chunks.into_iter().map(|Pending { chunk, output }| (chunk, Mutex::new(output))).collect();
         let scene = Scene { pass, draws, origins: &sealed.origins, outputs: &sealed.outputs, runs: &sealed.runs };
         let captured = sealed.captured.len();
         let tiles = captured + sealed.runs.tiles();
@@ -418,22 +380,30 @@ impl<'e> RenderPassInstance<'e> {
             _ => Effort::Large,
         };
         pool.for_each(tiles + work.len(), effort, |worker, scratch, i| {
-            let Scratch { stage, front, tile } = scratch;
+            let Scratch { stage, front, tile: tile_scratch } = scratch;
             if let Some(&(output, stream, span)) = sealed.captured.get(i) {
                 let draw = &draws[sealed.origins[output].draw as usize];
                 worker.runs(draw.draw.running);
                 return front::place(&draw.draw, &sealed.outputs[output], stream, span);
             }
-            let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i - captured, worker, stage, tile) };
-            let (chunk, output) = &work[i];
-            let (output, done) = &mut *output.lock();
-            if !*done && (i == 0 || bytes.load(Ordering::Relaxed) < round_bytes) {
+            let Some(i) = i.checked_sub(tiles) else {
+                let at_home = |homes: &Homes| homes.next(worker.processor());
+                let Some(tile) = sealed.homes.as_ref().map_or(Some(i - captured), at_home) else { return };
+                return tile::run(&scene, tile, worker, stage, tile_scratch);
+            };
+            let (chunk, slot) = &work[i];
+            let done = slot.lock().take();
+            let begins = done.is_none() && (i == 0 || bytes.load(Ordering::Relaxed) < round_bytes);
+            // It is filled here, and not where others fill theirs beside it.
+            let output = done.or_else(|| {
+                let mut output = begins.then(|| arenas.take(worker.processor()))?;
                 let draw = &draws[chunk.draw as usize];
                 worker.runs(draw.draw.running);
-                front::run(draw.front(), &pass.grid, chunk, stage, front, output);
-                *done = true;
-            }
-            bytes.fetch_add(bytes_of(output), Ordering::Relaxed);
+                front::run(draw.front(), &pass.grid, chunk, stage, front, &mut output);
+                Some(output)
+            });
+            bytes.fetch_add(output.as_ref().map_or(0, bytes_of), Ordering::Relaxed);
+            *slot.lock() = output;
         });
         let round = self.seal(work);
         #[cfg(test)]
@@ -442,20 +412,22 @@ impl<'e> RenderPassInstance<'e> {
             self.most_bytes = self.most_bytes.max(sealed.bytes() + round.bytes() + overtaken);
         }
         self.sealed = round;
-        self.arenas.give(sealed.outputs.into_iter().chain(emptied));
+        self.arenas.give(sealed.outputs.into_iter(), self.pool.threads());
     }
 
     /// The chunks up to the first that has not run become a round, the others are pending again.
-    fn seal(&mut self, work: Vec<(Chunk, Mutex<(ChunkOutput, bool)>)>) -> Round {
+    fn seal(&mut self, work: Vec<(Chunk, Mutex<Option<ChunkOutput>>)>) -> Round {
         let mut round = Round::default();
         self.pending = 0;
         for (chunk, output) in work {
-            let (output, done) = output.into_inner();
-            if !done || !self.chunks.is_empty() {
-                self.pending += self.weight(&chunk);
-                self.chunks.push(Pending { chunk, output: done.then_some(output) });
-                continue;
-            }
+            let output = match output.into_inner() {
+                Some(output) if self.chunks.is_empty() => output,
+                output => {
+                    self.pending += self.weight(&chunk);
+                    self.chunks.push(Pending { chunk, output });
+                    continue;
+                }
+            };
             let draw = &self.draws[chunk.draw as usize].draw;
             if let Feed::Later = chunk.feed {
                 let number = round.outputs.len();
@@ -469,6 +441,7 @@ impl<'e> RenderPassInstance<'e> {
             round.outputs.push(output);
         }
         round.runs = Runs::new(&round.outputs, &self.pass.grid);
+        round.homes = Homes::new(&round.runs, &round.outputs);
         round
     }
 

@@ -196,7 +196,7 @@ pub fn spawn(place: &Place, name: &str, icd: &str, options: &Options) -> Result<
     if let Some(pin) = &pin {
         args.extend(["--pin", pin]);
     }
-    Ok(match process::run(place, &args, options.timeout)? {
+    Ok(match process::run(place, &args, &options.environment, options.timeout)? {
         End::Good(text) => Report::from_output(&text)
             .unwrap_or_else(|| Report::without(Outcome::Crashed, "the child ended without a report")),
         End::Died(why) => Report::without(Outcome::Crashed, why),
@@ -216,7 +216,7 @@ pub fn ask(place: &Place, args: &[&str], options: &Options) -> Result<Value> {
     if let Some(pin) = &pin {
         args.extend(["--pin", pin]);
     }
-    match process::run(place, &args, options.timeout)? {
+    match process::run(place, &args, &options.environment, options.timeout)? {
         End::Good(text) => {
             let found = text.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
             found.ok_or_else(|| Error::Missing("JSON from a child".into()))

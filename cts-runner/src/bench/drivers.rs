@@ -19,6 +19,21 @@ const BROWSERS: [&str; 6] = [
     "/opt/swiftshader/vk_swiftshader_icd.json",
 ];
 
+/// Variables and their values.
+pub type Environment = Vec<(String, String)>;
+
+/// What one `--icd` names, and the variables behind it. (A comma without one is a part of the name.)
+pub fn environment(what: &str) -> (&str, Environment) {
+    let (mut what, mut environment) = (what, Vec::new());
+    while let Some((before, (name, value))) =
+        what.rsplit_once(',').and_then(|(before, last)| Some((before, last.split_once('=')?)))
+    {
+        environment.insert(0, (name.to_owned(), value.to_owned()));
+        what = before;
+    }
+    (what, environment)
+}
+
 /// The manifest, as children know it, of a driver as one `--icd` names it. In another root that is what is there under this path (with
 /// or without the root's own in front), or else what is here, which is copied.
 pub fn named(what: &str, place: &Place) -> Result<PathBuf> {
@@ -150,6 +165,14 @@ mod tests {
     fn labels_are_short_and_differ() {
         let devices = ["Grus (CPU)", "llvmpipe (LLVM 15.0.6, 256 bits)", "SwiftShader Device (Subzero)", "Grus"];
         assert_eq!(labels(&devices.map(String::from)), ["Grus", "lavapipe", "SwiftShader", "Grus-2"]);
+    }
+
+    #[test]
+    fn variables_stand_behind_a_driver() {
+        let own =
+            |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect::<Vec<_>>();
+        assert_eq!(environment("grus"), ("grus", vec![]));
+        assert_eq!(environment("a,b.so,N=1,M=x=y"), ("a,b.so", own(&[("N", "1"), ("M", "x=y")])));
     }
 
     #[test]

@@ -91,19 +91,24 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
 /// The drivers that were named, which must work, or those found that do.
 fn take_part(options: &Options, place: &Place) -> Result<Vec<Driver>> {
     let named = !options.icds.is_empty();
-    let manifests: Vec<PathBuf> = if named {
-        options.icds.iter().map(|what| drivers::named(what, place)).collect::<Result<_>>()?
+    let manifests: Vec<(PathBuf, drivers::Environment)> = if named {
+        let named = options.icds.iter().map(|what| {
+            let (what, environment) = drivers::environment(what);
+            Ok((drivers::named(what, place)?, environment))
+        });
+        named.collect::<Result<_>>()?
     } else {
-        drivers::found(place)?
+        drivers::found(place)?.into_iter().map(|manifest| (manifest, Vec::new())).collect()
     };
     let mut found = Vec::new();
-    for (i, manifest) in manifests.into_iter().enumerate() {
-        match ask(place, &["--probe", "--icd", &manifest.display().to_string()], options) {
+    for (i, (manifest, environment)) in manifests.into_iter().enumerate() {
+        let own = Options { environment: environment.clone(), ..options.clone() };
+        match ask(place, &["--probe", "--icd", &manifest.display().to_string()], &own) {
             Ok(json) => {
                 let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
                 let (device, version, api) = (text("device"), text("driver_version"), text("api_version"));
                 let lanes = json["subgroup_size"].as_u64().unwrap_or(0);
-                found.push(Driver { label: String::new(), device, version, api, lanes, manifest });
+                found.push(Driver { label: String::new(), device, version, api, lanes, manifest, environment });
             }
             Err(error) if named || i == 0 => return Err(Error::Missing(format!("{} ({error})", manifest.display()))),
             Err(error) => eprintln!("left out: {}: {error}", manifest.display()),
@@ -146,7 +151,8 @@ impl Children<'_> {
 
     fn one(&self, spec: &Spec, driver: &Driver) -> Result<Report> {
         let scratch = self.place.scratch()?;
-        let own = Options { scratch: self.place.inside(scratch.path()), ..self.options.clone() };
+        let environment = driver.environment.clone();
+        let own = Options { scratch: self.place.inside(scratch.path()), environment, ..self.options.clone() };
         spawn(self.place, spec.name, &driver.manifest.display().to_string(), &own)
     }
 }

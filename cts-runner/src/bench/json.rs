@@ -27,6 +27,7 @@ fn driver(d: &Driver) -> Value {
         "api_version": d.api,
         "subgroup_size": d.lanes,
         "manifest": d.manifest,
+        "environment": d.environment.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
     })
 }
 

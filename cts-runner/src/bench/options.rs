@@ -18,6 +18,7 @@ cts-runner bench: the same Vulkan programs on several drivers, timed in turns
 Which drivers
       --icd WHAT        repeatable, the first one is what the others are compared with: 'grus' (this checkout, built when
                         it is not there), a manifest (JSON), or a driver's library (.so; a manifest is made for it).
+                        ',NAME=VALUE' behind it, as often as wanted, are variables of this driver's children: 'grus,GRUS_THREADS=1'.
                         Default: Grus, and every driver that the Vulkan loader would find and that has a device, and
                         Chromium's SwiftShader
       --root DIR        measure inside of another root, all drivers (needs the rights of root, for chroot): a folder with a
@@ -92,6 +93,8 @@ pub struct Options {
     pub svg: Option<PathBuf>,
     /// Show each pipeline.
     pub details: bool,
+    /// Variables of the children.
+    pub environment: Vec<(String, String)>,
     /// Which process this is.
     pub role: Role,
     /// For a child: the folder it may use.
@@ -117,6 +120,7 @@ impl Default for Options {
             json: None,
             svg: None,
             details: false,
+            environment: Vec::new(),
             role: Role::Parent,
             scratch: PathBuf::new(),
             stage: String::new(),

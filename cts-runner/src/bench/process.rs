@@ -26,10 +26,10 @@ pub enum End {
     TimedOut,
 }
 
-/// Runs this program again as `bench` with the given arguments.
-pub fn run(place: &Place, args: &[&str], timeout: Duration) -> Result<End> {
+/// Runs this program again as `bench` with the given arguments, and variables besides its own.
+pub fn run(place: &Place, args: &[&str], environment: &[(String, String)], timeout: Duration) -> Result<End> {
     let mut command = place.command();
-    command.arg("bench").args(args);
+    command.arg("bench").args(args).envs(environment.iter().map(|(name, value)| (name, value)));
     watch(place, command, timeout)
 }
 

@@ -19,6 +19,8 @@ pub struct Driver {
     pub lanes: u64,
     /// Its manifest.
     pub manifest: PathBuf,
+    /// Variables of its children.
+    pub environment: Vec<(String, String)>,
 }
 
 /// What a run found out.

@@ -66,9 +66,10 @@ fn head(results: &Results) -> String {
     text.push('\n');
     for d in &results.drivers {
         let (device, lanes, manifest) = (&d.device, d.lanes, d.manifest.display());
+        let own: String = d.environment.iter().map(|(name, value)| format!(", {name}={value}")).collect();
         let _ = writeln!(
             text,
-            "{:14} {device} {}, Vulkan {}, subgroups of {lanes} ({manifest})",
+            "{:14} {device} {}, Vulkan {}, subgroups of {lanes} ({manifest}{own})",
             d.label, d.version, d.api
         );
     }

@@ -17,8 +17,21 @@ const SPAN: i32 = 32;
 /// Pushes (node, primitive) pairs for all tiles that an edge of the last primitive does not exclude. What is asked of it comes beside it: the
 /// processor would wait for what it has just stored.
 #[inline(always)]
-pub fn bin(out: &mut ChunkOutput, grid: &Grid, [x0, y0, x1, y1]: [i32; 4], edges: &[Edge], layer: u32) {
-    let number = (out.prims.len() as u64).wrapping_sub(1);
+pub fn bin(out: &mut ChunkOutput, grid: &Grid, rect: [i32; 4], edges: &[Edge], layer: u32) {
+    let number = out.prims.len().wrapping_sub(1);
+    bin_as(out, grid, (number, rect), edges, layer);
+}
+
+/// The same of the primitive of a number.
+#[inline(always)]
+pub fn bin_as(
+    out: &mut ChunkOutput,
+    grid: &Grid,
+    (number, [x0, y0, x1, y1]): (usize, [i32; 4]),
+    edges: &[Edge],
+    layer: u32,
+) {
+    let (at, number) = (number, number as u64);
     let (tx0, ty0, tx1, ty1) = (x0 >> TILE_SHIFT, y0 >> TILE_SHIFT, (x1 - 1) >> TILE_SHIFT, (y1 - 1) >> TILE_SHIFT);
     let layer_base = u64::from(layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
     if tx0 == tx1 && ty0 == ty1 {
@@ -27,7 +40,7 @@ pub fn bin(out: &mut ChunkOutput, grid: &Grid, [x0, y0, x1, y1]: [i32; 4], edges
         return out.bins.push(tile << 32 | number);
     }
     if (tx1 - tx0 + 1) * (ty1 - ty0 + 1) > FEW {
-        return bin_large(out, grid, [tx0, ty0, tx1, ty1]);
+        return bin_large(out, grid, at, [tx0, ty0, tx1, ty1]);
     }
     let narrow = tx0 == tx1 || ty0 == ty1;
     let extent = i64::from(SUBPIXEL) << TILE_SHIFT;
@@ -50,10 +63,10 @@ pub fn bin(out: &mut ChunkOutput, grid: &Grid, [x0, y0, x1, y1]: [i32; 4], edges
 /// The same for a primitive whose pixels lie in many `tiles` (first and last, inclusive).
 #[cold]
 #[inline(never)]
-fn bin_large(out: &mut ChunkOutput, grid: &Grid, tiles: [i32; 4]) {
-    let number = out.prims.len() as u64 - 1;
+fn bin_large(out: &mut ChunkOutput, grid: &Grid, at: usize, tiles: [i32; 4]) {
+    let number = at as u64;
     let ChunkOutput { prims, edges, bins, .. } = out;
-    let Some(prim) = prims.last() else { return };
+    let Some(prim) = prims.get(at) else { return };
     let [x0, y0, x1, y1] = tiles;
     let level_of = |nodes: i32| {
         let spans = |level: u32, a: i32, b: i32| (b >> (STEP * level)) - (a >> (STEP * level)) + 1;
@@ -144,10 +157,11 @@ mod tests {
         let shade = FragmentPrimitive { layer, ..NOTHING.shade };
         let mut out = ChunkOutput::default();
         if rect[0] < rect[2] && rect[1] < rect[3] {
-            let edge_count = edges.count;
-            out.prims.push(Prim { shade, edge_count, rect, depth_range: [0.0, 1.0], ..NOTHING });
-            out.edges.extend_from_slice(&edges.edges[..edge_count as usize]);
-            bin(&mut out, grid, rect, &edges.edges[..edge_count as usize], layer);
+            let (edges, sides) = (&edges.edges[..edges.count as usize], rect.map(|side| side as u16));
+            let edge_count = edges.len() as u16;
+            out.prims.push(Prim { shade, edge_count, sides, depth_range: [0.0, 1.0], ..NOTHING });
+            out.edges.extend_from_slice(edges);
+            bin(&mut out, grid, rect, edges, layer);
         }
         out
     }
@@ -187,7 +201,7 @@ mod tests {
             for tile in 0..grid.tiles[0] * grid.tiles[1] {
                 let number = layer * grid.tiles[0] * grid.tiles[1] + tile;
                 let at = grid.tile_at(number).1.map(|c| (c << TILE_SHIFT) as i32);
-                let part = intersect(prim.rect, [at[0], at[1], at[0] + 64, at[1] + 64]);
+                let part = intersect(prim.rect(), [at[0], at[1], at[0] + 64, at[1] + 64]);
                 let center = [0, 1].map(|i| i64::from(at[i] + 32) * i64::from(SUBPIXEL));
                 let covered = part[0] < part[2]
                     && part[1] < part[3]

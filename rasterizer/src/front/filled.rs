@@ -1,143 +1,25 @@
 //! Filled triangles of one viewport, in blocks.
 //!
-//! Half of a mesh faces away or touches no sample, and no processor can guess which half: a block's triangles are measured as lanes, what
-//! nobody can see is sorted out without branches, and only the rest is set up one by one. Of triangles of a few pixels, which are those of
-//! tessellated and of distant meshes, lanes have the very pixels too ([`Measures::cover`]).
+//! Half of a mesh faces away or touches no sample, and no processor can guess which half: a block's triangles are measured as lanes ([`super::measures`]), and only what may be seen is
+//! set up. Those of a few pixels become records as lanes too ([`Builder::small`]), the others one by one.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::lanes::{BLOCK, Corners, PlaneLanes};
+use super::attributes::{Values, triangle_rows};
+use super::bins::bin_as;
+use super::lanes::BLOCK;
 use super::link::Pairs;
+use super::measures::{Filter, Measures, SEVERAL};
 use super::planes::{Planes, doubled_area};
+use super::post::Vertex;
 use super::primitive::{Builder, CULL_BACK, CULL_FRONT};
-use super::setup::{Bounding, Common, Edges, Place, Values};
+use super::setup::{Bounding, Common, Edges, Place};
 use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{PolygonMode, TopologyClass};
-use crate::prim::{SMALL, Screen};
+use crate::prim::{GROUP, Screen, transposed, word_of};
 use crate::stage::NO_SLOT;
-
-/// The triangles of a block, as lanes; a worker keeps them.
-pub struct Measures {
-    corners: Corners<3>,
-    /// Outcodes that any corner has, and those that all have.
-    any: [u32; BLOCK],
-    all: [u32; BLOCK],
-    layer: [u32; BLOCK],
-    /// See [`doubled_area`]: exact.
-    area: [f64; BLOCK],
-    /// The same, rounded: of its sign.
-    sign: [f32; BLOCK],
-    /// Pixels whose samples can be inside: x0, y0, x1, y1.
-    bounds: [[i32; BLOCK]; 4],
-    /// Of triangles of at most 4×4 pixels, unclipped: [`crate::prim::Prim::pixels`]; else 0.
-    pixels: [u32; BLOCK],
-    /// 1: half as large as the rectangle around it, unclipped.
-    half: [u32; BLOCK],
-    /// 1: must be looked at.
-    seen: [u32; BLOCK],
-    /// 1: leaves clipping, and touches no sample or is culled.
-    unseen: [u32; BLOCK],
-    /// Of those that are looked at.
-    planes: PlaneLanes<3>,
-}
-
-/// What decides whether a triangle of a draw is seen.
-struct Filter {
-    bounding: Bounding,
-    limit: [i32; 4],
-    /// Culls where the area is positive, where it is negative.
-    positive: bool,
-    negative: bool,
-}
-
-impl Default for Measures {
-    fn default() -> Self {
-        Measures {
-            corners: Corners::default(),
-            any: [0; BLOCK],
-            all: [0; BLOCK],
-            layer: [0; BLOCK],
-            area: [0.0; BLOCK],
-            sign: [0.0; BLOCK],
-            bounds: [[0; BLOCK]; 4],
-            pixels: [0; BLOCK],
-            half: [0; BLOCK],
-            seen: [0; BLOCK],
-            unseen: [0; BLOCK],
-            planes: PlaneLanes::default(),
-        }
-    }
-}
-
-impl Measures {
-    /// Measures all lanes.
-    #[inline(always)]
-    fn measure(&mut self, filter: &Filter) {
-        let Corners { x: [x0, x1, x2], y: [y0, y1, y2], turned } = &mut self.corners;
-        let difference = |a: i32, b: i32| f64::from(a.wrapping_sub(b));
-        for i in 0..BLOCK {
-            let (ax, ay) = (difference(x1[i], x0[i]), difference(y1[i], y0[i]));
-            let (bx, by) = (difference(x2[i], x0[i]), difference(y2[i], y0[i]));
-            self.area[i] = ax * by - bx * ay;
-            self.sign[i] = self.area[i] as f32;
-            turned[i] = if self.sign[i] < 0.0 { -1 } else { 0 };
-        }
-        let [left, top, right, bottom] = &mut self.bounds;
-        for i in 0..BLOCK {
-            left[i] = filter.bounding.first(x0[i].min(x1[i]).min(x2[i]));
-            top[i] = filter.bounding.first(y0[i].min(y1[i]).min(y2[i]));
-            right[i] = filter.bounding.end(x0[i].max(x1[i]).max(x2[i]));
-            bottom[i] = filter.bounding.end(y0[i].max(y1[i]).max(y2[i]));
-        }
-        for i in 0..BLOCK {
-            let width = difference(x0[i].max(x1[i]).max(x2[i]), x0[i].min(x1[i]).min(x2[i]));
-            let height = difference(y0[i].max(y1[i]).max(y2[i]), y0[i].min(y1[i]).min(y2[i]));
-            let clipped = self.any[i] & (code::CLIP | code::UNPROJECTED) != 0;
-            self.half[i] = u32::from((self.area[i].abs() == width * height) & !clipped);
-        }
-        let limit = filter.limit;
-        for i in 0..BLOCK {
-            let empty =
-                (left[i].max(limit[0]) >= right[i].min(limit[2])) | (top[i].max(limit[1]) >= bottom[i].min(limit[3]));
-            let (above, below) = (self.sign[i] > 0.0, self.sign[i] < 0.0);
-            let invisible = empty | !(above | below) | (above & filter.positive) | (below & filter.negative);
-            let (any, all) = (self.any[i], self.all[i]);
-            let rejected = (all & (code::REJECT | code::CULL) != 0) | (any & code::NAN != 0);
-            // Only of the projected and unclipped is that the last word.
-            let settled = (any & (code::CLIP | code::UNPROJECTED) == 0) & invisible;
-            self.seen[i] = u32::from(!(rejected | settled));
-            self.unseen[i] = u32::from(settled & !rejected);
-        }
-    }
-}
-
-impl Measures {
-    /// Finds out which pixels small triangles cover at their centres, and sorts out those that cover none. (Where they go in `pairs`, a half of a rectangle may
-    /// become one with its other half, and is left for that.)
-    #[inline(always)]
-    fn cover(&mut self, limit: [i32; 4], pairs: bool) {
-        let mut small = [0u32; BLOCK];
-        let [left, top, right, bottom] = &self.bounds;
-        for i in 0..BLOCK {
-            let few = (right[i].wrapping_sub(left[i]) <= SMALL) & (bottom[i].wrapping_sub(top[i]) <= SMALL);
-            small[i] = self.seen[i] & u32::from(few & (self.any[i] & (code::CLIP | code::UNPROJECTED) == 0));
-        }
-        if small.iter().fold(0, |any, small| any | small) == 0 {
-            self.pixels = [0; BLOCK];
-            return;
-        }
-        self.corners.cover(&self.bounds, limit, &mut self.pixels);
-        let left_for_pairs = u32::from(pairs);
-        for i in 0..BLOCK {
-            self.pixels[i] &= small[i].wrapping_neg();
-            let nothing = small[i] & u32::from(self.pixels[i] == 0) & !(self.half[i] & left_for_pairs);
-            self.seen[i] &= !nothing;
-            self.unseen[i] |= nothing;
-        }
-    }
-}
 
 impl Builder<'_> {
     /// Is the chunk one for [`Builder::filled`]?
@@ -156,7 +38,14 @@ impl Builder<'_> {
         let Some(viewport) = self.draw.plan.viewports.first() else { return };
         let (front, back) = (state.cull_mode & CULL_FRONT != 0, state.cull_mode & CULL_BACK != 0);
         let (positive, negative) = if state.front_clockwise { (front, back) } else { (back, front) };
-        let filter = Filter { bounding: Bounding::new(self.grid), limit: viewport.view_rect, positive, negative };
+        let filter = Filter {
+            bounding: Bounding::new(self.grid),
+            limit: viewport.view_rect,
+            positive,
+            negative,
+            clockwise: state.front_clockwise,
+        };
+        let pairs = self.draw.plan.linkage.pairs != Pairs::None;
         let (mut start, len) = (0, batch.primitives.len());
         while start < len {
             let mut end = (start + BLOCK).min(len);
@@ -167,9 +56,9 @@ impl Builder<'_> {
             self.gather(block, lanes);
             lanes.measure(&filter);
             match self.grid.samples {
-                1 => lanes.cover(filter.limit, self.draw.plan.linkage.pairs != Pairs::None),
+                1 => lanes.cover(filter.limit, pairs, self.grid),
                 // Nor are they those of another draw, whose lanes these were.
-                _ => lanes.pixels = [0; BLOCK],
+                _ => (lanes.pixels, lanes.nothing) = ([0; BLOCK], [0; BLOCK]),
             }
             let (mut seen, mut count) = ([0u8; BLOCK], 0);
             for i in 0..block.len() {
@@ -177,19 +66,35 @@ impl Builder<'_> {
                 count += lanes.seen[i] as usize;
                 self.leaving += u64::from(lanes.unseen[i]);
             }
-            let seen = &seen[..count];
-            let planes = self.planes(block, seen, lanes);
-            let mut rest = seen;
-            while let Some((&i, after)) = rest.split_first() {
-                let number = planes.then_some(count - rest.len());
-                let (i, next) = (usize::from(i), after.first().map(|&next| usize::from(next)));
-                rest = after;
-                let may = next == Some(i + 1) && self.follows(batch, start + i + 1);
-                if may && self.two([block[i], block[i + 1]], i, lanes) {
-                    rest = &after[1..];
-                    continue;
+            let mut seen = &seen[..count];
+            let (mut single, mut couples) = ([0u8; BLOCK], 0);
+            if pairs {
+                couples = self.couples(batch, start, seen, lanes);
+                seen = self.singles(seen, couples, lanes, &mut single);
+            }
+            let small = self.planes(block, seen, lanes);
+            let mut at = 0;
+            loop {
+                let next = couples.trailing_zeros() as usize;
+                // Which stand before the next couple, in order.
+                let here = at + seen[at..].iter().take_while(|&&i| usize::from(i) < next).count();
+                while at < here {
+                    let end = here.min((at / GROUP + 1) * GROUP);
+                    let run = (!(small >> at)).trailing_zeros() as usize;
+                    let some = &seen[at..end.min(at + run)];
+                    if some.is_empty() {
+                        let i = usize::from(seen[at]);
+                        self.seen(block[i], (i, Some(at)), lanes);
+                        at += 1;
+                    } else {
+                        self.small(block, some, at, lanes);
+                        at += some.len();
+                    }
                 }
-                self.seen(block[i], (i, number), lanes);
+                if couples == 0 {
+                    break;
+                }
+                self.pairs(block, &mut couples, seen.get(at).map_or(BLOCK, |&i| usize::from(i)), lanes);
             }
             start = end;
         }
@@ -197,7 +102,7 @@ impl Builder<'_> {
 
     /// May a triangle of a batch become one rectangle with the one before it?
     #[inline(always)]
-    fn follows(&self, batch: &Batch<'_>, i: usize) -> bool {
+    pub fn follows(&self, batch: &Batch<'_>, i: usize) -> bool {
         match (self.draw.plan.linkage.pairs, batch.begins) {
             (Pairs::Numbered, _) => {
                 let (before, number) = (batch.primitives[i - 1].1, batch.primitives[i].1);
@@ -206,15 +111,6 @@ impl Builder<'_> {
             (Pairs::OfStrips, Some(begins)) => begins[i - 1] && !begins[i],
             _ => false,
         }
-    }
-
-    /// Sets a triangle and the next one up, if they are one rectangle.
-    #[inline(always)]
-    fn two(&mut self, pair: [Assembled; 2], i: usize, lanes: &Measures) -> bool {
-        let halves = lanes.half[i] & lanes.half[i + 1] != 0 && lanes.sign[i] * lanes.sign[i + 1] > 0.0;
-        let (bounds, layer) = (lanes.bounds.each_ref().map(|row| row[i]), lanes.layer[i]);
-        let areas = [lanes.area[i], lanes.area[i + 1]];
-        halves && layer == lanes.layer[i + 1] && self.rectangle(pair, areas, bounds, layer)
     }
 
     /// What is common to the pieces of a triangle in the first viewport.
@@ -227,15 +123,26 @@ impl Builder<'_> {
 
     #[inline(always)]
     fn gather(&self, block: &[Assembled], lanes: &mut Measures) {
-        let all_in = self.layer_of_all();
-        for (i, (ids, number)) in block.iter().enumerate().take(BLOCK) {
-            let v = ids.map(|id| &self.vertices[id as usize]);
+        let (all_in, last) = (self.layer_of_all(), block.len().saturating_sub(1));
+        for first in (0..block.len().min(BLOCK)).step_by(4) {
+            let four: [&Assembled; 4] = core::array::from_fn(|k| &block[(first + k).min(last)]);
+            let (mut any, mut all) = ([0; 4], [u32::MAX; 4]);
             for corner in 0..3 {
-                lanes.corners.x[corner][i] = v[corner].screen.x;
-                lanes.corners.y[corner][i] = v[corner].screen.y;
+                let v: [&Vertex; 4] = core::array::from_fn(|k| &self.vertices[four[k].0[corner] as usize]);
+                let [a, b, c, d] = v;
+                let [x, y, ..] = transposed([a.screen.words(), b.screen.words(), c.screen.words(), d.screen.words()]);
+                for k in 0..4 {
+                    lanes.corners.x[corner][first + k] = x[k] as i32;
+                    lanes.corners.y[corner][first + k] = y[k] as i32;
+                    any[k] |= v[k].codes;
+                    all[k] &= v[k].codes;
+                }
             }
-            lanes.any[i] = v[0].codes | v[1].codes | v[2].codes;
-            lanes.all[i] = v[0].codes & v[1].codes & v[2].codes;
+            for k in 0..4 {
+                (lanes.any[first + k], lanes.all[first + k]) = (any[k], all[k]);
+            }
+        }
+        for (i, (ids, number)) in block.iter().enumerate().take(BLOCK) {
             lanes.layer[i] = all_in.unwrap_or_else(|| self.layer(&self.own(*number), ids[0]));
             if lanes.layer[i] >= self.grid.layers {
                 lanes.all[i] = code::REJECT;
@@ -243,18 +150,49 @@ impl Builder<'_> {
         }
     }
 
-    /// Makes the planes of those triangles of a block that must be looked at; `false` where none has planes of its own: halves that may become one with
-    /// their other halves are left for that.
+    /// Those that may be rectangles with the one behind them, a bit each.
     #[inline(always)]
-    fn planes(&self, block: &[Assembled], seen: &[u8], lanes: &mut Measures) -> bool {
-        let seen_lanes = || seen.iter().map(|&i| usize::from(i));
-        if self.draw.plan.linkage.pairs != Pairs::None && seen_lanes().all(|i| lanes.half[i] != 0) {
-            return false;
+    fn couples(&self, batch: &Batch<'_>, start: usize, seen: &[u8], lanes: &Measures) -> u64 {
+        let (mut couples, mut rest) = (0, seen);
+        while let [i, next, ..] = *rest {
+            let (i, next) = (usize::from(i) % BLOCK, usize::from(next) % BLOCK);
+            let halves = lanes.half[i] & lanes.half[next] != 0 && lanes.sign[i] * lanes.sign[next] > 0.0;
+            let may = halves && next == i + 1 && self.follows(batch, start + next);
+            let pair = [batch.primitives[start + i], batch.primitives[start + next]];
+            let couple = may && lanes.layer[i] == lanes.layer[next] && self.may_be_rectangle(pair);
+            couples |= u64::from(couple) << i;
+            rest = &rest[if couple { 2 } else { 1 }..];
         }
-        for (number, i) in seen_lanes().enumerate() {
+        couples
+    }
+
+    /// The others, but for those that turned out to touch nothing.
+    #[inline(always)]
+    fn singles<'s>(&mut self, seen: &[u8], couples: u64, lanes: &Measures, to: &'s mut [u8; BLOCK]) -> &'s [u8] {
+        let others = !(couples | couples << 1);
+        let mut count = 0;
+        for &i in seen {
+            let single = others >> (i % BLOCK as u8) & 1 == 1;
+            let nothing = lanes.nothing[usize::from(i) % BLOCK] != 0;
+            to[count % BLOCK] = i;
+            count += usize::from(single & !nothing);
+            self.leaving += u64::from(single & nothing);
+        }
+        &to[..count]
+    }
+
+    /// Makes the planes of those triangles of a block that must be looked at. Those that are for [`Builder::small`] have a bit.
+    #[inline(always)]
+    fn planes(&self, block: &[Assembled], seen: &[u8], lanes: &mut Measures) -> u64 {
+        let mut small = 0;
+        for (number, i) in seen.iter().map(|&i| usize::from(i)).enumerate() {
             let origin = Place::origin_of(lanes.bounds.each_ref().map(|row| row[i]));
             let (ids, _) = block[i];
-            lanes.planes.put(number, ids.map(|id| &self.vertices[id as usize].screen), origin);
+            let [a, b, c] = ids.map(|id| &self.vertices[id as usize].screen);
+            lanes.planes.put(number, [a, b, c], origin);
+            let level = (a.z.to_bits() ^ b.z.to_bits()) | (a.z.to_bits() ^ c.z.to_bits()) == 0;
+            let half = (lanes.half[i] != 0) & level & self.draw.plan.linkage.interpolates;
+            small |= u64::from((lanes.pixels[i] != 0) & !half) << number;
         }
         let of = |screen: &[Screen; 3]| Planes::triangle(screen, doubled_area(screen));
         if self.draw.draw.state.depth_bias.is_none() {
@@ -262,12 +200,63 @@ impl Builder<'_> {
         } else {
             lanes.planes.make(seen.len(), |screen| self.biased(of(screen)));
         }
-        true
+        small
+    }
+
+    /// Sets up triangles of a few pixels, which are known: those at `some` lanes, whose planes begin with a number's and are of one group.
+    #[inline(always)]
+    fn small(&mut self, block: &[Assembled], some: &[u8], number: usize, lanes: &mut Measures) {
+        self.leaving += some.len() as u64;
+        let Builder { draw, grid, shaded, records, .. } = *self;
+        let linkage = &*draw.plan.linkage;
+        let (first, row) = (self.out.prims.len(), self.out.attributes.len());
+        let [low, high] = draw.plan.viewports[0].depth_range;
+        let prims = lanes.planes.prims(number);
+        let from = number % GROUP;
+        for (k, &i) in some.iter().enumerate().take(GROUP - from) {
+            let (i, row) = (usize::from(i) % BLOCK, row + k * linkage.rows);
+            let (words, k) = (&mut prims.0, from + k);
+            words[word_of!(sides)][k] = lanes.sides[0][i];
+            words[word_of!(sides) + 1][k] = lanes.sides[1][i];
+            // The number of edges lies before the pixels.
+            words[word_of!(edge_count)][k] = lanes.pixels[i] << 16;
+            words[word_of!(shade.front_facing)][k] = lanes.front[i];
+            words[word_of!(shade.primitive_id)][k] = self.own(block[i].1).primitive_id;
+            words[word_of!(shade.layer)][k] = lanes.layer[i];
+            words[word_of!(shade.attributes)][k] = row as u32;
+            words[word_of!(depth_range)][k] = low.to_bits();
+            words[word_of!(depth_range) + 1][k] = high.to_bits();
+        }
+        if from == 0 {
+            self.out.push_lanes(prims, some.len());
+        } else {
+            (from..from + some.len()).for_each(|lane| self.out.push_lane(prims, lane));
+        }
+        let ready = lanes.fours.ready(linkage, shaded, self.count);
+        let mut rows = self.out.rows(linkage.rows * some.len());
+        for &i in some {
+            let (ids, number) = block[usize::from(i) % BLOCK];
+            if ready {
+                lanes.fours.rows(linkage, (shaded, records), ids, number, &mut rows);
+            } else {
+                triangle_rows(linkage, (shaded, records), ids, number, &mut rows);
+            }
+        }
+        drop(rows);
+        for (k, &i) in some.iter().enumerate() {
+            let i = usize::from(i) % BLOCK;
+            if lanes.tile[i] != SEVERAL {
+                self.out.bins.push(u64::from(lanes.tile[i]) << 32 | (first + k) as u64);
+                continue;
+            }
+            let rect = self.out.prims[first + k].rect();
+            bin_as(self.out, grid, (first + k, rect), &[], lanes.layer[i]);
+        }
     }
 
     /// A triangle that passed the filter: its lane, and the number of its planes, if there are some.
     #[inline(always)]
-    fn seen(&mut self, (ids, own): Assembled, (i, number): (usize, Option<usize>), lanes: &Measures) {
+    pub fn seen(&mut self, (ids, own): Assembled, (i, number): (usize, Option<usize>), lanes: &Measures) {
         if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
             return self.primitive(ids, own);
         }

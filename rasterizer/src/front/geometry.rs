@@ -8,7 +8,7 @@ use super::capture;
 use super::link::Made;
 use super::plan::FrontDraw;
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
-use crate::api::{Topology, statistic};
+use crate::api::statistic;
 use crate::mem::AlignedBuf;
 use crate::stage::{NO_SLOT, StageMemory, aborted};
 use base::abi::{PrimitiveBatch, SlotLayout};
@@ -248,21 +248,34 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         let (topology, last) = (self.draw.plan.topology, self.draw.draw.state.provoking_last);
         let (mut cursor, outcome, need) = (self.cursor, self.outcome, self.facts.output.vertices());
         let listed = core::mem::take(self.listed);
-        let mut listing = Listing { listed, topology, last, need, streams: self.streams, made: 0, full: false };
+        let corners = [0, 1].map(|odd| {
+            let at = if last { topology.vertices_last_first(odd) } else { topology.vertices(odd) };
+            at.map(|at| at - odd)
+        });
+        let mut listing = Listing { listed, corners, last, need, streams: self.streams, made: 0, full: false };
         listing.listed.iter_mut().for_each(List::clear);
         let lanes = self.made.outputs.lanes();
         let counts = self.calls.counts.as_words(outcome.count);
         let first_rows = self.calls.first_rows.as_words(outcome.count.div_ceil(lanes));
         let primitive_id = self.calls.primitive_id.as_words(outcome.count);
         let shaded = self.shaded();
+        // Without marks all vertices of an invocation are one strip of the first stream.
+        let plain = self.made.mark == NO_SLOT && self.streams & 1 != 0;
         while cursor.lane < outcome.count && !listing.full {
             let lane = cursor.lane;
             let own = vertices_of(counts[lane], self.facts, first_rows[lane / lanes], outcome.rows);
             let count = own.len() as u32;
+            let id = (self.made.primitive_id, primitive_id[lane]);
+            if plain && cursor.vertex == 0 {
+                let first = (own.start * lanes + lane % lanes) as u32;
+                if listing.strip(shaded, (first, lanes as u32), count, id) {
+                    cursor.lane += 1;
+                    continue;
+                }
+            }
             while cursor.vertex < count && !listing.full {
                 let vertex = (own.start + cursor.vertex as usize) * lanes + lane % lanes;
                 let mark = if self.made.mark == NO_SLOT { 0 } else { shaded.get(vertex, self.made.mark) };
-                let id = (self.made.primitive_id, primitive_id[lane]);
                 cursor.vertex += u32::from(listing.vertex(&mut cursor, shaded, vertex as u32, VertexMark(mark), id));
             }
             if cursor.vertex == count {
@@ -293,7 +306,8 @@ impl List {
 /// Batches in the making.
 struct Listing {
     listed: Listed,
-    topology: Topology,
+    /// Vertices of a primitive of a strip, relative to its first one: of an even number, of an odd one.
+    corners: [[u32; 3]; 2],
     /// The last vertex provokes.
     last: bool,
     /// Vertices of a primitive.
@@ -307,6 +321,31 @@ struct Listing {
 }
 
 impl Listing {
+    /// The primitives of an invocation of which all vertices, from number `first` on and so far apart, are one strip of the first stream, if there is room for
+    /// all of them; else nothing. `id` as in [`Listing::vertex`].
+    #[inline(always)]
+    fn strip(&mut self, shaded: Shaded<'_>, (first, step): (u32, u32), count: u32, id: (u16, u32)) -> bool {
+        let (list, made) = (&mut self.listed[0], (count + 1).saturating_sub(self.need));
+        let room = BATCH_PRIMITIVES as usize - list.primitives.len().min(BATCH_PRIMITIVES as usize);
+        // One at the end would be left for the next batch.
+        if made as usize > room || made == 1 && room == 1 {
+            return false;
+        }
+        for number in 0..made {
+            let mut corners = self.corners[number as usize & 1];
+            for corner in &mut corners {
+                *corner = first + (number + *corner) * step;
+            }
+            let provoking = corners[usize::from(self.last && self.need == 2)];
+            let id = if id.0 == NO_SLOT { id.1 } else { shaded.get(provoking as usize, id.0) };
+            list.primitives.push((corners, id));
+            list.begins.push(number == 0);
+        }
+        self.made += u64::from(made);
+        self.full |= list.primitives.len() >= BATCH_PRIMITIVES as usize;
+        true
+    }
+
     /// One more vertex of an invocation, and the primitive that it ends, if it does. `id`: slot of PrimitiveId, and what it is without one. False, and
     /// nothing was done, where a strip would begin with the last primitive of a batch: which primitives go together must not depend on batches.
     #[inline(always)]
@@ -335,10 +374,8 @@ impl Listing {
         let seen = [b, c, vertex];
         cursor.last[stream] = seen;
         let Some(number) = whole else { return true };
-        let odd = number & 1;
-        let at = if self.last { self.topology.vertices_last_first(odd) } else { self.topology.vertices(odd) };
-        // Relative to the primitive's first vertex, which stands before the last ones of three.
-        let corners = at.map(|at| seen[(at - odd + 3 - self.need) as usize]);
+        // The primitive's first vertex stands before the last ones of three.
+        let corners = self.corners[number as usize & 1].map(|at| seen[(at + 3 - self.need) as usize]);
         let provoking = corners[usize::from(self.last && self.need == 2)];
         let id = if id.0 == NO_SLOT { id.1 } else { shaded.get(provoking as usize, id.0) };
         let list = &mut self.listed[stream];

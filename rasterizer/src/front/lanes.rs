@@ -7,103 +7,142 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::planes::{PlaneSource, Planes};
-use crate::prim::{SUBPIXEL, Screen};
+use crate::prim::{GROUP, PrimLanes, SUBPIXEL, Screen, transposed};
 use base::abi::FragmentPrimitive;
 
 /// Primitives of a block.
 pub const BLOCK: usize = 64;
 
-/// Lanes of a group: planes are made of groups as long as there are primitives.
-const GROUP: usize = 8;
+/// The planes of a block's primitives of `C` corners, and what else their records have; a worker keeps them. Planes are made of groups as long as there are
+/// primitives.
+pub struct PlaneLanes<const C: usize, const GROUPS: usize = { BLOCK / GROUP }>([Group<C>; GROUPS]);
 
-/// The planes of a block's primitives of `C` corners; a worker keeps them.
-#[derive(Default)]
-pub struct PlaneLanes<const C: usize>([Group<C>; BLOCK / GROUP]);
+impl<const C: usize, const GROUPS: usize> Default for PlaneLanes<C, GROUPS> {
+    fn default() -> Self {
+        PlaneLanes(core::array::from_fn(|_| Group::default()))
+    }
+}
+
+/// The words of a group's corners (fixed point, depth, distance).
+#[inline(always)]
+fn columns(corners: &[Screen; GROUP]) -> [[u32; GROUP]; 4] {
+    let [a, b, c, d, e, f, g, h] = corners;
+    let low = transposed([a.words(), b.words(), c.words(), d.words()]);
+    let high = transposed([e.words(), f.words(), g.words(), h.words()]);
+    let mut columns = [[0; GROUP]; 4];
+    for (k, column) in columns.iter_mut().enumerate() {
+        column[..4].copy_from_slice(&low[k]);
+        column[4..].copy_from_slice(&high[k]);
+    }
+    columns
+}
 
 /// Some of them.
 struct Group<const C: usize> {
-    /// The corners: fixed point, depth, distance.
-    x: [[i32; GROUP]; C],
-    y: [[i32; GROUP]; C],
-    z: [[f32; GROUP]; C],
-    inv_w: [[f32; GROUP]; C],
-    /// What the planes are relative to.
-    origin: [[i32; GROUP]; 2],
-    /// [`super::planes::Relative`] by coefficient: four planes, and the distances of two corners.
-    planes: [[[f32; GROUP]; 3]; 4],
-    distances: [[f32; GROUP]; 2],
-    affine: [u32; GROUP],
+    /// The corners.
+    corners: [[Screen; GROUP]; C],
+    /// Their records, of which [`super::planes::Relative`] and its origin are made here.
+    prims: PrimLanes,
 }
 
 impl<const C: usize> Default for Group<C> {
     fn default() -> Self {
-        Group {
-            x: [[0; GROUP]; C],
-            y: [[0; GROUP]; C],
-            z: [[0.0; GROUP]; C],
-            inv_w: [[0.0; GROUP]; C],
-            origin: [[0; GROUP]; 2],
-            planes: [[[0.0; GROUP]; 3]; 4],
-            distances: [[0.0; GROUP]; 2],
-            affine: [0; GROUP],
-        }
+        Group { corners: [[Screen::default(); GROUP]; C], prims: PrimLanes::default() }
     }
 }
 
-impl<const C: usize> PlaneLanes<C> {
+/// Rows of [`PrimLanes`].
+mod row {
+    use crate::prim::word_of;
+    pub const B1: usize = word_of!(shade.b1);
+    pub const B2: usize = word_of!(shade.b2);
+    pub const INV_W: usize = word_of!(shade.inv_w);
+    pub const INV_W1: usize = word_of!(shade.inv_w1);
+    pub const INV_W2: usize = word_of!(shade.inv_w2);
+    pub const Z: usize = word_of!(shade.z);
+    pub const ORIGIN: usize = word_of!(shade.origin);
+    pub const AFFINE: usize = word_of!(shade.affine);
+}
+
+impl<const C: usize, const GROUPS: usize> PlaneLanes<C, GROUPS> {
     /// Primitive `number` of the block.
     #[inline(always)]
     pub fn put(&mut self, number: usize, corners: [&Screen; C], origin: [i32; 2]) {
-        let (group, i) = (&mut self.0[number / GROUP % (BLOCK / GROUP)], number % GROUP);
+        let (group, i) = (&mut self.0[number / GROUP % GROUPS], number % GROUP);
         for (k, corner) in corners.into_iter().enumerate() {
-            (group.x[k][i], group.y[k][i]) = (corner.x, corner.y);
-            (group.z[k][i], group.inv_w[k][i]) = (corner.z, corner.inv_w);
+            group.corners[k][i] = *corner;
         }
-        (group.origin[0][i], group.origin[1][i]) = (origin[0], origin[1]);
+        for (k, origin) in origin.into_iter().enumerate() {
+            group.prims.0[row::ORIGIN + k][i] = origin as u32;
+        }
     }
 
     /// Makes the planes of the first `count`. (What others have in their place may be no numbers.)
     #[inline(always)]
     pub fn make(&mut self, count: usize, planes: impl Fn(&[Screen; C]) -> Planes) {
-        for group in self.0.iter_mut().take(count.div_ceil(GROUP)) {
-            let Group { x, y, z, inv_w, origin, planes: made, distances, affine } = group;
-            let [b1, b2, distance, depth] = made;
+        for Group { corners, prims } in self.0.iter_mut().take(count.div_ceil(GROUP)) {
+            let mut words = [[[0; GROUP]; 4]; C];
+            for k in 0..C {
+                words[k] = columns(&corners[k]);
+            }
+            // (Rows of their own, which nothing else is known to lie between.)
+            let [mut b1, mut b2, mut distance, mut depth] = [[[0u32; GROUP]; 3]; 4];
+            let [mut distance1, mut distance2, mut affine] = [[0u32; GROUP]; 3];
+            let origin = [prims.0[row::ORIGIN], prims.0[row::ORIGIN + 1]];
             for i in 0..GROUP {
-                let corner = |k: usize| Screen { x: x[k][i], y: y[k][i], z: z[k][i], inv_w: inv_w[k][i] };
-                let of = planes(&core::array::from_fn(corner)).relative([origin[0][i], origin[1][i]]);
+                let corner = |k: usize| {
+                    let [x, y, z, inv_w] = &words[k];
+                    let (z, inv_w) = (f32::from_bits(z[i]), f32::from_bits(inv_w[i]));
+                    Screen { x: x[i] as i32, y: y[i] as i32, z, inv_w }
+                };
+                let of = planes(&core::array::from_fn(corner)).relative([origin[0][i] as i32, origin[1][i] as i32]);
                 for k in 0..3 {
-                    (b1[k][i], b2[k][i]) = (of.b1[k], of.b2[k]);
-                    (distance[k][i], depth[k][i]) = (of.inv_w[k], of.z[k]);
+                    (b1[k][i], b2[k][i]) = (of.b1[k].to_bits(), of.b2[k].to_bits());
+                    (distance[k][i], depth[k][i]) = (of.inv_w[k].to_bits(), of.z[k].to_bits());
                 }
-                (distances[0][i], distances[1][i]) = (of.inv_w1, of.inv_w2);
+                (distance1[i], distance2[i]) = (of.inv_w1.to_bits(), of.inv_w2.to_bits());
                 affine[i] = of.affine;
+            }
+            for (first, rows) in [(row::B1, b1), (row::B2, b2), (row::INV_W, distance), (row::Z, depth)] {
+                for (k, row) in rows.into_iter().enumerate() {
+                    prims.0[first + k] = row;
+                }
+            }
+            for (at, row) in [(row::INV_W1, distance1), (row::INV_W2, distance2), (row::AFFINE, affine)] {
+                prims.0[at] = row;
             }
         }
     }
 
+    /// The records of the group that begins with primitive `number`.
+    #[inline(always)]
+    pub fn prims(&mut self, number: usize) -> &mut PrimLanes {
+        &mut self.0[number / GROUP % GROUPS].prims
+    }
+
     /// The planes of primitive `number`.
     #[inline(always)]
-    pub fn get(&self, number: usize) -> Lane<'_, C> {
-        Lane { group: &self.0[number / GROUP % (BLOCK / GROUP)], lane: number % GROUP }
+    pub fn get(&self, number: usize) -> Lane<'_> {
+        Lane { prims: &self.0[number / GROUP % GROUPS].prims, lane: number % GROUP }
     }
 }
 
-/// The planes of a primitive of a block.
-pub struct Lane<'a, const C: usize> {
-    group: &'a Group<C>,
-    lane: usize,
+/// The planes of a primitive of a group.
+pub struct Lane<'a> {
+    pub prims: &'a PrimLanes,
+    pub lane: usize,
 }
 
-impl<const C: usize> PlaneSource for Lane<'_, C> {
+impl PlaneSource for Lane<'_> {
     #[inline(always)]
     fn write(&self, to: &mut FragmentPrimitive) {
-        let (group, i) = (self.group, self.lane % GROUP);
-        let [b1, b2, inv_w, z] = &group.planes;
+        let (PrimLanes(rows), i) = (self.prims, self.lane % GROUP);
+        let float = |row: usize| f32::from_bits(rows[row][i]);
         for k in 0..3 {
-            (to.b1[k], to.b2[k]) = (b1[k][i], b2[k][i]);
-            (to.inv_w[k], to.z[k]) = (inv_w[k][i], z[k][i]);
+            (to.b1[k], to.b2[k]) = (float(row::B1 + k), float(row::B2 + k));
+            (to.inv_w[k], to.z[k]) = (float(row::INV_W + k), float(row::Z + k));
         }
-        (to.inv_w1, to.inv_w2, to.affine) = (group.distances[0][i], group.distances[1][i], group.affine[i]);
+        (to.inv_w1, to.inv_w2, to.affine) = (float(row::INV_W1), float(row::INV_W2), rows[row::AFFINE][i]);
     }
 }
 

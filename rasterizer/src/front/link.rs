@@ -142,6 +142,8 @@ pub struct Linkage {
     pub cull: Vec<u16>,
     /// Fragment inputs in slot order.
     pub links: Vec<Link>,
+    /// Attribute rows of a primitive.
+    pub rows: usize,
     /// Some of them are interpolated.
     pub interpolates: bool,
     /// Which triangles may become one rectangle.
@@ -208,6 +210,7 @@ impl Linkage {
             viewport: of_vertex(BuiltinSlot::ViewportIndex),
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
+            rows: links.iter().map(|link| usize::from(link.count)).sum(),
             interpolates: links.iter().any(Link::is_interpolated),
             links,
             pairs: match stages.geometry() {

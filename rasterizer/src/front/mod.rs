@@ -2,8 +2,8 @@
 //!
 //! A [`Source`](stream::Source) makes primitives of shaded vertices and gives them out in batches of at most
 //! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
-//! capture for transform feedback (`capture`, much of it past the caches by `past`), outcodes and projection (`post`), culling in blocks (`filled`, of lines `segments`, both with `lanes`), rectangles of two triangles (`rectangle`), clipping, setup and binning (`primitive`,
-//! `setup`, `planes`, `bins`).
+//! capture for transform feedback (`capture`, much of it past the caches by `past`), outcodes and projection (`post`), culling in blocks (`filled` with `measures`, of lines `segments`, both with `lanes`), rectangles of two triangles (`rectangle` with `pairs`), clipping, setup and binning (`primitive`,
+//! `setup`, `planes`, `attributes`, `bins`).
 //! A batch's primitives are of one stream of vertices: all streams are captured and counted, one is set up.
 //! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
 //! the vertex stage; the tessellation stages are one over it (`tessellation`), the geometry stage is one over either (`geometry`).
@@ -13,6 +13,7 @@
 //! and sorted (node, primitive) pairs (see `bins`). Nothing is allocated per primitive: the output's vectors are reused.
 
 mod assemble;
+mod attributes;
 mod bins;
 mod capture;
 mod clip;
@@ -21,7 +22,9 @@ mod geometry;
 mod input;
 mod lanes;
 mod link;
+mod measures;
 mod mesh;
+mod pairs;
 mod past;
 mod plan;
 mod planes;
@@ -46,7 +49,7 @@ pub use tasks::{Asked, together};
 pub use viewport::Transform;
 
 use crate::api::statistic;
-use crate::prim::{ChunkOutput, Grid, Phase};
+use crate::prim::{ChunkOutput, Grid, Phase, Sorting};
 use crate::stage::StageMemory;
 use base::host::Level;
 use geometry::{GeometrySource, Whole};
@@ -82,8 +85,9 @@ struct GeometryScratch {
 #[derive(Default)]
 struct SetupScratch {
     vertices: Vec<post::Vertex>,
-    measures: Box<filled::Measures>,
+    measures: Box<measures::Measures>,
     segments: Box<segments::Measures>,
+    sorting: Sorting,
 }
 
 /// Runs a chunk.
@@ -100,7 +104,7 @@ pub fn run(
 }
 
 base::compiled! {
-    unsafe fn run_of(draw: FrontDraw<'_>, grid: &Grid, chunk: &Chunk, memory: &mut StageMemory, scratch: &mut Scratch,
+    for Avx512 unsafe fn run_of(draw: FrontDraw<'_>, grid: &Grid, chunk: &Chunk, memory: &mut StageMemory, scratch: &mut Scratch,
         out: &mut ChunkOutput) {
         run_any(draw, grid, chunk, memory, scratch, out);
     }
@@ -140,7 +144,7 @@ fn run_any(
         }
     }
     if any {
-        out.seal();
+        out.seal(&mut setup.sorting);
     }
 }
 
@@ -215,8 +219,12 @@ fn set_up(
     let queries = &draw.draw.queries;
     queries.count(statistic::CLIPPING_INVOCATIONS, batch.primitives.len() as u64);
     post::finish(draw, batch, &mut scratch.vertices);
+    if !batch.seen {
+        scratch.measures.fours.forget();
+    }
     let (shaded, records, vertices) = (batch.shaded, batch.records, &*scratch.vertices);
-    let mut builder = Builder { draw, grid, shaded, records, vertices, out, leaving: 0, phase: Phase::NONE };
+    let count = if batch.made.is_some() { 0 } else { batch.vertices };
+    let mut builder = Builder { draw, grid, shaded, records, vertices, count, out, leaving: 0, phase: Phase::NONE };
     let state = &draw.draw.state;
     if state.line_stipple.is_some() && state.lines_are_special(draw.plan.topology) {
         builder.stippled(batch, first);

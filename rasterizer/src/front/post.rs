@@ -10,14 +10,12 @@ use super::link::Linkage;
 use super::plan::FrontDraw;
 use super::stream::{Batch, Shaded};
 use super::viewport::{Projected, Transform, code};
-use crate::prim::Screen;
+use crate::prim::{Screen, transposed};
 use crate::stage::NO_SLOT;
 
-/// A shaded vertex, ready for assembly.
+/// A shaded vertex, ready for assembly. (Who cuts primitives asks the stage's outputs for clip coordinates: [`position`].)
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Vertex {
-    /// Clip coordinates.
-    pub position: [f32; 4],
     /// Projection, unless [`code::UNPROJECTED`].
     pub screen: Screen,
     /// See [`code`].
@@ -74,10 +72,10 @@ fn listed<const N: usize>(
                 row[i] = f32::from_bits(shaded.slot(bases[i], slot));
             }
         }
-        let lanes = transform.lanes(&p);
+        let vertices = vertices(&transform.lanes(&p));
         for (i, &number) in numbers.iter().enumerate().take(N) {
             let to = &mut out[number as usize];
-            *to = vertex(&p, &lanes, i);
+            *to = vertices[i];
             if distant {
                 to.codes |= distances(linkage, shaded, number as usize);
             }
@@ -85,15 +83,22 @@ fn listed<const N: usize>(
     }
 }
 
-/// One of some vertices.
+/// Lanes as vertices; there are fours of them.
 #[inline(always)]
-fn vertex<const N: usize>(p: &[[f32; N]; 4], lanes: &Projected<N>, i: usize) -> Vertex {
-    Vertex {
-        position: [p[0][i], p[1][i], p[2][i], p[3][i]],
-        screen: Screen { x: lanes.x[i], y: lanes.y[i], z: lanes.z[i], inv_w: lanes.inv_w[i] },
-        codes: lanes.codes[i],
-        viewport: 0,
+fn vertices<const N: usize>(lanes: &Projected<N>) -> [Vertex; N] {
+    let mut to = [Vertex::default(); N];
+    for first in (0..N / 4 * 4).step_by(4) {
+        let mut rows = [[0; 4]; 4];
+        for k in 0..4 {
+            let i = first + k;
+            (rows[0][k], rows[1][k]) = (lanes.x[i] as u32, lanes.y[i] as u32);
+            (rows[2][k], rows[3][k]) = (lanes.z[i].to_bits(), lanes.inv_w[i].to_bits());
+        }
+        for (k, words) in transposed(rows).into_iter().enumerate() {
+            to[first + k] = Vertex { screen: Screen::of_words(words), codes: lanes.codes[first + k], viewport: 0 };
+        }
     }
+    to
 }
 
 /// `ROWS`: the vertices lie in chunks of as many.
@@ -122,10 +127,7 @@ fn chunks<const N: usize, const ROWS: bool>(
                 }
             }
         }
-        let lanes = transform.lanes(&p);
-        for i in 0..N {
-            to[i] = vertex(&p, &lanes, i);
-        }
+        *to = vertices(&transform.lanes(&p));
         if distant {
             for i in 0..N {
                 let v = if ROWS { first + i } else { (first + i).min(count - 1) };
@@ -147,25 +149,29 @@ fn distances(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> u32 {
     negative(&linkage.clip) << code::USER_SHIFT | negative(&linkage.cull) << code::CULL_SHIFT
 }
 
-/// Outcodes and projection of a vertex under the viewport it names.
-fn single(draw: FrontDraw<'_>, shaded: Shaded<'_>, v: usize) -> Vertex {
-    let linkage = &*draw.plan.linkage;
+/// Clip coordinates of a vertex.
+pub fn position(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> [f32; 4] {
     let mut position = [0f32; 4];
     for (p, &slot) in position.iter_mut().zip(&linkage.position) {
         *p = shaded.float(v, slot, 0.0);
     }
-    let viewport = if linkage.viewport == NO_SLOT { 0 } else { shaded.get(v, linkage.viewport) };
-    project(draw, position, viewport, distances(linkage, shaded, v))
+    position
 }
 
-/// A vertex under a viewport; a viewport that does not exist leaves it unprojected and marked to be dropped.
+/// Outcodes and projection of a vertex under the viewport it names.
+fn single(draw: FrontDraw<'_>, shaded: Shaded<'_>, v: usize) -> Vertex {
+    let linkage = &*draw.plan.linkage;
+    let viewport = if linkage.viewport == NO_SLOT { 0 } else { shaded.get(v, linkage.viewport) };
+    project(draw, position(linkage, shaded, v), viewport, distances(linkage, shaded, v))
+}
+
+/// A vertex at clip coordinates under a viewport; a viewport that does not exist leaves it unprojected and marked to be dropped.
 pub fn project(draw: FrontDraw<'_>, position: [f32; 4], viewport: u32, distances: u32) -> Vertex {
     let Some(transform) = draw.plan.viewports.get(viewport as usize) else {
-        return Vertex { position, codes: code::NAN | code::UNPROJECTED, viewport, ..Vertex::default() };
+        return Vertex { codes: code::NAN | code::UNPROJECTED, viewport, ..Vertex::default() };
     };
     let lanes = transform.lanes(&position.map(|p| [p]));
     Vertex {
-        position,
         screen: Screen { x: lanes.x[0], y: lanes.y[0], z: lanes.z[0], inv_w: lanes.inv_w[0] },
         codes: lanes.codes[0] | distances,
         viewport,

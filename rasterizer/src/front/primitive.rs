@@ -2,11 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+use super::attributes::{Values, Weights, attributes};
 use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
 use super::planes::{PlaneSource, Planes, doubled_area};
 use super::post::{self, Vertex};
-use super::setup::{self, Bounding, Common, Edges, Half, Outline, Place, Values, Weights};
+use super::setup::{self, Bounding, Common, Edges, Half, Outline, Place};
 use super::stream::{Batch, Shaded};
 use super::viewport::{Transform, code};
 use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
@@ -32,6 +33,8 @@ pub struct Builder<'a> {
     /// See [`Batch::records`].
     pub records: Option<Shaded<'a>>,
     pub vertices: &'a [Vertex],
+    /// How many there are; 0 where most places are nobody's.
+    pub count: usize,
     pub out: &'a mut ChunkOutput,
     /// Primitives that left clipping.
     pub leaving: u64,
@@ -84,10 +87,10 @@ impl Builder<'_> {
         let (provoking, viewport) = (ids[first], own.viewport.unwrap_or(v[first].viewport));
         let mut moved = [Vertex::default(); 3];
         if self.draw.plan.linkage.viewport != NO_SLOT || own.viewport.is_some() {
-            for (vertex, moved) in v[..corners].iter_mut().zip(&mut moved) {
+            for ((vertex, moved), &id) in v[..corners].iter_mut().zip(&mut moved).zip(&ids) {
                 if vertex.viewport != viewport {
                     let distances = vertex.codes & (code::USER | code::CULL);
-                    *moved = post::project(self.draw, vertex.position, viewport, distances);
+                    *moved = post::project(self.draw, self.position(id), viewport, distances);
                     *vertex = moved;
                 }
             }
@@ -108,6 +111,11 @@ impl Builder<'_> {
             TopologyClass::Line => self.line([v[0], v[1]], any, common, None),
             TopologyClass::Triangle => self.triangle(v, any, common),
         }
+    }
+
+    /// Clip coordinates of a vertex.
+    fn position(&self, id: u32) -> [f32; 4] {
+        post::position(&self.draw.plan.linkage, self.shaded, id as usize)
     }
 
     /// What a primitive has for itself.
@@ -183,7 +191,7 @@ impl Builder<'_> {
             }
             return;
         }
-        let polygon = self.clipped(v, any, &common);
+        let polygon = self.clipped(any, &common);
         if polygon.len < 3 {
             return;
         }
@@ -203,8 +211,8 @@ impl Builder<'_> {
     }
 
     /// The triangle cut by the planes that its outcodes name.
-    fn clipped(&self, v: [&Vertex; 3], any: u32, common: &Common) -> Polygon {
-        let mut polygon = Polygon::triangle([v[0].position, v[1].position, v[2].position]);
+    fn clipped(&self, any: u32, common: &Common) -> Polygon {
+        let mut polygon = Polygon::triangle(common.vertices.map(|id| self.position(id)));
         let transform = self.transform(common);
         if any & code::BEHIND != 0 {
             // Keeps 1/w finite; the other planes alone only give w >= 0.
@@ -334,7 +342,8 @@ impl Builder<'_> {
     /// A line that is cut, or isn't there.
     #[inline(never)]
     fn clipped_line(&mut self, v: [&Vertex; 2], any: u32, common: &Common, slope: Option<f32>) {
-        let mut ends = [ClipVertex::corner(0, v[0].position), ClipVertex::corner(1, v[1].position)];
+        let [from, to, _] = common.vertices.map(|id| self.position(id));
+        let mut ends = [ClipVertex::corner(0, from), ClipVertex::corner(1, to)];
         let transform = self.transform(common);
         let mut visible = true;
         if any & code::BEHIND != 0 {
@@ -455,7 +464,7 @@ impl Builder<'_> {
         let piece = setup::Piece { place, edges, pixels, common, depth_range, sprite };
         setup::emit(self.out, self.grid, piece, planes);
         let shaded = (self.shaded, self.records);
-        setup::attributes(&self.draw.plan.linkage, shaded, common, values, &mut self.out.attributes);
+        attributes(&self.draw.plan.linkage, shaded, common, values, self.out);
     }
 }
 

@@ -4,37 +4,177 @@
 //! whichever it is, with the value that a missing corner would have. So each value has bits of its own, whatever else the fragments are given, and where both
 //! halves have the same planes they are set up as one primitive whose outline is the rectangle's: nothing is shaded twice along the diagonal,
 //! and no pixel is asked on which side it lies. Which triangles go together depends on the draw alone ([`super::link::Pairs`]).
+//!
+//! Pairs are looked at, and set up, as lanes ([`PairLanes`]): whether two triangles are a rectangle is a long chain of comparisons of which all but the last
+//! hold for nearly all of them. A single half is [`super::setup::Half`], with the same bits.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::attributes::flat_agree;
+use super::bins::bin_as;
+use super::measures::Measures;
+use super::pairs::{PairLanes, mask};
+use super::planes::{Planes, doubled_area};
 use super::primitive::Builder;
-use super::setup::{Half, Place, Values, flat_agree};
+use super::setup::{Bounding, Outline, Place};
 use super::stream::Assembled;
+use crate::prim::{GROUP, SMALL, Screen, word_of};
 
 impl Builder<'_> {
-    /// Sets two triangles up as one, if they are a rectangle; they are turned alike and unclipped. `area` and `bounds` are the first one's.
+    /// Sets up the next couples of triangles of a block (the first one of each has a bit, which it loses), as rectangles or not: as many as make a group and begin before lane `end`.
     #[inline(always)]
-    pub fn rectangle(&mut self, pair: [Assembled; 2], areas: [f64; 2], bounds: [i32; 4], layer: u32) -> bool {
-        let [(ids, number), (others, _)] = pair;
+    pub fn pairs(&mut self, block: &[Assembled], couples: &mut u64, end: usize, lanes: &mut Measures) {
+        let (mut firsts, mut provoking, mut count) = ([0u8; GROUP], [0; GROUP], 0);
+        while *couples != 0 && count < GROUP {
+            let i = couples.trailing_zeros() as usize;
+            if i > end {
+                break;
+            }
+            *couples &= *couples - 1;
+            self.put_pair([block[i].0, block[i + 1].0], count, &mut lanes.pairs);
+            (firsts[count], provoking[count]) = (i as u8, block[i].0[0]);
+            count += 1;
+        }
         let linkage = &self.draw.plan.linkage;
+        lanes.pairs.measure();
+        lanes.pairs.attributes(count, linkage, self.shaded, &provoking);
+        let firsts = &firsts[..count];
+        let all = self.rectangles(block, firsts, lanes);
+        let before = self.out.prims.len();
+        if all {
+            self.out.push_lanes(lanes.pairs.planes.prims(0), count);
+        }
+        for (k, i) in firsts.iter().map(|&i| usize::from(i)).enumerate() {
+            if all {
+                self.rectangle(before + k, k, i, lanes);
+                continue;
+            }
+            if lanes.pairs.whole[k] != 0 {
+                let number = self.out.prims.len();
+                self.out.push_lane(lanes.pairs.planes.prims(0), k);
+                self.rectangle(number, k, i, lanes);
+                continue;
+            }
+            self.seen(block[i], (i, None), lanes);
+            self.seen(block[i + 1], (i + 1, None), lanes);
+        }
+    }
+
+    /// Is there nothing about two halves of rectangles, in one layer and turned alike, that says that they are not one?
+    #[inline(always)]
+    pub fn may_be_rectangle(&self, pair: [Assembled; 2]) -> bool {
+        let [(ids, _), (others, _)] = pair;
         // It is known soonest, and a mesh whose triangles have a colour each loses no time here.
-        if !flat_agree(linkage, self.shaded, [ids[0], others[0]]) {
+        if !flat_agree(&self.draw.plan.linkage, self.shaded, [ids[0], others[0]]) {
             return false;
         }
-        let half = |ids: [u32; 3], area| Half::new(ids, &ids.map(|id| self.vertices[id as usize].screen), area);
-        let (Some(first), Some(second)) = (half(ids, areas[0]), half(others, areas[1])) else { return false };
-        let together = first.place() == second.place() && first.is_opposite(&second);
-        if !together || !first.agrees(&second, linkage, self.shaded) {
-            return false;
+        let level = |id: u32| {
+            let screen = &self.vertices[id as usize].screen;
+            u64::from(screen.z.to_bits()) << 32 | u64::from(screen.inv_w.to_bits())
+        };
+        let first = level(ids[0]);
+        let other = |id: u32| level(id) ^ first;
+        other(ids[1]) | other(ids[2]) | other(others[0]) | other(others[1]) | other(others[2]) == 0
+    }
+
+    /// Puts the vertices of a pair into lane `k`.
+    #[inline(always)]
+    fn put_pair(&self, ids: [[u32; 3]; 2], k: usize, pairs: &mut PairLanes) {
+        for half in 0..2 {
+            for corner in 0..3 {
+                let id = ids[half][corner];
+                let screen = &self.vertices[id as usize].screen;
+                (pairs.x[half][corner][k], pairs.y[half][corner][k]) = (screen.x, screen.y);
+                pairs.bases[half][corner][k] = self.shaded.base(id as usize) as u32;
+            }
         }
+        let screen = &self.vertices[ids[0][0] as usize].screen;
+        (pairs.level[0][k], pairs.level[1][k]) = (screen.z.to_bits(), screen.inv_w.to_bits());
+    }
+
+    /// Makes the records of pairs as if all were rectangles, but for where their attributes and edges are. Are they, and none without pixels?
+    #[inline(always)]
+    fn rectangles(&self, block: &[Assembled], firsts: &[u8], lanes: &mut Measures) -> bool {
+        let viewport = &self.draw.plan.viewports[0];
+        let (limit, [low, high], one) = (viewport.view_rect, viewport.depth_range, self.grid.samples == 1);
+        let Measures { pairs, bounds, layer, front, .. } = lanes;
+        let PairLanes { extremes, level, planes, whole, .. } = pairs;
+        let mut sides = [[0; GROUP]; 4];
+        for (k, &i) in firsts.iter().enumerate() {
+            let (i, [x0, y0, x1, y1]) = (usize::from(i), extremes.each_ref().map(|row| row[k]));
+            let bounds = bounds.each_ref().map(|row| row[i]);
+            let [z, inv_w] = level.map(|row| f32::from_bits(row[k]));
+            let at = |x, y| Screen { x, y, z, inv_w };
+            planes.put(k, [&at(x0, y0), &at(x1, y0), &at(x0, y1)], Place::origin_of(bounds));
+            for (end, row) in sides.iter_mut().enumerate() {
+                row[k] = bounds[end];
+            }
+            let words = &mut planes.prims(0).0;
+            words[word_of!(shade.front_facing)][k] = front[i];
+            words[word_of!(shade.primitive_id)][k] = self.own(block[i].1).primitive_id;
+            words[word_of!(shade.layer)][k] = layer[i];
+        }
+        let of = |screen: &[Screen; 3]| Planes::triangle(screen, doubled_area(screen));
+        if self.draw.draw.state.depth_bias.is_none() {
+            planes.make(firsts.len(), of);
+        } else {
+            planes.make(firsts.len(), |screen| {
+                let mut planes = of(screen);
+                self.bias(&mut planes, 0.0);
+                planes
+            });
+        }
+        let words = &mut planes.prims(0).0;
+        let mut all = [0u32; GROUP];
+        for k in 0..GROUP {
+            let mut rect = sides.each_ref().map(|row| row[k]);
+            if one {
+                // The pixels whose centres are inside, those on the left and the upper side too: no edge is needed.
+                for (side, extremes) in rect.iter_mut().zip(extremes.iter()) {
+                    *side = Bounding::CENTRES.first(extremes[k]);
+                }
+            }
+            let (x0, y0) = (rect[0].max(limit[0]), rect[1].max(limit[1]));
+            let (x1, y1) = (rect[2].min(limit[2]).max(x0), rect[3].min(limit[3]).max(y0));
+            words[word_of!(sides)][k] = x0 as u32 & 0xffff | (y0 as u32) << 16;
+            words[word_of!(sides) + 1][k] = x1 as u32 & 0xffff | (y1 as u32) << 16;
+            let (width, height) = (x1.wrapping_sub(x0) as u32, y1.wrapping_sub(y0) as u32);
+            let few = one & (width <= SMALL as u32) & (height <= SMALL as u32);
+            let columns = (0x1111 << (width & 7)) - 0x1111u32;
+            let rows = (1u32 << (4 * (height & 7))) - 1;
+            words[word_of!(edge_count)][k] = (columns & rows & mask(few)) << 16;
+            (words[word_of!(depth_range)][k], words[word_of!(depth_range) + 1][k]) = (low.to_bits(), high.to_bits());
+            all[k] = whole[k] & mask((width != 0) & (height != 0));
+        }
+        all[..firsts.len()].iter().all(|&rectangle| rectangle != 0)
+    }
+
+    /// Gives the last record (`number`), which is the rectangle of lane `k`, what it has beside its words, and bins it; it goes again if there are no pixels in it. Its first triangle is
+    /// that of lane `i` of its block.
+    #[inline(always)]
+    fn rectangle(&mut self, number: usize, k: usize, i: usize, lanes: &Measures) {
         self.leaving += 2;
-        let common = self.common_of(ids, number, layer, areas[0]);
-        let Some(place) = Place::within(self.view_rect(&common), bounds) else { return true };
-        let edges = first.outline().edges_turning(false);
-        let Some(pixels) = place.pixels(self.grid, &edges) else { return true };
-        let mut planes = first.planes();
-        self.bias(&mut planes, 0.0);
-        self.emit((place, edges, pixels), &planes.relative(place.origin), &common, None, Values::Half(&first));
-        true
+        let PairLanes { extremes, rows, .. } = &lanes.pairs;
+        let (grid, out) = (self.grid, &mut *self.out);
+        let row = out.attributes.len();
+        let Some(prim) = out.prims.get_mut(number) else { return };
+        let rect = prim.rect();
+        if rect[0] >= rect[2] || rect[1] >= rect[3] {
+            out.prims.truncate(number);
+            return;
+        }
+        prim.shade.attributes = core::ptr::without_provenance(row);
+        let mut to = out.rows(rows.len());
+        rows.iter().for_each(|row| to.one([row[0][k], row[1][k], row[2][k]]));
+        drop(to);
+        if grid.samples == 1 {
+            return bin_as(out, grid, (number, rect), &[], lanes.layer[i]);
+        }
+        let edges = Outline::rectangle(extremes.each_ref().map(|row| row[k])).edges_turning(false);
+        let prim = &mut out.prims[number];
+        (prim.first_edge, prim.edge_count) = (out.edges.len() as u32, edges.count as u16);
+        out.edges.extend_from_slice(&edges.edges);
+        bin_as(out, grid, (number, rect), &edges.edges, lanes.layer[i]);
     }
 }

@@ -7,10 +7,11 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::attributes::Values;
 use super::lanes::{BLOCK, Corners, PlaneLanes};
 use super::planes::Planes;
 use super::primitive::Builder;
-use super::setup::{Bounding, Common, Edges, Place, Values, line_corners};
+use super::setup::{Bounding, Common, Edges, Place, line_corners};
 use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{LineMode, TopologyClass};

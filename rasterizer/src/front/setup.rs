@@ -5,13 +5,9 @@
 #![forbid(unsafe_code)]
 
 use super::bins::bin;
-use super::link::Linkage;
 use super::planes::{PlaneSource, Planes};
-use super::stream::Shaded;
 use crate::prim::{ChunkOutput, Edge, Grid, Prim, SUBPIXEL, SUBPIXEL_BITS, Screen, fixed, intersect, pixels};
-use crate::stage::NO_SLOT;
 use base::abi::FragmentPrimitive;
-use base::shader::Interpolation;
 
 /// Corners of the covered convex shape, in fixed point.
 #[derive(Clone, Copy, Debug)]
@@ -246,21 +242,6 @@ impl Half {
         (seen.count_ones() == 3).then_some(Half { vertices, missing, extremes, depth, inv_w })
     }
 
-    /// Where the rectangle is: pixels, depth, distance.
-    pub fn place(&self) -> ([i32; 4], u32, u32) {
-        (self.extremes, self.depth.to_bits(), self.inv_w.to_bits())
-    }
-
-    /// Is it the other half of a rectangle at the same place?
-    pub fn is_opposite(&self, other: &Half) -> bool {
-        self.missing ^ other.missing == 3
-    }
-
-    /// The whole rectangle.
-    pub fn outline(&self) -> Outline {
-        Outline::rectangle(self.extremes)
-    }
-
     /// Its planes: barycentric 1 grows to the right, 2 downwards.
     #[inline(always)]
     pub fn planes(&self) -> Planes {
@@ -274,127 +255,25 @@ impl Half {
     pub fn row(&self, value: impl Fn(u32) -> f32) -> [u32; 3] {
         // Not `map`, which may be a call.
         let [left, right, below, last] = self.vertices;
-        let [left, right, below, last] = [value(left), value(right), value(below), value(last)];
-        let row = match self.missing {
-            0 => [(f64::from(right) + f64::from(below) - f64::from(last)) as f32, last - below, last - right],
-            1 => [left, last - below, below - left],
-            2 => [left, right - left, last - right],
-            _ => [left, right - left, below - left],
-        };
-        [row[0].to_bits(), row[1].to_bits(), row[2].to_bits()]
-    }
-
-    /// Have the inputs of fragments that are not flat the same planes in the other half?
-    #[inline(always)]
-    pub fn agrees(&self, other: &Half, linkage: &Linkage, shaded: Shaded<'_>) -> bool {
-        for link in &linkage.links {
-            if !link.is_interpolated() {
-                continue;
-            }
-            for slot in link.slot..link.slot + link.count {
-                let float = |vertex: u32| f32::from_bits(shaded.get(vertex as usize, slot));
-                let (own, others) = (self.row(float), other.row(float));
-                if own != others {
-                    return false;
-                }
-            }
-        }
-        true
+        row_of(self.missing as u32, [value(left), value(right), value(below), value(last)])
     }
 }
 
-/// Have the flat inputs of fragments the same value in both provoking vertices?
+/// A value that a half has, from those at its corners (whatever stands for the missing one): at the upper left corner, and what is added to the right and downwards.
 #[inline(always)]
-pub fn flat_agree(linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) -> bool {
-    linkage.links.iter().filter(|link| link.slot != NO_SLOT && !link.is_interpolated()).all(|link| {
-        (link.slot..link.slot + link.count).all(|slot| {
-            let [first, second] = provoking.map(|vertex| shaded.get(vertex as usize, slot));
-            first == second
-        })
-    })
-}
-
-/// Where the values of a piece's attributes come from.
-#[derive(Clone, Copy)]
-pub enum Values<'a> {
-    /// Its vertices.
-    Vertices,
-    /// Its vertices, cut.
-    Weighted(&'a Weights),
-    /// The corners of a rectangle.
-    Half(&'a Half),
-}
-
-/// Weights of the original vertices at the corners of a clipped piece: (clip space, screen space).
-pub type Weights = [([f32; 3], [f32; 3]); 3];
-
-/// Appends the `[a0, d1, d2]` rows of a primitive.
-#[inline(always)]
-pub fn attributes(
-    linkage: &Linkage,
-    (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
-    common: &Common,
-    values: Values<'_>,
-    out: &mut Vec<[u32; 3]>,
-) {
-    let [first, second, third] = common.vertices;
-    let [first, second, third] =
-        [shaded.base(first as usize), shaded.base(second as usize), shaded.base(third as usize)];
-    let provoking = shaded.base(common.provoking as usize);
-    for link in &linkage.links {
-        if link.slot == NO_SLOT {
-            out.extend((0..link.count).map(|_| [0; 3]));
-            continue;
-        }
-        let slots = link.slot..link.slot + link.count;
-        if link.interpolation == Interpolation::Flat {
-            let (of, at) = match records {
-                Some(records) if link.of_primitive => (records, records.base(common.number as usize)),
-                _ => (shaded, provoking),
-            };
-            out.extend(slots.map(|slot| [of.slot(at, slot), 0, 0]));
-        } else if let Values::Half(half) = values {
-            out.extend(slots.map(|slot| half.row(|vertex| f32::from_bits(shaded.get(vertex as usize, slot)))));
-        } else {
-            let weights = if let Values::Weighted(weights) = values { Some(weights) } else { None };
-            let count = usize::from(link.count);
-            let corners = [first, second, third].map(|base| shaded.column(base, link.slot, count));
-            let of = |i: usize| corners.map(|column| f32::from_bits(column[shaded.layout.slot(i)]));
-            if common.corners == 3 && weights.is_none() {
-                out.extend((0..count).map(|i| {
-                    let [a, b, c] = of(i);
-                    [a.to_bits(), (b - a).to_bits(), (c - a).to_bits()]
-                }));
-            } else {
-                out.extend((0..count).map(|i| differences(of(i), common.corners, link.interpolation, weights)));
-            }
-        }
-    }
-}
-
-/// `[a0, d1, d2]` of a value of up to three corners.
-#[cold]
-fn differences(v: [f32; 3], corners: usize, interpolation: Interpolation, weights: Option<&Weights>) -> [u32; 3] {
-    let [a, b, c] = weights.map_or(v, |weights| weighted(v, weights, interpolation, corners));
-    let d1 = if corners > 1 { b - a } else { 0.0 };
-    let d2 = if corners > 2 { c - a } else { 0.0 };
-    [a.to_bits(), d1.to_bits(), d2.to_bits()]
-}
-
-/// Values at the corners of a clipped piece.
-fn weighted(v: [f32; 3], weights: &Weights, interpolation: Interpolation, corners: usize) -> [f32; 3] {
-    let at = |k: usize| {
-        let w = if interpolation == Interpolation::Linear { weights[k].1 } else { weights[k].0 };
-        (0..corners).map(|i| w[i] * v[i]).sum::<f32>()
-    };
-    [at(0), at(1), at(2)]
+pub fn row_of(missing: u32, [left, right, below, last]: [f32; 4]) -> [u32; 3] {
+    let made = (f64::from(right) + f64::from(below) - f64::from(last)) as f32;
+    let first = if missing == 0 { made } else { left };
+    let across = if missing < 2 { last - below } else { right - left };
+    let down = if missing & 1 == 0 { last - right } else { below - left };
+    [first.to_bits(), across.to_bits(), down.to_bits()]
 }
 
 /// The pixels of a piece.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Pixels it may touch: x0, y0, x1, y1, not empty.
-    rect: [i32; 4],
+    pub rect: [i32; 4],
     /// What its planes are relative to.
     pub origin: [i32; 2],
 }
@@ -473,10 +352,9 @@ pub const NOTHING: Prim = Prim {
     },
     first_edge: 0,
     edge_count: 0,
-    first_attribute: 0,
-    rect: [0; 4],
-    depth_range: [0.0; 2],
     pixels: 0,
+    sides: [0; 4],
+    depth_range: [0.0; 2],
 };
 
 /// Appends a primitive and bins it; its attributes are appended next.
@@ -494,17 +372,17 @@ pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: Piece<'_>, planes: &impl 
     if let Some((size, at)) = sprite {
         (shade.point_origin, shade.point_inv_size) = (at, 1.0 / size);
     }
-    for (to, end) in prim.rect.iter_mut().zip(rect) {
-        *to = end;
+    shade.attributes = core::ptr::without_provenance(out.attributes.len());
+    for (to, end) in prim.sides.iter_mut().zip(rect) {
+        *to = end as u16;
     }
     (prim.depth_range[0], prim.depth_range[1]) = (depth_range[0], depth_range[1]);
-    (prim.pixels, prim.first_attribute) = (pixels, out.attributes.len() as u32);
-    (prim.first_edge, prim.edge_count) = (out.edges.len() as u32, 0);
+    (prim.pixels, prim.first_edge, prim.edge_count) = (pixels as u16, out.edges.len() as u32, 0);
     if pixels != 0 {
         return bin(out, grid, rect, &[], common.layer);
     }
     let edges = if grid.samples == 1 { edges.cutting(rect) } else { edges };
-    prim.edge_count = edges.count;
+    prim.edge_count = edges.count as u16;
     let edges = &edges.edges[..edges.count as usize];
     out.edges.extend(edges.iter().map(|edge| Edge { a: edge.a, b: edge.b, c: edge.c }));
     bin(out, grid, rect, edges, common.layer);

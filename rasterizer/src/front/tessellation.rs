@@ -74,14 +74,14 @@ struct Control {
     outputs: AlignedBuf,
 }
 
-/// A vertex of a pattern.
+/// The vertices of a patch's pattern.
 #[derive(Clone, Copy)]
-struct Point {
-    /// Byte offset of its patch.
+struct Points {
+    /// Byte offset of the patch.
     patch: u32,
     primitive_id: u32,
-    /// In the pattern's units.
-    at: [u32; 2],
+    /// Number of the one behind the last.
+    end: usize,
 }
 
 /// A call of the evaluation stage, and its memory.
@@ -89,7 +89,9 @@ struct Call<C> {
     /// The pattern made last, and of what.
     pattern: Pattern,
     of: Option<(Mode, Levels)>,
-    points: Vec<Point>,
+    /// Of several patterns, in their units.
+    points: Vec<[u32; 2]>,
+    of_patches: Vec<Points>,
     primitives: Vec<Assembled<C>>,
     patches: AlignedBuf,
     coordinates: AlignedBuf,
@@ -103,12 +105,27 @@ impl<C> Default for Call<C> {
             pattern: Pattern::default(),
             of: None,
             points: Vec::new(),
+            of_patches: Vec::new(),
             primitives: Vec::new(),
             patches: AlignedBuf::default(),
             coordinates: AlignedBuf::default(),
             primitive_id: AlignedBuf::default(),
             outputs: AlignedBuf::default(),
         }
+    }
+}
+
+impl<K: Corners> Call<K> {
+    /// Lists the primitives of the last pattern, whose vertices begin with number `first`.
+    #[inline(always)]
+    fn list<const N: usize>(&mut self, first: u32, primitive_id: u32, last: bool) {
+        self.primitives.extend(self.pattern.primitives.as_chunks::<N>().0.iter().map(|local| {
+            let mut corners = *local;
+            for corner in &mut corners {
+                *corner += first;
+            }
+            (K::of_pattern(&corners, last), primitive_id)
+        }));
     }
 }
 
@@ -246,6 +263,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
     /// Lists vertices and primitives of as many patches as make a call.
     fn tessellate(&mut self) {
         self.call.points.clear();
+        self.call.of_patches.clear();
         self.call.primitives.clear();
         (self.batch, self.seen) = (0..0, false);
         let last = self.draw.draw.state.provoking_last;
@@ -263,14 +281,13 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             }
             let patch = (self.tessellated * self.made.patch_bytes as usize) as u32;
             let (_, primitive_id) = self.inputs.batch().primitives[self.controlled.start + self.tessellated];
-            call.points.extend(call.pattern.vertices.iter().map(|&at| Point { patch, primitive_id, at }));
-            call.primitives.extend(call.pattern.primitives.chunks_exact(self.mode.corners()).map(|local| {
-                let mut corners = [0; 3];
-                for (to, from) in corners.iter_mut().zip(local) {
-                    *to = first as u32 + from;
-                }
-                (C::of_pattern(&corners[..local.len()], last), primitive_id)
-            }));
+            call.points.extend_from_slice(&call.pattern.vertices);
+            call.of_patches.push(Points { patch, primitive_id, end: call.points.len() });
+            match self.mode.corners() {
+                3 => call.list::<3>(first as u32, primitive_id, last),
+                2 => call.list::<2>(first as u32, primitive_id, last),
+                _ => call.list::<1>(first as u32, primitive_id, last),
+            }
             self.tessellated += 1;
         }
     }
@@ -285,12 +302,26 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
         let patches = call.patches.words(padded);
         let primitive_id = call.primitive_id.words(padded);
         let coordinates = call.coordinates.words(coordinate.words(count));
-        for lane in 0..padded {
-            let Point { patch, primitive_id: id, at: [u, v] } = call.points[lane.min(count - 1)];
-            (patches[lane], primitive_id[lane]) = (patch, id);
-            let w = if self.mode.domain == Domain::Triangles { ONE - u - v } else { 0 };
-            for (slot, c) in [u, v, w].into_iter().enumerate() {
-                coordinates[coordinate.word(lane, slot)] = (c as f32 / ONE as f32).to_bits();
+        let mut first = 0;
+        for &Points { patch, primitive_id: id, end } in &call.of_patches {
+            patches[first..end].fill(patch);
+            primitive_id[first..end].fill(id);
+            first = end;
+        }
+        // Lanes behind the last vertex are that one again.
+        let (last, last_patch, last_id) = (call.points[count - 1], patches[count - 1], primitive_id[count - 1]);
+        patches[count..].fill(last_patch);
+        primitive_id[count..].fill(last_id);
+        let triangles = self.mode.domain == Domain::Triangles;
+        let lanes = words.lanes();
+        for (points, rows) in call.points.chunks(lanes).zip(coordinates.chunks_exact_mut(3 * lanes)) {
+            let (us, rest) = rows.split_at_mut(lanes);
+            let (vs, ws) = rest.split_at_mut(lanes);
+            let float = |c: u32| (c as f32 / ONE as f32).to_bits();
+            let points = points.iter().copied().chain(core::iter::repeat(last));
+            for ([u, v], ((to_u, to_v), to_w)) in points.zip(us.iter_mut().zip(vs).zip(ws)) {
+                (*to_u, *to_v) = (float(u), float(v));
+                *to_w = float(if triangles { ONE - u - v } else { 0 });
             }
         }
         let bytes = self.made.patch_bytes as usize;

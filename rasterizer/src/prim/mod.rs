@@ -15,5 +15,6 @@ pub use coverage::{
 };
 pub use grid::{Grid, LEVELS, STEP, TILE_SHIFT};
 pub use line::{Diamonds, LinePrim, Phase, counted};
-pub use record::{ChunkOutput, Prim};
+pub(crate) use record::word_of;
+pub use record::{ChunkOutput, GROUP, Prim, PrimLanes, Rows, Sorting, transposed};
 pub use screen::{GUARD, SUBPIXEL, SUBPIXEL_BITS, Screen, fixed, intersect};

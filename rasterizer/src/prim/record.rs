@@ -5,28 +5,59 @@ use super::line::{LinePrim, Phase};
 use base::abi::FragmentPrimitive;
 use base::shader::STREAMS;
 
-/// A set-up primitive.
-#[repr(C)]
+/// A set-up primitive: two cache lines, since there are many and each is written by one worker and read by another.
+#[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct Prim {
-    /// What the fragment stage sees. First, so that a quad's pointer to it also finds the rest.
+    /// What the fragment stage sees. First, so that a quad's pointer to it also finds the rest. Its attributes are the index of the first row until the
+    /// output is sealed.
     pub shade: FragmentPrimitive,
-    /// Index of the first half plane that excludes something of `rect`, among its output's.
+    /// Index of the first half plane that excludes something of the rectangle, among its output's.
     pub first_edge: u32,
     /// How many of them; none when `pixels` says it all.
-    pub edge_count: u32,
-    /// Index of its first attribute row until `shade.attributes` is set.
-    pub first_attribute: u32,
-    /// Pixels it may touch: x0, y0, x1, y1, never empty.
-    pub rect: [i32; 4],
-    /// Clamp of fragment depth.
-    pub depth_range: [f32; 2],
+    pub edge_count: u16,
     /// Pixels it covers, bit `4*j + i` is pixel (i, j) from the rectangle's corner on; 0 when it is larger than 4×4, or has more than one
     /// sample per pixel.
-    pub pixels: u32,
+    pub pixels: u16,
+    /// See [`Prim::rect`].
+    pub sides: [u16; 4],
+    /// Clamp of fragment depth.
+    pub depth_range: [f32; 2],
+}
+
+/// Words of a primitive.
+const WORDS: usize = size_of::<Prim>() / size_of::<u32>();
+const _: () = assert!(WORDS == 32);
+
+/// Primitives that are made together.
+pub const GROUP: usize = 8;
+
+/// Primitives word by word, as loops over lanes make them: each row has one word of all.
+#[derive(Clone, Copy)]
+pub struct PrimLanes(pub [[u32; GROUP]; WORDS]);
+
+/// The word of a field, and the row that has it.
+macro_rules! word_of {
+    ($($field:tt)*) => {
+        core::mem::offset_of!($crate::prim::Prim, $($field)*) / size_of::<u32>()
+    };
+}
+pub(crate) use word_of;
+
+impl Default for PrimLanes {
+    fn default() -> Self {
+        PrimLanes([[0; GROUP]; WORDS])
+    }
 }
 
 impl Prim {
+    /// Pixels it may touch: x0, y0, x1, y1, never empty.
+    #[inline(always)]
+    pub fn rect(&self) -> [i32; 4] {
+        let [x0, y0, x1, y1] = self.sides;
+        [i32::from(x0), i32::from(y0), i32::from(x1), i32::from(y1)]
+    }
+
     /// Clamped plane depth of a W×W block at (x, y), at `offset` in the pixels.
     #[inline(always)]
     pub fn plane_z<const W: usize>(&self, x: i32, y: i32, offset: [f32; 2]) -> [f32; 16] {
@@ -60,12 +91,16 @@ pub struct ChunkOutput {
     pub attributes: Vec<[u32; 3]>,
     /// `node << 32 | primitive`, sorted.
     pub bins: Vec<u64>,
+    /// Nodes that are named there, and where their first bins are.
+    pub nodes: Vec<(u32, u32)>,
     /// One for every primitive of a draw with [`crate::api::DrawState::lines_are_special`], else none.
     pub lines: Vec<LinePrim>,
     /// Stipple counter at the end.
     pub phase: Phase,
     /// Primitives that came to setup.
     pub taken: u32,
+    /// The processor whose caches have it.
+    pub processor: usize,
     /// Captured primitives whose place is not known yet, by stream.
     pub captured: [Kept; STREAMS],
 }
@@ -78,6 +113,136 @@ pub struct Kept {
     /// How many primitives these are.
     pub primitives: u32,
 }
+
+/// Attribute rows on their way to an output. (What the standard library does for each few is a call.)
+pub struct Rows<'a> {
+    all: &'a mut Vec<[u32; 3]>,
+    len: usize,
+    end: usize,
+}
+
+impl Rows<'_> {
+    /// Rows behind the last one that may be written.
+    const MORE: usize = 3;
+
+    /// The next one; nothing behind the last one.
+    #[inline(always)]
+    pub fn one(&mut self, row: [u32; 3]) {
+        if self.len < self.end {
+            // SAFETY: there is room up to `end`.
+            unsafe { self.all.as_mut_ptr().add(self.len).write(row) };
+            self.len += 1;
+        }
+    }
+
+    /// The next `count` ones, four at most, column by column.
+    #[inline(always)]
+    pub fn four(&mut self, columns: [[u32; 4]; 3], count: usize) {
+        if self.len < self.end {
+            let rows = interleaved(columns);
+            // SAFETY: there is room for three rows behind `end`.
+            unsafe { self.all.as_mut_ptr().add(self.len).cast::<[[u32; 4]; 3]>().write_unaligned(rows) };
+            self.len += count.min(4);
+        }
+    }
+}
+
+impl Drop for Rows<'_> {
+    fn drop(&mut self) {
+        // SAFETY: so many were written, and there was room for them.
+        unsafe { self.all.set_len(self.len.min(self.end)) };
+    }
+}
+
+/// Rows as columns.
+#[inline(always)]
+pub fn transposed(rows: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64; vectors and arrays of the same size, any bits.
+    unsafe {
+        use core::arch::x86_64::*;
+        let [a, b, c, d] = rows.map(|row| core::mem::transmute::<[u32; 4], __m128i>(row));
+        let (low, high) = (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+        let (lower, higher) = (_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+        let columns = [
+            _mm_unpacklo_epi64(low, lower),
+            _mm_unpackhi_epi64(low, lower),
+            _mm_unpacklo_epi64(high, higher),
+            _mm_unpackhi_epi64(high, higher),
+        ];
+        columns.map(|column| core::mem::transmute::<__m128i, [u32; 4]>(column))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    core::array::from_fn(|column| core::array::from_fn(|row| rows[row][column]))
+}
+
+/// Three rows of four, column by column.
+#[inline(always)]
+fn interleaved(rows: [[u32; 4]; 3]) -> [[u32; 4]; 3] {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64; vectors and arrays of the same size, any bits.
+    unsafe {
+        use core::arch::x86_64::*;
+        let [a, b, c] = rows.map(|row| core::mem::transmute::<[u32; 4], __m128>(row));
+        let (low, high) = (_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+        // c0 c0 a1 a1, b1 b1 c1 c1, c2 c3 a3 b3.
+        let (x, y) = (_mm_shuffle_ps::<0b10_10_00_00>(c, low), _mm_shuffle_ps::<0b01_01_11_11>(low, c));
+        let z = _mm_shuffle_ps::<0b11_10_11_10>(c, high);
+        let columns = [
+            _mm_shuffle_ps::<0b10_00_01_00>(low, x),
+            _mm_shuffle_ps::<0b01_00_10_00>(y, high),
+            _mm_shuffle_ps::<0b01_11_10_00>(z, z),
+        ];
+        columns.map(|column| core::mem::transmute::<__m128, [u32; 4]>(column))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    core::array::from_fn(|four| core::array::from_fn(|i| rows[(4 * four + i) % 3][(4 * four + i) / 3]))
+}
+
+/// Memory in which bins are sorted; a worker keeps it.
+#[derive(Default)]
+pub struct Sorting {
+    /// By node, from the least one on: first how many, then where the next one goes.
+    places: Vec<u32>,
+    sorted: Vec<u64>,
+}
+
+impl Sorting {
+    /// Sorts (node, primitive) pairs that are in the order of the primitives.
+    pub fn sort(&mut self, bins: &mut Vec<u64>) {
+        let node = |bin: u64| (bin >> 32) as usize;
+        let (mut least, mut greatest, mut ascends, mut last) = (u64::MAX, 0, true, 0);
+        for &bin in bins.iter() {
+            (least, greatest) = (least.min(bin), greatest.max(bin));
+            ascends &= last <= bin;
+            last = bin;
+        }
+        if ascends {
+            return;
+        }
+        let (first, nodes) = (node(least), node(greatest) - node(least) + 1);
+        if nodes > MOST_PLACES.max(2 * bins.len()) {
+            return bins.sort_unstable();
+        }
+        self.places.clear();
+        self.places.resize(nodes, 0);
+        bins.iter().for_each(|&bin| self.places[node(bin) - first] += 1);
+        let mut before = 0;
+        for count in &mut self.places {
+            before += core::mem::replace(count, before);
+        }
+        self.sorted.resize(bins.len(), 0);
+        for &bin in bins.iter() {
+            let place = &mut self.places[node(bin) - first];
+            self.sorted[*place as usize] = bin;
+            *place += 1;
+        }
+        core::mem::swap(bins, &mut self.sorted);
+    }
+}
+
+/// So many places are cleared and summed in no time.
+const MOST_PLACES: usize = 1024;
 
 // SAFETY: the pointers in `prims` point into `attributes` of the same output (or are null); it is filled by one worker and
 // then only read.
@@ -98,6 +263,7 @@ impl ChunkOutput {
             + size_of_val(&*self.edges)
             + size_of_val(&*self.attributes)
             + size_of_val(&*self.bins)
+            + size_of_val(&*self.nodes)
             + size_of_val(&*self.lines)
             + self.captured.iter().map(|kept| size_of_val(&*kept.words)).sum::<usize>()
     }
@@ -108,6 +274,7 @@ impl ChunkOutput {
             + self.edges.capacity() * size_of::<Edge>()
             + self.attributes.capacity() * size_of::<[u32; 3]>()
             + self.bins.capacity() * size_of::<u64>()
+            + self.nodes.capacity() * size_of::<(u32, u32)>()
             + self.lines.capacity() * size_of::<LinePrim>()
             + self.captured.iter().map(|kept| kept.words.capacity() * size_of::<u32>()).sum::<usize>()
     }
@@ -118,6 +285,7 @@ impl ChunkOutput {
         self.edges.clear();
         self.attributes.clear();
         self.bins.clear();
+        self.nodes.clear();
         self.lines.clear();
         self.phase = Phase::NONE;
         self.taken = 0;
@@ -127,13 +295,108 @@ impl ChunkOutput {
         }
     }
 
+    /// Appends the first `count` primitives of a group.
+    #[inline(always)]
+    pub fn push_lanes(&mut self, lanes: &PrimLanes, count: usize) {
+        self.prims.reserve(GROUP);
+        let len = self.prims.len();
+        // SAFETY: there is room for a group, a primitive is as many words, any of which it may have; all of them are written before they count.
+        unsafe {
+            let to = self.prims.as_mut_ptr().add(len).cast::<[u32; WORDS]>();
+            for half in 0..GROUP / 4 {
+                for four in 0..WORDS / 4 {
+                    let row = |k: usize| lanes.0[4 * four + k].as_ptr().add(4 * half).cast::<[u32; 4]>().read();
+                    let words = transposed([row(0), row(1), row(2), row(3)]);
+                    for (k, words) in words.into_iter().enumerate() {
+                        to.add(4 * half + k).cast::<[u32; 4]>().add(four).write(words);
+                    }
+                }
+            }
+            self.prims.set_len(len + count.min(GROUP));
+        }
+    }
+
+    /// Appends one primitive of a group.
+    #[inline(always)]
+    pub fn push_lane(&mut self, lanes: &PrimLanes, lane: usize) {
+        let words: [u32; WORDS] = core::array::from_fn(|word| lanes.0[word][lane % GROUP]);
+        // SAFETY: a primitive is as many words, any of which it may have.
+        self.prims.push(unsafe { core::mem::transmute::<[u32; WORDS], Prim>(words) });
+    }
+
+    /// Appends up to so many attribute rows.
+    #[inline(always)]
+    pub fn rows(&mut self, count: usize) -> Rows<'_> {
+        self.attributes.reserve(count + Rows::MORE);
+        let len = self.attributes.len();
+        Rows { len, end: len + count, all: &mut self.attributes }
+    }
+
     /// Points the primitives at their attributes and sorts the bins; nothing may be pushed afterwards.
-    pub fn seal(&mut self) {
+    pub fn seal(&mut self, sorting: &mut Sorting) {
         // The fragment stage reads a row and four bytes more.
         self.attributes.push([0; 3]);
         for prim in &mut self.prims {
-            prim.shade.attributes = self.attributes[prim.first_attribute as usize..].as_ptr();
+            prim.shade.attributes = self.attributes[prim.shade.attributes.addr()..].as_ptr();
         }
-        self.bins.sort_unstable();
+        sorting.sort(&mut self.bins);
+        self.list_nodes();
+    }
+
+    /// Lists the nodes of the sorted bins.
+    pub fn list_nodes(&mut self) {
+        self.nodes.clear();
+        let mut last = None;
+        for (node, i) in self.bins.iter().map(|bin| (bin >> 32) as u32).zip(0..) {
+            if last != Some(node) {
+                self.nodes.push((node, i));
+                last = Some(node);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_columns() {
+        let row = |k: u32| [10 * k, 10 * k + 1, 10 * k + 2, 10 * k + 3];
+        assert_eq!(transposed([0, 1, 2, 3].map(row)), [0, 1, 2, 3].map(|k| [k, 10 + k, 20 + k, 30 + k]));
+        let columns = [[0, 10, 20, 1], [11, 21, 2, 12], [22, 3, 13, 23]];
+        assert_eq!(interleaved([0, 1, 2].map(row)), columns);
+    }
+
+    #[test]
+    fn lanes_become_records() {
+        let mut lanes = PrimLanes::default();
+        for (word, row) in (0..).zip(&mut lanes.0) {
+            *row = core::array::from_fn(|lane| 1000 * lane as u32 + word);
+        }
+        let mut all = ChunkOutput::default();
+        all.push_lanes(&lanes, 5);
+        (5..GROUP).for_each(|lane| all.push_lane(&lanes, lane));
+        assert_eq!(all.prims.len(), GROUP);
+        for (lane, prim) in (0..).zip(&all.prims) {
+            assert_eq!(prim.first_edge, 1000 * lane + (word_of!(first_edge)) as u32);
+            assert_eq!(prim.shade.layer, 1000 * lane + (word_of!(shade.layer)) as u32);
+            assert_eq!(prim.depth_range[1].to_bits(), 1000 * lane + 31);
+        }
+    }
+
+    #[test]
+    fn bins_are_sorted_by_node_and_primitive() {
+        let (mut random, mut sorting) = (base::random::Rng(3), Sorting::default());
+        for round in 0..200 {
+            let (nodes, first) = ([1, 7, 900, 1 << 30][round % 4], random.below(1 << 20));
+            let mut bins: Vec<u64> = (0..random.below(600))
+                .map(|prim| u64::from(first + random.below(nodes)) << 32 | u64::from(prim))
+                .collect();
+            let mut want = bins.clone();
+            want.sort_unstable();
+            sorting.sort(&mut bins);
+            assert_eq!(bins, want);
+        }
     }
 }

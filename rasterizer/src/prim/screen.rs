@@ -8,6 +8,7 @@ pub const SUBPIXEL: i32 = 1 << SUBPIXEL_BITS;
 pub const GUARD: [f32; 2] = [-8192.0, 24576.0];
 
 /// A projected vertex.
+#[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Screen {
     /// Fixed point.
@@ -18,6 +19,22 @@ pub struct Screen {
     pub z: f32,
     /// 1/w.
     pub inv_w: f32,
+}
+
+impl Screen {
+    /// Its words in their order.
+    #[inline(always)]
+    pub fn words(&self) -> [u32; 4] {
+        // SAFETY: four fields of a word each, which may be any.
+        unsafe { core::mem::transmute::<Screen, [u32; 4]>(*self) }
+    }
+
+    /// Of words in their order.
+    #[inline(always)]
+    pub fn of_words(words: [u32; 4]) -> Screen {
+        // SAFETY: as above.
+        unsafe { core::mem::transmute::<[u32; 4], Screen>(words) }
+    }
 }
 
 /// Common part of two rectangles x0, y0, x1, y1.

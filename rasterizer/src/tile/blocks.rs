@@ -102,7 +102,7 @@ impl TileJob<'_> {
         self.takes_rows = self.rows.is_some() || self.plain || self.flat_here && self.fills;
         if self.plain && prim.edge_count == 0 && prim.pixels == 0 {
             let side = 1 << TILE_SHIFT;
-            let rect = intersect(prim.rect, [x0, y0, x0 + side, y0 + side]);
+            let rect = intersect(prim.rect(), [x0, y0, x0 + side, y0 + side]);
             if !self.takes_rectangle(prim, rect) {
                 self.flush_rectangles();
                 self.rectangle(prim, rect);

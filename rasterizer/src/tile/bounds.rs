@@ -9,7 +9,7 @@
 //! pixels exactly. (Greene, Kass, Miller: "Hierarchical Z-Buffer Visibility", 1993, with one level.)
 
 use super::depth::{DepthFormat, DepthPlan};
-use crate::prim::{Prim, sample_offsets};
+use crate::prim::{Prim, TILE_SHIFT, sample_offsets};
 use crate::surface::Surface;
 use base::pixel::CompareOp;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -29,12 +29,23 @@ struct Square {
     visits: AtomicU32,
 }
 
+/// The squares of a tile, row by row: whole lines of the caches, which another tile's worker has no part of.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Tile([Square; SIDE * SIDE]);
+
+/// Squares along a side of a tile.
+const SIDE: usize = 1 << (TILE_SHIFT - SHIFT);
+
 /// See the module.
 #[derive(Debug)]
 pub struct DepthBounds {
-    squares: Box<[Square]>,
+    tiles: Box<[Tile]>,
+    /// Of squares.
     columns: u32,
     rows: u32,
+    /// Tiles in x and y.
+    grid: [u32; 2],
 }
 
 impl DepthBounds {
@@ -42,20 +53,29 @@ impl DepthBounds {
     pub fn new(surface: &Surface) -> Option<DepthBounds> {
         DepthFormat::of(surface.format)?;
         let [columns, rows] = surface.extent.map(|n| n.div_ceil(1 << SHIFT));
-        let count = columns as usize * rows as usize * surface.layers as usize;
+        let grid = surface.extent.map(|n| n.div_ceil(1 << TILE_SHIFT));
+        let count = grid[0] as usize * grid[1] as usize * surface.layers as usize;
         let unknown = || Square {
             low: AtomicU32::new(f32::NEG_INFINITY.to_bits()),
             high: AtomicU32::new(f32::INFINITY.to_bits()),
             // Read at the first visit.
             visits: AtomicU32::new(VISITS),
         };
-        (count <= MOST_SQUARES).then(|| DepthBounds { squares: (0..count).map(|_| unknown()).collect(), columns, rows })
+        let tile = || Tile(core::array::from_fn(|_| unknown()));
+        (count <= MOST_SQUARES / (SIDE * SIDE)).then(|| DepthBounds {
+            tiles: (0..count).map(|_| tile()).collect(),
+            columns,
+            rows,
+            grid,
+        })
     }
 
     #[inline(always)]
     fn square(&self, layer: u32, x: i32, y: i32) -> &Square {
-        let row = layer * self.rows + (y as u32 >> SHIFT);
-        &self.squares[(row * self.columns + (x as u32 >> SHIFT)) as usize]
+        let row = layer * self.grid[1] + (y as u32 >> TILE_SHIFT);
+        let tile = &self.tiles[(row * self.grid[0] + (x as u32 >> TILE_SHIFT)) as usize];
+        let [column, row] = [x, y].map(|c| (c >> SHIFT) as usize % SIDE);
+        &tile.0[row * SIDE + column]
     }
 
     /// Nothing is known of a region x0, y0, x1, y1 of a layer any more (what lies outside of the surface is ignored).

@@ -96,7 +96,7 @@ pub trait Sink<const S: usize> {
 #[inline(always)]
 pub fn cover<const S: usize>(prim: &Prim, edges: &[Edge], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let size = 1 << TILE_SHIFT;
-    let rect = intersect(prim.rect, [x0, y0, x0 + size, y0 + size]);
+    let rect = intersect(prim.rect(), [x0, y0, x0 + size, y0 + size]);
     if S == 1 && prim.pixels != 0 {
         return known(prim, rect, x0, y0, sink);
     }
@@ -140,7 +140,7 @@ pub fn covers_all(prim: &Prim, edges: &[Edge], rect: [i32; 4]) -> bool {
         let (x, y) = (if e.a < 0 { x1 - 1 } else { x0 }, if e.b < 0 { y1 - 1 } else { y0 });
         (i64::from(e.a) * ((x << 8) + sx) + i64::from(e.b) * ((y << 8) + sy) + e.c) >> 8 >= 0
     };
-    prim.pixels == 0 && intersect(prim.rect, rect) == rect && edges.iter().all(inside)
+    prim.pixels == 0 && intersect(prim.rect(), rect) == rect && edges.iter().all(inside)
 }
 
 /// Does a rectangle touch only the blocks of a square of so many pixels?
@@ -176,11 +176,11 @@ fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &m
     if !sink.small_visible(rect) {
         return;
     }
-    let [left, top, right, bottom] = prim.rect;
+    let [left, top, right, bottom] = prim.rect();
     // Of two quads by two, mostly: whatever they are, they come at once.
     if sink.takes_quads() && right - (left & !1) <= 4 && bottom - (top & !1) <= 4 {
-        let mut pixels = prim.pixels << ((left & 1) + 4 * (top & 1));
-        if rect != prim.rect {
+        let mut pixels = u32::from(prim.pixels) << ((left & 1) + 4 * (top & 1));
+        if rect != prim.rect() {
             pixels &= rect_mask(rect, left & !1, top & !1, 0);
         }
         if pixels != 0 {
@@ -190,10 +190,10 @@ fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &m
     }
     // Of one block, mostly.
     if right - (left & !3) <= 4 && bottom - (top & !3) <= 4 {
-        return sink.block(left & !3, top & !3, [prim.pixels << ((left & 3) + 4 * (top & 3)); S]);
+        return sink.block(left & !3, top & !3, [u32::from(prim.pixels) << ((left & 3) + 4 * (top & 3)); S]);
     }
-    let masks = blocks_of(prim.pixels, [left, top]);
-    for ([x, y], mask) in two_by_two(prim.rect).into_iter().zip(masks) {
+    let masks = blocks_of(prim.pixels.into(), [left, top]);
+    for ([x, y], mask) in two_by_two(prim.rect()).into_iter().zip(masks) {
         if mask != 0 && (x ^ x0 | y ^ y0) >> TILE_SHIFT == 0 {
             sink.block(x, y, [mask; S]);
         }

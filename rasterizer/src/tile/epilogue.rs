@@ -39,7 +39,12 @@ impl TileJob<'_> {
         prefetch(prim.shade.attributes.cast());
         if self.pass.far {
             let surface = &self.draw.plan.colors[0].surface;
-            (y0..y1).for_each(|y| prefetch(surface.at(self.layer, 0, x0 as u32, y as u32)));
+            // All of them are of one tile, and so in one piece.
+            let (mut at, pitch) = (surface.at(self.layer, 0, x0 as u32, y0 as u32), surface.row_pitch);
+            for _ in y0..y1 {
+                prefetch(at);
+                at = at.wrapping_add(pitch);
+            }
         }
         let [x0, y0, x1, y1] = [x0, y0, x1, y1].map(|c| c as u16);
         self.scratch.rectangles.0.push(Rectangle { x0, y0, x1, y1, primitive: (&raw const *prim).cast() });

@@ -12,7 +12,7 @@ const WORTH: i32 = 512;
 /// Is a primitive large enough in the tile at (x0, y0)?
 #[inline(always)]
 pub fn is_worth(prim: &Prim, x0: i32, y0: i32) -> bool {
-    let [x0, y0, x1, y1] = intersect(prim.rect, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
+    let [x0, y0, x1, y1] = intersect(prim.rect(), [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
     (x1 - x0) * (y1 - y0) >= WORTH
 }
 

@@ -4,7 +4,7 @@
 
 use super::bounds::DepthReject;
 use super::color::FlatColor;
-use super::depth::{BlockAddress, RowsTest};
+use super::depth::{BlockAddress, QuadTest, RowsTest};
 use super::owners::Owners;
 use super::pass::Pass;
 use super::plan::TileDraw;
@@ -40,6 +40,19 @@ pub struct Scratch {
     pub bins: Vec<u64>,
 }
 
+/// What small primitives of a draw go through in a tile.
+#[derive(Clone, Copy)]
+pub struct Tiny {
+    /// The test before they are shaded.
+    pub test: Option<QuadTest>,
+    /// Depth at the tile's corner, bytes from row to row and of a texel.
+    pub depth: *mut u8,
+    /// See `depth`.
+    pub pitch: usize,
+    /// See `depth`.
+    pub bytes: usize,
+}
+
 /// A tile at work for one draw.
 pub struct TileJob<'a> {
     pub pass: &'a Pass,
@@ -67,6 +80,8 @@ pub struct TileJob<'a> {
     pub takes_rows: bool,
     /// What is covered is tested by depth and nothing else before it is shaded, if it is.
     pub rows: Option<RowsTest>,
+    /// What small primitives go through, where it is little.
+    pub tiny: Option<Tiny>,
     /// One fragment is shaded for all of a primitive's.
     pub flat: bool,
     /// And of the primitive at work that is so.
@@ -109,6 +124,7 @@ impl<'a> TileJob<'a> {
             takes_rows: false,
             rows: draw.plan.depth_rows(draw.draw.queries.ignores_fragments(), filters),
             filters,
+            tiny: None,
             flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
             flat_here: false,
             colored: false,

@@ -23,6 +23,7 @@ mod rectangles;
 mod resolve;
 mod runs;
 mod shaded;
+mod tiny;
 
 pub use depth::DepthFormat;
 pub use job::Scratch;
@@ -31,13 +32,13 @@ pub use plan::{TileDraw, TilePlan, TileState};
 pub use runs::Runs;
 
 use crate::pool::Worker;
-use crate::prim::{ChunkOutput, Prim, TILE_SHIFT};
+use crate::prim::{ChunkOutput, TILE_SHIFT};
 use crate::stage::{StageMemory, aborted};
-use base::host::{Level, prefetch};
+use base::host::Level;
 use bounds::DepthReject;
 use job::TileJob;
 use overdraw::Overdraw;
-use runs::{Run, joined_bins};
+use runs::{PREFETCH, Run, joined_bins, prefetch_prim};
 
 /// Where a chunk comes from.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +116,7 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
         job.all_plain = plan.plain && !job.deferred;
         job.find_epilogue([x0, x0 + (1 << TILE_SHIFT)]);
         job.fills = job.all_plain && plan.sample_mask & 1 != 0;
+        job.find_tiny([x0, y0]);
         for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
             if aborted(&draw.draw.context) {
                 job.scratch.quads.clear();
@@ -177,20 +179,21 @@ impl TileJob<'_> {
         if let Some(lines) = &self.draw.plan.lines {
             line::run(self, lines, output, bins, scene.origins[chunk].stipple, [x0, y0]);
         } else {
-            for (i, &bin) in bins.iter().enumerate() {
+            let mut i = 0;
+            while i < bins.len() {
+                i = self.small(output, bins, i, [x0, y0]);
+                let Some(&bin) = bins.get(i) else { break };
                 if let Some(&ahead) = bins.get(i + PREFETCH) {
                     prefetch_prim(&output.prims[ahead as u32 as usize]);
                 }
                 let prim = &output.prims[bin as u32 as usize];
                 self.primitive(prim, output.edges_of(prim), x0, y0);
+                i += 1;
             }
         }
         self.scratch.bins = joined;
     }
 }
-
-/// Primitives that are fetched ahead: they were written by another worker, some time ago.
-const PREFETCH: usize = 3;
 
 /// Runs of which the first primitives are fetched ahead: often there are no more.
 const RUNS_AHEAD: usize = 3;
@@ -201,13 +204,5 @@ fn prefetch_run(scene: &Scene<'_>, run: &Run) {
     let output = &scene.outputs[run.chunk as usize];
     for &bin in run.bins(output).iter().take(PREFETCH) {
         prefetch_prim(&output.prims[bin as u32 as usize]);
-    }
-}
-
-/// Asks for a primitive's cache lines.
-#[inline(always)]
-fn prefetch_prim(prim: &Prim) {
-    for offset in (0..size_of::<Prim>()).step_by(64) {
-        prefetch((&raw const *prim).cast::<u8>().wrapping_add(offset));
     }
 }

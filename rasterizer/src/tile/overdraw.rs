@@ -80,7 +80,7 @@ impl Overdraw {
             }
             while let Some(&bin) = bins.get(next) {
                 let prim = &output.prims[bin as u32 as usize];
-                let [x0, y0, x1, y1] = intersect(prim.rect, tile);
+                let [x0, y0, x1, y1] = intersect(prim.rect(), tile);
                 next += step;
                 // A large node around the tile may be listed for what lies beside it.
                 if x0 >= x1 || y0 >= y1 {

@@ -6,7 +6,8 @@
 
 #![forbid(unsafe_code)]
 
-use crate::prim::{ChunkOutput, Grid, LEVELS};
+use crate::prim::{ChunkOutput, Grid, LEVELS, Prim};
+use base::host::prefetch;
 
 /// A range of one chunk's bins that belong to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +34,20 @@ impl Run {
         &output.bins[self.start as usize..self.end as usize]
     }
 }
+
+/// Primitives that are fetched ahead: they were written by another worker, some time ago.
+pub const PREFETCH: usize = 3;
+
+/// Asks for a primitive's cache lines.
+#[inline(always)]
+pub fn prefetch_prim(prim: &Prim) {
+    for offset in (0..size_of::<Prim>()).step_by(64) {
+        prefetch((&raw const *prim).cast::<u8>().wrapping_add(offset));
+    }
+}
+
+/// Runs of a tile that are looked at beforehand, by one thread for all.
+const FIRST: usize = 8;
 
 /// The runs of a round.
 #[derive(Default)]
@@ -96,6 +111,17 @@ impl Runs {
         (tile, joined)
     }
 
+    /// There are larger nodes, whose runs tiles join with their own.
+    pub fn are_joined(&self) -> bool {
+        self.tiles.is_some()
+    }
+
+    /// The first ones of a tile, where none are joined.
+    pub fn first_of(&self, i: usize) -> &[Run] {
+        let runs = self.of_node(i);
+        &runs[..runs.len().min(FIRST)]
+    }
+
     fn of_node(&self, i: usize) -> &[Run] {
         let end = self.nodes.get(i + 1).map_or(self.runs.len(), |n| n.1 as usize);
         &self.runs[self.nodes[i].1 as usize..end]
@@ -129,12 +155,9 @@ fn join_bins(runs: &[Run], output: &ChunkOutput, joined: &mut Vec<u64>) {
 fn merge(outputs: &[ChunkOutput], nodes: usize) -> Vec<Run> {
     let mut runs = Vec::new();
     for (chunk, output) in outputs.iter().enumerate() {
-        let mut start = 0;
-        for group in output.bins.chunk_by(|a, b| a >> 32 == b >> 32) {
-            let end = start + group.len() as u32;
-            runs.push(Run { node: (group[0] >> 32) as u32, chunk: chunk as u32, start, end });
-            start = end;
-        }
+        let ends = output.nodes.iter().skip(1).map(|&(_, start)| start).chain([output.bins.len() as u32]);
+        let chunk = chunk as u32;
+        runs.extend(output.nodes.iter().zip(ends).map(|(&(node, start), end)| Run { node, chunk, start, end }));
     }
     if nodes > 4 * runs.len() {
         runs.sort_unstable();
@@ -161,7 +184,10 @@ mod tests {
     use super::*;
 
     fn output(bins: &[(u64, u64)]) -> ChunkOutput {
-        ChunkOutput { bins: bins.iter().map(|(node, prim)| node << 32 | prim).collect(), ..ChunkOutput::default() }
+        let bins = bins.iter().map(|(node, prim)| node << 32 | prim).collect();
+        let mut output = ChunkOutput { bins, ..ChunkOutput::default() };
+        output.list_nodes();
+        output
     }
 
     #[test]

@@ -9,6 +9,10 @@ use base::abi::FragmentQuad;
 /// those that pass. Safe as `depth::test` is.
 pub type PlaneTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], mask: u32) -> u32;
 
+/// The same of the quad at a place, whose texels are at an address and a pitch behind it, with a sample in the middle of each pixel: bits 0 and 1 of the mask and of the result are the upper
+/// pixels, 2 and 3 the lower ones. Safe where all of its texels are in the attachment, or in its padding.
+pub type QuadTest = unsafe fn(&Prim, *mut u8, pitch: usize, place: [i32; 2], mask: u32) -> u32;
+
 /// Tests pixels of the 16×16 square at a place, as [`PlaneTest`] does those of a block with samples at `offset`; those that pass are left.
 pub type RowsTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &mut SquareRows);
 

@@ -11,7 +11,7 @@ mod plan;
 #[cfg(target_arch = "x86_64")]
 mod rows;
 
-pub use block::{Block, BlockAddress, RowsTest};
+pub use block::{Block, BlockAddress, QuadTest, RowsTest};
 pub use format::DepthFormat;
 pub use plan::DepthPlan;
 
@@ -63,6 +63,7 @@ mod tests {
             let plan = DepthPlan {
                 plane: None,
                 rows: None,
+                quad: None,
                 quads: None,
                 format: Some(format),
                 test: true,
@@ -165,6 +166,7 @@ mod tests {
         let plan = DepthPlan {
             plane: None,
             rows: None,
+            quad: None,
             quads: None,
             format: Some(DepthFormat::F32),
             test: true,

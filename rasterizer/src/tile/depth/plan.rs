@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::block::{PlaneTest, QuadsTest, RowsTest};
+use super::block::{PlaneTest, QuadTest, QuadsTest, RowsTest};
 use super::format::DepthFormat;
 #[cfg(target_arch = "x86_64")]
 use super::rows;
@@ -22,6 +22,8 @@ pub struct StencilFace {
 pub struct DepthPlan {
     /// What a plan does that tests depth and nothing else; `None` where only the general way is.
     pub plane: Option<PlaneTest>,
+    /// The same of a quad.
+    pub quad: Option<QuadTest>,
     /// The same of the rows of a square.
     pub rows: Option<RowsTest>,
     /// The same of the quads of a batch.
@@ -48,6 +50,7 @@ impl DepthPlan {
         let face = |ops: [StencilOps; 2], i: usize| StencilFace { ops: ops[i], values: values.stencil[i] };
         let mut plan = DepthPlan {
             plane: None,
+            quad: None,
             rows: None,
             quads: None,
             format: depth.map(|(format, _)| format),
@@ -76,6 +79,7 @@ impl DepthPlan {
         #[cfg(target_arch = "x86_64")]
         if let Some(format) = self.format.filter(|_| self.plain()) {
             self.plane = Some(rows::plane_test_of(format, self.compare, self.write));
+            self.quad = Some(rows::plane_quad_test_of(format, self.compare, self.write));
             self.rows = Some(rows::plane_rows_test_of(format, self.compare, self.write));
             self.quads = Some(rows::plane_quads_test_of(format, self.compare, self.write));
         }

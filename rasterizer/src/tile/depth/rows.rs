@@ -5,7 +5,7 @@
 
 mod square;
 
-use super::block::{BlockAddress, PlaneTest, QuadsTest, RowsTest};
+use super::block::{BlockAddress, PlaneTest, QuadTest, QuadsTest, RowsTest};
 use super::format::{DepthFormat, NEAREST};
 use crate::prim::Prim;
 use crate::tile::shaded::{SPREAD, pixels};
@@ -318,22 +318,13 @@ impl Row for F32 {
     }
 }
 
-/// Depths of a block's rows, or of a quad.
+/// Depths of a block's rows.
 trait Depths {
     /// Four pixels.
     ///
     /// # Safety
     /// None; intrinsics.
     unsafe fn row(&self, row: usize) -> __m128;
-    /// Two pixels of each of the first two rows.
-    ///
-    /// # Safety
-    /// None; intrinsics.
-    #[inline(always)]
-    unsafe fn quad(&self) -> __m128 {
-        // SAFETY: SSE2 is part of x86-64.
-        unsafe { _mm_movelh_ps(self.row(0), self.row(1)) }
-    }
 }
 
 /// Of a primitive, as `Prim::plane_z`.
@@ -371,6 +362,24 @@ impl Depths for Plane<'_> {
             let z = _mm_add_ps(self.across, _mm_set1_ps(down));
             _mm_min_ps(_mm_max_ps(z, _mm_set1_ps(low)), _mm_set1_ps(high))
         }
+    }
+}
+
+/// Depths of the quad of a primitive at a place, as [`Plane`] has those of rows.
+///
+/// # Safety
+/// None; intrinsics.
+#[inline(always)]
+unsafe fn quad_depths(prim: &Prim, [x, y]: [i32; 2], offset: [f32; 2]) -> __m128 {
+    let ([ox, oy], [dx, dy, constant], [low, high]) = (prim.shade.origin, prim.shade.z, prim.depth_range);
+    // SAFETY: SSE2 is part of x86-64. The second operand is the result where one is not a number.
+    unsafe {
+        let x = _mm_add_ps(_mm_set1_ps((x - ox) as f32), _mm_setr_ps(0.0, 1.0, 0.0, 1.0));
+        let y = _mm_add_ps(_mm_set1_ps((y - oy) as f32), _mm_setr_ps(0.0, 0.0, 1.0, 1.0));
+        let across = _mm_mul_ps(_mm_set1_ps(dx), _mm_add_ps(x, _mm_set1_ps(offset[0])));
+        let down = _mm_mul_ps(_mm_set1_ps(dy), _mm_add_ps(y, _mm_set1_ps(offset[1])));
+        let z = _mm_add_ps(across, _mm_add_ps(down, _mm_set1_ps(constant)));
+        _mm_min_ps(_mm_max_ps(z, _mm_set1_ps(low)), _mm_set1_ps(high))
     }
 }
 
@@ -429,11 +438,11 @@ unsafe fn block<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: Bl
 /// # Safety
 /// As for [`super::test`], of all of the quad's texels.
 #[inline(always)]
-unsafe fn test_quad<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: BlockAddress, mask: u32) -> u32 {
+unsafe fn test_quad<R: Row, const C: u32, const WRITE: bool>(z: __m128, p: *mut u8, pitch: usize, mask: u32) -> u32 {
     // SAFETY: two rows of two texels (the caller's contract); SSE2 is part of x86-64.
     unsafe {
-        let p = [at.base, at.base.add(at.pitch)];
-        let (new, old) = (R::quantize(z.quad()), R::load_quad(p.map(<*mut u8>::cast_const)));
+        let p = [p, p.add(pitch)];
+        let (new, old) = (R::quantize(z), R::load_quad(p.map(<*mut u8>::cast_const)));
         let lanes = _mm_load_si128(LANES[mask as usize & 0xf].0.as_ptr().cast());
         let inside = _mm_and_si128(passes::<R, C>(new, old), lanes);
         if WRITE {
@@ -458,13 +467,24 @@ unsafe fn plane_quads_test<R: Row, const C: u32, const WRITE: bool>(
         let base = at.base.wrapping_add(usize::from(quad.y) * at.pitch + usize::from(quad.x) * R::BYTES);
         // SAFETY: the caller's contract.
         let left = unsafe {
-            let plane = Plane::new(&*quad.primitive.cast::<Prim>(), [quad.x.into(), quad.y.into()], offset);
-            test_quad::<R, C, WRITE>(&plane, BlockAddress { base, ..*at }, mask)
+            let z = quad_depths(&*quad.primitive.cast::<Prim>(), [quad.x.into(), quad.y.into()], offset);
+            test_quad::<R, C, WRITE>(z, base, at.pitch, mask)
         };
         quad.coverage = quad.coverage & !(0x1111 << sample) | SPREAD[left as usize & 0xf] << sample;
         passed += u64::from(left.count_ones());
     }
     passed
+}
+
+unsafe fn plane_quad_test<R: Row, const C: u32, const WRITE: bool>(
+    prim: &Prim,
+    at: *mut u8,
+    pitch: usize,
+    place: [i32; 2],
+    covered: u32,
+) -> u32 {
+    // SAFETY: the caller's contract.
+    unsafe { test_quad::<R, C, WRITE>(quad_depths(prim, place, [0.5; 2]), at, pitch, covered) }
 }
 
 unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
@@ -480,10 +500,11 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
         let (x, y) = (quad & 2, quad >> 2);
         let here = mask >> quad;
         let base = at.base.wrapping_add(y as usize * at.pitch + x as usize * R::BYTES);
-        let plane = Plane::new(prim, [place[0] + x as i32, place[1] + y as i32], offset);
         // SAFETY: the caller's contract; all rows of the block have four texels.
-        let passed =
-            unsafe { test_quad::<R, C, WRITE>(&plane, BlockAddress { base, ..*at }, here & 3 | here >> 2 & 12) };
+        let passed = unsafe {
+            let z = quad_depths(prim, [place[0] + x as i32, place[1] + y as i32], offset);
+            test_quad::<R, C, WRITE>(z, base, at.pitch, here & 3 | here >> 2 & 12)
+        };
         return (passed & 3 | (passed & 12) << 2) << quad;
     }
     // SAFETY: the caller's contract.
@@ -520,6 +541,11 @@ pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> Pl
 pub fn plane_rows_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> RowsTest {
     let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
     of(Level::here())
+}
+
+/// As [`plane_test_of`], of a quad.
+pub fn plane_quad_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> QuadTest {
+    select!(plane_quad_test, format, compare, write)
 }
 
 /// As [`plane_test_of`], of the quads of a batch.

@@ -22,7 +22,10 @@ unsafe fn listed_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at
 
 unsafe fn listed_quad_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
     // SAFETY: the caller's contract.
-    unsafe { super::test_quad::<R, C, WRITE>(&Listed(z), at, mask) }
+    unsafe {
+        let z = _mm_setr_ps(z[0], z[1], z[4], z[5]);
+        super::test_quad::<R, C, WRITE>(z, at.base, at.pitch, mask)
+    }
 }
 
 /// As a plane's test of a quad, of any depths: pixels 0, 1, 4 and 5.
@@ -34,6 +37,26 @@ pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>
         select!(listed_quad_test, format, plan.compare, plan.write);
     // SAFETY: the caller's contract.
     unsafe { test(block.z, block.depth, block.mask) }
+}
+
+#[test]
+fn a_quads_depths_are_those_of_rows() {
+    let mut rng = base::random::Rng(0x0dd_ba11);
+    for _ in 0..3000 {
+        let mut prim = crate::front::NOTHING;
+        prim.shade.z = [0; 3].map(|_| rng.float(-1.0, 1.0));
+        prim.depth_range = [-0.5, 0.5];
+        prim.shade.origin = [0; 2].map(|_| rng.below(500) as i32);
+        let place = [0; 2].map(|_| 2 * rng.below(250) as i32);
+        let offset = [0; 2].map(|_| rng.below(16) as f32 / 16.0);
+        // SAFETY: SSE2 is part of x86-64; vectors of four floats.
+        let [quad, rows] = unsafe {
+            let plane = Plane::new(&prim, place, offset);
+            let rows = _mm_movelh_ps(plane.row(0), plane.row(1));
+            [quad_depths(&prim, place, offset), rows].map(|z| core::mem::transmute::<__m128, [u32; 4]>(z))
+        };
+        assert_eq!(quad, rows, "{prim:?} {place:?} {offset:?}");
+    }
 }
 
 #[test]

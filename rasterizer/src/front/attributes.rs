@@ -1,0 +1,220 @@
+//! Attribute rows: what fragments of a primitive are given of its vertices.
+
+#![forbid(unsafe_code)]
+
+use super::link::{Link, Linkage};
+use super::setup::{Common, Half};
+use super::stream::Shaded;
+use crate::prim::{ChunkOutput, Rows, transposed};
+use crate::stage::NO_SLOT;
+use base::shader::Interpolation;
+
+/// Have the flat inputs of fragments the same value in both provoking vertices?
+#[inline(always)]
+pub fn flat_agree(linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) -> bool {
+    linkage.links.iter().filter(|link| link.slot != NO_SLOT && !link.is_interpolated()).all(|link| {
+        (link.slot..link.slot + link.count).all(|slot| {
+            let [first, second] = provoking.map(|vertex| shaded.get(vertex as usize, slot));
+            first == second
+        })
+    })
+}
+
+/// Where the values of a piece's attributes come from.
+#[derive(Clone, Copy)]
+pub enum Values<'a> {
+    /// Its vertices.
+    Vertices,
+    /// Its vertices, cut.
+    Weighted(&'a Weights),
+    /// The corners of a rectangle.
+    Half(&'a Half),
+}
+
+/// Weights of the original vertices at the corners of a clipped piece: (clip space, screen space).
+pub type Weights = [([f32; 3], [f32; 3]); 3];
+
+/// Appends the `[a0, d1, d2]` rows of a primitive.
+#[inline(always)]
+pub fn attributes(
+    linkage: &Linkage,
+    (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
+    common: &Common,
+    values: Values<'_>,
+    out: &mut ChunkOutput,
+) {
+    if let (3, Values::Vertices) = (common.corners, values) {
+        let mut rows = out.rows(linkage.rows);
+        return triangle_rows(linkage, (shaded, records), common.vertices, common.number, &mut rows);
+    }
+    let mut to = out.rows(linkage.rows);
+    for link in &linkage.links {
+        if !link.is_interpolated() {
+            flat_rows(link, (shaded, records), common.provoking, common.number, &mut to);
+            continue;
+        }
+        for slot in link.slot..link.slot + link.count {
+            let of = |vertex: u32| f32::from_bits(shaded.get(vertex as usize, slot));
+            to.one(match values {
+                Values::Half(half) => half.row(of),
+                Values::Vertices => differences(common.vertices.map(of), common.corners, link.interpolation, None),
+                Values::Weighted(weights) => {
+                    differences(common.vertices.map(of), common.corners, link.interpolation, Some(weights))
+                }
+            });
+        }
+    }
+}
+
+/// The rows of a whole triangle, whose first vertex provokes; `number`: as it was assembled.
+#[inline(always)]
+pub fn triangle_rows(
+    linkage: &Linkage,
+    (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
+    ids: [u32; 3],
+    number: u32,
+    to: &mut Rows<'_>,
+) {
+    let [first, second, third] = ids;
+    let (first, second) = (shaded.base(first as usize), shaded.base(second as usize));
+    let (third, step) = (shaded.base(third as usize), shaded.layout.slot(1));
+    for link in &linkage.links {
+        let count = usize::from(link.count);
+        if !link.is_interpolated() || count == 0 {
+            flat_rows(link, (shaded, records), ids[0], number, to);
+            continue;
+        }
+        let (a, b) = (shaded.column(first, link.slot, count), shaded.column(second, link.slot, count));
+        let c = shaded.column(third, link.slot, count);
+        let (b, c) = (&b[..a.len()], &c[..a.len()]);
+        for at in (0..a.len()).step_by(step) {
+            let (a, b, c) = (f32::from_bits(a[at]), f32::from_bits(b[at]), f32::from_bits(c[at]));
+            to.one([a.to_bits(), (b - a).to_bits(), (c - a).to_bits()]);
+        }
+    }
+}
+
+/// Vertices' values by vertex, for [`Fours::rows`]; a worker keeps them. A vertex has a few words of many rows in the stage's outputs, and several triangles.
+#[derive(Default)]
+pub struct Fours {
+    /// Of each vertex as many as `groups`: up to four interpolated slots of a link.
+    words: Vec<[u32; 4]>,
+    groups: usize,
+    /// They are those of the batch at work.
+    ready: bool,
+}
+
+impl Fours {
+    /// Others' vertices come.
+    pub fn forget(&mut self) {
+        self.ready = false;
+    }
+
+    /// Has the values of so many vertices, if they lie in chunks of eight.
+    #[inline(always)]
+    pub fn ready(&mut self, linkage: &Linkage, shaded: Shaded<'_>, vertices: usize) -> bool {
+        if !self.ready && vertices != 0 && shaded.layout.lanes() == 8 {
+            self.make(linkage, shaded, vertices);
+        }
+        self.ready
+    }
+
+    #[inline(never)]
+    fn make(&mut self, linkage: &Linkage, shaded: Shaded<'_>, vertices: usize) {
+        let four = |link: &Link| if link.is_interpolated() { usize::from(link.count).div_ceil(4) } else { 0 };
+        self.groups = linkage.links.iter().map(four).sum();
+        let chunks = vertices.div_ceil(8);
+        self.words.clear();
+        self.words.resize(8 * chunks * self.groups, [0; 4]);
+        let mut group = 0;
+        for link in linkage.links.iter().filter(|link| link.is_interpolated()) {
+            for first in (0..link.count).step_by(4) {
+                for chunk in 0..chunks {
+                    let mut rows = [[0; 8]; 4];
+                    for (row, slot) in rows.iter_mut().zip(first..link.count) {
+                        row.copy_from_slice(shaded.row(8 * chunk, link.slot + slot));
+                    }
+                    for half in 0..2 {
+                        let mut four = [[0; 4]; 4];
+                        for (four, row) in four.iter_mut().zip(&rows) {
+                            four.copy_from_slice(&row[4 * half..4 * half + 4]);
+                        }
+                        for (k, words) in transposed(four).into_iter().enumerate() {
+                            self.words[(8 * chunk + 4 * half + k) * self.groups + group] = words;
+                        }
+                    }
+                }
+                group += 1;
+            }
+        }
+        self.ready = true;
+    }
+
+    /// As [`triangle_rows`].
+    #[inline(always)]
+    pub fn rows(
+        &self,
+        linkage: &Linkage,
+        (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
+        ids: [u32; 3],
+        number: u32,
+        to: &mut Rows<'_>,
+    ) {
+        let [first, second, third] = ids.map(|id| id as usize * self.groups);
+        let mut group = 0;
+        for link in &linkage.links {
+            if link.is_interpolated() {
+                let mut left = usize::from(link.count);
+                while left != 0 {
+                    let (a, b) = (self.words[first + group], self.words[second + group]);
+                    let c = self.words[third + group];
+                    let (mut d1, mut d2) = ([0; 4], [0; 4]);
+                    for k in 0..4 {
+                        let (a, b, c) = (f32::from_bits(a[k]), f32::from_bits(b[k]), f32::from_bits(c[k]));
+                        (d1[k], d2[k]) = ((b - a).to_bits(), (c - a).to_bits());
+                    }
+                    to.four([a, d1, d2], left);
+                    (group, left) = (group + 1, left.saturating_sub(4));
+                }
+            } else {
+                flat_rows(link, (shaded, records), ids[0], number, to);
+            }
+        }
+    }
+}
+
+/// The rows of a link that is flat, or not there, of a primitive with such a provoking vertex.
+#[inline(always)]
+fn flat_rows(
+    link: &Link,
+    (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
+    provoking: u32,
+    number: u32,
+    to: &mut Rows<'_>,
+) {
+    let (of, at) = match records {
+        Some(records) if link.of_primitive => (records, records.base(number as usize)),
+        _ => (shaded, shaded.base(provoking as usize)),
+    };
+    for n in 0..link.count {
+        to.one([if link.slot == NO_SLOT { 0 } else { of.slot(at, link.slot + n) }, 0, 0]);
+    }
+}
+
+/// `[a0, d1, d2]` of a value of up to three corners.
+#[cold]
+fn differences(v: [f32; 3], corners: usize, interpolation: Interpolation, weights: Option<&Weights>) -> [u32; 3] {
+    let [a, b, c] = weights.map_or(v, |weights| weighted(v, weights, interpolation, corners));
+    let d1 = if corners > 1 { b - a } else { 0.0 };
+    let d2 = if corners > 2 { c - a } else { 0.0 };
+    [a.to_bits(), d1.to_bits(), d2.to_bits()]
+}
+
+/// Values at the corners of a clipped piece.
+fn weighted(v: [f32; 3], weights: &Weights, interpolation: Interpolation, corners: usize) -> [f32; 3] {
+    let at = |k: usize| {
+        let w = if interpolation == Interpolation::Linear { weights[k].1 } else { weights[k].0 };
+        (0..corners).map(|i| w[i] * v[i]).sum::<f32>()
+    };
+    [at(0), at(1), at(2)]
+}

@@ -1,0 +1,172 @@
+//! The triangles of a block, measured as lanes: what nobody can see is sorted out without branches, and of triangles of a few pixels, which are those of tessellated and of
+//! distant meshes, lanes have the very pixels too ([`Measures::cover`]).
+
+#![forbid(unsafe_code)]
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::attributes::Fours;
+use super::lanes::{BLOCK, Corners, PlaneLanes};
+use super::pairs::PairLanes;
+use super::setup::Bounding;
+use super::viewport::code;
+use crate::prim::{Grid, SMALL, TILE_SHIFT};
+
+/// The triangles of a block, as lanes; a worker keeps them.
+pub struct Measures {
+    pub corners: Corners<3>,
+    /// Outcodes that any corner has, and those that all have.
+    pub any: [u32; BLOCK],
+    pub all: [u32; BLOCK],
+    pub layer: [u32; BLOCK],
+    /// See [`doubled_area`]: exact.
+    pub area: [f64; BLOCK],
+    /// The same, rounded: of its sign.
+    pub sign: [f32; BLOCK],
+    /// 1: faces front.
+    pub front: [u32; BLOCK],
+    /// Pixels whose samples can be inside: x0, y0, x1, y1.
+    pub bounds: [[i32; BLOCK]; 4],
+    /// Of triangles of at most 4×4 pixels, unclipped: [`crate::prim::Prim::pixels`]; else 0.
+    pub pixels: [u32; BLOCK],
+    /// 1: of these, and covers none, though its other half may.
+    pub nothing: [u32; BLOCK],
+    /// Of these, [`crate::prim::Prim::sides`] as words.
+    pub sides: [[u32; BLOCK]; 2],
+    /// And their tile, or [`SEVERAL`].
+    pub tile: [u32; BLOCK],
+    /// 1: half as large as the rectangle around it, unclipped.
+    pub half: [u32; BLOCK],
+    /// 1: must be looked at.
+    pub seen: [u32; BLOCK],
+    /// 1: leaves clipping, and touches no sample or is culled.
+    pub unseen: [u32; BLOCK],
+    /// Of those that are looked at.
+    pub planes: PlaneLanes<3>,
+    /// Pairs of them.
+    pub pairs: PairLanes,
+    /// The values of their vertices.
+    pub fours: Fours,
+}
+
+/// No tile's number.
+pub const SEVERAL: u32 = u32::MAX;
+
+/// What decides whether a triangle of a draw is seen.
+pub struct Filter {
+    pub bounding: Bounding,
+    pub limit: [i32; 4],
+    /// Culls where the area is positive, where it is negative.
+    pub positive: bool,
+    pub negative: bool,
+    /// Faces front where the area is positive.
+    pub clockwise: bool,
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Measures {
+            corners: Corners::default(),
+            any: [0; BLOCK],
+            all: [0; BLOCK],
+            layer: [0; BLOCK],
+            area: [0.0; BLOCK],
+            sign: [0.0; BLOCK],
+            front: [0; BLOCK],
+            bounds: [[0; BLOCK]; 4],
+            pixels: [0; BLOCK],
+            nothing: [0; BLOCK],
+            sides: [[0; BLOCK]; 2],
+            tile: [0; BLOCK],
+            half: [0; BLOCK],
+            seen: [0; BLOCK],
+            unseen: [0; BLOCK],
+            planes: PlaneLanes::default(),
+            pairs: PairLanes::default(),
+            fours: Fours::default(),
+        }
+    }
+}
+
+impl Measures {
+    /// Measures all lanes.
+    #[inline(always)]
+    pub fn measure(&mut self, filter: &Filter) {
+        let Corners { x: [x0, x1, x2], y: [y0, y1, y2], turned } = &mut self.corners;
+        let difference = |a: i32, b: i32| f64::from(a.wrapping_sub(b));
+        for i in 0..BLOCK {
+            let (ax, ay) = (difference(x1[i], x0[i]), difference(y1[i], y0[i]));
+            let (bx, by) = (difference(x2[i], x0[i]), difference(y2[i], y0[i]));
+            self.area[i] = ax * by - bx * ay;
+            self.sign[i] = self.area[i] as f32;
+            turned[i] = if self.sign[i] < 0.0 { -1 } else { 0 };
+            self.front[i] = u32::from(if filter.clockwise { self.sign[i] > 0.0 } else { self.sign[i] < 0.0 });
+        }
+        let [left, top, right, bottom] = &mut self.bounds;
+        for i in 0..BLOCK {
+            left[i] = filter.bounding.first(x0[i].min(x1[i]).min(x2[i]));
+            top[i] = filter.bounding.first(y0[i].min(y1[i]).min(y2[i]));
+            right[i] = filter.bounding.end(x0[i].max(x1[i]).max(x2[i]));
+            bottom[i] = filter.bounding.end(y0[i].max(y1[i]).max(y2[i]));
+        }
+        for i in 0..BLOCK {
+            let width = difference(x0[i].max(x1[i]).max(x2[i]), x0[i].min(x1[i]).min(x2[i]));
+            let height = difference(y0[i].max(y1[i]).max(y2[i]), y0[i].min(y1[i]).min(y2[i]));
+            let clipped = self.any[i] & (code::CLIP | code::UNPROJECTED) != 0;
+            self.half[i] = u32::from((self.area[i].abs() == width * height) & !clipped);
+        }
+        let limit = filter.limit;
+        for i in 0..BLOCK {
+            let empty =
+                (left[i].max(limit[0]) >= right[i].min(limit[2])) | (top[i].max(limit[1]) >= bottom[i].min(limit[3]));
+            let (above, below) = (self.sign[i] > 0.0, self.sign[i] < 0.0);
+            let invisible = empty | !(above | below) | (above & filter.positive) | (below & filter.negative);
+            let (any, all) = (self.any[i], self.all[i]);
+            let rejected = (all & (code::REJECT | code::CULL) != 0) | (any & code::NAN != 0);
+            // Only of the projected and unclipped is that the last word.
+            let settled = (any & (code::CLIP | code::UNPROJECTED) == 0) & invisible;
+            self.seen[i] = u32::from(!(rejected | settled));
+            self.unseen[i] = u32::from(settled & !rejected);
+        }
+    }
+}
+
+impl Measures {
+    /// Finds out which pixels small triangles cover at their centres, and sorts out those that cover none. (Where they go in `pairs`, a half of a rectangle may
+    /// become one with its other half, and is left for that.)
+    #[inline(always)]
+    pub fn cover(&mut self, limit: [i32; 4], pairs: bool, grid: &Grid) {
+        let mut small = [0u32; BLOCK];
+        let [left, top, right, bottom] = &self.bounds;
+        for i in 0..BLOCK {
+            let few = (right[i].wrapping_sub(left[i]) <= SMALL) & (bottom[i].wrapping_sub(top[i]) <= SMALL);
+            small[i] = self.seen[i] & u32::from(few & (self.any[i] & (code::CLIP | code::UNPROJECTED) == 0));
+        }
+        if small.iter().fold(0, |any, small| any | small) == 0 {
+            (self.pixels, self.nothing) = ([0; BLOCK], [0; BLOCK]);
+            return;
+        }
+        self.corners.cover(&self.bounds, limit, &mut self.pixels);
+        let left_for_pairs = u32::from(pairs);
+        for i in 0..BLOCK {
+            self.pixels[i] &= small[i].wrapping_neg();
+            let nothing = small[i] & u32::from(self.pixels[i] == 0);
+            let left = self.half[i] & left_for_pairs;
+            self.nothing[i] = nothing;
+            self.seen[i] &= !nothing | left;
+            self.unseen[i] |= nothing & !left;
+        }
+        let ([left, top, right, bottom], [columns, rows]) = (&self.bounds, grid.tiles);
+        let [first, end] = &mut self.sides;
+        for i in 0..BLOCK {
+            let (x0, y0) = (left[i].max(limit[0]), top[i].max(limit[1]));
+            let (x1, y1) = (right[i].min(limit[2]), bottom[i].min(limit[3]));
+            first[i] = x0 as u32 & 0xffff | (y0 as u32) << 16;
+            end[i] = x1 as u32 & 0xffff | (y1 as u32) << 16;
+            let (x, y) = (x0 >> TILE_SHIFT, y0 >> TILE_SHIFT);
+            let single = ((x1.wrapping_sub(1) >> TILE_SHIFT) == x) & ((y1.wrapping_sub(1) >> TILE_SHIFT) == y);
+            let row = self.layer[i].wrapping_mul(rows).wrapping_add(y as u32);
+            let tile = row.wrapping_mul(columns).wrapping_add(x as u32);
+            self.tile[i] = if single { tile } else { SEVERAL };
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The memory of chunks' outputs.
+
+#![forbid(unsafe_code)]
+
+use crate::prim::ChunkOutput;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+
+/// Chunk outputs of larger capacity are not kept for reuse (bytes).
+const KEEP_BYTES: usize = 4 << 20;
+/// Bytes of all that are kept: two usual rounds, of large draws or of hundreds of small ones.
+const KEEP_ALL_BYTES: usize = 16 << 20;
+/// Or so many for each thread, where there are many.
+const KEEP_THREAD_BYTES: usize = 1 << 20;
+
+/// Emptied chunk outputs, kept for their capacity, by the processor that wrote them: memory that another one has in its caches costs more to write than any other.
+#[derive(Default)]
+pub struct Arenas(Mutex<HashMap<usize, Kept>>);
+
+/// Outputs, and the bytes of their capacities.
+#[derive(Default)]
+struct Kept {
+    outputs: Vec<ChunkOutput>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn pop(&mut self) -> Option<ChunkOutput> {
+        let output = self.outputs.pop()?;
+        self.bytes -= output.capacity();
+        Some(output)
+    }
+}
+
+impl Arenas {
+    /// An output for a processor.
+    pub fn take(&self, processor: usize) -> ChunkOutput {
+        let taken = self.0.lock().get_mut(&processor).and_then(Kept::pop);
+        ChunkOutput { processor, ..taken.unwrap_or_default() }
+    }
+
+    /// Empties outputs and keeps what is not too much for so many threads. Processors that have more than others give way.
+    pub fn give(&self, outputs: impl Iterator<Item = ChunkOutput>, threads: usize) {
+        let most = KEEP_ALL_BYTES.max(threads.saturating_mul(KEEP_THREAD_BYTES));
+        let mut all = self.0.lock();
+        let mut bytes: usize = all.values().map(|kept| kept.bytes).sum();
+        for mut output in outputs {
+            let (own, processor) = (output.capacity(), output.processor);
+            while bytes + own > most {
+                let largest = all.iter_mut().max_by_key(|(_, kept)| kept.bytes);
+                let Some(gone) = largest.filter(|(of, _)| **of != processor).and_then(|(_, kept)| kept.pop()) else {
+                    break;
+                };
+                bytes -= gone.capacity();
+            }
+            if own <= KEEP_BYTES && bytes + own <= most {
+                output.clear();
+                let kept = all.entry(processor).or_default();
+                kept.bytes += own;
+                kept.outputs.push(output);
+                bytes += own;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_come_back_to_their_processor_and_are_bounded() {
+        let arenas = Arenas::default();
+        let output = |processor: usize| {
+            let bins = Vec::with_capacity(1 << 17);
+            ChunkOutput { bins, processor, ..ChunkOutput::default() }
+        };
+        // 1 MiB each.
+        arenas.give((0..20).map(|_| output(1)), 2);
+        assert_eq!(arenas.0.lock()[&1].outputs.len(), 16);
+        arenas.give((0..20).map(|_| output(2)), 2);
+        let kept = [1, 2].map(|processor| arenas.0.lock()[&processor].outputs.len());
+        assert!(kept[0] >= 7 && kept[1] >= 7 && kept[0] + kept[1] <= 16, "{kept:?}");
+        assert!(arenas.take(2).bins.capacity() > 0 && arenas.take(2).processor == 2);
+        assert_eq!(arenas.take(3).bins.capacity(), 0);
+    }
+}

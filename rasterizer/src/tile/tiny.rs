@@ -1,0 +1,119 @@
+//! Primitives of a few pixels, which the front end has found: what tessellated and distant meshes, and short lines, are made of.
+//!
+//! They are one or two quads each, so what is decided for the other ones' squares and blocks takes longer than testing and listing them. Draws whose fragments are tested by depth and
+//! nothing else before they are shaded, or not at all, have them done here, in a function of its own: it keeps all that it needs in registers.
+
+use super::fragment;
+use super::job::{TileJob, Tiny};
+use super::runs::{PREFETCH, prefetch_prim};
+use super::shaded::SPREAD;
+use crate::prim::{ChunkOutput, TILE_SHIFT};
+use base::abi::{FragmentBatch, FragmentQuad};
+use base::host::Level;
+
+impl TileJob<'_> {
+    /// Finds out whether small primitives of the draw are for [`TileJob::small`] in the tile at (x, y); what else is known of the job must be known.
+    pub fn find_tiny(&mut self, [x, y]: [i32; 2]) {
+        let (pass, plan) = (self.pass, self.draw.plan);
+        let other = pass.grid.samples != 1
+            || plan.places.is_some()
+            || plan.lines.is_some()
+            || plan.ordered
+            || plan.sample_mask & 1 == 0
+            || !plan.early
+            || self.deferred
+            || self.filters;
+        let untested = Tiny { test: None, depth: core::ptr::null_mut(), pitch: 0, bytes: 0 };
+        self.tiny = match (plan.depth.quad, &pass.depth) {
+            _ if other => None,
+            _ if self.all_plain => Some(untested),
+            // All quads have both rows.
+            (test @ Some(_), Some(surface)) if y + (1 << TILE_SHIFT) <= surface.extent[1] as i32 => {
+                let depth = surface.at(self.layer, 0, x as u32, y as u32);
+                Some(Tiny { test, depth, pitch: surface.row_pitch, bytes: surface.bytes })
+            }
+            _ => None,
+        };
+    }
+
+    /// Takes the primitives of a chunk from bin `from` on, as long as they are small and lie inside of the tile at (x, y); the bin of the first one that does not.
+    #[inline(always)]
+    pub fn small(&mut self, output: &ChunkOutput, bins: &[u64], from: usize, tile: [i32; 2]) -> usize {
+        let Some(tiny) = self.tiny.filter(|_| output.prims[bins[from] as u32 as usize].pixels != 0) else {
+            return from;
+        };
+        self.flush_rectangles();
+        let mut at = from;
+        // SAFETY: the host's own level.
+        unsafe { small_of(Level::here())(self, tiny, output, bins, tile, &mut at) };
+        at
+    }
+}
+
+base::compiled! {
+    unsafe fn small_of(job: &mut TileJob<'_>, tiny: Tiny, output: &ChunkOutput, bins: &[u64], tile: [i32; 2], at: &mut usize) {
+        *at = small(job, tiny, output, bins, tile, *at);
+    }
+}
+
+/// See [`TileJob::small`].
+#[inline(always)]
+fn small(
+    job: &mut TileJob<'_>,
+    tiny: Tiny,
+    output: &ChunkOutput,
+    bins: &[u64],
+    [x0, y0]: [i32; 2],
+    from: usize,
+) -> usize {
+    let (reject, counts, shades) = (job.reject, job.counts, job.draw.plan.shades);
+    let (x1, y1) = (x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT));
+    for (i, &bin) in bins.iter().enumerate().skip(from) {
+        if let Some(&ahead) = bins.get(i + PREFETCH) {
+            prefetch_prim(&output.prims[ahead as u32 as usize]);
+        }
+        let prim = &output.prims[bin as u32 as usize];
+        let rect @ [left, top, right, bottom] = prim.rect();
+        let (x, y) = (left & !1, top & !1);
+        let around = (left < x0) | (top < y0) | (right > x1) | (bottom > y1);
+        if prim.pixels == 0 || around | (right - x > 4) | (bottom - y > 4) {
+            return i;
+        }
+        if reject.is_some_and(|reject| !reject.written(rect) && !reject.visible::<1, false>(prim, rect)) {
+            continue;
+        }
+        // Row-major to quad by quad: the second and third bit of the pixels' numbers change places.
+        let pixels = u32::from(prim.pixels) << ((left & 1) + 4 * (top & 1));
+        let moved = (pixels ^ pixels >> 2) & 0x0c0c;
+        let mut rest = pixels ^ moved ^ moved << 2;
+        while rest != 0 {
+            let bit = rest.trailing_zeros() & !3;
+            let mut covered = rest >> bit & 0xf;
+            rest &= !(0xf << bit);
+            let place = [x + (bit >> 1 & 2) as i32, y + (bit >> 2 & 2) as i32];
+            if let Some(test) = tiny.test {
+                let (column, row) = ((place[0] - x0) as usize, (place[1] - y0) as usize);
+                let at = tiny.depth.wrapping_add(row * tiny.pitch + column * tiny.bytes);
+                // SAFETY: covered pixels lie inside the render area, which lies inside the attachments, as do both rows of their quads; this worker owns the tile.
+                covered = unsafe { test(prim, at, tiny.pitch, place, covered) };
+            }
+            if counts {
+                job.passed += u64::from(covered.count_ones());
+            }
+            if !shades {
+                // Nothing would see the stage run, except who counts its invocations.
+                job.invocations +=
+                    u64::from(covered.count_ones() * u32::from(job.draw.draw.stages.fragment().is_some()));
+            } else if covered != 0 {
+                let (coverage, primitive) = (SPREAD[covered as usize], (&raw const *prim).cast());
+                let [x, y] = place.map(|c| c as u16);
+                let quads = &mut job.scratch.quads;
+                quads.push(FragmentQuad { x, y, coverage, sample: FragmentBatch::CENTRE, primitive });
+                if quads.is_full() {
+                    fragment::shade(job);
+                }
+            }
+        }
+    }
+    bins.len()
+}

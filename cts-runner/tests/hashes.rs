@@ -89,9 +89,9 @@ fn demo_8_frames() {
 
 #[test]
 fn demo_60_frames() {
-    // What users see. Continuous integration builds in release.
+    // What users see; each tier once, which eight frames are drawn by in all configurations. Continuous integration builds in release.
     if !cfg!(debug_assertions) {
-        demo(60, (1280, 720), &CONFIGURATIONS);
+        demo(60, (1280, 720), &[CONFIGURATIONS[0], CONFIGURATIONS[4], CONFIGURATIONS[9]]);
     }
 }
 

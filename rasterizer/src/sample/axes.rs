@@ -4,9 +4,9 @@
 
 use super::address::{FAR, mode};
 use super::narrow;
-use super::quads::{Shape, by_axis, is_wanted, least_of_quads, second_window, windows_at, within};
+use super::quads::{Shape, by_axis, is_wanted, least_of_quads, second_window, window, windows_at, within};
 use super::slice::Slice;
-use super::wide::{chosen, chosen_of, eight_at, filter, filter_of};
+use super::wide::{chosen, chosen_of, eight_at, filter, filter_of, in_order};
 use super::window::SIDE;
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
@@ -48,12 +48,44 @@ pub trait Source: Sized {
     /// As for [`Source::find`].
     #[inline(always)]
     unsafe fn prepare<K: Kind<Source = Self>>(_axes: &Axes<K>, _texels: __m512i) {}
+
+    /// It gives [`Source::words`] of texels of four components in a word.
+    const WORDS: bool = false;
+
+    /// The words of the texels of [`Source::find`] without a filter, in both halves, if that is one.
+    ///
+    /// # Safety
+    /// As for [`Source::find`].
+    #[inline(always)]
+    unsafe fn words<K: Kind<Source = Self>>(_axes: &Axes<K>, _texels: __m512i, _far: u16) -> Option<__m512i> {
+        None
+    }
 }
 
 /// Texels as they lie in the image.
 pub struct InImage;
 
 impl Source for InImage {
+    const WORDS: bool = true;
+
+    #[inline(always)]
+    unsafe fn words<K: Kind<Source = InImage>>(axes: &Axes<K>, texels: __m512i, far: u16) -> Option<__m512i> {
+        let mask = axes.slices[0].mask;
+        // SAFETY: the caller's promise; windows lie inside of the level, too.
+        unsafe {
+            let seen = [least_of_quads(texels), texels, texels, axes.size];
+            if let Some(found) = within(Shape::Square.sides(), seen, far, mask) {
+                return Some(axes.near_words(Shape::Square, found));
+            }
+            if axes.rows
+                && let Some(found) = within(Shape::Rows.sides(), seen, far, mask)
+            {
+                return Some(axes.near_words(Shape::Rows, found));
+            }
+            (!is_wanted(far, mask)).then(|| axes.apart_words(texels))
+        }
+    }
+
     #[inline(always)]
     unsafe fn new(_: &ImageView, _: &Slice) -> InImage {
         InImage
@@ -198,6 +230,34 @@ impl<K: Kind> Axes<K> {
         }
     }
 
+    /// Two components at a time of the texels at the coordinates of two chunks, without a filter: texels of both are decoded at once. None where [`Axes::sample`] is to be asked for each.
+    ///
+    /// # Safety
+    /// As for [`Axes::sample`]; texels of four components in a word.
+    #[inline(always)]
+    pub(super) unsafe fn sample_two(&self, coords: [__m512; 2]) -> Option<[[__m512; 2]; 2]> {
+        // SAFETY: the caller's promise; wrapped coordinates lie inside of the level.
+        unsafe {
+            let (first, second) = (self.words(coords[0])?, self.words(coords[1])?);
+            let both = _mm512_shuffle_i64x2::<0x44>(first, second);
+            let [a, b, c, d] = in_order(K::FOUR, [both; 2]);
+            Some([
+                [_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0x44>(c, d)],
+                [_mm512_shuffle_f32x4::<0xee>(a, b), _mm512_shuffle_f32x4::<0xee>(c, d)],
+            ])
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn words(&self, coord: __m512) -> Option<__m512i> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let u = self.scaled::<false>(coord);
+            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(self.wrap.farthest()));
+            K::Source::words::<K>(self, self.both_wrapped::<false>(floor(u))[0], far)
+        }
+    }
+
     /// Brings what [`Axes::sample`] without `LINEAR` will need at these coordinates, if the source does so.
     ///
     /// # Safety
@@ -301,6 +361,45 @@ unsafe fn floor(u: __m512) -> __m512i {
 }
 
 impl<K: Kind<Source = InImage>> Axes<K> {
+    /// The words of texels in windows of a shape, in both halves; as `near` has them.
+    ///
+    /// # Safety
+    /// As for `near`.
+    #[inline(always)]
+    unsafe fn near_words(&self, shape: Shape, [least, first, _]: [__m512i; 3]) -> __m512i {
+        let slice = &self.slices[0];
+        // SAFETY: the caller's promise.
+        unsafe {
+            let windows = windows_at::<2>(least, [slice.pitch; 2]);
+            slice.prefetch_after::<4>(windows);
+            let rows = _mm512_shuffle_i64x2::<0xee>(first, first);
+            let rows = match shape {
+                Shape::Square => _mm512_slli_epi32::<2>(rows),
+                Shape::Rows => _mm512_slli_epi32::<3>(rows),
+            };
+            let rows = _mm512_or_si512(rows, second_window());
+            let numbers = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
+            let [a, b] = [window(shape, slice, windows[0]), window(shape, slice, windows[1])];
+            _mm512_permutex2var_epi32(a, numbers, b)
+        }
+    }
+
+    /// The words of texels that lie apart, in both halves.
+    ///
+    /// # Safety
+    /// They lie inside of the level; the host is wide.
+    #[inline(always)]
+    unsafe fn apart_words(&self, texels: __m512i) -> __m512i {
+        let slice = &self.slices[0];
+        // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
+        unsafe {
+            let pitch = _mm512_set1_epi32(slice.pitch as i32);
+            let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(texels, texels), pitch);
+            let x = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0x44>(texels, texels));
+            eight_at::<1>(K::FOUR, slice.base.cast_const(), _mm512_add_epi32(y, x))[0]
+        }
+    }
+
     /// The same of windows of a shape: where they begin, and how far first and second texels lie from there ([`within`]).
     ///
     /// # Safety

@@ -35,6 +35,16 @@ impl ChunkRows {
         Some(rows)
     }
 
+    /// The rows of the next two chunks, if there are two.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn two(&mut self) -> Option<[(*const Coords, *mut Results); 2]> {
+        if self.count < 2 {
+            return None;
+        }
+        Some([self.next()?, self.next()?])
+    }
+
     /// The coordinates of the chunk that is the next one.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! Whole samples in vectors of 512 bits ([`Host::WIDE`]), from their arguments to their results: the commonest ones, of 2D views as they are, with both axes
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
-use super::axes::{Axes, Kind};
+use super::axes::{Axes, Kind, Source};
 use super::chunks::{ChunkRows, Coords, Results, SEVERAL, chunk};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
@@ -9,6 +9,7 @@ use super::wide::over_255;
 use super::words::row;
 use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{Dim, ImageArgs, ImageKernel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
+use base::format::lanes::Four;
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
@@ -79,6 +80,24 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
         let Some(axes) = Axes::<K>::new::<false>([view; 2], sampler.address_mode[0], 0, wanted) else {
             return rows.one_by_one(view, sampler, args, any);
         };
+        // Of two chunks at once where decoding is what takes time.
+        let dear = K::Source::WORDS && matches!(K::FOUR, Four::Srgb(_) | Four::Packed);
+        while !LINEAR
+            && dear
+            && let Some(two) = rows.two()
+        {
+            let [(coord, result), (other, other_result)] = two;
+            if let Some([found, other_found]) =
+                axes.sample_two([_mm512_loadu_ps(coord.cast()), _mm512_loadu_ps(other.cast())])
+            {
+                give::<K>(result, found);
+                give::<K>(other_result, other_found);
+                continue;
+            }
+            for rows in two {
+                chunk(view, sampler, args, others, rows);
+            }
+        }
         while let Some((coord, result)) = rows.next() {
             if !LINEAR && let Some(next) = rows.first() {
                 axes.prepare(_mm512_loadu_ps(next.cast()));

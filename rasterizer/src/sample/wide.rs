@@ -194,6 +194,19 @@ unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m51
     }
 }
 
+/// The components of texels.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn in_order(four: Four, texels: Texels) -> [__m512; 4] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let ([a, b, c, d], [of, _]) = floats(four, [texels; 2]);
+        [of[a], of[b], of[c], of[d]]
+    }
+}
+
 /// Two components at a time of texels, of which both halves are the same.
 ///
 /// # Safety

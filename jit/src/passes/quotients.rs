@@ -143,7 +143,7 @@ mod tests {
             let [first, rest] = reciprocal(c).expect("an ordinary number");
             let by = |x: f32| x.mul_add(first, x * rest);
             for n in 0..2000 {
-                let x = if n % 2 == 0 { n as f32 * c } else { f32::from_bits(rng.next() as u32) };
+                let x = if n % 2 == 0 { n as f32 * c } else { f32::from_bits(rng.next()) };
                 // What is denormal is rounded twice.
                 if x.is_nan() || x != 0.0 && !(1e-20..1e30).contains(&x.abs()) && !x.is_infinite() {
                     continue;

@@ -77,18 +77,19 @@ impl Body {
         }
     }
 
-    /// How often as much scratch memory as usual code is given: any of the stage's codes may run, with more lanes too.
-    fn room(&self, lanes: u32) -> u32 {
-        if self.may_have_more_lanes(lanes) { unseen::MORE_LANES / lanes } else { 1 }
-    }
-
-    fn emissions(self, lanes: u32, tier: Tier) -> Result<Emissions> {
-        let more = tier == Tier::Wide && self.may_have_more_lanes(lanes);
-        let Unemitted { shader, layout, stack, .. } = match self {
-            Body::Lir(usual) => return Ok(Emissions { usual, more_lanes: None }),
-            Body::Ir(stage) => *stage,
+    /// And bytes of scratch memory that code is given: any of the stage's may run, with more lanes too.
+    fn emissions(self, lanes: u32, tier: Tier) -> Result<(Emissions, u32)> {
+        let may = self.may_have_more_lanes(lanes);
+        let emissions = match self {
+            Body::Lir(usual) => Emissions { usual, more_lanes: None },
+            Body::Ir(stage) => {
+                let Unemitted { shader, layout, stack, .. } = *stage;
+                on_stack(stack, || emissions(&shader, &layout, lanes, may && tier == Tier::Wide))?
+            }
         };
-        on_stack(stack, || emissions(&shader, &layout, lanes, more))
+        let times = if may { unseen::MORE_LANES / lanes } else { 1 };
+        let room = emissions.usual.scratch_bytes.saturating_mul(times);
+        Ok((emissions, room))
     }
 }
 
@@ -113,9 +114,7 @@ impl Prepared {
     /// As [`tier::generate`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
         let (lanes, facts) = (self.facts.lanes, self.facts);
-        let times = self.body.room(lanes);
-        let Emissions { usual, more_lanes } = self.body.emissions(lanes, tier)?;
-        let room = usual.scratch_bytes.saturating_mul(times);
+        let (Emissions { usual, more_lanes }, room) = self.body.emissions(lanes, tier)?;
         if let Some(code) = with_more_lanes(more_lanes, room, &|| true)? {
             return Ok(with_code(facts, code, room, Tier::Wide));
         }
@@ -131,7 +130,7 @@ impl Prepared {
     pub fn improve(self, than: Tier, room: u32, wanted: Wanted<'_>) -> Result<Option<CodeBlob>> {
         let (lanes, facts) = (self.facts.lanes, self.facts);
         let Some(best) = than.better().next() else { return Ok(None) };
-        let Emissions { usual, more_lanes } = self.body.emissions(lanes, best)?;
+        let (Emissions { usual, more_lanes }, _) = self.body.emissions(lanes, best)?;
         if usual.scratch_bytes > room {
             return Err(Error::internal("the tiers disagree about scratch memory"));
         }
@@ -248,9 +247,7 @@ pub fn describe(request: &CompileRequest<'_>) -> Result<Described> {
         let stack = request.module.stack();
         let blind = unseen::is_blind(request.module.capabilities());
         let body = Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, blind }));
-        let times = body.room(facts.lanes);
-        let Emissions { usual: emission, more_lanes } = body.emissions(facts.lanes, Tier::Wide)?;
-        let room = emission.scratch_bytes.saturating_mul(times);
+        let (Emissions { usual: emission, more_lanes }, room) = body.emissions(facts.lanes, Tier::Wide)?;
         let more_lanes = more_lanes.filter(|large| large.scratch_bytes <= room);
         Ok(Described { facts, emission, more_lanes, ir, ir_instructions })
     })

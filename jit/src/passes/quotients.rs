@@ -7,7 +7,7 @@
 //!
 //! binary32 only.
 
-use super::util::rewrite_insts;
+use super::util::{for_each_inst, rewrite_insts};
 use crate::ir::{Binary, Inst, InstData, Node, Op, Shader, Ty, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::smallvec;
@@ -17,13 +17,12 @@ pub fn quotients(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut divisions: SecondaryMap<Value, u32> = SecondaryMap::new();
     let mut any = false;
-    rewrite_insts(&mut root, &mut |inst, out| {
+    for_each_inst(&root, &mut |inst| {
         let data = &shader.insts[inst];
         if is_free(shader, data) {
             divisions[data.args[1]] += 1;
             any = true;
         }
-        out.push(Node::Inst(inst));
     });
     if any {
         rewrite_insts(&mut root, &mut |inst, out| {
@@ -85,7 +84,7 @@ mod tests {
 
     fn count(shader: &Shader, op: &Op) -> usize {
         let mut count = 0;
-        super::super::util::for_each_inst(&shader.root.body, &mut |inst| {
+        for_each_inst(&shader.root.body, &mut |inst| {
             count += usize::from(shader.insts[inst].op == *op);
         });
         count

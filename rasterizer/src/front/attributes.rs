@@ -43,11 +43,10 @@ pub fn attributes(
     values: Values<'_>,
     out: &mut ChunkOutput,
 ) {
-    if let (3, Values::Vertices) = (common.corners, values) {
-        let mut rows = out.rows(linkage.rows);
-        return triangle_rows(linkage, (shaded, records), common.vertices, common.number, &mut rows);
-    }
     let mut to = out.rows(linkage.rows);
+    if let (3, Values::Vertices) = (common.corners, values) {
+        return triangle_rows(linkage, (shaded, records), common.vertices, common.number, &mut to);
+    }
     for link in &linkage.links {
         if !link.is_interpolated() {
             flat_rows(link, (shaded, records), common.provoking, common.number, &mut to);

@@ -361,24 +361,50 @@ unsafe fn floor(u: __m512) -> __m512i {
 }
 
 impl<K: Kind<Source = InImage>> Axes<K> {
-    /// The words of texels in windows of a shape, in both halves; as `near` has them.
+    /// Windows of a shape as [`within`] finds them: where they lie in the slices, and the numbers in there of the texels above and below at the first texels of x, and
+    /// at the second ones. (Without a linear filter all are the same.)
     ///
     /// # Safety
-    /// As for `near`.
+    /// The windows lie inside of the level; the host is wide.
     #[inline(always)]
-    unsafe fn near_words(&self, shape: Shape, [least, first, _]: [__m512i; 3]) -> __m512i {
-        let slice = &self.slices[0];
+    unsafe fn windows<const TWO: bool>(
+        &self,
+        shape: Shape,
+        [least, first, second]: [__m512i; 3],
+    ) -> ([u32; 2], [__m512i; 2]) {
+        let [slice, other] = &self.slices;
         // SAFETY: the caller's promise.
         unsafe {
-            let windows = windows_at::<2>(least, [slice.pitch; 2]);
-            slice.prefetch_after::<4>(windows);
-            let rows = _mm512_shuffle_i64x2::<0xee>(first, first);
+            let pitches = [slice.pitch, if TWO { other.pitch } else { slice.pitch }];
+            let windows = match K::FOUR.words() {
+                2 => windows_at::<3>(least, pitches),
+                _ => windows_at::<2>(least, pitches),
+            };
+            if !TWO {
+                slice.prefetch_after::<4>(windows);
+            }
+            let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
             let rows = match shape {
                 Shape::Square => _mm512_slli_epi32::<2>(rows),
                 Shape::Rows => _mm512_slli_epi32::<3>(rows),
             };
             let rows = _mm512_or_si512(rows, second_window());
-            let numbers = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
+            let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
+            let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
+            (windows, [left, right])
+        }
+    }
+
+    /// The words of texels in windows of a shape, in both halves; as `near` has them.
+    ///
+    /// # Safety
+    /// As for `near`.
+    #[inline(always)]
+    unsafe fn near_words(&self, shape: Shape, seen: [__m512i; 3]) -> __m512i {
+        let slice = &self.slices[0];
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (windows, [numbers, _]) = self.windows::<false>(shape, seen);
             let [a, b] = [window(shape, slice, windows[0]), window(shape, slice, windows[1])];
             _mm512_permutex2var_epi32(a, numbers, b)
         }
@@ -408,35 +434,17 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     unsafe fn near<const LINEAR: bool, const TWO: bool>(
         &self,
         shape: Shape,
-        [least, first, second]: [__m512i; 3],
+        seen: [__m512i; 3],
         weight: __m512,
     ) -> [__m512; 2] {
-        let (four, [slice, other]) = (K::FOUR, &self.slices);
-        let slices = [slice, other];
+        let (four, slices) = (K::FOUR, self.slices.each_ref());
         // SAFETY: the caller's promise.
         unsafe {
-            let pitches = [slice.pitch, if TWO { other.pitch } else { slice.pitch }];
-            let windows = match four.words() {
-                2 => windows_at::<3>(least, pitches),
-                _ => windows_at::<2>(least, pitches),
-            };
-            if !TWO {
-                slice.prefetch_after::<4>(windows);
+            let (windows, numbers) = self.windows::<TWO>(shape, seen);
+            match LINEAR {
+                true => filter(four, shape, slices, windows, numbers, by_axis(weight)),
+                false => chosen(four, shape, slices, windows, numbers[0]),
             }
-            // Of linear filters the rows above and below; of others the same rows twice.
-            let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
-            let rows = match shape {
-                Shape::Square => _mm512_slli_epi32::<2>(rows),
-                Shape::Rows => _mm512_slli_epi32::<3>(rows),
-            };
-            let rows = _mm512_or_si512(rows, second_window());
-            let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
-            if !LINEAR {
-                return chosen(four, shape, slices, windows, left);
-            }
-            let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
-            let weights = by_axis(weight);
-            filter(four, shape, slices, windows, [left, right], weights)
         }
     }
 
@@ -460,14 +468,13 @@ impl<K: Kind<Source = InImage>> Axes<K> {
         let base = slice.base.cast_const();
         // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
         unsafe {
+            if !LINEAR {
+                return Some(chosen_of(four, [self.apart_words(first); 2]));
+            }
             let pitch = _mm512_set1_epi32(slice.pitch as i32);
             // Both rows of all lanes, and the first of two neighbours, which end inside of the level.
             let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, second), pitch);
             let left = _mm512_shuffle_i64x2::<0x44>(first, first);
-            if !LINEAR {
-                let offsets = _mm512_add_epi32(y, _mm512_slli_epi32::<2>(left));
-                return Some(chosen_of(four, eight_at::<1>(four, base, offsets)));
-            }
             let right = _mm512_shuffle_i64x2::<0x44>(second, second);
             let last = _mm512_shuffle_i64x2::<0x44>(last, last);
             let x = _mm512_min_epi32(left, _mm512_sub_epi32(last, _mm512_set1_epi32(1)));

@@ -127,6 +127,34 @@ fn random_sampler(rng: &mut Rng, name: &str) -> Sampler {
     new_sampler(s)
 }
 
+/// Samples chunks in one call, and each alone: its arguments then, a wanted lane, and what that lane has of the one call.
+fn together(
+    view: &ImageView,
+    s: &Sampler,
+    mask: u32,
+    coords: &[[[f32; MAX_LANES]; 2]],
+) -> Vec<(ImageArgs, usize, [u32; 4])> {
+    let mut results = vec![[[0; MAX_LANES]; 4]; coords.len()];
+    let mut all = args();
+    (all.has_offset, all.lod_mode, all.mask) = (0, LodMode::Implicit, mask);
+    let alone = all;
+    // SAFETY: valid view, sampler and arguments; rows for each chunk.
+    unsafe {
+        let (from, to) = (coords.as_ptr().cast(), results.as_mut_ptr().cast());
+        (view.chunks)(view, s, &mut all, from, to, coords.len() as u32);
+    }
+    let mut lanes = Vec::new();
+    for (coords, result) in coords.iter().zip(&results) {
+        let mut one = alone;
+        one.coord[..2].copy_from_slice(coords);
+        call(view, s, KERNEL_SAMPLE + s.class as usize, &mut one);
+        for lane in (0..MAX_LANES).filter(|lane| one.mask >> lane & 1 != 0) {
+            lanes.push((one, lane, [0, 1, 2, 3].map(|c| result[c][lane])));
+        }
+    }
+    lanes
+}
+
 /// The chunks of a batch, in one call.
 #[test]
 fn chunks_are_sampled_as_each_alone() {
@@ -154,23 +182,9 @@ fn chunks_are_sampled_as_each_alone() {
             let s = random_sampler(&mut rng, name);
             let chunks: Vec<ImageArgs> = (0..rng.below(34)).map(|_| random_quads(&mut rng, size)).collect();
             let coords: Vec<[[f32; MAX_LANES]; 2]> = chunks.iter().map(|a| [a.coord[0], a.coord[1]]).collect();
-            let mut results = vec![[[0; MAX_LANES]; 4]; chunks.len()];
-            let mut all = args();
-            (all.has_offset, all.lod_mode, all.mask) = (0, LodMode::Implicit, rng.pick(&[0xff, 0xff, 0x72]));
-            let one = all;
-            // SAFETY: valid view, sampler and arguments; rows for each chunk.
-            unsafe {
-                let (from, to) = (coords.as_ptr().cast(), results.as_mut_ptr().cast());
-                (view.chunks)(&view, &s, &mut all, from, to, chunks.len() as u32);
-            }
-            for (coords, result) in coords.iter().zip(&results) {
-                let mut one = one;
-                one.coord[..2].copy_from_slice(coords);
-                call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut one);
-                for lane in (0..MAX_LANES).filter(|lane| one.mask >> lane & 1 != 0) {
-                    let got = [0, 1, 2, 3].map(|c| result[c][lane]);
-                    assert_eq!(got, lane_of(&one, lane), "{name} {size:?} {lane} {s:?} {one:?}");
-                }
+            let mask = rng.pick(&[0xff, 0xff, 0x72]);
+            for (one, lane, got) in together(&view, &s, mask, &coords) {
+                assert_eq!(got, lane_of(&one, lane), "{name} {size:?} {lane} {s:?} {one:?}");
             }
         }
     }
@@ -219,28 +233,13 @@ fn taps_are_sampled_as_each_alone() {
                         })
                         .collect();
                     let view = &views[usize::from(rng.below(8) == 0)];
-                    let mut results = vec![[[0; MAX_LANES]; 4]; coords.len()];
-                    let mut all = args();
-                    (all.has_offset, all.lod_mode) = (0, LodMode::Implicit);
-                    all.mask = rng.pick(&[0xff, 0xff, 0x72]);
-                    let one = all;
-                    // SAFETY: valid view, sampler and arguments; rows for each chunk.
-                    unsafe {
-                        let (from, to) = (coords.as_ptr().cast(), results.as_mut_ptr().cast());
-                        (view.chunks)(view, &s, &mut all, from, to, coords.len() as u32);
-                    }
-                    for (coords, result) in coords.iter().zip(&results) {
-                        let mut one = one;
-                        one.coord[..2].copy_from_slice(coords);
-                        call(view, &s, KERNEL_SAMPLE + s.class as usize, &mut one);
-                        for lane in (0..MAX_LANES).filter(|lane| one.mask >> lane & 1 != 0) {
-                            let got = [0, 1, 2, 3].map(|c| result[c][lane]);
-                            let want = lane_of(&one, lane);
-                            assert!(
-                                got.iter().zip(&want).all(|(&a, &b)| same(a, b)),
-                                "{name} {round} {batch} {tap} {size:?} {step} {lane} {got:x?} {want:x?} {one:?}"
-                            );
-                        }
+                    let mask = rng.pick(&[0xff, 0xff, 0x72]);
+                    for (one, lane, got) in together(view, &s, mask, &coords) {
+                        let want = lane_of(&one, lane);
+                        assert!(
+                            got.iter().zip(&want).all(|(&a, &b)| same(a, b)),
+                            "{name} {round} {batch} {tap} {size:?} {step} {lane} {got:x?} {want:x?} {one:?}"
+                        );
                     }
                 }
                 if rng.below(3) == 0 {

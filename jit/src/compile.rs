@@ -95,9 +95,10 @@ impl Body {
 
 /// Both, if more lanes are worth it.
 fn emissions(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, more: bool) -> Result<Emissions> {
-    let usual = emission(shader, layout, lanes)?;
+    let usual = emission(shader, layout, EmitOptions::of(lanes))?;
     // What is beyond a limit there is not here.
-    let more_lanes = if more { emission(shader, layout, unseen::MORE_LANES).ok() } else { None };
+    let options = EmitOptions { lanes: unseen::MORE_LANES, row_lanes: lanes };
+    let more_lanes = if more { emission(shader, layout, options).ok() } else { None };
     let more_lanes = more_lanes.filter(|large| unseen::is_worth_it(&usual.lir, &large.lir));
     Ok(Emissions { usual, more_lanes })
 }
@@ -166,7 +167,7 @@ pub fn with_epilogue(
         let shader = optimised(request)?;
         let build = |lanes| {
             let divergence = passes::divergence(&shader, lanes);
-            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions { lanes }, epilogue)
+            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions::of(lanes), epilogue)
         };
         let Some(few) = build(usual)? else { return Ok((facts(&shader, request), None)) };
         let more = tier.is_none_or(|tier| tier == Tier::Wide)
@@ -215,7 +216,7 @@ pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
         let blind = unseen::is_blind(request.module.capabilities());
         let body = match certain {
             true => Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, blind })),
-            false => Body::Lir(emission(&shader, request.layout, lanes)?),
+            false => Body::Lir(emission(&shader, request.layout, EmitOptions::of(lanes))?),
         };
         Ok(Prepared { body, facts })
     })
@@ -333,9 +334,9 @@ fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
 }
 
 /// The LIR of a stage.
-fn emission(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> Result<Emission> {
-    let divergence = passes::divergence(shader, lanes);
-    emit::build(shader, &divergence, layout, &EmitOptions { lanes })
+fn emission(shader: &Shader, layout: &PipelineLayoutInfo, options: EmitOptions) -> Result<Emission> {
+    let divergence = passes::divergence(shader, options.lanes);
+    emit::build(shader, &divergence, layout, &options)
 }
 
 /// The stored form of a stage; `None` unless it is intact, of this build, and for this CPU.

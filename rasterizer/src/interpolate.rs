@@ -9,9 +9,9 @@ use core::ffi::c_void;
 
 base::compiled! {
     for Avx512 unsafe extern "C" fn interpolate_of
-        (batch: *const FragmentBatch, inputs: *const u32, count: u32, rows: *mut f32) {
+        (batch: *const FragmentBatch, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
         let inputs = core::slice::from_raw_parts(inputs, count as usize);
-        batch_of::<H>(&*batch, inputs, rows.cast());
+        batch_of::<H>(&*batch, padded(&*batch, quads), inputs, rows.cast());
     }
 }
 
@@ -19,9 +19,19 @@ base::compiled! {
 ///
 /// # Safety
 /// As for the helper: a batch as a fragment stage takes it, `count` inputs that its primitives have, and room for all rows.
-pub unsafe extern "C" fn interpolate(batch: *const c_void, inputs: *const u32, count: u32, rows: *mut f32) {
+pub unsafe extern "C" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
     // SAFETY: the caller's promise; the host's level.
-    unsafe { interpolate_of(Level::here())(batch.cast(), inputs, count, rows) }
+    unsafe { interpolate_of(Level::here())(batch.cast(), quads, inputs, count, rows) }
+}
+
+/// The quads of a batch, and those that pad its last chunk of so many.
+///
+/// # Safety
+/// As for the helpers.
+#[inline(always)]
+unsafe fn padded(batch: &FragmentBatch, chunk: u32) -> &[FragmentQuad] {
+    // SAFETY: the caller's promise: the batch is padded.
+    unsafe { core::slice::from_raw_parts(batch.quads, batch.count.next_multiple_of(chunk.max(1)) as usize) }
 }
 
 /// An input at two quads.
@@ -30,10 +40,9 @@ type Row = [u32; MAX_LANES];
 /// # Safety
 /// As for [`interpolate`]; the host is `H`.
 #[inline(always)]
-unsafe fn batch_of<H: Host>(batch: &FragmentBatch, inputs: &[u32], mut rows: *mut Row) {
-    // SAFETY: the caller's promise: so many quads, of valid primitives.
+unsafe fn batch_of<H: Host>(batch: &FragmentBatch, mut rest: &[FragmentQuad], inputs: &[u32], mut rows: *mut Row) {
+    // SAFETY: the caller's promise: quads of valid primitives.
     unsafe {
-        let mut rest = core::slice::from_raw_parts(batch.quads, batch.count as usize);
         while let Some(first) = rest.first() {
             #[cfg(target_arch = "x86_64")]
             if H::WIDE
@@ -67,13 +76,12 @@ fn inside<'a>(batch: &'a FragmentBatch, quad: &FragmentQuad) -> &'a QuadPosition
 ///
 /// # Safety
 /// As for the helper: a batch as a fragment stage takes it, and room for all rows.
-pub unsafe extern "C" fn centroids(batch: *const c_void, rows: *mut f32) {
+pub unsafe extern "C" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
     // SAFETY: the caller's promise: so many quads, with groups beside them.
     let (batch, quads, groups, positions) = unsafe {
         let batch = &*batch.cast::<FragmentBatch>();
-        let count = batch.count as usize;
-        let quads = core::slice::from_raw_parts(batch.quads, count);
-        (batch, quads, core::slice::from_raw_parts(batch.groups, count), &*batch.positions)
+        let quads = padded(batch, quads);
+        (batch, quads, core::slice::from_raw_parts(batch.groups, quads.len()), &*batch.positions)
     };
     for (number, (quad, groups)) in quads.iter().zip(groups).enumerate() {
         for pixel in 0..4 {
@@ -319,7 +327,7 @@ mod tests {
                 let pairs = quads.len().div_ceil(2);
                 let mut rows = vec![[7u32; MAX_LANES]; (pairs + 1) * list.len()];
                 // SAFETY: the host has the level; valid quads, slots of their primitives, room for the rows.
-                unsafe { interpolate_of(level)(&batch, list.as_ptr(), list.len() as u32, rows.as_mut_ptr().cast()) };
+                unsafe { interpolate_of(level)(&batch, 1, list.as_ptr(), list.len() as u32, rows.as_mut_ptr().cast()) };
                 assert!(rows[pairs * list.len()..].iter().all(|row| *row == [7; MAX_LANES]));
                 for (number, quad) in quads.iter().enumerate() {
                     let at = &positions[usize::from(quad.sample)];

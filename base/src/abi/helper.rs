@@ -75,14 +75,16 @@ helpers! {
     FmaF32 = fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32);
     /// The same of 64 bits.
     FmaF64 = fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32);
-    /// The inputs of all quads of a [`super::FragmentBatch`] where their invocations are ([`super::FragmentPrimitive`] has the formulas). `inputs`: `count` slots, none of
-    /// them flat, as [`super::interpolated`] makes them. `rows`, aligned to 32 bytes: `[pair of quads][input][lane of 8]`; the lanes of a missing second quad have some value.
-    Interpolate = interpolate(batch: *const c_void, inputs: *const u32, count: u32, rows: *mut f32);
+    /// The inputs of all quads of a [`super::FragmentBatch`] where their invocations are ([`super::FragmentPrimitive`] has the formulas), and of those that pad its last chunk of `quads`.
+    /// `inputs`: `count` slots, none of them flat, as [`super::interpolated`] makes them. `rows`, aligned to 32 bytes: `[pair of quads][input][lane of 8]`; the lanes of a missing second quad have
+    /// some value.
+    Interpolate = interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32);
     /// Where inputs of all quads of a [`super::FragmentBatch`] are evaluated that are centroids': inside of each pixel, the mean of the positions of the samples that are covered, the
-    /// centre where all are, or none. `rows`, aligned to 32 bytes: `[pair of quads][x, y][lane of 8]`; the lanes of a missing second quad have some value.
-    Centroids = centroids(batch: *const c_void, rows: *mut f32);
+    /// centre where all are, or none; and of quads that pad the last chunk of `quads`. `rows`, aligned to 32 bytes: `[pair of quads][x, y][lane of 8]`; the lanes of a missing second quad have
+    /// some value.
+    Centroids = centroids(batch: *const c_void, quads: u32, rows: *mut f32);
     /// A plain sample of two coordinates by all chunks of 8 lanes, one after the other. `coords`: `[chunk][2][lane]`, `results`: `[chunk][4][lane]`, both
-    /// aligned to 32 bytes. The rest of the arguments is in `args`, for all lanes of all chunks.
+    /// aligned to 32 bytes; with `args.row_lanes` of 16 rows are of two chunks each. The rest of the arguments is in `args`, for all lanes of all chunks.
     SampleChunks = sample_chunks(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32);
     /// A table for atomics that are kept back ([`crate::deferred`]): `op` is an [`super::AtomicOp`], cells have so many bytes.
     BeginAtomics = begin_atomics(table: *mut c_void, op: u32, bytes: u32);

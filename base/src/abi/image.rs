@@ -358,6 +358,8 @@ pub struct ImageArgs {
     pub texel_high: [[u32; MAX_LANES]; 4],
     /// The high words of `result`.
     pub result_high: [[u32; MAX_LANES]; 4],
+    /// Lanes of the rows of [`Helper::SampleChunks`](super::Helper::SampleChunks): [`MAX_LANES`], or twice as many.
+    pub row_lanes: u32,
 }
 
 layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, first_slice, cell, cells });
@@ -428,7 +430,8 @@ layout!(ImageArgs {
     atomic_op,
     has_offset,
     texel_high,
-    result_high
+    result_high,
+    row_lanes
 });
 layout!(
     enum Dim {

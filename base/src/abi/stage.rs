@@ -226,12 +226,12 @@ pub type SamplePositions = [QuadPositions; MAX_SAMPLES + 1];
 pub struct FragmentBatch {
     /// Common head.
     pub header: BatchHeader,
-    /// Quads, up to [`FragmentBatch::MOST_QUADS`]; lanes = 4 × quads, chunks = ceil(4*count / lanes). Entries beyond `count` up to a whole chunk repeat a valid
-    /// quad with coverage 0.
+    /// Quads, up to [`FragmentBatch::MOST_QUADS`]; lanes = 4 × quads, chunks = ceil(4*count / lanes). Entries beyond `count` up to a whole chunk, and to a multiple
+    /// of [`FragmentBatch::PADDING`], repeat a valid quad with coverage 0.
     pub count: u32,
     /// Rasterization samples of the pipeline: 1, 2, 4, 8 or 16.
     pub samples: u32,
-    /// `count` entries padded to a whole chunk.
+    /// `count` entries, padded.
     pub quads: *const FragmentQuad,
     /// `[chunk][output slot][lane]`.
     pub outputs: *mut u32,
@@ -300,6 +300,9 @@ impl FragmentBatch {
 
     /// Most quads.
     pub const MOST_QUADS: usize = 64;
+
+    /// Quads of the chunks that code may have whose stage has fewer lanes: those of a vector of 512 bits.
+    pub const PADDING: usize = 4;
 
     /// `groups` of at most four samples: of a batch and the padding of its last chunk.
     pub const NO_GROUPS: &[SampleGroups; Self::MOST_QUADS + 16] = &[[0; MAX_SAMPLES / 4]; Self::MOST_QUADS + 16];

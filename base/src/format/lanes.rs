@@ -56,6 +56,12 @@ impl Few {
 }
 
 impl Four {
+    /// Are four components a word?
+    #[inline(always)]
+    pub const fn is_word(self) -> bool {
+        matches!(self, Four::Unorm(_) | Four::Integers(_) | Four::Srgb(_) | Four::Packed)
+    }
+
     /// Words of a texel.
     #[inline(always)]
     pub const fn words(self) -> usize {

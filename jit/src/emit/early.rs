@@ -10,16 +10,18 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::Rep;
+use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Inst, InstData, Node, Op, Region, SampleInfo, Shader, Space, Ty, Value, ValueDef, Weight};
-use crate::lir::{Type, Value as C};
+use crate::lir::{Access, Type, Value as C};
 use crate::passes::{Divergence, Shape};
 use base::abi::{FragmentBatch, LodMode, MAX_LANES, SampleOp};
 use cranelift_entity::SecondaryMap;
 
-/// Bytes of a row.
+/// Bytes of a kernel's chunk of a row.
 pub const ROW: u64 = 4 * MAX_LANES as u64;
+/// What rows are aligned with: two of a kernel's are a vector.
+pub const LINE: u64 = 2 * ROW;
 /// Most chunks.
 const CHUNKS: u64 = FragmentBatch::MOST_QUADS as u64 * 4 / MAX_LANES as u64;
 /// Rows of coordinates of a chunk.
@@ -48,7 +50,7 @@ impl Early {
     /// Finds them, for chunks of so many lanes.
     pub fn of(shader: &Shader, div: &Divergence, lanes: u32) -> Early {
         let mut out = Early::default();
-        if shader.side_effects || lanes as usize != MAX_LANES {
+        if shader.side_effects || (lanes as usize) < MAX_LANES {
             return out;
         }
         let mut known = Known { shader, div, values: SecondaryMap::new() };
@@ -100,7 +102,7 @@ impl Early {
     pub fn bytes(&self) -> u64 {
         match self.samples.len() as u64 {
             0 => 0,
-            count => ROW + CHUNKS * ROW * (COORDINATES * self.coordinates.len() as u64 + RESULTS * count),
+            count => LINE + CHUNKS * ROW * (COORDINATES * self.coordinates.len() as u64 + RESULTS * count),
         }
     }
 
@@ -113,6 +115,17 @@ impl Early {
     fn results_at(&self, sample: usize) -> i64 {
         (CHUNKS * ROW * (COORDINATES * self.coordinates.len() as u64 + RESULTS * sample as u64)) as i64
     }
+}
+
+/// A row of each of a chunk's parts, which lie behind each other.
+#[derive(Clone, Copy)]
+pub struct KernelRows {
+    /// The first byte of the chunk's rows.
+    pub first: u64,
+    /// Rows of a part.
+    pub per_chunk: u64,
+    /// Which of them.
+    pub row: u64,
 }
 
 /// Values that can be computed before everything else.
@@ -198,10 +211,11 @@ impl Emitter<'_> {
             return Ok(());
         }
         let early = core::mem::take(&mut self.early);
-        let start = (u64::from(self.arrays.bytes) + self.inputs.bytes()).next_multiple_of(ROW);
+        let start = (u64::from(self.arrays.bytes) + self.inputs.bytes()).next_multiple_of(LINE);
         let rows = self.b.iadd_imm(self.scratch, start as i64);
         let count = self.chunk_count();
         self.coordinate_loop(&early, rows, count)?;
+        let count = self.b.imul_imm(count, self.kernel_parts() as i64);
         let shader = self.shader;
         let samples = early.samples.iter().zip(&early.at).enumerate();
         for (i, (&sample, &at)) in samples {
@@ -244,19 +258,51 @@ impl Emitter<'_> {
         let at = self.early_row(rows, COORDINATES);
         for (i, &coordinates) in early.coordinates.iter().enumerate() {
             for (c, v) in coordinates.into_iter().enumerate() {
-                let row = i as u64 * CHUNKS * COORDINATES + c as u64;
                 let v = self.vector(v)?;
-                self.b.store(trusted((row * ROW) as i32), v, at);
+                let first = i as u64 * CHUNKS * COORDINATES * ROW;
+                self.store_kernel_rows(v, at, KernelRows { first, per_chunk: COORDINATES, row: c as u64 });
             }
         }
         Ok(())
     }
 
-    /// The chunk's first row, of so many per chunk.
+    /// The chunk's first row, of so many per chunk of a kernel.
     fn early_row(&mut self, rows: C, per_chunk: u64) -> C {
         let chunk = self.b.zext(Type::I64, self.chunk);
-        let offset = self.b.shl_imm(chunk, (per_chunk * ROW).trailing_zeros());
+        let offset = self.b.shl_imm(chunk, (per_chunk * ROW * self.kernel_parts()).trailing_zeros());
         self.b.iadd(rows, offset)
+    }
+
+    /// Chunks of a kernel in a chunk.
+    pub fn kernel_parts(&self) -> u64 {
+        u64::from(self.lanes) / MAX_LANES as u64
+    }
+
+    /// Lanes of a row that is one or two of the kernel's chunks.
+    pub fn kernel_lanes(&self) -> usize {
+        (2 * MAX_LANES).min(self.lanes as usize)
+    }
+
+    /// Where the parts of a vector lie, each a row.
+    fn kernel_places(&self, rows: KernelRows) -> impl Iterator<Item = (usize, i32)> + use<> {
+        let lanes = self.kernel_lanes();
+        let place = move |part: usize| rows.first + (part as u64 * rows.per_chunk + rows.row) * 4 * lanes as u64;
+        (0..self.lanes as usize / lanes).map(move |part| (part * lanes, place(part) as i32))
+    }
+
+    /// Stores a vector.
+    pub fn store_kernel_rows(&mut self, v: C, base: C, rows: KernelRows) {
+        for (first, at) in self.kernel_places(rows) {
+            let lanes = self.b.slice(v, first, self.kernel_lanes());
+            self.b.store(trusted(at), lanes, base);
+        }
+    }
+
+    /// Loads a vector.
+    pub fn load_kernel_rows(&mut self, ty: Ty, base: C, rows: KernelRows, access: fn(i32) -> Access) -> C {
+        let row = elem(ty).by(self.kernel_lanes());
+        let parts: Vec<C> = self.kernel_places(rows).map(|(_, at)| self.b.load(row, access(at), base)).collect();
+        self.concat(&parts)
     }
 
     /// Defines the results of a sample that was taken early; false if it was not.
@@ -267,9 +313,9 @@ impl Emitter<'_> {
         let first = self.b.iadd_imm(rows, self.early.results_at(sample));
         let at = self.early_row(first, RESULTS);
         for (i, v) in data.results().enumerate() {
-            let vector = self.vector_type(self.shader.ty(v));
+            let rows = KernelRows { first: 0, per_chunk: RESULTS, row: i as u64 };
             // Nobody writes them while chunks run.
-            let c = self.b.load(vector, read_only((i as u64 * ROW) as i32), at);
+            let c = self.load_kernel_rows(self.shader.ty(v), at, rows, read_only);
             self.define(v, Rep::Varying(c))?;
         }
         Ok(true)

@@ -378,7 +378,8 @@ impl Emitter<'_> {
         let lod = &data.args[2 + usize::from(info.coords)..];
         self.put_rows(Part { args, first: 0, lanes: MAX_LANES }, offset_of!(ImageArgs, lod), lod)?;
         self.put_sample_kind(args, info);
-        self.put_word(args, offset_of!(ImageArgs, mask), (1 << self.lanes) - 1);
+        self.put_word(args, offset_of!(ImageArgs, mask), (1 << MAX_LANES) - 1);
+        self.put_word(args, offset_of!(ImageArgs, row_lanes), self.kernel_lanes() as u32);
         let [view, sampler] = [self.scalar(data.args[0])?, self.scalar(data.args[1])?];
         self.call_helper(Helper::SampleChunks, &[view, sampler, args, coords, results, count]);
         Ok(())

@@ -42,7 +42,8 @@ impl Emitter<'_> {
         let centroid = |op: &Op| matches!(op, Op::LoadInput(_, InterpolateAt::Centroid));
         if self.shader.insts.values().any(|data| centroid(&data.op)) {
             let rows = self.b.iadd_imm(self.scratch, start as i64);
-            self.call_helper(Helper::Centroids, &[self.batch, rows]);
+            let quads = self.quads_of_chunk();
+            self.call_helper(Helper::Centroids, &[self.batch, quads, rows]);
             self.inputs.centroids = Some(rows);
             start += 2 * PAIRS * ROW;
         }
@@ -71,9 +72,14 @@ impl Emitter<'_> {
             self.b.store(trusted(4 * i as i32), input, list);
         }
         let count = self.b.iconst(Type::I32, slots.len() as i64);
-        self.call_helper(Helper::Interpolate, &[self.batch, list, count, rows]);
+        let quads = self.quads_of_chunk();
+        self.call_helper(Helper::Interpolate, &[self.batch, quads, list, count, rows]);
         self.inputs.slots = slots.into_iter().collect();
         self.inputs.rows = Some(rows);
+    }
+
+    fn quads_of_chunk(&mut self) -> C {
+        self.b.iconst(Type::I32, i64::from(self.lanes / 4))
     }
 
     /// The chunk's lanes of such an input.

@@ -2,7 +2,7 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::Rep;
+use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
@@ -13,8 +13,9 @@ use base::abi::{
 };
 use base::shader::Side;
 use core::mem::offset_of;
+use smallvec::SmallVec;
 
-/// A chunk of an array of slots: its first byte, and where the slots lie behind it.
+/// A chunk of an array of slots: its first byte, and where the slots lie behind it. It may be several that follow each other, each with a part of the lanes.
 #[derive(Clone, Copy)]
 struct Chunk {
     base: C,
@@ -54,24 +55,38 @@ impl Emitter<'_> {
         let arrays = slot_arrays(self.shader.stage().row().batch);
         let [inputs, outputs] = [0, 1].map(|side| {
             let array = arrays[side].filter(|_| counts[side] != 0);
-            array.map(|array| self.chunk_of(array, SlotLayout::new(counts[side], self.lanes)))
+            array.map(|array| self.chunk_of(array, counts[side]))
         });
         self.slots = Slots { inputs, outputs };
     }
 
-    /// The current chunk of an array.
-    fn chunk_of(&mut self, array: usize, layout: SlotLayout) -> Chunk {
+    /// The current chunk of an array of so many slots.
+    fn chunk_of(&mut self, array: usize, slots: usize) -> Chunk {
+        let layout = SlotLayout::new(slots, self.row_lanes);
         let list = self.b.load(Type::I64, read_only(array as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
-        let offset = self.b.imul_imm(chunk, layout.chunk_bytes() as i64);
+        let bytes = layout.chunk_bytes() * self.row_parts();
+        let offset = self.b.imul_imm(chunk, bytes as i64);
         Chunk { base: self.b.iadd(list, offset), layout }
+    }
+
+    /// How many rows have a chunk's lanes of a slot.
+    fn row_parts(&self) -> usize {
+        (self.lanes / self.row_lanes) as usize
+    }
+
+    /// Where the rows of a slot lie behind a chunk's first byte.
+    fn rows_of(&self, chunk: Chunk, slot: u32) -> SmallVec<[i32; 2]> {
+        let first = chunk.layout.slot_bytes(slot as usize);
+        (0..self.row_parts()).map(|part| (first + part * chunk.layout.chunk_bytes()) as i32).collect()
     }
 
     /// A slot of a chunk.
     fn load_slot_vector(&mut self, chunk: Chunk, slot: u32, ty: Ty) -> C {
-        let at = chunk.layout.slot_bytes(slot as usize) as i32;
-        let vector = self.vector_type(ty);
-        self.b.load(vector, read_only(at), chunk.base)
+        let row = elem(ty).by(self.row_lanes as usize);
+        let rows = self.rows_of(chunk, slot);
+        let parts: SmallVec<[C; 2]> = rows.iter().map(|&at| self.b.load(row, read_only(at), chunk.base)).collect();
+        self.concat(&parts)
     }
 
     /// `Op::LoadInput`.
@@ -103,22 +118,27 @@ impl Emitter<'_> {
             self.set_cell(&cells, c);
             return Ok(());
         }
-        let Chunk { base, layout } =
-            self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
+        let chunk = self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
         let c = self.vector(data.args[0])?;
-        self.store_masked(c, layout.slot_bytes(slot as usize) as i32, base);
+        let rows = self.rows_of(chunk, slot);
+        self.store_masked(c, &rows, chunk.base);
         Ok(())
     }
 
-    /// Stores the active lanes of a row of the batch.
-    pub fn store_masked(&mut self, mut c: C, at: i32, base: C) {
-        if !self.full {
-            // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
-            let old = self.b.load(self.b.ty(c), trusted(at), base);
-            let mask = self.exec_mask();
-            c = self.b.select(mask, c, old);
+    /// Stores the active lanes of rows of the batch, which are all lanes one after the other.
+    pub fn store_masked(&mut self, c: C, rows: &[i32], base: C) {
+        let lanes = self.lanes as usize / rows.len();
+        let mask = (!self.full).then(|| self.exec_mask());
+        for (i, &at) in rows.iter().enumerate() {
+            let mut part = self.b.slice(c, i * lanes, lanes);
+            if let Some(mask) = mask {
+                // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
+                let old = self.b.load(self.b.ty(part), trusted(at), base);
+                let mask = self.b.slice(mask, i * lanes, lanes);
+                part = self.b.select(mask, part, old);
+            }
+            self.b.store(trusted(at), part, base);
         }
-        self.b.store(trusted(at), c, base);
     }
 
     /// `Op::Builtin`.
@@ -161,7 +181,7 @@ impl Emitter<'_> {
             }
             Builtin::TessCoord(c) => {
                 let array = offset_of!(EvaluationBatch, coordinates);
-                let chunk = self.chunk_of(array, SlotLayout::new(3, self.lanes));
+                let chunk = self.chunk_of(array, 3);
                 Rep::Varying(self.load_slot_vector(chunk, c.into(), Ty::F32))
             }
             Builtin::InvocationId => self.vertex_word(offset_of!(PrimitiveBatch, invocation_id)),
@@ -190,7 +210,7 @@ impl Emitter<'_> {
     }
 
     fn vertex_word(&mut self, array: usize) -> Rep {
-        let chunk = self.chunk_of(array, SlotLayout::new(1, self.lanes));
+        let chunk = self.chunk_of(array, 1);
         Rep::Varying(self.load_slot_vector(chunk, 0, Ty::I32))
     }
 

@@ -70,11 +70,20 @@ use rep::Rep;
 pub struct EmitOptions {
     /// Lanes per chunk: 4 or 8, of stages without vertices 16, 32 or 64 too.
     pub lanes: u32,
+    /// Lanes per row of what a batch's slots lie in: as many, or fewer, of which a chunk has several.
+    pub row_lanes: u32,
+}
+
+impl EmitOptions {
+    /// Rows that are chunks.
+    pub fn of(lanes: u32) -> EmitOptions {
+        EmitOptions { lanes, row_lanes: lanes }
+    }
 }
 
 impl Default for EmitOptions {
     fn default() -> Self {
-        EmitOptions { lanes: 8 }
+        EmitOptions::of(8)
     }
 }
 
@@ -99,6 +108,8 @@ struct Emitter<'a> {
     neighbours: neighbours::Neighbours,
     layout: &'a PipelineLayoutInfo,
     lanes: u32,
+    /// Lanes of a row of slots.
+    row_lanes: u32,
     reps: SecondaryMap<Value, Option<Rep>>,
     targets: Vec<control::Target>,
     /// The exec mask, and whether it is statically full.
@@ -163,7 +174,7 @@ pub fn build(
     if !matches!((options.lanes, vertices), (4 | 8, _) | (16 | 32 | 64, false)) {
         return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }
-    finished(stage::function(shader, div, layout, options.lanes, None)?)
+    finished(stage::function(shader, div, layout, options, None)?)
 }
 
 /// A fragment stage that takes rectangles and writes its colours itself; `None` where it can't be one.
@@ -178,7 +189,7 @@ pub fn build_with_epilogue(
     epilogue: &Epilogue,
 ) -> Result<Option<Emission>> {
     let rectangles = rectangle::Rectangles::of(shader, options.lanes, epilogue);
-    rectangles.map(|r| finished(stage::function(shader, div, layout, options.lanes, Some(r))?)).transpose()
+    rectangles.map(|r| finished(stage::function(shader, div, layout, options, Some(r))?)).transpose()
 }
 
 fn finished((lir, scratch): (lir::Function, u64)) -> Result<Emission> {

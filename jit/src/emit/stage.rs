@@ -1,6 +1,5 @@
 //! What surrounds a shader's body: the function, the chunk loop, the start and end of a chunk of each stage.
 
-use super::Emitter;
 use super::array::Arrays;
 use super::barrier::Barriers;
 use super::cell::Cells;
@@ -16,6 +15,7 @@ use super::rectangle::Rectangles;
 use super::rep::Rep;
 use super::suspend::Suspension;
 use super::together::Together;
+use super::{EmitOptions, Emitter};
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
 use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
@@ -40,7 +40,7 @@ pub fn function(
     shader: &Shader,
     div: &Divergence,
     layout: &PipelineLayoutInfo,
-    lanes: u32,
+    &EmitOptions { lanes, row_lanes }: &EmitOptions,
     rectangles: Option<Rectangles>,
 ) -> Result<(Function, u64)> {
     let mut b = Builder::new(&[Type::I64; 2]);
@@ -70,6 +70,7 @@ pub fn function(
         neighbours: Neighbours::of(shader, div, lanes),
         layout,
         lanes,
+        row_lanes,
         reps,
         targets: Vec::new(),
         exec: Cells { ty: Ty::B1, form: super::cell::Form::Vector, places: SmallVec::new() },
@@ -299,7 +300,7 @@ impl Emitter<'_> {
         }
         let Some(alive) = self.fragment.as_ref().map(|f| f.alive.clone()) else { return Ok(()) };
         let alive = self.cell(&alive);
-        let words = self.mask_words(alive);
+        let words = self.mask_words(alive, self.row_lanes);
         let list = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, alive) as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
         let offset = self.b.shl_imm(chunk, words.len().ilog2() + 2);

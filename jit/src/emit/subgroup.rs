@@ -46,7 +46,7 @@ impl Emitter<'_> {
             Subgroup::Ballot(word) => {
                 let (v, exec) = (self.vector(data.args[0])?, self.exec_mask());
                 let both = self.b.and(exec, v);
-                let words = self.mask_words(both);
+                let words = self.mask_words(both, self.lanes);
                 let none = self.constant(Ty::I32, 0);
                 Rep::Uniform(words.get(usize::from(word)).copied().unwrap_or(none))
             }
@@ -75,7 +75,7 @@ impl Emitter<'_> {
     fn elect(&mut self) -> C {
         let exec = self.exec_mask();
         let words = self.vector_type(Ty::I32);
-        if let [bits] = self.mask_words(exec)[..] {
+        if let [bits] = self.mask_words(exec, self.lanes)[..] {
             let negated = self.b.ineg(bits);
             let lowest = self.b.and(bits, negated);
             let lowest = self.b.splat(words, lowest);
@@ -89,9 +89,9 @@ impl Emitter<'_> {
         self.b.icmp(IntCond::Eq, own, first)
     }
 
-    /// A mask as bits, 32 lanes in each word.
-    pub fn mask_words(&mut self, mask: C) -> SmallVec<[C; 2]> {
-        let per = 32.min(self.lanes as usize);
+    /// A mask as bits, 32 lanes in each word, or fewer.
+    pub fn mask_words(&mut self, mask: C, most: u32) -> SmallVec<[C; 2]> {
+        let per = most.min(32).min(self.lanes) as usize;
         let firsts = (0..self.lanes as usize).step_by(per);
         firsts
             .map(|first| {
@@ -112,7 +112,7 @@ impl Emitter<'_> {
 
     /// A mask as a number, with a bit per lane: I64.
     pub fn mask_bits(&mut self, mask: C) -> C {
-        let words = self.mask_words(mask);
+        let words = self.mask_words(mask, self.lanes);
         let bits: SmallVec<[C; 2]> = words.into_iter().map(|word| self.b.zext(Type::I64, word)).collect();
         match bits[..] {
             [low, high] => {

@@ -7,7 +7,7 @@
 //! Only what has no effect and reads nothing that could differ is done before its turn, so nobody can tell.
 
 use super::Emitter;
-use super::early::{COORDINATES, RESULTS, ROW, is_plain};
+use super::early::{COORDINATES, KernelRows, LINE, RESULTS, ROW, is_plain};
 use super::memory::trusted;
 use super::rep::Rep;
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ impl Together {
     /// Finds them, for chunks of so many lanes, among samples that `taken` does not have.
     pub fn of(shader: &Shader, div: &Divergence, lanes: u32, taken: impl Fn(Inst) -> bool) -> Together {
         let mut out = Together::default();
-        if lanes as usize == MAX_LANES && shader.insts.values().any(|data| matches!(data.op, Op::Sample(_))) {
+        if lanes as usize >= MAX_LANES && shader.insts.values().any(|data| matches!(data.op, Op::Sample(_))) {
             Finder { shader, div, taken: &taken, late: SecondaryMap::new(), out: &mut out }.region(&shader.root.body);
         }
         out
@@ -182,11 +182,11 @@ impl Emitter<'_> {
         *left -= 1;
         let (slot, last) = (*slot, *left == 0);
         let rows = self.group_rows(slot);
-        let first = MOST as u64 * ROW * COORDINATES + u64::from(member) * ROW * RESULTS;
+        let first = self.most_chunks() * ROW * COORDINATES + u64::from(member) * self.kernel_parts() * ROW * RESULTS;
         let data = &self.shader.insts[inst];
         for (i, v) in data.results().enumerate() {
-            let vector = self.vector_type(self.shader.ty(v));
-            let c = self.b.load(vector, trusted((first + i as u64 * ROW) as i32), rows);
+            let places = KernelRows { first, per_chunk: RESULTS, row: i as u64 };
+            let c = self.load_kernel_rows(self.shader.ty(v), rows, places, trusted);
             self.define(v, Rep::Varying(c))?;
         }
         if last {
@@ -204,29 +204,36 @@ impl Emitter<'_> {
                 self.together.done[inst] = true;
             }
         }
-        let bytes = MOST as u64 * ROW * (COORDINATES + RESULTS) + ROW;
+        let (parts, most) = (self.kernel_parts(), self.most_chunks());
+        let bytes = most * ROW * (COORDINATES + RESULTS) + LINE;
         let slot = self.together.free.pop().unwrap_or_else(|| self.b.create_slot(bytes as u32, 4));
         let rows = self.group_rows(slot);
         let shader = self.shader;
         for (i, &inst) in members.iter().enumerate() {
             for (c, &v) in shader.insts[inst].args[2..2 + COORDINATES as usize].iter().enumerate() {
                 let v = self.vector(v)?;
-                self.b.store(trusted(((i as u64 * COORDINATES + c as u64) * ROW) as i32), v, rows);
+                let first = i as u64 * parts * COORDINATES * ROW;
+                self.store_kernel_rows(v, rows, KernelRows { first, per_chunk: COORDINATES, row: c as u64 });
             }
         }
         let data = &shader.insts[members[0]];
         let Op::Sample(info) = &data.op else { return Err(Error::internal("a group of other than samples")) };
-        let results = self.b.iadd_imm(rows, (MOST as u64 * ROW * COORDINATES) as i64);
-        let count = self.b.iconst(Type::I32, members.len() as i64);
+        let results = self.b.iadd_imm(rows, (most * ROW * COORDINATES) as i64);
+        let count = self.b.iconst(Type::I32, (members.len() as u64 * parts) as i64);
         self.sample_chunks(info, data, [rows, results, count])?;
         self.together.groups[group].rows = Some((slot, members.len()));
         Ok(())
     }
 
-    /// Where the rows begin, aligned to one.
+    /// Most chunks of the kernel in a group.
+    fn most_chunks(&self) -> u64 {
+        MOST as u64 * self.kernel_parts()
+    }
+
+    /// Where the rows begin, aligned to two.
     fn group_rows(&mut self, slot: Slot) -> C {
         let address = self.b.stack_address(slot, 0);
-        let address = self.b.iadd_imm(address, ROW as i64 - 1);
-        self.b.and_imm(address, -(ROW as i64))
+        let address = self.b.iadd_imm(address, LINE as i64 - 1);
+        self.b.and_imm(address, -(LINE as i64))
     }
 }

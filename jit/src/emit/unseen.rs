@@ -1,5 +1,5 @@
-//! Compute stages that cannot tell how many lanes a chunk has: no operation on subgroups, nothing that comes in the order of lanes where others may
-//! see it (atomics), nothing whose neighbours are lanes. Their better code may have twice as many, where the machine's vectors do.
+//! Compute and fragment stages that cannot tell how many lanes a chunk has: no operation on subgroups, nothing that comes in the order of lanes where others may
+//! see it (atomics, and in fragment stages any write to memory), no neighbours but those of a quad. Their better code may have twice as many, where the machine's vectors do.
 //!
 //! What else could tell is a race: an invocation that reads what another one of its workgroup writes, without a barrier in between. Such programs
 //! have no meaning, and no promise.
@@ -14,21 +14,22 @@ use cranelift_entity::SecondaryMap;
 /// Lanes of a chunk whose words fill a vector of 512 bits.
 pub const MORE_LANES: u32 = 16;
 
-/// Capabilities that let nobody see subgroups: of numbers, of memory, of indices, of descriptors.
+/// Capabilities that let nobody see subgroups: of numbers, of memory, of indices, of descriptors, of images, of what fragments are given.
 const BLIND: &[std::ops::RangeInclusive<u32>] = &[
-    0..=1,
+    0..=3,
     9..=11,
     22..=22,
-    28..=33,
-    39..=39,
-    43..=56,
-    4428..=4430,
+    25..=57,
+    4427..=4430,
     4433..=4436,
+    4439..=4439,
     4441..=4442,
     4448..=4450,
     4464..=4468,
+    5254..=5254,
     5301..=5312,
     5345..=5347,
+    5379..=5379,
     5629..=5629,
     6016..=6019,
     6029..=6029,
@@ -41,10 +42,13 @@ pub fn is_blind(capabilities: &[u32]) -> bool {
 
 /// Is the stage, of a module that [`is_blind`], such a one, and do chunks of [`MORE_LANES`] fit its workgroups?
 pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
-    shader.stage() == Stage::Compute
-        && lanes < MORE_LANES
-        && shader.payload.workgroup().is_some_and(|w| w.invocations() % u64::from(MORE_LANES) == 0)
-        && shader.insts.values().all(|data| is_unseeing(&data.op))
+    let whole = match shader.stage() {
+        Stage::Compute => shader.payload.workgroup().is_some_and(|w| w.invocations() % u64::from(MORE_LANES) == 0),
+        // Batches are padded.
+        Stage::Fragment => !shader.side_effects,
+        _ => false,
+    };
+    whole && lanes < MORE_LANES && shader.insts.values().all(|data| is_unseeing(&data.op))
 }
 
 /// Is LIR with more lanes less work than as much with fewer, which is done twice? By a good part: what lies side by side for eight may not for sixteen, and
@@ -132,6 +136,17 @@ fn is_unseeing(op: &Op) -> bool {
         | Op::VarStore(_)
         | Op::BufferDesc { .. }
         | Op::BufferSize
+        | Op::ImageDesc { .. }
+        | Op::SamplerDesc { .. }
+        // By parts of eight lanes.
+        | Op::Sample(_)
+        | Op::ImageQuery(_)
+        | Op::LoadInput(..)
+        | Op::StoreOutput(_)
+        | Op::Ddx { .. }
+        | Op::Ddy { .. }
+        | Op::Demote
+        | Op::IsHelper
         | Op::Load(_, MemFlags { volatile: false, .. })
         | Op::Store(_, MemFlags { volatile: false, .. })
         | Op::Barrier
@@ -144,29 +159,28 @@ fn is_unseeing(op: &Op) -> bool {
                 | Builtin::NumWorkgroups(_)
                 | Builtin::GlobalInvocationId(_)
                 | Builtin::DeviceIndex
+                | Builtin::ViewIndex
+                | Builtin::FragCoord(_)
+                | Builtin::FrontFacing
+                | Builtin::PointCoord(_)
+                | Builtin::SampleId
+                | Builtin::SamplePosition(_)
+                | Builtin::SampleMaskIn
+                | Builtin::HelperInvocation
+                | Builtin::PrimitiveId
+                | Builtin::Layer
+                | Builtin::ViewportIndex
         ),
-        // Kernels take eight lanes.
-        Op::ImageDesc { .. }
-        | Op::SamplerDesc { .. }
-        | Op::Sample(_)
-        | Op::ImageFetch { .. }
-        | Op::ImageResident { .. }
-        | Op::ImageStore { .. }
-        | Op::ImageQuery(_) => false,
+        // Rows of texels are of eight lanes (`texels`).
+        Op::ImageFetch { .. } | Op::ImageResident { .. } | Op::ImageStore { .. } => false,
         Op::Load(..)
         | Op::Store(..)
         | Op::Atomic(..)
         | Op::ImageAtomic { .. }
-        | Op::LoadInput(..)
-        | Op::StoreOutput(_)
         | Op::LoadVertex(_)
         | Op::StoreVertex(_)
         | Op::StoreVertexCount
-        | Op::Ddx { .. }
-        | Op::Ddy { .. }
         | Op::Subgroup(_)
-        | Op::Demote
-        | Op::IsHelper
         | Op::Clock => false,
     }
 }

@@ -189,7 +189,7 @@ impl Emitter<'_> {
             let number = self.b.zext(Type::I64, number);
             let offset = self.b.imul_imm(number, row_bytes);
             let row = self.b.iadd(rows, offset);
-            self.store_masked(c, at as i32, row);
+            self.store_masked(c, &[at as i32], row);
             return Ok(());
         }
         let (number, behind) = (self.vector(data.args[0])?, self.word(made as i32));
@@ -206,7 +206,7 @@ impl Emitter<'_> {
     pub fn store_vertex_count(&mut self, data: &InstData) -> Result<()> {
         let counts = self.primitives()?.counts;
         let c = self.vector(data.args[0])?;
-        self.store_masked(c, 0, counts);
+        self.store_masked(c, &[0], counts);
         Ok(())
     }
 }

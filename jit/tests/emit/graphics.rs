@@ -10,6 +10,7 @@ use base::shader::{
     BindingLayout, DescriptorKind, GeometryFacts, InputPrimitive, Interpolation, OutputPrimitive, Payload,
     PipelineLayoutInfo, Slot, SlotKind, SlotType, Stage,
 };
+use jit::emit::{EmitOptions, unseen};
 use jit::ir::*;
 
 fn slot(location: u32, interpolation: Interpolation) -> Slot {
@@ -301,7 +302,14 @@ fn run_quads(
     samples: u32,
     (lanes, tier): (usize, Tier),
 ) -> Vec<[Vec<[u32; 4]>; 2]> {
-    run_stage(&compile_tier(s, &buffers_layout(1), lanes as u32, tier), env, quads, samples)
+    let layout = buffers_layout(1);
+    let results = run_stage(&compile_tier(s, &layout, lanes as u32, tier), env, quads, samples);
+    if lanes == 8 && unseen::may_have_more_lanes(s, lanes as u32) {
+        let options = EmitOptions { lanes: unseen::MORE_LANES, row_lanes: lanes as u32 };
+        let more = try_compile_rows(s, &layout, options, tier).unwrap_or_else(|e| panic!("{e}\n{s}"));
+        assert_eq!(run_stage(&more, env, quads, samples), results, "{tier:?}\n{s}");
+    }
+    results
 }
 
 fn run_stage(
@@ -315,7 +323,8 @@ fn run_stage(
     let per = lanes / 4;
     let chunks = quads.len().div_ceil(per);
     let mut padded = quads.to_vec();
-    padded.resize(chunks * per, FragmentQuad { coverage: 0, ..quads[0] });
+    padded.resize((chunks * per).next_multiple_of(FragmentBatch::PADDING), FragmentQuad { coverage: 0, ..quads[0] });
+    let chunks = padded.len() / per;
     let mut outputs = aligned(&vec![7; chunks * slots * lanes]);
     let per_word = lanes.min(32);
     let mut alive = aligned(&vec![0xffff_ffff; chunks * lanes / per_word]);
@@ -679,6 +688,13 @@ const SAMPLE: SampleInfo = SampleInfo {
     gather_offsets: None,
 };
 
+/// [`CONFIGURATIONS`], and chunks of more lanes than their rows have.
+fn with_rows_of_eight() -> impl Iterator<Item = (EmitOptions, Tier)> {
+    let more = EmitOptions { lanes: unseen::MORE_LANES, row_lanes: MAX_LANES as u32 };
+    let usual = CONFIGURATIONS.into_iter().map(|(lanes, tier)| (EmitOptions::of(lanes as u32), tier));
+    usual.chain(Tier::ALL.map(|tier| (more, tier)))
+}
+
 /// Samples that depend on inputs alone are taken before the loop over chunks, and have what they have in their place.
 #[test]
 fn early_samples() {
@@ -716,13 +732,14 @@ fn early_samples() {
     let primitives = [primitive(&list, 1), primitive(&list, 4)];
     for count in [1, 2, 5, FragmentBatch::MOST_QUADS] {
         let quads = row_of_quads(count, 4, |q| &primitives[usize::from(q % 3 == 0)]);
-        for (lanes, tier) in CONFIGURATIONS {
+        for (options, tier) in with_rows_of_eight() {
             let mut env = Environment::new(&[], &[]);
             env.context.sets[0] = descriptors.as_ptr().cast();
-            let stage = compile_tier(&s, &layout, lanes as u32, tier);
+            let stage = try_compile_rows(&s, &layout, options, tier).expect("code");
+            let lanes = options.lanes as usize;
             CHUNKS_SAMPLED.set(0);
             let got = run_stage(&stage, &mut env, &quads, 1);
-            let early = if lanes == MAX_LANES { 3 * (4 * count).div_ceil(lanes) } else { 0 };
+            let early = 3 * (4 * count).div_ceil(lanes) * (lanes / MAX_LANES);
             assert_eq!(CHUNKS_SAMPLED.get(), early);
             for (q, [rows, _]) in quads.iter().zip(&got) {
                 // SAFETY: the primitives outlive the quads.
@@ -731,7 +748,7 @@ fn early_samples() {
                     let pixel = [q.x + lane % 2, q.y + lane / 2];
                     let u = reference(p, pixel, [0.5; 2], attributes[0], Smooth);
                     let v = reference(p, pixel, [0.5; 2], attributes[1], Linear);
-                    let rest = |x: f32, lod: f32| [x, lod, 34.0, lanes as f32];
+                    let rest = |x: f32, lod: f32| [x, lod, 34.0, lanes.min(MAX_LANES) as f32];
                     let want = [rest(u, 0.0), rest(u + v, 0.0), rest(u, 2.5), rest(u, 0.0), rest(v, u)];
                     let got: Vec<f32> = rows.iter().map(|row| f32::from_bits(row[usize::from(lane)])).collect();
                     assert_eq!(got, want.as_flattened(), "{count} quads, lane {lane}");

@@ -65,8 +65,19 @@ pub fn try_compile(
     lanes: u32,
     tier: Tier,
 ) -> Result<CompiledStage, jit::error::Error> {
-    let divergence = passes::divergence(shader, lanes);
-    let emitted = emit::build(shader, &divergence, layout, &EmitOptions { lanes })?;
+    try_compile_rows(shader, layout, EmitOptions::of(lanes), tier)
+}
+
+/// As [`try_compile`], of a stage with a row's lanes.
+pub fn try_compile_rows(
+    shader: &Shader,
+    layout: &PipelineLayoutInfo,
+    options: EmitOptions,
+    tier: Tier,
+) -> Result<CompiledStage, jit::error::Error> {
+    let divergence = passes::divergence(shader, options.lanes);
+    let emitted = emit::build(shader, &divergence, layout, &options)?;
+    let lanes = options.row_lanes;
     let (code, tier) = jit::tier::generate(&emitted.lir, tier)?;
     let facts = StageFacts {
         payload: shader.payload,
@@ -149,12 +160,12 @@ unsafe fn input(quad: &FragmentQuad, at: &QuadPositions, lane: usize, slot: usiz
     w2.mul_add(a[2], w1.mul_add(a[1], a[0]))
 }
 
-unsafe extern "C" fn interpolate(batch: *const c_void, inputs: *const u32, count: u32, rows: *mut f32) {
+unsafe extern "C" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
     // SAFETY: generated code passes the batch it was given, slots of its interface and room for the rows.
     unsafe {
         let batch = batch.cast::<FragmentBatch>();
         assert_eq!(rows.align_offset(32), 0);
-        for lane in 0..4 * (*batch).count as usize {
+        for lane in 0..4 * (*batch).count.next_multiple_of(quads) as usize {
             let quad = &*(*batch).quads.add(lane / 4);
             let at = &(*(*batch).positions)[usize::from(quad.sample)];
             for i in 0..count as usize {
@@ -166,12 +177,12 @@ unsafe extern "C" fn interpolate(batch: *const c_void, inputs: *const u32, count
     }
 }
 
-unsafe extern "C" fn centroids(batch: *const c_void, rows: *mut f32) {
+unsafe extern "C" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
     // SAFETY: generated code passes the batch it was given, and room for the rows.
     unsafe {
         let batch = &*batch.cast::<FragmentBatch>();
         assert_eq!(rows.align_offset(32), 0);
-        for lane in 0..4 * batch.count as usize {
+        for lane in 0..4 * batch.count.next_multiple_of(quads) as usize {
             let coverage = (*batch.quads.add(lane / 4)).coverage >> (4 * (lane % 4));
             let covered: Vec<_> =
                 (0..batch.samples as usize).filter(|s| coverage >> s & 1 != 0).map(|s| (*batch.positions)[s]).collect();
@@ -213,16 +224,22 @@ pub unsafe extern "C" fn sample_chunks(
     CHUNKS_SAMPLED.set(CHUNKS_SAMPLED.get() + chunks as usize);
     // SAFETY: generated code passes rows of so many chunks, and what a kernel takes.
     unsafe {
+        let row_lanes = (*args).row_lanes as usize;
+        let per = row_lanes / MAX_LANES;
+        assert!(matches!(per, 1 | 2) && coords.align_offset(32) == 0 && results.align_offset(32) == 0);
+        let place = |chunk: usize, rows: usize, c: usize, lane: usize| {
+            (chunk / per * rows + c) * row_lanes + chunk % per * MAX_LANES + lane
+        };
         for chunk in 0..chunks as usize {
             for lane in 0..MAX_LANES {
                 for c in 0..2 {
-                    (*args).coord[c][lane] = *coords.add((2 * chunk + c) * MAX_LANES + lane);
+                    (*args).coord[c][lane] = *coords.add(place(chunk, 2, c, lane));
                 }
             }
             ((*view).kernels[KERNEL_SAMPLE + (*sampler).class as usize])(view, sampler, args);
             for lane in 0..MAX_LANES {
                 for c in 0..4 {
-                    *results.add((4 * chunk + c) * MAX_LANES + lane) = (*args).result[c][lane];
+                    *results.add(place(chunk, 4, c, lane)) = (*args).result[c][lane];
                 }
             }
         }

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::attributes::{Values, triangle_rows};
+use super::attributes::triangle_rows;
 use super::bins::bin_as;
 use super::lanes::BLOCK;
 use super::link::Pairs;
@@ -14,7 +14,7 @@ use super::measures::{Filter, Measures, SEVERAL};
 use super::planes::{Planes, doubled_area};
 use super::post::Vertex;
 use super::primitive::{Builder, CULL_BACK, CULL_FRONT};
-use super::setup::{Bounding, Common, Edges, Place};
+use super::setup::{Bounding, Common, Edges, Outline, Place};
 use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{PolygonMode, TopologyClass};
@@ -56,10 +56,11 @@ impl Builder<'_> {
             self.gather(block, lanes);
             lanes.measure(&filter);
             match self.grid.samples {
-                1 => lanes.cover(filter.limit, pairs, self.grid),
+                1 => lanes.cover(filter.limit, pairs),
                 // Nor are they those of another draw, whose lanes these were.
                 _ => (lanes.pixels, lanes.nothing) = ([0; BLOCK], [0; BLOCK]),
             }
+            lanes.place(filter.limit, self.grid);
             let (mut seen, mut count) = ([0u8; BLOCK], 0);
             for i in 0..block.len() {
                 seen[count] = i as u8;
@@ -72,7 +73,7 @@ impl Builder<'_> {
                 couples = self.couples(batch, start, seen, lanes);
                 seen = self.singles(seen, couples, lanes, &mut single);
             }
-            let small = self.planes(block, seen, lanes);
+            let plain = self.planes(block, seen, lanes);
             let mut at = 0;
             loop {
                 let next = couples.trailing_zeros() as usize;
@@ -80,14 +81,14 @@ impl Builder<'_> {
                 let here = at + seen[at..].iter().take_while(|&&i| usize::from(i) < next).count();
                 while at < here {
                     let end = here.min((at / GROUP + 1) * GROUP);
-                    let run = (!(small >> at)).trailing_zeros() as usize;
+                    let run = (!(plain >> at)).trailing_zeros() as usize;
                     let some = &seen[at..end.min(at + run)];
                     if some.is_empty() {
                         let i = usize::from(seen[at]);
-                        self.seen(block[i], (i, Some(at)), lanes);
+                        self.seen(block[i], i, lanes);
                         at += 1;
                     } else {
-                        self.small(block, some, at, lanes);
+                        self.plain(block, some, at, lanes);
                         at += some.len();
                     }
                 }
@@ -181,10 +182,10 @@ impl Builder<'_> {
         &to[..count]
     }
 
-    /// Makes the planes of those triangles of a block that must be looked at. Those that are for [`Builder::small`] have a bit.
+    /// Makes the planes of those triangles of a block that must be looked at. Those that are for [`Builder::plain`] have a bit.
     #[inline(always)]
     fn planes(&self, block: &[Assembled], seen: &[u8], lanes: &mut Measures) -> u64 {
-        let mut small = 0;
+        let mut plain = 0;
         for (number, i) in seen.iter().map(|&i| usize::from(i)).enumerate() {
             let origin = Place::origin_of(lanes.bounds.each_ref().map(|row| row[i]));
             let (ids, _) = block[i];
@@ -192,7 +193,8 @@ impl Builder<'_> {
             lanes.planes.put(number, [a, b, c], origin);
             let level = (a.z.to_bits() ^ b.z.to_bits()) | (a.z.to_bits() ^ c.z.to_bits()) == 0;
             let half = (lanes.half[i] != 0) & level & self.draw.plan.linkage.interpolates;
-            small |= u64::from((lanes.pixels[i] != 0) & !half) << number;
+            let clipped = lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0;
+            plain |= u64::from(!clipped & !half) << number;
         }
         let of = |screen: &[Screen; 3]| Planes::triangle(screen, doubled_area(screen));
         if self.draw.draw.state.depth_bias.is_none() {
@@ -200,12 +202,13 @@ impl Builder<'_> {
         } else {
             lanes.planes.make(seen.len(), |screen| self.biased(of(screen)));
         }
-        small
+        plain
     }
 
-    /// Sets up triangles of a few pixels, which are known: those at `some` lanes, whose planes begin with a number's and are of one group.
+    /// Sets up unclipped triangles, most of them a few pixels, which are known: those at `some` lanes, whose planes begin with a number's and are of one group. What is larger has
+    /// edges too; whether it does nothing foretells, so all else is done for all of them.
     #[inline(always)]
-    fn small(&mut self, block: &[Assembled], some: &[u8], number: usize, lanes: &mut Measures) {
+    fn plain(&mut self, block: &[Assembled], some: &[u8], number: usize, lanes: &mut Measures) {
         self.leaving += some.len() as u64;
         let Builder { draw, grid, shaded, records, .. } = *self;
         let linkage = &*draw.plan.linkage;
@@ -245,18 +248,38 @@ impl Builder<'_> {
         drop(rows);
         for (k, &i) in some.iter().enumerate() {
             let i = usize::from(i) % BLOCK;
+            if lanes.pixels[i] == 0 {
+                self.edges(block[i].0, first + k, lanes.area[i] < 0.0);
+            }
+        }
+        for (k, &i) in some.iter().enumerate() {
+            let i = usize::from(i) % BLOCK;
             if lanes.tile[i] != SEVERAL {
                 self.out.bins.push(u64::from(lanes.tile[i]) << 32 | (first + k) as u64);
                 continue;
             }
-            let rect = self.out.prims[first + k].rect();
-            bin_as(self.out, grid, (first + k, rect), &[], lanes.layer[i]);
+            let prim = &self.out.prims[first + k];
+            let (rect, edges) = (prim.rect(), Edges::copied(self.out.edges_of(prim)));
+            bin_as(self.out, grid, (first + k, rect), &edges.edges[..edges.count as usize], lanes.layer[i]);
         }
     }
 
-    /// A triangle that passed the filter: its lane, and the number of its planes, if there are some.
+    /// Gives a triangle that is primitive `number` its edges.
     #[inline(always)]
-    pub fn seen(&mut self, (ids, own): Assembled, (i, number): (usize, Option<usize>), lanes: &Measures) {
+    fn edges(&mut self, ids: [u32; 3], number: usize, counter_clockwise: bool) {
+        // Not `map`, as below.
+        let [a, b, c] = ids.map(|id| &self.vertices[id as usize].screen);
+        let out = &mut *self.out;
+        let Some(prim) = out.prims.get_mut(number) else { return };
+        let cut = (self.grid.samples == 1).then(|| prim.rect());
+        let edges = Outline::triangle(&[*a, *b, *c]).edges_turning(counter_clockwise, cut);
+        (prim.first_edge, prim.edge_count) = (out.edges.len() as u32, edges.count as u16);
+        out.edges.extend_from_slice(&edges.edges[..edges.count as usize]);
+    }
+
+    /// A triangle that passed the filter, by its lane: a clipped one, or one that is a half of a rectangle.
+    #[inline(always)]
+    pub fn seen(&mut self, (ids, own): Assembled, i: usize, lanes: &Measures) {
         if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
             return self.primitive(ids, own);
         }
@@ -264,24 +287,8 @@ impl Builder<'_> {
         let area = lanes.area[i];
         let common = self.common_of(ids, own, lanes.layer[i], area);
         // Not `map`, which would store each and load two at once: the processor would wait.
-        let [a, b, c] = ids.map(|id| &self.vertices[id as usize]);
+        let [a, b, c] = ids.map(|id| &self.vertices[id as usize].screen);
         let (bounds, pixels) = (lanes.bounds.each_ref().map(|row| row[i]), lanes.pixels[i]);
-        // A half of a rectangle at one depth has that one's planes where something is interpolated.
-        let may_be_half = lanes.half[i] != 0
-            && self.draw.plan.linkage.interpolates
-            && a.screen.z.to_bits() == b.screen.z.to_bits()
-            && a.screen.z.to_bits() == c.screen.z.to_bits();
-        let number = number.filter(|_| !may_be_half);
-        if pixels != 0
-            && let Some(number) = number
-        {
-            let Some(place) = Place::within(self.view_rect(&common), bounds) else { return };
-            return self.emit((place, Edges::NONE, pixels), &lanes.planes.get(number), &common, None, Values::Vertices);
-        }
-        let screen = [a.screen, b.screen, c.screen];
-        let Some(number) = number else { return self.fill(&screen, area, (bounds, pixels), &common, None) };
-        if let Some(shape) = self.shape(&screen, area, (bounds, pixels), &common) {
-            self.emit(shape, &lanes.planes.get(number), &common, None, Values::Vertices);
-        }
+        self.fill(&[*a, *b, *c], area, (bounds, pixels), &common, None);
     }
 }

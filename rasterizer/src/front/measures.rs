@@ -30,7 +30,7 @@ pub struct Measures {
     pub pixels: [u32; BLOCK],
     /// 1: of these, and covers none, though its other half may.
     pub nothing: [u32; BLOCK],
-    /// Of these, [`crate::prim::Prim::sides`] as words.
+    /// Of unclipped ones, [`crate::prim::Prim::sides`] as words.
     pub sides: [[u32; BLOCK]; 2],
     /// And their tile, or [`SEVERAL`].
     pub tile: [u32; BLOCK],
@@ -134,7 +134,7 @@ impl Measures {
     /// Finds out which pixels small triangles cover at their centres, and sorts out those that cover none. (Where they go in `pairs`, a half of a rectangle may
     /// become one with its other half, and is left for that.)
     #[inline(always)]
-    pub fn cover(&mut self, limit: [i32; 4], pairs: bool, grid: &Grid) {
+    pub fn cover(&mut self, limit: [i32; 4], pairs: bool) {
         let mut small = [0u32; BLOCK];
         let [left, top, right, bottom] = &self.bounds;
         for i in 0..BLOCK {
@@ -155,6 +155,11 @@ impl Measures {
             self.seen[i] &= !nothing | left;
             self.unseen[i] |= nothing & !left;
         }
+    }
+
+    /// Finds out where all lanes lie.
+    #[inline(always)]
+    pub fn place(&mut self, limit: [i32; 4], grid: &Grid) {
         let ([left, top, right, bottom], [columns, rows]) = (&self.bounds, grid.tiles);
         let [first, end] = &mut self.sides;
         for i in 0..BLOCK {

@@ -309,7 +309,7 @@ impl Builder<'_> {
         if known != 0 {
             return Some((place, Edges::NONE, known));
         }
-        let edges = Outline::triangle(screen).edges_turning(area < 0.0);
+        let edges = Outline::triangle(screen).edges_turning(area < 0.0, place.cut(self.grid));
         Some((place, edges, place.pixels(self.grid, &edges)?))
     }
 
@@ -387,6 +387,7 @@ impl Builder<'_> {
         self.leaving += u64::from(slope.is_none());
         let limit = self.transform(common).scissor_rect;
         let Some((place, edges, extra)) = self.line_shape(ends, whole, limit) else { return };
+        let edges = place.cut(self.grid).map_or(edges, |rect| edges.cutting(rect));
         // What no pixel is in is not worth a primitive; special lines ask for their pixels themselves.
         let Some(pixels) = (if extra.is_some() { Some(0) } else { place.pixels(self.grid, &edges) }) else { return };
         let mut planes = Planes::line(ends);
@@ -445,6 +446,7 @@ impl Builder<'_> {
         let limit = self.transform(&common).scissor_rect;
         let Some(place) = Place::new(self.grid, limit, &outline) else { return };
         let edges = outline.edges();
+        let edges = place.cut(self.grid).map_or(edges, |rect| edges.cutting(rect));
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
         let planes = planes.relative(place.origin);
         self.emit((place, edges, pixels), &planes, &common, Some(sprite), Values::Vertices);

@@ -56,8 +56,8 @@ impl Builder<'_> {
                 self.rectangle(number, k, i, lanes);
                 continue;
             }
-            self.seen(block[i], (i, None), lanes);
-            self.seen(block[i + 1], (i + 1, None), lanes);
+            self.seen(block[i], i, lanes);
+            self.seen(block[i + 1], i + 1, lanes);
         }
     }
 
@@ -171,7 +171,7 @@ impl Builder<'_> {
         if grid.samples == 1 {
             return bin_as(out, grid, (number, rect), &[], lanes.layer[i]);
         }
-        let edges = Outline::rectangle(extremes.each_ref().map(|row| row[k])).edges_turning(false);
+        let edges = Outline::rectangle(extremes.each_ref().map(|row| row[k])).edges_turning(false, None);
         let prim = &mut out.prims[number];
         (prim.first_edge, prim.edge_count) = (out.edges.len() as u32, edges.count as u16);
         out.edges.extend_from_slice(&edges.edges);

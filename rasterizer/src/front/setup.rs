@@ -75,28 +75,29 @@ impl Outline {
             let q = c[(i + 1) % self.len];
             area += wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1]);
         }
-        self.edges_turning(area < 0)
+        self.edges_turning(area < 0, None)
     }
 
-    /// The same for corners that are known to turn counter-clockwise (on a y-down screen), or clockwise.
+    /// The same for corners that are known to turn counter-clockwise (on a y-down screen), or clockwise; of a rectangle of pixels those that are [`Edges::cutting`].
     #[inline(always)]
-    pub fn edges_turning(&self, counter_clockwise: bool) -> Edges {
+    pub fn edges_turning(&self, counter_clockwise: bool, cut: Option<[i32; 4]>) -> Edges {
         let sign = if counter_clockwise { -1 } else { 1 };
-        let edges = if self.len == 3 { self.edges_of::<3>(sign) } else { self.edges_of::<4>(sign) };
-        Edges { edges, count: self.len as u32 }
+        if self.len == 3 { self.edges_of::<3>(sign, cut) } else { self.edges_of::<4>(sign, cut) }
     }
 
     #[inline(always)]
-    fn edges_of<const N: usize>(&self, sign: i32) -> [Edge; 4] {
+    fn edges_of<const N: usize>(&self, sign: i32, cut: Option<[i32; 4]>) -> Edges {
         let c = &self.corners;
         let wide = |v: i32| i64::from(v);
-        let mut edges = [Edge::default(); 4];
-        for (i, edge) in edges.iter_mut().enumerate().take(N) {
+        let mut edges = Edges { edges: [Edge::default(); 4], count: 0 };
+        for i in 0..N {
             let (p, q) = (c[i], c[(i + 1) % N]);
             let (a, b) = (sign * (p[1] - q[1]), sign * (q[0] - p[0]));
             let top_left = a > 0 || (a == 0 && b > 0);
             let at = -(wide(a) * wide(p[0]) + wide(b) * wide(p[1]));
-            *edge = Edge { a, b, c: at - i64::from(!top_left) };
+            let edge = Edge { a, b, c: at - i64::from(!top_left) };
+            // Chosen while they are in registers: what was just stored in parts, and is loaded as a whole, has to be waited for.
+            edges.put(edge, cut.is_none_or(|rect| edge.excludes(rect)));
         }
         edges
     }
@@ -172,16 +173,26 @@ impl Edges {
 
     /// Those that exclude the centre of a pixel of a rectangle; the others need not be asked there.
     #[inline(always)]
-    fn cutting(&self, [x0, y0, x1, y1]: [i32; 4]) -> Edges {
+    pub fn cutting(&self, rect: [i32; 4]) -> Edges {
         let mut cutting = Edges { edges: [Edge::default(); 4], count: 0 };
-        let centre = |pixel: i32| i64::from(pixel) * i64::from(SUBPIXEL) + i64::from(SUBPIXEL / 2);
         for edge in &self.edges[..self.count as usize] {
-            let (x, y) = (if edge.a > 0 { x0 } else { x1 - 1 }, if edge.b > 0 { y0 } else { y1 - 1 });
-            let least = i64::from(edge.a) * centre(x) + i64::from(edge.b) * centre(y) + edge.c;
-            cutting.edges[cutting.count as usize & 3] = *edge;
-            cutting.count += u32::from(least < 0);
+            cutting.put(*edge, edge.excludes(rect));
         }
         cutting
+    }
+
+    /// Those of a primitive.
+    pub fn copied(all: &[Edge]) -> Edges {
+        let mut edges = Edges::NONE;
+        all.iter().take(4).for_each(|&edge| edges.put(edge, true));
+        edges
+    }
+
+    /// Appends one, at most the fourth, or not.
+    #[inline(always)]
+    fn put(&mut self, edge: Edge, counts: bool) {
+        self.edges[self.count as usize & 3] = edge;
+        self.count += u32::from(counts);
     }
 }
 
@@ -290,6 +301,12 @@ impl Place {
         Place::within(limit, outline.bounds(Bounding::CENTRES))
     }
 
+    /// Pixels whose centres edges are asked about, if that is all that they are asked.
+    #[inline(always)]
+    pub fn cut(&self, grid: &Grid) -> Option<[i32; 4]> {
+        (grid.samples == 1).then_some(self.rect)
+    }
+
     /// [`Prim::pixels`] of a shape here; `None` when it covers nothing.
     #[inline(always)]
     pub fn pixels(&self, grid: &Grid, edges: &Edges) -> Option<u32> {
@@ -381,7 +398,6 @@ pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: Piece<'_>, planes: &impl 
     if pixels != 0 {
         return bin(out, grid, rect, &[], common.layer);
     }
-    let edges = if grid.samples == 1 { edges.cutting(rect) } else { edges };
     prim.edge_count = edges.count as u16;
     let edges = &edges.edges[..edges.count as usize];
     out.edges.extend(edges.iter().map(|edge| Edge { a: edge.a, b: edge.b, c: edge.c }));

@@ -21,6 +21,16 @@ pub struct Edge {
     pub c: i64,
 }
 
+impl Edge {
+    /// Is the centre of a pixel of a rectangle outside?
+    #[inline(always)]
+    pub fn excludes(&self, [x0, y0, x1, y1]: [i32; 4]) -> bool {
+        let centre = |pixel: i32| i64::from(pixel) * i64::from(SUBPIXEL) + i64::from(SUBPIXEL / 2);
+        let (x, y) = (if self.a > 0 { x0 } else { x1 - 1 }, if self.b > 0 { y0 } else { y1 - 1 });
+        i64::from(self.a) * centre(x) + i64::from(self.b) * centre(y) + self.c < 0
+    }
+}
+
 /// Sample positions in sixteenths of pixels, by the logarithm of their number (`standardSampleLocations`).
 const STANDARD: [&[[i32; 2]]; 5] = [
     &[[8, 8]],

@@ -3,11 +3,11 @@
 //! that were decoded (`blocks`).
 
 use super::address::{FAR, mode};
-use super::narrow;
-use super::quads::{Shape, by_axis, is_wanted, least_of_quads, second_window, window, windows_at, within};
+use super::quads::{Shape, by_axis, is_wanted, least_of_quads, second_window, windows_at, within};
 use super::slice::Slice;
-use super::wide::{chosen, chosen_of, eight_at, filter, filter_of, in_order};
+use super::wide::{chosen, chosen_of, eight_at, filter, filter_of};
 use super::window::SIDE;
+use super::{narrow, near};
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
 use base::host::{Host, Level};
@@ -42,47 +42,42 @@ pub trait Source: Sized {
         far: u16,
     ) -> Option<[__m512; 2]>;
 
-    /// Brings what [`Source::find`] will need of these texels without a filter, if that is done ahead: loads of many lanes wait for what was stored just before.
+    /// The words of texels of four components in one, at x and y of two chunks, in a level of this width and height. None as [`Source::find`].
+    ///
+    /// # Safety
+    /// As for [`Source::find`].
+    unsafe fn words<K: Kind<Source = Self>>(
+        axes: &Axes<K>,
+        texels: [__m512i; 2],
+        size: [__m512i; 2],
+    ) -> Option<__m512i>;
+
+    /// [`Source::words`] are better brought ahead by [`Source::prepare`]: loads of many lanes wait for what was stored just before.
+    const PREPARES: bool = false;
+
+    /// Brings them.
     ///
     /// # Safety
     /// As for [`Source::find`].
     #[inline(always)]
-    unsafe fn prepare<K: Kind<Source = Self>>(_axes: &Axes<K>, _texels: __m512i) {}
-
-    /// It gives [`Source::words`] of texels of four components in a word.
-    const WORDS: bool = false;
-
-    /// The words of the texels of [`Source::find`] without a filter, in both halves, if that is one.
-    ///
-    /// # Safety
-    /// As for [`Source::find`].
-    #[inline(always)]
-    unsafe fn words<K: Kind<Source = Self>>(_axes: &Axes<K>, _texels: __m512i, _far: u16) -> Option<__m512i> {
-        None
-    }
+    unsafe fn prepare<K: Kind<Source = Self>>(_axes: &Axes<K>, _texels: [__m512i; 2]) {}
 }
 
 /// Texels as they lie in the image.
 pub struct InImage;
 
 impl Source for InImage {
-    const WORDS: bool = true;
-
     #[inline(always)]
-    unsafe fn words<K: Kind<Source = InImage>>(axes: &Axes<K>, texels: __m512i, far: u16) -> Option<__m512i> {
-        let mask = axes.slices[0].mask;
-        // SAFETY: the caller's promise; windows lie inside of the level, too.
+    unsafe fn words<K: Kind<Source = InImage>>(
+        axes: &Axes<K>,
+        texels: [__m512i; 2],
+        size: [__m512i; 2],
+    ) -> Option<__m512i> {
+        let slice = &axes.slices[0];
+        // SAFETY: the caller's promise.
         unsafe {
-            let seen = [least_of_quads(texels), texels, texels, axes.size];
-            if let Some(found) = within(Shape::Square.sides(), seen, far, mask) {
-                return Some(axes.near_words(Shape::Square, found));
-            }
-            if axes.rows
-                && let Some(found) = within(Shape::Rows.sides(), seen, far, mask)
-            {
-                return Some(axes.near_words(Shape::Rows, found));
-            }
-            (!is_wanted(far, mask)).then(|| axes.apart_words(texels))
+            let window = if axes.rows { near::window(slice, texels, size) } else { None };
+            Some(window.unwrap_or_else(|| near::apart(slice, texels)))
         }
     }
 
@@ -107,26 +102,40 @@ impl Source for InImage {
         }
         // SAFETY: the caller's promise; windows lie inside of the level, too.
         unsafe {
-            let seen = [least_of_quads(first), first, second, axes.size];
-            if let Some(found) = within(Shape::Square.sides(), seen, far, mask) {
-                return Some(axes.near::<LINEAR, TWO>(Shape::Square, found, weight));
-            }
-            if axes.rows
-                && let Some(found) = within(Shape::Rows.sides(), seen, far, mask)
-            {
-                return Some(axes.near::<LINEAR, TWO>(Shape::Rows, found, weight));
-            }
-            match TWO {
-                true => axes.apart_in_two::<LINEAR>([first, second], weight, far),
-                false => axes.apart::<LINEAR>([first, second], weight, far),
-            }
+            let least = least_of_quads(first);
+            let seen = [least, first, second, axes.size];
+            let rows = 'rows: {
+                let common = !TWO && axes.common && K::FOUR.words() == 1;
+                if common
+                    && let Some(found) = within(COMMON, [least_of_both(least), first, second, axes.size], far, mask)
+                {
+                    break 'rows axes.common_window(found);
+                }
+                if let Some(found) = within(Shape::Square.sides(), seen, far, mask) {
+                    return Some(axes.near::<LINEAR, TWO>(
+                        Shape::Square,
+                        axes.windows::<TWO>(Shape::Square, found),
+                        weight,
+                    ));
+                }
+                if axes.rows
+                    && let Some(found) = within(Shape::Rows.sides(), seen, far, mask)
+                {
+                    break 'rows axes.windows::<TWO>(Shape::Rows, found);
+                }
+                return match TWO {
+                    true => axes.apart_in_two::<LINEAR>([first, second], weight, far),
+                    false => axes.apart::<LINEAR>([first, second], weight, far),
+                };
+            };
+            Some(axes.near::<LINEAR, TWO>(Shape::Rows, rows, weight))
         }
     }
 }
 
 /// How texels outside come inside.
 #[derive(Clone, Copy)]
-enum Wrap {
+pub(super) enum Wrap {
     /// Repeated, of sizes that are powers of two.
     Powers,
     Edge,
@@ -152,7 +161,7 @@ impl Wrap {
 
     /// The largest coordinate in texels that it takes, either way.
     #[inline(always)]
-    fn farthest(self) -> f32 {
+    pub(super) fn farthest(self) -> f32 {
         match self {
             Wrap::Powers | Wrap::Edge | Wrap::MirroredOnce => FAR,
             // Of a remainder the quotient is then wrong by one at most.
@@ -163,18 +172,26 @@ impl Wrap {
 
 /// What all samples of a level have in common.
 pub struct Axes<K: Kind> {
-    wrap: Wrap,
+    pub(super) wrap: Wrap,
     /// It has room for windows of [`Shape::Rows`], or of all lanes ([`narrow`]).
-    rows: bool,
+    pub(super) rows: bool,
     /// Of x in the lower half, of y in the upper one; as lanes have it.
-    size: __m512i,
+    pub(super) size: __m512i,
     /// The last coordinates, and sizes as floats.
     last: __m512i,
-    scale: __m512,
+    pub(super) scale: __m512,
     /// Of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
+    /// Both quads may lie in [`COMMON`].
+    pub(super) common: bool,
 }
+
+/// Where windows lie in the slices, and the numbers in there of texels above and below at the first texels of x, and at the second ones.
+type Found = ([u32; 2], [__m512i; 2]);
+
+/// Texels of a row, and rows, of a window that both quads see: two of [`Shape::Rows`], one below the other.
+const COMMON: [i32; 2] = [8, 4];
 
 impl<K: Kind> Axes<K> {
     /// Those of a level of views; without `TWO` both are the same. None where the axes wrap in another way, and of levels smaller than a window.
@@ -210,7 +227,7 @@ impl<K: Kind> Axes<K> {
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
             let source = K::Source::new(views[0], &slices[0]);
-            Some(Axes { wrap, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source })
+            Some(Axes { wrap, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source, common: rows })
         }
     }
 
@@ -230,44 +247,6 @@ impl<K: Kind> Axes<K> {
         }
     }
 
-    /// Two components at a time of the texels at the coordinates of two chunks, without a filter: texels of both are decoded at once. None where [`Axes::sample`] is to be asked for each.
-    ///
-    /// # Safety
-    /// As for [`Axes::sample`]; texels of four components in a word.
-    #[inline(always)]
-    pub(super) unsafe fn sample_two(&self, coords: [__m512; 2]) -> Option<[[__m512; 2]; 2]> {
-        // SAFETY: the caller's promise; wrapped coordinates lie inside of the level.
-        unsafe {
-            let (first, second) = (self.words(coords[0])?, self.words(coords[1])?);
-            let both = _mm512_shuffle_i64x2::<0x44>(first, second);
-            let [a, b, c, d] = in_order(K::FOUR, [both; 2]);
-            Some([
-                [_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0x44>(c, d)],
-                [_mm512_shuffle_f32x4::<0xee>(a, b), _mm512_shuffle_f32x4::<0xee>(c, d)],
-            ])
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn words(&self, coord: __m512) -> Option<__m512i> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let u = self.scaled::<false>(coord);
-            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(self.wrap.farthest()));
-            K::Source::words::<K>(self, self.both_wrapped::<false>(floor(u))[0], far)
-        }
-    }
-
-    /// Brings what [`Axes::sample`] without `LINEAR` will need at these coordinates, if the source does so.
-    ///
-    /// # Safety
-    /// As for [`Axes::sample`].
-    #[inline(always)]
-    pub(super) unsafe fn prepare(&self, coord: __m512) {
-        // SAFETY: the caller's promise; wrapped coordinates lie inside of the level.
-        unsafe { K::Source::prepare(self, self.both_wrapped::<false>(floor(self.scaled::<false>(coord)))[0]) };
-    }
-
     /// Coordinates in texels.
     #[inline(always)]
     unsafe fn scaled<const LINEAR: bool>(&self, coord: __m512) -> __m512 {
@@ -283,33 +262,49 @@ impl<K: Kind> Axes<K> {
     unsafe fn both_wrapped<const LINEAR: bool>(&self, first: __m512i) -> [__m512i; 2] {
         // SAFETY: the caller's host is wide.
         unsafe {
-            let second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
+            if !LINEAR {
+                let [first] = self.wrapped([first], self.size, self.last);
+                return [first; 2];
+            }
+            self.wrapped([first, _mm512_sub_epi32(first, _mm512_set1_epi32(-1))], self.size, self.last)
+        }
+    }
+
+    /// Texels inside of a level of these sizes, whose last ones are `last`.
+    #[inline(always)]
+    pub(super) unsafe fn wrapped<const N: usize>(
+        &self,
+        mut texels: [__m512i; N],
+        size: __m512i,
+        last: __m512i,
+    ) -> [__m512i; N] {
+        // SAFETY: the caller's host is wide.
+        unsafe {
             match self.wrap {
-                Wrap::Powers => [_mm512_and_si512(first, self.last), _mm512_and_si512(second, self.last)],
+                Wrap::Powers => texels.iter_mut().for_each(|t| *t = _mm512_and_si512(*t, last)),
                 Wrap::Edge => {
                     let zero = _mm512_setzero_si512();
-                    let (first, second) = (_mm512_max_epi32(first, zero), _mm512_max_epi32(second, zero));
-                    [_mm512_min_epi32(first, self.last), _mm512_min_epi32(second, self.last)]
+                    texels.iter_mut().for_each(|t| *t = _mm512_min_epi32(_mm512_max_epi32(*t, zero), last));
                 }
                 _ => {
-                    let outside =
-                        _mm512_cmpge_epu32_mask(first, self.size) | _mm512_cmpge_epu32_mask(second, self.size);
-                    let mut texels = [first, second];
+                    let outside = texels.iter().fold(0, |outside, &t| outside | _mm512_cmpge_epu32_mask(t, size));
                     if outside != 0 {
-                        wrapped(Level::Avx512)(self.wrap, self.size, &mut texels);
+                        wrapped(Level::Avx512)(self.wrap, size, &mut texels);
                     }
-                    texels
                 }
             }
+            texels
         }
     }
 }
 
 base::compiled! {
     /// Texels inside of a level of a size: where they belong, of those that are not [`Wrap::farthest`]. Not inlined: it would take registers from the commonest samples.
-    for Avx512 unsafe fn wrapped(wrap: Wrap, size: __m512i, texels: &mut [__m512i; 2]) {
+    for Avx512 unsafe fn wrapped(wrap: Wrap, size: __m512i, texels: &mut [__m512i]) {
         if H::WIDE {
-            *texels = [wrapped_by(wrap, size, texels[0]), wrapped_by(wrap, size, texels[1])];
+            for texels in texels {
+                *texels = wrapped_by(wrap, size, *texels);
+            }
         }
     }
 }
@@ -355,23 +350,18 @@ unsafe fn remainder(of: __m512i, size: __m512i) -> __m512i {
 
 /// The floor of what is not far. (Of a linear filter it is a difference, and so no negative zero.)
 #[inline(always)]
-unsafe fn floor(u: __m512) -> __m512i {
+pub(super) unsafe fn floor(u: __m512) -> __m512i {
     // SAFETY: the caller's host is wide.
     unsafe { _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u) }
 }
 
 impl<K: Kind<Source = InImage>> Axes<K> {
-    /// Windows of a shape as [`within`] finds them: where they lie in the slices, and the numbers in there of the texels above and below at the first texels of x, and
-    /// at the second ones. (Without a linear filter all are the same.)
+    /// Windows of a shape as [`within`] finds them, one of each quad. (Without a linear filter all numbers are the same.)
     ///
     /// # Safety
     /// The windows lie inside of the level; the host is wide.
     #[inline(always)]
-    unsafe fn windows<const TWO: bool>(
-        &self,
-        shape: Shape,
-        [least, first, second]: [__m512i; 3],
-    ) -> ([u32; 2], [__m512i; 2]) {
+    unsafe fn windows<const TWO: bool>(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Found {
         let [slice, other] = &self.slices;
         // SAFETY: the caller's promise.
         unsafe {
@@ -383,50 +373,29 @@ impl<K: Kind<Source = InImage>> Axes<K> {
             if !TWO {
                 slice.prefetch_after::<4>(windows);
             }
-            let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
-            let rows = match shape {
-                Shape::Square => _mm512_slli_epi32::<2>(rows),
-                Shape::Rows => _mm512_slli_epi32::<3>(rows),
-            };
-            let rows = _mm512_or_si512(rows, second_window());
-            let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
-            let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
-            (windows, [left, right])
+            (windows, numbers(shape, [first, second], second_window()))
         }
     }
 
-    /// The words of texels in windows of a shape, in both halves; as `near` has them.
+    /// The same of one window of both quads, of texels of 4 bytes.
     ///
     /// # Safety
-    /// As for `near`.
+    /// As for `windows`.
     #[inline(always)]
-    unsafe fn near_words(&self, shape: Shape, seen: [__m512i; 3]) -> __m512i {
+    unsafe fn common_window(&self, [least, first, second]: [__m512i; 3]) -> Found {
         let slice = &self.slices[0];
         // SAFETY: the caller's promise.
         unsafe {
-            let (windows, [numbers, _]) = self.windows::<false>(shape, seen);
-            let [a, b] = [window(shape, slice, windows[0]), window(shape, slice, windows[1])];
-            _mm512_permutex2var_epi32(a, numbers, b)
+            let x = _mm_cvtsi128_si32(_mm512_castsi512_si128(least)) as u32;
+            let y = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(least)) as u32;
+            let at = y * slice.pitch + 4 * x;
+            // (The quads are two texels apart, or so.)
+            slice.prefetch_after::<4>([at, at + 8]);
+            ([at, at + 2 * slice.pitch], numbers(Shape::Rows, [first, second], _mm512_setzero_si512()))
         }
     }
 
-    /// The words of texels that lie apart, in both halves.
-    ///
-    /// # Safety
-    /// They lie inside of the level; the host is wide.
-    #[inline(always)]
-    unsafe fn apart_words(&self, texels: __m512i) -> __m512i {
-        let slice = &self.slices[0];
-        // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
-        unsafe {
-            let pitch = _mm512_set1_epi32(slice.pitch as i32);
-            let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(texels, texels), pitch);
-            let x = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0x44>(texels, texels));
-            eight_at::<1>(K::FOUR, slice.base.cast_const(), _mm512_add_epi32(y, x))[0]
-        }
-    }
-
-    /// The same of windows of a shape: where they begin, and how far first and second texels lie from there ([`within`]).
+    /// Two components at a time of texels in windows of a shape.
     ///
     /// # Safety
     /// The windows lie inside of the level; the host is wide.
@@ -434,13 +403,12 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     unsafe fn near<const LINEAR: bool, const TWO: bool>(
         &self,
         shape: Shape,
-        seen: [__m512i; 3],
+        (windows, numbers): Found,
         weight: __m512,
     ) -> [__m512; 2] {
         let (four, slices) = (K::FOUR, self.slices.each_ref());
         // SAFETY: the caller's promise.
         unsafe {
-            let (windows, numbers) = self.windows::<TWO>(shape, seen);
             match LINEAR {
                 true => filter(four, shape, slices, windows, numbers, by_axis(weight)),
                 false => chosen(four, shape, slices, windows, numbers[0]),
@@ -468,10 +436,12 @@ impl<K: Kind<Source = InImage>> Axes<K> {
         let base = slice.base.cast_const();
         // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
         unsafe {
-            if !LINEAR {
-                return Some(chosen_of(four, [self.apart_words(first); 2]));
-            }
             let pitch = _mm512_set1_epi32(slice.pitch as i32);
+            if !LINEAR {
+                let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, first), pitch);
+                let x = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0x44>(first, first));
+                return Some(chosen_of(four, eight_at::<1>(four, base, _mm512_add_epi32(y, x))));
+            }
             // Both rows of all lanes, and the first of two neighbours, which end inside of the level.
             let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, second), pitch);
             let left = _mm512_shuffle_i64x2::<0x44>(first, first);
@@ -483,6 +453,8 @@ impl<K: Kind<Source = InImage>> Axes<K> {
                 return None;
             }
             let offsets = _mm512_add_epi32(y, _mm512_slli_epi32::<2>(x));
+            let quads = [_mm512_castsi512_si128(offsets), _mm512_extracti32x4_epi32::<1>(offsets)];
+            slice.prefetch_after::<5>(quads.map(|quad| _mm_cvtsi128_si32(quad) as u32));
             let above = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(offsets), base.cast());
             let below = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(offsets), base.cast());
             let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -530,6 +502,36 @@ impl<K: Kind<Source = InImage>> Axes<K> {
             Some(filter_of(four, [[left_side; 2], [right_side; 2]], weights))
         }
     }
+}
+
+/// The numbers in windows of a shape of first and second texels that lie so far from where they begin, on top of others.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn numbers(shape: Shape, [first, second]: [__m512i; 2], more: __m512i) -> [__m512i; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
+        let rows = match shape {
+            Shape::Square => _mm512_slli_epi32::<2>(rows),
+            Shape::Rows => _mm512_slli_epi32::<3>(rows),
+        };
+        let rows = _mm512_or_si512(rows, more);
+        let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
+        let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
+        [left, right]
+    }
+}
+
+/// The lesser one of what both quads have in all of their lanes.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn least_of_both(of: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_min_epi32(of, _mm512_shuffle_i32x4::<0b10_11_00_01>(of, of)) }
 }
 
 /// # Safety

@@ -143,16 +143,24 @@ impl Source for Reader {
     }
 
     #[inline(always)]
-    unsafe fn prepare<K: Kind<Source = Reader>>(axes: &Axes<K>, texels: __m512i) {
-        // Of texels of two words half as many loads wait: there it costs more than it wins.
-        if K::FOUR.words() > 1 {
-            return;
-        }
-        // SAFETY: the caller's promise: the blocks lie inside of the level.
+    unsafe fn words<K: Kind<Source = Reader>>(
+        axes: &Axes<K>,
+        [x, y]: [__m512i; 2],
+        _: [__m512i; 2],
+    ) -> Option<__m512i> {
+        // SAFETY: the caller's promise: the blocks lie inside of the level; places are the cache's.
         unsafe {
-            let y = _mm512_shuffle_i64x2::<0xee>(texels, texels);
-            axes.source.wide::<true>(texels, y, axes.slices[0].mask as u16 & 0xff);
+            let at = axes.source.wide::<false>(x, y, u16::MAX)?;
+            Some(texels_at::<4>(K::FOUR, axes.source.texels(1), at)[0])
         }
+    }
+
+    const PREPARES: bool = true;
+
+    #[inline(always)]
+    unsafe fn prepare<K: Kind<Source = Reader>>(axes: &Axes<K>, [x, y]: [__m512i; 2]) {
+        // SAFETY: the caller's promise: the blocks lie inside of the level.
+        unsafe { axes.source.wide::<false>(x, y, u16::MAX) };
     }
 }
 

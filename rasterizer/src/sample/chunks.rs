@@ -1,11 +1,18 @@
 //! One sampling operation of many chunks, one after the other, with little in between, so that the processor works on several.
+//!
+//! Rows of coordinates and of results are a chunk's, or two chunks' (`ImageArgs::row_lanes`).
 
 use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
 
-/// Two coordinates of a chunk.
-pub type Coords = [[u32; MAX_LANES]; 2];
+/// Rows of coordinates.
+const COORDS: usize = 2;
+/// Rows of what comes of them.
+const RESULTS: usize = 4;
+
+/// A chunk's coordinates.
+pub type Coords = [[u32; MAX_LANES]; COORDS];
 /// What comes of them.
-pub type Results = [[u32; MAX_LANES]; 4];
+pub type Results = [[u32; MAX_LANES]; RESULTS];
 
 /// How many chunks have their levels computed at once: their quads are a vector.
 #[cfg(target_arch = "x86_64")]
@@ -13,57 +20,77 @@ pub const SEVERAL: usize = 4;
 
 /// The chunks that are still to be sampled: where their coordinates and results lie.
 pub struct ChunkRows {
-    coords: *const Coords,
-    results: *mut Results,
+    next: ChunkAt,
     count: usize,
+    /// How far it is to the next chunk's, and from there to the one after it: of coordinates and of results.
+    steps: [[usize; 2]; 2],
+}
+
+/// A chunk's first rows, and how far apart rows are.
+#[derive(Clone, Copy)]
+pub struct ChunkAt {
+    coords: *const f32,
+    results: *mut f32,
+    row_lanes: usize,
 }
 
 impl ChunkRows {
     /// # Safety
-    /// There are as many of both, as long as this lives.
+    /// There are as many of both, in rows of so many lanes, as long as this lives.
     #[inline(always)]
-    pub unsafe fn new(coords: *const f32, results: *mut u32, count: u32) -> ChunkRows {
-        ChunkRows { coords: coords.cast(), results: results.cast(), count: count as usize }
+    pub unsafe fn new(coords: *const f32, results: *mut u32, count: u32, row_lanes: u32) -> ChunkRows {
+        let row_lanes = row_lanes as usize;
+        let own = row_lanes == MAX_LANES;
+        let steps = [COORDS, RESULTS].map(|rows| if own { rows * MAX_LANES } else { MAX_LANES });
+        let two = |rows: usize| 2 * rows * MAX_LANES;
+        ChunkRows {
+            next: ChunkAt { coords, results: results.cast(), row_lanes },
+            count: count as usize,
+            steps: [steps, [two(COORDS) - steps[0], two(RESULTS) - steps[1]]],
+        }
     }
 
-    /// The rows of the next chunk.
+    /// The next chunk.
     #[inline(always)]
-    pub fn next(&mut self) -> Option<(*const Coords, *mut Results)> {
+    pub fn next(&mut self) -> Option<ChunkAt> {
         self.count = self.count.checked_sub(1)?;
-        let rows = (self.coords, self.results);
-        (self.coords, self.results) = (rows.0.wrapping_add(1), rows.1.wrapping_add(1));
-        Some(rows)
+        let chunk = self.next;
+        let [coords, results] = self.steps[0];
+        self.next.coords = chunk.coords.wrapping_add(coords);
+        self.next.results = chunk.results.wrapping_add(results);
+        self.steps.swap(0, 1);
+        Some(chunk)
     }
 
-    /// The rows of the next two chunks, if there are two.
+    /// The next two chunks, if there are two.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn two(&mut self) -> Option<[(*const Coords, *mut Results); 2]> {
+    pub fn two(&mut self) -> Option<[ChunkAt; 2]> {
         if self.count < 2 {
             return None;
         }
         Some([self.next()?, self.next()?])
     }
 
-    /// The coordinates of the chunk that is the next one.
+    /// What [`ChunkRows::two`] will give.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn first(&self) -> Option<*const Coords> {
-        (self.count > 0).then_some(self.coords)
+    pub fn following(&self) -> Option<[ChunkAt; 2]> {
+        let mut copy = ChunkRows { ..*self };
+        copy.two()
     }
 
-    /// The rows of the next chunks, and how many there are; the last one's in place of those that are not.
+    /// The next chunks, and how many there are; the last one in place of those that are not.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn several(&mut self) -> ([(*const Coords, *mut Results); SEVERAL], usize) {
+    pub fn several(&mut self) -> ([ChunkAt; SEVERAL], usize) {
         let count = self.count.min(SEVERAL);
-        let rows = std::array::from_fn(|i| {
-            let i = i.min(count.saturating_sub(1));
-            (self.coords.wrapping_add(i), self.results.wrapping_add(i))
+        let mut last = self.next;
+        let chunks = std::array::from_fn(|_| {
+            last = self.next().unwrap_or(last);
+            last
         });
-        self.count -= count;
-        (self.coords, self.results) = (self.coords.wrapping_add(count), self.results.wrapping_add(count));
-        (rows, count)
+        (chunks, count)
     }
 
     /// All by a kernel for one.
@@ -78,30 +105,139 @@ impl ChunkRows {
         args: *mut ImageArgs,
         kernel: ImageKernel,
     ) {
-        while let Some(rows) = self.next() {
+        while let Some(chunk) = self.next() {
             // SAFETY: the caller's promise.
-            unsafe { chunk(view, sampler, args, kernel, rows) };
+            unsafe { chunk.sample(view, sampler, args, kernel) };
         }
     }
 }
 
-/// A chunk by a kernel.
-///
-/// # Safety
-/// The kernel's; the rows are of a chunk.
-#[inline(always)]
-pub unsafe fn chunk(
-    view: *const ImageView,
-    sampler: *const Sampler,
-    args: *mut ImageArgs,
-    kernel: ImageKernel,
-    (coords, results): (*const Coords, *mut Results),
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        (&raw mut (*args).coord).cast::<Coords>().write(coords.read());
-        kernel(view, sampler, args);
-        results.write((*args).result);
+impl ChunkAt {
+    /// By a kernel.
+    ///
+    /// # Safety
+    /// The kernel's.
+    #[inline(always)]
+    pub unsafe fn sample(
+        self,
+        view: *const ImageView,
+        sampler: *const Sampler,
+        args: *mut ImageArgs,
+        kernel: ImageKernel,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.read((&raw mut (*args).coord).cast());
+            kernel(view, sampler, args);
+            self.write(&(*args).result);
+        }
+    }
+
+    /// Copies its coordinates, row by row: what is put together in memory has to wait for its parts.
+    ///
+    /// # Safety
+    /// As for [`ChunkRows::new`], and there is room.
+    #[inline(always)]
+    pub unsafe fn read(self, to: *mut Coords) {
+        for axis in 0..COORDS {
+            // SAFETY: the caller's promise: a row of both.
+            unsafe {
+                let row = self.coords.add(axis * self.row_lanes).cast::<[u32; MAX_LANES]>().read();
+                to.cast::<[u32; MAX_LANES]>().add(axis).write(row);
+            }
+        }
+    }
+
+    /// Gives its results.
+    ///
+    /// # Safety
+    /// As for [`ChunkRows::new`].
+    #[inline(always)]
+    pub unsafe fn write(self, results: &Results) {
+        for (c, row) in results.iter().enumerate() {
+            // SAFETY: the caller's promise: a row of each component.
+            unsafe { self.results.add(c * self.row_lanes).cast::<[u32; MAX_LANES]>().write(*row) };
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::ChunkAt;
+    use base::abi::MAX_LANES;
+    use core::arch::x86_64::*;
+
+    impl ChunkAt {
+        /// x in the lower half, y in the upper one.
+        ///
+        /// # Safety
+        /// The chunk is one; the host is wide.
+        #[inline(always)]
+        pub unsafe fn coords(self) -> __m512 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if self.row_lanes == MAX_LANES {
+                    return _mm512_loadu_ps(self.coords);
+                }
+                let y = _mm256_loadu_ps(self.coords.add(self.row_lanes));
+                _mm512_insertf32x8::<1>(_mm512_castps256_ps512(_mm256_loadu_ps(self.coords)), y)
+            }
+        }
+
+        /// Gives the components, two at a time.
+        ///
+        /// # Safety
+        /// As for [`ChunkAt::coords`].
+        #[inline(always)]
+        pub unsafe fn give(self, components: [__m512; 2]) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                for (i, two) in components.into_iter().enumerate() {
+                    let row = self.results.add(2 * i * self.row_lanes);
+                    if self.row_lanes == MAX_LANES {
+                        _mm512_storeu_ps(row, two);
+                    } else {
+                        _mm256_storeu_ps(row, _mm512_castps512_ps256(two));
+                        _mm256_storeu_ps(row.add(self.row_lanes), _mm512_extractf32x8_ps::<1>(two));
+                    }
+                }
+            }
+        }
+
+        /// x and y of two chunks, of which this is the first one.
+        ///
+        /// # Safety
+        /// As for [`ChunkAt::coords`], of both.
+        #[inline(always)]
+        pub unsafe fn coords_of_two(self, second: ChunkAt) -> [__m512; 2] {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if self.row_lanes != MAX_LANES {
+                    return [_mm512_loadu_ps(self.coords), _mm512_loadu_ps(self.coords.add(self.row_lanes))];
+                }
+                let (first, second) = (self.coords(), second.coords());
+                [_mm512_shuffle_f32x4::<0x44>(first, second), _mm512_shuffle_f32x4::<0xee>(first, second)]
+            }
+        }
+
+        /// Gives the components of both.
+        ///
+        /// # Safety
+        /// As for [`ChunkAt::coords_of_two`].
+        #[inline(always)]
+        pub unsafe fn give_two(self, second: ChunkAt, [a, b, c, d]: [__m512; 4]) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if self.row_lanes != MAX_LANES {
+                    for (i, component) in [a, b, c, d].into_iter().enumerate() {
+                        _mm512_storeu_ps(self.results.add(i * self.row_lanes), component);
+                    }
+                    return;
+                }
+                self.give([_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0x44>(c, d)]);
+                second.give([_mm512_shuffle_f32x4::<0xee>(a, b), _mm512_shuffle_f32x4::<0xee>(c, d)]);
+            }
+        }
     }
 }
 

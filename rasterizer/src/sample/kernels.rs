@@ -70,7 +70,7 @@ base::compiled! {
     /// Samples of many chunks.
     for Avx512 unsafe extern "C" fn chunks_kernel [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
-        let (rows, any) = (&mut ChunkRows::new(coords, results, chunks), kernel_of(view, sampler));
+        let (rows, any) = (&mut ChunkRows::new(coords, results, chunks, (*args).row_lanes), kernel_of(view, sampler));
         let (view, sampler, args) = (&*view, &*sampler, &mut *args);
         match sampler.class {
             class::NEAREST if T::WIDE_NEAREST => {
@@ -189,7 +189,14 @@ pub unsafe extern "C" fn one_by_one(
     chunks: u32,
 ) {
     // SAFETY: the kernel's contract.
-    unsafe { ChunkRows::new(coords, results, chunks).one_by_one(view, sampler, args, kernel_of(view, sampler)) }
+    unsafe {
+        ChunkRows::new(coords, results, chunks, (*args).row_lanes).one_by_one(
+            view,
+            sampler,
+            args,
+            kernel_of(view, sampler),
+        )
+    }
 }
 
 type Kernels = [ImageKernel; KERNEL_COUNT];

@@ -37,6 +37,8 @@ mod kernels;
 mod lod;
 #[cfg(target_arch = "x86_64")]
 mod narrow;
+#[cfg(target_arch = "x86_64")]
+mod near;
 mod planar;
 #[cfg(target_arch = "x86_64")]
 mod quads;

@@ -2,14 +2,13 @@
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
 use super::axes::{Axes, Kind, Source};
-use super::chunks::{ChunkRows, Coords, Results, SEVERAL, chunk};
+use super::chunks::{ChunkRows, SEVERAL};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
 use super::wide::over_255;
 use super::words::row;
 use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{Dim, ImageArgs, ImageKernel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
-use base::format::lanes::Four;
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
@@ -80,31 +79,24 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
         let Some(axes) = Axes::<K>::new::<false>([view; 2], sampler.address_mode[0], 0, wanted) else {
             return rows.one_by_one(view, sampler, args, any);
         };
-        // Of two chunks at once where decoding is what takes time.
-        let dear = K::Source::WORDS && matches!(K::FOUR, Four::Srgb(_) | Four::Packed);
         while !LINEAR
-            && dear
-            && let Some(two) = rows.two()
+            && K::FOUR.is_word()
+            && let Some([first, second]) = rows.two()
         {
-            let [(coord, result), (other, other_result)] = two;
-            if let Some([found, other_found]) =
-                axes.sample_two([_mm512_loadu_ps(coord.cast()), _mm512_loadu_ps(other.cast())])
+            if K::Source::PREPARES
+                && let Some([first, second]) = rows.following()
             {
-                give::<K>(result, found);
-                give::<K>(other_result, other_found);
-                continue;
+                axes.prepare_two(first.coords_of_two(second));
             }
-            for rows in two {
-                chunk(view, sampler, args, others, rows);
+            match axes.sample_two(first.coords_of_two(second)) {
+                Some(found) => first.give_two(second, found),
+                None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
             }
         }
-        while let Some((coord, result)) = rows.next() {
-            if !LINEAR && let Some(next) = rows.first() {
-                axes.prepare(_mm512_loadu_ps(next.cast()));
-            }
-            match axes.sample::<LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
-                Some(found) => give::<K>(result, found),
-                None => chunk(view, sampler, args, others, (coord, result)),
+        while let Some(chunk) = rows.next() {
+            match axes.sample::<LINEAR, false>(chunk.coords()) {
+                Some(found) => chunk.give(over_255(K::FOUR, found)),
+                None => chunk.sample(view, sampler, args, others),
             }
         }
     }
@@ -142,14 +134,14 @@ unsafe fn detailed_chunks<H: Host, K: Kind, const LINEAR: bool>(
             if count == 0 {
                 return;
             }
-            of_quads::<H>(view, sampler, all, corners::<H>(several.map(|(coord, _)| coord)), &mut detail);
-            for (i, &(coord, result)) in several.iter().enumerate().take(count) {
+            of_quads::<H>(view, sampler, all, corners::<H>(several.map(|chunk| chunk.coords())), &mut detail);
+            for (i, &chunk) in several.iter().enumerate().take(count) {
                 let quads = counting.map(|quad| 2 * i + quad);
                 let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
                 let weight = spread(_mm_castsi128_ps(weight));
-                match known.levels::<LINEAR>(&detail, quads, weight, _mm512_loadu_ps(coord.cast())) {
-                    Some(found) => give::<K>(result, found),
-                    None => chunk(view, sampler, args, others, (coord, result)),
+                match known.levels::<LINEAR>(&detail, quads, weight, chunk.coords()) {
+                    Some(found) => chunk.give(over_255(K::FOUR, found)),
+                    None => chunk.sample(view, sampler, args, others),
                 }
             }
         }
@@ -159,14 +151,11 @@ unsafe fn detailed_chunks<H: Host, K: Kind, const LINEAR: bool>(
 /// The coordinates of the first three invocations of all quads.
 ///
 /// # Safety
-/// The chunks are readable; the host is `H`, and wide.
+/// The host is `H`, and wide.
 #[inline(always)]
-unsafe fn corners<H: Host>(chunks: [*const Coords; SEVERAL]) -> [[H::Floats; 2]; 3] {
+unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 3] {
     // SAFETY: the caller's promise.
     unsafe {
-        let [a, b, c, d] = chunks;
-        let (a, b) = (_mm512_loadu_ps(a.cast()), _mm512_loadu_ps(b.cast()));
-        let (c, d) = (_mm512_loadu_ps(c.cast()), _mm512_loadu_ps(d.cast()));
         // Of two chunks: the four first ones, then the second ones, the third ones.
         let order = _mm512_setr_epi32(0, 4, 16, 20, 1, 5, 17, 21, 2, 6, 18, 22, 2, 6, 18, 22);
         let mut corners = [[H::Floats::splat(0.0); 2]; 3];
@@ -298,7 +287,9 @@ pub unsafe fn anisotropic<H: Host, K: Kind>(view: &ImageView, sampler: &Sampler,
         let mut result = [_mm512_setzero_ps(); 2];
         for pass in 0..detail.levels {
             let mut sum = [_mm512_setzero_ps(); 2];
-            let Some(axes) = place.axes::<false>(numbers[pass % 2]) else { return false };
+            let Some(mut axes) = place.axes::<false>(numbers[pass % 2]) else { return false };
+            // The quads of a long footprint are far from each other.
+            axes.common = false;
             for (probe, row) in (1..).zip(&PROBES).take(detail.most.max(1) as usize) {
                 let at = _mm512_permutexvar_ps(counts, _mm512_loadu_ps(row.as_ptr()));
                 let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), at);
@@ -387,7 +378,7 @@ unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [_
 /// # Safety
 /// There is room for them; the host is wide.
 #[inline(always)]
-unsafe fn give<K: Kind>(result: *mut Results, mut components: [__m512; 2]) {
+unsafe fn give<K: Kind>(result: *mut [[u32; MAX_LANES]; 4], mut components: [__m512; 2]) {
     // SAFETY: the caller's promise.
     unsafe {
         components = over_255(K::FOUR, components);

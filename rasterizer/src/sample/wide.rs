@@ -194,16 +194,22 @@ unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m51
     }
 }
 
-/// The components of texels.
+/// The components of texels of a word, as a sample gives them.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-pub(super) unsafe fn in_order(four: Four, texels: Texels) -> [__m512; 4] {
+pub(super) unsafe fn decoded(four: Four, words: __m512i) -> [__m512; 4] {
     // SAFETY: the caller's promise.
     unsafe {
-        let ([a, b, c, d], [of, _]) = floats(four, [texels; 2]);
-        [of[a], of[b], of[c], of[d]]
+        let (at, [of, _]) = floats(four, [[words; 2]; 2]);
+        let mut components = [of[at[0]], of[at[1]], of[at[2]], of[at[3]]];
+        if let Four::Integers(at) = four {
+            for (component, at) in components.iter_mut().zip(at) {
+                *component = scaled_over_255(*component, _mm512_set1_ps(SCALES[at]));
+            }
+        }
+        components
     }
 }
 

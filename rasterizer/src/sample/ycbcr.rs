@@ -10,7 +10,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::address::mode;
-use super::chunks::{Coords, Results, kernel_of};
+use super::chunks::{ChunkRows, Coords, Results, kernel_of};
 use super::kernels::{no_pair, one_by_one};
 use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane, tell_residency};
 use base::abi::{ImageArgs, ImageView, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
@@ -202,10 +202,27 @@ base::compiled! {
         if (*args).op != SampleOp::Sample {
             return one_by_one(view, sampler, args, coords, results, chunks);
         }
-        let coords = core::slice::from_raw_parts(coords.cast::<Coords>(), chunks as usize);
-        let results = core::slice::from_raw_parts_mut(results.cast::<Results>(), chunks as usize);
-        for (coords, results) in coords.chunks(CHUNKS).zip(results.chunks_mut(CHUNKS)) {
-            convert::<H>(parts, &*sampler, &mut *args, coords, results);
+        let row_lanes = (*args).row_lanes;
+        if row_lanes == MAX_LANES as u32 {
+            let coords = core::slice::from_raw_parts(coords.cast::<Coords>(), chunks as usize);
+            let results = core::slice::from_raw_parts_mut(results.cast::<Results>(), chunks as usize);
+            for (coords, results) in coords.chunks(CHUNKS).zip(results.chunks_mut(CHUNKS)) {
+                convert::<H>(parts, &*sampler, &mut *args, coords, results);
+            }
+            return;
+        }
+        let mut rows = ChunkRows::new(coords, results, chunks, row_lanes);
+        let (mut coords, mut results) = ([Coords::default(); CHUNKS], [Results::default(); CHUNKS]);
+        while let Some(first) = rows.next() {
+            let mut chunks = [first; CHUNKS];
+            let mut count = 1;
+            while count < CHUNKS && let Some(next) = rows.next() {
+                chunks[count] = next;
+                count += 1;
+            }
+            coords.iter_mut().zip(&chunks[..count]).for_each(|(coords, chunk)| chunk.read(coords));
+            convert::<H>(parts, &*sampler, &mut *args, &coords[..count], &mut results[..count]);
+            results.iter().zip(&chunks[..count]).for_each(|(results, chunk)| chunk.write(results));
         }
     }
 }
@@ -264,6 +281,7 @@ unsafe fn convert<H: Host>(
     let mut texels: [[MaybeUninit<Results>; CHUNKS]; MOST] =
         [const { [const { MaybeUninit::uninit() }; CHUNKS] }; MOST];
     let chunks = coords.len().min(CHUNKS);
+    args.row_lanes = MAX_LANES as u32;
     for (i, (source, texels)) in parts.sources.iter().zip(&mut texels).enumerate() {
         let mut from = coords.as_ptr();
         if source.offset.iter().any(|&offset| offset != 0.0) {

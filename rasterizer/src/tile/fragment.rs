@@ -105,7 +105,7 @@ fn call(
     if job.draw.draw.queries.statistics.is_some() {
         job.invocations += quads.list().iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
     }
-    let per_chunk = (stage.facts.lanes as usize / 4).max(1);
+    let per_chunk = (stage.facts.lanes as usize / 4).max(FragmentBatch::PADDING);
     let samples = job.pass.grid.samples;
     let groups = &mut job.scratch.groups;
     if samples > GROUP {

@@ -64,7 +64,7 @@ fn painter() -> Shader {
 fn code(s: &Shader, lanes: u32, epilogue: &Epilogue, tier: Tier) -> Option<CompiledStage> {
     let general = compile_tier(s, &buffers_layout(1), 8, Tier::Quick);
     let div = jit::passes::divergence(s, lanes);
-    let emission = build_with_epilogue(s, &div, &buffers_layout(1), &EmitOptions { lanes }, epilogue).expect("LIR")?;
+    let emission = build_with_epilogue(s, &div, &buffers_layout(1), &EmitOptions::of(lanes), epilogue).expect("LIR")?;
     jit::lir::verify(&emission.lir).expect("valid");
     let (code, tier) = jit::tier::generate(&emission.lir, tier).expect("code");
     let (frame, scratch, cpu_features) = (code.frame, emission.scratch_bytes, jit::host::cpu_features());

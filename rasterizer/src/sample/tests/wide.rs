@@ -134,15 +134,9 @@ fn together(
     mask: u32,
     coords: &[[[f32; MAX_LANES]; 2]],
 ) -> Vec<(ImageArgs, usize, [u32; 4])> {
-    let mut results = vec![[[0; MAX_LANES]; 4]; coords.len()];
-    let mut all = args();
-    (all.has_offset, all.lod_mode, all.mask) = (0, LodMode::Implicit, mask);
-    let alone = all;
-    // SAFETY: valid view, sampler and arguments; rows for each chunk.
-    unsafe {
-        let (from, to) = (coords.as_ptr().cast(), results.as_mut_ptr().cast());
-        (view.chunks)(view, s, &mut all, from, to, coords.len() as u32);
-    }
+    let mut alone = args();
+    (alone.has_offset, alone.lod_mode, alone.mask) = (0, LodMode::Implicit, mask);
+    let results = in_chunks(view, s, &alone, coords);
     let mut lanes = Vec::new();
     for (coords, result) in coords.iter().zip(&results) {
         let mut one = alone;

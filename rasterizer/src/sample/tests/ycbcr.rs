@@ -186,15 +186,9 @@ fn chunks_are_converted_as_each_alone() {
                 [0, 1].map(|c: usize| std::array::from_fn(|lane| first[c] + step * pixel(lane)[c]))
             })
             .collect();
-        let mut results = vec![[[0; MAX_LANES]; 4]; coords.len()];
-        let mut all = args();
-        (all.has_offset, all.lod_mode, all.mask) = (0, LodMode::Implicit, rng.pick(&[0xff, 0xff, 0x72]));
-        let one = all;
-        // SAFETY: valid view, sampler and arguments; rows for each chunk.
-        unsafe {
-            let (from, to) = (coords.as_ptr().cast(), results.as_mut_ptr().cast());
-            (view.chunks)(view, &s, &mut all, from, to, coords.len() as u32);
-        }
+        let mut one = args();
+        (one.has_offset, one.lod_mode, one.mask) = (0, LodMode::Implicit, rng.pick(&[0xff, 0xff, 0x72]));
+        let results = in_chunks(view, &s, &one, &coords);
         for (coords, result) in coords.iter().zip(&results) {
             for level in Level::all_here() {
                 let mut one = one;

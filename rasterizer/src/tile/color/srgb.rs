@@ -17,7 +17,7 @@ use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
 #[cfg(target_arch = "x86_64")]
 use base::format::srgb_vectors::{decode, encode};
 use base::host::{Floats as Lanes, Host, Ints, Level};
-use base::pixel::BlendEquations;
+use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
@@ -115,6 +115,30 @@ struct Blend<'a, const SWAP: bool> {
     sources: &'a [Sources; 2],
     second: bool,
     constants: [f32; 4],
+    kept: Kept,
+}
+
+/// What is left of a source or a target as it is where alpha is 1, or 0.
+#[derive(Clone, Copy)]
+struct Kept {
+    /// The source is the result where its alpha is 1.
+    source: bool,
+    /// The target is the result where the source's alpha is 0.
+    target: bool,
+}
+
+impl Kept {
+    fn of(blend: &BlendEquations) -> Kept {
+        use BlendFactor::{One, OneMinusSrcAlpha, SrcAlpha, Zero};
+        let both = |is: fn(BlendFactor, BlendFactor) -> bool| {
+            [blend.color, blend.alpha].iter().all(|&(source, target, op)| op == BlendOp::Add && is(source, target))
+        };
+        // Factors are 0 and 1 then, and a sum with zero is what it was.
+        Kept {
+            source: both(|source, target| matches!((source, target), (One | SrcAlpha, Zero | OneMinusSrcAlpha))),
+            target: blend.color.0 == SrcAlpha && both(|_, target| matches!(target, One | OneMinusSrcAlpha)),
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -128,7 +152,16 @@ impl<const SWAP: bool> Blend<'_, SWAP> {
         // SAFETY: the caller's promise: rows of eight floats; vectors and arrays of the same size, any bits.
         unsafe {
             let (first, second) = (&self.sources[0], &self.sources[1]);
-            let (s, s1) = (colors(first, pair), if self.second { colors(second, pair) } else { [[0.0; 16]; 4] });
+            let s = colors(first, pair);
+            let alpha = core::mem::transmute::<[f32; 16], __m512>(s[3]);
+            if self.kept.source && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_set1_ps(1.0)) == u16::MAX {
+                let [x, y, z, a] = core::mem::transmute::<Floats<16>, [__m512; 4]>(s);
+                return encode(if SWAP { [z, y, x, a] } else { [x, y, z, a] });
+            }
+            if self.kept.target && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_setzero_ps()) == u16::MAX {
+                return old;
+            }
+            let s1 = if self.second { colors(second, pair) } else { [[0.0; 16]; 4] };
             let [x, y, z, a] = decode(old);
             let d: Floats<16> = core::mem::transmute(if SWAP { [z, y, x, a] } else { [x, y, z, a] });
             let new = Operands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(self.blend);
@@ -190,6 +223,7 @@ base::compiled! {
             sources,
             second: plan.slots1 != [NO_SLOT; 4],
             constants: plan.constants,
+            kept: Kept::of(blend),
         });
     }
 }

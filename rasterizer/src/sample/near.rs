@@ -1,0 +1,139 @@
+//! Texels of two chunks at once, without a filter: x and y of sixteen lanes are a vector each, what the lanes see is one window where they are neighbours (four quads of a block or of a row),
+//! and its texels are decoded together. What lies apart is gathered.
+
+use super::axes::{Axes, Kind, Source, floor};
+use super::slice::Slice;
+use super::wide::decoded;
+use core::arch::x86_64::*;
+
+/// Texels of a row of the window, and rows.
+const WIDTH: i32 = 8;
+const HEIGHT: i32 = 4;
+
+/// Texels (x, then y), and the size of their level.
+type Inside = ([__m512i; 2], [__m512i; 2]);
+
+impl<K: Kind> Axes<K> {
+    /// The components of the texels at coordinates (x, then y). None where [`Axes::sample`] is to be asked for each chunk.
+    ///
+    /// # Safety
+    /// As for [`Axes::sample`]; the view's texels are of four components in a word.
+    #[inline(always)]
+    pub(super) unsafe fn sample_two(&self, coords: [__m512; 2]) -> Option<[__m512; 4]> {
+        // SAFETY: the caller's promise; these texels lie inside of the level.
+        unsafe {
+            let (texels, size) = self.inside(coords)?;
+            Some(decoded(K::FOUR, K::Source::words(self, texels, size)?))
+        }
+    }
+
+    /// Brings what [`Axes::sample_two`] will need at these coordinates, if the source does so.
+    ///
+    /// # Safety
+    /// As for [`Axes::sample_two`].
+    #[inline(always)]
+    pub(super) unsafe fn prepare_two(&self, coords: [__m512; 2]) {
+        // SAFETY: as above.
+        unsafe {
+            if let Some((texels, _)) = self.inside(coords) {
+                K::Source::prepare(self, texels);
+            }
+        }
+    }
+
+    /// Where coordinates lie; `None` of those that are far outside.
+    ///
+    /// # Safety
+    /// The host is wide.
+    #[inline(always)]
+    unsafe fn inside(&self, [x, y]: [__m512; 2]) -> Option<Inside> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let ([scale_x, scale_y], [width, height]) = (axes(self.scale), sizes(self.size));
+            let (u, v) = (_mm512_mul_ps(x, scale_x), _mm512_mul_ps(y, scale_y));
+            let most = _mm512_set1_ps(self.wrap.farthest());
+            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), most)
+                | _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(v), most);
+            if far != 0 {
+                return None;
+            }
+            let one = _mm512_set1_epi32(1);
+            let [x] = self.wrapped([floor(u)], width, _mm512_sub_epi32(width, one));
+            let [y] = self.wrapped([floor(v)], height, _mm512_sub_epi32(height, one));
+            Some(([x, y], [width, height]))
+        }
+    }
+}
+
+/// x in all lanes, and y.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn axes(of: __m512) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe { [_mm512_shuffle_f32x4::<0x44>(of, of), _mm512_shuffle_f32x4::<0xee>(of, of)] }
+}
+
+/// # Safety
+/// As for [`axes`].
+#[inline(always)]
+unsafe fn sizes(of: __m512i) -> [__m512i; 2] {
+    // SAFETY: the caller's promise.
+    unsafe { [_mm512_shuffle_i64x2::<0x44>(of, of), _mm512_shuffle_i64x2::<0xee>(of, of)] }
+}
+
+/// The lesser one of the first lane and the last one, in all lanes: what is least of lanes that are a block, or a row of quads, along an axis of the image.
+///
+/// # Safety
+/// As for [`axes`].
+#[inline(always)]
+unsafe fn least(of: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(of));
+        _mm512_min_epi32(first, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), of))
+    }
+}
+
+/// The words of texels that one window has, which is as large as the level at most.
+///
+/// # Safety
+/// They lie inside of the level; the host is wide.
+#[inline(always)]
+pub(super) unsafe fn window(slice: &Slice, [x, y]: [__m512i; 2], [width, height]: [__m512i; 2]) -> Option<__m512i> {
+    // SAFETY: the caller's promise: the window lies inside of the level.
+    unsafe {
+        let sides = [_mm512_set1_epi32(WIDTH), _mm512_set1_epi32(HEIGHT)];
+        let left = _mm512_min_epi32(least(x), _mm512_sub_epi32(width, sides[0]));
+        let top = _mm512_min_epi32(least(y), _mm512_sub_epi32(height, sides[1]));
+        let (column, row) = (_mm512_sub_epi32(x, left), _mm512_sub_epi32(y, top));
+        let outside = _mm512_cmpge_epu32_mask(column, sides[0]) | _mm512_cmpge_epu32_mask(row, sides[1]);
+        if outside != 0 {
+            return None;
+        }
+        let numbers = _mm512_or_si512(column, _mm512_slli_epi32::<{ WIDTH.trailing_zeros() }>(row));
+        let first = [left, top].map(|of| _mm_cvtsi128_si32(_mm512_castsi512_si128(of)) as usize);
+        let pitch = slice.pitch as usize;
+        let at = slice.base.cast_const().add(first[1] * pitch + 4 * first[0]);
+        let two = |at: *const u8| {
+            let rows = _mm512_castsi256_si512(_mm256_loadu_si256(at.cast()));
+            _mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(at.add(pitch).cast()))
+        };
+        Some(_mm512_permutex2var_epi32(two(at), numbers, two(at.add(2 * pitch))))
+    }
+}
+
+/// The words of texels anywhere.
+///
+/// # Safety
+/// As for [`window`].
+#[inline(always)]
+pub(super) unsafe fn apart(slice: &Slice, [x, y]: [__m512i; 2]) -> __m512i {
+    // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
+    unsafe {
+        let rows = _mm512_mullo_epi32(y, _mm512_set1_epi32(slice.pitch as i32));
+        let offsets = _mm512_add_epi32(rows, _mm512_slli_epi32::<2>(x));
+        _mm512_i32gather_epi32::<1>(offsets, slice.base.cast_const().cast())
+    }
+}

@@ -5,13 +5,14 @@
 use super::address::{FAR, mode};
 use super::quads::{Shape, by_axis, is_wanted, least_of_quads, second_window, windows_at, within};
 use super::slice::Slice;
-use super::wide::{chosen, chosen_of, eight_at, filter, filter_of};
+use super::wide::{Loaded, chosen, chosen_of, eight_at, filter, filter_of, windows_of};
 use super::window::SIDE;
 use super::{narrow, near};
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
 use base::host::{Host, Level};
 use core::arch::x86_64::*;
+use core::cell::Cell;
 use core::mem::offset_of;
 
 /// What samples are compiled for: constants, so that none is looked up in between.
@@ -102,33 +103,45 @@ impl Source for InImage {
         }
         // SAFETY: the caller's promise; windows lie inside of the level, too.
         unsafe {
-            let least = least_of_quads(first);
-            let seen = [least, first, second, axes.size];
-            let rows = 'rows: {
-                let common = !TWO && axes.common && K::FOUR.words() == 1;
-                if common
-                    && let Some(found) = within(COMMON, [least_of_both(least), first, second, axes.size], far, mask)
-                {
-                    break 'rows axes.common_window(found);
+            let (windows, numbers) = 'found: {
+                let least = least_of_quads(first);
+                let both = [least_of_both(least), first, second, axes.size];
+                // What it was the last time is asked first.
+                let in_row = !TWO && axes.in_row.get() && K::FOUR.words() == 1;
+                if in_row && let Some(seen) = within(ROW, both, far, mask) {
+                    break 'found axes.common_window(Shape::Row, seen);
                 }
-                if let Some(found) = within(Shape::Square.sides(), seen, far, mask) {
-                    return Some(axes.near::<LINEAR, TWO>(
-                        Shape::Square,
-                        axes.windows::<TWO>(Shape::Square, found),
-                        weight,
-                    ));
+                if !TWO && axes.common && K::FOUR.words() == 1 {
+                    if let Some(seen) = within(COMMON, both, far, mask) {
+                        break 'found axes.common_window(Shape::Rows, seen);
+                    }
+                    if !in_row
+                        && axes.long
+                        && let Some(seen) = within(ROW, both, far, mask)
+                    {
+                        axes.in_row.set(true);
+                        break 'found axes.common_window(Shape::Row, seen);
+                    }
+                }
+                axes.in_row.set(false);
+                let seen = [least, first, second, axes.size];
+                if let Some(seen) = within(Shape::Square.sides(), seen, far, mask) {
+                    break 'found axes.windows::<TWO>(Shape::Square, seen);
                 }
                 if axes.rows
-                    && let Some(found) = within(Shape::Rows.sides(), seen, far, mask)
+                    && let Some(seen) = within(Shape::Rows.sides(), seen, far, mask)
                 {
-                    break 'rows axes.windows::<TWO>(Shape::Rows, found);
+                    break 'found axes.windows::<TWO>(Shape::Rows, seen);
                 }
                 return match TWO {
                     true => axes.apart_in_two::<LINEAR>([first, second], weight, far),
                     false => axes.apart::<LINEAR>([first, second], weight, far),
                 };
             };
-            Some(axes.near::<LINEAR, TWO>(Shape::Rows, rows, weight))
+            Some(match LINEAR {
+                true => filter(K::FOUR, &windows, numbers, by_axis(weight)),
+                false => chosen(K::FOUR, &windows, numbers[0]),
+            })
         }
     }
 }
@@ -183,15 +196,22 @@ pub struct Axes<K: Kind> {
     /// Of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
-    /// Both quads may lie in [`COMMON`].
+    /// Both quads may lie in [`COMMON`], or in [`ROW`].
     pub(super) common: bool,
+    /// It has room for [`ROW`].
+    long: bool,
+    /// There they were the last time.
+    in_row: Cell<bool>,
 }
 
-/// Where windows lie in the slices, and the numbers in there of texels above and below at the first texels of x, and at the second ones.
-type Found = ([u32; 2], [__m512i; 2]);
+/// Texels of windows, and the numbers in there of those above and below at the first texels of x, and at the second ones.
+type Found = (Loaded, [__m512i; 2]);
 
-/// Texels of a row, and rows, of a window that both quads see: two of [`Shape::Rows`], one below the other.
+/// Texels of a row, and rows, of a window that both quads see: two of [`Shape::Rows`].
 const COMMON: [i32; 2] = [8, 4];
+
+/// The same for lanes that lie in a row: two of [`Shape::Row`].
+const ROW: [i32; 2] = [16, 2];
 
 impl<K: Kind> Axes<K> {
     /// Those of a level of views; without `TWO` both are the same. None where the axes wrap in another way, and of levels smaller than a window.
@@ -227,7 +247,18 @@ impl<K: Kind> Axes<K> {
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
             let source = K::Source::new(views[0], &slices[0]);
-            Some(Axes { wrap, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices, source, common: rows })
+            Some(Axes {
+                wrap,
+                rows,
+                size,
+                last,
+                scale: _mm512_cvtepi32_ps(size),
+                slices,
+                source,
+                common: rows,
+                long: width >= ROW[0] as u32,
+                in_row: Cell::new(false),
+            })
         }
     }
 
@@ -362,10 +393,11 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     /// The windows lie inside of the level; the host is wide.
     #[inline(always)]
     unsafe fn windows<const TWO: bool>(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Found {
-        let [slice, other] = &self.slices;
+        let [slice, other] = self.slices.each_ref();
+        let other = if TWO { other } else { slice };
         // SAFETY: the caller's promise.
         unsafe {
-            let pitches = [slice.pitch, if TWO { other.pitch } else { slice.pitch }];
+            let pitches = [slice.pitch, other.pitch];
             let windows = match K::FOUR.words() {
                 2 => windows_at::<3>(least, pitches),
                 _ => windows_at::<2>(least, pitches),
@@ -373,16 +405,17 @@ impl<K: Kind<Source = InImage>> Axes<K> {
             if !TWO {
                 slice.prefetch_after::<4>(windows);
             }
-            (windows, numbers(shape, [first, second], second_window()))
+            let loaded = windows_of(K::FOUR, shape, [slice, other], windows);
+            (loaded, numbers(shape, [first, second], second_window()))
         }
     }
 
-    /// The same of one window of both quads, of texels of 4 bytes.
+    /// The same of one window of both quads, of texels of 4 bytes: two of a shape, one below the other.
     ///
     /// # Safety
     /// As for `windows`.
     #[inline(always)]
-    unsafe fn common_window(&self, [least, first, second]: [__m512i; 3]) -> Found {
+    unsafe fn common_window(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Found {
         let slice = &self.slices[0];
         // SAFETY: the caller's promise.
         unsafe {
@@ -391,28 +424,9 @@ impl<K: Kind<Source = InImage>> Axes<K> {
             let at = y * slice.pitch + 4 * x;
             // (The quads are two texels apart, or so.)
             slice.prefetch_after::<4>([at, at + 8]);
-            ([at, at + 2 * slice.pitch], numbers(Shape::Rows, [first, second], _mm512_setzero_si512()))
-        }
-    }
-
-    /// Two components at a time of texels in windows of a shape.
-    ///
-    /// # Safety
-    /// The windows lie inside of the level; the host is wide.
-    #[inline(always)]
-    unsafe fn near<const LINEAR: bool, const TWO: bool>(
-        &self,
-        shape: Shape,
-        (windows, numbers): Found,
-        weight: __m512,
-    ) -> [__m512; 2] {
-        let (four, slices) = (K::FOUR, self.slices.each_ref());
-        // SAFETY: the caller's promise.
-        unsafe {
-            match LINEAR {
-                true => filter(four, shape, slices, windows, numbers, by_axis(weight)),
-                false => chosen(four, shape, slices, windows, numbers[0]),
-            }
+            let below = at + shape.sides()[1] as u32 * slice.pitch;
+            let loaded = windows_of(K::FOUR, shape, [slice; 2], [at, below]);
+            (loaded, numbers(shape, [first, second], _mm512_setzero_si512()))
         }
     }
 
@@ -516,6 +530,7 @@ unsafe fn numbers(shape: Shape, [first, second]: [__m512i; 2], more: __m512i) ->
         let rows = match shape {
             Shape::Square => _mm512_slli_epi32::<2>(rows),
             Shape::Rows => _mm512_slli_epi32::<3>(rows),
+            Shape::Row => _mm512_slli_epi32::<4>(rows),
         };
         let rows = _mm512_or_si512(rows, more);
         let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));

@@ -13,6 +13,8 @@ pub(super) enum Shape {
     Square,
     /// 8×2: for lanes that lie in a row, as those of workgroups do.
     Rows,
+    /// 16×1, of texels of 4 bytes: for both quads of such.
+    Row,
 }
 
 impl Shape {
@@ -22,6 +24,7 @@ impl Shape {
         match self {
             Shape::Square => [SIDE as i32; 2],
             Shape::Rows => [8, 2],
+            Shape::Row => [16, 1],
         }
     }
 }
@@ -109,7 +112,7 @@ pub(super) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
     slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
 }
 
-/// A window of texels of 4 bytes: four rows of 16, or two of 32.
+/// A window of texels of 4 bytes: four rows of 16, two of 32, or one of 64.
 ///
 /// # Safety
 /// It lies inside of the slice; the host is wide.
@@ -117,6 +120,9 @@ pub(super) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
 pub(super) unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
     // SAFETY: the caller's promise: four rows of four texels, or two of eight.
     unsafe {
+        if shape == Shape::Row {
+            return _mm512_loadu_si512(row_at(slice, at, 0));
+        }
         if shape == Shape::Rows {
             let rows = _mm512_castsi256_si512(_mm256_loadu_si256(row_at(slice, at, 0)));
             return _mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(row_at(slice, at, 1)));

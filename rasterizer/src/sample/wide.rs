@@ -23,6 +23,9 @@ pub(super) const SCALES: [f32; 4] = [1.0, 256.0, 65536.0, 1.0];
 /// A side of the footprints of all lanes: above, then below.
 type Side = [__m512i; 2];
 
+/// The texels of two windows: of 4 bytes a vector each, twice; of 8 bytes two.
+pub(super) type Loaded = [[__m512i; 2]; 2];
+
 /// Sixteen texels of 4 bytes, twice; or the first eight of 8 bytes and the last eight.
 pub(super) type Texels = [__m512i; 2];
 
@@ -51,7 +54,8 @@ pub unsafe fn bilinear<H: Host>(
         let ([left, right], [across, down]) = (near.x, weights);
         let at = [_mm512_or_si512(rows, pair::<H>(left, left)), _mm512_or_si512(rows, pair::<H>(right, right))];
         let weights = [both::<H>(across), both::<H>(down)];
-        Some(words_of::<H>(four, filter(four, Shape::Square, slices, near.first, at, weights)))
+        let windows = windows_of(four, Shape::Square, slices, near.first);
+        Some(words_of::<H>(four, filter(four, &windows, at, weights)))
     }
 }
 
@@ -131,16 +135,10 @@ unsafe fn words_of<H: Host>(four: Four, mut components: [__m512; 2]) -> Words<H>
 /// # Safety
 /// As for [`filter`].
 #[inline(always)]
-pub(super) unsafe fn chosen(
-    four: Four,
-    shape: Shape,
-    slices: [&Slice; 2],
-    windows: [u32; 2],
-    numbers: __m512i,
-) -> [__m512; 2] {
+pub(super) unsafe fn chosen(four: Four, windows: &Loaded, numbers: __m512i) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, of) = components(four, shape, slices, windows, [numbers; 2]);
+        let (at, of) = components(four, windows, [numbers; 2]);
         [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
     }
 }
@@ -150,27 +148,34 @@ pub(super) unsafe fn chosen(
 /// # Safety
 /// As for [`filter`].
 #[inline(always)]
-unsafe fn components(
-    four: Four,
-    shape: Shape,
-    [first, second]: [&Slice; 2],
-    windows: [u32; 2],
-    [left, right]: [__m512i; 2],
-) -> ([usize; 4], [[__m512; 4]; 2]) {
+unsafe fn components(four: Four, windows: &Loaded, [left, right]: [__m512i; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
     // SAFETY: the caller's promise.
     unsafe {
         match four {
             Four::Half => {
-                let [a, b] = windows;
-                let windows = [window_of_halves(shape, first, a), window_of_halves(shape, second, b)];
-                let (left, right) = (side_of_halves(&windows, left), side_of_halves(&windows, right));
+                let (left, right) = (side_of_halves(windows, left), side_of_halves(windows, right));
                 ([0, 1, 2, 3], [floats_of_halves(left), floats_of_halves(right)])
             }
             _ => {
-                let windows = [window(shape, first, windows[0]), window(shape, second, windows[1])];
-                let (left, right) = (texels(windows, left), texels(windows, right));
+                let [[first, _], [second, _]] = *windows;
+                let (left, right) = (texels([first, second], left), texels([first, second], right));
                 floats(four, [[left; 2], [right; 2]])
             }
+        }
+    }
+}
+
+/// Windows of a shape, which begin at these offsets.
+///
+/// # Safety
+/// They lie inside of the slices, one in each, whose texels are of that kind; the host is wide.
+#[inline(always)]
+pub(super) unsafe fn windows_of(four: Four, shape: Shape, [first, second]: [&Slice; 2], [a, b]: [u32; 2]) -> Loaded {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match four {
+            Four::Half => [window_of_halves(shape, first, a), window_of_halves(shape, second, b)],
+            _ => [[window(shape, first, a); 2], [window(shape, second, b); 2]],
         }
     }
 }
@@ -248,19 +253,12 @@ pub(super) unsafe fn filter_of(four: Four, texels: [Texels; 2], weights: [__m512
 /// Two components at a time of the texels at these numbers in their windows, filtered; of all lanes the first component, then the second one.
 ///
 /// # Safety
-/// The windows lie inside of the slices, one in each, whose texels are of that kind. The host is wide.
+/// The host is wide.
 #[inline(always)]
-pub(super) unsafe fn filter(
-    four: Four,
-    shape: Shape,
-    slices: [&Slice; 2],
-    windows: [u32; 2],
-    numbers: [__m512i; 2],
-    weights: [__m512; 2],
-) -> [__m512; 2] {
+pub(super) unsafe fn filter(four: Four, windows: &Loaded, numbers: [__m512i; 2], weights: [__m512; 2]) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, of) = components(four, shape, slices, windows, numbers);
+        let (at, of) = components(four, windows, numbers);
         weighted(at, of, weights)
     }
 }
@@ -415,7 +413,9 @@ unsafe fn window_of_halves(shape: Shape, slice: &Slice, at: u32) -> [__m512i; 2]
     unsafe {
         match shape {
             Shape::Square => [rows(slice, at, 0), rows(slice, at, 2)],
-            Shape::Rows => [_mm512_loadu_si512(row_at(slice, at, 0)), _mm512_loadu_si512(row_at(slice, at, 1))],
+            Shape::Rows | Shape::Row => {
+                [_mm512_loadu_si512(row_at(slice, at, 0)), _mm512_loadu_si512(row_at(slice, at, 1))]
+            }
         }
     }
 }

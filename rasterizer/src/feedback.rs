@@ -19,6 +19,19 @@ pub struct Span {
     pub primitives: u32,
 }
 
+impl Span {
+    /// What is left behind the first primitives, of so many vertices each.
+    pub fn behind(self, capture: &Capture, vertices: u32, primitives: u32) -> Span {
+        let primitives = primitives.min(self.primitives);
+        let mut at = self.at;
+        for (byte, stride) in at.iter_mut().zip(capture.strides) {
+            // (Of buffers of other streams it means nothing.)
+            *byte = byte.wrapping_add(stride.wrapping_mul(vertices).wrapping_mul(primitives));
+        }
+        Span { at, primitives: self.primitives - primitives }
+    }
+}
+
 /// From the command that makes transform feedback active to the one that ends it.
 #[derive(Debug)]
 pub struct Feedback {
@@ -113,6 +126,9 @@ mod tests {
         // 96 bytes: four triangles of 24, of lines then none although one would fit.
         assert_eq!(feedback.reserve(&capture, 0, 3, 3), Span { at: [4, 8, 12, 3], primitives: 3 });
         assert_eq!(feedback.bytes(), [76, 44, 12, 3], "the third is not bound, nothing goes to the fourth");
+        let span = Span { at: [4, 8, 12, 3], primitives: 3 };
+        assert_eq!(span.behind(&capture, 3, 2), Span { at: [52, 32, 108, 3], primitives: 1 });
+        assert_eq!(span.behind(&capture, 3, 9).primitives, 0);
         assert_eq!(feedback.reserve(&capture, 0, 3, 2), Span { at: [76, 44, 12, 3], primitives: 1 });
         let feedback = Feedback::new([buffer(28), buffer(1000), buffer(0), buffer(0)], [0; 4]);
         let capture = self::capture([8, 4, 0, 0]);

@@ -31,8 +31,15 @@ pub(crate) const ROUND_BYTES: usize = 32 << 20;
 const CHUNK_PRIMITIVES: u32 = 16 << 10;
 /// Primitives that usually become of one.
 const CHUNK_USUAL: u32 = 1024;
+/// From so many on it is large: it leaves more than caches like, so that rounds are shorter, and who is done waits long for it, so that it is not left for
+/// the end of a round.
+const CHUNK_LARGE: u32 = CHUNK_USUAL / 2;
+/// Batches of a chunk of a draw of which nothing is drawn: it leaves nothing, so that more of them cost less.
+const CHUNK_BATCHES: u32 = 8;
+/// Primitives of such a draw that are as much as one.
+const UNDRAWN: u32 = 16;
 /// Chunks a round has for each thread before it is large, up to [`FEW`].
-const THREAD_CHUNKS: usize = 4;
+const THREAD_CHUNKS: usize = 3;
 /// The same of a chunk of mesh workgroups, unless they are one workgroup's: as many as other chunks have, so that outputs are kept.
 const CHUNK_MESHES: u32 = BATCH_PRIMITIVES;
 /// Draws that may be pending.
@@ -90,6 +97,12 @@ struct SceneDraw {
 impl SceneDraw {
     fn front(&self) -> FrontDraw<'_> {
         FrontDraw { draw: &self.draw, plan: &self.front }
+    }
+
+    /// It is not rasterized, and vertices are all that is made of it.
+    fn leaves_nothing(&self) -> bool {
+        let stages = &self.draw.stages;
+        self.draw.rasterized().is_none() && stages.foretell_primitives() && stages.mesh().is_none()
     }
 }
 
@@ -275,7 +288,12 @@ impl<'e> RenderPassInstance<'e> {
         let (room, weight) =
             if stages.mesh().is_some() { (CHUNK_MESHES, most_made.max(1)) } else { (CHUNK_PRIMITIVES, 1) };
         let usual = CHUNK_USUAL / stages.probably_made(1).max(1);
-        let most = (room / most_made.max(1)).min(usual).clamp(1, batch);
+        let most = if self.draws[draw as usize].leaves_nothing() {
+            // (Of an instance at most, so that these chunks have one instance, or one batch.)
+            BATCH_PRIMITIVES * (primitives / self.evenly(BATCH_PRIMITIVES)).clamp(1, CHUNK_BATCHES)
+        } else {
+            (room / most_made.max(1)).min(usual).clamp(1, batch)
+        };
         let instances_per_chunk = (most / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
@@ -300,16 +318,31 @@ impl<'e> RenderPassInstance<'e> {
         }
     }
 
+    /// What pieces of so many primitives are together, so that there are enough for each thread.
+    fn evenly(&self, piece: u32) -> u32 {
+        piece.saturating_mul(u32::try_from(2 * THREAD_CHUNKS * self.pool.threads()).unwrap_or(u32::MAX))
+    }
+
     /// Primitives that probably become of a chunk, or that it takes.
     fn weight(&self, chunk: &Chunk) -> u32 {
         let taken = chunk.primitives * chunk.instances * chunk.weight;
-        self.draws[chunk.draw as usize].draw.stages.probably_made(taken).min(ROUND_PRIMITIVES).max(taken)
+        let draw = &self.draws[chunk.draw as usize];
+        if draw.leaves_nothing() {
+            return taken.div_ceil(UNDRAWN);
+        }
+        draw.draw.stages.probably_made(taken).min(ROUND_PRIMITIVES).max(taken)
     }
 
     /// The pending chunks are enough work for everybody, and much for the cache.
     fn is_round(&self) -> bool {
         let few = (THREAD_CHUNKS * self.pool.threads()).min(FEW);
-        self.pending >= ROUND_PRIMITIVES && (self.chunks.len() >= few || self.pending >= 8 * ROUND_PRIMITIVES)
+        let most = if self.are_large() { ROUND_PRIMITIVES / 2 } else { ROUND_PRIMITIVES };
+        self.pending >= most && (self.chunks.len() >= few || self.pending >= 8 * ROUND_PRIMITIVES)
+    }
+
+    /// The pending chunks are few large ones.
+    fn are_large(&self) -> bool {
+        self.chunks.len() <= FEW && self.pending >= CHUNK_LARGE * self.chunks.len() as u32
     }
 
     /// The places of a draw's captured primitives are known only after shading.
@@ -360,6 +393,7 @@ impl<'e> RenderPassInstance<'e> {
 
     /// The tiles of the sealed round and the front end of the pending chunks; those that find room become the sealed round.
     pub(crate) fn run_chunks(&mut self) {
+        let large = self.are_large();
         let chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
         let (pool, pass, draws, round_bytes) = (self.pool, &self.pass, &self.draws, self.round_bytes);
@@ -379,21 +413,23 @@ impl<'e> RenderPassInstance<'e> {
             }
             _ => Effort::Large,
         };
+        // What is large is begun first, so that nobody waits long for who came last. (Else tiles are, before caches forget what they need.)
+        let (first_tile, first_chunk) = if large { (work.len(), 0) } else { (0, tiles) };
         pool.for_each(tiles + work.len(), effort, |worker, scratch, i| {
             let Scratch { stage, front, tile: tile_scratch } = scratch;
-            if let Some(&(output, stream, span)) = sealed.captured.get(i) {
-                let draw = &draws[sealed.origins[output].draw as usize];
-                worker.runs(draw.draw.running);
-                return front::place(&draw.draw, &sealed.outputs[output], stream, span);
-            }
-            let Some(i) = i.checked_sub(tiles) else {
+            let Some((chunk, slot)) = i.checked_sub(first_chunk).and_then(|i| work.get(i)) else {
+                let i = i - first_tile;
+                if let Some(&(output, stream, span)) = sealed.captured.get(i) {
+                    let draw = &draws[sealed.origins[output].draw as usize];
+                    worker.runs(draw.draw.running);
+                    return front::place(&draw.draw, &sealed.outputs[output], stream, span);
+                }
                 let at_home = |homes: &Homes| homes.next(worker.processor());
                 let Some(tile) = sealed.homes.as_ref().map_or(Some(i - captured), at_home) else { return };
                 return tile::run(&scene, tile, worker, stage, tile_scratch);
             };
-            let (chunk, slot) = &work[i];
             let done = slot.lock().take();
-            let begins = done.is_none() && (i == 0 || bytes.load(Ordering::Relaxed) < round_bytes);
+            let begins = done.is_none() && (i == first_chunk || bytes.load(Ordering::Relaxed) < round_bytes);
             // It is filled here, and not where others fill theirs beside it.
             let output = done.or_else(|| {
                 let mut output = begins.then(|| arenas.take(worker.processor()))?;

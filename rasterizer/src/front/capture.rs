@@ -73,9 +73,9 @@ pub fn streams(draw: &Draw) -> u32 {
     (0..STREAMS as u32).filter(|&stream| seen(stream)).fold(0, |bits, stream| bits | 1 << stream)
 }
 
-/// Writes a batch to its place, or keeps it with the chunk's output until there is one.
+/// Writes a batch to its place, behind which the next one's is, or keeps it with the chunk's output until there is one.
 #[inline(always)]
-pub fn take(draw: FrontDraw<'_>, feed: Feed, batch: &Batch<'_>, out: &mut ChunkOutput) {
+pub fn take(draw: FrontDraw<'_>, feed: &mut Feed, batch: &Batch<'_>, out: &mut ChunkOutput) {
     let Some((feedback, capture)) = capture_of(draw.draw) else { return };
     let order = order(draw.draw);
     match feed {
@@ -84,7 +84,7 @@ pub fn take(draw: FrontDraw<'_>, feed: Feed, batch: &Batch<'_>, out: &mut ChunkO
             let count = batch.primitives.len().min(span.primitives as usize);
             let mut past = false;
             for run in capture.of(batch.stream) {
-                if let Some(mut to) = Target::new(feedback, capture, run, span, count * order.len()) {
+                if let Some(mut to) = Target::new(feedback, capture, run, *span, count * order.len()) {
                     to.past = goes_past(draw.draw, run, &to);
                     past |= to.past;
                     write(&batch.primitives[..count], order, batch.shaded, run, to);
@@ -93,6 +93,7 @@ pub fn take(draw: FrontDraw<'_>, feed: Feed, batch: &Batch<'_>, out: &mut ChunkO
             if past {
                 past::settle();
             }
+            *span = span.behind(capture, order.len() as u32, count as u32);
         }
         Feed::Later => {
             let kept = &mut out.captured[batch.stream as usize];
@@ -241,10 +242,11 @@ enum Vertices<'a> {
 /// Are the vertices written in the order in which they were shaded, each once?
 #[inline(always)]
 fn in_sequence(primitives: &[Assembled], order: &[usize]) -> bool {
+    // (Known to be inside, so that nobody asks for each vertex.)
     match *order {
-        [a] => in_order(primitives, [a]),
-        [a, b] => in_order(primitives, [a, b]),
-        [a, b, c] => in_order(primitives, [a, b, c]),
+        [a @ 0..3] => in_order(primitives, [a]),
+        [a @ 0..3, b @ 0..3] => in_order(primitives, [a, b]),
+        [a @ 0..3, b @ 0..3, c @ 0..3] => in_order(primitives, [a, b, c]),
         _ => false,
     }
 }

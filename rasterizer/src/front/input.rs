@@ -8,6 +8,7 @@ use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use super::vertex::{Reuse, Shading, shade, vertex_index};
 use crate::api::statistic;
 use crate::stage::{StageMemory, aborted};
+use core::ops::Range;
 
 /// Assembled ranges that a worker remembers.
 const ASSEMBLIES: usize = 8;
@@ -44,34 +45,36 @@ impl<C> Default for Scratch<C> {
     }
 }
 
-/// The primitives of a chunk, which are one batch.
+/// The primitives of a chunk, which are one batch, or several of one instance.
 pub struct VertexSource<'a, C> {
     draw: FrontDraw<'a>,
     chunk: &'a Chunk,
     scratch: &'a mut Scratch<C>,
-    /// Vertices of the batch, once there is one.
-    vertices: Option<usize>,
+    /// The next batch's first primitive.
+    next: u32,
+    /// Vertices of the batch.
+    vertices: usize,
 }
 
 impl<'a, C: Corners> VertexSource<'a, C> {
     /// At the chunk's beginning.
     #[inline(always)]
     pub fn new(draw: FrontDraw<'a>, chunk: &'a Chunk, scratch: &'a mut Scratch<C>) -> VertexSource<'a, C> {
-        VertexSource { draw, chunk, scratch, vertices: None }
+        VertexSource { draw, chunk, scratch, next: chunk.primitive, vertices: 0 }
     }
 
-    /// Lists the primitives of the chunk and its distinct vertices.
+    /// Lists some of the chunk's primitives (of each instance) and their distinct vertices.
     #[inline(always)]
-    fn assemble(&mut self) {
+    fn assemble(&mut self, primitives: Range<u32>) {
         let (draw, chunk, scratch) = (self.draw, self.chunk, &mut *self.scratch);
         let shading = &mut scratch.shading;
         shading.clear();
         scratch.assembled.clear();
-        let number = (chunk.primitive / BATCH_PRIMITIVES) as usize % ASSEMBLIES;
+        let number = (primitives.start / BATCH_PRIMITIVES) as usize % ASSEMBLIES;
         let assembly = &mut scratch.assemblies[number];
-        let key = (draw.plan.serial, chunk.primitive);
+        let key = (draw.plan.serial, primitives.start);
         if assembly.key != key {
-            assembly.assemble(draw, chunk, &mut scratch.reuse);
+            assembly.assemble(draw, primitives, &mut scratch.reuse);
             assembly.key = key;
         }
         for instance in chunk.instance..chunk.instance + chunk.instances {
@@ -93,14 +96,17 @@ impl<C: Corners> Source for VertexSource<'_, C> {
 
     #[inline(always)]
     fn advance(&mut self, memory: &mut StageMemory) -> bool {
-        if self.vertices.is_some() {
+        let end = self.chunk.primitive + self.chunk.primitives;
+        if self.next == end {
             return false;
         }
-        self.assemble();
+        let first = self.next;
+        self.next = end.min(first + BATCH_PRIMITIVES);
+        self.assemble(first..self.next);
         let (draw, shading) = (self.draw, &mut self.scratch.shading);
         let primitives = self.scratch.assembled.len();
         let vertices = if primitives == 0 { 0 } else { shading.count() };
-        self.vertices = Some(vertices);
+        self.vertices = vertices;
         if vertices == 0 || aborted(&draw.draw.context) {
             return false;
         }
@@ -114,36 +120,42 @@ impl<C: Corners> Source for VertexSource<'_, C> {
     fn batch(&self) -> Batch<'_, C> {
         let layout = self.draw.plan.linkage.outputs;
         let shaded = Shaded { outputs: self.scratch.shading.outputs(layout), layout };
-        let (primitives, vertices) = (&*self.scratch.assembled, self.vertices.unwrap_or(0));
+        let (primitives, vertices) = (&*self.scratch.assembled, self.vertices);
         Batch { stream: 0, primitives, begins: None, shaded, records: None, vertices, made: None, seen: false }
     }
 }
 
 impl<C: Corners> Assembly<C> {
-    /// One instance of the chunk's primitives.
-    fn assemble(&mut self, draw: FrontDraw<'_>, chunk: &Chunk, reuse: &mut Reuse) {
+    /// One instance of some primitives.
+    fn assemble(&mut self, draw: FrontDraw<'_>, primitives: Range<u32>, reuse: &mut Reuse) {
         self.primitives.clear();
         self.vertices.clear();
         reuse.restart();
-        let end = chunk.primitive + chunk.primitives;
+        let Range { start, end } = primitives;
         let state = &*draw.draw.state;
-        if let (None, Some(n)) = (&draw.draw.index_buffer, state.topology.list()) {
+        // All of a list are the first one, moved.
+        let list = state.topology.list().map(|n| (n, C::of(state, 0, 1)));
+        let moved = |mut corners: C, by: u32| {
+            corners.as_mut().iter_mut().for_each(|corner| *corner += by);
+            corners
+        };
+        if let (None, Some((n, corners))) = (&draw.draw.index_buffer, list) {
             // Every vertex is another one.
-            let first = chunk.primitive * n;
+            let first = start * n;
             let counted_from = draw.draw.counts.first;
             self.vertices.extend((first..end * n).map(|p| counted_from.wrapping_add(p)));
-            self.primitives.extend((chunk.primitive..end).map(|id| {
-                let mut corners = C::of(state, id, end);
-                corners.as_mut().iter_mut().for_each(|corner| *corner -= first);
-                (corners, id)
-            }));
+            self.primitives.extend((0..end - start).map(|i| (moved(corners, i * n), start + i)));
             return;
         }
-        let first_segment = draw.plan.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);
+        let first_segment = draw.plan.segments.partition_point(|s| s.base + s.primitives <= start);
         for segment in draw.plan.segments[first_segment..].iter().take_while(|s| s.base < end) {
-            let from = chunk.primitive.max(segment.base);
+            let from = start.max(segment.base);
             for id in from..end.min(segment.base + segment.primitives) {
-                let mut corners = C::of(state, id - segment.base, segment.primitives);
+                let i = id - segment.base;
+                let mut corners = match list {
+                    Some((n, corners)) => moved(corners, i * n),
+                    None => C::of(state, i, segment.primitives),
+                };
                 for corner in corners.as_mut() {
                     let index = vertex_index(draw.draw, segment.first + *corner);
                     let next = self.vertices.len() as u32;

@@ -17,6 +17,7 @@ mod attributes;
 mod bins;
 mod capture;
 mod clip;
+mod columns;
 mod filled;
 mod geometry;
 mod input;
@@ -126,11 +127,11 @@ fn run_any(
         None => Last::Vertices(VertexSource::new(draw, chunk, source)),
     };
     // Something was set up; setup has the batch's vertices.
-    let (mut any, mut known) = (false, false);
+    let (mut any, mut known, mut feed) = (false, false, chunk.feed);
     while source.advance(memory) {
         let batch = source.batch();
         draw.draw.queries.count_generated(batch.stream as usize, batch.primitives.len() as u64);
-        capture::take(draw, chunk.feed, &batch, out);
+        capture::take(draw, &mut feed, &batch, out);
         if draw.draw.rasterized() != Some(batch.stream) {
             known &= batch.seen;
             continue;

@@ -34,7 +34,7 @@ pub struct Chunk {
 pub enum Feed {
     /// They are not captured.
     Nowhere,
-    /// There; the chunk is one batch.
+    /// There.
     At(Span),
     /// How many there are is known when they are shaded: they are kept with the chunk's output.
     Later,

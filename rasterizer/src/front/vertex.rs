@@ -5,6 +5,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::assemble::{Patch, read, read_bytes, read_index};
+use super::columns;
 use super::link::{AttributeFetch, FetchKind, Linkage};
 use super::stream::{BATCH_PRIMITIVES, MOST_PATCHES};
 use crate::api::Draw;
@@ -278,12 +279,19 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
                     prefetch(first.wrapping_add(at));
                 }
             }
+            let mut at = [core::ptr::null(); 8];
+            for i in 0..8 {
+                at[i] = self.buffer.address.wrapping_add(self.at(numbers[i]) as usize).cast_const();
+            }
+            // SAFETY: inside (the caller's contract).
+            let words = unsafe { columns::of_eight::<N>(at) };
             let mut rows = [[0; 8]; 4];
             for i in 0..8 {
-                // SAFETY: inside (the caller's contract); arrays of words are read from any address.
-                let p = unsafe { self.buffer.address.add(self.at(numbers[i]) as usize) }.cast::<[u32; N]>();
-                // SAFETY: as above.
-                let texel = convert.components(unsafe { p.read_unaligned() });
+                let mut element = [0; N];
+                for w in 0..N {
+                    element[w] = words[w][i];
+                }
+                let texel = convert.components(element);
                 for c in 0..4 {
                     rows[c][i] = texel[c];
                 }

@@ -6,12 +6,15 @@ use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The owner wants it back.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
-/// Looks at the calls that are left before the owner sleeps: the last one usually ends about now.
-const LOOKS: usize = 200;
+/// The owner waits awake for the calls that are left so long before it sleeps: the last one usually ends soon, and to be woken takes as long.
+const AWAKE: Duration = Duration::from_micros(50);
+/// Looks between two at the clock.
+const LOOKS: usize = 8;
 
 /// See the module.
 pub struct Lent<A> {
@@ -57,11 +60,17 @@ impl<A> Lent<A> {
     fn close(&self) {
         self.calls.fetch_or(CLOSED, Ordering::AcqRel);
         let are_left = || self.calls.load(Ordering::Acquire) != CLOSED;
-        for _ in 0..LOOKS {
-            if !are_left() {
-                return;
+        if !are_left() {
+            return;
+        }
+        let began = Instant::now();
+        while began.elapsed() < AWAKE {
+            for _ in 0..LOOKS {
+                if !are_left() {
+                    return;
+                }
+                std::hint::spin_loop();
             }
-            std::hint::spin_loop();
         }
         let mut panic = self.panic();
         while are_left() {
@@ -120,7 +129,6 @@ pub fn lend<A, R>(closure: &(dyn Fn(&A) + Sync), own: impl FnOnce(&Lender<'_, A>
 mod tests {
     use super::*;
     use std::sync::Barrier;
-    use std::time::Duration;
 
     #[test]
     fn calls_that_have_begun_are_waited_for_and_no_others_begin() {

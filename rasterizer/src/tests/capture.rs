@@ -158,10 +158,11 @@ fn order_is_that_of_the_draws() {
 #[test]
 fn what_does_not_fit_is_left_out_and_counted() {
     // 301 triangles fit into buffer 1, which begins one word in; the others have room.
-    let vertices: Vec<V> = (0..3000).map(vertex).collect();
+    let vertices: Vec<V> = (0..12000).map(vertex).collect();
     let sizes = [32 * 1000, 1 + 5 * 903 + 14, 0, 32 * 1000];
     let all: Vec<u32> = (0..903).collect();
-    for later in [false, true] {
+    // (One thread has chunks of several batches, in one of which they end.)
+    for (threads, later) in [(1, false), (2, false), (2, true)] {
         let got = Buffers::new(sizes);
         let written = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
         let feedback = got.feedback([0, 4, 0, 0]);
@@ -172,11 +173,11 @@ fn what_does_not_fit_is_left_out_and_counted() {
             state: Arc::new(DrawState { rasterizer_discard: true, ..state(Topology::PointList, 1, 1) }),
             ..d.clone()
         };
-        run(2, later, None, vec![d, points]);
+        run(threads, later, None, vec![d, points]);
         let mut want = Buffers::holding(sizes, &all).0;
         want[1].rotate_right(1);
-        assert!(got.0 == want, "{later}");
-        assert_eq!(written.each_ref().map(|n| n.load(Ordering::Relaxed)), [301, 1000 + 3000]);
+        assert!(got.0 == want, "{threads} {later}");
+        assert_eq!(written.each_ref().map(|n| n.load(Ordering::Relaxed)), [301, 4000 + 12000]);
         assert_eq!(feedback.bytes(), [32 * 903, 4 + 20 * 903, 0, 24 * 903]);
     }
 }

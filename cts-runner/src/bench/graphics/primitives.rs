@@ -16,7 +16,9 @@ const FAMILY: Family = Family::Graphics;
 
 /// The workloads.
 pub const SPECS: &[Spec] = &[
-    Spec::quick("graphics/terrain-patches", FAMILY, terrain),
+    Spec::quick("graphics/terrain-patches", FAMILY, terrain_factors),
+    Spec::full("graphics/terrain-isotropic", FAMILY, terrain_isotropic),
+    Spec::full("graphics/terrain-64-levels", FAMILY, terrain_64_levels),
     Spec::quick("graphics/curve-patches", FAMILY, curves),
     Spec::quick("graphics/particle-squares", FAMILY, particles),
     Spec::quick("graphics/shadow-volumes", FAMILY, volumes),
@@ -40,20 +42,56 @@ const PATCH: u32 = SIZE / PATCHES;
 /// Patches of a draw: no driver has to hold more than 2¹⁶ of its vertices, beyond which lavapipe draws something else.
 const PER_DRAW: usize = 8;
 
-fn terrain(gpu: &Gpu) -> Made {
+/// The levels of a terrain's patches.
+enum Levels {
+    /// Factors of their own for edges (`terrain.tesc`).
+    Factors,
+    /// This one everywhere (`terrain_level.tesc`).
+    Same(u32),
+}
+
+impl Levels {
+    /// Triangles of a patch.
+    fn triangles(&self, corners: [[u32; 2]; 4]) -> u32 {
+        match self {
+            Levels::Factors => triangles_of_factors(corners),
+            Levels::Same(level) => 2 * level * level,
+        }
+    }
+}
+
+fn terrain_factors(gpu: &Gpu) -> Made {
+    terrain(gpu, &Levels::Factors)
+}
+
+fn terrain_isotropic(gpu: &Gpu) -> Made {
+    terrain(gpu, &Levels::Same(16))
+}
+
+fn terrain_64_levels(gpu: &Gpu) -> Made {
+    terrain(gpu, &Levels::Same(64))
+}
+
+fn terrain(gpu: &Gpu, levels: &Levels) -> Made {
     need_tessellation(gpu)?;
     let target = Target::deep(gpu, [0.0; 4])?;
     let origins = (0..PATCHES * PATCHES).map(|i| [i % PATCHES, i / PATCHES].map(|c| c * PATCH));
     let corners = |[x, y]: [u32; 2]| [[x, y], [x + PATCH, y], [x, y + PATCH], [x + PATCH, y + PATCH]];
-    let triangles: u32 = origins.clone().map(|origin| terrain_triangles(corners(origin))).sum();
+    let triangles: u32 = origins.clone().map(|origin| levels.triangles(corners(origin))).sum();
     let positions: Vec<f32> = origins.flat_map(corners).flatten().map(|c| c as f32).collect();
     let vertices = float_vertices(gpu, &positions)?;
+    let (factors, level) = (spirv!("graphics/terrain.tesc"), spirv!("graphics/terrain_level.tesc"));
+    let (control, constants): (&[u32], &[_]) = match levels {
+        Levels::Factors => (&factors, &[]),
+        Levels::Same(level_of_all) => (&level, &[(0, *level_of_all)]),
+    };
     let program = gpu.program(
         &target.pass,
         &ProgramDesc {
             vertex: &spirv!("graphics/terrain.vert"),
-            tessellation: Some([&spirv!("graphics/terrain.tesc"), &spirv!("graphics/terrain.tese")]),
+            tessellation: Some([control, &spirv!("graphics/terrain.tese")]),
             patch_points: 4,
+            constants,
             fragment: &spirv!("graphics/smooth.frag"),
             streams: &[TWO],
             topology: vk::PrimitiveTopology::PATCH_LIST,
@@ -76,7 +114,7 @@ fn terrain(gpu: &Gpu) -> Made {
 }
 
 /// Triangles of a patch with the levels of `terrain.tesc`.
-fn terrain_triangles(corners: [[u32; 2]; 4]) -> u32 {
+fn triangles_of_factors(corners: [[u32; 2]; 4]) -> u32 {
     let factor = |a: usize, b: usize| {
         let ([x, y], along) = (corners[a], if corners[b][0] > corners[a][0] { 0x10_0000 } else { 0 });
         8 << (hash(x + y * 1024 + along) & 3)

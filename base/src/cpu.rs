@@ -4,7 +4,7 @@
 //! integration; the standard library's detection asks ten times, once per library. The C library (glibc since 2.33) has asked before the process
 //! ran, and tells. Others are asked through the standard library.
 //!
-//! `GRUS_CPU` takes features away: what is left is those of a level of x86-64 (`v2`, `v3`, `v4`). So a test computes on one machine what others would.
+//! `GRUS_CPU` takes features away: what is left is those of a level of x86-64 (`v2`, `v3`, `v4`; with `v1` there is no device). So a test computes on one machine what others would.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -92,9 +92,10 @@ static FOUND: AtomicU32 = AtomicU32::new(0);
 const KNOWN: u32 = 1 << 31;
 
 /// Levels of x86-64 by name, and what each has beside those before it.
-const LEVELS: [(&str, CpuFeatures); 3] = {
+const LEVELS: [(&str, CpuFeatures); 4] = {
     use CpuFeature::*;
     [
+        ("v1", CpuFeatures::NONE),
         ("v2", CpuFeatures::of(&[Sse3, Ssse3, Sse41, Sse42, Popcnt])),
         ("v3", CpuFeatures::of(&[Avx, Avx2, Fma, Bmi1, Bmi2, Lzcnt, F16c])),
         ("v4", CpuFeatures::of(&[Avx512f, Avx512cd, Avx512dq, Avx512bw, Avx512vl])),
@@ -154,9 +155,9 @@ mod tests {
 
     #[test]
     fn levels_have_what_those_before_them_have() {
-        let all = ["v2", "v3", "v4", "", "v9"].map(of_level);
-        assert!(all[..4].windows(2).all(|pair| pair[1].contains(pair[0]) && pair[1] != pair[0]));
-        assert_eq!(all[3], all[4]);
-        assert!(!all[1].contains(CpuFeatures::of(&[CpuFeature::Avx512f])));
+        let all = ["v1", "v2", "v3", "v4", "", "v9"].map(of_level);
+        assert!(all[..5].windows(2).all(|pair| pair[1].contains(pair[0]) && pair[1] != pair[0]));
+        assert_eq!(all[4], all[5]);
+        assert!(!all[2].contains(CpuFeatures::of(&[CpuFeature::Avx512f])));
     }
 }

@@ -11,6 +11,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod sse41;
 mod vector;
 
 #[cfg(target_arch = "x86_64")]
@@ -24,7 +26,7 @@ pub use vector::{Floats, Ints};
 /// What a processor has; each level has what those before it have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What every processor of the architecture has.
+    /// What every processor has that shader code can be made for: SSE4.1, on x86-64.
     Portable,
     /// AVX2, FMA and F16C, and the bit counts and bit fields (BMI1, BMI2, LZCNT, POPCNT) that came with them: x86-64-v3.
     #[cfg(target_arch = "x86_64")]
@@ -141,8 +143,19 @@ pub trait Host {
     unsafe fn split(lanes: Self::Ints) -> [__m128i; 2];
 }
 
-/// [`Level::Portable`].
+/// [`Level::Portable`], by what every processor of any architecture has.
 pub struct Portable;
+
+/// [`Level::Portable`], by what it has on x86-64.
+#[cfg(target_arch = "x86_64")]
+pub struct Sse41;
+
+/// The type of [`Level::Portable`] that functions of several levels are made with.
+#[cfg(target_arch = "x86_64")]
+pub type Least = Sse41;
+/// The type of [`Level::Portable`] that functions of several levels are made with.
+#[cfg(not(target_arch = "x86_64"))]
+pub type Least = Portable;
 
 /// [`Level::Avx2`].
 #[cfg(target_arch = "x86_64")]
@@ -165,6 +178,30 @@ impl Host for Portable {
     unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
         // SAFETY: the same size, any bits.
         unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes.lanes()) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Host for Sse41 {
+    const LEVEL: Level = Level::Portable;
+    const WINDOWS: bool = false;
+    type Ints = sse41::Words;
+    type Floats = sse41::Singles;
+
+    #[inline(always)]
+    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
+        sse41::Words([low, high])
+    }
+
+    #[inline(always)]
+    unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
+        // SAFETY: the caller's promise.
+        sse41::Words(unsafe { [_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())] })
+    }
+
+    #[inline(always)]
+    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
+        lanes.0
     }
 }
 
@@ -263,7 +300,10 @@ macro_rules! compiled {
         #[inline(always)]
         #[must_use]
         $vis const fn $name<$($($generics)*)?>(level: $crate::host::Level) -> unsafe $(extern $abi)? fn($($ty),*) {
-            $crate::variant!(portable, Portable, [], [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body);
+            $crate::variant!(
+                portable, Least, [#[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse3,ssse3,sse4.1"))]],
+                [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
+            );
             #[cfg(target_arch = "x86_64")]
             $crate::variant!(
                 avx2, Avx2, [#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]],
@@ -339,33 +379,81 @@ mod tests {
         table
     };
 
-    compiled! {
-        /// Every operation of integers.
-        for Avx512 unsafe fn integers(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
-            let (a, b) = (<H as Host>::Ints::of(*a), <H as Host>::Ints::of(*b));
-            for lanes in [
-                a + b, a - b, a * b, a & b, a | b, a ^ b, a.min(b), a.max(b), a.equal(b), a.greater(b), a.shl(0),
-                a.shl(5), a.shr(7), a.sar(9), a.shr(31), a.sar(31).select(a, b), a.to_floats().bits(), a.look_up(&TABLE), a.look_up_in(&TABLE),
-                a.of_lane(b.lanes()[0]), a.least_of_quad(), a.pick(b), a.pick_byte(b & <H as Host>::Ints::splat(0xf)), a.unzip(b)[0], a.unzip(b)[1],
-                a.halves()[0], a.halves()[1],
-                <H as Host>::Ints::spread(b.signs()), <H as Host>::Ints::splat(0x8000_0001),
-            ] {
-                out.push(lanes.lanes());
-            }
+    /// Every operation of integers.
+    #[inline(always)]
+    fn integers_of<H: Host>(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
+        let (a, b) = (H::Ints::of(*a), H::Ints::of(*b));
+        for lanes in [
+            a + b,
+            a - b,
+            a * b,
+            a & b,
+            a | b,
+            a ^ b,
+            a.min(b),
+            a.max(b),
+            a.equal(b),
+            a.greater(b),
+            a.shl(0),
+            a.shl(5),
+            a.shr(7),
+            a.sar(9),
+            a.shr(31),
+            a.sar(31).select(a, b),
+            a.to_floats().bits(),
+            a.look_up(&TABLE),
+            a.look_up_in(&TABLE),
+            a.of_lane(b.lanes()[0]),
+            a.least_of_quad(),
+            a.pick(b),
+            a.pick_byte(b & H::Ints::splat(0xf)),
+            a.unzip(b)[0],
+            a.unzip(b)[1],
+            a.halves()[0],
+            a.halves()[1],
+            H::Ints::spread(b.signs()),
+            H::Ints::splat(0x8000_0001),
+        ] {
+            out.push(lanes.lanes());
         }
-        /// Every operation of floats; of several that are not a number, which is not said.
+    }
+
+    /// Every operation of floats; of several that are not a number, which is not said.
+    #[inline(always)]
+    fn floats_of<H: Host>(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
+        let (a, b) = (H::Ints::of(*a).as_floats(), H::Ints::of(*b).as_floats());
+        let small = a.min(H::Floats::splat(2e9)).max(H::Floats::splat(-2e9));
+        for lanes in [
+            a + b,
+            a - b,
+            a * b,
+            a / b,
+            a.min(b),
+            a.max(b),
+            a.floor(),
+            a.ceil(),
+            a.round(),
+            a.sqrt(),
+            a.fused(b, a),
+            b.fused(b, a),
+            a.of_quad::<0>(),
+            a.of_quad::<1>(),
+            a.of_quad::<2>(),
+            a.of_quad::<3>(),
+        ] {
+            out.push(lanes.bits().lanes());
+        }
+        for lanes in [a.greater(b), a.not_less(b), small.truncate()] {
+            out.push(lanes.lanes());
+        }
+    }
+
+    compiled! {
+        for Avx512 unsafe fn integers(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
+            integers_of::<H>(a, b, out);
+        }
         for Avx512 unsafe fn floats(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
-            let (a, b) = (<H as Host>::Ints::of(*a).as_floats(), <H as Host>::Ints::of(*b).as_floats());
-            let small = a.min(<H as Host>::Floats::splat(2e9)).max(<H as Host>::Floats::splat(-2e9));
-            for lanes in [
-                a + b, a - b, a * b, a / b, a.min(b), a.max(b), a.floor(), a.ceil(), a.round(), a.sqrt(), a.fused(b, a), b.fused(b, a),
-                a.of_quad::<0>(), a.of_quad::<1>(), a.of_quad::<2>(), a.of_quad::<3>(),
-            ] {
-                out.push(lanes.bits().lanes());
-            }
-            for lanes in [a.greater(b), a.not_less(b), small.truncate()] {
-                out.push(lanes.lanes());
-            }
+            floats_of::<H>(a, b, out);
         }
         /// Are all halves numbers?
         for Avx512 unsafe fn numbers(a: &[u32; MAX_LANES], out: &mut bool) {
@@ -402,9 +490,11 @@ mod tests {
                 }
                 out
             });
-            let all: Vec<_> = all.collect();
-            for other in &all {
-                for (i, (x, y)) in all[0].iter().zip(other).enumerate() {
+            let mut portable = Vec::new();
+            integers_of::<Portable>(&a, &b, &mut portable);
+            floats_of::<Portable>(&a, &b, &mut portable);
+            for other in all {
+                for (i, (x, y)) in portable.iter().zip(&other).enumerate() {
                     assert!((0..MAX_LANES).all(|lane| same(x[lane], y[lane])), "{i}: {x:x?} {y:x?} of {a:x?} {b:x?}");
                 }
             }

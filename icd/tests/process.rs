@@ -139,6 +139,22 @@ fn no_executable_memory_no_device() {
         println!("this kernel has no PR_SET_MDWE");
         return;
     }
+    assert_no_device("executable memory");
+}
+
+/// Where neither shader code nor the rasterizer's kernels can run there is no device, and the application is told why.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn an_old_processor_no_device() {
+    if part().is_none() {
+        let status = child("an_old_processor_no_device", "old").env("GRUS_CPU", "v1").spawn().expect("a child");
+        return finish(status, "on an old processor");
+    }
+    assert_no_device("SSE4.1");
+}
+
+/// Asks for a device: there is none, and the message has that in it.
+fn assert_no_device(why: &str) {
     let entry = common::entry();
     let extensions = [c"VK_EXT_debug_utils".as_ptr()];
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
@@ -154,7 +170,7 @@ fn no_executable_memory_no_device() {
         let result = instance.create_device(physical, &info, None);
         assert_eq!(result.err(), Some(vk::Result::ERROR_INITIALIZATION_FAILED));
         let messages = messenger.take();
-        assert!(messages.len() == 1 && messages[0].contains("executable memory"), "{messages:?}");
+        assert!(messages.len() == 1 && messages[0].contains(why), "{messages:?}");
         drop(messenger);
         instance.destroy_instance(None);
     }

@@ -28,8 +28,8 @@ pub const ARCHITECTURE: Option<&str> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// What code takes for granted on every processor of the architecture.
-pub const REQUIRED: &[&str] = if cfg!(target_arch = "x86_64") { &["has_sse41"] } else { &[] };
+/// What code takes for granted on every processor of the architecture, as the rasterizer's kernels do ([`base::host::Level::Portable`]).
+pub const REQUIRED: &[&str] = if cfg!(target_arch = "x86_64") { &["has_sse3", "has_ssse3", "has_sse41"] } else { &[] };
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! features {
@@ -85,6 +85,11 @@ pub fn features() -> &'static [Feature] {
 /// Does this CPU have a feature of the list?
 pub fn has(name: &str) -> bool {
     features().iter().any(|f| f.name == name && f.present)
+}
+
+/// Can code be made for this CPU?
+pub fn is_known() -> bool {
+    ARCHITECTURE.is_some() && REQUIRED.iter().all(|name| has(name))
 }
 
 /// The first bit of the architecture's features: no other architecture has them, so none takes its code.

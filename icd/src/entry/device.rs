@@ -133,6 +133,17 @@ fn queues_of(infos: &[vk::DeviceQueueCreateInfo<'_>]) -> Result<Vec<(u32, u32)>,
     infos.iter().map(one).collect()
 }
 
+/// Why no code could run, if that is so.
+fn no_code() -> Option<&'static str> {
+    if !jit::host::is_known() {
+        return Some("vkCreateDevice: the driver needs an AArch64 processor, or an x86-64 one with SSE4.1");
+    }
+    let executable = jit::code::can_execute();
+    (!executable).then_some(
+        "vkCreateDevice: this process may not make executable memory (PR_SET_MDWE, SELinux's execmem or the like)",
+    )
+}
+
 /// Names an object; null takes its name away.
 ///
 /// # Safety
@@ -178,8 +189,7 @@ shims! {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             error
         })?;
-        if !jit::code::can_execute() {
-            let message = "vkCreateDevice: this process may not make executable memory (PR_SET_MDWE, SELinux's execmem or the like)";
+        if let Some(message) = no_code() {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }

@@ -109,3 +109,36 @@ fn texels_of_any_number_of_long_integers() {
         .into_iter()
         .for_each(|(source, target)| check(source, target));
 }
+
+/// A view of words where the shader says that there are long integers: that is nobody's valid use, and shows nothing of other texels all the same.
+#[test]
+fn texels_of_words_have_no_high_words() {
+    let mut long = vk::PhysicalDeviceShaderImageAtomicInt64FeaturesEXT::default().shader_image_int64_atomics(true);
+    let c = Context::with(&[], &[c"VK_EXT_shader_image_atomic_int64"], &mut [&mut long]);
+    let set = Set::new(&c, &[(UNIFORM, 1), (STORAGE, 1), (IMAGE, 1)]);
+    let four = vk::Format::R64G64B64A64_SINT;
+    let (mut input, input_view) = texel_buffer(&c, four, 8 * 32);
+    let (output, output_view) = texel_buffer(&c, vk::Format::R32_UINT, 8 * 4);
+    for (i, word) in input.bytes_mut().as_chunks_mut().0.iter_mut().enumerate() {
+        *word = bits(i / 4, i % 4).to_le_bytes();
+    }
+    let image = storage_image(&c, four);
+    set.texels(&c, 0, UNIFORM, &[input_view]);
+    set.texels(&c, 1, STORAGE, &[output_view]);
+    set.images(&c, 2, IMAGE, &[(image.view, vk::Sampler::null())]);
+    let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("long_texels.comp"), &[]);
+    run(&c, &set, pipeline, &[]).expect("run");
+    for (i, texel) in longs(&c.read_image(&image, 32)).chunks_exact(4).enumerate() {
+        let word = bits(i, 0).wrapping_add(MORE[0]) as u32;
+        let want = [u64::from(word) + MORE[0], MORE[1], MORE[2], 1 + MORE[3]];
+        assert_eq!(texel, want, "{i}");
+    }
+    // SAFETY: valid usage.
+    unsafe {
+        [input_view, output_view].iter().for_each(|&view| c.device.destroy_buffer_view(view, None));
+    }
+    set.destroy(&c);
+    c.free(input);
+    c.free(output);
+    c.free_image(image);
+}

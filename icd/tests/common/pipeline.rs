@@ -180,6 +180,7 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
     let features = features.robust_buffer_access(robust).geometry_shader(true).tessellation_shader(true);
     let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
     let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT::default().task_shader(true).mesh_shader(true);
+    let mut sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default().subgroup_size_control(true);
     let mut instance = instance.to_vec();
     instance.push(c"VK_KHR_get_physical_device_properties2");
     let extensions = [
@@ -189,8 +190,9 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
         c"VK_KHR_multiview",
         c"VK_KHR_maintenance2",
         c"VK_EXT_mesh_shader",
+        c"VK_EXT_subgroup_size_control",
     ];
-    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering, &mut mesh])
+    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering, &mut mesh, &mut sizes])
 }
 
 /// Triangles over a 64×64 target; `attributes`: a vec2 from binding 0.

@@ -36,6 +36,7 @@ pub enum End {
 }
 
 /// A stage to be run.
+#[derive(Clone, Copy)]
 pub struct Program<'a> {
     pub words: &'a [u32],
     pub stage: Stage,
@@ -47,6 +48,8 @@ pub struct Program<'a> {
     pub turn: u32,
     /// What images the shader says there are, by set and binding.
     pub views: &'a HashMap<(u32, u32), ViewType>,
+    /// The subgroup size that a compute stage asks for.
+    pub lanes: Option<u32>,
 }
 
 /// Dimension, arrayed, multisampled, as SPIR-V has them.
@@ -275,11 +278,16 @@ impl Sandbox {
                 let (entries, data) = map(program.constants);
                 let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
                 let name = std::ffi::CString::new(program.entry).unwrap_or_default();
-                let stage = vk::PipelineShaderStageCreateInfo::default()
+                let mut size = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+                    .required_subgroup_size(program.lanes.unwrap_or_default());
+                let mut stage = vk::PipelineShaderStageCreateInfo::default()
                     .stage(vk::ShaderStageFlags::COMPUTE)
                     .module(made)
                     .name(&name)
                     .specialization_info(&specialization);
+                if program.lanes.is_some() {
+                    stage = stage.push_next(&mut size);
+                }
                 let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
                 // SAFETY: as above.
                 let list = unsafe { d.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };

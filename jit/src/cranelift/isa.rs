@@ -27,7 +27,7 @@ pub fn target(step: Step) -> Result<&'static OwnedTargetIsa> {
 }
 
 fn build(step: Step) -> Result<OwnedTargetIsa> {
-    let architecture = host::ARCHITECTURE.filter(|_| host::REQUIRED.iter().all(|name| host::has(name)));
+    let architecture = host::ARCHITECTURE.filter(|_| host::is_known());
     let Some(architecture) = architecture else {
         return Err(Error::unsupported("shader code needs an AArch64 CPU, or an x86-64 one with SSE4.1"));
     };

@@ -160,6 +160,10 @@ impl Emitter<'_> {
         let mut results: Vec<Vec<C>> = data.results().map(|_| Vec::new()).collect();
         for first in (0..self.lanes as usize).step_by(lanes) {
             let part = Part { args, first, lanes };
+            for (i, _) in data.results().enumerate().filter(|(_, v)| self.shader.ty(*v) == Ty::I64) {
+                // Kernels of views that have no such words leave what another texel has left.
+                self.put_zero(args, offset_of!(ImageArgs, result_high) + i * ROW);
+            }
             call(self, part)?;
             for (i, (v, list)) in data.results().zip(&mut results).enumerate() {
                 list.push(self.take_result(part, i, self.shader.ty(v))?);

@@ -281,7 +281,7 @@ impl Builder<'_> {
     #[inline(always)]
     pub fn seen(&mut self, (ids, own): Assembled, i: usize, lanes: &Measures) {
         if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
-            return self.primitive(ids, own);
+            return self.one_by_one(core::slice::from_ref(&(ids, own)));
         }
         self.leaving += 1;
         let area = lanes.area[i];

@@ -52,12 +52,12 @@ pub use viewport::Transform;
 use crate::api::statistic;
 use crate::prim::{ChunkOutput, Grid, Phase, Sorting};
 use crate::stage::StageMemory;
-use base::host::Level;
+use base::host::{Host, Level};
 use geometry::{GeometrySource, Whole};
 use input::VertexSource;
 use mesh::MeshSource;
 use primitive::Builder;
-use stream::{Batch, Source};
+use stream::{Assembled, Batch, Source};
 use tessellation::TessellationSource;
 
 /// Bytes of a chunk's output beyond which it is given up, as if there were no memory for it: what stages make of a single patch
@@ -107,12 +107,27 @@ pub fn run(
 base::compiled! {
     for Avx512 unsafe fn run_of(draw: FrontDraw<'_>, grid: &Grid, chunk: &Chunk, memory: &mut StageMemory, scratch: &mut Scratch,
         out: &mut ChunkOutput) {
-        run_any(draw, grid, chunk, memory, scratch, out);
+        run_any(H::LEVEL, draw, grid, chunk, memory, scratch, out);
+    }
+    /// Primitives one by one, whatever they are.
+    unsafe fn one_by_one(builder: &mut Builder<'_>, primitives: &[Assembled]) {
+        for &(vertices, number) in primitives {
+            builder.any(vertices, number);
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// Primitives of a batch one by one: a function of its own, because several ask for it and it is large.
+    fn one_by_one(&mut self, primitives: &[Assembled]) {
+        // SAFETY: the host has the level that this runs in.
+        unsafe { one_by_one(self.level)(self, primitives) };
     }
 }
 
 #[inline(always)]
 fn run_any(
+    level: Level,
     draw: FrontDraw<'_>,
     grid: &Grid,
     chunk: &Chunk,
@@ -137,7 +152,7 @@ fn run_any(
             continue;
         }
         let batch = Batch { seen: known && batch.seen, ..batch };
-        set_up(draw, grid, (&batch, !any), setup, out);
+        set_up(level, draw, grid, (&batch, !any), setup, out);
         out.taken += batch.primitives.len() as u32;
         (any, known) = (true, true);
         if out.bytes() > MOST_BYTES {
@@ -211,6 +226,7 @@ impl Source for Last<'_> {
 /// Clips, culls, sets up and bins a batch; `first`: of its chunk.
 #[inline(always)]
 fn set_up(
+    level: Level,
     draw: FrontDraw<'_>,
     grid: &Grid,
     (batch, first): (&Batch<'_>, bool),
@@ -225,7 +241,8 @@ fn set_up(
     }
     let (shaded, records, vertices) = (batch.shaded, batch.records, &*scratch.vertices);
     let count = if batch.made.is_some() { 0 } else { batch.vertices };
-    let mut builder = Builder { draw, grid, shaded, records, vertices, count, out, leaving: 0, phase: Phase::NONE };
+    let mut builder =
+        Builder { level, draw, grid, shaded, records, vertices, count, out, leaving: 0, phase: Phase::NONE };
     let state = &draw.draw.state;
     if state.line_stipple.is_some() && state.lines_are_special(draw.plan.topology) {
         builder.stippled(batch, first);
@@ -234,9 +251,7 @@ fn set_up(
     } else if builder.is_thin() {
         builder.segments(batch, &mut scratch.segments);
     } else {
-        for &(vertices, id) in batch.primitives {
-            builder.primitive(vertices, id);
-        }
+        builder.one_by_one(batch.primitives);
     }
     queries.count(statistic::CLIPPING_PRIMITIVES, builder.leaving);
 }

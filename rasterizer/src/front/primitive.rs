@@ -13,6 +13,8 @@ use super::viewport::{Transform, code};
 use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
 use crate::prim::{ChunkOutput, Diamonds, Grid, LinePrim, Phase, SUBPIXEL, Screen, counted};
 use crate::stage::NO_SLOT;
+use base::host::Level;
+use core::slice::from_ref;
 
 /// Cull mode bits.
 pub const CULL_FRONT: u32 = 1;
@@ -27,6 +29,8 @@ pub struct Own {
 
 /// Turns the primitives of a chunk into [`crate::prim::Prim`]s.
 pub struct Builder<'a> {
+    /// The host's, which it runs in.
+    pub level: Level,
     pub draw: FrontDraw<'a>,
     pub grid: &'a Grid,
     pub shaded: Shaded<'a>,
@@ -50,7 +54,8 @@ impl Builder<'_> {
         let (mode, width, strip) = (state.line_mode, self.line_width(), self.draw.plan.topology.is_line_strip());
         // A chunk that begins inside of a strip goes on from the chunk before it.
         self.phase = if first { Phase { value: 0, continued: true } } else { self.out.phase };
-        for (i, &(ids, id)) in batch.primitives.iter().enumerate() {
+        for (i, primitive) in batch.primitives.iter().enumerate() {
+            let &(ids, id) = primitive;
             let begins = match batch.begins {
                 Some(begins) => begins[i],
                 None => self.draw.plan.segments.binary_search_by_key(&id, |s| s.base).is_ok(),
@@ -58,7 +63,7 @@ impl Builder<'_> {
             if !strip || begins {
                 self.phase = Phase::NONE;
             }
-            self.primitive(ids, id);
+            self.one_by_one(from_ref(primitive));
             let [a, b] = [ids[0], ids[1]].map(|i| &self.vertices[i as usize]);
             if (a.codes | b.codes) & code::UNPROJECTED == 0 {
                 self.phase.advance(counted(&[a.screen, b.screen], mode, width), stipple);
@@ -73,7 +78,7 @@ impl Builder<'_> {
 
     /// One primitive, provoking vertex first; but a line has its ends in their order.
     #[inline(always)]
-    pub fn primitive(&mut self, ids: [u32; 3], number: u32) {
+    pub fn any(&mut self, ids: [u32; 3], number: u32) {
         let class = self.draw.plan.topology.class();
         let corners = match class {
             TopologyClass::Point => 1,

@@ -162,7 +162,7 @@ impl Builder<'_> {
     fn segment_of(&mut self, line: Assembled, i: usize, number: usize, limit: [i32; 4], lanes: &Measures) {
         let ((vertices, own), ends) = (line, &lanes.ends);
         if ends.other[i] != 0 {
-            return self.primitive(vertices, own);
+            return self.one_by_one(core::slice::from_ref(&line));
         }
         self.leaving += 1;
         let Some(place) = Place::within(limit, ends.bounds.each_ref().map(|row| row[i])) else { return };

@@ -1,0 +1,181 @@
+//! Vectors of 128 bits, two for all lanes.
+//!
+//! A value exists only on hosts that have SSE4.1: functions of [`Host`](super::Host)s are called nowhere else. So every intrinsic here is one that
+//! the processor has.
+
+use super::vector::{Floats, Ints};
+use crate::abi::MAX_LANES;
+use core::arch::x86_64::*;
+use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
+
+/// Integers.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Words(pub(super) [__m128i; 2]);
+
+/// Floats.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Singles(pub(super) [__m128; 2]);
+
+/// Methods that are the same for both vectors.
+macro_rules! instructions {
+    ($($name:ident $([const $n:ident])? ($self:ident $(, $arg:ident)* $(; $by:ident: $ty:ty)?) -> $to:ident { $value:expr })*) => {$(
+        #[inline(always)]
+        fn $name $(<const $n: i32>)? (self $(, $arg: Self)* $(, $by: $ty)?) -> $to {
+            let [a, b] = self.0;
+            $(let $arg = $arg.0;)*
+            // SAFETY: the host has it, as the module says.
+            unsafe {
+                let low = { let $self = a; $(let $arg = $arg[0];)* $value };
+                let high = { let $self = b; $(let $arg = $arg[1];)* $value };
+                $to([low, high])
+            }
+        }
+    )*};
+}
+
+macro_rules! operators {
+    ($($of:ident: $trait:ident $name:ident = $intrinsic:ident;)*) => {$(
+        impl $trait for $of {
+            type Output = Self;
+            instructions! { $name(it, other) -> $of { $intrinsic(it, other) } }
+        }
+    )*};
+}
+
+operators! {
+    Words: Add add = _mm_add_epi32;
+    Words: Sub sub = _mm_sub_epi32;
+    Words: Mul mul = _mm_mullo_epi32;
+    Words: BitAnd bitand = _mm_and_si128;
+    Words: BitOr bitor = _mm_or_si128;
+    Words: BitXor bitxor = _mm_xor_si128;
+    Singles: Add add = _mm_add_ps;
+    Singles: Sub sub = _mm_sub_ps;
+    Singles: Mul mul = _mm_mul_ps;
+    Singles: Div div = _mm_div_ps;
+}
+
+impl Ints for Words {
+    type Floats = Singles;
+
+    #[inline(always)]
+    fn splat(value: u32) -> Words {
+        // SAFETY: the host has it, as the module says.
+        Words([unsafe { _mm_set1_epi32(value as i32) }; 2])
+    }
+    #[inline(always)]
+    fn of(lanes: [u32; MAX_LANES]) -> Words {
+        // SAFETY: the same size, any bits.
+        Words(unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes) })
+    }
+    #[inline(always)]
+    fn lanes(self) -> [u32; MAX_LANES] {
+        // SAFETY: the same size, any bits.
+        unsafe { core::mem::transmute(self.0) }
+    }
+    #[inline(always)]
+    fn of_lane(self, at: u32) -> Words {
+        Words::splat(self.lanes()[at as usize % MAX_LANES])
+    }
+    #[inline(always)]
+    fn unzip(self, other: Words) -> [Words; 2] {
+        let (a, b) = (self.as_floats(), other.as_floats());
+        [a.even(b).bits(), a.odd(b).bits()]
+    }
+    #[inline(always)]
+    fn signs(self) -> u32 {
+        // SAFETY: the host has it, as the module says.
+        let [low, high] = self.0.map(|four| unsafe { _mm_movemask_ps(_mm_castsi128_ps(four)) as u32 });
+        low | high << 4
+    }
+    #[inline(always)]
+    fn look_up(self, table: &[u32; 256]) -> Words {
+        let [a, b, c, d, e, f, g, h] = self.lanes();
+        let at = |lane: u32| table[lane as usize & 255];
+        Words::of([at(a), at(b), at(c), at(d), at(e), at(f), at(g), at(h)])
+    }
+    #[inline(always)]
+    fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Words {
+        let [a, b, c, d, e, f, g, h] = self.lanes();
+        let at = |lane: u32| table[(lane as usize).min(N - 1)];
+        Words::of([at(a), at(b), at(c), at(d), at(e), at(f), at(g), at(h)])
+    }
+    instructions! {
+        shl(it; by: u32) -> Words { _mm_sll_epi32(it, _mm_cvtsi32_si128(by as i32)) }
+        shr(it; by: u32) -> Words { _mm_srl_epi32(it, _mm_cvtsi32_si128(by as i32)) }
+        sar(it; by: u32) -> Words { _mm_sra_epi32(it, _mm_cvtsi32_si128(by as i32)) }
+        min(it, other) -> Words { _mm_min_epi32(it, other) }
+        max(it, other) -> Words { _mm_max_epi32(it, other) }
+        equal(it, other) -> Words { _mm_cmpeq_epi32(it, other) }
+        greater(it, other) -> Words { _mm_cmpgt_epi32(it, other) }
+        select(it, yes, no) -> Words { _mm_blendv_epi8(no, yes, it) }
+        least_of_quad(it) -> Words {{
+            let least = _mm_min_epi32(it, _mm_shuffle_epi32::<0b01_00_11_10>(it));
+            _mm_min_epi32(least, _mm_shuffle_epi32::<0b10_11_00_01>(least))
+        }}
+        pick(it, at) -> Words {{
+            // A lane's number in its four bytes, times four; and which byte each is.
+            let lane = _mm_slli_epi32::<2>(_mm_and_si128(at, _mm_set1_epi32(3)));
+            let lane = _mm_shuffle_epi8(lane, _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
+            _mm_shuffle_epi8(it, _mm_or_si128(lane, _mm_set1_epi32(0x0302_0100)))
+        }}
+        pick_byte(it, at) -> Words {
+            _mm_shuffle_epi8(it, _mm_or_si128(at, _mm_set1_epi32(0x8080_8000_u32 as i32)))
+        }
+        to_floats(it) -> Singles { _mm_cvtepi32_ps(it) }
+        as_floats(it) -> Singles { _mm_castsi128_ps(it) }
+    }
+}
+
+impl Singles {
+    instructions! {
+        even(it, other) -> Singles { _mm_shuffle_ps::<0x88>(it, other) }
+        odd(it, other) -> Singles { _mm_shuffle_ps::<0xdd>(it, other) }
+    }
+}
+
+impl Floats for Singles {
+    type Ints = Words;
+
+    #[inline(always)]
+    fn splat(value: f32) -> Singles {
+        // SAFETY: the host has it, as the module says.
+        Singles([unsafe { _mm_set1_ps(value) }; 2])
+    }
+    #[inline(always)]
+    fn fused(self, by: Singles, and: Singles) -> Singles {
+        Words::of(fused(self.bits().lanes(), by.bits().lanes(), and.bits().lanes())).as_floats()
+    }
+    instructions! {
+        min(it, other) -> Singles { _mm_min_ps(it, other) }
+        max(it, other) -> Singles { _mm_max_ps(it, other) }
+        floor(it) -> Singles { _mm_floor_ps(it) }
+        ceil(it) -> Singles { _mm_ceil_ps(it) }
+        round(it) -> Singles { _mm_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(it) }
+        sqrt(it) -> Singles { _mm_sqrt_ps(it) }
+        greater(it, other) -> Words { _mm_castps_si128(_mm_cmpgt_ps(it, other)) }
+        not_less(it, other) -> Words { _mm_castps_si128(_mm_cmpge_ps(it, other)) }
+        truncate(it) -> Words { _mm_cvttps_epi32(it) }
+        bits(it) -> Words { _mm_castps_si128(it) }
+        of_quad[const N](it) -> Singles {
+            match N & 3 {
+                0 => _mm_shuffle_ps::<0x00>(it, it),
+                1 => _mm_shuffle_ps::<0x55>(it, it),
+                2 => _mm_shuffle_ps::<0xaa>(it, it),
+                _ => _mm_shuffle_ps::<0xff>(it, it),
+            }
+        }
+    }
+}
+
+/// `a * b + c` of all lanes with one rounding, which is a call for each where there is no FMA.
+#[inline(never)]
+fn fused(a: [u32; MAX_LANES], b: [u32; MAX_LANES], c: [u32; MAX_LANES]) -> [u32; MAX_LANES] {
+    let mut out = a;
+    for ((out, b), c) in out.iter_mut().zip(b).zip(c) {
+        *out = f32::from_bits(*out).mul_add(f32::from_bits(b), f32::from_bits(c)).to_bits();
+    }
+    out
+}

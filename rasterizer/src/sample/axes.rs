@@ -422,8 +422,10 @@ impl<K: Kind<Source = InImage>> Axes<K> {
             let x = _mm_cvtsi128_si32(_mm512_castsi512_si128(least)) as u32;
             let y = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(least)) as u32;
             let at = y * slice.pitch + 4 * x;
-            // (The quads are two texels apart, or so.)
-            slice.prefetch_after::<4>([at, at + 8]);
+            // How far the quads are from each other.
+            let quads = [_mm512_castsi512_si128(first), _mm512_extracti32x4_epi32::<1>(first)];
+            let [left, right] = quads.map(|quad| _mm_cvtsi128_si32(quad) as u32);
+            slice.prefetch_after::<4>([at, at.wrapping_add(right.wrapping_sub(left).wrapping_mul(4))]);
             let below = at + shape.sides()[1] as u32 * slice.pitch;
             let loaded = windows_of(K::FOUR, shape, [slice; 2], [at, below]);
             (loaded, numbers(shape, [first, second], _mm512_setzero_si512()))

@@ -40,11 +40,15 @@ pub unsafe fn sample<H: Host, K: Kind, const LINEAR: bool, const MIPS: bool>(
             }
         }
         let place = Place::<K>::new::<H>([view; 2], sampler, args);
-        let Some(mut found) = place.level::<LINEAR, false>(numbers[0]) else { return false };
-        if MIPS && detail.levels > 1 {
-            let Some(next) = place.level::<LINEAR, false>(numbers[1]) else { return false };
-            // Without a second level there is nothing to add.
-            found = blended(found, next, both::<H>(H::Ints::of(detail.weight).as_floats()));
+        let mut found = [_mm512_setzero_ps(); 2];
+        // (One copy of the code for both levels.)
+        for pass in 0..if MIPS { detail.levels.max(1) } else { 1 } {
+            let Some(texels) = place.level::<LINEAR, false>(numbers[pass % 2]) else { return false };
+            found = match pass {
+                0 => texels,
+                // Without a second level there is nothing to add.
+                _ => blended(found, texels, both::<H>(H::Ints::of(detail.weight).as_floats())),
+            };
         }
         give::<K>(&raw mut args.result, found);
     }
@@ -92,6 +96,9 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
                 Some(found) => first.give_two(second, found),
                 None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
             }
+        }
+        if !LINEAR && K::FOUR.is_word() {
+            return rows.one_by_one(view, sampler, args, any);
         }
         while let Some(chunk) = rows.next() {
             match axes.sample::<LINEAR, false>(chunk.coords()) {
@@ -212,16 +219,23 @@ impl<K: Kind> Known<'_, K> {
         }
         // SAFETY: the caller's promise.
         unsafe {
-            let found = self.level(first[a])?.sample::<LINEAR, false>(coord)?;
-            // Of positive numbers those above zero.
-            if detail.weight[a] | detail.weight[b] == 0 {
-                return Some(found);
+            let mut found = [_mm512_setzero_ps(); 2];
+            // (One copy of the code for both levels.)
+            for (pass, number) in [first[a], second[a]].into_iter().enumerate() {
+                let texels = self.level(number)?.sample::<LINEAR, false>(coord)?;
+                if pass == 1 {
+                    return Some(blended(found, texels, weight));
+                }
+                found = texels;
+                // Of positive numbers those above zero.
+                if detail.weight[a] | detail.weight[b] == 0 {
+                    break;
+                }
+                if second[a] != second[b] {
+                    return None;
+                }
             }
-            if second[a] != second[b] {
-                return None;
-            }
-            let next = self.level(second[a])?.sample::<LINEAR, false>(coord)?;
-            Some(blended(found, next, weight))
+            Some(found)
         }
     }
 

@@ -52,16 +52,6 @@ pub trait Source: Sized {
         texels: [__m512i; 2],
         size: [__m512i; 2],
     ) -> Option<__m512i>;
-
-    /// [`Source::words`] are better brought ahead by [`Source::prepare`]: loads of many lanes wait for what was stored just before.
-    const PREPARES: bool = false;
-
-    /// Brings them.
-    ///
-    /// # Safety
-    /// As for [`Source::find`].
-    #[inline(always)]
-    unsafe fn prepare<K: Kind<Source = Self>>(_axes: &Axes<K>, _texels: [__m512i; 2]) {}
 }
 
 /// Texels as they lie in the image.
@@ -77,8 +67,11 @@ impl Source for InImage {
         let slice = &axes.slices[0];
         // SAFETY: the caller's promise.
         unsafe {
-            let window = if axes.rows { near::window(slice, texels, size) } else { None };
-            Some(window.unwrap_or_else(|| near::apart(slice, texels)))
+            let window = if axes.common.get() { near::window(slice, texels, size) } else { None };
+            Some(window.unwrap_or_else(|| {
+                axes.common.set(false);
+                near::apart(slice, texels)
+            }))
         }
     }
 
@@ -111,7 +104,7 @@ impl Source for InImage {
                 if in_row && let Some(seen) = within(ROW, both, far, mask) {
                     break 'found axes.common_window(Shape::Row, seen);
                 }
-                if !TWO && axes.common && K::FOUR.words() == 1 {
+                if !TWO && axes.common.get() && K::FOUR.words() == 1 {
                     if let Some(seen) = within(COMMON, both, far, mask) {
                         break 'found axes.common_window(Shape::Rows, seen);
                     }
@@ -123,12 +116,15 @@ impl Source for InImage {
                         break 'found axes.common_window(Shape::Row, seen);
                     }
                 }
+                // Where some lie so and some do not nothing foretells which; that costs more than it wins.
                 axes.in_row.set(false);
+                axes.common.set(false);
                 let seen = [least, first, second, axes.size];
                 if let Some(seen) = within(Shape::Square.sides(), seen, far, mask) {
                     break 'found axes.windows::<TWO>(Shape::Square, seen);
                 }
-                if axes.rows
+                if (TWO || K::FOUR.words() == 2)
+                    && axes.rows
                     && let Some(seen) = within(Shape::Rows.sides(), seen, far, mask)
                 {
                     break 'found axes.windows::<TWO>(Shape::Rows, seen);
@@ -196,8 +192,8 @@ pub struct Axes<K: Kind> {
     /// Of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
-    /// Both quads may lie in [`COMMON`], or in [`ROW`].
-    pub(super) common: bool,
+    /// Both quads may lie in [`COMMON`], or in [`ROW`]: so far all did.
+    pub(super) common: Cell<bool>,
     /// It has room for [`ROW`].
     long: bool,
     /// There they were the last time.
@@ -255,7 +251,7 @@ impl<K: Kind> Axes<K> {
                 scale: _mm512_cvtepi32_ps(size),
                 slices,
                 source,
-                common: rows,
+                common: Cell::new(rows),
                 long: width >= ROW[0] as u32,
                 in_row: Cell::new(false),
             })

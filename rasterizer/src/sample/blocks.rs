@@ -154,14 +154,6 @@ impl Source for Reader {
             Some(texels_at::<4>(K::FOUR, axes.source.texels(1), at)[0])
         }
     }
-
-    const PREPARES: bool = true;
-
-    #[inline(always)]
-    unsafe fn prepare<K: Kind<Source = Reader>>(axes: &Axes<K>, [x, y]: [__m512i; 2]) {
-        // SAFETY: the caller's promise: the blocks lie inside of the level.
-        unsafe { axes.source.wide::<false>(x, y, u16::MAX) };
-    }
 }
 
 /// Any block-compressed format, texel by texel.

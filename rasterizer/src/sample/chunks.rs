@@ -72,14 +72,6 @@ impl ChunkRows {
         Some([self.next()?, self.next()?])
     }
 
-    /// What [`ChunkRows::two`] will give.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub fn following(&self) -> Option<[ChunkAt; 2]> {
-        let mut copy = ChunkRows { ..*self };
-        copy.two()
-    }
-
     /// The next chunks, and how many there are; the last one in place of those that are not.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]

@@ -27,20 +27,6 @@ impl<K: Kind> Axes<K> {
         }
     }
 
-    /// Brings what [`Axes::sample_two`] will need at these coordinates, if the source does so.
-    ///
-    /// # Safety
-    /// As for [`Axes::sample_two`].
-    #[inline(always)]
-    pub(super) unsafe fn prepare_two(&self, coords: [__m512; 2]) {
-        // SAFETY: as above.
-        unsafe {
-            if let Some((texels, _)) = self.inside(coords) {
-                K::Source::prepare(self, texels);
-            }
-        }
-    }
-
     /// Where coordinates lie; `None` of those that are far outside.
     ///
     /// # Safety

@@ -1,7 +1,7 @@
 //! Whole samples in vectors of 512 bits ([`Host::WIDE`]), from their arguments to their results: the commonest ones, of 2D views as they are, with both axes
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
-use super::axes::{Axes, Kind, Source};
+use super::axes::{Axes, Kind};
 use super::chunks::{ChunkRows, SEVERAL};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
@@ -87,11 +87,6 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
             && K::FOUR.is_word()
             && let Some([first, second]) = rows.two()
         {
-            if K::Source::PREPARES
-                && let Some([first, second]) = rows.following()
-            {
-                axes.prepare_two(first.coords_of_two(second));
-            }
             match axes.sample_two(first.coords_of_two(second)) {
                 Some(found) => first.give_two(second, found),
                 None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
@@ -219,23 +214,26 @@ impl<K: Kind> Known<'_, K> {
         }
         // SAFETY: the caller's promise.
         unsafe {
-            let mut found = [_mm512_setzero_ps(); 2];
-            // (One copy of the code for both levels.)
-            for (pass, number) in [first[a], second[a]].into_iter().enumerate() {
-                let texels = self.level(number)?.sample::<LINEAR, false>(coord)?;
-                if pass == 1 {
-                    return Some(blended(found, texels, weight));
-                }
-                found = texels;
-                // Of positive numbers those above zero.
-                if detail.weight[a] | detail.weight[b] == 0 {
-                    break;
-                }
-                if second[a] != second[b] {
-                    return None;
-                }
+            // Of positive numbers those above zero.
+            let several = detail.weight[a] | detail.weight[b] != 0;
+            if several && second[a] != second[b] {
+                return None;
             }
-            Some(found)
+            if !LINEAR {
+                // One copy of the code for both levels.
+                let mut found = [_mm512_setzero_ps(); 2];
+                for (pass, number) in [first[a], second[a]].into_iter().enumerate().take(1 + usize::from(several)) {
+                    let texels = self.level(number)?.sample::<false, false>(coord)?;
+                    found = if pass == 0 { texels } else { blended(found, texels, weight) };
+                }
+                return Some(found);
+            }
+            let found = self.level(first[a])?.sample::<true, false>(coord)?;
+            if !several {
+                return Some(found);
+            }
+            let next = self.level(second[a])?.sample::<true, false>(coord)?;
+            Some(blended(found, next, weight))
         }
     }
 
@@ -301,9 +299,9 @@ pub unsafe fn anisotropic<H: Host, K: Kind>(view: &ImageView, sampler: &Sampler,
         let mut result = [_mm512_setzero_ps(); 2];
         for pass in 0..detail.levels {
             let mut sum = [_mm512_setzero_ps(); 2];
-            let Some(mut axes) = place.axes::<false>(numbers[pass % 2]) else { return false };
+            let Some(axes) = place.axes::<false>(numbers[pass % 2]) else { return false };
             // The quads of a long footprint are far from each other.
-            axes.common = false;
+            axes.common.set(false);
             for (probe, row) in (1..).zip(&PROBES).take(detail.most.max(1) as usize) {
                 let at = _mm512_permutexvar_ps(counts, _mm512_loadu_ps(row.as_ptr()));
                 let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), at);

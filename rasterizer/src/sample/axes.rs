@@ -3,7 +3,7 @@
 //! that were decoded (`blocks`).
 
 use super::address::{FAR, mode};
-use super::quads::{Shape, by_axis, is_wanted, least_of_quads, second_window, windows_at, within};
+use super::quads::{Shape, by_axis, is_wanted, least_of_both, least_of_quads, second_window, windows_at, within};
 use super::slice::Slice;
 use super::wide::{Loaded, chosen, chosen_of, eight_at, filter, filter_of, windows_of};
 use super::window::SIDE;
@@ -308,13 +308,22 @@ impl<K: Kind> Axes<K> {
         // SAFETY: the caller's host is wide.
         unsafe {
             match self.wrap {
-                Wrap::Powers => texels.iter_mut().for_each(|t| *t = _mm512_and_si512(*t, last)),
+                Wrap::Powers => {
+                    for t in &mut texels {
+                        *t = _mm512_and_si512(*t, last);
+                    }
+                }
                 Wrap::Edge => {
                     let zero = _mm512_setzero_si512();
-                    texels.iter_mut().for_each(|t| *t = _mm512_min_epi32(_mm512_max_epi32(*t, zero), last));
+                    for t in &mut texels {
+                        *t = _mm512_min_epi32(_mm512_max_epi32(*t, zero), last);
+                    }
                 }
                 _ => {
-                    let outside = texels.iter().fold(0, |outside, &t| outside | _mm512_cmpge_epu32_mask(t, size));
+                    let mut outside = 0;
+                    for &t in &texels {
+                        outside |= _mm512_cmpge_epu32_mask(t, size);
+                    }
                     if outside != 0 {
                         wrapped(Level::Avx512)(self.wrap, size, &mut texels);
                     }
@@ -419,8 +428,8 @@ impl<K: Kind<Source = InImage>> Axes<K> {
             let y = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(least)) as u32;
             let at = y * slice.pitch + 4 * x;
             // How far the quads are from each other.
-            let quads = [_mm512_castsi512_si128(first), _mm512_extracti32x4_epi32::<1>(first)];
-            let [left, right] = quads.map(|quad| _mm_cvtsi128_si32(quad) as u32);
+            let left = _mm_cvtsi128_si32(_mm512_castsi512_si128(first)) as u32;
+            let right = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<1>(first)) as u32;
             slice.prefetch_after::<4>([at, at.wrapping_add(right.wrapping_sub(left).wrapping_mul(4))]);
             let below = at + shape.sides()[1] as u32 * slice.pitch;
             let loaded = windows_of(K::FOUR, shape, [slice; 2], [at, below]);
@@ -465,8 +474,9 @@ impl<K: Kind<Source = InImage>> Axes<K> {
                 return None;
             }
             let offsets = _mm512_add_epi32(y, _mm512_slli_epi32::<2>(x));
-            let quads = [_mm512_castsi512_si128(offsets), _mm512_extracti32x4_epi32::<1>(offsets)];
-            slice.prefetch_after::<5>(quads.map(|quad| _mm_cvtsi128_si32(quad) as u32));
+            let here = _mm_cvtsi128_si32(_mm512_castsi512_si128(offsets)) as u32;
+            let beside = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<1>(offsets)) as u32;
+            slice.prefetch_after::<5>([here, beside]);
             let above = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(offsets), base.cast());
             let below = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(offsets), base.cast());
             let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -535,16 +545,6 @@ unsafe fn numbers(shape: Shape, [first, second]: [__m512i; 2], more: __m512i) ->
         let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
         [left, right]
     }
-}
-
-/// The lesser one of what both quads have in all of their lanes.
-///
-/// # Safety
-/// The host is wide.
-#[inline(always)]
-unsafe fn least_of_both(of: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
-    unsafe { _mm512_min_epi32(of, _mm512_shuffle_i32x4::<0b10_11_00_01>(of, of)) }
 }
 
 /// # Safety

@@ -7,7 +7,7 @@
 use super::axes::{Axes, Kind, Source};
 use super::decoded::{Reader, Room, TEXEL_BITS};
 #[cfg(target_arch = "x86_64")]
-use super::quads::{by_axis, is_wanted};
+use super::quads::{by_axis, is_wanted, least_of_both, least_of_quads};
 use super::slice::Slice;
 use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]
@@ -131,6 +131,12 @@ impl Source for Reader {
                     _ => chosen_of(four, eight_at::<8>(four, texels, at)),
                 });
             }
+            if four.words() == 1 && !TWO && axes.common.get() {
+                match near_tiles(reader, [first, second], mask) {
+                    Some([left, right]) => return Some(filter_of(four, [[left; 2], [right; 2]], by_axis(weight))),
+                    None => axes.common.set(false),
+                }
+            }
             let mask = mask | mask << MAX_LANES;
             let left = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(first, first), y, mask)?;
             let right = reader.wide::<false>(_mm512_shuffle_i64x2::<0x44>(second, second), y, mask)?;
@@ -150,9 +156,90 @@ impl Source for Reader {
     ) -> Option<__m512i> {
         // SAFETY: the caller's promise: the blocks lie inside of the level; places are the cache's.
         unsafe {
+            if axes.common.get() {
+                match tiles_of_two(&axes.source, [x, y]) {
+                    Some(words) => return Some(words),
+                    None => axes.common.set(false),
+                }
+            }
             let at = axes.source.wide::<false>(x, y, u16::MAX)?;
             Some(texels_at::<4>(K::FOUR, axes.source.texels(1), at)[0])
         }
+    }
+}
+
+/// The texels of a linear filter where those of all wanted lanes are in four tiles that share a corner: left ones and right ones, each above and below. Such tiles are looked for
+/// one by one, and need no gather.
+///
+/// # Safety
+/// They lie inside of the slice; the host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn near_tiles(reader: &Reader, [first, second]: [__m512i; 2], mask: u16) -> Option<[__m512i; 2]> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let least = _mm512_srli_epi32::<2>(least_of_both(least_of_quads(first)));
+        // (No closures: intrinsics are not inlined in them.)
+        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(first), least);
+        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(second), least);
+        let tiles = _mm512_or_si512(a, b);
+        let one = _mm512_set1_epi32(1);
+        if is_wanted(_mm512_cmpgt_epu32_mask(tiles, one), mask.into()) {
+            return None;
+        }
+        let wanted = mask | mask << MAX_LANES;
+        let others = _mm512_test_epi32_mask(tiles, one) & wanted;
+        let column = _mm_cvtsi128_si32(_mm512_castsi512_si128(least)) as u32;
+        let row = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(least)) as u32;
+        let tiles = reader.tiles([column, row], [others & 0xff != 0, others >> MAX_LANES != 0]);
+        let three = _mm512_set1_epi32(3);
+        let [a_inside, b_inside] = [_mm512_and_si512(first, three), _mm512_and_si512(second, three)];
+        let rows = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0xee>(a_inside, b_inside));
+        let lower = _mm512_test_epi32_mask(_mm512_shuffle_i64x2::<0xee>(a, b), one);
+        let left = _mm512_or_si512(a_inside, _mm512_slli_epi32::<4>(a));
+        let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(left, left));
+        let right = _mm512_or_si512(b_inside, _mm512_slli_epi32::<4>(b));
+        let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(right, right));
+        Some([of_tiles(tiles, left, lower), of_tiles(tiles, right, lower)])
+    }
+}
+
+/// The same without a filter, at x and y of two chunks.
+///
+/// # Safety
+/// As for [`near_tiles`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn tiles_of_two(reader: &Reader, [x, y]: [__m512i; 2]) -> Option<__m512i> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let one = _mm512_set1_epi32(1);
+        let least = [_mm512_reduce_min_epi32(x) >> 2, _mm512_reduce_min_epi32(y) >> 2];
+        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(x), _mm512_set1_epi32(least[0]));
+        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(y), _mm512_set1_epi32(least[1]));
+        if _mm512_cmpgt_epu32_mask(_mm512_or_si512(a, b), one) != 0 {
+            return None;
+        }
+        let (right, lower) = (_mm512_test_epi32_mask(a, one), _mm512_test_epi32_mask(b, one));
+        let tiles = reader.tiles(least.map(|tile| tile as u32), [right != 0, lower != 0]);
+        let three = _mm512_set1_epi32(3);
+        let (x, y) = (_mm512_and_si512(x, three), _mm512_and_si512(y, three));
+        let columns = _mm512_or_si512(x, _mm512_slli_epi32::<4>(a));
+        Some(of_tiles(tiles, _mm512_or_si512(columns, _mm512_slli_epi32::<2>(y)), lower))
+    }
+}
+
+/// Texels of four tiles by their numbers in an upper one and the one right of it, or in the lower two.
+///
+/// # Safety
+/// The host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn of_tiles([a, b, c, d]: [__m512i; 4], numbers: __m512i, lower: u16) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let upper = _mm512_permutex2var_epi32(a, numbers, b);
+        _mm512_mask_mov_epi32(upper, lower, _mm512_permutex2var_epi32(c, numbers, d))
     }
 }
 

@@ -15,6 +15,7 @@ use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 
 /// Tiles of a row, and rows, that have places of their own, as logarithms: a window.
 const COLUMNS: u32 = 5;
@@ -424,6 +425,32 @@ impl Reader {
             let inside = _mm512_or_si512(inside, _mm512_and_si512(x, three));
             Some(_mm512_or_si512(_mm512_slli_epi32::<TEXEL_BITS>(place), inside))
         }
+    }
+
+    /// The texels (of one word) of a tile, of the one right of it, of the one below it, of the one beside both, as far as these are asked for: else those of the tile itself.
+    ///
+    /// # Safety
+    /// All lie inside the slice. The host is wide.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) unsafe fn tiles(&self, [column, row]: [u32; 2], [right, below]: [bool; 2]) -> [__m512i; 4] {
+        let (right, below) = (column + u32::from(right), row + u32::from(below));
+        let mut tiles = [const { MaybeUninit::uninit() }; 4];
+        for (tile, [column, row]) in
+            tiles.iter_mut().zip([[column, row], [right, row], [column, below], [right, below]])
+        {
+            let window = (row >> ROWS) << COLUMN_BITS | column >> COLUMNS | self.tag;
+            let hash = window.wrapping_mul(MIX) >> (32 - PLACE_BITS);
+            let place = hash ^ ((row & ((1 << ROWS) - 1)) << COLUMNS | column & ((1 << COLUMNS) - 1));
+            // SAFETY: the caller's promise; the thread's own cache. What is brought next may take this place: it is loaded now.
+            unsafe {
+                self.bring(row << COLUMN_BITS | column | self.tag, place as usize % PLACES);
+                let texels = &raw const (*self.cache).single.0[place as usize % PLACES];
+                tile.write(_mm512_loadu_si512(texels.cast()));
+            }
+        }
+        // SAFETY: all were written.
+        tiles.map(|tile| unsafe { tile.assume_init() })
     }
 
     /// At which of these places are not the tiles of these tags?

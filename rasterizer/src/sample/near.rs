@@ -99,14 +99,25 @@ pub(super) unsafe fn window(slice: &Slice, [x, y]: [__m512i; 2], [width, height]
             return None;
         }
         let numbers = _mm512_or_si512(column, _mm512_slli_epi32::<{ WIDTH.trailing_zeros() }>(row));
-        let first = [left, top].map(|of| _mm_cvtsi128_si32(_mm512_castsi512_si128(of)) as usize);
+        let left = _mm_cvtsi128_si32(_mm512_castsi512_si128(left)) as usize;
+        let top = _mm_cvtsi128_si32(_mm512_castsi512_si128(top)) as usize;
         let pitch = slice.pitch as usize;
-        let at = slice.base.cast_const().add(first[1] * pitch + 4 * first[0]);
-        let two = |at: *const u8| {
-            let rows = _mm512_castsi256_si512(_mm256_loadu_si256(at.cast()));
-            _mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(at.add(pitch).cast()))
-        };
-        Some(_mm512_permutex2var_epi32(two(at), numbers, two(at.add(2 * pitch))))
+        let at = slice.base.cast_const().add(top * pitch + 4 * left);
+        let (upper, lower) = (two_rows(at, pitch), two_rows(at.add(2 * pitch), pitch));
+        Some(_mm512_permutex2var_epi32(upper, numbers, lower))
+    }
+}
+
+/// Eight words of a row, and of the one below it. (No closure: intrinsics are not inlined in one.)
+///
+/// # Safety
+/// They are readable; the host is wide.
+#[inline(always)]
+unsafe fn two_rows(at: *const u8, pitch: usize) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let row = _mm512_castsi256_si512(_mm256_loadu_si256(at.cast()));
+        _mm512_inserti64x4::<1>(row, _mm256_loadu_si256(at.add(pitch).cast()))
     }
 }
 

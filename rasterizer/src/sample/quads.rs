@@ -83,6 +83,16 @@ pub(super) unsafe fn least_of_quads(of: __m512i) -> __m512i {
     }
 }
 
+/// The lesser one of what both quads have in all of their lanes.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn least_of_both(of: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_min_epi32(of, _mm512_shuffle_i32x4::<0b10_11_00_01>(of, of)) }
+}
+
 /// Is a lane wanted that is one of these on either axis?
 #[inline(always)]
 pub(super) fn is_wanted(lanes: u16, wanted: u32) -> bool {

@@ -134,6 +134,9 @@ fn words_of(list: &[u32]) -> Vec<u8> {
     words(list.iter().copied())
 }
 
+/// Which of 24 invocations do something.
+const MASKS: [u32; 4] = [u32::MAX, 0x5a_3c0f, 0x80_0000, 0];
+
 /// Lanes that meet at one address, or at a few, find what those before them left, whether all are active, some, or none.
 #[test]
 fn atomics_are_in_lane_order() {
@@ -141,17 +144,17 @@ fn atomics_are_in_lane_order() {
     let all = [Add, Sub, SMin, UMin, SMax, UMax, And, Or, Xor, Exchange];
     for (op, ty) in all.into_iter().flat_map(|op| [(op, Ty::I32), (op, Ty::I64)]) {
         for space in [Space::Buffer, Space::Shared] {
-            for (case, mask) in [u32::MAX, 0x5a_3c0f, 0x80_0000, 0].into_iter().enumerate() {
-                let places = [(8u32, true), (8, false), (4 * 14, true), (u32::MAX - 3, true)];
-                for ((at, seen), apart) in places.into_iter().flat_map(|p| [(p, false), (p, true)]) {
-                    let s = atomics(ty, op, space, at, seen, apart);
+            let places = [(8u32, true), (8, false), (4 * 14, true), (u32::MAX - 3, true)];
+            for ((at, seen), apart) in places.into_iter().flat_map(|p| [(p, false), (p, true)]) {
+                let s = atomics(ty, op, space, at, seen, apart);
+                let memories = MASKS.into_iter().enumerate().map(|(case, mask)| {
                     let mut rng = Rng::new(op as u64 + 1);
                     let values: Vec<u32> = (0..48).map(|_| rng.next() as u32 >> (8 * case)).collect();
                     let active: Vec<u32> = (0..24).map(|i| mask >> i & 1).collect();
                     let target: Vec<u32> = (0..14).map(|_| rng.next() as u32).collect();
-                    let buffers = [&values[..], &target, &[9; 48], &active].map(words_of);
-                    check(&s, &memory(buffers.to_vec()), [1, 1, 1]);
-                }
+                    memory([&values[..], &target, &[9; 48], &active].map(words_of).to_vec())
+                });
+                check_all(&s, &memories.collect::<Vec<_>>(), [1, 1, 1]);
             }
         }
     }
@@ -177,18 +180,19 @@ fn float_atomics_are_in_lane_order() {
     for (op, ty) in
         [FAdd, FMin, FMax, Exchange].into_iter().flat_map(|op| [Ty::F16, Ty::F32, Ty::F64].map(|ty| (op, ty)))
     {
-        for (space, mask) in
-            [Space::Buffer, Space::Shared].into_iter().flat_map(|s| [u32::MAX, 0x5a_3c0f, 0x80_0000, 0].map(|m| (s, m)))
-        {
+        for space in [Space::Buffer, Space::Shared] {
             for (at, seen) in [(8u32, true), (8, false), (4 * 14, true), (u32::MAX - 3, true)] {
                 // One address for all, or a few for some lanes each.
                 for apart in [false, true] {
                     let s = atomics(ty, op, space, at, seen, apart);
-                    let mut rng = Rng::new(op as u64 + 1);
-                    let mut values = |n: usize| (0..n).flat_map(|_| float(&mut rng, ty)).collect::<Vec<u8>>();
-                    let (values, target) = (values(24), values(56 / ty.bytes() as usize));
-                    let active = words((0..24).map(|i| mask >> i & 1));
-                    check(&s, &memory(vec![values, target, vec![9; 48 * 4], active]), [1, 1, 1]);
+                    let memories = MASKS.map(|mask| {
+                        let mut rng = Rng::new(op as u64 + 1);
+                        let mut values = |n: usize| (0..n).flat_map(|_| float(&mut rng, ty)).collect::<Vec<u8>>();
+                        let (values, target) = (values(24), values(56 / ty.bytes() as usize));
+                        let active = words((0..24).map(|i| mask >> i & 1));
+                        memory(vec![values, target, vec![9; 48 * 4], active])
+                    });
+                    check_all(&s, &memories, [1, 1, 1]);
                 }
             }
         }

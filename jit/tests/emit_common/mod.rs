@@ -5,6 +5,7 @@ use base::abi::*;
 use base::shader::*;
 use core::cell::Cell;
 use core::ffi::c_void;
+use core::slice::from_ref;
 use jit::code::CodeBlob;
 use jit::emit::{self, EmitOptions};
 use jit::ir::interp::{self, Memory};
@@ -375,9 +376,16 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
 
 /// Runs a compute shader over an interpreter's memory, by all tiers; the buffers afterwards.
 pub fn run_memory(shader: &Shader, memory: &Memory, lanes: u32, groups: [u32; 3]) -> Vec<Vec<u8>> {
-    let layout = buffers_layout(memory.buffers.len() as u32);
-    let [quick, others @ ..] =
-        Tier::ALL.map(|tier| run_compiled(&compile_tier(shader, &layout, lanes, tier), memory, groups));
+    run_memories(shader, from_ref(memory), lanes, groups).pop().expect("one")
+}
+
+/// As [`run_memory`], over several, which have as many buffers.
+fn run_memories(shader: &Shader, memories: &[Memory], lanes: u32, groups: [u32; 3]) -> Vec<Vec<Vec<u8>>> {
+    let layout = buffers_layout(memories[0].buffers.len() as u32);
+    let [quick, others @ ..] = Tier::ALL.map(|tier| {
+        let stage = compile_tier(shader, &layout, lanes, tier);
+        memories.iter().map(|memory| run_compiled(&stage, memory, groups)).collect::<Vec<_>>()
+    });
     others.iter().for_each(|other| assert_eq!(&quick, other, "the tiers differ, {lanes} lanes\n{shader}"));
     quick
 }
@@ -422,6 +430,11 @@ pub fn memory(buffers: Vec<Vec<u8>>) -> Memory {
 /// Generated code equals the interpreter, raw and after the passes, at the widths of all stages, and after the passes at a wider one, which is
 /// another for each shader of a test. Returns the interpreter's buffers.
 pub fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
+    check_all(shader, from_ref(memory), groups).pop().expect("one")
+}
+
+/// As [`check`], over several memories, which have as many buffers: the code is made once.
+pub fn check_all(shader: &Shader, memories: &[Memory], groups: [u32; 3]) -> Vec<Vec<Vec<u8>>> {
     thread_local!(static ROUND: Cell<usize> = const { Cell::new(0) });
     let wide = WIDTHS[2 + ROUND.replace(ROUND.get() + 1) % 3];
     let mut last = Vec::new();
@@ -431,32 +444,40 @@ pub fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>>
             passes::run(&mut shader, &PassOptions::default()).expect("passes");
         }
         for lanes in [4, 8].into_iter().chain(optimise.then_some(wide)) {
-            let mut expected = memory.clone();
-            for z in 0..groups[2] {
-                for y in 0..groups[1] {
-                    for x in 0..groups[0] {
-                        interp::run_workgroup(&shader, &mut expected, [x, y, z], groups, lanes as usize, None)
-                            .unwrap_or_else(|e| panic!("{e:?}\n{shader}"));
-                    }
-                }
+            let wanted = memories.iter().map(|memory| interpreted(&shader, memory, groups, lanes));
+            last = wanted.collect::<Vec<_>>();
+            for (want, got) in last.iter().zip(run_memories(&shader, memories, lanes, groups)) {
+                assert_same(want, &got, || format!("{lanes} lanes, optimised {optimise}\n{shader}"));
             }
-            let got = run_memory(&shader, memory, lanes, groups);
-            for (i, ((_, want), got)) in expected.buffers.iter().zip(&got).enumerate() {
-                if want != got {
-                    let differ: Vec<String> = as_words(want)
-                        .iter()
-                        .zip(as_words(got))
-                        .enumerate()
-                        .filter(|(_, (a, b))| *a != b)
-                        .map(|(at, (want, got))| format!("[{at}] {got:08x}, not {want:08x}"))
-                        .collect();
-                    panic!("buffer {i}, {lanes} lanes, optimised {optimise}\n{shader}\n{}", differ.join("\n"));
-                }
-            }
-            last = expected.buffers.into_iter().map(|b| b.1).collect();
         }
     }
     last
+}
+
+/// What the interpreter leaves of a memory's buffers.
+fn interpreted(shader: &Shader, memory: &Memory, groups: [u32; 3], lanes: u32) -> Vec<Vec<u8>> {
+    let mut expected = memory.clone();
+    for z in 0..groups[2] {
+        for y in 0..groups[1] {
+            for x in 0..groups[0] {
+                interp::run_workgroup(shader, &mut expected, [x, y, z], groups, lanes as usize, None)
+                    .unwrap_or_else(|e| panic!("{e:?}\n{shader}"));
+            }
+        }
+    }
+    expected.buffers.into_iter().map(|b| b.1).collect()
+}
+
+/// Compares buffers, and tells words.
+fn assert_same(want: &[Vec<u8>], got: &[Vec<u8>], what: impl Fn() -> String) {
+    for (i, (want, got)) in want.iter().zip(got).enumerate() {
+        let words = as_words(want).into_iter().zip(as_words(got)).enumerate();
+        let differ: Vec<String> = words
+            .filter(|(_, (want, got))| want != got)
+            .map(|(at, (want, got))| format!("[{at}] {got:08x}, not {want:08x}"))
+            .collect();
+        assert!(want == got, "buffer {i}, {}\n{}", what(), differ.join("\n"));
+    }
 }
 
 /// `index * 4`.

@@ -97,12 +97,16 @@ impl TileJob<'_> {
             fragment::shade(self);
         }
         (self.owner, self.colored) = (0, false);
-        self.flat_here = self.flat && is_worth(prim, x0, y0);
+        let side = 1 << TILE_SHIFT;
+        let rect = intersect(prim.rect(), [x0, y0, x0 + side, y0 + side]);
+        self.flat_here = self.flat && is_worth(rect);
+        let is_rectangle = prim.edge_count == 0 && prim.pixels == 0;
+        if self.flat_here && self.fills && is_rectangle && self.fill_rectangle(prim, rect) {
+            return;
+        }
         self.plain = self.all_plain && !self.flat_here;
         self.takes_rows = self.rows.is_some() || self.plain || self.flat_here && self.fills;
-        if self.plain && prim.edge_count == 0 && prim.pixels == 0 {
-            let side = 1 << TILE_SHIFT;
-            let rect = intersect(prim.rect(), [x0, y0, x0 + side, y0 + side]);
+        if self.plain && is_rectangle {
             if !self.takes_rectangle(prim, rect) {
                 self.flush_rectangles();
                 self.rectangle(prim, rect);
@@ -404,7 +408,7 @@ impl TileJob<'_> {
         let colored = self.color(prim, x, y);
         if colored {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
-            unsafe { self.fill([x, y], if *rows == [u64::MAX; 4] { Pixels::Square } else { Pixels::Rows(rows) }) };
+            unsafe { self.fill([x, y], if *rows == [u64::MAX; 4] { Pixels::SQUARE } else { Pixels::Rows(rows) }) };
         }
         colored
     }
@@ -428,7 +432,7 @@ impl TileJob<'_> {
             self.scratch.owners.square(owner, x, y);
         } else if self.color(prim, x, y) {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
-            unsafe { self.fill([x, y], Pixels::Square) };
+            unsafe { self.fill([x, y], Pixels::SQUARE) };
         } else {
             return false;
         }

@@ -3,16 +3,15 @@
 use super::color::{ColorPlan, FlatColor};
 use super::fragment;
 use super::job::TileJob;
-use crate::prim::{Prim, SquareRows, TILE_SHIFT, intersect};
+use crate::prim::{Prim, SquareRows};
 use base::abi::{FragmentBatch, FragmentQuad};
 
 /// Pixels of a primitive's rectangle from which on a call of the fragment stage for it alone is worth it.
 const WORTH: i32 = 512;
 
-/// Is a primitive large enough in the tile at (x0, y0)?
+/// Is a primitive large enough, whose part in a tile is in this rectangle?
 #[inline(always)]
-pub fn is_worth(prim: &Prim, x0: i32, y0: i32) -> bool {
-    let [x0, y0, x1, y1] = intersect(prim.rect(), [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
+pub fn is_worth([x0, y0, x1, y1]: [i32; 4]) -> bool {
     (x1 - x0) * (y1 - y0) >= WORTH
 }
 
@@ -33,6 +32,20 @@ impl TileJob<'_> {
             (self.flat, self.flat_here) = (self.colored, self.colored);
         }
         self.colored
+    }
+
+    /// A flat primitive that covers a rectangle of the tile, where there is nothing to test: it is filled at once. `false` when its pixels must be shaded one by one.
+    #[inline(always)]
+    pub fn fill_rectangle(&mut self, prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> bool {
+        self.flush_rectangles();
+        let colored = x0 < x1 && y0 < y1 && self.color(prim, x0 & !1, y0 & !1);
+        if colored {
+            let extent = [x1 - x0, y1 - y0].map(|side| side as u32);
+            self.passed += u64::from(extent[0] * extent[1]);
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            unsafe { self.fill([x0, y0], Pixels::Rectangle(extent)) };
+        }
+        colored
     }
 
     /// Appends the colours of a flat primitive, by colour plan. No quads may be on their way.
@@ -71,10 +84,15 @@ impl TileJob<'_> {
 pub enum Pixels<'a> {
     /// Those of a 4×4 block: bit `4*j + i` is pixel (i, j).
     Block(u32),
-    /// A 16×16 square.
-    Square,
+    /// All of so many columns and rows.
+    Rectangle([u32; 2]),
     /// Some of those of a square that begins anywhere.
     Rows(&'a SquareRows),
+}
+
+impl Pixels<'_> {
+    /// A 16×16 square.
+    pub const SQUARE: Self = Pixels::Rectangle([16, 16]);
 }
 
 /// Fills pixels, the first of them at (x, y), with a flat primitive's colours.
@@ -90,7 +108,7 @@ pub unsafe fn fill(plans: &[ColorPlan], colors: &[FlatColor], layer: u32, [x, y]
             match pixels {
                 Pixels::Block(mask) => plan.write_block(color, layer, x, y, mask),
                 Pixels::Rows(rows) => plan.write_rows(color, layer, [x, y], rows),
-                Pixels::Square => plan.write_rect(color, layer, x, y, 16, 16),
+                Pixels::Rectangle([width, height]) => plan.write_rect(color, layer, x, y, width, height),
             }
         }
     }

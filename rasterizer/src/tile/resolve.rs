@@ -41,7 +41,7 @@ impl Resolve<'_, '_> {
         let blocks = 16 * square..16 * square + 16;
         if dirty == u16::MAX
             && let Some(owner) = only(&owners.blocks[blocks.clone()])
-            && self.fill(owners, owner, x, y, Pixels::Square)
+            && self.fill(owners, owner, x, y, Pixels::SQUARE)
         {
             owners.blocks[blocks].fill([0; 16]);
             return;

@@ -43,6 +43,9 @@ pub trait Source: Sized {
         far: u16,
     ) -> Option<[__m512; 2]>;
 
+    /// They lie in the image.
+    const IN_IMAGE: bool = false;
+
     /// The words of texels of four components in one, at x and y of two chunks, in a level of this width and height. None as [`Source::find`].
     ///
     /// # Safety
@@ -58,6 +61,8 @@ pub trait Source: Sized {
 pub struct InImage;
 
 impl Source for InImage {
+    const IN_IMAGE: bool = true;
+
     #[inline(always)]
     unsafe fn words<K: Kind<Source = InImage>>(
         axes: &Axes<K>,
@@ -99,31 +104,32 @@ impl Source for InImage {
             let (windows, numbers) = 'found: {
                 let least = least_of_quads(first);
                 let both = [least_of_both(least), first, second, axes.size];
+                let words = !TWO && K::FOUR.words() == 1;
                 // What it was the last time is asked first.
-                let in_row = !TWO && axes.in_row.get() && K::FOUR.words() == 1;
-                if in_row && let Some(seen) = within(ROW, both, far, mask) {
-                    break 'found axes.common_window(Shape::Row, seen);
+                if words && axes.in_row.get() {
+                    if let Some(seen) = within(ROW, both, far, mask) {
+                        break 'found axes.common_window(Shape::Row, seen);
+                    }
+                    axes.in_row.set(false);
                 }
-                if !TWO && axes.common.get() && K::FOUR.words() == 1 {
+                let seen = [least, first, second, axes.size];
+                if let Some(seen) = within(Shape::Square.sides(), seen, far, mask) {
+                    break 'found axes.windows::<TWO>(Shape::Square, seen);
+                }
+                if words && axes.common.get() {
                     if let Some(seen) = within(COMMON, both, far, mask) {
                         break 'found axes.common_window(Shape::Rows, seen);
                     }
-                    if !in_row
-                        && axes.long
+                    if axes.long
                         && let Some(seen) = within(ROW, both, far, mask)
                     {
                         axes.in_row.set(true);
                         break 'found axes.common_window(Shape::Row, seen);
                     }
+                    // Where some lie so and some do not nothing foretells which; that costs more than it wins.
+                    axes.common.set(false);
                 }
-                // Where some lie so and some do not nothing foretells which; that costs more than it wins.
-                axes.in_row.set(false);
-                axes.common.set(false);
-                let seen = [least, first, second, axes.size];
-                if let Some(seen) = within(Shape::Square.sides(), seen, far, mask) {
-                    break 'found axes.windows::<TWO>(Shape::Square, seen);
-                }
-                if (TWO || K::FOUR.words() == 2)
+                if !words
                     && axes.rows
                     && let Some(seen) = within(Shape::Rows.sides(), seen, far, mask)
                 {

@@ -143,11 +143,12 @@ impl Kept {
 
 #[cfg(target_arch = "x86_64")]
 impl<const SWAP: bool> Blend<'_, SWAP> {
-    /// The blended texels of two pairs, as quads.
+    /// The blended texels of two pairs, as quads. A function of its own: it is large, and three ask for it.
     ///
     /// # Safety
     /// The batch has both pairs; the host is wide.
-    #[inline(always)]
+    #[inline(never)]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     unsafe fn blended(&self, pair: usize, old: __m512i) -> __m512i {
         // SAFETY: the caller's promise: rows of eight floats; vectors and arrays of the same size, any bits.
         unsafe {

@@ -47,6 +47,8 @@ mod slice;
 #[cfg(test)]
 mod tests;
 mod texel;
+#[cfg(target_arch = "x86_64")]
+mod two;
 mod view;
 #[cfg(target_arch = "x86_64")]
 mod whole;
@@ -54,6 +56,8 @@ mod whole;
 mod wide;
 mod window;
 pub(crate) mod words;
+#[cfg(target_arch = "x86_64")]
+mod wrap;
 mod ycbcr;
 
 pub use access::apply as apply_atomic;

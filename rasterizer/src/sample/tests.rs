@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 mod bits;
 mod cells;
+mod chunks;
 mod decoded;
 mod guard;
 mod views;
@@ -142,41 +143,6 @@ fn args() -> ImageArgs {
         result_high: [[0; MAX_LANES]; 4],
         row_lanes: 0,
     }
-}
-
-/// Samples chunks in one call, in rows of a chunk and of two, and demands the same bits.
-fn in_chunks(
-    view: &ImageView,
-    s: &Sampler,
-    args: &ImageArgs,
-    coords: &[[[f32; MAX_LANES]; 2]],
-) -> Vec<[[u32; MAX_LANES]; 4]> {
-    let [one, two] = [MAX_LANES, 2 * MAX_LANES].map(|row_lanes| {
-        let chunks = row_lanes / MAX_LANES;
-        // Where a row of a chunk lies.
-        let place = |chunk: usize, rows: usize, row: usize| {
-            (chunk / chunks * rows + row) * row_lanes + chunk % chunks * MAX_LANES
-        };
-        let padded = coords.len().next_multiple_of(chunks);
-        let (mut from, mut to) = (vec![0f32; padded * 2 * MAX_LANES], vec![0u32; padded * 4 * MAX_LANES]);
-        for (chunk, coords) in coords.iter().enumerate() {
-            for (axis, row) in coords.iter().enumerate() {
-                from[place(chunk, 2, axis)..][..MAX_LANES].copy_from_slice(row);
-            }
-        }
-        let mut all = ImageArgs { row_lanes: row_lanes as u32, ..*args };
-        // SAFETY: valid view, sampler and arguments; rows for each chunk.
-        unsafe { (view.chunks)(view, s, &mut all, from.as_ptr(), to.as_mut_ptr(), coords.len() as u32) };
-        let row = |chunk: usize, c: usize| std::array::from_fn(|lane| to[place(chunk, 4, c) + lane]);
-        (0..coords.len()).map(|chunk| std::array::from_fn(|c| row(chunk, c))).collect::<Vec<[[u32; MAX_LANES]; 4]>>()
-    });
-    // (Of lanes that are not wanted anything.)
-    let wanted = |results: &[[[u32; MAX_LANES]; 4]]| -> Vec<u32> {
-        let lanes = (0..MAX_LANES).filter(|lane| args.mask >> lane & 1 != 0);
-        lanes.flat_map(|lane| results.iter().flatten().map(move |row| row[lane]).collect::<Vec<_>>()).collect()
-    };
-    assert_eq!(wanted(&one), wanted(&two));
-    one
 }
 
 /// Calls a kernel in the variants of all levels that the host has, and demands the same bits.

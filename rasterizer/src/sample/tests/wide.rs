@@ -2,6 +2,7 @@
 
 use super::super::blocks::Blocks;
 use super::super::texel::{Plain, Texels};
+use super::chunks::in_chunks;
 use super::*;
 use base::format::lanes::{Few, Four, row};
 

@@ -1,6 +1,7 @@
 //! Views with a sampler Y'CbCr conversion against the specification's formulae, in f64, for all formats that have one.
 
 use super::super::ycbcr::{Conversion, Model, converted, converted_view};
+use super::chunks::in_chunks;
 use super::*;
 use base::format::{Layout, TABLE, features};
 

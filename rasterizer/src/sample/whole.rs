@@ -85,10 +85,10 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
             return rows.one_by_one(view, sampler, args, any);
         };
         // Of two chunks at once; of texels whose decoding is nothing, only as long as they lie near each other.
-        let cheap = matches!(K::FOUR, Four::Integers(_) | Four::Unorm(_)) && K::Source::IN_IMAGE;
-        while !LINEAR
-            && K::FOUR.is_word()
-            && !(cheap && !axes.common.get())
+        let two = !LINEAR && K::FOUR.is_word();
+        let dear = !matches!(K::FOUR, Four::Integers(_) | Four::Unorm(_)) || !K::Source::IN_IMAGE;
+        while two
+            && (dear || axes.common.get())
             && let Some([first, second]) = rows.two()
         {
             match axes.sample_two(first.coords_of_two(second)) {
@@ -96,7 +96,7 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
                 None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
             }
         }
-        if !LINEAR && K::FOUR.is_word() && !cheap {
+        if two && dear {
             return rows.one_by_one(view, sampler, args, any);
         }
         while let Some(chunk) = rows.next() {

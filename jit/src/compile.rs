@@ -305,7 +305,6 @@ fn optimised(request: &CompileRequest<'_>) -> Result<Shader> {
     Ok(shader)
 }
 
-/// From IR to LIR.
 /// What is known of a stage without its code.
 fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
     let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
@@ -333,7 +332,7 @@ fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
     }
 }
 
-/// The LIR of a stage.
+/// From IR to LIR.
 fn emission(shader: &Shader, layout: &PipelineLayoutInfo, options: EmitOptions) -> Result<Emission> {
     let divergence = passes::divergence(shader, options.lanes);
     emit::build(shader, &divergence, layout, &options)

@@ -31,7 +31,7 @@ pub unsafe extern "C" fn interpolate(batch: *const c_void, quads: u32, inputs: *
 #[inline(always)]
 unsafe fn padded(batch: &FragmentBatch, chunk: u32) -> &[FragmentQuad] {
     // SAFETY: the caller's promise: the batch is padded.
-    unsafe { core::slice::from_raw_parts(batch.quads, batch.count.next_multiple_of(chunk.max(1)) as usize) }
+    unsafe { core::slice::from_raw_parts(batch.quads, batch.count.next_multiple_of(chunk) as usize) }
 }
 
 /// An input at two quads.

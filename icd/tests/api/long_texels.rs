@@ -54,43 +54,29 @@ fn bits(i: usize, c: usize) -> u64 {
     0x8123_4567_89ab_cdef_u64.rotate_left(8 * c as u32) ^ (i as u64) << 40 ^ i as u64
 }
 
-/// Texels with the first `source` of four components through the shader, to formats of `target` ones.
-fn check(source: (vk::Format, usize), target: (vk::Format, usize)) {
+/// Runs the shader from a buffer of `source`, with so many words of 64 bits per texel and so many texels, to a buffer of `stored` with some bytes and an image of `target`, then looks at these two.
+fn through_shader(
+    (source, n, texels): (vk::Format, usize, u64),
+    (stored, bytes): (vk::Format, u64),
+    target: vk::Format,
+    look: impl FnOnce(&Context, &Buffer, &Image),
+) {
     let mut long = vk::PhysicalDeviceShaderImageAtomicInt64FeaturesEXT::default().shader_image_int64_atomics(true);
     let c = Context::with(&[], &[c"VK_EXT_shader_image_atomic_int64"], &mut [&mut long]);
-    let ((from, n), (to, m)) = (source, target);
     let set = Set::new(&c, &[(UNIFORM, 1), (STORAGE, 1), (IMAGE, 1)]);
-    let (mut input, input_view) = texel_buffer(&c, from, TEXELS * n as u64 * 8);
-    let (mut output, output_view) = texel_buffer(&c, to, TEXELS * m as u64 * 8);
+    let (mut input, input_view) = texel_buffer(&c, source, texels * n as u64 * 8);
+    let (mut output, output_view) = texel_buffer(&c, stored, bytes);
     for (i, word) in input.bytes_mut().as_chunks_mut().0.iter_mut().enumerate() {
         *word = bits(i / n, i % n).to_le_bytes();
     }
     output.bytes_mut().fill(0xee);
-    let image = storage_image(&c, to);
+    let image = storage_image(&c, target);
     set.texels(&c, 0, UNIFORM, &[input_view]);
     set.texels(&c, 1, STORAGE, &[output_view]);
     set.images(&c, 2, IMAGE, &[(image.view, vk::Sampler::null())]);
     let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("long_texels.comp"), &[]);
     run(&c, &set, pipeline, &[]).expect("run");
-    // What a format has not is 0, or 1 as alpha. Outside of a buffer it is 0, and 1 where the format has no alpha.
-    let absent = |c: usize| u64::from(c == 3);
-    let fetched = |i: usize, c: usize| match c < n {
-        true if i < TEXELS as usize => bits(i, c),
-        true => 0,
-        false => absent(c),
-    };
-    let stored = |i: usize, c: usize| fetched(i, c).wrapping_add(MORE[c]);
-    let texels = longs(output.bytes());
-    for (i, texel) in texels.chunks_exact(m).enumerate() {
-        let want: Vec<u64> = (0..m).map(|c| stored(i, c)).collect();
-        assert_eq!(texel, want, "{from:?} {to:?} {i}");
-    }
-    let texels = longs(&c.read_image(&image, m as u64 * 8));
-    for (i, texel) in texels.chunks_exact(m).enumerate() {
-        let read = |c: usize| if i < TEXELS as usize { stored(i, c) } else { 0 };
-        let want: Vec<u64> = (0..m).map(|c| read(c).wrapping_add(MORE[c])).collect();
-        assert_eq!(texel, want, "{from:?} {to:?} {i}, image");
-    }
+    look(&c, &output, &image);
     // SAFETY: valid usage.
     unsafe {
         [input_view, output_view].iter().for_each(|&view| c.device.destroy_buffer_view(view, None));
@@ -99,6 +85,32 @@ fn check(source: (vk::Format, usize), target: (vk::Format, usize)) {
     c.free(input);
     c.free(output);
     c.free_image(image);
+}
+
+/// Texels with the first `source` of four components through the shader, to formats of `target` ones.
+fn check(source: (vk::Format, usize), target: (vk::Format, usize)) {
+    let ((from, n), (to, m)) = (source, target);
+    // What a format has not is 0, or 1 as alpha. Outside of a buffer it is 0, and 1 where the format has no alpha.
+    let absent = |c: usize| u64::from(c == 3);
+    let fetched = |i: usize, c: usize| match c < n {
+        true if i < TEXELS as usize => bits(i, c),
+        true => 0,
+        false => absent(c),
+    };
+    let stored = |i: usize, c: usize| fetched(i, c).wrapping_add(MORE[c]);
+    through_shader((from, n, TEXELS), (to, TEXELS * m as u64 * 8), to, |c, output, image| {
+        let texels = longs(output.bytes());
+        for (i, texel) in texels.chunks_exact(m).enumerate() {
+            let want: Vec<u64> = (0..m).map(|c| stored(i, c)).collect();
+            assert_eq!(texel, want, "{from:?} {to:?} {i}");
+        }
+        let texels = longs(&c.read_image(image, m as u64 * 8));
+        for (i, texel) in texels.chunks_exact(m).enumerate() {
+            let read = |c: usize| if i < TEXELS as usize { stored(i, c) } else { 0 };
+            let want: Vec<u64> = (0..m).map(|c| read(c).wrapping_add(MORE[c])).collect();
+            assert_eq!(texel, want, "{from:?} {to:?} {i}, image");
+        }
+    });
 }
 
 #[test]
@@ -113,32 +125,12 @@ fn texels_of_any_number_of_long_integers() {
 /// A view of words where the shader says that there are long integers: that is nobody's valid use, and shows nothing of other texels all the same.
 #[test]
 fn texels_of_words_have_no_high_words() {
-    let mut long = vk::PhysicalDeviceShaderImageAtomicInt64FeaturesEXT::default().shader_image_int64_atomics(true);
-    let c = Context::with(&[], &[c"VK_EXT_shader_image_atomic_int64"], &mut [&mut long]);
-    let set = Set::new(&c, &[(UNIFORM, 1), (STORAGE, 1), (IMAGE, 1)]);
     let four = vk::Format::R64G64B64A64_SINT;
-    let (mut input, input_view) = texel_buffer(&c, four, 8 * 32);
-    let (output, output_view) = texel_buffer(&c, vk::Format::R32_UINT, 8 * 4);
-    for (i, word) in input.bytes_mut().as_chunks_mut().0.iter_mut().enumerate() {
-        *word = bits(i / 4, i % 4).to_le_bytes();
-    }
-    let image = storage_image(&c, four);
-    set.texels(&c, 0, UNIFORM, &[input_view]);
-    set.texels(&c, 1, STORAGE, &[output_view]);
-    set.images(&c, 2, IMAGE, &[(image.view, vk::Sampler::null())]);
-    let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("long_texels.comp"), &[]);
-    run(&c, &set, pipeline, &[]).expect("run");
-    for (i, texel) in longs(&c.read_image(&image, 32)).chunks_exact(4).enumerate() {
-        let word = bits(i, 0).wrapping_add(MORE[0]) as u32;
-        let want = [u64::from(word) + MORE[0], MORE[1], MORE[2], 1 + MORE[3]];
-        assert_eq!(texel, want, "{i}");
-    }
-    // SAFETY: valid usage.
-    unsafe {
-        [input_view, output_view].iter().for_each(|&view| c.device.destroy_buffer_view(view, None));
-    }
-    set.destroy(&c);
-    c.free(input);
-    c.free(output);
-    c.free_image(image);
+    through_shader((four, 4, 8), (vk::Format::R32_UINT, 8 * 4), four, |c, _, image| {
+        for (i, texel) in longs(&c.read_image(image, 32)).chunks_exact(4).enumerate() {
+            let word = bits(i, 0).wrapping_add(MORE[0]) as u32;
+            let want = [u64::from(word) + MORE[0], MORE[1], MORE[2], 1 + MORE[3]];
+            assert_eq!(texel, want, "{i}");
+        }
+    });
 }

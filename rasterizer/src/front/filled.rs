@@ -14,7 +14,7 @@ use super::measures::{Filter, Measures, SEVERAL};
 use super::planes::{Planes, doubled_area};
 use super::post::Vertex;
 use super::primitive::{Builder, CULL_BACK, CULL_FRONT};
-use super::setup::{Bounding, Common, Edges, Outline, Place};
+use super::setup::{Bounding, Common, Edges, Outline, Place, cut};
 use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{PolygonMode, TopologyClass};
@@ -271,8 +271,7 @@ impl Builder<'_> {
         let [a, b, c] = ids.map(|id| &self.vertices[id as usize].screen);
         let out = &mut *self.out;
         let Some(prim) = out.prims.get_mut(number) else { return };
-        let cut = (self.grid.samples == 1).then(|| prim.rect());
-        let edges = Outline::triangle(&[*a, *b, *c]).edges_turning(counter_clockwise, cut);
+        let edges = Outline::triangle(&[*a, *b, *c]).edges_turning(counter_clockwise, cut(self.grid, prim.rect()));
         (prim.first_edge, prim.edge_count) = (out.edges.len() as u32, edges.count as u16);
         out.edges.extend_from_slice(&edges.edges[..edges.count as usize]);
     }

@@ -7,7 +7,7 @@ use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
 use super::planes::{PlaneSource, Planes, doubled_area};
 use super::post::{self, Vertex};
-use super::setup::{self, Bounding, Common, Edges, Half, Outline, Place};
+use super::setup::{self, Bounding, Common, Edges, Half, Outline, Place, cut};
 use super::stream::{Batch, Shaded};
 use super::viewport::{Transform, code};
 use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
@@ -314,7 +314,7 @@ impl Builder<'_> {
         if known != 0 {
             return Some((place, Edges::NONE, known));
         }
-        let edges = Outline::triangle(screen).edges_turning(area < 0.0, place.cut(self.grid));
+        let edges = Outline::triangle(screen).edges_turning(area < 0.0, cut(self.grid, place.rect));
         Some((place, edges, place.pixels(self.grid, &edges)?))
     }
 
@@ -392,7 +392,7 @@ impl Builder<'_> {
         self.leaving += u64::from(slope.is_none());
         let limit = self.transform(common).scissor_rect;
         let Some((place, edges, extra)) = self.line_shape(ends, whole, limit) else { return };
-        let edges = place.cut(self.grid).map_or(edges, |rect| edges.cutting(rect));
+        let edges = edges.cutting(cut(self.grid, place.rect));
         // What no pixel is in is not worth a primitive; special lines ask for their pixels themselves.
         let Some(pixels) = (if extra.is_some() { Some(0) } else { place.pixels(self.grid, &edges) }) else { return };
         let mut planes = Planes::line(ends);
@@ -450,8 +450,7 @@ impl Builder<'_> {
         let outline = Outline::point(&v.screen, size);
         let limit = self.transform(&common).scissor_rect;
         let Some(place) = Place::new(self.grid, limit, &outline) else { return };
-        let edges = outline.edges();
-        let edges = place.cut(self.grid).map_or(edges, |rect| edges.cutting(rect));
+        let edges = outline.edges().cutting(cut(self.grid, place.rect));
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
         let planes = planes.relative(place.origin);
         self.emit((place, edges, pixels), &planes, &common, Some(sprite), Values::Vertices);

@@ -171,9 +171,10 @@ impl Edges {
     /// Of a shape whose pixels are known.
     pub const NONE: Edges = Edges { edges: [Edge { a: 0, b: 0, c: 0 }; 4], count: 0 };
 
-    /// Those that exclude the centre of a pixel of a rectangle; the others need not be asked there.
+    /// Those that exclude the centre of a pixel of a rectangle; the others need not be asked there. All where none is given ([`cut`]).
     #[inline(always)]
-    pub fn cutting(&self, rect: [i32; 4]) -> Edges {
+    pub fn cutting(self, cut: Option<[i32; 4]>) -> Edges {
+        let Some(rect) = cut else { return self };
         let mut cutting = Edges { edges: [Edge::default(); 4], count: 0 };
         for edge in &self.edges[..self.count as usize] {
             cutting.put(*edge, edge.excludes(rect));
@@ -194,6 +195,12 @@ impl Edges {
         self.edges[self.count as usize & 3] = edge;
         self.count += u32::from(counts);
     }
+}
+
+/// The pixels of a rectangle, if their centres are all that edges are asked about.
+#[inline(always)]
+pub fn cut(grid: &Grid, rect: [i32; 4]) -> Option<[i32; 4]> {
+    (grid.samples == 1).then_some(rect)
 }
 
 /// What all pieces of an assembled primitive share.
@@ -299,12 +306,6 @@ impl Place {
     /// The same for a shape whose coverage is that of pixel centres, whatever the samples.
     pub fn centres(limit: [i32; 4], outline: &Outline) -> Option<Place> {
         Place::within(limit, outline.bounds(Bounding::CENTRES))
-    }
-
-    /// Pixels whose centres edges are asked about, if that is all that they are asked.
-    #[inline(always)]
-    pub fn cut(&self, grid: &Grid) -> Option<[i32; 4]> {
-        (grid.samples == 1).then_some(self.rect)
     }
 
     /// [`Prim::pixels`] of a shape here; `None` when it covers nothing.

@@ -2,7 +2,9 @@
 //! windows of the quads, or of all lanes in a row, or apart. Quads may be of two views. Where texels come from is a [`Source`]: the image itself, or blocks
 //! that were decoded (`blocks`).
 
-use super::quads::{Shape, by_axis, is_wanted, least_of_both, least_of_quads, second_window, windows_at, within};
+use super::quads::{
+    COMMON, Shape, by_axis, is_wanted, least_of_both, least_of_quads, second_window, windows_at, within,
+};
 use super::slice::Slice;
 use super::wide::{Loaded, chosen, chosen_of, eight_at, filter, filter_of, windows_of};
 use super::window::SIDE;
@@ -42,9 +44,6 @@ pub trait Source: Sized {
         far: u16,
     ) -> Option<[__m512; 2]>;
 
-    /// They lie in the image.
-    const IN_IMAGE: bool = false;
-
     /// The words of texels of four components in one, at x and y of two chunks, in a level of this width and height. None as [`Source::find`].
     ///
     /// # Safety
@@ -60,8 +59,6 @@ pub trait Source: Sized {
 pub struct InImage;
 
 impl Source for InImage {
-    const IN_IMAGE: bool = true;
-
     #[inline(always)]
     unsafe fn words<K: Kind<Source = InImage>>(
         axes: &Axes<K>,
@@ -71,11 +68,13 @@ impl Source for InImage {
         let slice = &axes.slices[0];
         // SAFETY: the caller's promise.
         unsafe {
-            let window = if axes.common.get() { near::window(slice, texels, size) } else { None };
-            Some(window.unwrap_or_else(|| {
-                axes.common.set(false);
-                near::apart(slice, texels)
-            }))
+            if axes.common.get()
+                && let Some(words) = near::window(slice, texels, size)
+            {
+                return Some(words);
+            }
+            axes.common.set(false);
+            Some(near::apart(slice, texels))
         }
     }
 
@@ -151,12 +150,12 @@ impl Source for InImage {
 pub struct Axes<K: Kind> {
     pub(super) wrap: Wrap,
     /// It has room for windows of [`Shape::Rows`], or of all lanes ([`narrow`]).
-    pub(super) rows: bool,
+    rows: bool,
     /// Of x in the lower half, of y in the upper one; as lanes have it.
     pub(super) size: __m512i,
     /// The last coordinates, and sizes as floats.
     last: __m512i,
-    pub(super) scale: __m512,
+    scale: __m512,
     /// Of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
@@ -170,9 +169,6 @@ pub struct Axes<K: Kind> {
 
 /// Texels of windows, and the numbers in there of those above and below at the first texels of x, and at the second ones.
 type Found = (Loaded, [__m512i; 2]);
-
-/// Texels of a row, and rows, of a window that both quads see: two of [`Shape::Rows`].
-const COMMON: [i32; 2] = [8, 4];
 
 /// The same for lanes that lie in a row: two of [`Shape::Row`].
 const ROW: [i32; 2] = [16, 2];

@@ -15,7 +15,6 @@ use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 use std::cell::UnsafeCell;
-use std::mem::MaybeUninit;
 
 /// Tiles of a row, and rows, that have places of their own, as logarithms: a window.
 const COLUMNS: u32 = 5;
@@ -435,7 +434,8 @@ impl Reader {
     #[inline(always)]
     pub(super) unsafe fn tiles(&self, [column, row]: [u32; 2], [right, below]: [bool; 2]) -> [__m512i; 4] {
         let (right, below) = (column + u32::from(right), row + u32::from(below));
-        let mut tiles = [const { MaybeUninit::uninit() }; 4];
+        // SAFETY: the host is wide.
+        let mut tiles = unsafe { [_mm512_setzero_si512(); 4] };
         for (tile, [column, row]) in
             tiles.iter_mut().zip([[column, row], [right, row], [column, below], [right, below]])
         {
@@ -446,11 +446,10 @@ impl Reader {
             unsafe {
                 self.bring(row << COLUMN_BITS | column | self.tag, place as usize % PLACES);
                 let texels = &raw const (*self.cache).single.0[place as usize % PLACES];
-                tile.write(_mm512_loadu_si512(texels.cast()));
+                *tile = _mm512_loadu_si512(texels.cast());
             }
         }
-        // SAFETY: all were written.
-        tiles.map(|tile| unsafe { tile.assume_init() })
+        tiles
     }
 
     /// At which of these places are not the tiles of these tags?

@@ -1,16 +1,13 @@
 //! Texels that two chunks see without a filter, x and y of sixteen lanes being a vector each: one window where they are neighbours (four quads of a block or of a row), or gathered.
 
+use super::quads::{COMMON, Shape, window as load};
 use super::slice::Slice;
 use core::arch::x86_64::*;
-
-/// Texels of a row of the window, and rows.
-const WIDTH: i32 = 8;
-const HEIGHT: i32 = 4;
 
 /// The lesser one of the first lane and the last one, in all lanes: what is least of lanes that are a block, or a row of quads, along an axis of the image.
 ///
 /// # Safety
-/// As for [`axes`].
+/// The host is wide.
 #[inline(always)]
 unsafe fn least(of: __m512i) -> __m512i {
     // SAFETY: the caller's promise.
@@ -28,7 +25,7 @@ unsafe fn least(of: __m512i) -> __m512i {
 pub(super) unsafe fn window(slice: &Slice, [x, y]: [__m512i; 2], [width, height]: [__m512i; 2]) -> Option<__m512i> {
     // SAFETY: the caller's promise: the window lies inside of the level.
     unsafe {
-        let sides = [_mm512_set1_epi32(WIDTH), _mm512_set1_epi32(HEIGHT)];
+        let sides = [_mm512_set1_epi32(COMMON[0]), _mm512_set1_epi32(COMMON[1])];
         let left = _mm512_min_epi32(least(x), _mm512_sub_epi32(width, sides[0]));
         let top = _mm512_min_epi32(least(y), _mm512_sub_epi32(height, sides[1]));
         let (column, row) = (_mm512_sub_epi32(x, left), _mm512_sub_epi32(y, top));
@@ -36,26 +33,12 @@ pub(super) unsafe fn window(slice: &Slice, [x, y]: [__m512i; 2], [width, height]
         if outside != 0 {
             return None;
         }
-        let numbers = _mm512_or_si512(column, _mm512_slli_epi32::<{ WIDTH.trailing_zeros() }>(row));
-        let left = _mm_cvtsi128_si32(_mm512_castsi512_si128(left)) as usize;
-        let top = _mm_cvtsi128_si32(_mm512_castsi512_si128(top)) as usize;
-        let pitch = slice.pitch as usize;
-        let at = slice.base.cast_const().add(top * pitch + 4 * left);
-        let (upper, lower) = (two_rows(at, pitch), two_rows(at.add(2 * pitch), pitch));
-        Some(_mm512_permutex2var_epi32(upper, numbers, lower))
-    }
-}
-
-/// Eight words of a row, and of the one below it. (No closure: intrinsics are not inlined in one.)
-///
-/// # Safety
-/// They are readable; the host is wide.
-#[inline(always)]
-unsafe fn two_rows(at: *const u8, pitch: usize) -> __m512i {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let row = _mm512_castsi256_si512(_mm256_loadu_si256(at.cast()));
-        _mm512_inserti64x4::<1>(row, _mm256_loadu_si256(at.add(pitch).cast()))
+        let numbers = _mm512_or_si512(column, _mm512_slli_epi32::<{ COMMON[0].trailing_zeros() }>(row));
+        let left = _mm_cvtsi128_si32(_mm512_castsi512_si128(left)) as u32;
+        let top = _mm_cvtsi128_si32(_mm512_castsi512_si128(top)) as u32;
+        let at = top * slice.pitch + 4 * left;
+        let lower = load(Shape::Rows, slice, at + 2 * slice.pitch);
+        Some(_mm512_permutex2var_epi32(load(Shape::Rows, slice, at), numbers, lower))
     }
 }
 

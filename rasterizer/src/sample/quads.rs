@@ -29,6 +29,9 @@ impl Shape {
     }
 }
 
+/// Texels of a row, and rows, of a window that all lanes see: two of [`Shape::Rows`], one below the other.
+pub(super) const COMMON: [i32; 2] = [8, 4];
+
 /// Where the windows of both quads lie, which begin at these texels of `1 << BYTES` bytes.
 ///
 /// # Safety

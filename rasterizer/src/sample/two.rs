@@ -30,8 +30,9 @@ impl<K: Kind> Axes<K> {
     unsafe fn inside(&self, [x, y]: [__m512; 2]) -> Option<Inside> {
         // SAFETY: the caller's promise.
         unsafe {
-            let ([scale_x, scale_y], [width, height]) = (axes(self.scale), sizes(self.size));
-            let (u, v) = (_mm512_mul_ps(x, scale_x), _mm512_mul_ps(y, scale_y));
+            let width = _mm512_shuffle_i64x2::<0x44>(self.size, self.size);
+            let height = _mm512_shuffle_i64x2::<0xee>(self.size, self.size);
+            let (u, v) = (_mm512_mul_ps(x, _mm512_cvtepi32_ps(width)), _mm512_mul_ps(y, _mm512_cvtepi32_ps(height)));
             let most = _mm512_set1_ps(self.wrap.farthest());
             let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), most)
                 | _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(v), most);
@@ -44,22 +45,4 @@ impl<K: Kind> Axes<K> {
             Some(([x, y], [width, height]))
         }
     }
-}
-
-/// x in all lanes, and y.
-///
-/// # Safety
-/// The host is wide.
-#[inline(always)]
-unsafe fn axes(of: __m512) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
-    unsafe { [_mm512_shuffle_f32x4::<0x44>(of, of), _mm512_shuffle_f32x4::<0xee>(of, of)] }
-}
-
-/// # Safety
-/// As for [`axes`].
-#[inline(always)]
-unsafe fn sizes(of: __m512i) -> [__m512i; 2] {
-    // SAFETY: the caller's promise.
-    unsafe { [_mm512_shuffle_i64x2::<0x44>(of, of), _mm512_shuffle_i64x2::<0xee>(of, of)] }
 }

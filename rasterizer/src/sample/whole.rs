@@ -1,7 +1,7 @@
 //! Whole samples in vectors of 512 bits ([`Host::WIDE`]), from their arguments to their results: the commonest ones, of 2D views as they are, with both axes
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
-use super::axes::{Axes, Kind, Source};
+use super::axes::{Axes, Kind};
 use super::chunks::{ChunkRows, SEVERAL};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
@@ -9,7 +9,6 @@ use super::wide::over_255;
 use super::words::row;
 use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{Dim, ImageArgs, ImageKernel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
-use base::format::lanes::Four;
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
@@ -84,19 +83,13 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
         let Some(axes) = Axes::<K>::new::<false>([view; 2], sampler.address_mode[0], 0, wanted) else {
             return rows.one_by_one(view, sampler, args, any);
         };
-        // Of two chunks at once; of texels whose decoding is nothing, only as long as they lie near each other.
-        let two = !LINEAR && K::FOUR.is_word();
-        let dear = !matches!(K::FOUR, Four::Integers(_) | Four::Unorm(_)) || !K::Source::IN_IMAGE;
-        while two
-            && (dear || axes.common.get())
-            && let Some([first, second]) = rows.two()
-        {
-            match axes.sample_two(first.coords_of_two(second)) {
-                Some(found) => first.give_two(second, found),
-                None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
+        if !LINEAR && K::FOUR.is_word() {
+            while let Some([first, second]) = rows.two() {
+                match axes.sample_two(first.coords_of_two(second)) {
+                    Some(found) => first.give_two(second, found),
+                    None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
+                }
             }
-        }
-        if two && dear {
             return rows.one_by_one(view, sampler, args, any);
         }
         while let Some(chunk) = rows.next() {

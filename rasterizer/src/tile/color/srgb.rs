@@ -17,7 +17,9 @@ use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
 #[cfg(target_arch = "x86_64")]
 use base::format::srgb_vectors::{decode, encode};
 use base::host::{Floats as Lanes, Host, Ints, Level};
-use base::pixel::{BlendEquations, BlendFactor, BlendOp};
+use base::pixel::BlendEquations;
+#[cfg(target_arch = "x86_64")]
+use base::pixel::{BlendFactor, BlendOp};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
@@ -53,10 +55,16 @@ impl<const SWAP: bool> Store<'_, SWAP> {
         // SAFETY: the caller's promise: rows of eight floats.
         unsafe {
             let [r, g, b, a] = self.0.rows(pair);
-            let [r, g, b, a] = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
-            encode(if SWAP { [b, g, r, a] } else { [r, g, b, a] })
+            encode(swapped::<SWAP>([two_rows(r), two_rows(g), two_rows(b), two_rows(a)]))
         }
     }
+}
+
+/// Components in a texel's order, and back.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn swapped<const SWAP: bool>([x, y, z, a]: [__m512; 4]) -> [__m512; 4] {
+    if SWAP { [z, y, x, a] } else { [x, y, z, a] }
 }
 
 /// The colours of two pairs.
@@ -115,10 +123,12 @@ struct Blend<'a, const SWAP: bool> {
     sources: &'a [Sources; 2],
     second: bool,
     constants: [f32; 4],
+    #[cfg(target_arch = "x86_64")]
     kept: Kept,
 }
 
 /// What is left of a source or a target as it is where alpha is 1, or 0.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Kept {
     /// The source is the result where its alpha is 1.
@@ -127,6 +137,7 @@ struct Kept {
     target: bool,
 }
 
+#[cfg(target_arch = "x86_64")]
 impl Kept {
     fn of(blend: &BlendEquations) -> Kept {
         use BlendFactor::{One, OneMinusSrcAlpha, SrcAlpha, Zero};
@@ -156,18 +167,15 @@ impl<const SWAP: bool> Blend<'_, SWAP> {
             let s = colors(first, pair);
             let alpha = core::mem::transmute::<[f32; 16], __m512>(s[3]);
             if self.kept.source && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_set1_ps(1.0)) == u16::MAX {
-                let [x, y, z, a] = core::mem::transmute::<Floats<16>, [__m512; 4]>(s);
-                return encode(if SWAP { [z, y, x, a] } else { [x, y, z, a] });
+                return encode(swapped::<SWAP>(core::mem::transmute::<Floats<16>, [__m512; 4]>(s)));
             }
             if self.kept.target && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_setzero_ps()) == u16::MAX {
                 return old;
             }
             let s1 = if self.second { colors(second, pair) } else { [[0.0; 16]; 4] };
-            let [x, y, z, a] = decode(old);
-            let d: Floats<16> = core::mem::transmute(if SWAP { [z, y, x, a] } else { [x, y, z, a] });
+            let d = core::mem::transmute::<[__m512; 4], Floats<16>>(swapped::<SWAP>(decode(old)));
             let new = Operands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(self.blend);
-            let [x, y, z, a] = core::mem::transmute::<Floats<16>, [__m512; 4]>(new);
-            encode(if SWAP { [z, y, x, a] } else { [x, y, z, a] })
+            encode(swapped::<SWAP>(core::mem::transmute::<Floats<16>, [__m512; 4]>(new)))
         }
     }
 }
@@ -224,6 +232,7 @@ base::compiled! {
             sources,
             second: plan.slots1 != [NO_SLOT; 4],
             constants: plan.constants,
+            #[cfg(target_arch = "x86_64")]
             kept: Kept::of(blend),
         });
     }

@@ -15,7 +15,6 @@ pub mod host;
 pub mod ir;
 pub mod lir;
 pub mod passes;
-pub mod rehearsal;
 pub mod spirv;
 pub mod tier;
 pub mod wide;

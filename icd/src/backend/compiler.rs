@@ -14,6 +14,7 @@
 
 use super::compile::{Key, StageRequest};
 use super::pipeline_cache::PipelineCache;
+use super::rehearsal;
 use super::tiered::{Owner, Policy, TieredCode};
 use crate::fallible;
 use crate::ffi::messages::Messages;
@@ -67,6 +68,8 @@ pub struct Compiler {
     living: Mutex<HashMap<Key, Weak<TieredCode>>>,
     jobs: Mutex<Jobs>,
     finished: Condvar,
+    /// There is a cache with stages.
+    stored: AtomicBool,
 }
 
 #[derive(Default)]
@@ -90,6 +93,7 @@ impl Compiler {
             living: Mutex::default(),
             jobs: Mutex::default(),
             finished: Condvar::new(),
+            stored: AtomicBool::new(false),
         })
     }
 
@@ -149,15 +153,33 @@ impl Compiler {
         code
     }
 
-    /// Once in a process, the code generator is brought in by the pool while this thread reads the module.
+    /// Something was created that only pipelines need: the compiler is brought in ([`rehearsal`]), unless stages are likely to be stored ones.
+    pub fn expect_stages(self: &Arc<Self>) {
+        if !self.stored.load(Ordering::Relaxed) {
+            self.rehearse();
+        }
+    }
+
+    /// There is a cache with stages: what has been begun for others may end.
+    pub fn expect_stored_stages(&self) {
+        self.stored.store(true, Ordering::Relaxed);
+    }
+
+    /// Once in a process, the compiler is brought in by the pool while this thread goes on.
     fn rehearse(self: &Arc<Self>) {
         static DONE: AtomicBool = AtomicBool::new(false);
-        if self.engine.threads() < 2 || DONE.swap(true, Ordering::Relaxed) {
+        if DONE.load(Ordering::Relaxed) || self.engine.threads() < 2 || DONE.swap(true, Ordering::Relaxed) {
             return;
         }
         if let Some(pool) = self.engine.pool() {
+            let compiler = self.clone();
+            // Nor when another job waits.
+            let wanted = move || {
+                let jobs = compiler.jobs.lock();
+                !(compiler.stored.load(Ordering::Relaxed) || jobs.stopping || jobs.spawned > 1)
+            };
             let tier = self.policy.first();
-            self.spawn(pool, move || jit::rehearsal::rehearse(tier));
+            self.spawn(pool, move || rehearsal::rehearse(tier, &wanted));
         }
     }
 

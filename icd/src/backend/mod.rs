@@ -8,6 +8,7 @@ pub mod heap_table;
 pub mod helpers;
 pub mod inspect;
 pub mod pipeline_cache;
+mod rehearsal;
 pub mod set_memory;
 pub mod tiered;
 

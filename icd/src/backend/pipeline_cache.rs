@@ -65,6 +65,11 @@ impl PipelineCache {
         PipelineCache { entries: Mutex::new(Entries { by_key, generation: 0 }), announced: Mutex::default() }
     }
 
+    /// Has it no stages?
+    pub fn is_empty(&self) -> bool {
+        self.entries.lock().by_key.is_empty()
+    }
+
     /// The stage, if cached; `load` makes it from its bytes.
     pub fn find(&self, key: &Key, load: impl FnOnce(&[u8]) -> Option<Arc<TieredCode>>) -> Option<Arc<TieredCode>> {
         let mut entries = self.entries.lock();

@@ -2,8 +2,9 @@
 
 use super::descriptor_write::{apply, elements_of};
 use super::memory_of;
+use crate::device::Device;
 use crate::fallible;
-use crate::ffi::handle::{self, get, optional, share};
+use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, ext, row};
@@ -94,6 +95,8 @@ shims! {
         allocator: Allocator<'_>,
         layout: *mut vk::DescriptorSetLayout,
     ) -> VkResult {
+        // Nothing but pipelines needs one.
+        dispatchable::<Device>(device).compiler.expect_stages();
         *layout = handle::create(Arc::new(set_layout(&*info)?), memory_of(device, allocator))?;
         Ok(())
     }
@@ -121,6 +124,7 @@ shims! {
         allocator: Allocator<'_>,
         layout: *mut vk::PipelineLayout,
     ) -> VkResult {
+        dispatchable::<Device>(device).compiler.expect_stages();
         let info = &*info;
         let sets = slice(info.p_set_layouts, info.set_layout_count).iter().map(|l| optional::<SetLayout>(*l)).collect();
         *layout = handle::create(Arc::new(PipelineLayout::new(sets)?), memory_of(device, allocator))?;

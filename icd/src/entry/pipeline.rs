@@ -116,6 +116,7 @@ shims! {
         allocator: Allocator<'_>,
         module: *mut vk::ShaderModule,
     ) -> VkResult {
+        dispatchable::<Device>(device).compiler.expect_stages();
         let info = &*info;
         let words = fallible::shared(slice(info.p_code, (info.code_size / 4) as u32))?;
         *module = handle::create(Arc::new(ShaderModule { words }), memory_of(device, allocator))?;
@@ -137,7 +138,11 @@ shims! {
             if info.p_initial_data.is_null() { &[] } else { std::slice::from_raw_parts(info.p_initial_data.cast(), info.initial_data_size) };
         // The entries are copied one by one.
         fallible::available(data.len())?;
-        *cache = handle::create(Arc::new(PipelineCache::new(data)), memory_of(device, allocator))?;
+        let made = PipelineCache::new(data);
+        if !made.is_empty() {
+            dispatchable::<Device>(device).compiler.expect_stored_stages();
+        }
+        *cache = handle::create(Arc::new(made), memory_of(device, allocator))?;
         Ok(())
     }
 

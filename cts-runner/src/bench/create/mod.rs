@@ -49,8 +49,9 @@ fn one(
     data: &[u8],
     names: [&str; 2],
 ) -> Result<(Vec<Figure>, Vec<u8>), FreshError> {
-    let rig = Rig::new(gpu, program).map_err(FreshError::Make)?;
+    // First the cache, as engines do when they make their device.
     let cache = gpu.pipeline_cache(data)?;
+    let rig = Rig::new(gpu, program).map_err(FreshError::Make)?;
     let start = Instant::now();
     let pipeline = rig.pipeline(cache)?;
     let created = start.elapsed();

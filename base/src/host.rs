@@ -103,6 +103,8 @@ pub trait Host {
     const WINDOWS: bool;
     /// Are there vectors of 512 bits (what [`Level::Avx512`] has)?
     const WIDE: bool = false;
+    /// Is it the least level of several? There what is rare has no code of its own, for the library's size.
+    const IS_LEAST: bool = cfg!(target_arch = "x86_64") && matches!(Self::LEVEL, Level::Portable);
     /// Two halves of four lanes as one vector.
     ///
     /// # Safety

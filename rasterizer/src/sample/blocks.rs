@@ -249,6 +249,7 @@ pub struct AnyBlocks;
 impl Texels for AnyBlocks {
     #[cfg(target_arch = "x86_64")]
     type Source = Reader;
+    type Shared = AnyBlocks;
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -276,6 +277,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
     const WIDE_NEAREST: bool = Self::FOUR.is_some();
     #[cfg(target_arch = "x86_64")]
     type Source = Reader;
+    type Shared = AnyBlocks;
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {

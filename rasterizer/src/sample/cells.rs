@@ -26,6 +26,7 @@ pub struct InCells;
 impl Texels for InCells {
     #[cfg(target_arch = "x86_64")]
     type Source = InImage;
+    type Shared = Self;
 
     const IN_CELLS: bool = true;
 
@@ -87,6 +88,7 @@ struct Resident;
 impl Texels for Resident {
     #[cfg(target_arch = "x86_64")]
     type Source = InImage;
+    type Shared = Self;
 
     const IN_CELLS: bool = true;
 

@@ -2,7 +2,9 @@
 //!
 //! Rows of coordinates and of results are a chunk's, or two chunks' (`ImageArgs::row_lanes`).
 
+use super::words::Words;
 use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
+use base::host::{Host, Ints};
 
 /// Rows of coordinates.
 const COORDS: usize = 2;
@@ -15,7 +17,6 @@ pub type Coords = [[u32; MAX_LANES]; COORDS];
 pub type Results = [[u32; MAX_LANES]; RESULTS];
 
 /// How many chunks have their levels computed at once: their quads are a vector.
-#[cfg(target_arch = "x86_64")]
 pub const SEVERAL: usize = 4;
 
 /// The chunks that are still to be sampled: where their coordinates and results lie.
@@ -73,7 +74,6 @@ impl ChunkRows {
     }
 
     /// The next chunks, and how many there are; the last one in place of those that are not.
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn several(&mut self) -> ([ChunkAt; SEVERAL], usize) {
         let count = self.count.min(SEVERAL);
@@ -122,6 +122,29 @@ impl ChunkAt {
             self.read((&raw mut (*args).coord).cast());
             kernel(view, sampler, args);
             self.write(&(*args).result);
+        }
+    }
+
+    /// x and y.
+    ///
+    /// # Safety
+    /// As for [`ChunkRows::new`]; the host is `H`.
+    #[inline(always)]
+    pub unsafe fn coords_of<H: Host>(self) -> [H::Floats; COORDS] {
+        // SAFETY: the caller's promise: a row of each.
+        let row = |axis: usize| unsafe { self.coords.add(axis * self.row_lanes).cast::<[u32; MAX_LANES]>().read() };
+        [H::Ints::of(row(0)).as_floats(), H::Ints::of(row(1)).as_floats()]
+    }
+
+    /// Gives the components.
+    ///
+    /// # Safety
+    /// As for [`ChunkRows::new`]; the host is `H`.
+    #[inline(always)]
+    pub unsafe fn give_words<H: Host>(self, components: Words<H>) {
+        for (c, component) in components.into_iter().enumerate() {
+            // SAFETY: the caller's promise: a row of each component.
+            unsafe { self.results.add(c * self.row_lanes).cast::<[u32; MAX_LANES]>().write(component.lanes()) };
         }
     }
 

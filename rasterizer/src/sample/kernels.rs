@@ -5,7 +5,7 @@ use super::cells::{self, InCells};
 use super::chunks::{ChunkRows, kernel_of};
 use super::class;
 use super::texel::{Any, Plain, Texels};
-use super::{access, general, planar};
+use super::{access, general, many, planar};
 use base::abi::{
     ChunksKernel, ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_RESIDENT,
     KERNEL_SAMPLE,
@@ -25,11 +25,22 @@ base::compiled! {
     /// Samplers of the plain classes, and of the anisotropic one.
     unsafe extern "C" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        if PROBES && H::IS_LEAST {
+            return shared_probes::<T::Shared>(H::LEVEL)(view, sampler, args);
+        }
         planar::sample::<H, T, LINEAR, PROBES>(&*view, &*sampler, &mut *args);
+    }
+    /// Anisotropic samples of the least of several levels, where classes share them.
+    unsafe extern "C" fn shared_probes [T: Texels] [T]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        planar::sample::<H, T, true, true>(&*view, &*sampler, &mut *args);
     }
     /// The same for classes that are filtered in wide vectors, without and with anisotropy.
     for Avx512 unsafe extern "C" fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        if PROBES && H::IS_LEAST {
+            return shared_probes::<T::Shared>(H::LEVEL)(view, sampler, args);
+        }
         planar::sample::<H, T, true, PROBES>(&*view, &*sampler, &mut *args);
     }
     /// The commonest samples of one level, with few registers; all others by the next kernel, which must not be inlined here.
@@ -72,6 +83,13 @@ base::compiled! {
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
         let (rows, any) = (&mut ChunkRows::new(coords, results, chunks, (*args).row_lanes), kernel_of(view, sampler));
         let (view, sampler, args) = (&*view, &*sampler, &mut *args);
+        if !H::WIDE && !H::IS_LEAST {
+            return match sampler.class {
+                class::NEAREST => many::sample_chunks::<H, T, false>(view, sampler, args, rows, any),
+                class::LINEAR => many::sample_chunks::<H, T, true>(view, sampler, args, rows, any),
+                _ => rows.one_by_one(view, sampler, args, any),
+            };
+        }
         match sampler.class {
             class::NEAREST if T::WIDE_NEAREST => {
                 let others = black_box(planar_kernel::<T, false, false>(H::LEVEL));
@@ -357,7 +375,7 @@ const fn joint<const ROW: usize, const RAW: bool>() -> Joint {
     (pair_kernel::<Plain<ROW, RAW>>, chunks_kernel::<Plain<ROW, RAW>>)
 }
 
-/// Formats whose views are sampled by many chunks, and mostly in pairs, on wide hosts.
+/// Formats whose views are sampled by many chunks, and mostly in pairs on wide hosts.
 const JOINT: &[(&str, Joint)] = &[
     ("R8G8B8A8_UNORM", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
     ("A8B8G8R8_UNORM_PACK32", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
@@ -400,6 +418,10 @@ pub fn joint_of(format: Format, level: Level) -> (PairKernel, ChunksKernel) {
         true => (DECODED_JOINT, base::format::plain(format)),
         false => (JOINT, format),
     };
-    let found = table.iter().find(|(name, _)| level.is_wide() && *name == texels.info().name);
-    found.map_or((no_pair, one_by_one), |(_, (pair, chunks))| (pair(level), chunks(level)))
+    // (The least level of several has none, see `Host::IS_LEAST`.)
+    let has = level > Level::Portable || !cfg!(target_arch = "x86_64");
+    let found = table.iter().find(|(name, _)| has && *name == texels.info().name);
+    found.map_or((no_pair, one_by_one), |(_, (pair, chunks))| {
+        (if level.is_wide() { pair(level) } else { no_pair }, chunks(level))
+    })
 }

@@ -18,6 +18,14 @@ base::compiled! {
         (view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
         detail::<H, PROBES>(view, sampler, args, out);
     }
+    /// [`of_quads`], for callers that are many.
+    pub unsafe fn detail_of_quads(view: &ImageView, sampler: &Sampler, all: [f32; 2], corners: &[[[u32; MAX_LANES]; 2]; 3], out: &mut Detail) {
+        let mut floats = [[<H as Host>::Floats::splat(0.0); 2]; 3];
+        for (to, from) in floats.iter_mut().flatten().zip(corners.iter().flatten()) {
+            *to = <H as Host>::Ints::of(*from).as_floats();
+        }
+        of_quads::<H>(view, sampler, all, floats, out);
+    }
 }
 
 /// What all lanes of a plain sample of a 2D view access. Inactive lanes have existing levels too.
@@ -222,7 +230,6 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
 
 /// The levels of quads, one in each lane, by the coordinates of their first three invocations. As [`detail_of`] gives where the bias and the least level of detail
 /// are one for all, but that nothing is said of how many levels there are.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn of_quads<H: Host>(
     view: &ImageView,

@@ -35,6 +35,7 @@ mod divergent;
 mod general;
 mod kernels;
 mod lod;
+mod many;
 #[cfg(target_arch = "x86_64")]
 mod narrow;
 #[cfg(target_arch = "x86_64")]

@@ -166,7 +166,7 @@ fn at_probe<H: Host>(coord: [H::Floats; 2], detail: &Detail, probe: u32) -> [H::
 
 /// `a + (b - a) * t`.
 #[inline(always)]
-fn lerp<H: Host>(a: H::Ints, b: H::Ints, t: H::Floats) -> H::Ints {
+pub(super) fn lerp<H: Host>(a: H::Ints, b: H::Ints, t: H::Floats) -> H::Ints {
     let (from, to) = (a.as_floats(), b.as_floats());
     (from + (to - from) * t).bits()
 }
@@ -322,7 +322,7 @@ impl<H: Host> Lanes<'_, H> {
 
 /// A component of a footprint.
 #[inline(always)]
-fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
+pub(super) fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
     words: &[Words<H>; 4],
     x: H::Floats,
     y: H::Floats,

@@ -33,6 +33,8 @@ pub trait Texels: Sized {
     /// Where such filters have the texels from.
     #[cfg(target_arch = "x86_64")]
     type Source: axes::Source;
+    /// The class that has the same texels and others, with the same components: for what is rare.
+    type Shared: Texels;
 
     /// The texel at (x, y) of the slice that begins at `slice`.
     ///
@@ -87,6 +89,16 @@ pub trait Texels: Sized {
                 Self::words::<H>(view, slice, x[1], y[1]),
             ]
         }
+    }
+
+    /// The same where the second `x` of each lane is the first one's neighbour.
+    ///
+    /// # Safety
+    /// As for `footprint`.
+    #[inline(always)]
+    unsafe fn adjacent<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
+        // SAFETY: the caller's promise.
+        unsafe { Self::footprint::<H>(view, slice, x, y) }
     }
 
     /// The words at both `x` and both `y`, already filtered by the `weights` of the second ones, and as components: with `RAW` of a scaled class as
@@ -291,6 +303,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     const WIDE_NEAREST: bool = matches!(Self::FOUR, Some(four) if four.words() == 1);
     #[cfg(target_arch = "x86_64")]
     type Source = axes::InImage;
+    type Shared = Any;
 
     #[inline(always)]
     unsafe fn texel(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -327,15 +340,26 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
             }
             let adjacent = (x[0] + H::Ints::splat(1)).equal(x[1]).signs() == 0xff;
             match Row::<ROW>::BYTES {
-                2 if adjacent => Self::load_both::<H, 2, 4>(slice, x[0], y),
-                4 if adjacent => Self::load_both::<H, 4, 8>(slice, x[0], y),
-                8 if adjacent => Self::load_both::<H, 8, 16>(slice, x[0], y),
+                2 | 4 | 8 if adjacent => Self::adjacent::<H>(view, slice, x, y),
                 _ => [
                     Self::words::<H>(view, slice, x[0], y[0]),
                     Self::words::<H>(view, slice, x[1], y[0]),
                     Self::words::<H>(view, slice, x[0], y[1]),
                     Self::words::<H>(view, slice, x[1], y[1]),
                 ],
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn adjacent<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
+        // SAFETY: the caller's promise; the texels have that many bytes.
+        unsafe {
+            match Row::<ROW>::BYTES {
+                2 => Self::load_both::<H, 2, 4>(slice, x[0], y),
+                4 => Self::load_both::<H, 4, 8>(slice, x[0], y),
+                8 => Self::load_both::<H, 8, 16>(slice, x[0], y),
+                _ => Self::footprint::<H>(view, slice, x, y),
             }
         }
     }
@@ -423,6 +447,7 @@ pub struct Any;
 impl Texels for Any {
     #[cfg(target_arch = "x86_64")]
     type Source = axes::InImage;
+    type Shared = Any;
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {

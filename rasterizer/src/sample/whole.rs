@@ -3,12 +3,13 @@
 
 use super::axes::{Axes, Kind};
 use super::chunks::{ChunkRows, SEVERAL};
+use super::class::{is_common, is_detailed, one_of_all};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
 use super::wide::over_255;
 use super::words::row;
 use crate::api::MAX_SAMPLER_ANISOTROPY;
-use base::abi::{Dim, ImageArgs, ImageKernel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
+use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
@@ -99,14 +100,6 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
             }
         }
     }
-}
-
-/// The bias and the least level of detail of implicit samples, if all lanes have the same.
-#[inline(always)]
-fn one_of_all(args: &ImageArgs) -> Option<[f32; 2]> {
-    let all = [args.lod[0], args.min_lod[0]];
-    let same = |lanes: &[f32; MAX_LANES], one: f32| lanes.iter().all(|lane| lane.to_bits() == one.to_bits());
-    (args.lod_mode == LodMode::Implicit && same(&args.lod, all[0]) && same(&args.min_lod, all[1])).then_some(all)
 }
 
 /// [`sample_chunks`] of several levels. What they are is computed for the quads of several chunks in one vector.
@@ -337,22 +330,6 @@ static PROBES: [[f32; MAX_PROBES]; MAX_PROBES] = {
 
 /// [`MAX_SAMPLER_ANISOTROPY`]: a vector of 512 bits has as many lanes.
 const MAX_PROBES: usize = MAX_SAMPLER_ANISOTROPY as usize;
-
-/// A sample of a 2D view as it is, with both axes wrapped by the same mode?
-#[inline(always)]
-fn is_common(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> bool {
-    let plain = args.op == SampleOp::Sample && args.has_offset == 0;
-    // (Of one layer every coordinate is.)
-    let one = view.arrayed == 0 || view.layers == 1;
-    let flat = view.dim == Dim::D2 && one && view.swizzle == [0, 1, 2, 3];
-    plain && flat && sampler.address_mode[0] == sampler.address_mode[1]
-}
-
-/// Does another level than the first one matter?
-#[inline(always)]
-fn is_detailed(view: &ImageView, sampler: &Sampler) -> bool {
-    view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0)
-}
 
 /// The levels that all wanted lanes have; of one that is not needed some level.
 #[inline(always)]

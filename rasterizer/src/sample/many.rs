@@ -1,0 +1,280 @@
+//! The commonest samples of many chunks, one after the other in one loop, on hosts whose vectors have eight lanes: what no chunk changes is computed before it. They are
+//! `planar::sample`, asked otherwise; `whole` has those of wider hosts.
+//!
+//! A chunk that sees texels outside of its level where that is no matter of one operation, or whose quads have different levels, is sampled alone.
+
+use super::address::{FAR, mode};
+use super::chunks::{ChunkAt, ChunkRows, SEVERAL};
+use super::class::{is_common, is_detailed, one_of_all};
+use super::lod::{Detail, detail_of_quads, foretold};
+use super::planar::{bilinear, lerp};
+use super::slice::Slice;
+use super::texel::Texels;
+use super::words::Words;
+use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
+use base::host::{Floats, Host, Ints};
+
+/// All chunks of a batch; those of uncommon samples, and single chunks, by the kernel for `any` samples.
+///
+/// # Safety
+/// As for `planar::sample`, for each chunk, without probes; `any` is a kernel of the view and the sampler's class.
+#[inline(always)]
+pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+    rows: &mut ChunkRows,
+    any: ImageKernel,
+) {
+    const ALL: u32 = (1 << MAX_LANES) - 1;
+    let detailed = is_detailed(view, sampler);
+    let of_all = if detailed { one_of_all(args) } else { Some([0.0; 2]) };
+    // SAFETY: the caller's promise; the levels exist.
+    unsafe {
+        let (Some(of_all), true) = (of_all, is_common(view, sampler, args) && args.mask & ALL == ALL) else {
+            return rows.one_by_one(view, sampler, args, any);
+        };
+        let mut known = Known::<H>::new(view, sampler.address_mode[0]);
+        if !detailed {
+            let level = &known.levels[0].1;
+            while let Some(chunk) = rows.next() {
+                match level.sample::<T, LINEAR>(view, chunk.coords_of::<H>()) {
+                    Some(found) => chunk.give_words::<H>(over_255::<H, T>(found)),
+                    None => chunk.sample(view, sampler, args, any),
+                }
+            }
+            return;
+        }
+        let mut detail = Detail::BASE;
+        loop {
+            let (several, count) = rows.several();
+            if count == 0 {
+                return;
+            }
+            // Levels are computed for the quads of several chunks in one vector.
+            detail_of_quads(H::LEVEL)(view, sampler, of_all, &corners::<H>(several), &mut detail);
+            for (i, &chunk) in several.iter().enumerate().take(count) {
+                match known.sample::<T, LINEAR>(&detail, i, chunk) {
+                    Some(found) => chunk.give_words::<H>(over_255::<H, T>(found)),
+                    None => chunk.sample(view, sampler, args, any),
+                }
+            }
+        }
+    }
+}
+
+/// What is known of the levels that were sampled last.
+struct Known<'a, H: Host> {
+    view: &'a ImageView,
+    address_mode: u32,
+    /// The last level of an even number, and of an odd one.
+    levels: [(u32, Level<H>); 2],
+}
+
+impl<'a, H: Host> Known<'a, H> {
+    /// # Safety
+    /// As for [`Level::new`], of any level.
+    #[inline(always)]
+    unsafe fn new(view: &'a ImageView, address_mode: u32) -> Self {
+        // SAFETY: the first level exists.
+        let [first, other] = unsafe { [Level::new(view, address_mode, 0), Level::new(view, address_mode, 0)] };
+        // (No level is as many as all.)
+        Known { view, address_mode, levels: [(0, first), (u32::MAX, other)] }
+    }
+
+    /// A chunk whose quads have these places in `detail`: `i`, and as many behind it as there are chunks. None where their levels differ, and as [`Level::sample`].
+    ///
+    /// # Safety
+    /// As for [`sample_chunks`].
+    #[inline(always)]
+    unsafe fn sample<T: Texels, const LINEAR: bool>(
+        &mut self,
+        detail: &Detail,
+        i: usize,
+        chunk: ChunkAt,
+    ) -> Option<Words<H>> {
+        let (a, b) = (i, i + SEVERAL);
+        // Of positive numbers those above zero.
+        let [near, far] = [detail.weight[a], detail.weight[b]];
+        let passes = 1 + usize::from(near | far != 0);
+        let mut found = [H::Ints::splat(0); 4];
+        // (One copy of the code for both levels.)
+        for (pass, numbers) in detail.level.iter().enumerate().take(passes) {
+            if numbers[a] != numbers[b] {
+                return None;
+            }
+            // SAFETY: the caller's promise.
+            let texels = unsafe {
+                let view = self.view;
+                self.level(foretold(numbers[a])).sample::<T, LINEAR>(view, chunk.coords_of::<H>())?
+            };
+            if pass == 0 {
+                found = texels;
+                continue;
+            }
+            let weight = H::Ints::of([near, near, near, near, far, far, far, far]).as_floats();
+            let has = weight.greater(H::Floats::splat(0.0));
+            for c in 0..4 {
+                found[c] = has.select(lerp::<H>(found[c], texels[c], weight), found[c]);
+            }
+        }
+        Some(found)
+    }
+
+    /// # Safety
+    /// As for [`Level::new`].
+    #[inline(always)]
+    unsafe fn level(&mut self, number: u32) -> &Level<H> {
+        let known = &mut self.levels[number as usize % 2];
+        if known.0 != number {
+            // SAFETY: the caller's promise.
+            *known = unsafe { (number, Level::new(self.view, self.address_mode, number)) };
+        }
+        &known.1
+    }
+}
+
+/// The coordinates of the first three invocations of all quads: the first ones of the chunks, then the second ones.
+///
+/// # Safety
+/// The chunks are some; the host is `H`.
+#[inline(always)]
+unsafe fn corners<H: Host>(chunks: [ChunkAt; SEVERAL]) -> [[[u32; MAX_LANES]; 2]; 3] {
+    // SAFETY: the caller's promise.
+    let [a, b, c, d] = unsafe {
+        [chunks[0].coords_of::<H>(), chunks[1].coords_of::<H>(), chunks[2].coords_of::<H>(), chunks[3].coords_of::<H>()]
+    };
+    let mut corners = [[[0; MAX_LANES]; 2]; 3];
+    for axis in 0..2 {
+        let [near_even, near_odd] = a[axis].bits().unzip(b[axis].bits());
+        let [far_even, far_odd] = c[axis].bits().unzip(d[axis].bits());
+        let ([first, below], [right, _]) = (near_even.unzip(far_even), near_odd.unzip(far_odd));
+        for (corner, lanes) in corners.iter_mut().zip([first, right, below]) {
+            corner[axis] = lanes.lanes();
+        }
+    }
+    corners
+}
+
+/// Components divided at the end, where that was left out.
+#[inline(always)]
+fn over_255<H: Host, T: Texels>(mut components: Words<H>) -> Words<H> {
+    if T::SCALED {
+        for c in &mut components {
+            *c = c.as_floats().over_255().bits();
+        }
+    }
+    components
+}
+
+/// A level whose texels are sampled.
+struct Level<H: Host> {
+    slice: Slice,
+    axes: [Axis<H>; 2],
+}
+
+/// How texels of an axis come inside: those bits of them, no less and no more than some; and are there others that would not?
+struct Axis<H: Host> {
+    size: H::Floats,
+    last: H::Ints,
+    bits: H::Ints,
+    least: H::Ints,
+    most: H::Ints,
+    checked: H::Ints,
+}
+
+impl<H: Host> Axis<H> {
+    #[inline(always)]
+    fn new(size: u32, address_mode: u32) -> Axis<H> {
+        let last = size - 1;
+        let (bits, least, most, checked) = match address_mode {
+            mode::REPEAT if size & last == 0 => (last, i32::MIN as u32, i32::MAX as u32, 0),
+            mode::CLAMP_TO_EDGE => (u32::MAX, 0, last, 0),
+            _ => (u32::MAX, i32::MIN as u32, i32::MAX as u32, u32::MAX),
+        };
+        Axis {
+            size: H::Floats::splat(size as i32 as f32),
+            last: H::Ints::splat(last),
+            bits: H::Ints::splat(bits),
+            least: H::Ints::splat(least),
+            most: H::Ints::splat(most),
+            checked: H::Ints::splat(checked),
+        }
+    }
+
+    /// The texels and the weight of the second; the signs of those that are outside. As `planar`'s.
+    #[inline(always)]
+    fn texels<const LINEAR: bool>(&self, coord: H::Floats) -> ([H::Ints; 2], H::Floats, H::Ints) {
+        let float = H::Floats::splat;
+        let mut u = coord * self.size;
+        if LINEAR {
+            u = u - float(0.5);
+        }
+        let u = u.max(float(-FAR)).min(float(FAR));
+        let floor = u.floor();
+        let first = floor.truncate();
+        let texels = [first, first + H::Ints::splat(1)];
+        let outside = (first | (self.last - texels[usize::from(LINEAR)])) & self.checked;
+        let mut inside = texels;
+        // (No closures: the host's operations are not inlined in them.)
+        for texels in &mut inside {
+            *texels = (*texels & self.bits).max(self.least).min(self.most);
+        }
+        (inside, u - floor, outside)
+    }
+}
+
+impl<H: Host> Level<H> {
+    /// # Safety
+    /// The level exists; the view is a 2D view of one layer.
+    #[inline(always)]
+    unsafe fn new(view: &ImageView, address_mode: u32, number: u32) -> Level<H> {
+        let level = &view.level[number as usize];
+        // SAFETY: the caller's promise.
+        let base = unsafe { view.base.add(level.offset as usize) };
+        let slice = Slice {
+            base,
+            pitch: level.row_pitch as u32,
+            size: [level.width, level.height],
+            mask: (1 << MAX_LANES) - 1,
+        };
+        let axes = [Axis::new(level.width, address_mode), Axis::new(level.height, address_mode)];
+        Level { slice, axes }
+    }
+
+    /// The components, of a scaled class still multiplied by 255. None where texels outside are seen that do not come inside here, and where a filter's are no neighbours.
+    ///
+    /// # Safety
+    /// The view's format belongs to `T`. The host is `H`.
+    #[inline(always)]
+    unsafe fn sample<T: Texels, const LINEAR: bool>(
+        &self,
+        view: &ImageView,
+        [x, y]: [H::Floats; 2],
+    ) -> Option<Words<H>> {
+        let (x, x_weight, x_outside) = self.axes[0].texels::<LINEAR>(x);
+        let (y, y_weight, y_outside) = self.axes[1].texels::<LINEAR>(y);
+        if (x_outside | y_outside).signs() != 0 {
+            return None;
+        }
+        // SAFETY: texels inside of the level.
+        unsafe {
+            if !LINEAR {
+                T::prefetch::<H, 3>(&self.slice, x[0], y[0]);
+                let words = T::words::<H>(view, &self.slice, x[0], y[0]);
+                return Some(T::components::<_, true>(&words));
+            }
+            if (x[0] + H::Ints::splat(1)).equal(x[1]).signs() != (1 << MAX_LANES) - 1 {
+                return None;
+            }
+            T::prefetch::<H, 4>(&self.slice, x[0], y[0]);
+            let words = T::adjacent::<H>(view, &self.slice, x, y);
+            Some([
+                bilinear::<H, T, 0, false>(&words, x_weight, y_weight),
+                bilinear::<H, T, 1, false>(&words, x_weight, y_weight),
+                bilinear::<H, T, 2, false>(&words, x_weight, y_weight),
+                bilinear::<H, T, 3, false>(&words, x_weight, y_weight),
+            ])
+        }
+    }
+}

@@ -12,7 +12,7 @@ use base::abi::{
 };
 use base::abi::{KERNEL_STORE, PairKernel, Sampler};
 use base::format::Format;
-use base::format::lanes::row;
+use base::format::lanes::{Four, row};
 use base::host::{Host, Level, Portable};
 use std::hint::black_box;
 
@@ -34,6 +34,11 @@ base::compiled! {
     unsafe extern "C" fn shared_probes [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         planar::sample::<H, T, true, true>(&*view, &*sampler, &mut *args);
+    }
+    /// Stores of the least of several levels, where classes share them.
+    unsafe extern "C" fn shared_store [T: Texels] [T]
+        (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
+        access::store::<H, T>(&*view, &mut *args);
     }
     /// The same for classes that are filtered in wide vectors, without and with anisotropy.
     for Avx512 unsafe extern "C" fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES]
@@ -85,6 +90,7 @@ base::compiled! {
         let (view, sampler, args) = (&*view, &*sampler, &mut *args);
         if !H::WIDE && !H::IS_LEAST {
             return match sampler.class {
+                _ if is_rare::<T>() => rows.one_by_one(view, sampler, args, any),
                 class::NEAREST => many::sample_chunks::<H, T, false>(view, sampler, args, rows, any),
                 class::LINEAR => many::sample_chunks::<H, T, true>(view, sampler, args, rows, any),
                 _ => rows.one_by_one(view, sampler, args, any),
@@ -110,8 +116,16 @@ base::compiled! {
     /// Texels of one slice, written (`OpImageWrite`).
     unsafe extern "C" fn store_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
+        if H::IS_LEAST {
+            return shared_store::<T::Shared>(H::LEVEL)(view, _sampler, args);
+        }
         access::store::<H, T>(&*view, &mut *args);
     }
+}
+
+/// Texels of planes of ten or twelve bits: without a loop of their own but on wide hosts, for the library's size.
+const fn is_rare<T: Texels>() -> bool {
+    matches!(T::FOUR, Some(Four::Few(few)) if few.bits % 8 != 0)
 }
 
 /// One texel per lane, of images with cells.

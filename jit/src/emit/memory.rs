@@ -114,8 +114,15 @@ impl Emitter<'_> {
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
                 rep => {
-                    let offsets = self.gather_offsets(offset, &rep)?;
-                    let values = self.load_gather(pair, offsets, ty, n, machine);
+                    let each = |e: &mut Self| {
+                        let offsets = e.gather_offsets(offset, &rep)?;
+                        Ok(e.load_gather(pair, offsets, ty, n, machine))
+                    };
+                    let window = if n == 1 && !flags.volatile { self.window(offset, ty)? } else { None };
+                    let values = match window {
+                        Some(window) => self.load_window(pair, &window, (ty, machine), each)?,
+                        None => each(self)?,
+                    };
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
             },
@@ -193,7 +200,7 @@ impl Emitter<'_> {
     }
 
     /// `(i, limit, scale, plus)` of an offset `Bound(i, limit) * scale + plus`.
-    fn bounded_index(&self, offset: Value) -> Option<(Value, i64, i64, i64)> {
+    pub fn bounded_index(&self, offset: Value) -> Option<(Value, i64, i64, i64)> {
         let operation = |v: Value| match self.shader.values[v].def {
             ValueDef::Inst(inst, _) => match self.shader.insts[inst].op {
                 Op::Binary(op) => Some((op, self.shader.insts[inst].args[0], self.shader.insts[inst].args[1])),

@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::ir::{Builtin, MemFlags, Node, Op, Region, Shader};
+use crate::ir::{Builtin, MemFlags, Node, Op, Region, Shader, Value, ValueDef};
 use crate::lir;
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
@@ -48,8 +48,8 @@ pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
         Stage::Fragment => !shader.side_effects,
         _ => false,
     };
-    // One that is done once comes in the order of invocations, however many a chunk has.
-    let alone = shader.stage() == Stage::Compute && atomics(shader, &shader.root.body) <= 1;
+    // One that is done once comes in the order of invocations, however many a chunk has. (What nobody reads is better kept back: `deferred`.)
+    let alone = shader.stage() == Stage::Compute && atomics(shader, &shader.root.body) <= 1 && reads_atomics(shader);
     whole && lanes < MORE_LANES && shader.insts.values().all(|data| is_unseeing(&data.op, alone))
 }
 
@@ -115,6 +115,15 @@ fn instructions(data: &lir::InstData) -> u64 {
         lir::Op::Call => 20,
         _ => 1,
     }
+}
+
+/// Is what atomics give an operand of anything?
+fn reads_atomics(shader: &Shader) -> bool {
+    let from_atomic = |v: &Value| match shader.values[*v].def {
+        ValueDef::Inst(inst, _) => matches!(shader.insts[inst].op, Op::Atomic(..)),
+        ValueDef::Region => false,
+    };
+    shader.insts.values().any(|data| data.args.iter().any(from_atomic))
 }
 
 /// How often atomics stand in a region; in a loop that is more than once.

@@ -143,6 +143,14 @@ impl Builder {
         self.current = Some(block);
     }
 
+    /// Is a value a result of a block's instructions?
+    pub fn is_made_in(&self, v: Value, block: Block) -> bool {
+        match self.func.values[v].def {
+            Def::Inst(inst) => self.func.blocks[block].insts.contains(&inst),
+            _ => false,
+        }
+    }
+
     /// Does everything that comes to `b` come by `a`, as far as it is known? Both were entered.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.numbering.dominates(a, b)

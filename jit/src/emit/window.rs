@@ -39,8 +39,8 @@ impl Emitter<'_> {
         let Some((index, _, WORD, plus)) = self.bounded_index(offset) else { return Ok(None) };
         let ValueDef::Inst(inst, _) = self.shader.values[index].def else { return Ok(None) };
         let data = &self.shader.insts[inst];
-        let (Op::Binary(Binary::LShr), element) = (&data.op, data.args[0]) else { return Ok(None) };
-        let Some(shift @ 1..=MOST_SHIFT) = self.constant_bits(data.args[1]) else { return Ok(None) };
+        let (Op::Binary(Binary::LShr), &[element, by]) = (&data.op, &data.args[..]) else { return Ok(None) };
+        let Some(shift @ 1..=MOST_SHIFT) = self.constant_bits(by) else { return Ok(None) };
         if !self.barriers.at_hand(element) {
             return Ok(None);
         }

@@ -77,6 +77,22 @@ fn packed_elements_are_those_of_their_words() {
     }
 }
 
+/// An index may be what has no operands.
+#[test]
+fn a_place_in_a_workgroup_is_no_quotient() {
+    let s = shader([3, 8, 1], |b| {
+        let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+        let column = b.builtin(Builtin::LocalInvocationId(0), Ty::I32);
+        let [limit, four] = [LIMIT, 4].map(|c| b.u32(c));
+        let index = b.binary(Binary::Bound, column, limit);
+        let at = b.binary(Binary::IMul, index, four);
+        let buffer = b.buffer(0, 0);
+        let value = b.op(Op::Load(Space::Buffer, FLAGS), &[buffer, at], Ty::F32);
+        put(b, 2, lane, value);
+    });
+    check(&s, &memory_of(&mut Rng::new(43), 0), [1, 1, 1]);
+}
+
 /// Vectors of `n` components at `(base + lane * many + k) * n` words, for each of the list.
 fn vectors(n: u32, many: u32, list: &[u32], masked: bool) -> Shader {
     shader([32, 1, 1], |b| {

@@ -16,8 +16,9 @@ use jit::wide::has_large_vectors;
 use spirv_common::{layout, words};
 use std::sync::Arc;
 
-/// Modules of workgroups that are multiples of the lanes, but for those that see subgroups, change memory in turns or load lane by lane.
-const MORE: [&str; 8] = [
+/// Modules of workgroups that are multiples of the lanes, but for those that see subgroups, change memory in turns more than once or load lane by lane.
+const MORE: [&str; 9] = [
+    "append.comp",
     "switches.comp",
     "joins.comp",
     "glsl.comp",

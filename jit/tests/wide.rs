@@ -143,6 +143,138 @@ fn call(settings: Settings) {
     }
 }
 
+/// Leaves nothing in what a function may change.
+extern "C" fn spoil(words: *mut u32) {
+    // SAFETY: the first word is the test's.
+    unsafe { words.write(words.read().wrapping_mul(3)) };
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: all that is changed is the caller's loss; registers of AVX-512 only where they are.
+    unsafe {
+        core::arch::asm!(
+            "vzeroall",
+            "mov rax, -1",
+            "mov rcx, -1",
+            "mov rdx, -1",
+            "mov rsi, -1",
+            "mov rdi, -1",
+            "mov r8, -1",
+            "mov r9, -1",
+            "mov r10, -1",
+            "mov r11, -1",
+            clobber_abi("C")
+        );
+        if Level::here() == Some(Level::Avx512) {
+            core::arch::asm!(
+                "kxorq k0, k0, k0",
+                "kxorq k1, k1, k1",
+                "kxorq k2, k2, k2",
+                "kxorq k3, k3, k3",
+                "kxorq k4, k4, k4",
+                "kxorq k5, k5, k5",
+                "kxorq k6, k6, k6",
+                "kxorq k7, k7, k7",
+                "vpxord zmm16, zmm16, zmm16",
+                "vpxord zmm17, zmm17, zmm17",
+                "vpxord zmm18, zmm18, zmm18",
+                "vpxord zmm19, zmm19, zmm19",
+                "vpxord zmm20, zmm20, zmm20",
+                "vpxord zmm21, zmm21, zmm21",
+                "vpxord zmm22, zmm22, zmm22",
+                "vpxord zmm23, zmm23, zmm23",
+                "vpxord zmm24, zmm24, zmm24",
+                "vpxord zmm25, zmm25, zmm25",
+                "vpxord zmm26, zmm26, zmm26",
+                "vpxord zmm27, zmm27, zmm27",
+                "vpxord zmm28, zmm28, zmm28",
+                "vpxord zmm29, zmm29, zmm29",
+                "vpxord zmm30, zmm30, zmm30",
+                "vpxord zmm31, zmm31, zmm31",
+                clobber_abi("C")
+            );
+        }
+    }
+}
+
+/// Vectors, masks and numbers live across a call that is rare, and round a loop that has it.
+#[test]
+fn rare_calls_keep_what_is_live() {
+    settings().for_each(|settings| [8, 16].into_iter().for_each(|lanes| rare_call(settings, lanes)));
+}
+
+fn rare_call(settings: Settings, lanes: usize) {
+    const ROUNDS: usize = 9;
+    const LIVE: usize = 12;
+    let ty = Elem::I32.by(lanes);
+    let row = 4 * lanes;
+    let (mut b, address, n) = builder();
+    let vectors: Vec<Value> = (0..LIVE).map(|i| b.load(ty, at(64 + row * i), address)).collect();
+    let masks: Vec<Value> = vectors[..4].iter().map(|&v| b.icmp_imm(IntCond::Slt, v, 0)).collect();
+    let numbers: Vec<Value> = (0..LIVE).map(|i| b.load(Type::I64, at(64 + 8 * i), address)).collect();
+    let [header, rare, joined, done] = [(); 4].map(|()| b.create_block());
+    b.set_cold_block(rare);
+    let (left, sum) = (b.append_param(header, Type::I64), b.append_param(header, ty));
+    let found = b.append_param(joined, ty);
+    let rounds = b.iconst(Type::I64, ROUNDS as i64);
+    b.jump(header, &[rounds, vectors[0]]);
+    b.enter_loop(header);
+    let bits = b.and(left, n);
+    let calls = b.icmp_imm(IntCond::Ne, bits, 0);
+    b.branch(calls, rare, &[], joined, &[sum]);
+    b.seal_block(rare);
+    b.switch_to_block(rare);
+    let function = b.load(Type::I64, at(8), address);
+    b.call(function, &[address]);
+    let word = b.load(Type::I32, at(0), address);
+    let more = b.splat(ty, word);
+    let more = b.iadd(sum, more);
+    b.jump(joined, &[more]);
+    b.seal_block(joined);
+    b.switch_to_block(joined);
+    let mut next = found;
+    for (i, &v) in vectors.iter().enumerate() {
+        let number = b.narrow(Type::I32, numbers[i]);
+        let number = b.splat(ty, number);
+        let other = b.iadd(v, number);
+        let more = b.select(masks[i % 4], other, v);
+        let turned = b.shl_imm(next, 1);
+        next = b.xor(turned, more);
+    }
+    let left_then = b.iadd_imm(left, -1);
+    let more = b.icmp_imm(IntCond::Ne, left_then, 0);
+    b.branch(more, header, &[left_then, next], done, &[]);
+    b.seal_block(header);
+    b.seal_block(done);
+    b.switch_to_block(done);
+    b.store(at(64), next, address);
+    b.return_();
+    let (code, _) = compiled(&b.finish(), settings);
+    for n in [0, 1, 2, 5, 15] {
+        let mut memory: Vec<u32> = (0..(16 + LIVE * lanes) as u32).map(|i| (i + 7).wrapping_mul(0x9e37_79b9)).collect();
+        let function = spoil as *const () as u64;
+        (memory[2], memory[3]) = (function as u32, (function >> 32) as u32);
+        let start = memory.clone();
+        run(&code, &mut memory, n);
+        let mut word = start[0];
+        let mut sum: Vec<u32> = start[16..][..lanes].to_vec();
+        for left in (1..=ROUNDS as u64).rev() {
+            if left & n != 0 {
+                word = word.wrapping_mul(3);
+                sum.iter_mut().for_each(|x| *x = x.wrapping_add(word));
+            }
+            for i in 0..LIVE {
+                for (lane, x) in sum.iter_mut().enumerate() {
+                    let v = start[16 + lanes * i + lane];
+                    let chosen = (start[16 + lanes * (i % 4) + lane] as i32) < 0;
+                    let other = if chosen { v.wrapping_add(start[16 + 2 * i]) } else { v };
+                    *x = (*x << 1) ^ other;
+                }
+            }
+        }
+        assert_eq!(memory[16..][..lanes], sum, "{settings:?} {lanes} {n}");
+        assert_eq!(memory[0], word);
+    }
+}
+
 #[test]
 fn a_loop_may_exchange_its_parameters() {
     settings().for_each(exchange);

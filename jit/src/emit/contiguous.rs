@@ -10,8 +10,10 @@ use crate::ir::Value;
 use crate::lir::{Access, Block, IntCond, Type, Value as C};
 use smallvec::SmallVec;
 
-/// Rows of a spilled access: four components, a mask and offsets.
-const ROWS: usize = 6;
+/// Rows of a spilled access: components, a mask and offsets.
+const ROWS: usize = MOST_COMPONENTS as usize + 2;
+/// Most components of what is accessed as one.
+pub const MOST_COMPONENTS: u32 = 8;
 /// Where the lanes of a store are.
 pub enum Offsets {
     /// Side by side from here on.
@@ -45,22 +47,27 @@ impl Emitter<'_> {
         self.load_behind(
             (ok, pair, wide),
             run,
+            false,
             |e, address| e.load_interleaved(address, run, Access { guarded: true, ..flags }),
             |e| Ok(e.load_by_lane(pair, base, run, flags)),
         )
     }
 
-    /// What is loaded from an address when `ok`, else what a cold block gives.
+    /// What is loaded from an address when `ok`, else what a cold block gives. `extra`: code that is made quickly has that alone.
     pub fn load_behind(
         &mut self,
         (ok, pair, wide): (C, BufPair, C),
         run: Run,
+        extra: bool,
         whole: impl FnOnce(&mut Self, C) -> Vec<C>,
         by_lane: impl FnOnce(&mut Self) -> Result<Vec<C>>,
     ) -> Result<Vec<C>> {
         let vector = self.vector_type(run.ty);
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
+        if extra {
+            self.b.set_extra_block(fast);
+        }
         let params: Vec<C> = (0..run.n).map(|_| self.b.append_param(done, vector)).collect();
         self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);

@@ -114,8 +114,15 @@ impl Emitter<'_> {
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
                 rep => {
-                    let offsets = self.gather_offsets(offset, &rep)?;
-                    let values = self.load_gather(pair, offsets, ty, n, machine);
+                    let each = |e: &mut Self| {
+                        let offsets = e.gather_offsets(offset, &rep)?;
+                        Ok(e.load_gather(pair, offsets, ty, n, machine))
+                    };
+                    let window = if n == 1 && !flags.volatile { self.window(offset, ty)? } else { None };
+                    let values = match window {
+                        Some(window) => self.load_window(pair, &window, (ty, machine), each)?,
+                        None => each(self)?,
+                    };
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
             },
@@ -193,7 +200,7 @@ impl Emitter<'_> {
     }
 
     /// `(i, limit, scale, plus)` of an offset `Bound(i, limit) * scale + plus`.
-    fn bounded_index(&self, offset: Value) -> Option<(Value, i64, i64, i64)> {
+    pub fn bounded_index(&self, offset: Value) -> Option<(Value, i64, i64, i64)> {
         let operation = |v: Value| match self.shader.values[v].def {
             ValueDef::Inst(inst, _) => match self.shader.insts[inst].op {
                 Op::Binary(op) => Some((op, self.shader.insts[inst].args[0], self.shader.insts[inst].args[1])),
@@ -255,6 +262,12 @@ impl Emitter<'_> {
 
     /// Lanes whose `bytes` at `offsets` are in range.
     pub fn in_range_mask(&mut self, pair: BufPair, offsets: C, bytes: u32) -> C {
+        let here = self.b.current();
+        // Of a buffer that is the same for the whole call its bounds are, too. (Where invocations wait for others, too much lives for long already.)
+        let early = self.group.is_some() && !self.barriers.any && self.b.is_made_in(pair.range, self.call_block);
+        if early {
+            self.b.go_on(self.call_block);
+        }
         let room = self.b.iadd_imm(pair.range, -i64::from(bytes));
         let any = self.b.icmp_imm(IntCond::Sge, room, 0);
         let most = self.b.iconst(Type::I64, 0xffff_ffff);
@@ -263,6 +276,7 @@ impl Emitter<'_> {
         let (words, masks) = (self.vector_type(Ty::I32), self.vector_type(Ty::B1));
         let limit = self.b.splat(words, limit);
         let any = self.b.splat(masks, any);
+        self.b.go_on(here);
         let ok = self.b.icmp(IntCond::Ule, offsets, limit);
         self.b.and(ok, any)
     }

@@ -50,6 +50,7 @@ mod texels;
 mod together;
 pub mod unseen;
 mod vertices;
+mod window;
 
 use crate::budget;
 use crate::error::{Error, Result};

@@ -2,15 +2,17 @@
 //!
 //! A plan made before emission: within a stretch of instructions without effects, loads whose offsets differ by constants of less than
 //! four elements join the first of them. Each element is in range by itself, so what is not in range as a whole goes lane by lane.
+//! Elements of several components join where all of them and all lanes lie side by side.
 
 use super::Emitter;
+use super::contiguous::MOST_COMPONENTS;
 use super::memory::trusted;
 use super::rep::{BufPair, Rep};
 use super::run::Run;
 use crate::error::Result;
 use crate::ir::{Binary, Effects, Inst, MemFlags, Node, Op, Region, Shader, Space, Ty, Value, ValueDef};
 use crate::lir::{Access, Type, Value as C};
-use crate::passes::{Divergence, Shape};
+use crate::passes::{Divergence, Shape, Steps};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -44,6 +46,10 @@ struct Origin {
     space: Space,
     flags: MemFlags,
     ty: Ty,
+    /// Components of an element.
+    n: u32,
+    /// What the lanes' offsets are beyond lane 0's, of elements of several components.
+    steps: Option<Steps>,
     buffer: Option<Value>,
     root: Value,
     /// Limit and scale of a bounded index.
@@ -100,9 +106,10 @@ impl Neighbours {
     }
 
     fn add(&mut self, open: &mut Vec<Group>, inst: Inst, origin: Origin, at: u32) {
-        let bytes = origin.ty.bytes();
+        let bytes = origin.ty.bytes() * origin.n;
         let place = |g: &Group| (at.wrapping_sub(g.start) / bytes, at.wrapping_sub(g.start) % bytes);
-        let fits = |g: &&mut Group| g.origin == origin && place(g).0 < MOST && place(g).1 == 0;
+        let most = MOST.min(MOST_COMPONENTS / origin.n);
+        let fits = |g: &&mut Group| g.origin == origin && place(g).0 < most && place(g).1 == 0;
         match open.iter_mut().find(fits) {
             Some(group) => {
                 let member = (inst, place(group).0);
@@ -123,7 +130,10 @@ impl Neighbours {
     }
 
     fn place(&mut self, group: Group) {
-        if group.members.iter().all(|m| m.1 == 0) {
+        let last = group.members.iter().map(|m| m.1).max().unwrap_or(0);
+        let Origin { ty, n, steps, .. } = group.origin;
+        let fills = |steps: Steps| steps.is_even(((last + 1) * n * ty.bytes()) as i32, self.lanes);
+        if last == 0 || steps.is_some_and(|steps| !(last + 1).is_power_of_two() || !fills(steps)) {
             return;
         }
         group.members.iter().skip(1).for_each(|m| self.places[m.0] = Place::Follows);
@@ -142,15 +152,25 @@ fn origin(shader: &Shader, div: &Divergence, lanes: u32, inst: Inst) -> Option<(
         Space::Shared => (None, data.args[0]),
         Space::Buffer | Space::Push | Space::Global => return None,
     };
-    let ty = shader.ty(data.results().next()?);
+    let (ty, n) = (shader.ty(data.results().next()?), u32::from(data.result_count));
     let way = match div.shape[offset] {
         Shape::Uniform => true,
-        Shape::Affine(steps) => steps.is_even(ty.bytes() as i32, lanes),
-        Shape::Varying => false,
+        Shape::Affine(steps) => steps.is_even((n * ty.bytes()) as i32, lanes),
+        Shape::Varying => n != 1,
     };
-    if data.result_count != 1 || flags.volatile || way || ty.bytes() > 4 {
+    if !n.is_power_of_two()
+        || n > MOST_COMPONENTS
+        || flags.volatile
+        || way
+        || ty.bytes() > 4
+        || n > 1 && ty.bytes() != 4
+    {
         return None;
     }
+    let steps = match div.shape[offset] {
+        Shape::Affine(steps) if n != 1 => Some(steps),
+        _ => None,
+    };
     let operation = |v: Value| match shader.values[v].def {
         ValueDef::Inst(inst, _) => match shader.insts[inst].op {
             Op::Binary(op) => Some((op, shader.insts[inst].args[0], shader.insts[inst].args[1])),
@@ -173,7 +193,7 @@ fn origin(shader: &Shader, div: &Divergence, lanes: u32, inst: Inst) -> Option<(
         Some((Binary::Bound, index, limit)) => Some((index, shader.as_const(limit)?, scale)),
         _ => None,
     });
-    let base = Origin { space, flags, ty, buffer, root: scaled, index: None };
+    let base = Origin { space, flags, ty, n, steps, buffer, root: scaled, index: None };
     Some(match index {
         // What the bound changes is out of range with and without the constant.
         Some((index, limit, scale)) => {
@@ -195,9 +215,10 @@ impl Emitter<'_> {
         access: Access,
     ) -> Result<()> {
         let last = members.iter().map(|m| m.1).max().unwrap_or(0) as usize;
+        let per = usize::from(self.shader.insts[members[0].0].result_count);
         // Three elements have no way of their own, nor has less than a word.
-        let n = if last == 1 && ty.bytes() > 1 { 2 } else { 4 };
-        let run = Run { ty, n, unit: ty.bytes() };
+        let elements = if last == 1 && ty.bytes() > 1 { 2 } else { 4 };
+        let run = Run { ty, n: per * elements, unit: per as u32 * ty.bytes() };
         let rep = self.rep(offset)?;
         let words = match rep {
             Rep::Affine(base, steps) => {
@@ -210,9 +231,11 @@ impl Emitter<'_> {
             }
             _ => self.gather_neighbours(pair, offset, &rep, run, access)?,
         };
-        for &(inst, word) in members {
-            let result = self.shader.insts[inst].result();
-            self.define(result, Rep::Varying(words[word as usize]))?;
+        for &(inst, element) in members {
+            let own = words.iter().skip(element as usize * per);
+            for (result, &word) in self.shader.insts[inst].results().zip(own) {
+                self.define(result, Rep::Varying(word))?;
+            }
         }
         Ok(())
     }

@@ -82,7 +82,7 @@ impl Emitter<'_> {
             let offsets = e.rep_vector(Ty::I32, &Rep::Affine(base, steps))?;
             Ok(e.load_by_offset(pair, offsets, run, access))
         };
-        self.load_behind((ok, pair, wide), run, whole, by_lane)
+        self.load_behind((ok, pair, wide), run, false, whole, by_lane)
     }
 
     /// What lies at a place, loaded once.

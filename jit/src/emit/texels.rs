@@ -1,7 +1,7 @@
 //! Texels without kernels: what lies side by side in a view that is as the shader's image says, of a kind that is known here.
 //!
-//! A view says of its first level where rows of texels lie and what they are ([`TexelRows`]). Where the lanes of a chunk are a row of texels that is
-//! inside, as those of workgroups mostly are, or two quads of 2×2, as those of fragments are, a few loads have them; what they become is computed here, by the
+//! A view says of its first level where rows of texels lie and what they are ([`TexelRows`]). Where each eight lanes of a chunk are a row of texels that is
+//! inside, as those of workgroups mostly are, or quads of 2×2, as those of fragments are, a few loads have them; what they become is computed here, by the
 //! operations of the kernels, so that the bits are theirs. Whatever is not so goes to the kernel, in a cold block: texels apart, at a border or outside, views of other
 //! kinds, null descriptors, lanes without effect. The tests are branches one by one: flags are all that they leave. All of it is extra
 //! ([`BlockData::extra`](crate::lir::BlockData)): code that is made quickly has the calls alone.
@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::host;
 use crate::ir::{InstData, Ty, Value};
 use crate::lir::{Block, Elem, IntCond, Type, Value as C};
+use crate::passes::Steps;
 use base::abi::{ImageView, MAX_LANES, TexelKind, TexelRows};
 use base::format::{UNORM8, pack::ONE};
 use core::mem::offset_of;
@@ -28,11 +29,24 @@ const NEAREST: f32 = 12_582_912.0;
 /// How the lanes of a chunk lie.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// One texel behind the other.
-    Row,
-    /// Two squares of 2×2.
+    /// Of each [`ROW`] lanes one texel behind the other.
+    Rows,
+    /// Squares of 2×2.
     Quads,
 }
+
+impl Order {
+    /// Lanes whose texels lie as the first one's says.
+    fn lanes(self) -> usize {
+        match self {
+            Order::Rows => ROW,
+            Order::Quads => 4,
+        }
+    }
+}
+
+/// Lanes of a row, as [`TexelRows`] has them.
+const ROW: usize = MAX_LANES;
 
 /// An access that may need no kernel.
 pub struct Site {
@@ -45,18 +59,19 @@ pub struct Site {
     z: Option<C>,
 }
 
-/// Where a site's texels lie: the slice's first one, the bytes between rows, and offsets of the first lane of each group (I64).
+/// Where a site's texels lie: the slice's first one, the bytes between rows, and offsets of the first lane of each row or quad (I64).
 struct Place {
     base: C,
     pitch: C,
-    offsets: SmallVec<[C; 2]>,
+    offsets: SmallVec<[C; 4]>,
 }
 
 impl Emitter<'_> {
     /// An access by these coordinates, if it may do without a kernel.
     pub fn texel_site(&mut self, kind: TexelKind, data: &InstData, coords: &[Value]) -> Result<Option<Site>> {
         let words = data.results().chain(data.args.last().copied()).all(|v| self.shader.ty(v).bytes() == 4);
-        if kind == TexelKind::None || self.lanes as usize != MAX_LANES || !words || self.texels == MOST {
+        let fits = matches!(self.lanes as usize / ROW, 1 | 2);
+        if kind == TexelKind::None || !fits || !words || self.texels == MOST {
             return Ok(None);
         }
         let Rep::Uniform(view) = self.rep(data.args[0])? else { return Ok(None) };
@@ -73,13 +88,13 @@ impl Emitter<'_> {
         let order = match (self.shader.stage().has_quads(), y.as_ref().is_some_and(varies)) {
             (true, true) => Order::Quads,
             (true, false) => return Ok(None),
-            (false, _) => Order::Row,
+            (false, _) => Order::Rows,
         };
         let fits = match (order, &x) {
-            (Order::Row, Rep::Affine(_, steps)) => steps.is_even(1, self.lanes),
+            (Order::Rows, Rep::Affine(_, steps)) => grows(*steps, 1),
             _ => varies(&x),
         };
-        let column = matches!((order, &y), (Order::Row, Some(Rep::Affine(..))));
+        let column = matches!((order, &y), (Order::Rows, Some(Rep::Affine(_, steps))) if !grows(*steps, 0));
         if !fits || column {
             return Ok(None);
         }
@@ -119,7 +134,7 @@ impl Emitter<'_> {
         texel: &[Value],
         kernel: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        if site.order != Order::Row {
+        if site.order != Order::Rows {
             return kernel(self);
         }
         let (slow, done) = (self.b.create_block(), self.b.create_block());
@@ -130,16 +145,16 @@ impl Emitter<'_> {
             self.or_else(all, slow);
         }
         let place = self.texel_place(site, slow)?;
-        let address = self.b.iadd(place.base, place.offsets[0]);
         let words: SmallVec<[C; 4]> = match site.kind {
             TexelKind::Unorm8 => [self.packed(&texel)].into_iter().collect(),
             TexelKind::Words => self.interleave(&texel),
             TexelKind::Float | TexelKind::Word | TexelKind::None => [texel[0]].into_iter().collect(),
         };
-        let mut offset = 0;
-        for c in words {
-            self.b.store(trusted(offset), c, address);
-            offset += self.b.ty(c).bytes() as i32;
+        for (row, &offset) in place.offsets.iter().enumerate() {
+            let address = self.b.iadd(place.base, offset);
+            for (at, c) in self.words_of_row(&words, row, place.offsets.len()).into_iter().enumerate() {
+                self.b.store(trusted(at as i32 * self.b.ty(c).bytes() as i32), c, address);
+            }
         }
         self.b.jump(done, &[]);
         self.enter(slow);
@@ -147,6 +162,17 @@ impl Emitter<'_> {
         self.b.jump(done, &[]);
         self.enter(done);
         Ok(())
+    }
+
+    /// Those of the words of all texels, in vectors one after the other, that are a row's, of so many.
+    fn words_of_row(&mut self, words: &[C], row: usize, rows: usize) -> SmallVec<[C; 4]> {
+        match *words {
+            [all] => {
+                let lanes = self.b.ty(all).lanes() / rows;
+                [self.b.slice(all, row * lanes, lanes)].into_iter().collect()
+            }
+            _ => words[words.len() / rows * row..][..words.len() / rows].iter().copied().collect(),
+        }
     }
 
     /// Goes on only if so.
@@ -179,19 +205,19 @@ impl Emitter<'_> {
         }
         let pitch = self.rows_field(site, Type::I32, offset_of!(TexelRows, row_pitch));
         let offsets = match site.order {
-            Order::Row => self.row_offset(site, pitch, slow)?,
+            Order::Rows => self.row_offsets(site, pitch, slow)?,
             Order::Quads => self.quad_offsets(site, pitch, slow)?,
         };
         Ok(Place { base, pitch: self.b.zext(Type::I64, pitch), offsets })
     }
 
-    /// Of eight texels in a row.
-    fn row_offset(&mut self, site: &Site, pitch: C, slow: Block) -> Result<SmallVec<[C; 2]>> {
-        let (x, x_differs) = self.first_texel(&site.x, 1)?;
-        let (y, y_differs) = match &site.y {
+    /// Of rows of eight texels.
+    fn row_offsets(&mut self, site: &Site, pitch: C, slow: Block) -> Result<SmallVec<[C; 4]>> {
+        let (xs, x_differs) = self.first_texels(&site.x, 1)?;
+        let (ys, y_differs) = match &site.y {
             Some(rep) => {
-                let (y, differs) = self.first_texel(rep, 0)?;
-                (Some(y), differs)
+                let (ys, differs) = self.first_texels(rep, 0)?;
+                (Some(ys), differs)
             }
             None => (None, None),
         };
@@ -201,19 +227,24 @@ impl Emitter<'_> {
             self.or_else(all, slow);
         }
         let eights = self.rows_field(site, Type::I32, offset_of!(TexelRows, eights));
-        let inside = self.b.icmp(IntCond::Ult, x, eights);
-        self.or_else(inside, slow);
-        let x = self.b.zext(Type::I64, x);
-        let mut offset = self.b.shl_imm(x, texel_shift(site.kind));
-        if let Some(y) = y {
-            let height = self.rows_field(site, Type::I32, offset_of!(TexelRows, height));
+        let mut offsets = SmallVec::new();
+        for &x in &xs {
+            let inside = self.b.icmp(IntCond::Ult, x, eights);
+            self.or_else(inside, slow);
+            let x = self.b.zext(Type::I64, x);
+            offsets.push(self.b.shl_imm(x, texel_shift(site.kind)));
+        }
+        let Some(ys) = ys else { return Ok(offsets) };
+        let height = self.rows_field(site, Type::I32, offset_of!(TexelRows, height));
+        let pitch = self.b.zext(Type::I64, pitch);
+        for (offset, y) in offsets.iter_mut().zip(ys) {
             let inside = self.b.icmp(IntCond::Ult, y, height);
             self.or_else(inside, slow);
-            let (y, pitch) = (self.b.zext(Type::I64, y), self.b.zext(Type::I64, pitch));
+            let y = self.b.zext(Type::I64, y);
             let rows = self.b.imul(y, pitch);
-            offset = self.b.iadd(rows, offset);
+            *offset = self.b.iadd(rows, *offset);
         }
-        Ok([offset].into_iter().collect())
+        Ok(offsets)
     }
 
     fn either(&mut self, a: Option<C>, b: Option<C>) -> Option<C> {
@@ -223,26 +254,34 @@ impl Emitter<'_> {
         }
     }
 
-    /// A coordinate of lane 0, and what is 0 in the lanes where it grows by `step` from each to the next; None: in all.
-    fn first_texel(&mut self, rep: &Rep, step: i32) -> Result<(C, Option<C>)> {
+    /// A coordinate of each row's first lane, and what is 0 in the lanes where it grows by `step` from each of a row to the next; None: in all.
+    fn first_texels(&mut self, rep: &Rep, step: i32) -> Result<(SmallVec<[C; 2]>, Option<C>)> {
+        let firsts = (0..self.lanes as usize).step_by(ROW);
         Ok(match *rep {
             Rep::Varying(c) => {
-                let first = self.b.extract(c, 0);
-                let all = self.b.splat(self.b.ty(c), first);
-                let steps = self.words(|lane| lane as i32 * step);
-                let row = self.b.iadd(all, steps);
-                (first, Some(self.b.xor(c, row)))
+                let own: SmallVec<[C; 2]> = firsts.map(|lane| self.b.extract(c, lane)).collect();
+                let all = match *own {
+                    [first] => self.b.splat(self.b.ty(c), first),
+                    _ => {
+                        let pattern: SmallVec<[usize; 16]> = (0..self.lanes as usize).map(|l| l / ROW * ROW).collect();
+                        self.b.shuffle(c, c, &pattern)
+                    }
+                };
+                let steps = self.words(|lane| (lane % ROW) as i32 * step);
+                let rows = self.b.iadd(all, steps);
+                (own, Some(self.b.xor(c, rows)))
             }
-            // A row, by the site's making.
-            Rep::Affine(c, _) | Rep::Uniform(c) => (c, None),
+            // Rows, by the site's making.
+            Rep::Affine(c, steps) => (firsts.map(|l| self.b.iadd_imm(c, i64::from(steps.at(l)))).collect(), None),
+            Rep::Uniform(c) => (firsts.map(|_| c).collect(), None),
             Rep::Buffer(_) | Rep::Buffers(_) | Rep::Pointers(_) => {
                 return Err(Error::internal("a coordinate is no number"));
             }
         })
     }
 
-    /// Of two squares.
-    fn quad_offsets(&mut self, site: &Site, pitch: C, slow: Block) -> Result<SmallVec<[C; 2]>> {
+    /// Of squares.
+    fn quad_offsets(&mut self, site: &Site, pitch: C, slow: Block) -> Result<SmallVec<[C; 4]>> {
         let words = self.vector_type(Ty::I32);
         let x = self.rep_vector(Ty::I32, &site.x)?;
         let y = match &site.y {
@@ -275,7 +314,8 @@ impl Emitter<'_> {
         let rows = self.b.imul(y, pitch);
         let columns = self.b.shl_imm(x, texel_shift(site.kind));
         let offsets = self.b.iadd(rows, columns);
-        Ok([0, 4].into_iter().map(|lane| self.first_offset(offsets, lane)).collect())
+        let firsts = (0..self.lanes as usize).step_by(site.order.lanes());
+        Ok(firsts.map(|lane| self.first_offset(offsets, lane)).collect())
     }
 
     fn first_offset(&mut self, offsets: C, lane: usize) -> C {
@@ -286,25 +326,37 @@ impl Emitter<'_> {
     /// The words of the texels, as vectors with a word per lane.
     fn load_texels(&mut self, site: &Site, place: &Place) -> Vec<C> {
         let n = 1 << (texel_shift(site.kind) - 2);
-        let run = Run { ty: Ty::I32, n, unit: 4 };
+        let (whole, row) = (self.vector_type(Ty::I32), elem(Ty::I32).by(ROW));
         match site.order {
-            Order::Row => {
+            Order::Rows if place.offsets.len() == 1 => {
                 let address = self.b.iadd(place.base, place.offsets[0]);
-                self.load_interleaved(address, run, trusted(0))
+                self.load_interleaved(address, Run { ty: Ty::I32, n, unit: 4 }, trusted(0))
+            }
+            Order::Rows => {
+                let rows: SmallVec<[C; 4]> =
+                    place.offsets.iter().map(|&offset| self.b.iadd(place.base, offset)).collect();
+                if n == 1 {
+                    let rows: SmallVec<[C; 4]> = rows.iter().map(|&at| self.b.load(row, trusted(0), at)).collect();
+                    return vec![self.concat(&rows)];
+                }
+                let vectors = n / rows.len();
+                let place = |i: usize| (rows[i / vectors], trusted((i % vectors) as i32 * whole.bytes() as i32));
+                let raws: Vec<C> = (0..n).map(place).map(|(at, access)| self.b.load(whole, access, at)).collect();
+                self.components(&raws, n)
             }
             Order::Quads => {
                 // Two texels at a time.
                 let below = self.b.iadd(place.base, place.pitch);
-                let pairs: SmallVec<[C; 4]> = (place.offsets.iter().copied())
+                let pairs: SmallVec<[C; 8]> = (place.offsets.iter().copied())
                     .flat_map(|offset| [(place.base, offset), (below, offset)])
                     .map(|(row, offset)| self.b.iadd(row, offset))
                     .collect();
-                let whole = self.vector_type(Ty::I32);
                 if n == 4 {
-                    let raws: Vec<C> = pairs.iter().map(|&at| self.b.load(whole, trusted(0), at)).collect();
+                    let raws: Vec<C> = pairs.iter().map(|&at| self.b.load(row, trusted(0), at)).collect();
+                    let raws: Vec<C> = raws.chunks(place.offsets.len() / 2).map(|raws| self.concat(raws)).collect();
                     return self.components(&raws, n);
                 }
-                let pairs: SmallVec<[C; 4]> = pairs.iter().map(|&at| self.b.load(Type::F64, trusted(0), at)).collect();
+                let pairs: SmallVec<[C; 8]> = pairs.iter().map(|&at| self.b.load(Type::F64, trusted(0), at)).collect();
                 let all = self.b.build(&pairs);
                 vec![self.b.bitcast(whole, all)]
             }
@@ -366,6 +418,11 @@ impl Emitter<'_> {
         let bytes: SmallVec<[C; 4]> = bytes.collect();
         bytes[1..].iter().fold(bytes[0], |word, &byte| self.b.or(word, byte))
     }
+}
+
+/// Does a value grow by `step` from each lane of a row to the next?
+fn grows(steps: Steps, step: i32) -> bool {
+    (0..ROW).all(|lane| steps.at(lane) == lane as i32 * step)
 }
 
 /// Bytes of a texel, as a power of two.

@@ -1,12 +1,12 @@
 //! Compute and fragment stages that cannot tell how many lanes a chunk has: no operation on subgroups, nothing that comes in the order of lanes where others may
-//! see it (atomics, and in fragment stages any write to memory), no neighbours but those of a quad. Their better code may have twice as many, where the machine's vectors do.
+//! see it (several atomics, and in fragment stages any write to memory), no neighbours but those of a quad. Their better code may have twice as many, where the machine's vectors do.
 //!
 //! What else could tell is a race: an invocation that reads what another one of its workgroup writes, without a barrier in between. Such programs
 //! have no meaning, and no promise.
 
 #![forbid(unsafe_code)]
 
-use crate::ir::{Builtin, MemFlags, Op, Shader};
+use crate::ir::{Builtin, MemFlags, Node, Op, Region, Shader, Value, ValueDef};
 use crate::lir;
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
@@ -48,7 +48,9 @@ pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
         Stage::Fragment => !shader.side_effects,
         _ => false,
     };
-    whole && lanes < MORE_LANES && shader.insts.values().all(|data| is_unseeing(&data.op))
+    // One that is done once comes in the order of invocations, however many a chunk has. (What nobody reads is better kept back: `deferred`.)
+    let alone = shader.stage() == Stage::Compute && atomics(shader, &shader.root.body) <= 1 && reads_atomics(shader);
+    whole && lanes < MORE_LANES && shader.insts.values().all(|data| is_unseeing(&data.op, alone))
 }
 
 /// Is LIR with more lanes less work than as much with fewer, which is done twice? By a good part: what lies side by side for eight may not for sixteen, and
@@ -115,8 +117,28 @@ fn instructions(data: &lir::InstData) -> u64 {
     }
 }
 
-/// Can no result of an operation, and no effect, depend on how many lanes there are?
-fn is_unseeing(op: &Op) -> bool {
+/// Is what atomics give an operand of anything?
+fn reads_atomics(shader: &Shader) -> bool {
+    let from_atomic = |v: &Value| match shader.values[*v].def {
+        ValueDef::Inst(inst, _) => matches!(shader.insts[inst].op, Op::Atomic(..)),
+        ValueDef::Region => false,
+    };
+    shader.insts.values().any(|data| data.args.iter().any(from_atomic))
+}
+
+/// How often atomics stand in a region; in a loop that is more than once.
+fn atomics(shader: &Shader, region: &Region) -> usize {
+    let of = |node: &Node| match node {
+        Node::Inst(inst) => usize::from(matches!(shader.insts[*inst].op, Op::Atomic(..))),
+        Node::Loop(n) => 2 * atomics(shader, &n.body),
+        Node::If(n) => atomics(shader, &n.then) + atomics(shader, &n.else_),
+        Node::Scope(n) => atomics(shader, &n.body),
+    };
+    region.nodes.iter().map(of).fold(0, usize::saturating_add)
+}
+
+/// Can no result of an operation, and no effect, depend on how many lanes there are? `alone`: there is not more than one atomic.
+fn is_unseeing(op: &Op, alone: bool) -> bool {
     match op {
         Op::Unary(_)
         | Op::Binary(_)
@@ -140,6 +162,9 @@ fn is_unseeing(op: &Op) -> bool {
         | Op::SamplerDesc { .. }
         // By parts of eight lanes.
         | Op::Sample(_)
+        | Op::ImageFetch { .. }
+        | Op::ImageResident { .. }
+        | Op::ImageStore { .. }
         | Op::ImageQuery(_)
         | Op::LoadInput(..)
         | Op::StoreOutput(_)
@@ -151,6 +176,7 @@ fn is_unseeing(op: &Op) -> bool {
         | Op::Store(_, MemFlags { volatile: false, .. })
         | Op::Barrier
         | Op::MemoryBarrier => true,
+        Op::Atomic(..) => alone,
         Op::Builtin(builtin) => matches!(
             builtin,
             Builtin::LocalInvocationIndex
@@ -171,11 +197,8 @@ fn is_unseeing(op: &Op) -> bool {
                 | Builtin::Layer
                 | Builtin::ViewportIndex
         ),
-        // Rows of texels are of eight lanes (`texels`).
-        Op::ImageFetch { .. } | Op::ImageResident { .. } | Op::ImageStore { .. } => false,
         Op::Load(..)
         | Op::Store(..)
-        | Op::Atomic(..)
         | Op::ImageAtomic { .. }
         | Op::LoadVertex(_)
         | Op::StoreVertex(_)

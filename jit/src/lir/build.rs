@@ -143,6 +143,14 @@ impl Builder {
         self.current = Some(block);
     }
 
+    /// Is a value a result of a block's instructions?
+    pub fn is_made_in(&self, v: Value, block: Block) -> bool {
+        match self.func.values[v].def {
+            Def::Inst(inst) => self.func.blocks[block].insts.contains(&inst),
+            _ => false,
+        }
+    }
+
     /// Does everything that comes to `b` come by `a`, as far as it is known? Both were entered.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.numbering.dominates(a, b)
@@ -214,7 +222,8 @@ impl Builder {
         if !pure {
             return self.push(data);
         }
-        if let Some(v) = self.fold(&data).or_else(|| self.divided(op, ty, &data.args)) {
+        if let Some(v) = self.unchanged(&data).or_else(|| self.fold(&data)).or_else(|| self.divided(op, ty, &data.args))
+        {
             return v;
         }
         let hash = Numbering::hash(&data);
@@ -246,6 +255,21 @@ impl Builder {
         }
         self.func.blocks[block].insts.push(inst);
         first
+    }
+
+    /// The operand that an operation on integers gives as it is.
+    fn unchanged(&self, data: &InstData) -> Option<Value> {
+        let neutral = match data.op {
+            Op::Iadd | Op::Isub | Op::Or | Op::Xor | Op::Shl | Op::Lshr | Op::Ashr => 0,
+            Op::Imul => 1,
+            _ => return None,
+        };
+        let is_neutral = |v: Value| self.func.constant(v) == Some(neutral);
+        match data.args[..] {
+            [a, b] if is_neutral(b) => Some(a),
+            [a, b] if is_neutral(a) && matches!(data.op, Op::Iadd | Op::Or | Op::Xor | Op::Imul) => Some(b),
+            _ => None,
+        }
     }
 
     /// The result of an operation on constants. Back ends would each have their own way with those that give a NaN, so none is left to them but of

@@ -6,6 +6,7 @@ use super::alloc::Flow;
 use super::encode::Buffer;
 use super::frame::Frame;
 use super::inst::{Code, Op};
+use super::kept::Kept;
 use crate::backend::{MAX_FRAME, MachineCode};
 use crate::error::{Error, Result};
 use regalloc2::{Block, Edit, Function, InstOrEdit, Output};
@@ -55,7 +56,8 @@ impl Threads {
 /// Limit for a frame or code beyond all bounds.
 pub fn assemble(code: &Code, flow: &Flow<'_>, output: &Output) -> Result<MachineCode> {
     let too_large = || Error::limit("code is too large");
-    let frame = Frame::of(code, flow, output).ok_or_else(|| Error::limit("a frame is too large"))?;
+    let kept = Kept::of(code, flow, output);
+    let frame = Frame::of(code, flow, output, &kept).ok_or_else(|| Error::limit("a frame is too large"))?;
     if frame.total() > MAX_FRAME {
         return Err(Error::limit(format!("a frame of {} bytes", frame.total())));
     }
@@ -101,7 +103,12 @@ pub fn assemble(code: &Code, flow: &Flow<'_>, output: &Output) -> Result<Machine
                     buffer.table(allocations, &targets, &mut tables);
                 }
                 Op::Return => buffer.leave(&frame),
-                _ => buffer.inst(inst, allocations, &frame),
+                _ => {
+                    let kept = kept.by(number);
+                    kept.iter().for_each(|&(register, place)| buffer.edit(register, place, &frame));
+                    buffer.inst(inst, allocations, &frame);
+                    kept.iter().for_each(|&(register, place)| buffer.edit(place, register, &frame));
+                }
             }
         }
     }

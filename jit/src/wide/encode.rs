@@ -406,7 +406,7 @@ impl Buffer {
                 self.rmw_loop(bytes, operation, number(a[1]), number(a[2]), place);
             }
             Op::Params => {}
-            Op::Call => {
+            Op::Call | Op::RareCall => {
                 self.vzeroupper();
                 let function = number(a[0]);
                 self.legacy(Head::default(), &[0xff], 2, Place::Register(function), &[]);

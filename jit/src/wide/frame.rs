@@ -1,10 +1,11 @@
 //! The stack of a function, from rsp up: arguments of calls, the program's slots, lanes that are looked up by number
-//! ([`super::inst::Code::frame`]), spilled registers; and above that, behind rbp, the registers that the caller wants back.
+//! ([`super::inst::Code::frame`]), spilled registers, those that rare calls keep; and above that, behind rbp, the registers that the caller wants back.
 
 #![forbid(unsafe_code)]
 
 use super::alloc::Flow;
 use super::inst::{Code, SAVED, Size};
+use super::kept::Kept;
 use regalloc2::{Edit, Output, RegClass, SpillSlot};
 
 /// See the module.
@@ -25,11 +26,11 @@ const HEAD: u32 = 16;
 
 impl Frame {
     /// The frame of a function with its registers; `None` when it is too large to be addressed.
-    pub fn of(code: &Code, flow: &Flow<'_>, output: &Output) -> Option<Frame> {
+    pub fn of(code: &Code, flow: &Flow<'_>, output: &Output, kept: &Kept) -> Option<Frame> {
         let size = if code.large { Size::W512 } else { Size::W256 };
         let align = code.align.max(size.bytes().trailing_zeros() as u8);
         let spills = code.frame.checked_next_multiple_of(size.bytes() as u32)?;
-        let slots = u32::try_from(output.num_spillslots).ok()?.checked_mul(8)?;
+        let slots = u32::try_from(kept.slots()).ok()?.checked_mul(8)?;
         let bytes = spills.checked_add(slots)?.checked_next_multiple_of(1 << align)?;
         let mut used = [false; 16];
         let clobbered = (0..flow.len()).flat_map(|i| flow.inst(regalloc2::Inst::new(i)).op.clobbers());

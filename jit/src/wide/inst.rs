@@ -232,6 +232,8 @@ pub enum Op {
     Params,
     /// Calls a function.
     Call,
+    /// Calls one on a way that is rarely taken: what it would change is kept beside it (`kept.rs`).
+    RareCall,
     /// To the first target.
     Jump,
     /// To the first target if so, else to the second.

@@ -12,3 +12,4 @@ mod memory;
 mod random;
 mod subgroups;
 mod tiles;
+mod windows;

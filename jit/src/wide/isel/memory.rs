@@ -415,7 +415,8 @@ impl Lower<'_> {
         if stack as u32 > ARGUMENT_BYTES {
             return Err(Error::internal("a call with too many arguments"));
         }
-        self.push(M::Call, false, 0, &operands, None);
+        let call = if self.rare && self.optimise { M::RareCall } else { M::Call };
+        self.push(call, false, 0, &operands, None);
         Ok(())
     }
 }

@@ -102,6 +102,8 @@ struct Lower<'a> {
     buffers: [Option<(i32, u32)>; 2],
     /// The register of which 128 bits were taken last, in this block, which ones, and where they are.
     quarter: Option<(VReg, usize, VReg)>,
+    /// The current block is rarely run.
+    rare: bool,
     /// AVX-512 is there.
     avx512: bool,
     /// Bytes of a register, and its size.
@@ -147,6 +149,7 @@ pub fn select(lir: &lir::Function, level: Level, optimise: bool) -> Result<Code>
         slots: Vec::new(),
         buffers: [None; 2],
         quarter: None,
+        rare: false,
         avx512,
         part: whole.bytes(),
         whole,
@@ -282,6 +285,7 @@ impl Lower<'_> {
         let lir = self.lir;
         let data = &lir.blocks[block];
         self.quarter = None;
+        self.rare = data.cold && block != lir.layout[0];
         if block == lir.layout[0] {
             self.function_params(&data.params)?;
         }

@@ -1,0 +1,98 @@
+//! Words of lanes that lie in a window: elements that are packed into words, several of which each word has.
+//!
+//! Where such an element's number is affine, its word's is no more, as lane 0 may begin anywhere in a word. But how far apart the lanes' words are is known: a few vectors
+//! have them all, of which each lane takes its own. Where the window is not in range as a whole, each lane loads.
+
+use super::Emitter;
+use super::memory::at;
+use super::rep::{BufPair, Rep};
+use super::run::Run;
+use crate::error::Result;
+use crate::ir::{Binary, Op, Ty, Value, ValueDef};
+use crate::lir::{Access, IntCond, Type, Value as C};
+use crate::passes::Steps;
+use crate::wide;
+use smallvec::SmallVec;
+
+/// Bytes of a word.
+const WORD: i64 = 4;
+/// Most elements of a word, as a power of two: their numbers, which a buffer's end bounds, then do not wrap.
+const MOST_SHIFT: u64 = 2;
+/// Lanes that a vector must have for each vector of a window.
+const LANES: u64 = 4;
+
+/// Where the words of a load lie: lane l's is `(base + steps) >> shift`, and `plus` bytes.
+pub struct Window {
+    base: C,
+    steps: Steps,
+    shift: u32,
+    plus: i64,
+    vectors: usize,
+}
+
+impl Emitter<'_> {
+    /// The window of what is loaded at an offset, one element for each lane.
+    pub fn window(&mut self, offset: Value, ty: Ty) -> Result<Option<Window>> {
+        if i64::from(ty.bytes()) != WORD || !wide::is_available() {
+            return Ok(None);
+        }
+        let Some((index, _, WORD, plus)) = self.bounded_index(offset) else { return Ok(None) };
+        let ValueDef::Inst(inst, _) = self.shader.values[index].def else { return Ok(None) };
+        let data = &self.shader.insts[inst];
+        let (Op::Binary(Binary::LShr), &[element, by]) = (&data.op, &data.args[..]) else { return Ok(None) };
+        let Some(shift @ 1..=MOST_SHIFT) = self.constant_bits(by) else { return Ok(None) };
+        if !self.barriers.at_hand(element) {
+            return Ok(None);
+        }
+        let Rep::Affine(base, steps) = self.rep(element)? else { return Ok(None) };
+        let lanes = u64::from(self.lanes);
+        // Lane 0 may be its word's last.
+        let words = (steps.reach() >> shift) + 2;
+        let vectors = words.div_ceil(lanes);
+        let grows = (0..self.lanes as usize).all(|lane| steps.at(lane) >= 0);
+        let fits = grows && vectors * LANES <= lanes;
+        Ok(fits.then_some(Window { base, steps, shift: shift as u32, plus, vectors: vectors as usize }))
+    }
+
+    /// What lanes load in a window; `each`: what they load where it is not in range.
+    pub fn load_window(
+        &mut self,
+        pair: BufPair,
+        window: &Window,
+        (ty, access): (Ty, Access),
+        each: impl FnOnce(&mut Self) -> Result<Vec<C>>,
+    ) -> Result<Vec<C>> {
+        let first = self.b.lshr_imm(window.base, window.shift);
+        let wide = self.b.zext(Type::I64, first);
+        let wide = self.b.imul_imm(wide, WORD);
+        let wide = self.b.iadd_imm(wide, window.plus);
+        let bytes = self.vector_type(ty).bytes() * window.vectors as u32;
+        let ok = self.wide_in_range(pair, wide, bytes);
+        let access = Access { guarded: true, ..access };
+        let whole = |e: &mut Self, address: C| vec![e.window_words(window, ty, address, access)];
+        self.load_behind((ok, pair, wide), Run::whole(ty, 1), true, whole, each)
+    }
+
+    /// Each lane's word of the vectors at an address.
+    fn window_words(&mut self, window: &Window, ty: Ty, address: C, access: Access) -> C {
+        let words = self.vector_type(Ty::I32);
+        let begin = self.b.and_imm(window.base, (1 << window.shift) - 1);
+        let begin = self.b.splat(words, begin);
+        let steps = self.words(|lane| window.steps.at(lane));
+        let numbers = self.b.iadd(begin, steps);
+        let numbers = self.b.lshr_imm(numbers, window.shift);
+        let vector = self.vector_type(ty);
+        let found: SmallVec<[C; 4]> = (0..window.vectors)
+            .map(|i| {
+                let words = self.b.load(vector, at(access, (i as u32 * vector.bytes()) as i32), address);
+                self.b.permute(words, numbers)
+            })
+            .collect();
+        let mut own = found[0];
+        for (i, &c) in found.iter().enumerate().skip(1) {
+            let behind = self.b.icmp_imm(IntCond::Uge, numbers, i as i64 * i64::from(self.lanes));
+            own = self.b.select(behind, c, own);
+        }
+        own
+    }
+}

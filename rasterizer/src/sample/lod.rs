@@ -35,6 +35,8 @@ pub struct Detail {
     pub probes: [u32; MAX_LANES],
     /// [`Lod::major`], as bits of floats.
     pub major: [[u32; MAX_LANES]; 2],
+    /// Lanes whose major axis is that of x.
+    pub x_major: u32,
 }
 
 impl Detail {
@@ -46,6 +48,7 @@ impl Detail {
         weight: [0; MAX_LANES],
         probes: [1; MAX_LANES],
         major: [[0; MAX_LANES]; 2],
+        x_major: 0,
     };
 }
 
@@ -224,7 +227,7 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
 /// are one for all, but that nothing is said of how many levels there are.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn of_quads<H: Host>(
+pub fn of_quads<H: Host, const PROBES: bool>(
     view: &ImageView,
     sampler: &Sampler,
     [bias, min_lod]: [f32; 2],
@@ -234,7 +237,7 @@ pub fn of_quads<H: Host>(
     let [first, right, below] = corners;
     let d = [[right[0] - first[0], right[1] - first[1]], [below[0] - first[0], below[1] - first[1]]];
     let bias = H::Floats::splat(sampler.lod_bias) + H::Floats::splat(bias);
-    let unclamped = footprint::<H, false>(view, sampler, d, out) + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
+    let unclamped = footprint::<H, PROBES>(view, sampler, d, out) + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
     selected::<H>(view, sampler, unclamped, H::Floats::splat(min_lod), out);
 }
 
@@ -288,6 +291,7 @@ fn footprint<H: Host, const PROBES: bool>(
     for c in 0..2 {
         out.major[c] = select(has, select(x_major, d[0][c], d[1][c]), float(0.0)).bits().lanes();
     }
+    out.x_major = x_major.signs();
     out.most = out.probes.into_iter().max().unwrap_or(1);
     select(has, log2_lanes(major / probes), isotropic)
 }

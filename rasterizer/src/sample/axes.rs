@@ -44,6 +44,9 @@ pub trait Source: Sized {
         far: u16,
     ) -> Option<[__m512; 2]>;
 
+    /// Are probes planned ([`probes::plan`])?
+    const PLANNED: bool = false;
+
     /// The words of texels of four components in one, at x and y of two chunks, in a level of this width and height. None as [`Source::find`].
     ///
     /// # Safety
@@ -59,6 +62,8 @@ pub trait Source: Sized {
 pub struct InImage;
 
 impl Source for InImage {
+    const PLANNED: bool = true;
+
     #[inline(always)]
     unsafe fn words<K: Kind<Source = InImage>>(
         axes: &Axes<K>,

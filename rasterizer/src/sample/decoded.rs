@@ -11,7 +11,7 @@ use super::words;
 use crate::pool;
 use base::abi::{ImageView, MAX_LANES};
 use base::format::{Format, decode_tiles, plain};
-use base::host::{Host, Ints};
+use base::host::{Host, Ints, prefetch};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 use std::cell::UnsafeCell;
@@ -79,10 +79,17 @@ struct Cache {
 
 /// Tiles by the hash of their block's bytes.
 struct Contents {
-    keys: [u128; CONTENTS],
-    /// And the number of the tile in its block, from [`TILE_SHIFT`] on.
-    formats: [u32; CONTENTS],
+    known: [Content; CONTENTS],
     words: Lines<[[Block; CONTENTS]; 2]>,
+}
+
+/// Which tile it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(32))]
+struct Content {
+    block: u128,
+    /// And the number of the tile in its block, from [`TILE_SHIFT`] on.
+    format: u32,
 }
 
 impl Cache {
@@ -127,17 +134,22 @@ impl Cache {
 impl Contents {
     /// Where a tile of a block is, which is there then: its number is that of [`decode_tiles`].
     fn find(&mut self, block: u128, format: u32, tile: u32) -> usize {
-        let hash = base::hash::of_wide(block as u64 ^ ((block >> 64) as u64).rotate_left(29), CONTENT_BITS);
+        let hash = hash_of(block);
         let at = (hash + tile as usize) % CONTENTS;
-        if self.keys[at] != block || self.formats[at] != format | tile << TILE_SHIFT {
+        if self.known[at] != (Content { block, format: format | tile << TILE_SHIFT }) {
             decode_tiles(Format(format as u16), &block.to_le_bytes(), &mut |tile, &[first, second]| {
                 let at = (hash + tile) % CONTENTS;
                 (self.words.0[0][at], self.words.0[1][at]) = (first, second);
-                (self.keys[at], self.formats[at]) = (block, format | (tile as u32) << TILE_SHIFT);
+                self.known[at] = Content { block, format: format | (tile as u32) << TILE_SHIFT };
             });
         }
         at
     }
+}
+
+#[inline(always)]
+fn hash_of(block: u128) -> usize {
+    base::hash::of_wide(block as u64 ^ ((block >> 64) as u64).rotate_left(29), CONTENT_BITS)
 }
 
 /// Where a slice may be known.
@@ -248,6 +260,7 @@ impl Reader {
         unsafe {
             let cache = &mut *self.cache;
             if format.info().block == (SIDE as u8, SIDE as u8) {
+                self.expect(x + 1, y);
                 let at = cache.contents.find(self.block(x, y), self.format, 0);
                 let [first, second] = &cache.contents.words.0;
                 if single {
@@ -259,6 +272,22 @@ impl Reader {
                 self.put_together(place, [x, y], single);
             }
             cache.tags[place] = tag;
+        }
+    }
+
+    /// Asks for what is known of a block, which is wanted next where texels are wanted row by row.
+    ///
+    /// # Safety
+    /// Its row lies inside the slice.
+    #[inline(always)]
+    unsafe fn expect(&self, x: u32, y: u32) {
+        if x * SIDE < self.size[0] {
+            // SAFETY: the caller's promise; the thread's own cache.
+            unsafe {
+                let (contents, at) = (&raw const (*self.cache).contents, hash_of(self.block(x, y)) % CONTENTS);
+                prefetch((&raw const (*contents).known[at]).cast());
+                prefetch((&raw const (*contents).words.0[0][at]).cast());
+            }
         }
     }
 
@@ -415,7 +444,10 @@ impl Reader {
                 _mm512_storeu_si512((&raw mut tags).cast(), tag);
                 _mm512_storeu_si512((&raw mut places).cast(), place);
                 self.bring_all(&tags, &places, missing.into());
-                if self.missing::<HALF>(place, tag) & mask != 0 {
+                // What is brought takes no other's place but that of another window.
+                let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(window));
+                let others = _mm512_cmpneq_epi32_mask(window, first) & mask;
+                if others != 0 && self.missing::<HALF>(place, tag) & mask != 0 {
                     return None;
                 }
             }

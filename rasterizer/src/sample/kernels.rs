@@ -105,6 +105,10 @@ base::compiled! {
                 let others = black_box(wide_kernel::<T, false>(H::LEVEL));
                 T::sample_chunks::<H, true>(view, sampler, args, rows, [any, others]);
             }
+            class::ANISOTROPIC => {
+                let others = black_box(wide_kernel::<T, true>(H::LEVEL));
+                T::anisotropic_chunks::<H>(view, sampler, args, rows, [any, others]);
+            }
             _ => rows.one_by_one(view, sampler, args, any),
         }
     }

@@ -24,7 +24,7 @@ base::compiled! {
         for (to, from) in floats.iter_mut().flatten().zip(corners.iter().flatten()) {
             *to = <H as Host>::Ints::of(*from).as_floats();
         }
-        of_quads::<H>(view, sampler, all, floats, out);
+        of_quads::<H, false>(view, sampler, all, floats, out);
     }
 }
 
@@ -43,6 +43,8 @@ pub struct Detail {
     pub probes: [u32; MAX_LANES],
     /// [`Lod::major`], as bits of floats.
     pub major: [[u32; MAX_LANES]; 2],
+    /// Lanes whose major axis is that of x.
+    pub x_major: u32,
 }
 
 impl Detail {
@@ -54,6 +56,7 @@ impl Detail {
         weight: [0; MAX_LANES],
         probes: [1; MAX_LANES],
         major: [[0; MAX_LANES]; 2],
+        x_major: 0,
     };
 }
 
@@ -231,7 +234,7 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
 /// The levels of quads, one in each lane, by the coordinates of their first three invocations. As [`detail_of`] gives where the bias and the least level of detail
 /// are one for all, but that nothing is said of how many levels there are.
 #[inline(always)]
-pub fn of_quads<H: Host>(
+pub fn of_quads<H: Host, const PROBES: bool>(
     view: &ImageView,
     sampler: &Sampler,
     [bias, min_lod]: [f32; 2],
@@ -241,7 +244,7 @@ pub fn of_quads<H: Host>(
     let [first, right, below] = corners;
     let d = [[right[0] - first[0], right[1] - first[1]], [below[0] - first[0], below[1] - first[1]]];
     let bias = H::Floats::splat(sampler.lod_bias) + H::Floats::splat(bias);
-    let unclamped = footprint::<H, false>(view, sampler, d, out) + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
+    let unclamped = footprint::<H, PROBES>(view, sampler, d, out) + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
     selected::<H>(view, sampler, unclamped, H::Floats::splat(min_lod), out);
 }
 
@@ -295,6 +298,7 @@ fn footprint<H: Host, const PROBES: bool>(
     for c in 0..2 {
         out.major[c] = select(has, select(x_major, d[0][c], d[1][c]), float(0.0)).bits().lanes();
     }
+    out.x_major = x_major.signs();
     out.most = out.probes.into_iter().max().unwrap_or(1);
     select(has, log2_lanes(major / probes), isotropic)
 }

@@ -10,7 +10,7 @@ use super::slice::Slice;
 use super::window;
 use super::words::{self, Words};
 #[cfg(target_arch = "x86_64")]
-use super::{axes, whole, wide};
+use super::{anisotropic, axes, whole, wide};
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
 use base::format::lanes::{Four, Lanes};
 use base::format::{Format, Row, Texel, kernels};
@@ -188,11 +188,44 @@ pub trait Texels: Sized {
         #[cfg(target_arch = "x86_64")]
         if H::WIDE && Self::FOUR.is_some() {
             // SAFETY: the caller's promise.
-            return unsafe { whole::anisotropic::<H, Of<Self, true>>(view, sampler, args) };
+            unsafe {
+                let mut done = false;
+                anisotropic::sample(H::LEVEL)(
+                    view,
+                    sampler,
+                    args,
+                    anisotropic::probes_of::<Of<Self, true>>(H::LEVEL),
+                    &mut done,
+                );
+                return done;
+            }
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (view, sampler, args);
         false
+    }
+
+    /// The same of all chunks of a batch, as [`Texels::sample_chunks`].
+    ///
+    /// # Safety
+    /// As for [`Texels::sample_chunks`].
+    #[inline(always)]
+    unsafe fn anisotropic_chunks<H: Host>(
+        view: &ImageView,
+        sampler: &Sampler,
+        args: &mut ImageArgs,
+        rows: &mut ChunkRows,
+        kernels: [ImageKernel; 2],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if H::WIDE && Self::FOUR.is_some() {
+                let probes = anisotropic::probes_of::<Of<Self, true>>(H::LEVEL);
+                return anisotropic::sample_chunks(H::LEVEL)(view, sampler, args, rows, probes, kernels);
+            }
+            rows.one_by_one(view, sampler, args, kernels[0]);
+        }
     }
 
     /// Component `C` of words; with `RAW` of a scaled class as an integer, but in floats. With `QUIET` what is not a number may become a quiet one.

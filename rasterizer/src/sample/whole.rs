@@ -8,7 +8,6 @@ use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
 use super::wide::over_255;
 use super::words::row;
-use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
@@ -126,7 +125,7 @@ unsafe fn detailed_chunks<H: Host, K: Kind, const LINEAR: bool>(
             if count == 0 {
                 return;
             }
-            of_quads::<H>(view, sampler, all, corners::<H>(several.map(|chunk| chunk.coords())), &mut detail);
+            of_quads::<H, false>(view, sampler, all, corners::<H>(several.map(|chunk| chunk.coords())), &mut detail);
             for (i, &chunk) in several.iter().enumerate().take(count) {
                 let quads = counting.map(|quad| 2 * i + quad);
                 let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
@@ -145,7 +144,7 @@ unsafe fn detailed_chunks<H: Host, K: Kind, const LINEAR: bool>(
 /// # Safety
 /// The host is `H`, and wide.
 #[inline(always)]
-unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 3] {
+pub(super) unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 3] {
     // SAFETY: the caller's promise.
     unsafe {
         // Of two chunks: the four first ones, then the second ones, the third ones.
@@ -168,7 +167,7 @@ unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 
 
 /// The numbers of two quads for all of their lanes, in both halves.
 #[inline(always)]
-unsafe fn spread(of: __m128) -> __m512 {
+pub(super) unsafe fn spread(of: __m128) -> __m512 {
     // SAFETY: the caller's host is wide.
     unsafe {
         let lanes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1);
@@ -266,74 +265,9 @@ pub unsafe fn sample_pair<H: Host, K: Kind, const LINEAR: bool>(
     true
 }
 
-/// The same with probes along the major axes of the lanes' footprints, of as many levels as there are.
-///
-/// # Safety
-/// As for [`sample`], but that the sampler is anisotropic.
-#[inline(always)]
-pub unsafe fn anisotropic<H: Host, K: Kind>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
-    if !is_common(view, sampler, args) {
-        return false;
-    }
-    // SAFETY: the caller's promise; the levels exist.
-    unsafe {
-        let mut detail = Detail::BASE;
-        detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
-        let Some(numbers) = levels::<H>(&detail, args) else { return false };
-        let place = Place::<K>::new::<H>([view; 2], sampler, args);
-        let (coord, one) = (place.coord, _mm512_set1_epi32(1));
-        let major = pair::<H>(H::Ints::of(detail.major[0]), H::Ints::of(detail.major[1]));
-        let probes = H::Ints::of(detail.probes);
-        let count = pair::<H>(probes, probes);
-        let (several, counts) = (_mm512_cmpgt_epi32_mask(count, one), _mm512_sub_epi32(count, one));
-        let mut result = [_mm512_setzero_ps(); 2];
-        for pass in 0..detail.levels {
-            let mut sum = [_mm512_setzero_ps(); 2];
-            let Some(axes) = place.axes::<false>(numbers[pass % 2]) else { return false };
-            // The quads of a long footprint are far from each other.
-            axes.common.set(false);
-            for (probe, row) in (1..).zip(&PROBES).take(detail.most.max(1) as usize) {
-                let at = _mm512_permutexvar_ps(counts, _mm512_loadu_ps(row.as_ptr()));
-                let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), at);
-                let moved = _mm512_mask_add_ps(coord, several, coord, moved);
-                let Some(texels) = axes.sample::<true, false>(moved) else { return false };
-                let has = _mm512_cmpgt_epi32_mask(count, _mm512_set1_epi32(probe - 1));
-                for c in 0..2 {
-                    let more = if probe == 1 { texels[c] } else { _mm512_add_ps(sum[c], texels[c]) };
-                    sum[c] = if probe == 1 { more } else { _mm512_mask_mov_ps(sum[c], has, more) };
-                }
-            }
-            for sum in &mut sum {
-                *sum = _mm512_div_ps(*sum, _mm512_cvtepi32_ps(count));
-            }
-            result = match pass {
-                0 => sum,
-                _ => blended(result, sum, both::<H>(H::Ints::of(detail.weight).as_floats())),
-            };
-        }
-        give::<K>(&raw mut args.result, result);
-    }
-    true
-}
-
-/// Where a probe (a row; the first one is 1) lies among as many as its lane has (a column): `probe / (count + 1) - 0.5` of the footprint's major axis.
-static PROBES: [[f32; MAX_PROBES]; MAX_PROBES] = {
-    let mut at = [[0.0; MAX_PROBES]; MAX_PROBES];
-    let mut i = 0;
-    while i < MAX_PROBES * MAX_PROBES {
-        let (probe, count) = (i / MAX_PROBES, i % MAX_PROBES);
-        at[probe][count] = (probe + 1) as f32 / (count + 2) as f32 - 0.5;
-        i += 1;
-    }
-    at
-};
-
-/// [`MAX_SAMPLER_ANISOTROPY`]: a vector of 512 bits has as many lanes.
-const MAX_PROBES: usize = MAX_SAMPLER_ANISOTROPY as usize;
-
 /// The levels that all wanted lanes have; of one that is not needed some level.
 #[inline(always)]
-fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32; 2]> {
+pub(super) fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32; 2]> {
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     let lane = wanted.trailing_zeros() as usize % MAX_LANES;
     let mut numbers = [0; 2];
@@ -348,7 +282,7 @@ fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32; 2]> {
 
 /// The texels of two levels by the weights of the second, where there is one.
 #[inline(always)]
-unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [__m512; 2] {
+pub(super) unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [__m512; 2] {
     // SAFETY: the caller's host is wide.
     unsafe {
         let has = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(weight, _mm512_setzero_ps());
@@ -364,10 +298,19 @@ unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [_
 /// # Safety
 /// There is room for them; the host is wide.
 #[inline(always)]
-unsafe fn give<K: Kind>(result: *mut [[u32; MAX_LANES]; 4], mut components: [__m512; 2]) {
+unsafe fn give<K: Kind>(result: *mut [[u32; MAX_LANES]; 4], components: [__m512; 2]) {
+    // SAFETY: the caller's promise.
+    unsafe { give_to(result, over_255(K::FOUR, components)) }
+}
+
+/// Gives the components, two at a time.
+///
+/// # Safety
+/// There is room for them; the host is wide.
+#[inline(always)]
+pub(super) unsafe fn give_to(result: *mut [[u32; MAX_LANES]; 4], components: [__m512; 2]) {
     // SAFETY: the caller's promise.
     unsafe {
-        components = over_255(K::FOUR, components);
         _mm512_storeu_ps(result.cast(), components[0]);
         _mm512_storeu_ps(result.cast::<f32>().add(2 * MAX_LANES), components[1]);
     }

@@ -185,7 +185,7 @@ pub(super) unsafe fn windows_of(four: Four, shape: Shape, [first, second]: [&Sli
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
+pub(super) unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
     // SAFETY: the caller's promise.
     unsafe {
         match four {

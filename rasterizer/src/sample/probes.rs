@@ -1,0 +1,419 @@
+//! The probes of anisotropic samples in vectors of 512 bits ([`Host::WIDE`]): of eight lanes in one level, in two steps, so that the processor works on several probes at once.
+//!
+//! The first one finds where all probes' texels are, and their weights ([`plan`]), the same for all kinds of texels. The second one reads, filters and adds them ([`sum`]).
+//!
+//! Lanes are two groups of four, which see neighbours: the pixels of a row, whose footprints lie side by side where these are longer than wide. A window of 8×4 texels of each group
+//! is two vectors; where lanes lie apart, texels are gathered.
+
+use super::axes::{Axes, Kind};
+use super::quads::{Shape, is_wanted, least_of_quads, lerp, window};
+use super::slice::Slice;
+use super::wide::{Texels, floats, texels_at};
+use super::wrap::{Wrap, floor};
+use crate::api::MAX_SAMPLER_ANISOTROPY;
+use base::abi::{ImageView, MAX_LANES};
+use base::host::Host;
+use core::arch::x86_64::*;
+
+/// [`MAX_SAMPLER_ANISOTROPY`]: a vector of 512 bits has as many lanes.
+pub(super) const MAX_PROBES: usize = MAX_SAMPLER_ANISOTROPY as usize;
+
+/// Where a probe (a row; the first one is 1) lies among as many as its lane has (a column): `probe / (count + 1) - 0.5` of the footprint's major axis.
+static PROBES: [[f32; MAX_PROBES]; MAX_PROBES] = {
+    let mut at = [[0.0; MAX_PROBES]; MAX_PROBES];
+    let mut i = 0;
+    while i < MAX_PROBES * MAX_PROBES {
+        let (probe, count) = (i / MAX_PROBES, i % MAX_PROBES);
+        at[probe][count] = (probe + 1) as f32 / (count + 2) as f32 - 0.5;
+        i += 1;
+    }
+    at
+};
+
+/// Texels of a row, and rows, of a group's window.
+const SIDES: [i32; 2] = [8, 4];
+
+/// A level, of which x is in the lower half of vectors, y in the upper one.
+pub(super) struct Frame {
+    address_mode: u32,
+    number: u32,
+    wrap: Wrap,
+    size: __m512i,
+    /// The last texels, and sizes as floats.
+    last: __m512i,
+    scale: __m512,
+    /// The lanes that are wanted are [`Line::wanted`].
+    pub(super) slice: Slice,
+}
+
+impl Frame {
+    /// None where the axes wrap in another way than texels' vectors do.
+    ///
+    /// # Safety
+    /// The level exists. The host is wide.
+    #[inline(always)]
+    pub(super) unsafe fn new(view: &ImageView, address_mode: u32, number: u32) -> Option<Frame> {
+        let level = &view.level[number as usize];
+        let (width, height) = (level.width, level.height);
+        let wrap = Wrap::of(address_mode, width & (width - 1) | height & (height - 1) == 0)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let base = view.base.add(level.offset as usize);
+            let size = _mm512_mask_set1_epi32(_mm512_set1_epi32(width as i32), 0xff00, height as i32);
+            let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
+            let slice = Slice { base, pitch: level.row_pitch as u32, size: [width, height], mask: 0xff };
+            Some(Frame { address_mode, number, wrap, size, last, scale: _mm512_cvtepi32_ps(size), slice })
+        }
+    }
+}
+
+/// Where lanes sample a level; x, or anything of lanes, in the lower half, y, or the same, in the upper one.
+pub(super) struct Line {
+    pub(super) coord: __m512,
+    /// Along the major axis.
+    pub(super) major: __m512,
+    /// Probes of the lanes, and the most of a wanted one.
+    pub(super) count: __m512i,
+    pub(super) most: usize,
+    /// The lanes, twice.
+    pub(super) wanted: u16,
+}
+
+impl Line {
+    /// The coordinates of a probe, counted from 0; lanes of one probe stay where they are.
+    ///
+    /// # Safety
+    /// The host is wide.
+    #[inline(always)]
+    pub(super) unsafe fn probe(&self, probe: usize) -> __m512 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let one = _mm512_set1_epi32(1);
+            let (several, column) = (_mm512_cmpgt_epi32_mask(self.count, one), _mm512_sub_epi32(self.count, one));
+            let at = _mm512_permutexvar_ps(column, _mm512_loadu_ps(PROBES[probe % MAX_PROBES].as_ptr()));
+            _mm512_mask_add_ps(self.coord, several, self.coord, _mm512_mul_ps(self.major, at))
+        }
+    }
+
+    /// With what a probe gives of those that have it.
+    ///
+    /// # Safety
+    /// The host is wide.
+    #[inline(always)]
+    unsafe fn add(&self, sum: [__m512; 2], probe: usize, more: [__m512; 2]) -> [__m512; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let has = _mm512_cmpgt_epi32_mask(self.count, _mm512_set1_epi32(probe as i32));
+            [_mm512_mask_add_ps(sum[0], has, sum[0], more[0]), _mm512_mask_add_ps(sum[1], has, sum[1], more[1])]
+        }
+    }
+}
+
+/// What adding begins with: of what is added to it nothing changes, not even a zero's sign.
+const NOTHING: f32 = -0.0;
+
+/// The sum of all probes' texels, where each probe is found by itself; [`How::No`] of what `Axes::sample` has not.
+///
+/// # Safety
+/// The level's texels are of that kind. The host is wide.
+#[inline(always)]
+pub(super) unsafe fn sum_one_by_one<K: Kind>(view: &ImageView, item: &mut Item) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (line, frame) = (item.line, item.frame);
+        let wanted = u32::from(line.wanted) & ((1 << MAX_LANES) - 1);
+        item.how = How::No;
+        let Some(axes) = Axes::<K>::new::<false>([view; 2], frame.address_mode, frame.number, wanted) else { return };
+        // The groups of a long footprint are far from each other.
+        axes.common.set(false);
+        let mut sum = [_mm512_set1_ps(NOTHING); 2];
+        for probe in 0..line.most {
+            let Some(texels) = axes.sample::<true, false>(line.probe(probe)) else { return };
+            sum = line.add(sum, probe, texels);
+        }
+        (item.sum, item.how) = (sum, How::OneByOne);
+    }
+}
+
+/// Where the texels of a probe are.
+pub(super) struct Step {
+    /// Of the second texels.
+    weight: __m512,
+    /// What is chosen of what is read there, by [`How`].
+    numbers: [__m512i; 2],
+    at: __m512i,
+}
+
+/// How texels are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// A window of each group begins at the first two offsets. Numbers of left and right texels above, then below, for each group.
+    Windows,
+    /// Texels of four bytes and their neighbours at sixteen offsets: of the first group above and below, and of the second one. Numbers of the left ones among these words, and of the right ones.
+    Pairs,
+    /// The numbers are offsets.
+    Apart,
+    /// Probe by probe, without a plan.
+    OneByOne,
+    /// Not at all: lanes are far outside.
+    No,
+}
+
+/// Where groups were no neighbours they are not soon expected to be.
+#[derive(Default)]
+pub(super) struct Near {
+    /// How often nobody looks, next time and this time.
+    pause: u32,
+    left: u32,
+}
+
+impl Near {
+    #[inline(always)]
+    fn expected(&mut self) -> bool {
+        let now = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        now
+    }
+
+    #[inline(always)]
+    fn failed(&mut self) {
+        self.left = self.pause;
+        self.pause = (2 * self.pause + 1).min(15);
+    }
+}
+
+/// A line in a level, and what becomes of it.
+pub(super) struct Item<'a> {
+    pub(super) frame: &'a Frame,
+    pub(super) line: &'a Line,
+    /// As many as the line has probes.
+    pub(super) steps: *mut Step,
+    pub(super) how: How,
+    /// Of all probes' texels, two components at a time, filtered.
+    pub(super) sum: [__m512; 2],
+}
+
+base::compiled! {
+    /// Plans to read texels of so many bytes, 4 or 8.
+    pub(super) for Avx512 unsafe fn plan(item: &mut Item, bytes: u32, near: &mut Near) {
+        if H::WIDE {
+            item.how = planned(item.frame, item.line, item.steps, bytes, near);
+        }
+    }
+}
+
+/// # Safety
+/// There is room for the steps; the host is wide.
+#[inline(always)]
+unsafe fn planned(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32, near: &mut Near) -> How {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [width, height] = frame.slice.size;
+        if bytes == 4 && width >= SIDES[0] as u32 && height >= SIDES[1] as u32 && near.expected() {
+            let [far, outside] = each::<{ How::Windows as u8 }>(frame, line, steps, bytes);
+            if is_wanted(far, line.wanted.into()) {
+                return How::No;
+            }
+            if !is_wanted(outside, line.wanted.into()) {
+                *near = Near::default();
+                return How::Windows;
+            }
+            near.failed();
+        }
+        if bytes == 4 && width >= 2 {
+            let [far, opposite] = each::<{ How::Pairs as u8 }>(frame, line, steps, bytes);
+            if is_wanted(far, line.wanted.into()) {
+                return How::No;
+            }
+            let wanted = u32::from(line.wanted);
+            let groups = wanted & 0x0f | (wanted & 0x0f) << 4 | (wanted & 0xf0) << 4 | (wanted & 0xf0) << 8;
+            if u32::from(opposite) & groups == 0 {
+                return How::Pairs;
+            }
+        }
+        // Offsets are numbers with a sign.
+        if (u64::from(frame.slice.pitch) * u64::from(height)) >> 31 != 0 {
+            return How::No;
+        }
+        let [far, _] = each::<{ How::Apart as u8 }>(frame, line, steps, bytes);
+        if is_wanted(far, line.wanted.into()) { How::No } else { How::Apart }
+    }
+}
+
+/// Plans all probes so; the lanes that are far outside, and those that are not found so.
+///
+/// # Safety
+/// As for [`planned`].
+#[inline(always)]
+unsafe fn each<const HOW: u8>(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32) -> [u16; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (mut far, mut other) = (0, 0);
+        for probe in 0..line.most {
+            let u = _mm512_sub_ps(_mm512_mul_ps(line.probe(probe), frame.scale), _mm512_set1_ps(0.5));
+            if probe == 0 || probe == line.most - 1 {
+                // What lies between the ends is nearer.
+                let most = _mm512_set1_ps(frame.wrap.farthest());
+                far |= _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), most);
+            }
+            let (first, step) = (floor(u), &mut *steps.add(probe));
+            step.weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
+            let second = _mm512_sub_epi32(first, _mm512_set1_epi32(-1));
+            let texels = frame.wrap.inside([first, second], frame.size, frame.last);
+            if HOW == How::Windows as u8 {
+                other |= in_windows(frame, texels, step);
+            } else if HOW == How::Pairs as u8 {
+                other |= in_pairs(frame, texels, step);
+            } else {
+                apart(frame, texels, step, bytes);
+            }
+        }
+        [far, other]
+    }
+}
+
+/// [`How::Windows`] of a probe; the lanes that see what is not in there.
+///
+/// # Safety
+/// The level is as large as a window; the host is wide.
+#[inline(always)]
+unsafe fn in_windows(frame: &Frame, [first, second]: [__m512i; 2], step: &mut Step) -> u16 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(SIDES[0]), 0xff00, SIDES[1]);
+        let least = _mm512_min_epi32(least_of_quads(first), _mm512_sub_epi32(frame.size, sides));
+        let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
+        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides);
+        let (x, y) = (_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64::<1>(least));
+        let rows = _mm256_mul_epu32(y, _mm256_set1_epi32(frame.slice.pitch as i32));
+        let offsets = _mm256_add_epi32(rows, _mm256_slli_epi32::<2>(x));
+        let at = (&raw mut step.at).cast::<u32>();
+        *at = _mm_cvtsi128_si32(_mm256_castsi256_si128(offsets)) as u32;
+        *at.add(1) = _mm_cvtsi128_si32(_mm256_extracti128_si256::<1>(offsets)) as u32;
+        // Rows of eight.
+        let first = _mm512_mask_slli_epi32::<3>(first, 0xff00, first);
+        let second = _mm512_mask_slli_epi32::<3>(second, 0xff00, second);
+        let columns = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 0, 1, 2, 3, 16, 17, 18, 19);
+        let of_second = _mm512_add_epi32(columns, _mm512_set1_epi32(4));
+        let a = _mm512_permutex2var_epi32(first, columns, second);
+        let b = _mm512_permutex2var_epi32(first, of_second, second);
+        step.numbers = [
+            _mm512_or_si512(a, _mm512_shuffle_i32x4::<0b10_10_10_10>(first, second)),
+            _mm512_or_si512(b, _mm512_shuffle_i32x4::<0b11_11_11_11>(first, second)),
+        ];
+        outside
+    }
+}
+
+/// [`How::Pairs`] of a probe; the places of which neighbours lie at opposite edges of the level.
+///
+/// # Safety
+/// Offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes. The host is wide.
+#[inline(always)]
+unsafe fn in_pairs(frame: &Frame, [first, second]: [__m512i; 2], step: &mut Step) -> u16 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let rows = _mm512_mullo_epi32(rows(first, second), _mm512_set1_epi32(frame.slice.pitch as i32));
+        let left = _mm512_shuffle_i32x4::<0b01_01_00_00>(first, first);
+        let right = _mm512_shuffle_i32x4::<0b01_01_00_00>(second, second);
+        // The first of two neighbours, which end inside of the level.
+        let last = _mm512_sub_epi32(_mm512_shuffle_i64x2::<0x44>(frame.last, frame.last), _mm512_set1_epi32(1));
+        let x = _mm512_min_epi32(left, last);
+        step.at = _mm512_add_epi32(rows, _mm512_slli_epi32::<2>(x));
+        let (left, right) = (_mm512_sub_epi32(left, x), _mm512_sub_epi32(right, x));
+        step.numbers = [_mm512_add_epi32(even, left), _mm512_add_epi32(even, right)];
+        _mm512_cmpgt_epu32_mask(right, _mm512_set1_epi32(1))
+    }
+}
+
+/// [`How::Apart`] of a probe.
+///
+/// # Safety
+/// Offsets are below 2^31. The host is wide.
+#[inline(always)]
+unsafe fn apart(frame: &Frame, [first, second]: [__m512i; 2], step: &mut Step, bytes: u32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let rows = _mm512_mullo_epi32(rows(first, second), _mm512_set1_epi32(frame.slice.pitch as i32));
+        let shift = _mm_cvtsi32_si128(bytes.trailing_zeros() as i32);
+        let left = _mm512_sll_epi32(_mm512_shuffle_i32x4::<0b01_01_00_00>(first, first), shift);
+        let right = _mm512_sll_epi32(_mm512_shuffle_i32x4::<0b01_01_00_00>(second, second), shift);
+        step.numbers = [_mm512_add_epi32(rows, left), _mm512_add_epi32(rows, right)];
+    }
+}
+
+/// The rows of the first group above and below, and of the second one.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn rows(first: __m512i, second: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let of_groups = _mm512_setr_epi32(8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+        _mm512_permutex2var_epi32(first, of_groups, second)
+    }
+}
+
+/// The sum of all probes' texels, as they were planned.
+///
+/// # Safety
+/// The level's texels are of that kind, and lie in the image as they are. The host is wide.
+#[inline(always)]
+pub(super) unsafe fn sum<K: Kind>(item: &mut Item) {
+    let four = K::FOUR;
+    // SAFETY: the caller's promise; planned texels lie inside of the level, and so do windows.
+    unsafe {
+        let (line, slice, how) = (item.line, &item.frame.slice, item.how);
+        let base = slice.base.cast_const();
+        let mut sum = [_mm512_set1_ps(NOTHING); 2];
+        for probe in 0..line.most {
+            let step = &*item.steps.add(probe);
+            let [first, second] = step.numbers;
+            let texels: [Texels; 2] = match how {
+                How::Windows => {
+                    let at = (&raw const step.at).cast::<u32>();
+                    let (a, b) = (*at, *at.add(1));
+                    let below = 2 * slice.pitch;
+                    let upper = window(Shape::Rows, slice, a);
+                    let a = _mm512_permutex2var_epi32(upper, first, window(Shape::Rows, slice, a + below));
+                    let upper = window(Shape::Rows, slice, b);
+                    let b = _mm512_permutex2var_epi32(upper, second, window(Shape::Rows, slice, b + below));
+                    [[_mm512_shuffle_i32x4::<0x88>(a, b); 2], [_mm512_shuffle_i32x4::<0xdd>(a, b); 2]]
+                }
+                How::Pairs => {
+                    let a = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(step.at), base.cast());
+                    let b = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(step.at), base.cast());
+                    [[_mm512_permutex2var_epi32(a, first, b); 2], [_mm512_permutex2var_epi32(a, second, b); 2]]
+                }
+                _ => [texels_at::<1>(four, base, first), texels_at::<1>(four, base, second)],
+            };
+            let (at, of) = floats(four, texels);
+            sum = line.add(sum, probe, weighted(at, of, step.weight));
+        }
+        item.sum = sum;
+    }
+}
+
+/// Two components at a time of left and right texels, which are those of the first group above and below, and of the second one.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn weighted(at: [usize; 4], [left, right]: [[__m512; 4]; 2], weight: __m512) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let across = _mm512_shuffle_f32x4::<0b01_01_00_00>(weight, weight);
+        let down = _mm512_shuffle_f32x4::<0xee>(weight, weight);
+        let mut filtered = [_mm512_setzero_ps(); 2];
+        for c in 0..2 {
+            let (a, b) = (at[2 * c], at[2 * c + 1]);
+            let (first, second) = (lerp(left[a], right[a], across), lerp(left[b], right[b], across));
+            let above = _mm512_shuffle_f32x4::<0x88>(first, second);
+            let below = _mm512_shuffle_f32x4::<0xdd>(first, second);
+            filtered[c] = lerp(above, below, down);
+        }
+        filtered
+    }
+}

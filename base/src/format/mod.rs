@@ -6,6 +6,8 @@
 mod astc;
 mod bc;
 mod bc7;
+#[cfg(target_arch = "x86_64")]
+pub mod bc_vectors;
 mod blocks;
 mod etc2;
 pub mod float;

@@ -4,10 +4,11 @@
 use super::axes::{Kind, Source};
 use super::chunks::{ChunkRows, SEVERAL};
 use super::class::{is_common, one_of_all};
-use super::lod::{Detail, detail_of, foretold, of_quads};
-use super::probes::{self, Frame, How, Item, Line, MAX_PROBES, Near, Step, plan};
+use super::lod::{Detail, detail_of, foretold};
+use super::near::Near;
+use super::probes::{self, Frame, How, Item, Line, MAX_PROBES, Step, plan};
 use super::quads::pair;
-use super::whole::{blended, corners, give_to, levels, spread};
+use super::whole::{blended, details_of, give_to, levels, spread};
 use super::words::row;
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, MAX_LEVELS, Sampler};
 use base::format::lanes::Four;
@@ -63,7 +64,7 @@ base::compiled! {
     pub for Avx512 unsafe fn sample_chunks
         (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, rows: &mut ChunkRows, probes: Probes, others: [ImageKernel; 2]) {
         if H::WIDE {
-            all::<H>((view, sampler), args, rows, probes, others);
+            all((view, sampler), args, rows, probes, others);
         }
     }
 }
@@ -213,7 +214,7 @@ unsafe fn one<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs
 /// # Safety
 /// As for `whole::sample_chunks`, but that the sampler is anisotropic.
 #[inline(always)]
-unsafe fn all<H: Host>(
+unsafe fn all(
     (view, sampler): (&ImageView, &Sampler),
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
@@ -237,7 +238,7 @@ unsafe fn all<H: Host>(
             }
             let [a, b, c, d] = several;
             let coords = [a.coords(), b.coords(), c.coords(), d.coords()];
-            of_quads::<H, true>(view, sampler, all, corners::<H>(coords), &mut detail);
+            details_of::<true>(Level::Avx512)(view, sampler, all, &coords, &mut detail);
             let mut footprints = [const { None }; SEVERAL];
             for (i, footprint) in footprints.iter_mut().enumerate().take(count) {
                 let counting = counting.map(|quad| 2 * i + quad);
@@ -306,7 +307,7 @@ impl<'a> Levels<'a> {
                     let steps = room.as_mut_ptr().cast::<Step>().add(taken);
                     let mut item = Item { frame, line, steps, how: How::OneByOne, sum: [_mm512_setzero_ps(); 2] };
                     if self.probes.bytes != 0 {
-                        plan(Level::Avx512)(&mut item, self.probes.bytes, &mut self.near);
+                        plan(Level::Avx512)(&mut item, self.probes.bytes, &self.near);
                     }
                     items.push(item);
                     taken += line.most;

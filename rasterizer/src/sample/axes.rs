@@ -2,9 +2,12 @@
 //! windows of the quads, or of all lanes in a row, or apart. Quads may be of two views. Where texels come from is a [`Source`]: the image itself, or blocks
 //! that were decoded (`blocks`).
 
+use super::chunks::SEVERAL;
+use super::near::Near;
 use super::quads::{
     COMMON, Shape, by_axis, is_wanted, least_of_both, least_of_quads, second_window, windows_at, within,
 };
+use super::several::{self, Found, Seen};
 use super::slice::Slice;
 use super::wide::{Loaded, chosen, chosen_of, eight_at, filter, filter_of, windows_of};
 use super::window::SIDE;
@@ -22,6 +25,8 @@ pub trait Kind {
     const FOUR: Four;
     /// Where they come from.
     type Source: Source;
+    /// Are several chunks filtered at once (`several`)? Of other kinds that wins nothing, and each has a copy of the code.
+    const SEVERAL: bool = Self::FOUR.is_word();
 }
 
 /// Where a level's texels come from.
@@ -47,6 +52,21 @@ pub trait Source: Sized {
     /// Are probes planned ([`probes::plan`])?
     const PLANNED: bool = false;
 
+    /// [`Source::find`] of several chunks of one view with a linear filter; behind the first `count` anything.
+    ///
+    /// # Safety
+    /// As for [`Source::find`].
+    #[inline(always)]
+    unsafe fn find_several<K: Kind<Source = Self>>(
+        axes: &Axes<K>,
+        seen: &[Seen; SEVERAL],
+        found: &mut [Found; SEVERAL],
+        count: usize,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { several::one_by_one(axes, seen, found, count) }
+    }
+
     /// The words of texels of four components in one, at x and y of two chunks, in a level of this width and height. None as [`Source::find`].
     ///
     /// # Safety
@@ -63,6 +83,17 @@ pub struct InImage;
 
 impl Source for InImage {
     const PLANNED: bool = true;
+
+    #[inline(always)]
+    unsafe fn find_several<K: Kind<Source = InImage>>(
+        axes: &Axes<K>,
+        seen: &[Seen; SEVERAL],
+        found: &mut [Found; SEVERAL],
+        count: usize,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { several::in_windows(axes, seen, found, count) }
+    }
 
     #[inline(always)]
     unsafe fn words<K: Kind<Source = InImage>>(
@@ -98,7 +129,7 @@ impl Source for InImage {
         let mask = axes.slices[0].mask;
         if let Four::Few(few) = K::FOUR {
             // No views of such texels are sampled in pairs.
-            let windows = narrow::Windows { few, slice: &axes.slices[0], size: axes.size, wide: axes.rows };
+            let windows = narrow::Windows { few, slice: &axes.slices[0], size: axes.grid.size, wide: axes.rows };
             // SAFETY: the caller's promise.
             return if TWO { None } else { unsafe { windows.find::<LINEAR>([first, second], weight, far) } };
         }
@@ -106,7 +137,7 @@ impl Source for InImage {
         unsafe {
             let (windows, numbers) = 'found: {
                 let least = least_of_quads(first);
-                let both = [least_of_both(least), first, second, axes.size];
+                let both = [least_of_both(least), first, second, axes.grid.size];
                 let words = !TWO && K::FOUR.words() == 1;
                 // What it was the last time is asked first.
                 if words && axes.in_row.get() {
@@ -115,7 +146,7 @@ impl Source for InImage {
                     }
                     axes.in_row.set(false);
                 }
-                let seen = [least, first, second, axes.size];
+                let seen = [least, first, second, axes.grid.size];
                 if let Some(seen) = within(Shape::Square.sides(), seen, far, mask) {
                     break 'found axes.windows::<TWO>(Shape::Square, seen);
                 }
@@ -151,16 +182,44 @@ impl Source for InImage {
     }
 }
 
-/// What all samples of a level have in common.
-pub struct Axes<K: Kind> {
+/// The texels of a level: what belongs to x is in the lower half, what belongs to y in the upper one, as lanes have it.
+pub(super) struct Grid {
     pub(super) wrap: Wrap,
-    /// It has room for windows of [`Shape::Rows`], or of all lanes ([`narrow`]).
-    rows: bool,
-    /// Of x in the lower half, of y in the upper one; as lanes have it.
     pub(super) size: __m512i,
     /// The last coordinates, and sizes as floats.
     last: __m512i,
     scale: __m512,
+}
+
+impl Grid {
+    /// Which texels are seen at coordinates.
+    ///
+    /// # Safety
+    /// The host is wide.
+    #[inline(always)]
+    pub(super) unsafe fn seen<const LINEAR: bool>(&self, coord: __m512) -> Seen {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let u = _mm512_mul_ps(coord, self.scale);
+            let u = if LINEAR { _mm512_sub_ps(u, _mm512_set1_ps(0.5)) } else { u };
+            let first = floor(u);
+            let weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
+            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(self.wrap.farthest()));
+            if !LINEAR {
+                let [first] = self.wrap.inside([first], self.size, self.last);
+                return ([first; 2], weight, far);
+            }
+            let second = _mm512_sub_epi32(first, _mm512_set1_epi32(-1));
+            (self.wrap.inside([first, second], self.size, self.last), weight, far)
+        }
+    }
+}
+
+/// What all samples of a level have in common.
+pub struct Axes<K: Kind> {
+    pub(super) grid: Grid,
+    /// It has room for windows of [`Shape::Rows`], or of all lanes ([`narrow`]).
+    rows: bool,
     /// Of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
@@ -169,11 +228,13 @@ pub struct Axes<K: Kind> {
     /// It has room for [`ROW`].
     long: bool,
     /// There they were the last time.
-    in_row: Cell<bool>,
+    pub(super) in_row: Cell<bool>,
+    /// Where several chunks lie in windows of quads.
+    pub(super) near: Near,
 }
 
 /// Texels of windows, and the numbers in there of those above and below at the first texels of x, and at the second ones.
-type Found = (Loaded, [__m512i; 2]);
+type Loading = (Loaded, [__m512i; 2]);
 
 /// The same for lanes that lie in a row: two of [`Shape::Row`].
 const ROW: [i32; 2] = [16, 2];
@@ -213,16 +274,14 @@ impl<K: Kind> Axes<K> {
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
             let source = K::Source::new(views[0], &slices[0]);
             Some(Axes {
-                wrap,
+                grid: Grid { wrap, size, last, scale: _mm512_cvtepi32_ps(size) },
                 rows,
-                size,
-                last,
-                scale: _mm512_cvtepi32_ps(size),
                 slices,
                 source,
                 common: Cell::new(rows),
                 long: width >= ROW[0] as u32,
                 in_row: Cell::new(false),
+                near: Near::default(),
             })
         }
     }
@@ -235,34 +294,8 @@ impl<K: Kind> Axes<K> {
     pub(super) unsafe fn sample<const LINEAR: bool, const TWO: bool>(&self, coord: __m512) -> Option<[__m512; 2]> {
         // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
         unsafe {
-            let u = self.scaled::<LINEAR>(coord);
-            let first = floor(u);
-            let weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
-            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(self.wrap.farthest()));
-            K::Source::find::<K, LINEAR, TWO>(self, self.both_wrapped::<LINEAR>(first), weight, far)
-        }
-    }
-
-    /// Coordinates in texels.
-    #[inline(always)]
-    unsafe fn scaled<const LINEAR: bool>(&self, coord: __m512) -> __m512 {
-        // SAFETY: the caller's host is wide.
-        unsafe {
-            let u = _mm512_mul_ps(coord, self.scale);
-            if LINEAR { _mm512_sub_ps(u, _mm512_set1_ps(0.5)) } else { u }
-        }
-    }
-
-    /// First texels inside of the level, and second ones of a linear filter.
-    #[inline(always)]
-    unsafe fn both_wrapped<const LINEAR: bool>(&self, first: __m512i) -> [__m512i; 2] {
-        // SAFETY: the caller's host is wide.
-        unsafe {
-            if !LINEAR {
-                let [first] = self.wrap.inside([first], self.size, self.last);
-                return [first; 2];
-            }
-            self.wrap.inside([first, _mm512_sub_epi32(first, _mm512_set1_epi32(-1))], self.size, self.last)
+            let (texels, weight, far) = self.grid.seen::<LINEAR>(coord);
+            K::Source::find::<K, LINEAR, TWO>(self, texels, weight, far)
         }
     }
 }
@@ -273,7 +306,7 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     /// # Safety
     /// The windows lie inside of the level; the host is wide.
     #[inline(always)]
-    unsafe fn windows<const TWO: bool>(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Found {
+    unsafe fn windows<const TWO: bool>(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Loading {
         let [slice, other] = self.slices.each_ref();
         let other = if TWO { other } else { slice };
         // SAFETY: the caller's promise.
@@ -296,7 +329,7 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     /// # Safety
     /// As for `windows`.
     #[inline(always)]
-    unsafe fn common_window(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Found {
+    unsafe fn common_window(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Loading {
         let slice = &self.slices[0];
         // SAFETY: the caller's promise.
         unsafe {
@@ -325,7 +358,7 @@ impl<K: Kind<Source = InImage>> Axes<K> {
         weight: __m512,
         far: u16,
     ) -> Option<[__m512; 2]> {
-        let (four, last) = (K::FOUR, self.last);
+        let (four, last) = (K::FOUR, self.grid.last);
         let slice = &self.slices[0];
         if four.words() == 2 || is_wanted(far, slice.mask) {
             return None;
@@ -407,7 +440,7 @@ impl<K: Kind<Source = InImage>> Axes<K> {
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn numbers(shape: Shape, [first, second]: [__m512i; 2], more: __m512i) -> [__m512i; 2] {
+pub(super) unsafe fn numbers(shape: Shape, [first, second]: [__m512i; 2], more: __m512i) -> [__m512i; 2] {
     // SAFETY: the caller's promise.
     unsafe {
         let rows = _mm512_shuffle_i64x2::<0xee>(first, second);

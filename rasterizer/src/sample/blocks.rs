@@ -5,9 +5,13 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::axes::{Axes, Kind, Source};
+#[cfg(target_arch = "x86_64")]
+use super::chunks::SEVERAL;
 use super::decoded::{Reader, Room, TEXEL_BITS};
 #[cfg(target_arch = "x86_64")]
-use super::quads::{by_axis, is_wanted, least_of_both, least_of_quads};
+use super::quads::{Shape, by_axis, is_wanted, least_of_both, least_of_quads, window};
+#[cfg(target_arch = "x86_64")]
+use super::several::{self, Found, Seen};
 use super::slice::Slice;
 use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]
@@ -16,8 +20,12 @@ use super::wide;
 use super::wide::{chosen_of, eight_at, filter_of, texels_at};
 use super::words::{self, Words};
 use base::abi::{ImageView, MAX_LANES};
+#[cfg(target_arch = "x86_64")]
+use base::format::bc_vectors::{by_itself, colors};
 use base::format::lanes::{Four, Lanes};
 use base::format::{Format, Row, Texel, kernels, plain};
+#[cfg(target_arch = "x86_64")]
+use base::host::Level;
 use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
@@ -98,23 +106,34 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
     }
 }
 
-/// Decoded texels.
+/// Texels of blocks.
 #[cfg(target_arch = "x86_64")]
-impl Source for Reader {
+pub enum InBlocks {
+    /// Each is found by itself, which is quicker than to decode its block; all are opaque, or not.
+    ByThemselves { opaque: bool },
+    /// Decoded ones.
+    Decoded(Reader),
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Source for InBlocks {
     #[inline(always)]
-    unsafe fn new(view: &ImageView, slice: &Slice) -> Reader {
-        // SAFETY: the caller's promise.
-        unsafe { Reader::new(view, slice.base, u64::from(slice.pitch), slice.size) }
+    unsafe fn new(view: &ImageView, slice: &Slice) -> InBlocks {
+        match by_itself(view.format) {
+            Some(opaque) => InBlocks::ByThemselves { opaque },
+            // SAFETY: the caller's promise.
+            None => InBlocks::Decoded(unsafe { Reader::new(view, slice.base, u64::from(slice.pitch), slice.size) }),
+        }
     }
 
     #[inline(always)]
-    unsafe fn find<K: Kind<Source = Reader>, const LINEAR: bool, const TWO: bool>(
+    unsafe fn find<K: Kind<Source = InBlocks>, const LINEAR: bool, const TWO: bool>(
         axes: &Axes<K>,
         [first, second]: [__m512i; 2],
         weight: __m512,
         far: u16,
     ) -> Option<[__m512; 2]> {
-        let (reader, mask) = (&axes.source, axes.slices[0].mask as u16 & 0xff);
+        let mask = axes.slices[0].mask as u16 & 0xff;
         if is_wanted(far, mask.into()) {
             return None;
         }
@@ -123,6 +142,21 @@ impl Source for Reader {
             // Both rows of all lanes.
             let y = _mm512_shuffle_i64x2::<0xee>(first, second);
             let four = K::FOUR;
+            let reader = match &axes.source {
+                InBlocks::Decoded(reader) => reader,
+                // (Not of texels of two words.)
+                InBlocks::ByThemselves { .. } if four.words() == 2 => return None,
+                InBlocks::ByThemselves { opaque } => {
+                    let mut lanes = [Places::of_a_chunk::<LINEAR>([first, second])];
+                    let (slice, near) = (&axes.slices[0], axes.common.get());
+                    colors_at::<true>(Level::Avx512)(slice, *opaque, &mut lanes, mask | mask << MAX_LANES, near);
+                    let [left, right] = lanes[0].columns;
+                    return Some(match LINEAR {
+                        true => filter_of(four, [[left; 2], [right; 2]], by_axis(weight)),
+                        false => chosen_of(four, [left; 2]),
+                    });
+                }
+            };
             let texels = reader.texels(four.words());
             if !LINEAR {
                 let at = reader.wide::<true>(first, y, mask)?;
@@ -149,22 +183,178 @@ impl Source for Reader {
     }
 
     #[inline(always)]
-    unsafe fn words<K: Kind<Source = Reader>>(
+    unsafe fn find_several<K: Kind<Source = InBlocks>>(
+        axes: &Axes<K>,
+        seen: &[Seen; SEVERAL],
+        found: &mut [Found; SEVERAL],
+        count: usize,
+    ) {
+        // SAFETY: the caller's promise: the blocks lie inside of the level.
+        unsafe {
+            let (InBlocks::ByThemselves { opaque }, 1) = (&axes.source, K::FOUR.words()) else {
+                return several::one_by_one(axes, seen, found, count);
+            };
+            let (slice, near) = (&axes.slices[0], axes.common.get());
+            let mask = slice.mask as u16 & 0xff;
+            let mut places = [Places::of_a_chunk::<true>(seen[0].0); SEVERAL];
+            for (places, seen) in places.iter_mut().zip(seen) {
+                *places = Places::of_a_chunk::<true>(seen.0);
+            }
+            colors_at::<true>(Level::Avx512)(slice, *opaque, &mut places, mask | mask << MAX_LANES, near);
+            for i in 0..count {
+                let (_, weight, far) = seen[i % SEVERAL];
+                let [left, right] = places[i % SEVERAL].columns;
+                found[i % SEVERAL] = match is_wanted(far, mask.into()) {
+                    true => None,
+                    false => Some(filter_of(K::FOUR, [[left; 2], [right; 2]], by_axis(weight))),
+                };
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn words<K: Kind<Source = InBlocks>>(
         axes: &Axes<K>,
         [x, y]: [__m512i; 2],
         _: [__m512i; 2],
     ) -> Option<__m512i> {
         // SAFETY: the caller's promise: the blocks lie inside of the level; places are the cache's.
         unsafe {
+            let reader = match &axes.source {
+                InBlocks::Decoded(reader) => reader,
+                InBlocks::ByThemselves { opaque } => {
+                    let mut lanes = [Places { y, columns: [x; 2], count: 1 }];
+                    colors_at::<false>(Level::Avx512)(&axes.slices[0], *opaque, &mut lanes, u16::MAX, true);
+                    return Some(lanes[0].columns[0]);
+                }
+            };
             if axes.common.get() {
-                match tiles_of_two(&axes.source, [x, y]) {
+                match tiles_of_two(reader, [x, y]) {
                     Some(words) => return Some(words),
                     None => axes.common.set(false),
                 }
             }
-            let at = axes.source.wide::<false>(x, y, u16::MAX)?;
-            Some(texels_at::<4>(K::FOUR, axes.source.texels(1), at)[0])
+            let at = reader.wide::<false>(x, y, u16::MAX)?;
+            Some(texels_at::<4>(K::FOUR, reader.texels(1), at)[0])
         }
+    }
+}
+
+/// Places of sixteen lanes: a row, and one or two columns.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct Places {
+    y: __m512i,
+    columns: [__m512i; 2],
+    count: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Places {
+    /// Those of a chunk, above and below.
+    ///
+    /// # Safety
+    /// The host is wide.
+    #[inline(always)]
+    unsafe fn of_a_chunk<const LINEAR: bool>([first, second]: [__m512i; 2]) -> Places {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let y = _mm512_shuffle_i64x2::<0xee>(first, second);
+            let (left, right) =
+                (_mm512_shuffle_i64x2::<0x44>(first, first), _mm512_shuffle_i64x2::<0x44>(second, second));
+            Places { y, columns: [left, right], count: 1 + usize::from(LINEAR) }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+base::compiled! {
+    /// The texels at places of wanted lanes, which are mostly `near`, instead of their columns, of blocks of colours (BC1); sixteen lanes are two chunks, or with `ONE` one chunk twice.
+    for Avx512 unsafe fn colors_at [const ONE: bool] [ONE] (slice: &Slice, opaque: bool, places: &mut [Places], wanted: u16, near: bool) {
+        if H::WIDE {
+            for places in places {
+                let number = places.count;
+                let Places { y, columns, .. } = places;
+                colors_of::<ONE>(slice, opaque, *y, &mut columns[..number], wanted, near);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The texels lie inside of the slice, whose blocks are such. The host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn colors_of<const ONE: bool>(
+    slice: &Slice,
+    opaque: bool,
+    y: __m512i,
+    columns: &mut [__m512i],
+    wanted: u16,
+    near: bool,
+) {
+    // Of a window of blocks, which is a vector: in a row, and rows.
+    const SIDES: [u32; 2] = [4, 2];
+    // SAFETY: the caller's promise; windows lie inside. Offsets are below 2^31: 2^12 rows of 2^12 blocks of eight bytes.
+    unsafe {
+        let three = _mm512_set1_epi32(3);
+        let (top, row) = (_mm512_srli_epi32::<2>(y), _mm512_slli_epi32::<2>(_mm512_and_si512(y, three)));
+        let [width, height] = [slice.size[0].div_ceil(4), slice.size[1].div_ceil(4)];
+        if near && width >= SIDES[0] && height >= SIDES[1] {
+            let left = least_of_corners::<ONE>(_mm512_srli_epi32::<2>(columns[0]), width - SIDES[0]);
+            let first = least_of_corners::<ONE>(top, height - SIDES[1]);
+            let below = _mm512_sub_epi32(top, first);
+            let mut outside = _mm512_cmpge_epu32_mask(below, _mm512_set1_epi32(SIDES[1] as i32));
+            for column in columns.iter() {
+                let right = _mm512_sub_epi32(_mm512_srli_epi32::<2>(*column), left);
+                outside |= _mm512_cmpge_epu32_mask(right, _mm512_set1_epi32(SIDES[0] as i32));
+            }
+            if outside & wanted == 0 {
+                let (x, y) = (_mm512_castsi512_si128(left), _mm512_castsi512_si128(first));
+                let at = _mm_cvtsi128_si32(y) as u32 * slice.pitch + 8 * _mm_cvtsi128_si32(x) as u32;
+                let blocks = window(Shape::Rows, slice, at);
+                // Two words of each.
+                let before = _mm512_sub_epi32(_mm512_slli_epi32::<3>(below), _mm512_slli_epi32::<1>(left));
+                for column in columns {
+                    let number = _mm512_slli_epi32::<1>(_mm512_srli_epi32::<2>(*column));
+                    let number = _mm512_add_epi32(number, before);
+                    let ends = _mm512_permutexvar_epi32(number, blocks);
+                    let indices = _mm512_permutexvar_epi32(_mm512_or_si512(number, _mm512_set1_epi32(1)), blocks);
+                    let texel = _mm512_or_si512(row, _mm512_and_si512(*column, three));
+                    *column = colors(ends, indices, texel, opaque);
+                }
+                return;
+            }
+        }
+        let rows = _mm512_mullo_epi32(top, _mm512_set1_epi32(slice.pitch as i32));
+        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let (base, odd) = (slice.base.cast_const(), _mm512_or_si512(even, _mm512_set1_epi32(1)));
+        for column in columns {
+            let at = _mm512_add_epi32(rows, _mm512_slli_epi32::<3>(_mm512_srli_epi32::<2>(*column)));
+            let a = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(at), base.cast());
+            let b = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(at), base.cast());
+            let (ends, indices) = (_mm512_permutex2var_epi32(a, even, b), _mm512_permutex2var_epi32(a, odd, b));
+            let texel = _mm512_or_si512(row, _mm512_and_si512(*column, three));
+            *column = colors(ends, indices, texel, opaque);
+        }
+    }
+}
+
+/// The least number of the pixels at the corners of two chunks, or with `ONE` of one, in all lanes, but no more than `most`: what is least of lanes that lie side by side on an image.
+///
+/// # Safety
+/// The host is wide.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn least_of_corners<const ONE: bool>(of: __m512i, most: u32) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let corners = match ONE {
+            true => _mm512_setr_epi32(0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7),
+            false => _mm512_setr_epi32(0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15),
+        };
+        let least = least_of_quads(_mm512_permutexvar_epi32(corners, of));
+        _mm512_min_epi32(least, _mm512_set1_epi32(most as i32))
     }
 }
 
@@ -248,7 +438,7 @@ pub struct AnyBlocks;
 
 impl Texels for AnyBlocks {
     #[cfg(target_arch = "x86_64")]
-    type Source = Reader;
+    type Source = InBlocks;
     type Shared = AnyBlocks;
 
     #[inline(always)]
@@ -276,7 +466,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
     // No decoded half is a signalling one.
     const WIDE_NEAREST: bool = Self::FOUR.is_some();
     #[cfg(target_arch = "x86_64")]
-    type Source = Reader;
+    type Source = InBlocks;
     type Shared = AnyBlocks;
 
     #[inline(always)]

@@ -20,6 +20,7 @@ pub type Results = [[u32; MAX_LANES]; RESULTS];
 pub const SEVERAL: usize = 4;
 
 /// The chunks that are still to be sampled: where their coordinates and results lie.
+#[derive(Clone, Copy)]
 pub struct ChunkRows {
     next: ChunkAt,
     count: usize,
@@ -85,13 +86,13 @@ impl ChunkRows {
         (chunks, count)
     }
 
-    /// All by a kernel for one.
+    /// All by a kernel for one. (A copy, which is not inlined: the next chunk stays in registers where others are sampled.)
     ///
     /// # Safety
     /// The kernel's.
-    #[inline(always)]
+    #[inline(never)]
     pub unsafe fn one_by_one(
-        &mut self,
+        mut self,
         view: *const ImageView,
         sampler: *const Sampler,
         args: *mut ImageArgs,
@@ -118,11 +119,7 @@ impl ChunkAt {
         kernel: ImageKernel,
     ) {
         // SAFETY: the caller's promise.
-        unsafe {
-            self.read((&raw mut (*args).coord).cast());
-            kernel(view, sampler, args);
-            self.write(&(*args).result);
-        }
+        unsafe { sample_at(self.coords, self.results, self.row_lanes, view, sampler, args, kernel) };
     }
 
     /// x and y.
@@ -173,6 +170,29 @@ impl ChunkAt {
             // SAFETY: the caller's promise: a row of each component.
             unsafe { self.results.add(c * self.row_lanes).cast::<[u32; MAX_LANES]>().write(*row) };
         }
+    }
+}
+
+/// [`ChunkAt::sample`], which is not inlined: it is seldom needed. (Without references, so that chunks stay in registers.)
+///
+/// # Safety
+/// The kernel's.
+#[inline(never)]
+unsafe fn sample_at(
+    coords: *const f32,
+    results: *mut f32,
+    row_lanes: usize,
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    kernel: ImageKernel,
+) {
+    let chunk = ChunkAt { coords, results, row_lanes };
+    // SAFETY: the caller's promise.
+    unsafe {
+        chunk.read((&raw mut (*args).coord).cast());
+        kernel(view, sampler, args);
+        chunk.write(&(*args).result);
     }
 }
 

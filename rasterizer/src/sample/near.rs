@@ -3,6 +3,35 @@
 use super::quads::{COMMON, Shape, window as load};
 use super::slice::Slice;
 use core::arch::x86_64::*;
+use core::cell::Cell;
+
+/// Where lanes were no neighbours they are not soon expected to be.
+#[derive(Default)]
+pub(super) struct Near {
+    /// How often nobody looks, next time and this time.
+    pause: Cell<u32>,
+    left: Cell<u32>,
+}
+
+impl Near {
+    #[inline(always)]
+    pub(super) fn expected(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left == 0
+    }
+
+    #[inline(always)]
+    pub(super) fn succeeded(&self) {
+        self.pause.set(0);
+    }
+
+    #[inline(always)]
+    pub(super) fn failed(&self) {
+        self.left.set(self.pause.get());
+        self.pause.set((2 * self.pause.get() + 1).min(15));
+    }
+}
 
 /// The lesser one of the first lane and the last one, in all lanes: what is least of lanes that are a block, or a row of quads, along an axis of the image.
 ///

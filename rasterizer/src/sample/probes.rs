@@ -6,13 +6,16 @@
 //! is two vectors; where lanes lie apart, texels are gathered.
 
 use super::axes::{Axes, Kind};
+use super::chunks::SEVERAL;
+use super::near::Near;
 use super::quads::{Shape, is_wanted, least_of_quads, lerp, window};
+use super::several::several;
 use super::slice::Slice;
 use super::wide::{Texels, floats, texels_at};
 use super::wrap::{Wrap, floor};
 use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{ImageView, MAX_LANES};
-use base::host::Host;
+use base::host::{Host, Level};
 use core::arch::x86_64::*;
 
 /// [`MAX_SAMPLER_ANISOTROPY`]: a vector of 512 bits has as many lanes.
@@ -127,9 +130,25 @@ pub(super) unsafe fn sum_one_by_one<K: Kind>(view: &ImageView, item: &mut Item) 
         // The groups of a long footprint are far from each other.
         axes.common.set(false);
         let mut sum = [_mm512_set1_ps(NOTHING); 2];
-        for probe in 0..line.most {
-            let Some(texels) = axes.sample::<true, false>(line.probe(probe)) else { return };
-            sum = line.add(sum, probe, texels);
+        if !K::SEVERAL {
+            for probe in 0..line.most {
+                let Some(texels) = axes.sample::<true, false>(line.probe(probe)) else { return };
+                sum = line.add(sum, probe, texels);
+            }
+            (item.sum, item.how) = (sum, How::OneByOne);
+            return;
+        }
+        for first in (0..line.most).step_by(SEVERAL) {
+            let (mut coords, mut found) = ([line.coord; SEVERAL], [None; SEVERAL]);
+            for (i, coord) in coords.iter_mut().enumerate() {
+                // (Of probes that are not there nothing is added.)
+                *coord = line.probe((first + i).min(line.most - 1));
+            }
+            several::<K>(Level::Avx512)(&axes, &coords, &mut found, line.most - first);
+            for (i, texels) in found.into_iter().enumerate().take(line.most - first) {
+                let Some(texels) = texels else { return };
+                sum = line.add(sum, first + i, texels);
+            }
         }
         (item.sum, item.how) = (sum, How::OneByOne);
     }
@@ -159,29 +178,6 @@ pub(super) enum How {
     No,
 }
 
-/// Where groups were no neighbours they are not soon expected to be.
-#[derive(Default)]
-pub(super) struct Near {
-    /// How often nobody looks, next time and this time.
-    pause: u32,
-    left: u32,
-}
-
-impl Near {
-    #[inline(always)]
-    fn expected(&mut self) -> bool {
-        let now = self.left == 0;
-        self.left = self.left.saturating_sub(1);
-        now
-    }
-
-    #[inline(always)]
-    fn failed(&mut self) {
-        self.left = self.pause;
-        self.pause = (2 * self.pause + 1).min(15);
-    }
-}
-
 /// A line in a level, and what becomes of it.
 pub(super) struct Item<'a> {
     pub(super) frame: &'a Frame,
@@ -195,7 +191,7 @@ pub(super) struct Item<'a> {
 
 base::compiled! {
     /// Plans to read texels of so many bytes, 4 or 8.
-    pub(super) for Avx512 unsafe fn plan(item: &mut Item, bytes: u32, near: &mut Near) {
+    pub(super) for Avx512 unsafe fn plan(item: &mut Item, bytes: u32, near: &Near) {
         if H::WIDE {
             item.how = planned(item.frame, item.line, item.steps, bytes, near);
         }
@@ -205,7 +201,7 @@ base::compiled! {
 /// # Safety
 /// There is room for the steps; the host is wide.
 #[inline(always)]
-unsafe fn planned(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32, near: &mut Near) -> How {
+unsafe fn planned(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32, near: &Near) -> How {
     // SAFETY: the caller's promise.
     unsafe {
         let [width, height] = frame.slice.size;
@@ -215,7 +211,7 @@ unsafe fn planned(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32, near
                 return How::No;
             }
             if !is_wanted(outside, line.wanted.into()) {
-                *near = Near::default();
+                near.succeeded();
                 return How::Windows;
             }
             near.failed();

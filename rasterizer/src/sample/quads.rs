@@ -62,14 +62,29 @@ pub(super) unsafe fn within(
     far: u16,
     wanted: u32,
 ) -> Option<[__m512i; 3]> {
-    let [least, first, second, size] = seen;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (place, outside) = placed([width, height], seen);
+        (!is_wanted(outside | far, wanted)).then_some(place)
+    }
+}
+
+/// The same, and which lanes see texels outside.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn placed(
+    [width, height]: [i32; 2],
+    [least, first, second, size]: [__m512i; 4],
+) -> ([__m512i; 3], u16) {
     // SAFETY: the caller's promise.
     unsafe {
         let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(width), 0xff00, height);
         let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
         let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
-        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides) | far;
-        (!is_wanted(outside, wanted)).then_some([least, first, second])
+        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides);
+        ([least, first, second], outside)
     }
 }
 

@@ -153,7 +153,7 @@ pub trait Texels: Sized {
         unsafe {
             #[cfg(target_arch = "x86_64")]
             if H::WIDE && Self::FOUR.is_some() {
-                return whole::sample_chunks::<H, Of<Self, false>, LINEAR>(view, sampler, args, rows, kernels);
+                return whole::sample_chunks::<Of<Self, false>, LINEAR>(view, sampler, args, rows, kernels);
             }
             rows.one_by_one(view, sampler, args, kernels[0]);
         }

@@ -30,18 +30,18 @@ impl<K: Kind> Axes<K> {
     unsafe fn inside(&self, [x, y]: [__m512; 2]) -> Option<Inside> {
         // SAFETY: the caller's promise.
         unsafe {
-            let width = _mm512_shuffle_i64x2::<0x44>(self.size, self.size);
-            let height = _mm512_shuffle_i64x2::<0xee>(self.size, self.size);
+            let width = _mm512_shuffle_i64x2::<0x44>(self.grid.size, self.grid.size);
+            let height = _mm512_shuffle_i64x2::<0xee>(self.grid.size, self.grid.size);
             let (u, v) = (_mm512_mul_ps(x, _mm512_cvtepi32_ps(width)), _mm512_mul_ps(y, _mm512_cvtepi32_ps(height)));
-            let most = _mm512_set1_ps(self.wrap.farthest());
+            let most = _mm512_set1_ps(self.grid.wrap.farthest());
             let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), most)
                 | _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(v), most);
             if far != 0 {
                 return None;
             }
             let one = _mm512_set1_epi32(1);
-            let [x] = self.wrap.inside([floor(u)], width, _mm512_sub_epi32(width, one));
-            let [y] = self.wrap.inside([floor(v)], height, _mm512_sub_epi32(height, one));
+            let [x] = self.grid.wrap.inside([floor(u)], width, _mm512_sub_epi32(width, one));
+            let [y] = self.grid.wrap.inside([floor(v)], height, _mm512_sub_epi32(height, one));
             Some(([x, y], [width, height]))
         }
     }

@@ -6,10 +6,11 @@ use super::chunks::{ChunkRows, SEVERAL};
 use super::class::{is_common, is_detailed, one_of_all};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
+use super::several::{Found, several};
 use super::wide::over_255;
 use super::words::row;
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
-use base::host::{Floats, Host, Ints};
+use base::host::{Floats, Host, Ints, Level};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 
@@ -61,7 +62,7 @@ pub unsafe fn sample<H: Host, K: Kind, const LINEAR: bool, const MIPS: bool>(
 /// # Safety
 /// As for [`sample`]; both are kernels of the view and the sampler's class.
 #[inline(always)]
-pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
+pub unsafe fn sample_chunks<K: Kind, const LINEAR: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -76,7 +77,7 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
         }
         if is_detailed(view, sampler) {
             return match one_of_all(args) {
-                Some(all) => detailed_chunks::<H, K, LINEAR>((view, sampler), args, rows, all, others),
+                Some(all) => detailed_chunks::<K, LINEAR>((view, sampler), args, rows, all, others),
                 None => rows.one_by_one(view, sampler, args, any),
             };
         }
@@ -92,6 +93,27 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
             }
             return rows.one_by_one(view, sampler, args, any);
         }
+        if LINEAR && K::SEVERAL {
+            loop {
+                let (chunks, count) = rows.several();
+                if count == 0 {
+                    return;
+                }
+                let ([a, b, c, d], mut found) = (chunks, [None; SEVERAL]);
+                several::<K>(Level::Avx512)(
+                    &axes,
+                    &[a.coords(), b.coords(), c.coords(), d.coords()],
+                    &mut found,
+                    count,
+                );
+                for (chunk, found) in chunks.into_iter().zip(found).take(count) {
+                    match found {
+                        Some(found) => chunk.give(over_255(K::FOUR, found)),
+                        None => chunk.sample(view, sampler, args, others),
+                    }
+                }
+            }
+        }
         while let Some(chunk) = rows.next() {
             match axes.sample::<LINEAR, false>(chunk.coords()) {
                 Some(found) => chunk.give(over_255(K::FOUR, found)),
@@ -106,7 +128,7 @@ pub unsafe fn sample_chunks<H: Host, K: Kind, const LINEAR: bool>(
 /// # Safety
 /// As for [`sample_chunks`].
 #[inline(always)]
-unsafe fn detailed_chunks<H: Host, K: Kind, const LINEAR: bool>(
+unsafe fn detailed_chunks<K: Kind, const LINEAR: bool>(
     (view, sampler): (&ImageView, &Sampler),
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
@@ -125,7 +147,25 @@ unsafe fn detailed_chunks<H: Host, K: Kind, const LINEAR: bool>(
             if count == 0 {
                 return;
             }
-            of_quads::<H, false>(view, sampler, all, corners::<H>(several.map(|chunk| chunk.coords())), &mut detail);
+            let [a, b, c, d] = several;
+            let coords = [a.coords(), b.coords(), c.coords(), d.coords()];
+            details_of::<false>(Level::Avx512)(view, sampler, all, &coords, &mut detail);
+            // Those of a level at a time: mostly all.
+            let mut rest = if LINEAR && K::SEVERAL { (1u32 << count) - 1 } else { 0 };
+            while rest != 0 {
+                let (these, found) = known.several(&detail, counting, &coords, rest);
+                for (i, (chunk, found)) in several.into_iter().zip(found).enumerate() {
+                    match found {
+                        _ if these >> i & 1 == 0 => {}
+                        Some(found) => chunk.give(over_255(K::FOUR, found)),
+                        None => chunk.sample(view, sampler, args, others),
+                    }
+                }
+                rest &= !these;
+            }
+            if LINEAR && K::SEVERAL {
+                continue;
+            }
             for (i, &chunk) in several.iter().enumerate().take(count) {
                 let quads = counting.map(|quad| 2 * i + quad);
                 let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
@@ -139,12 +179,22 @@ unsafe fn detailed_chunks<H: Host, K: Kind, const LINEAR: bool>(
     }
 }
 
+base::compiled! {
+    /// The levels of several chunks' quads ([`of_quads`]), and with `PROBES` their probes.
+    pub(super) for Avx512 unsafe fn details_of [const PROBES: bool] [PROBES]
+        (view: &ImageView, sampler: &Sampler, all: [f32; 2], coords: &[__m512; SEVERAL], detail: &mut Detail) {
+        if H::WIDE {
+            of_quads::<H, PROBES>(view, sampler, all, corners::<H>(*coords), detail);
+        }
+    }
+}
+
 /// The coordinates of the first three invocations of all quads.
 ///
 /// # Safety
 /// The host is `H`, and wide.
 #[inline(always)]
-pub(super) unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 3] {
+unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 3] {
     // SAFETY: the caller's promise.
     unsafe {
         // Of two chunks: the four first ones, then the second ones, the third ones.
@@ -224,6 +274,57 @@ impl<K: Kind> Known<'_, K> {
             let next = self.level(second[a])?.sample::<true, false>(coord)?;
             Some(blended(found, next, weight))
         }
+    }
+
+    /// The first one of some chunks, and all that have its levels, with a linear filter: which they are, and what is found.
+    ///
+    /// # Safety
+    /// As for [`Known::levels`].
+    #[inline(always)]
+    unsafe fn several(
+        &mut self,
+        detail: &Detail,
+        counting: [usize; 2],
+        coords: &[__m512; SEVERAL],
+        chunks: u32,
+    ) -> (u32, [Found; SEVERAL]) {
+        // (The second level is the next one.)
+        let ([first, second], one) = (&detail.level, chunks.trailing_zeros() as usize % SEVERAL);
+        let levels = [first[2 * one + counting[0]], second[2 * one + counting[0]]];
+        let (mut these, mut weights) = (0, 0);
+        for i in 0..SEVERAL {
+            let [a, b] = counting.map(|quad| 2 * i + quad);
+            if first[a] == levels[0] && first[b] == levels[0] {
+                these |= 1 << i;
+                weights |= detail.weight[a] | detail.weight[b];
+            }
+        }
+        these &= chunks;
+        let (mut found, count) = ([None; SEVERAL], (chunks.ilog2() + 1) as usize);
+        if these >> one & 1 == 0 {
+            // Its quads' levels differ.
+            return (1 << one, found);
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let Some(axes) = self.level(levels[0]) else { return (these, found) };
+            several::<K>(Level::Avx512)(axes, coords, &mut found, count);
+            // Of positive numbers those above zero.
+            if weights != 0 {
+                let mut next = [None; SEVERAL];
+                if let Some(axes) = self.level(levels[1]) {
+                    several::<K>(Level::Avx512)(axes, coords, &mut next, count);
+                }
+                for (i, (found, next)) in found.iter_mut().zip(next).enumerate() {
+                    let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
+                    *found = match (*found, next) {
+                        (Some(first), Some(next)) => Some(blended(first, next, spread(_mm_castsi128_ps(weight)))),
+                        _ => None,
+                    };
+                }
+            }
+        }
+        (these, found)
     }
 
     /// The axes of a level. No load waits for its number: that it is the last one's is foretold.

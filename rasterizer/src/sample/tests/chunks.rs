@@ -1,15 +1,16 @@
 //! Many chunks in one call.
 
 use super::*;
+use base::abi::ChunksKernel;
 
-/// Samples chunks in one call, in rows of a chunk and of two, and demands the same bits.
+/// Samples chunks in one call, in rows of a chunk and of two, by the kernels of all levels that the host has, and demands the same bits.
 pub fn in_chunks(
     view: &ImageView,
     s: &Sampler,
     args: &ImageArgs,
     coords: &[[[f32; MAX_LANES]; 2]],
 ) -> Vec<[[u32; MAX_LANES]; 4]> {
-    let [one, two] = [MAX_LANES, 2 * MAX_LANES].map(|row_lanes| {
+    let sampled = |row_lanes: usize, kernel: ChunksKernel| {
         let chunks = row_lanes / MAX_LANES;
         // Where a row of a chunk lies.
         let place = |chunk: usize, rows: usize, row: usize| {
@@ -24,15 +25,20 @@ pub fn in_chunks(
         }
         let mut all = ImageArgs { row_lanes: row_lanes as u32, ..*args };
         // SAFETY: valid view, sampler and arguments; rows for each chunk.
-        unsafe { (view.chunks)(view, s, &mut all, from.as_ptr(), to.as_mut_ptr(), coords.len() as u32) };
+        unsafe { kernel(view, s, &mut all, from.as_ptr(), to.as_mut_ptr(), coords.len() as u32) };
         let row = |chunk: usize, c: usize| std::array::from_fn(|lane| to[place(chunk, 4, c) + lane]);
         (0..coords.len()).map(|chunk| std::array::from_fn(|c| row(chunk, c))).collect::<Vec<[[u32; MAX_LANES]; 4]>>()
-    });
+    };
     // (Of lanes that are not wanted anything.)
     let wanted = |results: &[[[u32; MAX_LANES]; 4]]| -> Vec<u32> {
         let lanes = (0..MAX_LANES).filter(|lane| args.mask >> lane & 1 != 0);
         lanes.flat_map(|lane| results.iter().flatten().map(move |row| row[lane]).collect::<Vec<_>>()).collect()
     };
-    assert_eq!(wanted(&one), wanted(&two));
+    let one = sampled(MAX_LANES, view.chunks);
+    let kernels = Level::all_here().map(|level| kernels::joint_of(Format(view.format as u16), level).1);
+    for (row_lanes, kernel) in kernels.flat_map(|kernel| [(MAX_LANES, kernel), (2 * MAX_LANES, kernel)]) {
+        let other = sampled(row_lanes, kernel);
+        assert!(wanted(&one).iter().zip(wanted(&other)).all(|(&a, b)| same(a, b)), "{one:x?} {other:x?}");
+    }
     one
 }

@@ -1,0 +1,147 @@
+//! Blocks of colours ([`super::bc`]) texel by texel, sixteen in vectors of 512 bits, with the same bits: what a texel's index chooses is computed for it alone.
+
+use super::lanes::row;
+use core::arch::x86_64::*;
+
+/// Is a texel of these formats found by itself ([`colors`])? Then whether all are opaque.
+#[inline(always)]
+pub const fn by_itself(format: u32) -> Option<bool> {
+    const RGB: [u32; 2] = [row("BC1_RGB_UNORM_BLOCK") as u32, row("BC1_RGB_SRGB_BLOCK") as u32];
+    const RGBA: [u32; 2] = [row("BC1_RGBA_UNORM_BLOCK") as u32, row("BC1_RGBA_SRGB_BLOCK") as u32];
+    if format == RGB[0] || format == RGB[1] {
+        Some(true)
+    } else if format == RGBA[0] || format == RGBA[1] {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// What becomes of the ends by a texel's index; from the fourth entry on where the first end is not the greater one.
+struct Mix {
+    /// Weights of both ends.
+    ends: [u32; 16],
+    /// What the sum is multiplied with and what is added then, before [`SHIFT`]: of red and blue, of green.
+    red: [u32; 16],
+    green: [u32; 16],
+}
+
+/// Bits that are cut off.
+const SHIFT: u32 = 11;
+
+/// Two numbers of 16 bits.
+const fn two(low: u32, high: u32) -> u32 {
+    low | high << 16
+}
+
+static MIX: Mix = {
+    let [end, third, half] = [two(527 << 5, 23 << 5), two(351 << 4, 61 << 4), two(1053 << 3, 125 << 3)];
+    let [green_end, green_third, green_half] = [two(259 << 5, 33 << 5), two(2763, 1039), two(4145, 1019)];
+    Mix {
+        ends: twice([two(1, 0), two(0, 1), two(2, 1), two(1, 2), two(1, 0), two(0, 1), two(1, 1), 0]),
+        red: twice([end, end, third, third, end, end, half, 0]),
+        green: twice([green_end, green_end, green_third, green_third, green_end, green_end, green_half, 0]),
+    }
+};
+
+const fn twice(entries: [u32; 8]) -> [u32; 16] {
+    let mut all = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        all[i] = entries[i % 8];
+        i += 1;
+    }
+    all
+}
+
+/// The texels with these numbers in blocks of colours, of each of which this is the first word, the ends, and the second one, the indices. As [`super::decode_tiles`] gives them of BC1.
+///
+/// # Safety
+/// The host is wide ([`Host::WIDE`](crate::host::Host::WIDE)).
+#[inline(always)]
+pub unsafe fn colors(ends: __m512i, indices: __m512i, texel: __m512i, opaque: bool) -> __m512i {
+    // SAFETY: the caller's promise; a vector of each row.
+    unsafe {
+        let index = _mm512_srlv_epi32(indices, _mm512_slli_epi32::<1>(texel));
+        let index = _mm512_and_si512(index, _mm512_set1_epi32(3));
+        let (first, second) = (_mm512_and_si512(ends, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32::<16>(ends));
+        let three = _mm512_cmple_epu32_mask(first, second);
+        let index = _mm512_mask_or_epi32(index, three, index, _mm512_set1_epi32(4));
+        let by = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.ends.as_ptr().cast()));
+        let by_red = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.red.as_ptr().cast()));
+        let by_green = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.green.as_ptr().cast()));
+        // Both ends' components, as numbers of 16 bits.
+        let five = _mm512_set1_epi16(31);
+        let green = _mm512_and_si512(_mm512_srli_epi16::<5>(ends), _mm512_set1_epi16(63));
+        let red = mixed(_mm512_srli_epi16::<11>(ends), by, by_red);
+        let green = mixed(green, by, by_green);
+        let blue = mixed(_mm512_and_si512(ends, five), by, by_red);
+        let red = _mm512_srli_epi32::<SHIFT>(red);
+        let green = _mm512_srli_epi32::<{ SHIFT - 8 }>(green);
+        let blue = _mm512_slli_epi32::<{ 16 - SHIFT }>(blue);
+        // What is in both of the first two, or in the third one.
+        let color = _mm512_ternarylogic_epi32::<0xea>(green, _mm512_set1_epi32(0xff00), red);
+        let color = _mm512_ternarylogic_epi32::<0xea>(blue, _mm512_set1_epi32(0xff_0000), color);
+        let has = match opaque {
+            true => u16::MAX,
+            false => _mm512_cmpneq_epi32_mask(index, _mm512_set1_epi32(7)),
+        };
+        _mm512_mask_or_epi32(color, has, color, _mm512_set1_epi32(0xff00_0000u32 as i32))
+    }
+}
+
+/// A component of both ends, mixed.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn mixed(component: __m512i, ends: __m512i, by: __m512i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let sum = _mm512_or_si512(_mm512_madd_epi16(component, ends), _mm512_set1_epi32(1 << 16));
+        _mm512_madd_epi16(sum, by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Format, decode_tiles};
+    use crate::host::{Host, Level};
+    use crate::random::Rng;
+
+    crate::compiled! {
+        for Avx512 unsafe fn texels(ends: u32, indices: u32, opaque: bool, out: &mut [u32; 16]) {
+            if H::WIDE {
+                use core::arch::x86_64::*;
+                let texel = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+                let found = super::colors(_mm512_set1_epi32(ends as i32), _mm512_set1_epi32(indices as i32), texel, opaque);
+                _mm512_storeu_si512(out.as_mut_ptr().cast(), found);
+            }
+        }
+    }
+
+    #[test]
+    fn texels_are_those_of_their_blocks() {
+        if !Level::here().is_wide() {
+            return;
+        }
+        let mut rng = Rng(0xbc10_0000_0000_0001);
+        let formats = ["BC1_RGB_UNORM_BLOCK", "BC1_RGB_SRGB_BLOCK", "BC1_RGBA_UNORM_BLOCK", "BC1_RGBA_SRGB_BLOCK"];
+        for i in 0..200_000 {
+            let format = Format(super::row(formats[i % 4]) as u16);
+            let opaque = super::by_itself(format.0.into()).expect("one of them");
+            let mut ends = rng.wide() as u32;
+            if i % 8 < 2 {
+                // Equal, or nearly so.
+                ends = ends & 0xffff | (ends & 0xffff) << 16 | i as u32 & 1;
+            }
+            let indices = rng.wide() as u32;
+            let mut got = [0; 16];
+            // SAFETY: the host has the level.
+            unsafe { texels(Level::here())(ends, indices, opaque, &mut got) };
+            let block = u128::from(u64::from(ends) | u64::from(indices) << 32).to_le_bytes();
+            decode_tiles(format, &block, &mut |_, words| assert_eq!(got, words[0], "{ends:x} {indices:x} {format:?}"));
+        }
+        assert_eq!(super::by_itself(super::row("BC2_UNORM_BLOCK") as u32), None);
+    }
+}

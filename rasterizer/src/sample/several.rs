@@ -1,0 +1,103 @@
+//! Samples of several chunks with a linear filter, step by step for all of them: where their texels are, then what these are, then the filter. A step's chain of operations is short, so
+//! that the processor works on several chunks at once; and there is one copy of it all for each kind.
+
+use super::axes::{Axes, Grid, InImage, Kind, Source, numbers};
+use super::chunks::SEVERAL;
+use super::quads::{Shape, by_axis, is_wanted, least_of_quads, placed, second_window, windows_at};
+use super::slice::Slice;
+use super::wide::{filter, windows_of};
+use base::host::{Host, Level};
+use core::arch::x86_64::*;
+
+/// First texels and second ones that a chunk sees, the second ones' weight, and lanes that are far outside.
+pub type Seen = ([__m512i; 2], __m512, u16);
+
+/// Two components at a time of a chunk; None as [`Axes::sample`].
+pub type Found = Option<[__m512; 2]>;
+
+/// Where the windows of a chunk's quads begin, and the numbers of its texels in there.
+type Windows = ([u32; 2], [__m512i; 2]);
+
+base::compiled! {
+    /// [`Axes::sample`] of several chunks with a linear filter; behind the first `count` anything.
+    pub(super) for Avx512 unsafe fn several [K: Kind] [K]
+        (axes: &Axes<K>, coords: &[__m512; SEVERAL], found: &mut [Found; SEVERAL], count: usize) {
+        if H::WIDE {
+            let mut seen = [([_mm512_setzero_si512(); 2], _mm512_setzero_ps(), 0); SEVERAL];
+            seen_at(Level::Avx512)(&axes.grid, coords, &mut seen);
+            K::Source::find_several::<K>(axes, &seen, found, count);
+        }
+    }
+    /// Which texels are seen at coordinates.
+    for Avx512 unsafe fn seen_at(grid: &Grid, coords: &[__m512; SEVERAL], seen: &mut [Seen; SEVERAL]) {
+        if H::WIDE {
+            for (seen, coord) in seen.iter_mut().zip(coords) {
+                *seen = grid.seen::<true>(*coord);
+            }
+        }
+    }
+    /// Windows of 4×4 texels of four bytes, and the lanes that see others.
+    for Avx512 unsafe fn windows_of_quads
+        (grid: &Grid, slice: &Slice, seen: &[Seen; SEVERAL], windows: &mut [Windows; SEVERAL], outside: &mut u16) {
+        if H::WIDE {
+            for (window, &([first, second], _, far)) in windows.iter_mut().zip(seen) {
+                let (place, others) = placed(Shape::Square.sides(), [least_of_quads(first), first, second, grid.size]);
+                let at = windows_at::<2>(place[0], [slice.pitch; 2]);
+                slice.prefetch_after::<4>(at);
+                *window = (at, numbers(Shape::Square, [place[1], place[2]], second_window()));
+                *outside |= others | far;
+            }
+        }
+    }
+}
+
+/// [`Source::find_several`], one by one.
+///
+/// # Safety
+/// As for [`Source::find`].
+#[inline(always)]
+pub(super) unsafe fn one_by_one<K: Kind>(
+    axes: &Axes<K>,
+    seen: &[Seen; SEVERAL],
+    found: &mut [Found; SEVERAL],
+    count: usize,
+) {
+    // (One copy of the code: the compiler knows of no bound.)
+    for i in 0..count {
+        let (texels, weight, far) = seen[i % SEVERAL];
+        // SAFETY: the caller's promise.
+        found[i % SEVERAL] = unsafe { K::Source::find::<K, true, false>(axes, texels, weight, far) };
+    }
+}
+
+/// [`Source::find_several`] of texels in windows of quads, else one by one.
+///
+/// # Safety
+/// As for [`Source::find`].
+#[inline(always)]
+pub(super) unsafe fn in_windows<K: Kind<Source = InImage>>(
+    axes: &Axes<K>,
+    seen: &[Seen; SEVERAL],
+    found: &mut [Found; SEVERAL],
+    count: usize,
+) {
+    // SAFETY: the caller's promise; windows lie inside of the level.
+    unsafe {
+        if axes.in_row.get() || !axes.near.expected() {
+            return one_by_one(axes, seen, found, count);
+        }
+        let slice = &axes.slices[0];
+        let (mut windows, mut outside) = ([([0; 2], [_mm512_setzero_si512(); 2]); SEVERAL], 0);
+        windows_of_quads(Level::Avx512)(&axes.grid, slice, seen, &mut windows, &mut outside);
+        if is_wanted(outside, slice.mask) {
+            axes.near.failed();
+            return one_by_one(axes, seen, found, count);
+        }
+        axes.near.succeeded();
+        for i in 0..count {
+            let ((at, numbers), (_, weight, _)) = (windows[i % SEVERAL], seen[i % SEVERAL]);
+            let windows = windows_of(K::FOUR, Shape::Square, [slice; 2], at);
+            found[i % SEVERAL] = Some(filter(K::FOUR, &windows, numbers, by_axis(weight)));
+        }
+    }
+}

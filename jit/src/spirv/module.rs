@@ -394,7 +394,7 @@ impl Reader {
         }
         self.m.names.sort_unstable();
         self.m.ext_sets.sort_unstable_by_key(|set| set.0);
-        self.m.decorations.sort_by_key(|d| (d.target, d.member, d.kind));
+        self.sort_decorations();
         if !groups.is_empty() {
             self.expand_groups(&groups)?;
         }
@@ -512,6 +512,10 @@ impl Reader {
         Ok(())
     }
 
+    fn sort_decorations(&mut self) {
+        self.m.decorations.sort_by_key(|d| (d.target, d.member, d.kind));
+    }
+
     /// Copies the decorations of groups to their targets.
     fn expand_groups(&mut self, groups: &[u32]) -> Result<()> {
         let mut copies = Vec::new();
@@ -534,7 +538,7 @@ impl Reader {
             }
         }
         self.m.decorations.extend(copies);
-        self.m.decorations.sort_by_key(|d| (d.target, d.member, d.kind));
+        self.sort_decorations();
         Ok(())
     }
 

@@ -4,9 +4,8 @@
 
 use super::alloc::Flow;
 use super::encode::Buffer;
-use super::frame::Frame;
+use super::frame::{Frame, Kept};
 use super::inst::{Code, Op};
-use super::kept::Kept;
 use crate::backend::{MAX_FRAME, MachineCode};
 use crate::error::{Error, Result};
 use regalloc2::{Block, Edit, Function, InstOrEdit, Output};
@@ -76,7 +75,7 @@ pub fn assemble(code: &Code, flow: &Flow<'_>, output: &Output) -> Result<Machine
         for item in output.block_insts_and_edits(flow, Block::new(i)) {
             let number = match item {
                 InstOrEdit::Edit(&Edit::Move { from, to }) => {
-                    buffer.edit(from, to, &frame);
+                    buffer.edits(&[(from, to)], false, &frame);
                     continue;
                 }
                 InstOrEdit::Inst(number) => number,
@@ -105,9 +104,9 @@ pub fn assemble(code: &Code, flow: &Flow<'_>, output: &Output) -> Result<Machine
                 Op::Return => buffer.leave(&frame),
                 _ => {
                     let kept = kept.by(number);
-                    kept.iter().for_each(|&(register, place)| buffer.edit(register, place, &frame));
+                    buffer.edits(kept, false, &frame);
                     buffer.inst(inst, allocations, &frame);
-                    kept.iter().for_each(|&(register, place)| buffer.edit(place, register, &frame));
+                    buffer.edits(kept, true, &frame);
                 }
             }
         }

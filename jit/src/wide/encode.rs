@@ -236,8 +236,15 @@ impl Buffer {
         }
     }
 
-    /// A move that register allocation asks for: never from memory to memory.
-    pub fn edit(&mut self, from: Allocation, to: Allocation, frame: &Frame) {
+    /// Moves that register allocation asks for, or back: never from memory to memory.
+    pub fn edits(&mut self, moves: &[(Allocation, Allocation)], back: bool, frame: &Frame) {
+        for &(from, to) in moves {
+            let (from, to) = if back { (to, from) } else { (from, to) };
+            self.edit(from, to, frame);
+        }
+    }
+
+    fn edit(&mut self, from: Allocation, to: Allocation, frame: &Frame) {
         if from == to {
             return;
         }

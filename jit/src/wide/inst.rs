@@ -232,7 +232,7 @@ pub enum Op {
     Params,
     /// Calls a function.
     Call,
-    /// Calls one on a way that is rarely taken: what it would change is kept beside it (`kept.rs`).
+    /// Calls one on a way that is rarely taken: what it would change is kept beside it (`frame::Kept`).
     RareCall,
     /// To the first target.
     Jump,

@@ -2,8 +2,8 @@
 //! registers and mask registers where there is AVX-512 ([`Level`]).
 //!
 //! * `isel` selects instructions: data with virtual registers ([`inst`]), most of them rows of a [`table`].
-//! * `alloc` has regalloc2 find registers, which says what must be moved; `frame` is the stack that takes what does not fit;
-//!   `kept` what lives across calls that are rare.
+//! * `alloc` has regalloc2 find registers, which says what must be moved; `frame` is the stack that takes what does not fit,
+//!   and what lives across calls that are rare.
 //! * `encode` makes bytes, `assemble` puts them together, with constants behind them (`pool`).
 //!
 //! A function that would take too long is refused as a whole ([`Cost`]), as is every one on another processor: another tier takes it. Nothing here is
@@ -17,7 +17,6 @@ mod encode;
 mod frame;
 mod inst;
 mod isel;
-mod kept;
 mod pool;
 mod table;
 

@@ -71,10 +71,11 @@ impl Lower<'_> {
             return None;
         }
         // The first is where the result goes, the last may be memory.
-        leaves.sort_by_key(|&v| match self.is_constant(v) || self.parts[v].is_empty() {
+        let rank = |v: lir::Value| match self.is_constant(v) || self.parts[v].is_empty() {
             true => 2,
             false => u32::from(self.facts.uses[v] > 1),
-        });
+        };
+        let leaves: Leaves = (0..3).flat_map(|r| leaves.iter().copied().filter(move |&v| rank(v) == r)).collect();
         let table = self.table(data, &leaves);
         let (w, ty) = (self.size(data.ty), data.ty);
         let last = leaves.len() - 1;

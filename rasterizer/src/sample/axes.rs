@@ -25,8 +25,13 @@ pub trait Kind {
     const FOUR: Four;
     /// Where they come from.
     type Source: Source;
-    /// Are several chunks filtered at once (`several`)? Of other kinds that wins nothing, and each has a copy of the code.
-    const SEVERAL: bool = Self::FOUR.is_word();
+    /// Are several chunks filtered at once (`several`)? It wins where much is done to texels, and each kind has a copy of the code: of those that have all of a chunk in one or two loads the
+    /// ones that are decoded by tables or by many operations, and blocks.
+    const SEVERAL: bool = match Self::FOUR {
+        Four::Srgb(_) | Four::Packed => true,
+        Four::Unorm(_) | Four::Integers(_) => !Self::Source::PLANNED,
+        Four::Half | Four::Few(_) => false,
+    };
 }
 
 /// Where a level's texels come from.

@@ -6,16 +6,14 @@
 //! is two vectors; where lanes lie apart, texels are gathered.
 
 use super::axes::{Axes, Kind};
-use super::chunks::SEVERAL;
 use super::near::Near;
 use super::quads::{Shape, is_wanted, least_of_quads, lerp, window};
-use super::several::several;
 use super::slice::Slice;
 use super::wide::{Texels, floats, texels_at};
 use super::wrap::{Wrap, floor};
 use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{ImageView, MAX_LANES};
-use base::host::{Host, Level};
+use base::host::Host;
 use core::arch::x86_64::*;
 
 /// [`MAX_SAMPLER_ANISOTROPY`]: a vector of 512 bits has as many lanes.
@@ -130,25 +128,9 @@ pub(super) unsafe fn sum_one_by_one<K: Kind>(view: &ImageView, item: &mut Item) 
         // The groups of a long footprint are far from each other.
         axes.common.set(false);
         let mut sum = [_mm512_set1_ps(NOTHING); 2];
-        if !K::SEVERAL {
-            for probe in 0..line.most {
-                let Some(texels) = axes.sample::<true, false>(line.probe(probe)) else { return };
-                sum = line.add(sum, probe, texels);
-            }
-            (item.sum, item.how) = (sum, How::OneByOne);
-            return;
-        }
-        for first in (0..line.most).step_by(SEVERAL) {
-            let (mut coords, mut found) = ([line.coord; SEVERAL], [None; SEVERAL]);
-            for (i, coord) in coords.iter_mut().enumerate() {
-                // (Of probes that are not there nothing is added.)
-                *coord = line.probe((first + i).min(line.most - 1));
-            }
-            several::<K>(Level::Avx512)(&axes, &coords, &mut found, line.most - first);
-            for (i, texels) in found.into_iter().enumerate().take(line.most - first) {
-                let Some(texels) = texels else { return };
-                sum = line.add(sum, first + i, texels);
-            }
+        for probe in 0..line.most {
+            let Some(texels) = axes.sample::<true, false>(line.probe(probe)) else { return };
+            sum = line.add(sum, probe, texels);
         }
         (item.sum, item.how) = (sum, How::OneByOne);
     }

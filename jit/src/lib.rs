@@ -15,6 +15,7 @@ pub mod host;
 pub mod ir;
 pub mod lir;
 pub mod passes;
+pub mod rehearsal;
 pub mod spirv;
 pub mod tier;
 pub mod wide;

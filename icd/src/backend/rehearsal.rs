@@ -1,9 +1,10 @@
-//! A stage that nobody runs.
+//! A stage that nobody runs, and code before it.
 //!
 //! The first pipeline that a process makes waits for the compiler itself: its pages, some eighty of 64 KiB, come in one by one as they are
-//! touched, its tables are made, threads are started. That takes longer than what there is to do for a small stage. So the pool makes a
-//! stage that has what most have before there is one: as soon as something is created that only pipelines need, or else while the
-//! first module is read and translated by who creates it. It ends early where a real stage's turn comes, or stages are likely to be stored ones.
+//! touched, its tables are made, threads are started. That takes longer than what there is to do for a small stage. So the pool makes code of
+//! a function ([`jit::rehearsal`]), and then a stage that has what most have, as soon as something is created that only pipelines need, or else
+//! while the first module is read and translated by who creates it. (In that order: when that one comes early, nobody does what another one is at.)
+//! It ends where a real stage's turn comes, or stages are likely to be stored ones.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,9 @@ const SHADER: &[u8] = include_bytes!("rehearsal/fragment.frag.spv");
 
 /// Makes the code of a tier for nothing, as long as `wanted` says so, which is asked between the steps.
 pub fn rehearse(tier: Tier, wanted: &dyn Fn() -> bool) {
+    if wanted() {
+        jit::rehearsal::rehearse(tier);
+    }
     // Whatever is wrong will be wrong again, for who has use for the code.
     let _ = perform(tier, wanted);
 }

@@ -10,7 +10,7 @@ fn files(path: &Path, list: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(path).expect("a directory") {
             files(&entry.expect("an entry").path(), list);
         }
-    } else {
+    } else if path.extension().is_some_and(|e| e == "rs") {
         list.push(path.to_path_buf());
     }
 }

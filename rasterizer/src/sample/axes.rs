@@ -3,21 +3,24 @@
 //! that were decoded (`blocks`).
 
 use super::chunks::SEVERAL;
+use super::narrow;
 use super::near::Near;
-use super::quads::{
-    COMMON, Shape, by_axis, is_wanted, least_of_both, least_of_quads, second_window, windows_at, within,
-};
-use super::several::{self, Found, Seen};
+use super::quads::{Shape, by_axis, is_wanted, second_window, windows_at};
 use super::slice::Slice;
-use super::wide::{Loaded, chosen, chosen_of, eight_at, filter, filter_of, windows_of};
+use super::wide::{Loaded, chosen_of, eight_at, filter_of, windows_of};
 use super::window::SIDE;
 use super::wrap::{Wrap, floor};
-use super::{narrow, near};
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::Four;
 use core::arch::x86_64::*;
 use core::cell::Cell;
 use core::mem::offset_of;
+
+/// First texels and second ones that a chunk sees, the second ones' weight, and lanes that are far outside.
+pub type Seen = ([__m512i; 2], __m512, u16);
+
+/// Two components at a time of a chunk; None as [`Axes::sample`].
+pub type Found = Option<[__m512; 2]>;
 
 /// What samples are compiled for: constants, so that none is looked up in between.
 pub trait Kind {
@@ -69,7 +72,7 @@ pub trait Source: Sized {
         count: usize,
     ) {
         // SAFETY: the caller's promise.
-        unsafe { several::one_by_one(axes, seen, found, count) }
+        unsafe { one_by_one(axes, seen, found, count) }
     }
 
     /// The words of texels of four components in one, at x and y of two chunks, in a level of this width and height. None as [`Source::find`].
@@ -83,107 +86,22 @@ pub trait Source: Sized {
     ) -> Option<__m512i>;
 }
 
-/// Texels as they lie in the image.
-pub struct InImage;
-
-impl Source for InImage {
-    const PLANNED: bool = true;
-
-    #[inline(always)]
-    unsafe fn find_several<K: Kind<Source = InImage>>(
-        axes: &Axes<K>,
-        seen: &[Seen; SEVERAL],
-        found: &mut [Found; SEVERAL],
-        count: usize,
-    ) {
+/// [`Source::find_several`], one by one.
+///
+/// # Safety
+/// As for [`Source::find`].
+#[inline(always)]
+pub(super) unsafe fn one_by_one<K: Kind>(
+    axes: &Axes<K>,
+    seen: &[Seen; SEVERAL],
+    found: &mut [Found; SEVERAL],
+    count: usize,
+) {
+    // (One copy of the code: the compiler knows of no bound.)
+    for i in 0..count {
+        let (texels, weight, far) = seen[i % SEVERAL];
         // SAFETY: the caller's promise.
-        unsafe { several::in_windows(axes, seen, found, count) }
-    }
-
-    #[inline(always)]
-    unsafe fn words<K: Kind<Source = InImage>>(
-        axes: &Axes<K>,
-        texels: [__m512i; 2],
-        size: [__m512i; 2],
-    ) -> Option<__m512i> {
-        let slice = &axes.slices[0];
-        // SAFETY: the caller's promise.
-        unsafe {
-            if axes.common.get()
-                && let Some(words) = near::window(slice, texels, size)
-            {
-                return Some(words);
-            }
-            axes.common.set(false);
-            Some(near::apart(slice, texels))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn new(_: &ImageView, _: &Slice) -> InImage {
-        InImage
-    }
-
-    #[inline(always)]
-    unsafe fn find<K: Kind<Source = InImage>, const LINEAR: bool, const TWO: bool>(
-        axes: &Axes<K>,
-        [first, second]: [__m512i; 2],
-        weight: __m512,
-        far: u16,
-    ) -> Option<[__m512; 2]> {
-        let mask = axes.slices[0].mask;
-        if let Four::Few(few) = K::FOUR {
-            // No views of such texels are sampled in pairs.
-            let windows = narrow::Windows { few, slice: &axes.slices[0], size: axes.grid.size, wide: axes.rows };
-            // SAFETY: the caller's promise.
-            return if TWO { None } else { unsafe { windows.find::<LINEAR>([first, second], weight, far) } };
-        }
-        // SAFETY: the caller's promise; windows lie inside of the level, too.
-        unsafe {
-            let (windows, numbers) = 'found: {
-                let least = least_of_quads(first);
-                let both = [least_of_both(least), first, second, axes.grid.size];
-                let words = !TWO && K::FOUR.words() == 1;
-                // What it was the last time is asked first.
-                if words && axes.in_row.get() {
-                    if let Some(seen) = within(ROW, both, far, mask) {
-                        break 'found axes.common_window(Shape::Row, seen);
-                    }
-                    axes.in_row.set(false);
-                }
-                let seen = [least, first, second, axes.grid.size];
-                if let Some(seen) = within(Shape::Square.sides(), seen, far, mask) {
-                    break 'found axes.windows::<TWO>(Shape::Square, seen);
-                }
-                if words && axes.common.get() {
-                    if let Some(seen) = within(COMMON, both, far, mask) {
-                        break 'found axes.common_window(Shape::Rows, seen);
-                    }
-                    if axes.long
-                        && let Some(seen) = within(ROW, both, far, mask)
-                    {
-                        axes.in_row.set(true);
-                        break 'found axes.common_window(Shape::Row, seen);
-                    }
-                    // Where some lie so and some do not nothing foretells which; that costs more than it wins.
-                    axes.common.set(false);
-                }
-                if !words
-                    && axes.rows
-                    && let Some(seen) = within(Shape::Rows.sides(), seen, far, mask)
-                {
-                    break 'found axes.windows::<TWO>(Shape::Rows, seen);
-                }
-                return match TWO {
-                    true => axes.apart_in_two::<LINEAR>([first, second], weight, far),
-                    false => axes.apart::<LINEAR>([first, second], weight, far),
-                };
-            };
-            Some(match LINEAR {
-                true => filter(K::FOUR, &windows, numbers, by_axis(weight)),
-                false => chosen(K::FOUR, &windows, numbers[0]),
-            })
-        }
+        found[i % SEVERAL] = unsafe { K::Source::find::<K, true, false>(axes, texels, weight, far) };
     }
 }
 
@@ -224,14 +142,14 @@ impl Grid {
 pub struct Axes<K: Kind> {
     pub(super) grid: Grid,
     /// It has room for windows of [`Shape::Rows`], or of all lanes ([`narrow`]).
-    rows: bool,
+    pub(super) rows: bool,
     /// Of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
     /// Both quads may lie in [`COMMON`], or in [`ROW`]: so far all did.
     pub(super) common: Cell<bool>,
     /// It has room for [`ROW`].
-    long: bool,
+    pub(super) long: bool,
     /// There they were the last time.
     pub(super) in_row: Cell<bool>,
     /// Where several chunks lie in windows of quads.
@@ -242,7 +160,7 @@ pub struct Axes<K: Kind> {
 type Loading = (Loaded, [__m512i; 2]);
 
 /// The same for lanes that lie in a row: two of [`Shape::Row`].
-const ROW: [i32; 2] = [16, 2];
+pub(super) const ROW: [i32; 2] = [16, 2];
 
 impl<K: Kind> Axes<K> {
     /// Those of a level of views; without `TWO` both are the same. None where the axes wrap in another way, and of levels smaller than a window.
@@ -305,13 +223,17 @@ impl<K: Kind> Axes<K> {
     }
 }
 
-impl<K: Kind<Source = InImage>> Axes<K> {
+impl<K: Kind> Axes<K> {
     /// Windows of a shape as [`within`] finds them, one of each quad. (Without a linear filter all numbers are the same.)
     ///
     /// # Safety
     /// The windows lie inside of the level; the host is wide.
     #[inline(always)]
-    unsafe fn windows<const TWO: bool>(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Loading {
+    pub(super) unsafe fn windows<const TWO: bool>(
+        &self,
+        shape: Shape,
+        [least, first, second]: [__m512i; 3],
+    ) -> Loading {
         let [slice, other] = self.slices.each_ref();
         let other = if TWO { other } else { slice };
         // SAFETY: the caller's promise.
@@ -334,7 +256,7 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     /// # Safety
     /// As for `windows`.
     #[inline(always)]
-    unsafe fn common_window(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Loading {
+    pub(super) unsafe fn common_window(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Loading {
         let slice = &self.slices[0];
         // SAFETY: the caller's promise.
         unsafe {
@@ -357,7 +279,7 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     /// # Safety
     /// The coordinates lie inside of the level; the host is wide.
     #[inline(always)]
-    unsafe fn apart<const LINEAR: bool>(
+    pub(super) unsafe fn apart<const LINEAR: bool>(
         &self,
         [first, second]: [__m512i; 2],
         weight: __m512,
@@ -409,7 +331,7 @@ impl<K: Kind<Source = InImage>> Axes<K> {
     /// # Safety
     /// As for `apart`.
     #[inline(always)]
-    unsafe fn apart_in_two<const LINEAR: bool>(
+    pub(super) unsafe fn apart_in_two<const LINEAR: bool>(
         &self,
         [first, second]: [__m512i; 2],
         weight: __m512,

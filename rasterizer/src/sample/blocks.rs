@@ -4,14 +4,13 @@
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
 #[cfg(target_arch = "x86_64")]
-use super::axes::{Axes, Kind, Source};
+use super::axes::{Axes, Found, Kind, Seen, Source, one_by_one};
 #[cfg(target_arch = "x86_64")]
 use super::chunks::SEVERAL;
 use super::decoded::{Reader, Room, TEXEL_BITS};
 #[cfg(target_arch = "x86_64")]
 use super::quads::{Shape, by_axis, is_wanted, least_of_both, least_of_quads, window};
 #[cfg(target_arch = "x86_64")]
-use super::several::{self, Found, Seen};
 use super::slice::Slice;
 use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]
@@ -192,7 +191,7 @@ impl Source for InBlocks {
         // SAFETY: the caller's promise: the blocks lie inside of the level.
         unsafe {
             let (InBlocks::ByThemselves { opaque }, 1) = (&axes.source, K::FOUR.words()) else {
-                return several::one_by_one(axes, seen, found, count);
+                return one_by_one(axes, seen, found, count);
             };
             let (slice, near) = (&axes.slices[0], axes.common.get());
             let mask = slice.mask as u16 & 0xff;

@@ -6,11 +6,11 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-#[cfg(target_arch = "x86_64")]
-use super::axes::InImage;
 use super::blocks::AnyBlocks;
 use super::cell::Cell;
 use super::general;
+#[cfg(target_arch = "x86_64")]
+use super::in_image::InImage;
 use super::slice::Slice;
 use super::texel::{Any, Texels};
 use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelRows};

@@ -11,7 +11,7 @@
 //! 3. `planar` (2D views, plain samplers, all lanes at once), `general` (all the rest, lane by lane) or `access` (fetch, store, atomics) find
 //!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`). `many` has the commonest samples of many chunks, on hosts of 256 bits.
 //! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them (of compressed formats from what is `decoded`); `words` moves the bytes of all lanes, `window` those
-//!    of lanes that are neighbours (`slice` says where they lie). `wide` filters them where vectors have 512 bits; there the commonest samples have a way of their own (`whole`, `axes`; `narrow` of texels of one or two components; `quads` has what they share; `several` has those of chunks with a linear filter, `anisotropic` and `probes` those with several probes).
+//!    of lanes that are neighbours (`slice` says where they lie). `wide` filters them where vectors have 512 bits; there the commonest samples have a way of their own (`whole`, `axes`, `in_image`; `narrow` of texels of one or two components; `quads` has what they share; `several` has those of chunks with a linear filter, `anisotropic` and `probes` those with several probes).
 //!
 //! Views of images with sparse residency have kernels of their own (`cells`).
 //! A view with a sampler Y'CbCr conversion has kernels that ask those of views of its planes (`ycbcr`).
@@ -35,6 +35,8 @@ mod cube;
 mod decoded;
 mod divergent;
 mod general;
+#[cfg(target_arch = "x86_64")]
+mod in_image;
 mod kernels;
 mod lod;
 mod many;

@@ -1,19 +1,13 @@
 //! Samples of several chunks with a linear filter, step by step for all of them: where their texels are, then what these are, then the filter. A step's chain of operations is short, so
 //! that the processor works on several chunks at once; and there is one copy of it all for each kind.
 
-use super::axes::{Axes, Grid, InImage, Kind, Source, numbers};
+use super::axes::{Axes, Found, Grid, Kind, Seen, Source, numbers, one_by_one};
 use super::chunks::SEVERAL;
 use super::quads::{Shape, by_axis, is_wanted, least_of_quads, placed, second_window, windows_at};
 use super::slice::Slice;
 use super::wide::{filter, windows_of};
 use base::host::{Host, Level};
 use core::arch::x86_64::*;
-
-/// First texels and second ones that a chunk sees, the second ones' weight, and lanes that are far outside.
-pub type Seen = ([__m512i; 2], __m512, u16);
-
-/// Two components at a time of a chunk; None as [`Axes::sample`].
-pub type Found = Option<[__m512; 2]>;
 
 /// Where the windows of a chunk's quads begin, and the numbers of its texels in there.
 type Windows = ([u32; 2], [__m512i; 2]);
@@ -51,31 +45,12 @@ base::compiled! {
     }
 }
 
-/// [`Source::find_several`], one by one.
-///
-/// # Safety
-/// As for [`Source::find`].
-#[inline(always)]
-pub(super) unsafe fn one_by_one<K: Kind>(
-    axes: &Axes<K>,
-    seen: &[Seen; SEVERAL],
-    found: &mut [Found; SEVERAL],
-    count: usize,
-) {
-    // (One copy of the code: the compiler knows of no bound.)
-    for i in 0..count {
-        let (texels, weight, far) = seen[i % SEVERAL];
-        // SAFETY: the caller's promise.
-        found[i % SEVERAL] = unsafe { K::Source::find::<K, true, false>(axes, texels, weight, far) };
-    }
-}
-
 /// [`Source::find_several`] of texels in windows of quads, else one by one.
 ///
 /// # Safety
 /// As for [`Source::find`].
 #[inline(always)]
-pub(super) unsafe fn in_windows<K: Kind<Source = InImage>>(
+pub(super) unsafe fn in_windows<K: Kind>(
     axes: &Axes<K>,
     seen: &[Seen; SEVERAL],
     found: &mut [Found; SEVERAL],

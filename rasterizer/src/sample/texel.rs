@@ -10,7 +10,7 @@ use super::slice::Slice;
 use super::window;
 use super::words::{self, Words};
 #[cfg(target_arch = "x86_64")]
-use super::{anisotropic, axes, whole, wide};
+use super::{anisotropic, axes, in_image, whole, wide};
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
 use base::format::lanes::{Four, Lanes};
 use base::format::{Format, Row, Texel, kernels};
@@ -335,7 +335,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     // Halves that are no numbers would become quiet.
     const WIDE_NEAREST: bool = matches!(Self::FOUR, Some(four) if four.words() == 1);
     #[cfg(target_arch = "x86_64")]
-    type Source = axes::InImage;
+    type Source = in_image::InImage;
     type Shared = Any;
 
     #[inline(always)]
@@ -479,7 +479,7 @@ pub struct Any;
 
 impl Texels for Any {
     #[cfg(target_arch = "x86_64")]
-    type Source = axes::InImage;
+    type Source = in_image::InImage;
     type Shared = Any;
 
     #[inline(always)]

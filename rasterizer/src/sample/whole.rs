@@ -1,12 +1,12 @@
 //! Whole samples in vectors of 512 bits ([`Host::WIDE`]), from their arguments to their results: the commonest ones, of 2D views as they are, with both axes
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
-use super::axes::{Axes, Kind};
+use super::axes::{Axes, Found, Kind};
 use super::chunks::{ChunkRows, SEVERAL};
 use super::class::{is_common, is_detailed, one_of_all};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
-use super::several::{Found, several};
+use super::several::several;
 use super::wide::over_255;
 use super::words::row;
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};

@@ -10,7 +10,6 @@ use super::chunks::SEVERAL;
 use super::decoded::{Reader, Room, TEXEL_BITS};
 #[cfg(target_arch = "x86_64")]
 use super::quads::{Shape, by_axis, is_wanted, least_of_both, least_of_quads, window};
-#[cfg(target_arch = "x86_64")]
 use super::slice::Slice;
 use super::texel::Texels;
 #[cfg(target_arch = "x86_64")]

@@ -42,9 +42,12 @@ fn startup_section(directory: &Path) -> Result<PathBuf> {
     let list = std::fs::read_to_string(ORDER)?;
     let is_kernel = |name: &&str| KERNELS.iter().any(|kernel| name.contains(kernel));
     let mut script = String::from("SECTIONS {\n  .text.startup_order : {\n");
-    for group in list.split("\n\n").filter(|group| !group.trim().is_empty()) {
+    let groups =
+        list.split("\n\n").map(|group| group.trim().lines().filter(|name| !is_kernel(name)).collect::<Vec<_>>());
+    // (A group of nothing is no syntax of GNU's linker.)
+    for group in groups.filter(|group| !group.is_empty()) {
         script += "    *(\n";
-        for name in group.lines().filter(|name| !is_kernel(name)) {
+        for name in group {
             writeln!(script, "      .text.{name}* .text.unlikely.{name}*").map_err(Error::other)?;
         }
         script += "    )\n";

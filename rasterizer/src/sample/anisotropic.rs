@@ -8,7 +8,7 @@ use super::lod::{Detail, detail_of, foretold};
 use super::near::Near;
 use super::probes::{self, Frame, How, Item, Line, MAX_PROBES, Step, plan};
 use super::quads::pair;
-use super::whole::{blended, details_of, give_to, levels, spread};
+use super::whole::{blended, counting, give_to, levels, next_detailed, spread};
 use super::words::row;
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, MAX_LEVELS, Sampler};
 use base::format::lanes::Four;
@@ -227,18 +227,10 @@ unsafe fn all(
             return rows.one_by_one(view, sampler, args, any);
         };
         let wanted = args.mask & ((1 << MAX_LANES) - 1);
-        // Of each chunk: the quads whose levels count, twice the same one where only that is wanted.
-        let counting = [usize::from(wanted & 0xf == 0), usize::from(wanted & 0xf0 != 0)];
+        let counting = counting(wanted);
         let mut levels = Levels::new(view, sampler, probes);
         let mut detail = Detail::BASE;
-        loop {
-            let (several, count) = rows.several();
-            if count == 0 {
-                return;
-            }
-            let [a, b, c, d] = several;
-            let coords = [a.coords(), b.coords(), c.coords(), d.coords()];
-            details_of::<true>(Level::Avx512)(view, sampler, all, &coords, &mut detail);
+        while let Some((several, count, coords)) = next_detailed::<true>((view, sampler), rows, all, &mut detail) {
             let mut footprints = [const { None }; SEVERAL];
             for (i, footprint) in footprints.iter_mut().enumerate().take(count) {
                 let counting = counting.map(|quad| 2 * i + quad);

@@ -3,11 +3,11 @@
 //!
 //! A chunk that sees texels outside of its level where that is no matter of one operation, or whose quads have different levels, is sampled alone.
 
-use super::address::{FAR, mode};
+use super::address::mode;
 use super::chunks::{ChunkAt, ChunkRows, SEVERAL};
 use super::class::{is_common, is_detailed, one_of_all};
 use super::lod::{Detail, detail_of_quads, foretold};
-use super::planar::{bilinear, lerp};
+use super::planar::{filtered, lerp, located, over_255};
 use super::slice::Slice;
 use super::texel::Texels;
 use super::words::Words;
@@ -156,17 +156,6 @@ unsafe fn corners<H: Host>(chunks: [ChunkAt; SEVERAL]) -> [[[u32; MAX_LANES]; 2]
     corners
 }
 
-/// Components divided at the end, where that was left out.
-#[inline(always)]
-fn over_255<H: Host, T: Texels>(mut components: Words<H>) -> Words<H> {
-    if T::SCALED {
-        for c in &mut components {
-            *c = c.as_floats().over_255().bits();
-        }
-    }
-    components
-}
-
 /// A level whose texels are sampled.
 struct Level<H: Host> {
     slice: Slice,
@@ -205,14 +194,7 @@ impl<H: Host> Axis<H> {
     /// The texels and the weight of the second; the signs of those that are outside. As `planar`'s.
     #[inline(always)]
     fn texels<const LINEAR: bool>(&self, coord: H::Floats) -> ([H::Ints; 2], H::Floats, H::Ints) {
-        let float = H::Floats::splat;
-        let mut u = coord * self.size;
-        if LINEAR {
-            u = u - float(0.5);
-        }
-        let u = u.max(float(-FAR)).min(float(FAR));
-        let floor = u.floor();
-        let first = floor.truncate();
+        let (first, weight) = located::<H, LINEAR>(coord, self.size);
         let texels = [first, first + H::Ints::splat(1)];
         let outside = (first | (self.last - texels[usize::from(LINEAR)])) & self.checked;
         let mut inside = texels;
@@ -220,7 +202,7 @@ impl<H: Host> Axis<H> {
         for texels in &mut inside {
             *texels = (*texels & self.bits).max(self.least).min(self.most);
         }
-        (inside, u - floor, outside)
+        (inside, weight, outside)
     }
 }
 
@@ -269,12 +251,7 @@ impl<H: Host> Level<H> {
             }
             T::prefetch::<H, 4>(&self.slice, x[0], y[0]);
             let words = T::adjacent::<H>(view, &self.slice, x, y);
-            Some([
-                bilinear::<H, T, 0, false>(&words, x_weight, y_weight),
-                bilinear::<H, T, 1, false>(&words, x_weight, y_weight),
-                bilinear::<H, T, 2, false>(&words, x_weight, y_weight),
-                bilinear::<H, T, 3, false>(&words, x_weight, y_weight),
-            ])
+            Some(filtered::<H, T, false>(&words, x_weight, y_weight))
         }
     }
 }

@@ -142,10 +142,8 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
         // SAFETY: the caller's promise.
         return unsafe { general(view, sampler, args) };
     }
-    if T::SCALED && !PROBES {
-        for c in &mut result {
-            *c = c.as_floats().over_255().bits();
-        }
+    if !PROBES {
+        result = over_255::<H, T>(result);
     }
     map_lanes(view, &mut args.result, result, if T::INTEGER { 1 } else { ONE });
 }
@@ -265,12 +263,7 @@ impl<H: Host> Lanes<'_, H> {
                     T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
                 }
                 let words = T::footprint::<H>(self.view, slice, x.texels, y.texels);
-                [
-                    bilinear::<H, T, 0, EXACT>(&words, x.weight, y.weight),
-                    bilinear::<H, T, 1, EXACT>(&words, x.weight, y.weight),
-                    bilinear::<H, T, 2, EXACT>(&words, x.weight, y.weight),
-                    bilinear::<H, T, 3, EXACT>(&words, x.weight, y.weight),
-                ]
+                filtered::<H, T, EXACT>(&words, x.weight, y.weight)
             } else {
                 T::prefetch::<H, 3>(slice, x.texels[0], y.texels[0]);
                 let words = T::words::<H>(self.view, slice, x.texels[0], y.texels[0]);
@@ -285,14 +278,9 @@ impl<H: Host> Lanes<'_, H> {
     /// The host is `H`.
     #[inline(always)]
     unsafe fn axis<const LINEAR: bool>(&self, slice: &Slice, c: usize) -> Axis<H> {
-        let (float, size) = (H::Floats::splat, slice.size[c] as i32);
-        let mut u = self.coord[c] * float(size as f32);
-        if LINEAR {
-            u = u - float(0.5);
-        }
-        let u = u.max(float(-FAR)).min(float(FAR));
-        let floor = u.floor();
-        let first = floor.truncate() + row::<H, _>(&self.args.offset[c]);
+        let size = slice.size[c] as i32;
+        let (first, weight) = located::<H, LINEAR>(self.coord[c], H::Floats::splat(size as f32));
+        let first = first + row::<H, _>(&self.args.offset[c]);
         let mut texels = [first, first + H::Ints::splat(1)];
         let (zero, last) = (H::Ints::splat(0), H::Ints::splat(size as u32 - 1));
         // The sign of both: below 0, or the last one behind the level.
@@ -316,13 +304,52 @@ impl<H: Host> Lanes<'_, H> {
                 }
             }
         }
-        Axis { texels, weight: u - floor, border }
+        Axis { texels, weight, border }
     }
+}
+
+/// The texel at a coordinate, or with `LINEAR` the first of two and the weight of the second, of an axis of so many.
+#[inline(always)]
+pub(super) fn located<H: Host, const LINEAR: bool>(coord: H::Floats, size: H::Floats) -> (H::Ints, H::Floats) {
+    let float = H::Floats::splat;
+    let mut u = coord * size;
+    if LINEAR {
+        u = u - float(0.5);
+    }
+    let u = u.max(float(-FAR)).min(float(FAR));
+    let floor = u.floor();
+    (floor.truncate(), u - floor)
+}
+
+/// A footprint, filtered.
+#[inline(always)]
+pub(super) fn filtered<H: Host, T: Texels, const EXACT: bool>(
+    words: &[Words<H>; 4],
+    x: H::Floats,
+    y: H::Floats,
+) -> Words<H> {
+    [
+        bilinear::<H, T, 0, EXACT>(words, x, y),
+        bilinear::<H, T, 1, EXACT>(words, x, y),
+        bilinear::<H, T, 2, EXACT>(words, x, y),
+        bilinear::<H, T, 3, EXACT>(words, x, y),
+    ]
+}
+
+/// Components of a scaled class, divided at the end, where that was left out.
+#[inline(always)]
+pub(super) fn over_255<H: Host, T: Texels>(mut components: Words<H>) -> Words<H> {
+    if T::SCALED {
+        for c in &mut components {
+            *c = c.as_floats().over_255().bits();
+        }
+    }
+    components
 }
 
 /// A component of a footprint.
 #[inline(always)]
-pub(super) fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
+fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
     words: &[Words<H>; 4],
     x: H::Floats,
     y: H::Floats,

@@ -7,9 +7,9 @@
 
 use super::axes::{Axes, Kind};
 use super::near::Near;
-use super::quads::{Shape, is_wanted, least_of_quads, lerp, window};
+use super::quads::{Shape, is_wanted, least_of_quads, window};
 use super::slice::Slice;
-use super::wide::{Texels, floats, texels_at};
+use super::wide::{Texels, floats, texels_at, weighted};
 use super::wrap::{Wrap, floor};
 use crate::api::MAX_SAMPLER_ANISOTROPY;
 use base::abi::{ImageView, MAX_LANES};
@@ -368,30 +368,11 @@ pub(super) unsafe fn sum<K: Kind>(item: &mut Item) {
                 _ => [texels_at::<1>(four, base, first), texels_at::<1>(four, base, second)],
             };
             let (at, of) = floats(four, texels);
-            sum = line.add(sum, probe, weighted(at, of, step.weight));
+            let across = _mm512_shuffle_f32x4::<0b01_01_00_00>(step.weight, step.weight);
+            let down = _mm512_shuffle_f32x4::<0xee>(step.weight, step.weight);
+            // Those of the first group above and below, then those of the second one.
+            sum = line.add(sum, probe, weighted::<0x88, 0xdd>(at, of, [across, down]));
         }
         item.sum = sum;
-    }
-}
-
-/// Two components at a time of left and right texels, which are those of the first group above and below, and of the second one.
-///
-/// # Safety
-/// The host is wide.
-#[inline(always)]
-unsafe fn weighted(at: [usize; 4], [left, right]: [[__m512; 4]; 2], weight: __m512) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let across = _mm512_shuffle_f32x4::<0b01_01_00_00>(weight, weight);
-        let down = _mm512_shuffle_f32x4::<0xee>(weight, weight);
-        let mut filtered = [_mm512_setzero_ps(); 2];
-        for c in 0..2 {
-            let (a, b) = (at[2 * c], at[2 * c + 1]);
-            let (first, second) = (lerp(left[a], right[a], across), lerp(left[b], right[b], across));
-            let above = _mm512_shuffle_f32x4::<0x88>(first, second);
-            let below = _mm512_shuffle_f32x4::<0xdd>(first, second);
-            filtered[c] = lerp(above, below, down);
-        }
-        filtered
     }
 }

@@ -2,7 +2,7 @@
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
 use super::axes::{Axes, Found, Kind};
-use super::chunks::{ChunkRows, SEVERAL};
+use super::chunks::{ChunkAt, ChunkRows, SEVERAL};
 use super::class::{is_common, is_detailed, one_of_all};
 use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::quads::{both, lanes, lerp, pair};
@@ -99,13 +99,8 @@ pub unsafe fn sample_chunks<K: Kind, const LINEAR: bool>(
                 if count == 0 {
                     return;
                 }
-                let ([a, b, c, d], mut found) = (chunks, [None; SEVERAL]);
-                several::<K>(Level::Avx512)(
-                    &axes,
-                    &[a.coords(), b.coords(), c.coords(), d.coords()],
-                    &mut found,
-                    count,
-                );
+                let mut found = [None; SEVERAL];
+                several::<K>(Level::Avx512)(&axes, &coords_of(chunks), &mut found, count);
                 for (chunk, found) in chunks.into_iter().zip(found).take(count) {
                     match found {
                         Some(found) => chunk.give(over_255(K::FOUR, found)),
@@ -136,20 +131,12 @@ unsafe fn detailed_chunks<K: Kind, const LINEAR: bool>(
     others: ImageKernel,
 ) {
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
-    // Of each chunk: the quads whose levels count, twice the same one where only that is wanted.
-    let counting = [usize::from(wanted & 0xf == 0), usize::from(wanted & 0xf0 != 0)];
+    let counting = counting(wanted);
     let mut known = Known::<K> { view, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
     let mut detail = Detail::BASE;
     // SAFETY: the caller's promise; the levels exist.
     unsafe {
-        loop {
-            let (several, count) = rows.several();
-            if count == 0 {
-                return;
-            }
-            let [a, b, c, d] = several;
-            let coords = [a.coords(), b.coords(), c.coords(), d.coords()];
-            details_of::<false>(Level::Avx512)(view, sampler, all, &coords, &mut detail);
+        while let Some((several, count, coords)) = next_detailed::<false>((view, sampler), rows, all, &mut detail) {
             // Those of a level at a time: mostly all.
             let mut rest = if LINEAR && K::SEVERAL { (1u32 << count) - 1 } else { 0 };
             while rest != 0 {
@@ -179,9 +166,46 @@ unsafe fn detailed_chunks<K: Kind, const LINEAR: bool>(
     }
 }
 
+/// The quads of a chunk whose levels count: twice the same one where only that is wanted.
+#[inline(always)]
+pub(super) fn counting(wanted: u32) -> [usize; 2] {
+    [usize::from(wanted & 0xf == 0), usize::from(wanted & 0xf0 != 0)]
+}
+
+/// The next chunks, how many there are, and their coordinates; and in `detail` their quads' levels, with `PROBES` probes too. None behind the last chunk.
+///
+/// # Safety
+/// As for [`sample_chunks`].
+#[inline(always)]
+pub(super) unsafe fn next_detailed<const PROBES: bool>(
+    (view, sampler): (&ImageView, &Sampler),
+    rows: &mut ChunkRows,
+    all: [f32; 2],
+    detail: &mut Detail,
+) -> Option<([ChunkAt; SEVERAL], usize, [__m512; SEVERAL])> {
+    let (chunks, count) = rows.several();
+    if count == 0 {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let coords = coords_of(chunks);
+        details_of::<PROBES>(Level::Avx512)(view, sampler, all, &coords, detail);
+        Some((chunks, count, coords))
+    }
+}
+
+/// # Safety
+/// As for [`ChunkAt::coords`], of all of them.
+#[inline(always)]
+unsafe fn coords_of([a, b, c, d]: [ChunkAt; SEVERAL]) -> [__m512; SEVERAL] {
+    // SAFETY: the caller's promise.
+    unsafe { [a.coords(), b.coords(), c.coords(), d.coords()] }
+}
+
 base::compiled! {
     /// The levels of several chunks' quads ([`of_quads`]), and with `PROBES` their probes.
-    pub(super) for Avx512 unsafe fn details_of [const PROBES: bool] [PROBES]
+    for Avx512 unsafe fn details_of [const PROBES: bool] [PROBES]
         (view: &ImageView, sampler: &Sampler, all: [f32; 2], coords: &[__m512; SEVERAL], detail: &mut Detail) {
         if H::WIDE {
             of_quads::<H, PROBES>(view, sampler, all, corners::<H>(*coords), detail);

@@ -246,7 +246,7 @@ pub(super) unsafe fn filter_of(four: Four, texels: [Texels; 2], weights: [__m512
     // SAFETY: the caller's promise.
     unsafe {
         let (at, of) = floats(four, texels);
-        weighted(at, of, weights)
+        weighted::<0x44, 0xee>(at, of, weights)
     }
 }
 
@@ -259,24 +259,28 @@ pub(super) unsafe fn filter(four: Four, windows: &Loaded, numbers: [__m512i; 2],
     // SAFETY: the caller's promise.
     unsafe {
         let (at, of) = components(four, windows, numbers);
-        weighted(at, of, weights)
+        weighted::<0x44, 0xee>(at, of, weights)
     }
 }
 
-/// Two components at a time of left and right texels, each above and then below.
+/// Two components at a time of left and right texels, of which quarters `ABOVE` of two vectors are those above, and `BELOW` those below.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn weighted(at: [usize; 4], [left, right]: [[__m512; 4]; 2], [across, down]: [__m512; 2]) -> [__m512; 2] {
+pub(super) unsafe fn weighted<const ABOVE: i32, const BELOW: i32>(
+    at: [usize; 4],
+    [left, right]: [[__m512; 4]; 2],
+    [across, down]: [__m512; 2],
+) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
         let mut filtered = [_mm512_setzero_ps(); 2];
         for c in 0..2 {
             let (a, b) = (at[2 * c], at[2 * c + 1]);
             let (first, second) = (lerp(left[a], right[a], across), lerp(left[b], right[b], across));
-            let above = _mm512_shuffle_f32x4::<0x44>(first, second);
-            let below = _mm512_shuffle_f32x4::<0xee>(first, second);
+            let above = _mm512_shuffle_f32x4::<ABOVE>(first, second);
+            let below = _mm512_shuffle_f32x4::<BELOW>(first, second);
             filtered[c] = lerp(above, below, down);
         }
         filtered

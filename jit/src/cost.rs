@@ -1,40 +1,45 @@
-//! What careful register allocation would cost, known before it is tried.
+//! The cost of careful register allocation, estimated before it is tried.
 //!
-//! The backtracking register allocator is fast where values fit the registers and takes forever where many more are live at
-//! once for long: each one is split, evicted and tried again in every register. It cannot be interrupted, so it is only asked for
-//! functions where its work is bounded.
+//! The backtracking register allocator is fast where values fit the registers. It takes very long
+//! where many more are live at once over long stretches: each one is split, evicted and tried again
+//! in every register. It cannot be interrupted, so it is only used for functions where its work is
+//! bounded.
 
 #![forbid(unsafe_code)]
 
-/// Values live at once that cost nothing: about as many as there are registers.
+/// Number of values live at once that cost nothing: about as many as there are registers.
 const REGISTERS: i64 = 16;
-/// Most (value, block) pairs that are looked at: beyond, the excess is not worth knowing.
+/// Largest number of (value, block) pairs that are examined; beyond it the excess is not computed.
 const MAX_PAIRS: usize = 1 << 22;
 
-/// See the module.
+/// Estimated cost of register allocation for a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Instructions.
+    /// Number of instructions.
     pub insts: usize,
-    /// Values live at an instruction beyond those that fit registers, summed over all instructions. Time is in proportion to this
-    /// times the instructions.
+    /// Number of values live at an instruction beyond those that fit registers, summed over all
+    /// instructions. Time is in proportion to this times the number of instructions.
     pub excess: u64,
-    /// The same at the starts of blocks, times the block's parameters, which are the expensive values: all that flow into one are
-    /// allocated as one as far as that goes.
+    /// Excess values at the starts of blocks, times the number of the block's parameters.
+    /// Parameters are the expensive values: all values that flow into one are allocated as one
+    /// where possible.
     pub merges: u64,
 }
 
 impl Cost {
-    /// Up to here the steps of the full tier take a second or two each, with less than 2^16 instructions.
+    /// Largest cost at which the steps of the full tier take a second or two each, with less than
+    /// 2^16 instructions.
     pub const LIMIT: Cost = Cost { insts: 1 << 16, excess: 1 << 20, merges: 1 << 17 };
 
-    /// Is nothing above the limit? Its excess is for the most instructions; with fewer there may be more.
+    /// Returns true if nothing exceeds the limit. The limit's excess is for its number of
+    /// instructions; with fewer instructions there may be more excess.
     pub fn within(self, limit: Cost) -> bool {
         let time = |cost: Cost| u128::from(cost.excess) * cost.insts as u128;
         self.insts <= limit.insts && time(self) <= time(limit) && self.merges <= limit.merges
     }
 
-    /// The cost of a function. Takes time in proportion to its size and to what is live where, cut off at [`MAX_PAIRS`].
+    /// Estimates the cost of a function. Takes time in proportion to its size and to the number of
+    /// live values of blocks, up to [`MAX_PAIRS`].
     pub fn of(program: Program) -> Cost {
         let insts = program.insts;
         let (excess, merges) = program.excess().unwrap_or((u64::MAX, u64::MAX));
@@ -42,28 +47,30 @@ impl Cost {
     }
 }
 
-/// A function as a back end has it: what is used where. Blocks and values are numbers, blocks in the order of memory.
+/// A function as a back end has it, reduced to the uses of values. Blocks and values are numbers;
+/// blocks are in the order of memory.
 #[derive(Default)]
 pub struct Program {
-    /// Instructions so far; their numbers go on from block to block.
+    /// Number of instructions so far; their numbers continue from block to block.
     pub insts: usize,
-    /// Number of a block's first instruction, and of the one behind its last.
+    /// For each block, the number of its first instruction and the number behind its last.
     pub ranges: Vec<(u32, u32)>,
-    /// A value, a block it is used in, the number behind its last use there.
+    /// A value, a block that uses it, and the number behind its last use there.
     pub uses: Vec<(u32, u32, u32)>,
     /// Block and number of each value's definition.
     pub homes: Vec<Option<(u32, u32)>>,
-    /// Where a block is come from.
+    /// Predecessors of each block.
     pub preds: Vec<Vec<u32>>,
-    /// Parameters of a block.
+    /// Number of parameters of each block.
     pub params: Vec<u64>,
 }
 
-/// No value.
+/// Marks the absence of a value.
 const NONE: u32 = u32::MAX;
 
 impl Program {
-    /// Sorts the uses by value. They come in the order of memory, so those of a value stay in that of blocks and numbers.
+    /// Sorts the uses by value. They come in the order of memory, so that the uses of a value
+    /// remain in the order of blocks and numbers.
     fn sort_uses(&mut self) {
         let mut starts = vec![0u32; self.homes.len() + 1];
         for &(value, _, _) in &self.uses {
@@ -81,11 +88,11 @@ impl Program {
         self.uses = sorted;
     }
 
-    /// [`Cost::excess`] and [`Cost::merges`], liveness use by use: from where a value is used back to where it is defined. `None` when it is too
-    /// much to find out.
+    /// Computes [`Cost::excess`] and [`Cost::merges`] by following liveness from each use back to
+    /// the definition. Returns `None` if there are too many pairs.
     fn excess(mut self) -> Option<(u64, u64)> {
         self.sort_uses();
-        // Values that become live and die before each instruction.
+        // Number of values that become live minus those that die before each instruction.
         let mut changes = vec![0i32; self.insts + 1];
         let mut live_out = vec![NONE; self.ranges.len()];
         let mut live_in = vec![NONE; self.ranges.len()];
@@ -103,7 +110,7 @@ impl Program {
                     return None;
                 }
                 for &pred in &self.preds[block as usize] {
-                    // A whole block, unless it is the first.
+                    // The value is live throughout the block, unless the block defines it.
                     if std::mem::replace(&mut live_out[pred as usize], value) != value {
                         let (first, end) = self.ranges[pred as usize];
                         changes[if pred == home { defined } else { first } as usize] += 1;
@@ -114,7 +121,7 @@ impl Program {
                     }
                 }
             }
-            // The last blocks.
+            // These are the blocks in which the value dies.
             for used in uses.chunk_by(|a, b| a.1 == b.1) {
                 let (_, block, last) = used[used.len() - 1];
                 if live_out[block as usize] != value {

@@ -1,7 +1,8 @@
-//! The processor that code is made for: which features emission and the back ends may use.
+//! The processor that code is made for: the features that emission and the back ends may use.
 //!
-//! Features change which instructions are chosen, never a result: without FMA a fused multiply-add goes through the
-//! context's helper. What every processor of an architecture has is a feature too where another one may lack it.
+//! Features change which instructions are chosen, never a result: without FMA, a fused multiply-add
+//! calls the context's helper. A feature that every processor of one architecture has is listed too
+//! if another architecture may lack it.
 
 #![forbid(unsafe_code)]
 
@@ -11,15 +12,15 @@ use std::sync::OnceLock;
 
 /// A feature of processors.
 pub struct Feature {
-    /// What it is called, here and by Cranelift, where that has a setting of it.
+    /// Name of the feature, here and in Cranelift's settings if it has one.
     pub name: &'static str,
-    /// Cranelift has one, and is told of it.
+    /// Cranelift has a setting for the feature.
     pub setting: bool,
-    /// This CPU has it.
+    /// This processor has the feature.
     pub present: bool,
 }
 
-/// The architecture's name, as in a target triple; `None` for one that no back end knows.
+/// Name of the architecture as in a target triple; `None` for one that no back end supports.
 pub const ARCHITECTURE: Option<&str> = if cfg!(target_arch = "x86_64") {
     Some("x86_64")
 } else if cfg!(target_arch = "aarch64") {
@@ -28,7 +29,8 @@ pub const ARCHITECTURE: Option<&str> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// What code takes for granted on every processor of the architecture, as the rasterizer's kernels do ([`base::host::Level::Portable`]).
+/// Features that code relies on for every processor of the architecture, as the rasterizer's
+/// kernels do ([`base::host::Level::Portable`]).
 pub const REQUIRED: &[&str] = if cfg!(target_arch = "x86_64") { &["has_sse3", "has_ssse3", "has_sse41"] } else { &[] };
 
 #[cfg(target_arch = "x86_64")]
@@ -76,31 +78,32 @@ fn found() -> Vec<Feature> {
     Vec::new()
 }
 
-/// All that matter, in the order of their bits in [`cpu_features`].
+/// Returns all features that matter, in the order of their bits in [`cpu_features`].
 pub fn features() -> &'static [Feature] {
     static LIST: OnceLock<Vec<Feature>> = OnceLock::new();
     LIST.get_or_init(found)
 }
 
-/// Does this CPU have a feature of the list?
+/// Returns true if this processor has a feature of the list.
 pub fn has(name: &str) -> bool {
     features().iter().any(|f| f.name == name && f.present)
 }
 
-/// Can code be made for this CPU?
+/// Returns true if code can be made for this processor.
 pub fn is_known() -> bool {
     ARCHITECTURE.is_some() && REQUIRED.iter().all(|name| has(name))
 }
 
-/// The first bit of the architecture's features: no other architecture has them, so none takes its code.
+/// Number of the first bit of the architecture's features. No other architecture has these bits, so
+/// that none accepts its code.
 const FIRST_BIT: u32 = if cfg!(target_arch = "aarch64") { 32 } else { 0 };
 
-/// CPU features that emitted code may use, a bit each.
+/// Returns the processor features that emitted code may use, a bit each.
 pub fn cpu_features() -> u64 {
     (FIRST_BIT..).zip(features()).fold(0, |bits, (i, f)| bits | u64::from(f.present) << i)
 }
 
-/// True when fused multiply-add is one instruction.
+/// Returns true if fused multiply-add is one instruction.
 pub fn has_fma() -> bool {
     has("has_fma")
 }

@@ -1,8 +1,9 @@
-//! How much work goes into a stage's code: a list of tiers, quickly made code first. All give the same bits.
+//! The tiers of effort for a stage's code, in the order of compile time. All give the same bits.
 //!
-//! A row says who makes the code ([`Backend`], with its settings and the bound on its time), and how long the first tier's code
-//! has run when it is tried: the best tier first, then those before it, where that one will not take the function (`icd/src/backend/tiered.rs`). What one of
-//! them made is final: nothing is compiled a third time.
+//! A row has the back ends with their settings and cost limits ([`Backend`]), and the running time
+//! of the first tier's code after which the tier is tried. The best tier is tried first, then those
+//! before it if that one does not accept the function (`icd/src/backend/tiered.rs`). Code of a
+//! better tier is final: no function is compiled a third time.
 
 #![forbid(unsafe_code)]
 
@@ -18,54 +19,56 @@ use crate::wide;
 pub enum Tier {
     /// No optimisation, single-pass register allocation: made in a third of the time.
     Quick,
-    /// Optimised; less than half the code. Only where that takes bounded time ([`Cost`]).
+    /// Optimised code, less than half as large. Only for functions where that takes bounded time
+    /// ([`Cost`]).
     Full,
-    /// The same with vectors of 256 bits, or more, where the processor has them.
+    /// Optimised code with vectors of 256 bits or more, where the processor has them.
     Wide,
 }
 
-/// Who makes code, and how.
+/// A back end and its settings.
 #[derive(Clone, Copy, Debug)]
 pub enum Backend {
-    /// [`crate::cranelift`].
+    /// The back end [`crate::cranelift`].
     Cranelift(cranelift::Settings),
-    /// [`crate::wide`].
+    /// The back end [`crate::wide`].
     Wide(wide::Settings),
 }
 
 impl Backend {
-    /// A function's code; see [`Tier::code`].
+    /// Makes a function's code; see [`Tier::code`].
     ///
     /// # Errors
-    /// As [`Tier::code`].
+    /// The errors of [`Tier::code`].
     pub fn code(&self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
         self.code_and(lir, wanted, None)
     }
-    /// The same code, and texts.
+    /// Makes a function's code and, if requested, texts that describe it.
     ///
     /// # Errors
-    /// As [`Tier::code`].
+    /// The errors of [`Tier::code`].
     fn code_and(&self, lir: &lir::Function, wanted: Wanted<'_>, texts: Texts<'_>) -> Result<Option<MachineCode>> {
         match self {
             Backend::Cranelift(settings) => cranelift::code(lir, settings, wanted, texts),
             Backend::Wide(settings) => wide::code(lir, settings, wanted, texts),
         }
     }
-    /// What code may cost.
+    /// Returns the upper bound of the cost of compilation.
     pub fn limit(&self) -> Option<Cost> {
         match self {
             Backend::Cranelift(settings) => settings.limit,
             Backend::Wide(settings) => settings.limit,
         }
     }
-    /// The same at another cost; at any.
+    /// Returns the back end with another limit; `None` removes the limit.
     pub fn limited(&self, limit: Option<Cost>) -> Backend {
         match *self {
             Backend::Cranelift(settings) => Backend::Cranelift(cranelift::Settings { limit, ..settings }),
             Backend::Wide(settings) => Backend::Wide(wide::Settings { limit, ..settings }),
         }
     }
-    /// The same, and it with less than this processor has, as it makes code for others.
+    /// Returns the back end once for each processor level up to its own that this processor
+    /// supports, because lower levels make the code of other processors.
     pub fn levels(&self) -> Vec<Backend> {
         match *self {
             Backend::Cranelift(_) => vec![*self],
@@ -77,7 +80,7 @@ impl Backend {
             }
         }
     }
-    /// Does it make code for this processor?
+    /// Returns true if the back end makes code for this processor.
     pub fn is_available(&self) -> bool {
         match self {
             Backend::Cranelift(_) => true,
@@ -86,24 +89,25 @@ impl Backend {
     }
 }
 
-/// See the module.
+/// Properties of a tier.
 pub struct Row {
-    /// Which tier.
+    /// The tier.
     pub tier: Tier,
-    /// `GRUS_TIER` of who wants it alone.
+    /// Name of the tier, which `GRUS_TIER` accepts to use it alone.
     pub name: &'static str,
-    /// Who makes its code: the first one that does so for this processor.
+    /// Back ends of the tier; the first one that makes code for this processor is used.
     pub backends: &'static [Backend],
-    /// When it is tried: nanoseconds of running time per byte of the code until then, without and with loops. The first one is tried at once.
+    /// Tier-up threshold: nanoseconds of running time per byte of the existing code, without and
+    /// with loops. The first tier's is 0, because it is compiled at once.
     pub patience: [i64; 2],
 }
 
 impl Row {
-    /// Those that make code for this processor.
+    /// Returns the back ends that make code for this processor.
     pub fn available(&self) -> impl Iterator<Item = &'static Backend> {
         self.backends.iter().filter(|backend| backend.is_available())
     }
-    /// Who makes its code here.
+    /// Returns the back end that the tier uses on this processor.
     pub fn backend(&self) -> Option<&'static Backend> {
         self.available().next()
     }
@@ -112,7 +116,7 @@ impl Row {
 /// Number of tiers.
 pub const COUNT: usize = 3;
 
-/// All tiers, the better ones behind. The first one takes every function.
+/// All tiers in ascending order. The first one accepts every function.
 pub static ROWS: [Row; COUNT] = [
     Row {
         tier: Tier::Quick,
@@ -123,8 +127,9 @@ pub static ROWS: [Row; COUNT] = [
         ],
         patience: [0, 0],
     },
-    // Better code costs about 500 ns per byte of Cranelift's quick code to make, 80 of the wide back end's by itself; it saves little of straight code's time (the demo's scene: 0 to 15 %)
-    // and most of a loop's (the demo's compute step: 60 %).
+    // Better code costs about 500 ns per byte of Cranelift's quick code to make, or 80 ns per byte
+    // of the wide back end's quick code by itself. It saves little of straight code's time (the
+    // demo's scene: 0 to 15 %) and most of a loop's (the demo's compute step: 60 %).
     Row {
         tier: Tier::Full,
         name: "full",
@@ -148,46 +153,49 @@ pub static ROWS: [Row; COUNT] = [
 ];
 
 impl Tier {
-    /// All of them, in the list's order.
+    /// All tiers, in the order of [`ROWS`].
     pub const ALL: [Tier; COUNT] = [Tier::Quick, Tier::Full, Tier::Wide];
 
-    /// What is made first.
+    /// The tier that is compiled first.
     pub const FIRST: Tier = Tier::Quick;
 
-    /// Its row.
+    /// Returns the row of the tier.
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
-    /// The tier of a name.
+    /// Returns the tier with a name.
     pub fn named(name: &str) -> Option<Tier> {
         ROWS.iter().find(|row| row.name == name).map(|row| row.tier)
     }
-    /// The tier of a number, its place in the list.
+    /// Returns the tier with a number, which is its index in [`ROWS`].
     pub fn numbered(number: u32) -> Option<Tier> {
         ROWS.get(number as usize).map(|row| row.tier)
     }
-    /// Those that are tried when its code has run for long, the best one first: none but behind the first tier.
+    /// Returns the tiers that are tried when this tier's code has run for long, the best one first.
+    /// Only the first tier has any.
     pub fn better(self) -> impl Iterator<Item = Tier> {
         let rows = ROWS.iter().rev().filter(|row| row.backend().is_some());
         rows.map(|row| row.tier).filter(move |&tier| self == Tier::FIRST && tier != self)
     }
-    /// Those before it in the list and itself, the best one first.
+    /// Returns this tier and those before it in the list, the best one first.
     fn at_most(self) -> impl Iterator<Item = Tier> {
         ROWS.iter().rev().map(|row| row.tier).filter(move |&tier| tier <= self)
     }
 
-    /// A function's code. `None` when the tier will not take it, and when nobody wants it any more.
+    /// Makes a function's code. Returns `None` if the tier does not accept the function, or if the
+    /// code is no longer needed.
     ///
     /// # Errors
-    /// Limit for a frame beyond all bounds or without memory, else Internal: nothing depends on what an application may get wrong.
+    /// Limit: the frame is too large, or there is no memory. Otherwise Internal, because nothing
+    /// depends on an application's mistakes.
     pub fn code(self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
         self.row().backend().map_or(Ok(None), |backend| backend.code(lir, wanted))
     }
 
-    /// A function's code as [`generate`] with this tier makes it, and what it is made of.
+    /// Makes a function's code as [`generate`] does for this tier, with texts that describe it.
     ///
     /// # Errors
-    /// As [`Tier::code`].
+    /// The errors of [`Tier::code`].
     pub fn described(self, lir: &lir::Function) -> Result<(MachineCode, Tier, Vec<Text>)> {
         for tier in self.at_most() {
             let mut texts = Vec::new();
@@ -200,10 +208,11 @@ impl Tier {
     }
 }
 
-/// A function's code by this tier, or the best one before it that takes the function.
+/// Makes a function's code with this tier, or with the best one before it that accepts the
+/// function.
 ///
 /// # Errors
-/// As [`Tier::code`].
+/// The errors of [`Tier::code`].
 pub fn generate(lir: &lir::Function, tier: Tier) -> Result<(MachineCode, Tier)> {
     for tier in tier.at_most() {
         if let Some(code) = tier.code(lir, &|| true)? {
@@ -213,10 +222,11 @@ pub fn generate(lir: &lir::Function, tier: Tier) -> Result<(MachineCode, Tier)> 
     Err(Error::internal("no tier takes a function"))
 }
 
-/// A function's code by the best tier that takes the function, if there is a better one than this, and as long as it is wanted.
+/// Makes a function's code with the best tier that accepts the function, if there is a better one
+/// than `than`, and as long as the code is needed.
 ///
 /// # Errors
-/// As [`Tier::code`].
+/// The errors of [`Tier::code`].
 pub fn improve(lir: &lir::Function, than: Tier, wanted: Wanted<'_>) -> Result<Option<(MachineCode, Tier)>> {
     for tier in than.better() {
         if let Some(code) = tier.code(lir, wanted)? {
@@ -235,10 +245,10 @@ mod tests {
         for (i, row) in ROWS.iter().enumerate() {
             assert_eq!((row.tier as usize, Tier::ALL[i]), (i, row.tier));
             assert_eq!((Tier::numbered(i as u32), Tier::named(row.name)), (Some(row.tier), Some(row.tier)));
-            // The first one is made at once, whatever it costs.
+            // The first tier is compiled at once, whatever it costs.
             assert_eq!(i == 0, row.patience == [0, 0]);
             assert!(row.backends.iter().all(|backend| (i == 0) == backend.limit().is_none()));
-            // Every processor has it.
+            // Every processor has the first two tiers.
             assert_eq!(i < 2, row.backends.iter().any(|backend| matches!(backend, Backend::Cranelift(_))));
             assert!(i == 0 || row.tier.better().next().is_none(), "what is made again is final");
         }

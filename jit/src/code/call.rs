@@ -1,35 +1,40 @@
-//! Running generated code with enough stack: the one place where a stage's function is called.
+//! Calls generated code with enough stack: the one place where a stage's function is called.
 //!
-//! A frame of the quick tier has a place per value: some megabytes for a long shader, more than a thread has. So the frame's size is a fact
-//! of the code, and one that may not fit runs on a stack made for it.
+//! A frame of the quick tier has a slot per value: several megabytes for a long shader, more than a
+//! thread has. The frame's size is therefore a property of the code, and code whose frame may not
+//! fit runs on a stack made for it.
 
 use super::coherence;
 use base::abi::{BatchHeader, ShaderContext, StageFn};
 
-/// Frames up to this size, and the helpers that generated code calls, find room on every thread of the driver
+/// Largest frame that, with the helpers that generated code calls, fits every thread of the driver
 /// ([`base::thread::STACK`] is 32 times as much).
 const SMALL_FRAME: u32 = 64 << 10;
 
-/// Calls a stage's function. Without memory for the stack of a large frame it panics, which on the queue is a lost device.
+/// Calls a stage's function. Without memory for the stack of a large frame it panics, which loses
+/// the device if it happens on the queue.
 ///
 /// # Safety
-/// As [`StageFn`]'s; `frame` is at least what the function takes.
+/// The requirements of [`StageFn`] hold; `frame` is at least what the function takes.
 #[inline]
 pub unsafe fn call(function: StageFn, frame: u32, context: *const ShaderContext, batch: *mut BatchHeader) {
     coherence::observe();
     if frame <= SMALL_FRAME {
-        // SAFETY: the caller's promise.
+        // SAFETY: `context` and `batch` fulfil the requirements of `StageFn`, as this function's `#
+        // Safety` section demands.
         return unsafe { function(context, batch) };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the `# Safety` sections of both functions demand the same.
     unsafe { call_large(function, frame, context, batch) }
 }
 
+/// Calls a stage's function on a stack that has space for its large frame.
+///
 /// # Safety
-/// As [`call`]'s.
+/// The requirements of [`call`] hold.
 #[cold]
 unsafe fn call_large(function: StageFn, frame: u32, context: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `context` and `batch` fulfil the requirements of `StageFn`, as [`call`] demands.
     let result = base::stack::with(frame as usize, || unsafe { function(context, batch) });
     if let Err(e) = result {
         panic!("{e}: a shader's frame takes {frame} bytes");

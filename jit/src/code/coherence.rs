@@ -1,9 +1,11 @@
-//! Seeing to it that processors run what was written. x86-64 does by itself; on AArch64 a processor fetches instructions past the data cache, and
-//! ahead of what it knows.
+//! Ensures that processors run the code that was written. x86-64 does so by itself; an AArch64
+//! processor fetches instructions without the data cache, and ahead of time.
 //!
-//! Who has written code cleans it out of the data caches and drops what instruction caches have of its place, for all processors. What the
-//! pipeline of another one has fetched before is dropped by an instruction of its own thread, before it first calls code of a later epoch
-//! than it has seen. (`membarrier` would have the system do that on every processor; sandboxes may forbid it.)
+//! The thread that has written code cleans it out of the data caches and invalidates the
+//! instruction caches of its addresses, for all processors. Instructions that another processor's
+//! pipeline has already fetched are discarded by an instruction of its own thread. The thread
+//! executes it before it first calls code of a later epoch than it has seen. (`membarrier` would
+//! let the system do that on every processor, but sandboxes may forbid it.)
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64 {
@@ -12,18 +14,20 @@ mod aarch64 {
     use std::ops::Range;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Pieces of code that were written: changes before anybody learns the address of the newest one.
+    /// Number of pieces of code that were written; it changes before any thread learns the address
+    /// of the newest one.
     static EPOCH: AtomicU64 = AtomicU64::new(0);
 
     thread_local! {
-        /// The last epoch that this thread has fetched instructions of.
+        /// The last epoch whose instructions this thread has fetched.
         static SEEN: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// Bytes of a line of the data caches, and of the instruction caches: the least of all of them.
+    /// Returns the smallest number of bytes of a line of any data cache, and of any instruction
+    /// cache.
     fn lines() -> [usize; 2] {
         let kind: u64;
-        // SAFETY: reads a register that the system lets programs read.
+        // SAFETY: reads a register that the system makes readable to programs.
         unsafe { asm!("mrs {}, ctr_el0", out(reg) kind, options(nomem, nostack, preserves_flags)) };
         [kind >> 16, kind].map(|log| 4 << (log & 15))
     }
@@ -32,33 +36,35 @@ mod aarch64 {
         (bytes.start & !(line - 1)..bytes.end).step_by(line).for_each(each);
     }
 
-    /// Makes bytes that were written instructions that can be run.
+    /// Makes written bytes executable as instructions on all processors.
     pub fn publish(bytes: &[u8]) {
         let [data, instructions] = lines();
         let start = bytes.as_ptr() as usize;
         let bytes = start..start + bytes.len();
-        // SAFETY: (all) maintenance of caches and barriers, of lines that are readable; no memory changes.
+        // SAFETY: cleans the cache line of a readable address; no memory changes.
         line_by_line(&bytes, data, |line| unsafe {
             asm!("dc cvau, {}", in(reg) line, options(nostack, preserves_flags))
         });
-        // SAFETY: as above.
+        // SAFETY: a barrier; no memory changes.
         unsafe { asm!("dsb ish", options(nostack, preserves_flags)) };
-        // SAFETY: as above.
+        // SAFETY: invalidates the instruction cache line of a readable address; no memory changes.
         line_by_line(&bytes, instructions, |line| unsafe {
             asm!("ic ivau, {}", in(reg) line, options(nostack, preserves_flags))
         });
-        // SAFETY: as above.
+        // SAFETY: a barrier; no memory changes.
         unsafe { asm!("dsb ish", options(nostack, preserves_flags)) };
         EPOCH.fetch_add(1, Ordering::Release);
     }
 
-    /// Call before code, with its address at hand.
+    /// Discards stale instructions of this thread's processor. Must be called before code is run,
+    /// when its address is known.
     #[inline]
     pub fn observe() {
-        // Who has the address has what was before it, this number too.
+        // A thread that has the address also sees what was written before it, including this
+        // number.
         let epoch = EPOCH.load(Ordering::Acquire);
         if SEEN.get() != epoch {
-            // SAFETY: a barrier: instructions behind it are fetched behind it.
+            // SAFETY: a barrier, behind which instructions are fetched anew.
             unsafe { asm!("isb", options(nostack, preserves_flags)) };
             SEEN.set(epoch);
         }
@@ -67,10 +73,10 @@ mod aarch64 {
 
 #[cfg(not(target_arch = "aarch64"))]
 mod others {
-    /// Makes bytes that were written instructions that can be run.
+    /// Does nothing, because instruction fetch is coherent on these processors.
     pub fn publish(_: &[u8]) {}
 
-    /// Call before code, with its address at hand.
+    /// Does nothing, because instruction fetch is coherent on these processors.
     #[inline(always)]
     pub fn observe() {}
 }

@@ -1,8 +1,10 @@
-//! Executable memory: never writable and executable at once, given back when the last user of a piece drops it.
+//! Executable memory: never writable and executable at once, and freed when the last user of a
+//! piece drops it.
 //!
-//! Pieces are whole pages inside regions of 1 MiB, so that thousands of pipelines stay a handful of kernel mappings. Pages
-//! of a piece are made writable, filled, and made executable before anybody learns their address; other pieces of the
-//! region are not touched. A freed piece's pages go back to the kernel at once, an empty region is unmapped.
+//! Pieces are whole pages inside regions of 1 MiB, so that thousands of pipelines need only a few
+//! kernel mappings. Pages of a piece are made writable, filled, and made executable before any
+//! other thread learns their address; other pieces of the region are not touched. The pages of a
+//! freed piece return to the kernel at once; an empty region is unmapped.
 
 use super::coherence;
 use parking_lot::Mutex;
@@ -11,14 +13,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const REGION: usize = 1 << 20;
 
-/// Bytes of a page: 4 KiB, up to 64 on AArch64.
+/// Returns the bytes of a page: 4 KiB, or up to 64 KiB on AArch64.
 fn page() -> usize {
     static PAGE: AtomicUsize = AtomicUsize::new(0);
     let known = PAGE.load(Ordering::Relaxed);
     if known != 0 {
         return known;
     }
-    // SAFETY: asks for a number.
+    // SAFETY: `sysconf` only returns a number.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(REGION);
     PAGE.store(page, Ordering::Relaxed);
     page
@@ -46,7 +48,8 @@ impl Region {
     }
 }
 
-/// Does the system let this process make executable memory? A try, in some microseconds; where it once succeeded it is not repeated.
+/// Returns true if the system lets this process make executable memory. This is a trial that takes
+/// some microseconds; it is not repeated once it has succeeded.
 pub fn can_execute() -> bool {
     static COULD: AtomicBool = AtomicBool::new(false);
     if COULD.load(Ordering::Relaxed) {
@@ -67,7 +70,7 @@ pub struct ExecutableCode {
 
 // SAFETY: the bytes are immutable while the value lives.
 unsafe impl Send for ExecutableCode {}
-// SAFETY: as above.
+// SAFETY: the bytes are immutable while the value lives.
 unsafe impl Sync for ExecutableCode {}
 
 impl ExecutableCode {
@@ -76,8 +79,8 @@ impl ExecutableCode {
         let pages = code.len().div_ceil(page()).max(1);
         let start = reserve(pages)?;
         let piece = ExecutableCode { start, pages, length: code.len() };
-        // SAFETY: the pages are reserved for this piece alone and nobody has their address yet; they are mapped and
-        // at least `code.len()` long.
+        // SAFETY: the pages are reserved for this piece alone, and no other thread has their
+        // address yet; they are mapped and at least `code.len()` long.
         let ready = unsafe {
             protect(start, pages, libc::PROT_READ | libc::PROT_WRITE) && {
                 core::ptr::copy_nonoverlapping(code.as_ptr(), start.as_ptr(), code.len());
@@ -91,14 +94,15 @@ impl ExecutableCode {
         Some(piece)
     }
 
-    /// First byte.
+    /// Returns the address of the first byte.
     pub fn address(&self) -> *const u8 {
         self.start.as_ptr()
     }
 
-    /// The code.
+    /// Returns the bytes of the code.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `length` bytes were copied there; the pages stay readable and unchanged while the value lives.
+        // SAFETY: `length` bytes were copied there; the pages stay readable and unchanged while the
+        // value lives.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
@@ -115,11 +119,12 @@ impl Drop for ExecutableCode {
         let first = (address - region.base) / page;
         region.used[first..first + self.pages].fill(false);
         if region.used.contains(&true) {
-            // SAFETY: the pages belong to this piece, which nobody can run any more.
+            // SAFETY: the pages belong to this piece, which is being dropped, so that no thread
+            // runs it.
             unsafe { libc::madvise(self.start.as_ptr().cast(), self.pages * page, libc::MADV_DONTNEED) };
         } else {
             let region = regions.swap_remove(index);
-            // SAFETY: mapped by `map_region`, and no piece of it is left.
+            // SAFETY: `map_region` mapped the region, and no piece of it is left.
             unsafe { libc::munmap(region.base as *mut _, region.pages * page) };
         }
     }
@@ -128,9 +133,10 @@ impl Drop for ExecutableCode {
 /// Sets the protection of whole pages.
 ///
 /// # Safety
-/// The pages are mapped and, when execution is taken away, nobody runs them.
+/// The pages are mapped; if execution is taken away, no thread runs them.
 unsafe fn protect(start: NonNull<u8>, pages: usize, access: i32) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the pages are mapped and not run if they lose execution, as the `# Safety` section
+    // demands.
     unsafe { libc::mprotect(start.as_ptr().cast(), pages * page(), access) == 0 }
 }
 
@@ -162,7 +168,7 @@ fn map_region(pages: usize) -> Option<Region> {
 mod tests {
     use super::*;
 
-    /// mov eax, imm32; ret
+    /// Returns the code `mov eax, imm32; ret`.
     #[cfg(target_arch = "x86_64")]
     fn returns(value: u32) -> Vec<u8> {
         let mut code = vec![0xb8];
@@ -171,7 +177,7 @@ mod tests {
         code
     }
 
-    /// movz w0, #low; movk w0, #high, lsl 16; ret
+    /// Returns the code `movz w0, #low; movk w0, #high, lsl 16; ret`.
     #[cfg(target_arch = "aarch64")]
     fn returns(value: u32) -> Vec<u8> {
         let words = [0x5280_0000 | (value & 0xffff) << 5, 0x72a0_0000 | (value >> 16) << 5, 0xd65f_03c0];
@@ -180,7 +186,7 @@ mod tests {
 
     fn call(code: &ExecutableCode) -> u32 {
         coherence::observe();
-        // SAFETY: the bytes are the function above.
+        // SAFETY: the bytes are code of a function of this type, which `returns` makes.
         let function: extern "C" fn() -> u32 = unsafe { core::mem::transmute(code.address()) };
         function()
     }

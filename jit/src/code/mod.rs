@@ -1,7 +1,8 @@
-//! Machine code after emission: executable memory ([`memory`]), the form it is stored in ([`blob`], `stored`), and the call
-//! (with `coherence`, which some processors want of both).
+//! Machine code after emission: executable memory ([`memory`]), the stored form ([`blob`],
+//! `stored`), and the call. `coherence` does what some processors require of writer and caller.
 //!
-//! Code has no relocations (helpers are called through the context), so a blob's bytes run wherever they are put.
+//! Code has no relocations, because helpers are called through the context, so that a blob's bytes
+//! run at any address.
 
 pub mod blob;
 mod call;

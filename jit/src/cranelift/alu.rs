@@ -1,4 +1,4 @@
-//! Arithmetic, comparisons, selection.
+//! Arithmetic, comparisons and selection.
 
 use super::{Lower, Parts, malformed, part_type};
 use crate::error::Result;
@@ -7,13 +7,13 @@ use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use smallvec::smallvec;
 
-/// Does the machine choose by sign bits?
+/// The processor has an instruction that selects by sign bits.
 const BLENDS: bool = cfg!(target_arch = "x86_64");
 
-/// Does it compare vectors of floats so that a NaN is less than anything, or greater?
+/// The processor has vector comparisons of floats that are true for NaNs.
 const UNORDERED: bool = cfg!(target_arch = "x86_64");
 
-/// Operations that Cranelift has in every shape that they are asked for in: an arm each.
+/// Makes an arm for each operation that Cranelift supports in every shape that occurs.
 macro_rules! direct {
     ($self:ident, $data:ident, $($op:ident $method:ident ($($i:literal),*);)* _ => $other:expr) => {
         match $data.op {
@@ -35,7 +35,7 @@ impl Lower<'_> {
             }
             Op::Imul if vector && ty.elem == Elem::I8 => self.each(data, |e, a| e.multiply_bytes(a[0], a[1])),
             Op::Smin | Op::Smax | Op::Umin | Op::Umax if vector && ty.elem == Elem::I64 => {
-                // There is no such instruction, but one that compares.
+                // There is no such instruction, so a comparison selects.
                 let cc = match op {
                     Op::Smin => IntCC::SignedLessThan,
                     Op::Smax => IntCC::SignedGreaterThan,
@@ -86,12 +86,14 @@ impl Lower<'_> {
                 self.mask_of(ty, masks)
             }
             Op::Select => self.select(data),
-            // By its sign: Cranelift joins its own negation with a product or a fused multiply-add, which then give a NaN of the other sign.
+            // The sign bit is flipped: Cranelift joins its own negation with a product or a fused
+            // multiply-add, which then gives a NaN of the other sign.
             Op::Fneg => self.each(data, |e, a| {
                 let sign = e.constant(ty, 1 << (ty.elem.bits() - 1));
                 e.ins().bxor(a[0], sign)
             }),
-            // A NaN without a sign, in memory.
+            // The result is a NaN without a sign as it is in memory, so it is converted to the form
+            // in registers.
             Op::Fabs => self.each(data, |e, a| {
                 let c = e.ins().fabs(a[0]);
                 e.turn(c)
@@ -111,7 +113,7 @@ impl Lower<'_> {
         })
     }
 
-    /// Low bytes of products, through those of 16 bits.
+    /// Computes the low bytes of products from 16-bit products.
     fn multiply_bytes(&mut self, a: Value, b: Value) -> Value {
         let [low_a, low_b] = [a, b].map(|v| self.ins().uwiden_low(v));
         let [high_a, high_b] = [a, b].map(|v| self.ins().uwiden_high(v));
@@ -119,7 +121,7 @@ impl Lower<'_> {
         self.shuffle_bytes(low, high, std::array::from_fn(|i| 2 * i as u8))
     }
 
-    /// High words of products of 64 bits.
+    /// Computes the high words of products from 64-bit products.
     fn high_words(&mut self, signed: bool, a: Value, b: Value) -> Value {
         let halves = [a, b].map(|v| {
             if signed {
@@ -135,7 +137,7 @@ impl Lower<'_> {
         self.shuffle_words(low, high, [1, 3, 5, 7])
     }
 
-    /// Four words by an amount each: by 1, 2, 4, 8 and 16, where the amount has the bit.
+    /// Shifts four words by an amount each: by 1, 2, 4, 8 and 16 where the amount has the bit.
     fn shift_words(&mut self, op: Op, value: Value, amount: Value) -> Value {
         (0..5).fold(value, |value, bit| {
             let [by, up] = [1 << bit, 31 - bit].map(|n| self.ins().iconst(types::I32, n));
@@ -153,7 +155,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Division of scalars that never traps. `harmless`: by neither 0 nor -1.
+    /// Makes a division of scalars that never traps. `harmless` means that the divisor is neither 0
+    /// nor -1.
     fn divide(&mut self, op: Op, ty: lir::Type, a: Value, b: Value, harmless: bool) -> Value {
         if harmless {
             return self.machine_divide(op, a, b);
@@ -167,7 +170,7 @@ impl Lower<'_> {
             let result = self.machine_divide(op, a, safe);
             return self.ins().select(zero, if op == Op::Udiv { ones } else { a }, result);
         }
-        // MIN / -1 overflows: divide by 1 instead, the quotient is -a.
+        // MIN / -1 overflows, so the divisor becomes 1 and the quotient is negated.
         let minus_one = self.ins().icmp(IntCC::Equal, b, ones);
         let special = self.ins().bor(zero, minus_one);
         let safe = self.ins().select(special, one, b);
@@ -192,7 +195,7 @@ impl Lower<'_> {
 
     fn compare(&mut self, cond: FloatCond, scalar: Type, a: Value, b: Value) -> Value {
         let vector = self.machine_type(a) != scalar;
-        // No machine has a vector form of these two.
+        // No processor has a vector form of these two comparisons.
         if matches!(cond, FloatCond::One | FloatCond::Ueq) && vector {
             let less = self.ins().fcmp(FloatCC::LessThan, a, b);
             let greater = self.ins().fcmp(FloatCC::GreaterThan, a, b);
@@ -229,7 +232,8 @@ impl Lower<'_> {
             }
             _ => {
                 let (a, b) = (self.get(a), self.get(b));
-                // Cranelift blends where it sees a comparison, which may be all of a minimum; otherwise it takes three operations.
+                // Cranelift blends where it sees a comparison, which may become a minimum;
+                // otherwise it needs three operations.
                 let blend = BLENDS && data.ty.lane_bytes() == 4 && !self.is_compared(cond, data.ty);
                 (0..mask.len())
                     .map(|i| {
@@ -240,7 +244,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Is a mask what a comparison made, in one instruction? Of integers that says nothing for a choice of floats.
+    /// Returns true if a mask comes from a comparison in one instruction. For a selection of
+    /// floats, integer comparisons do not count.
     fn is_compared(&self, mask: lir::Value, chosen: lir::Type) -> bool {
         match self.lir.values[mask].def {
             lir::Def::Inst(inst) => match self.lir.insts[inst].op {
@@ -253,7 +258,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `mask ? a : b` of words, by the mask's sign bits.
+    /// Makes `mask ? a : b` of words by the mask's sign bits.
     fn by_sign(&mut self, mask: Value, a: Value, b: Value) -> Value {
         if BLENDS {
             return self.ins().blendv(mask, a, b);
@@ -263,7 +268,7 @@ impl Lower<'_> {
         self.ins().bitselect(mask, a, b)
     }
 
-    /// `mask ? a : b` of words, by their sign bits.
+    /// Makes `mask ? a : b` of vectors of words by the sign bits of the mask.
     fn blend(&mut self, mask: Value, a: Value, b: Value) -> Value {
         let machine = self.machine_type(a);
         let [mask, a, b] = [mask, a, b].map(|c| self.bitcast(types::I32X4, c));
@@ -271,7 +276,7 @@ impl Lower<'_> {
         self.bitcast(machine, c)
     }
 
-    /// A mask, in the width of a type's lanes.
+    /// Converts a mask to the width of a type's lanes.
     pub(super) fn mask_for(&mut self, ty: lir::Type, mask: Parts) -> Parts {
         match ty.lane_bytes() {
             8 => mask.iter().flat_map(|&m| [self.ins().swiden_low(m), self.ins().swiden_high(m)]).collect(),
@@ -290,7 +295,7 @@ impl Lower<'_> {
         mask.chunks(2).map(|pair| self.ins().snarrow(pair[0], pair[pair.len() - 1])).collect()
     }
 
-    /// The mask of a comparison: words.
+    /// Converts the result of a comparison to a mask of words.
     fn mask_of(&mut self, ty: lir::Type, compared: Parts) -> Parts {
         if !ty.is_vector() {
             return compared;

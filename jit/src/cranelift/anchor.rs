@@ -1,10 +1,12 @@
-//! Keeps values where the program computes them.
+//! Pins values to the blocks where the program computes them.
 //!
-//! Cranelift's optimisation places an instruction without effects where it is used first, in every block that is not behind another such
-//! place: what two arms of a branch use, or an arm and what follows both, is computed in each of them, with all that it is made of. So
-//! such values are anchored before it runs: an instruction with an effect, a store to nowhere, uses them where all uses come by. Behind it
-//! these stores are taken away again ([`release`]). What only one block uses, or only cold ones, or some of those that a table of branches
-//! chooses from, is placed as Cranelift likes it.
+//! Cranelift's optimisation places an instruction without effects where it is first used, in every
+//! block that is not dominated by another such place. A value that two arms of a branch use, or an
+//! arm and the code behind it, is computed in each of them, with everything that it depends on.
+//! Such values are therefore pinned before the optimisation: an instruction with an effect, a store
+//! to an unused address, uses them in a block that dominates all uses. Afterwards these stores are
+//! removed ([`release`]). A value that only one block uses, or only cold blocks, or some targets of
+//! a branch table, is left to Cranelift.
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::dominator_tree::DominatorTree;
@@ -15,21 +17,21 @@ use cranelift_codegen::ir::{
 };
 use cranelift_entity::SecondaryMap;
 
-/// Number of the region of memory that anchors write to, and nothing else does.
+/// Number of the alias region that only the pinning stores write to.
 const REGION: u32 = 1;
-/// Blocks, one behind the other, that are looked through for one that comes before two uses.
+/// Number of dominators that are searched for a block that dominates two uses.
 const FAR: usize = 64;
 
-/// Where a value's uses come by, cold blocks aside.
+/// The block that dominates a value's uses, apart from those in cold blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
-    /// Dominates all uses.
+    /// The block dominates all uses.
     block: Block,
-    /// One of them is in there: it is computed here and nowhere else.
+    /// The block itself uses the value, so that it is computed only here.
     used: bool,
 }
 
-/// Anchors values that would be computed more than once.
+/// Pins values that would be computed more than once.
 pub fn anchor(function: &mut Function) -> AliasRegion {
     let region = function.dfg.alias_regions.insert(AliasRegionData { user_id: REGION, description: "anchors".into() });
     let anchors = find(function);
@@ -40,13 +42,13 @@ pub fn anchor(function: &mut Function) -> AliasRegion {
     for (number, (value, block)) in (0..).zip(anchors) {
         cursor.goto_last_inst(block);
         let nowhere = cursor.ins().iconst(types::I64, 0);
-        // Each has a place of its own, so that none is found to be overwritten.
+        // Each store has its own address, so that none is removed as overwritten.
         cursor.ins().store(flags, value, nowhere, 16 * number);
     }
     region
 }
 
-/// Takes the anchors away.
+/// Removes the pinning stores.
 pub fn release(function: &mut Function, region: AliasRegion) {
     let is_anchor = |inst: Inst| match function.dfg.insts[inst] {
         InstructionData::Store { flags, .. } => function.dfg.mem_flags[flags].alias_region() == Some(region),
@@ -58,13 +60,13 @@ pub fn release(function: &mut Function, region: AliasRegion) {
     anchors.into_iter().for_each(|inst| function.layout.remove_inst(inst));
 }
 
-/// Values, and the blocks at whose ends they are wanted.
+/// Returns the values to pin, and the blocks at whose ends they are pinned.
 fn find(function: &Function) -> Vec<(Value, Block)> {
     let flow = ControlFlowGraph::with_function(function);
     let tree = DominatorTree::with_function(function, &flow);
     let mut places: SecondaryMap<Value, Option<Place>> = SecondaryMap::new();
     let mut anchors = Vec::new();
-    // Uses before definitions.
+    // Uses are visited before definitions.
     for &block in tree.cfg_postorder() {
         let cold = function.layout.is_cold(block);
         let mut next = function.layout.last_inst(block);
@@ -103,7 +105,8 @@ fn join(tree: &DominatorTree, a: Place, b: Place) -> Place {
     }
 }
 
-/// The last block that comes by before both, unless that is far away: time is in proportion to the function.
+/// Returns the last block that dominates both, unless it is too far away, so that the time is in
+/// proportion to the function.
 fn common(tree: &DominatorTree, a: Block, b: Block) -> Option<Block> {
     if tree.block_dominates(b, a) {
         return Some(b);
@@ -112,7 +115,7 @@ fn common(tree: &DominatorTree, a: Block, b: Block) -> Option<Block> {
     before.take(FAR).find(|&block| tree.block_dominates(block, b))
 }
 
-/// Does Cranelift place the instruction? It has no effect.
+/// Returns true if Cranelift chooses the instruction's place, because it has no effect.
 fn floats(function: &Function, inst: Inst) -> bool {
     let data = &function.dfg.insts[inst];
     let op = data.opcode();
@@ -132,12 +135,14 @@ fn floats(function: &Function, inst: Inst) -> bool {
     !effect && load && function.dfg.inst_results(inst).len() == 1
 }
 
-/// Does a block go on in one of many? What some of them compute, each for itself, is not for all.
+/// Returns true if a block ends in a branch table. Values that some of its targets compute for
+/// themselves are not computed for all of them.
 fn is_table(function: &Function, block: Block) -> bool {
     function.layout.last_inst(block).is_some_and(|inst| function.dfg.insts[inst].opcode() == Opcode::BrTable)
 }
 
-/// Is an instruction worth a register for its result? Constants, addresses and other names of a register are not.
+/// Returns true if an instruction's result is worth a register. Constants, addresses and renamed
+/// registers are not.
 fn is_dear(function: &Function, inst: Inst) -> bool {
     use Opcode::*;
     let scalar = function.dfg.value_type(function.dfg.first_result(inst)).is_int();
@@ -158,7 +163,8 @@ mod tests {
     use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName};
     use cranelift_codegen::isa::CallConv;
 
-    /// An address and a condition; a product that is stored in both arms of a branch, the second of which is cold or not, and behind it.
+    /// Makes a function with an address and a condition as parameters. A product is stored in both
+    /// arms of a branch, the second of which may be cold, and optionally behind the branch.
     fn arms(cold: bool, behind: bool) -> Function {
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([types::I64, types::I32].map(AbiParam::new));
@@ -188,7 +194,7 @@ mod tests {
         function
     }
 
-    /// How many products and how many stores there are in the end.
+    /// Returns the numbers of products and of stores after optimisation.
     fn counts(mut function: Function, anchored: bool) -> [usize; 2] {
         let region = anchored.then(|| anchor(&mut function));
         let mut context = Context::for_function(function);
@@ -204,13 +210,13 @@ mod tests {
 
     #[test]
     fn what_several_blocks_use_is_computed_once() {
-        // This is what anchors are for: without them each block has its own.
+        // Without pinning each block computes its own value.
         assert_eq!(counts(arms(false, false), false), [2, 2]);
         assert_eq!(counts(arms(false, true), false), [3, 3]);
         assert_eq!(counts(arms(false, false), true), [1, 2]);
         assert_eq!(counts(arms(false, true), true), [1, 3]);
         assert_eq!(counts(arms(true, true), true), [1, 3]);
-        // A cold block does not make the other one's work everybody's.
+        // A value of the hot arm is not computed in front because a cold arm uses it too.
         assert_eq!(counts(arms(true, false), true), [2, 2]);
     }
 }

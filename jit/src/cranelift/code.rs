@@ -1,4 +1,4 @@
-//! From LIR to machine code.
+//! Machine code from LIR.
 
 use super::anchor::{anchor, release};
 use super::cost::cost_of;
@@ -12,25 +12,27 @@ use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::{CodegenError, Context};
 
-/// How code is made.
+/// Settings of code generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Its IR is optimised first, and has what is extra.
+    /// Cranelift's IR is optimised first, and optional fast-path blocks are made.
     pub optimise: bool,
-    /// How registers are allocated.
+    /// Step that allocates registers.
     pub code: Step,
-    /// What it may cost. Without a limit it takes time in proportion to the function.
+    /// Upper bound of the cost. Without a limit, compilation takes time in proportion to the
+    /// function.
     pub limit: Option<Cost>,
 }
 
-/// What the caller of the frame pushes, and the saved frame pointer.
+/// Bytes of the return address and the saved frame pointer.
 const FRAME_HEAD: u32 = 16;
 
-/// Code of a function. `None` when that would take too long ([`Settings::limit`]), and when `wanted` says that nobody wants it any more.
+/// Makes the code of a function. Returns `None` if that would take too long ([`Settings::limit`]),
+/// or if `wanted` reports that the code is no longer needed.
 ///
 /// # Errors
-/// Limit for a frame beyond all bounds or without memory for a stack, else Internal: nothing here depends on what an application may
-/// get wrong.
+/// Limit: the frame is too large, or there is no memory for a stack. Otherwise Internal, because
+/// nothing here depends on an application's mistakes.
 pub fn code(
     lir: &lir::Function,
     settings: &Settings,
@@ -46,7 +48,7 @@ pub fn code(
     })
 }
 
-/// Code of a function in Cranelift's IR.
+/// Makes the code of a function in Cranelift's IR.
 pub(super) fn code_of(
     function: Function,
     settings: &Settings,
@@ -66,7 +68,7 @@ pub(super) fn code_of(
             return Ok(None);
         }
     }
-    // Optimisation moves instructions to where they are used first: what is live where is known only now.
+    // Optimisation moves instructions to their first uses, so the live ranges are known only now.
     if let Some(limit) = settings.limit
         && (!cost_of(&context.func).within(limit) || !wanted())
     {
@@ -82,7 +84,7 @@ fn failed(e: CodegenError) -> Error {
     }
 }
 
-/// Machine code of what is optimised.
+/// Makes machine code of optimised IR.
 fn finish(mut context: Context, step: Step, texts: Texts<'_>) -> Result<MachineCode> {
     let isa = isa::target(step)?;
     context.set_disasm(texts.is_some());

@@ -1,4 +1,4 @@
-//! Conversions.
+//! Conversions between types.
 
 use super::{Lower, Parts, malformed, part_type};
 use crate::error::Result;
@@ -44,7 +44,7 @@ impl Lower<'_> {
                     smallvec![self.ins().ireduce(types::I16, words[0])]
                 }
             }
-            // The machine converts whole vectors of 32 bits.
+            // The processor converts whole vectors of 32 bits.
             _ if vector && (from.elem.bits(), to.elem.bits()) == (32, 32) && op != Op::Bitcast => {
                 a.into_iter().map(|a| self.number(op, machine, a)).collect()
             }
@@ -69,7 +69,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Integers of truth values: 0 and 1, or 0 and all ones.
+    /// Converts truth values into integers: 0 and 1, or 0 and all ones.
     fn truth_to_int(&mut self, op: Op, to: lir::Type, a: Parts) -> Parts {
         if to.is_vector() {
             let mask = self.mask_for(to, a);
@@ -84,7 +84,7 @@ impl Lower<'_> {
         smallvec![if op == Op::Sext { self.ins().ineg(wide) } else { wide }]
     }
 
-    /// Lanes of more bytes.
+    /// Widens lanes to more bytes.
     pub(super) fn widen_lanes(&mut self, mut parts: Parts, from: u32, to: u32, signed: bool, lanes: usize) -> Parts {
         let mut bytes = from;
         while bytes < to {
@@ -108,7 +108,7 @@ impl Lower<'_> {
         parts
     }
 
-    /// The low bytes of lanes.
+    /// Takes the low bytes of lanes.
     pub(super) fn narrow_lanes(&mut self, parts: &Parts, from: u32, to: u32, machine: Type) -> Parts {
         let (mut parts, mut bytes) = (parts.clone(), from as u8);
         while u32::from(bytes) > to {
@@ -132,7 +132,7 @@ impl Lower<'_> {
         self.shuffle_words(low, high, [0, 1, 4, 5])
     }
 
-    /// A word in the form of a machine value: itself, or in every lane.
+    /// Returns a word in the form of a machine value: itself, or in every lane.
     fn like(&mut self, like: Value, word: u32) -> Value {
         match self.machine_type(like) {
             types::I32X4 => self.words([word; 4]),
@@ -145,7 +145,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The word where the condition holds, else 0.
+    /// Returns the word where the condition holds, else 0.
     fn word_where(&mut self, cond: Value, word: u32) -> Value {
         if self.machine_type(cond).is_vector() {
             let word = self.like(cond, word);
@@ -160,14 +160,15 @@ impl Lower<'_> {
         if self.machine_type(words).is_vector() { types::F32X4 } else { types::F32 }
     }
 
-    /// See [`lir::eval::scalar::half_to_float`]: of words with the half's sign above it, one or four.
+    /// Implements [`lir::eval::scalar::half_to_float`] for one or four words, which have the half's
+    /// sign extended above it.
     fn half_to_float(&mut self, h: Value) -> Value {
         let float = self.float_type(h);
         let thirteen = self.constant(lir::Type::I32, 13);
         let moved = self.ins().ishl(h, thirteen);
         let own = self.like(h, 0x8fff_e000);
         let moved = self.ins().band(moved, own);
-        // The exponent is 112 too low, of denormals too.
+        // The exponent is 112 too low, also for denormals.
         let number = self.bitcast(float, moved);
         let scale = self.like(number, (127 + 112) << 23);
         let number = self.ins().fmul(number, scale);
@@ -181,8 +182,8 @@ impl Lower<'_> {
         self.bitcast(float, number)
     }
 
-    /// See [`lir::eval::scalar::float_to_half`]: words with the half in the low bits. No step makes a denormal, which
-    /// some machines are slow with.
+    /// Implements [`lir::eval::scalar::float_to_half`]; the result is words with the half in the
+    /// low bits. No step makes a denormal, which is slow on some processors.
     fn float_to_half(&mut self, f: Value) -> Value {
         let float = self.machine_type(f);
         let words = if float.is_vector() { types::I32X4 } else { types::I32 };
@@ -194,7 +195,8 @@ impl Lower<'_> {
         let magnitude = self.ins().band(f, magnitude);
         let sign = self.ins().bxor(f, magnitude);
         let sign = self.ins().ushr(sign, sixteen);
-        // The last bit of this sum is that of a half of the number's exponent, of halves' denormals from -14 down.
+        // The addend makes the last bit of this sum the last bit of a half with the number's
+        // exponent; for denormals of halves the exponent is -14.
         let infinity = k(self, 0x7f80_0000);
         let exponent = self.ins().band(f, infinity);
         let (least, most) = (k(self, (127 - 14) << 23), k(self, (127 + 16) << 23));
@@ -205,7 +207,7 @@ impl Lower<'_> {
         let (number, addend) = (self.bitcast(float, magnitude), self.bitcast(float, large));
         let sum = self.ins().fadd(number, addend);
         let sum = self.bitcast(words, sum);
-        // With the bit above the fraction, which counts as one more in the exponent.
+        // The significand includes the bit above the fraction, which adds one to the exponent.
         let significand = self.ins().isub(sum, large);
         let bias = k(self, (127 - 14) << 23);
         let exponent = self.ins().isub(exponent, bias);

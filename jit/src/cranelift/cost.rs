@@ -1,11 +1,11 @@
-//! What [`Cost`] wants to know of a function in Cranelift's IR.
+//! Computes the [`Cost`] of a function in Cranelift's IR.
 
 use crate::cost::{Cost, Program};
 use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::Function;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// The cost of a function.
+/// Estimates the cost of a function.
 pub fn cost_of(function: &Function) -> Cost {
     let mut program = Program::default();
     let dfg = &function.dfg;

@@ -1,4 +1,4 @@
-//! Cranelift's target: this machine, with its CPU features.
+//! Cranelift's target: this processor, with its features.
 
 use crate::error::{Error, Result};
 use crate::host;
@@ -6,21 +6,23 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use std::sync::OnceLock;
 
-/// A step of code generation, as Cranelift's settings have it.
+/// A step of code generation, which selects Cranelift's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Optimisation of its IR.
+    /// Optimises Cranelift's IR.
     Optimise,
-    /// Code, with registers from a single pass: linear time, much spilling.
+    /// Makes code with registers from a single pass: linear time, much spilling.
     SinglePass,
-    /// Code, with registers from the backtracking allocator: only where [`crate::cost::Cost`] allows it.
+    /// Makes code with registers from the backtracking allocator, only where [`crate::cost::Cost`]
+    /// allows it.
     Backtracking,
 }
 
-/// The target for a step, built once.
+/// Returns the target for a step, which is built once.
 ///
 /// # Errors
-/// Unsupported on architectures that the driver has no back end for, and on x86-64 without SSE4.1 (CPUs before 2008).
+/// Unsupported: the driver has no back end for the architecture, or the x86-64 processor has no
+/// SSE4.1 (before 2008).
 pub fn target(step: Step) -> Result<&'static OwnedTargetIsa> {
     static TARGETS: [OnceLock<Result<OwnedTargetIsa>>; 3] = [const { OnceLock::new() }; 3];
     TARGETS[step as usize].get_or_init(|| build(step)).as_ref().map_err(Clone::clone)
@@ -42,7 +44,8 @@ fn build(step: Step) -> Result<OwnedTargetIsa> {
         ("enable_verifier", verifier),
         ("is_pic", "false"),
         ("unwind_info", "false"),
-        // A large frame touches its pages in order: it meets a guard page, never what lies behind one.
+        // A large frame touches its pages in order, so that it meets a guard page and never skips
+        // it.
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
         ("enable_alias_analysis", "true"),

@@ -1,11 +1,14 @@
-//! From LIR to Cranelift's IR, and from there to machine code (`isa`, `cost`, `code`).
+//! The Cranelift back end, which translates LIR to Cranelift's IR and from there to machine code
+//! (`isa`, `cost`, `code`).
 //!
-//! A vector becomes as many of 128 bits as its lanes fill ([`Parts`]); one that fills none lies in the low lanes of one, and what is
-//! beside it means nothing. A mask is 32-bit words of zeros or ones, whatever it was compared from; a truth value is an I8, a half the
-//! integer of its bits. Constants are made once a block, where they are first used.
+//! A vector becomes as many vectors of 128 bits as its lanes fill ([`Parts`]). A smaller vector
+//! lies in the low lanes of one, and the lanes beside it are undefined. A mask is 32-bit words of
+//! zeros or ones, whatever it was compared from. A truth value is an I8, a half the integer of its
+//! bits. Constants are made once per block, at their first use.
 //!
-//! The instructions are chosen so that Cranelift's own selection finds what the machine has; what it has no vector form for goes lane by
-//! lane. `alu`, `convert`, `vector` and `memory` have the operations; `nan` has what of floats is not alike on all machines.
+//! Operations are expressed so that Cranelift's instruction selection finds the processor's
+//! instructions; those without a vector form are done lane by lane. `alu`, `convert`, `vector` and
+//! `memory` have the operations; `nan` handles the differences of floats between processors.
 
 #![forbid(unsafe_code)]
 
@@ -38,13 +41,14 @@ use cranelift_entity::packed_option::PackedOption;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
 
-/// The machine values of a value: one of a scalar.
+/// The machine values of a value; a scalar has one.
 type Parts = SmallVec<[Value; 4]>;
 
-/// Translates a function that [`lir::verify`] finds nothing wrong with, with or without its [extra](lir::BlockData::extra) blocks.
+/// Translates a function that [`lir::verify`] accepts, with or without its [optional fast-path
+/// blocks](lir::BlockData::extra).
 ///
 /// # Errors
-/// Internal for what it is not.
+/// Internal: the function is malformed.
 pub fn translate(lir: &lir::Function, extras: bool) -> Result<Function> {
     let layout = lir.blocks_in_order(extras);
     let entry = *layout.first().ok_or_else(|| Error::internal("a function without blocks"))?;
@@ -87,7 +91,8 @@ pub fn translate(lir: &lir::Function, extras: bool) -> Result<Function> {
     Ok(function)
 }
 
-/// Blocks that are one with the block before them, where extra ones are left out: the only way there is from that one, which goes nowhere else.
+/// Returns the blocks that are merged with the block before them when optional fast-path blocks are
+/// omitted: that block is their only predecessor and has no other target.
 fn joined(lir: &lir::Function, layout: &[lir::Block]) -> HashSet<lir::Block> {
     let mut ways: SecondaryMap<lir::Block, u32> = SecondaryMap::new();
     layout.iter().flat_map(|&block| lir.targets(block, false)).for_each(|target| ways[target.block] += 1);
@@ -98,7 +103,7 @@ fn joined(lir: &lir::Function, layout: &[lir::Block]) -> HashSet<lir::Block> {
     layout.windows(2).filter_map(next).collect()
 }
 
-/// Machine type of a value, or of its parts.
+/// Returns the machine type of a value, or of its parts.
 fn part_type(ty: lir::Type) -> Type {
     if ty.is_vector() {
         return match ty.elem {
@@ -120,23 +125,23 @@ fn part_type(ty: lir::Type) -> Type {
     }
 }
 
-/// Parts of a value.
+/// Returns the number of parts of a value.
 fn part_count(ty: lir::Type) -> usize {
     ty.bytes().div_ceil(16) as usize
 }
 
-/// Lanes of a part.
+/// Returns the number of lanes of a part.
 fn per_part(ty: lir::Type) -> usize {
     if ty.is_vector() { (16 / ty.lane_bytes()) as usize } else { 1 }
 }
 
-/// In which forms values are used.
+/// The forms in which values are used.
 struct Wanted(SecondaryMap<lir::Value, u8>);
 
 impl Wanted {
-    /// Otherwise than as an operand of a shuffle: as what its type says.
+    /// The value is used as its own type, by anything other than a shuffle.
     const TYPED: u8 = 1;
-    /// Otherwise than as a condition: as 0 or 1.
+    /// The value is used as 0 or 1, by anything other than a condition.
     const TRUTH: u8 = 2;
 
     fn of(lir: &lir::Function, layout: &[lir::Block], extras: bool) -> Wanted {
@@ -167,7 +172,7 @@ impl Wanted {
     }
 }
 
-/// A translation under way.
+/// State of the translation of one function.
 struct Lower<'a> {
     lir: &'a lir::Function,
     cursor: FuncCursor<'a>,
@@ -175,18 +180,20 @@ struct Lower<'a> {
     /// The last block that made parts for a constant.
     made: SecondaryMap<lir::Value, PackedOption<lir::Block>>,
     wanted: Wanted,
-    /// With extra blocks.
+    /// Optional fast-path blocks are included.
     extras: bool,
     joined: HashSet<lir::Block>,
     blocks: SecondaryMap<lir::Block, Option<Block>>,
     slots: Vec<StackSlot>,
-    /// What blocks have made, the newest of each: constants by type and bytes, vectors as I8X16.
+    /// The newest constant of each type and bytes, with the block that made it; vectors are also
+    /// kept as I8X16 in `bytes`.
     constants: WordMap<(Type, [u8; 16]), (lir::Block, Value)>,
     bytes: WordMap<Value, (lir::Block, Value)>,
-    /// Floats as they are in memory, of those in registers, and the other way ([`nan`]).
+    /// Floats converted between their form in memory and their form in registers, in either
+    /// direction ([`nan`]).
     turned: WordMap<Value, (lir::Block, Value)>,
     current: lir::Block,
-    /// Where lanes are looked up by number, by bytes.
+    /// Stack slots in which lanes are looked up by number, by their size in bytes.
     lane_buffers: WordMap<u32, StackSlot>,
     signatures: WordMap<SmallVec<[Type; 8]>, SigRef>,
 }
@@ -204,7 +211,8 @@ impl<'a> Lower<'a> {
         self.blocks[block].ok_or_else(|| Error::internal(format!("{block} is not in the layout")))
     }
 
-    /// Parameters of all blocks: a value may be used before its block is translated.
+    /// Creates the parameters of all blocks first, because a value may be used before its block is
+    /// translated.
     fn params(&mut self, layout: &[lir::Block]) -> Result<()> {
         let lir = self.lir;
         for &from in layout {
@@ -313,9 +321,8 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    // Operands.
 
-    /// The machine values of a value, of its type.
+    /// Returns the machine values of a value, in its own type.
     fn get(&mut self, v: lir::Value) -> Parts {
         let lir = self.lir;
         let data = &lir.values[v];
@@ -333,12 +340,12 @@ impl<'a> Lower<'a> {
         constant
     }
 
-    /// The only machine value of a scalar.
+    /// Returns the only machine value of a scalar.
     fn scalar(&mut self, v: lir::Value) -> Value {
         self.get(v)[0]
     }
 
-    /// A constant: of a vector one of its parts, which are all the same.
+    /// Returns a constant; for a vector one of its parts, which are all equal.
     fn constant(&mut self, ty: lir::Type, bits: u64) -> Value {
         let bits = nan::turn_constant(ty.elem, bits);
         if ty.is_vector() {
@@ -369,7 +376,7 @@ impl<'a> Lower<'a> {
         lanes.chunks(16 / bytes).map(|chunk| self.vector_constant(part_type(ty), part(chunk))).collect()
     }
 
-    /// A vector from its bytes.
+    /// Returns a vector constant from its bytes.
     fn vector_constant(&mut self, ty: Type, bytes: [u8; 16]) -> Value {
         self.remembered(ty, bytes, |e| {
             let handle = e.cursor.func.dfg.constants.insert(bytes.to_vec().into());
@@ -377,14 +384,14 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// Four words.
+    /// Returns a vector constant of four words.
     fn words(&mut self, words: [u32; 4]) -> Value {
         let mut bytes = [0; 16];
         bytes.chunks_mut(4).zip(words).for_each(|(place, word)| place.copy_from_slice(&word.to_le_bytes()));
         self.vector_constant(types::I32X4, bytes)
     }
 
-    /// A constant that is made once a block.
+    /// Returns a constant that is made once per block.
     fn remembered(&mut self, ty: Type, bytes: [u8; 16], make: impl FnOnce(&mut Self) -> Value) -> Value {
         match self.constants.get(&(ty, bytes)) {
             Some(&(block, c)) if block == self.current => return c,
@@ -395,7 +402,7 @@ impl<'a> Lower<'a> {
         c
     }
 
-    /// Reinterprets a machine value.
+    /// Reinterprets a machine value as another type.
     fn bitcast(&mut self, to: Type, c: Value) -> Value {
         if self.machine_type(c) == to {
             return c;
@@ -405,9 +412,9 @@ impl<'a> Lower<'a> {
         self.ins().bitcast(to, flags, c)
     }
 
-    // Ways through the parts.
+    // Iteration over the parts of values.
 
-    /// Part by part; of up to three operands.
+    /// Applies a function to each part of up to three operands.
     fn each(&mut self, data: &InstData, f: impl Fn(&mut Self, &[Value]) -> Value) -> Parts {
         let operands: [Parts; 3] = std::array::from_fn(|i| data.args.get(i).map_or_else(Parts::new, |&v| self.get(v)));
         let count = data.args.len().min(operands.len());
@@ -422,7 +429,8 @@ impl<'a> Lower<'a> {
         out
     }
 
-    /// Lane by lane, for what there is only of scalars. Operands that are scalars serve every lane.
+    /// Applies a scalar operation to each lane. Operands that are scalars are the same for every
+    /// lane.
     fn by_lane(&mut self, data: &InstData, result: lir::Type, f: impl Fn(&mut Self, &[Value]) -> Value) -> Parts {
         let args: SmallVec<[(lir::Type, Parts); 4]> = data.args.iter().map(|&v| self.lane_source(v)).collect();
         let lanes: SmallVec<[Value; 16]> = (0..result.lanes())
@@ -434,7 +442,7 @@ impl<'a> Lower<'a> {
         self.assemble(result, &lanes)
     }
 
-    /// What lanes are taken from: the scalar, where all of them are the same.
+    /// Returns the value that lanes are taken from: the scalar, if all lanes are equal.
     fn lane_source(&mut self, v: lir::Value) -> (lir::Type, Parts) {
         let (lir, ty) = (self.lir, self.lir.ty(v));
         match (lir.constant(v), lir.definition(v)) {
@@ -444,7 +452,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// A lane as a scalar; of a mask the word.
+    /// Returns a lane as a scalar; for a mask its word.
     fn lane(&mut self, ty: lir::Type, parts: &Parts, lane: usize) -> Value {
         if !ty.is_vector() {
             return parts[0];
@@ -453,7 +461,7 @@ impl<'a> Lower<'a> {
         self.ins().extractlane(parts[lane / per], (lane % per) as u8)
     }
 
-    /// A value from its lanes; of a mask from words.
+    /// Assembles a value from its lanes; a mask from words.
     fn assemble(&mut self, ty: lir::Type, lanes: &[Value]) -> Parts {
         if !ty.is_vector() {
             return smallvec![lanes[0]];
@@ -481,7 +489,7 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// What verification would have refused.
+/// Returns the error for an instruction that verification should have refused.
 fn malformed(data: &InstData) -> Error {
     Error::internal(format!("a malformed {}", data.op.row().name))
 }

@@ -1,20 +1,24 @@
-//! NaNs as x86-64 makes them, on AArch64.
+//! Makes AArch64 produce the same NaNs as x86-64.
 //!
-//! Bits are part of the contract: an operation on floats gives its first operand that is a NaN, made quiet, and without one the NaN with its sign
-//! set, which x86 calls the indefinite number (`lir::build` folds so). AArch64 keeps NaNs alike, but its own has no sign. So code for it has
-//! every NaN with the other sign in registers: its own is right then, and a number of operations as large as one likes costs nothing more. What comes from memory,
-//! or from other bits, is turned, and turned back on its way there.
+//! Bits are part of the contract. An operation on floats returns its first operand that is a NaN,
+//! made quiet. Without one it returns the NaN with its sign set, which x86 calls the indefinite
+//! number (`lir::build` folds so). AArch64 propagates NaNs in the same way, but its own NaN has no
+//! sign. Code for it therefore has every NaN with the other sign in registers: its own NaN is then
+//! right, and sequences of operations of any length cost nothing more. Values from memory or from
+//! other bits are converted, and converted back when they are stored.
 //!
-//! Of a fused multiply-add x86 gives the NaN of the second factor, the first one, the addend; AArch64 the addend's first, and beside a NaN its own
-//! where the product has none. There the operands are looked at, unless the addend is known to be a number.
-//! (Of two NaNs of which the second one signals AArch64 gives that one. It stays so.)
+//! A fused multiply-add of x86 returns the NaN of the second factor, then the first, then the
+//! addend. AArch64 returns the addend's first, and its own if the product is invalid although the
+//! addend is a NaN. There the operands are checked, unless the addend is known to be a number. (Of
+//! two NaNs of which the second is a signaling one, AArch64 returns that one. This difference is
+//! accepted.)
 
 use super::Lower;
 use crate::lir::{self, Def, Elem, Op};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
-/// Does the machine make other NaNs than x86?
+/// The processor makes other NaNs than x86.
 const TURNS: bool = cfg!(target_arch = "aarch64");
 
 fn is_float(elem: Elem) -> bool {
@@ -29,13 +33,14 @@ fn is_nan(elem: Elem, bits: u64) -> bool {
     }
 }
 
-/// A constant lane as it is in registers.
+/// Returns a constant lane in its form in registers.
 pub(super) fn turn_constant(elem: Elem, bits: u64) -> u64 {
     if TURNS && is_nan(elem, bits) { bits ^ 1 << (elem.bits() - 1) } else { bits }
 }
 
 impl Lower<'_> {
-    /// A part of a value, from how it is in memory to how it is in registers or the other way; of other types nothing happens.
+    /// Converts a part of a value between its form in memory and its form in registers, in either
+    /// direction; other types than floats are unchanged.
     pub(super) fn turn(&mut self, part: Value) -> Value {
         let ty = self.machine_type(part);
         if !TURNS || !ty.lane_type().is_float() {
@@ -66,7 +71,7 @@ impl Lower<'_> {
         other
     }
 
-    /// The parts of a value as they are in memory.
+    /// Returns the parts of a value in their form in memory.
     pub(super) fn in_memory(&mut self, v: lir::Value) -> super::Parts {
         let parts = self.get(v);
         if !TURNS || !is_float(self.lir.ty(v).elem) || self.is_number(v) {
@@ -75,7 +80,7 @@ impl Lower<'_> {
         parts.into_iter().map(|part| self.turn(part)).collect()
     }
 
-    /// Is no lane known to be a NaN, by what makes the value?
+    /// Returns true if the value's definition shows that no lane is a NaN.
     fn is_number(&self, v: lir::Value) -> bool {
         let elem = self.lir.ty(v).elem;
         match self.lir.values[v].def {
@@ -86,7 +91,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Can a product have an operand's NaN and the machine's own at once? Not that of numbers of which one is neither 0 nor infinite.
+    /// Returns true if a product cannot be invalid, and its operands are no NaNs: both are numbers,
+    /// and one is neither 0, nor denormal, nor infinite.
     fn is_plain_product(&self, factors: [lir::Value; 2]) -> bool {
         let plain = |v: lir::Value| {
             let Some(bits) = self.lir.constant(v) else { return false };
@@ -98,12 +104,13 @@ impl Lower<'_> {
         factors.iter().all(|&v| self.is_number(v)) && factors.iter().any(|&v| plain(v))
     }
 
-    /// Does a fused multiply-add of these give x86's NaN as it is?
+    /// Returns true if a fused multiply-add of these values returns x86's NaN without further
+    /// steps.
     pub(super) fn fuses(&self, [a, b, c]: [lir::Value; 3]) -> bool {
         !TURNS || self.is_number(c) || self.is_plain_product([a, b])
     }
 
-    /// a * b + c, with x86's NaN of those that there are.
+    /// Computes a * b + c, with the NaN that x86 returns.
     pub(super) fn fused(&mut self, [a, b, c]: [Value; 3], as_it_is: bool) -> Value {
         if !TURNS {
             return self.ins().fma(a, b, c);
@@ -112,7 +119,7 @@ impl Lower<'_> {
         if as_it_is {
             return sum;
         }
-        // A number, or the first NaN.
+        // This is a number, or the first NaN.
         let factors = self.ins().fmax(b, a);
         let any = self.ins().fmax(factors, c);
         let numbers = self.ins().fcmp(FloatCC::Equal, any, any);

@@ -1,4 +1,4 @@
-//! Lanes and masks.
+//! Operations on lanes and masks.
 
 use super::{Lower, Parts, malformed, part_count, part_type, per_part};
 use crate::error::Result;
@@ -21,7 +21,7 @@ impl Lower<'_> {
             (Op::Extract, Imm::Lane(lane)) => {
                 let parts = self.get(data.args[0]);
                 let c = self.lane(ty, &parts, lane.into());
-                // As a condition the word is as good.
+                // A condition can use the word directly.
                 let truth = mask && self.wanted.as_truth(data.first);
                 smallvec![if truth { self.word_to_truth(c) } else { c }]
             }
@@ -79,13 +79,13 @@ impl Lower<'_> {
         })
     }
 
-    /// 0 or 1 to 0 or all ones.
+    /// Converts 0 or 1 to 0 or all ones.
     fn truth_to_word(&mut self, c: Value) -> Value {
         let wide = self.ins().uextend(types::I32, c);
         self.ins().ineg(wide)
     }
 
-    /// 0 or all ones to 0 or 1.
+    /// Converts 0 or all ones to 0 or 1.
     fn word_to_truth(&mut self, c: Value) -> Value {
         let c = self.ins().ireduce(types::I8, c);
         let one = self.constant(lir::Type::B, 1);
@@ -125,7 +125,7 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// Stores parts to where lanes are looked up; its address.
+    /// Stores parts to the buffer where lanes are looked up, and returns its address.
     fn spread(&mut self, parts: &Parts) -> Value {
         let (func, bytes) = (&mut self.cursor.func, 16 * parts.len() as u32);
         let slot = *self
@@ -139,7 +139,7 @@ impl Lower<'_> {
         address
     }
 
-    /// The lane of a number; of a mask the word.
+    /// Loads the lane with a given number; for a mask its word.
     fn read_lane(&mut self, ty: lir::Type, address: Value, lane: Value) -> Value {
         let last = self.constant(lir::Type::I32, ty.lanes() as u64 - 1);
         let lane = self.ins().band(lane, last);
@@ -151,7 +151,6 @@ impl Lower<'_> {
         self.ins().load(machine, MemFlagsData::new().with_notrap(), address, 0)
     }
 
-    // Shuffles.
 
     fn shuffle(&mut self, data: &InstData, pattern: &[u64]) -> Parts {
         let ty = data.ty;
@@ -160,7 +159,7 @@ impl Lower<'_> {
         data.args.iter().for_each(|&v| sources.extend_from_slice(&self.get(v)));
         let typed = self.wanted.as_type(data.first);
         let (per, lanes) = (per_part(ty), ty.lanes());
-        // Lanes of narrow types do not fill a part.
+        // A vector of narrow lanes may not fill a part.
         let place = |l: u64| {
             let (operand, lane) = (l as usize / lanes, l as usize % lanes);
             (operand * part_count(ty) + lane / per, lane % per)
@@ -175,7 +174,7 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// A part whose lanes are (part, lane) of the sources.
+    /// Makes a part whose lanes are given as (part, lane) of the sources.
     fn shuffle_part(&mut self, ty: lir::Type, sources: &[Value], places: &[(usize, usize)]) -> Value {
         let bytes = ty.lane_bytes() as usize;
         let first = places[0].0;
@@ -188,7 +187,8 @@ impl Lower<'_> {
                 used.push(part);
             }
         }
-        // The lanes of the first two sources, then those of each further one between them.
+        // The lanes of the first two sources are combined, then those of each further source are
+        // inserted.
         let mut all = self.as_bytes(sources[used[0]]);
         for (step, &next) in used.iter().skip(1).chain(used.iter().take(usize::from(used.len() == 1))).enumerate() {
             let other = self.as_bytes(sources[next]);
@@ -197,7 +197,7 @@ impl Lower<'_> {
                 let from = match places.get(lane) {
                     Some(&(part, from)) if sources[part] == sources[used[0]] && step == 0 => from,
                     Some(&(part, from)) if sources[part] == sources[next] => 16 / bytes + from,
-                    // Lanes that are there, or come later, or that nobody has.
+                    // These lanes are present already, come later, or are unused.
                     _ => lane,
                 };
                 (from * bytes + byte) as u8
@@ -207,7 +207,7 @@ impl Lower<'_> {
         all
     }
 
-    /// A part as I8X16, once a block.
+    /// Returns a part as I8X16, made once per block.
     fn as_bytes(&mut self, part: Value) -> Value {
         if self.machine_type(part) == types::I8X16 {
             return part;
@@ -221,14 +221,15 @@ impl Lower<'_> {
         bytes
     }
 
-    /// Bytes of two parts, the second one's from 16 on: I8X16.
+    /// Shuffles bytes of two parts, where the second part's bytes start at 16; the result is I8X16.
     pub(super) fn shuffle_bytes(&mut self, a: Value, b: Value, pattern: [u8; 16]) -> Value {
         let (a, b) = (self.as_bytes(a), self.as_bytes(b));
         let imm = self.cursor.func.dfg.immediates.push(pattern.as_slice().into());
         self.ins().shuffle(a, b, imm)
     }
 
-    /// Words of two parts, the second one's from 4 on; of the first one's type.
+    /// Shuffles words of two parts, where the second part's words start at 4; the result has the
+    /// first part's type.
     pub(super) fn shuffle_words(&mut self, a: Value, b: Value, words: [u8; 4]) -> Value {
         let ty = self.machine_type(a);
         let pattern = std::array::from_fn(|i| words[i / 4] * 4 + i as u8 % 4);

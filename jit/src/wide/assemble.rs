@@ -1,4 +1,5 @@
-//! The blocks' bytes in their order, jumps between them, and what lies behind them: tables, then constants.
+//! Places the bytes of the blocks in their order, the jumps between them, and the jump tables and
+//! constants behind them.
 
 #![forbid(unsafe_code)]
 
@@ -10,14 +11,14 @@ use crate::backend::{MAX_FRAME, MachineCode};
 use crate::error::{Error, Result};
 use regalloc2::{Block, Edit, Function, InstOrEdit, Output};
 
-/// Where a block goes on, and whether it has no bytes of its own.
+/// The block where each block's execution continues, and whether the block has no bytes of its own.
 struct Threads {
     empty: Vec<bool>,
     to: Vec<usize>,
 }
 
 impl Threads {
-    /// A block that is nothing but a jump is jumped over.
+    /// Finds the blocks that consist of a jump alone, so that jumps to them go to their target.
     fn of(code: &Code, flow: &Flow<'_>, output: &Output) -> Threads {
         let count = code.blocks.len();
         let empty: Vec<bool> = (0..count)
@@ -34,7 +35,7 @@ impl Threads {
             .collect();
         let end = |start: usize| {
             let mut at = start;
-            // A loop of nothing goes round for ever: it stays where it is.
+            // An endless loop of empty blocks stays where it is.
             for _ in 0..count {
                 if !empty[at] {
                     return at;
@@ -49,10 +50,10 @@ impl Threads {
     }
 }
 
-/// Machine code of a function with its registers.
+/// Makes machine code of a function and its allocated registers.
 ///
 /// # Errors
-/// Limit for a frame or code beyond all bounds.
+/// Limit: the frame or the code is too large.
 pub fn assemble(code: &Code, flow: &Flow<'_>, output: &Output) -> Result<MachineCode> {
     let too_large = || Error::limit("code is too large");
     let kept = Kept::of(code, flow, output);

@@ -1,4 +1,4 @@
-//! Bytes of instructions whose registers are known.
+//! Encodes instructions whose registers are known.
 
 #![forbid(unsafe_code)]
 
@@ -10,14 +10,15 @@ use super::inst::{Alu, Cc, Inst, Loop, MASK, Masked, Mem, OLD_VECTORS, Op, RAX, 
 use super::table::{Evex, Row, Shape, Tuple, Vex, Width};
 use regalloc2::{Allocation, RegClass};
 
-/// Code under way.
+/// Machine code under construction.
 #[derive(Default)]
 pub struct Buffer {
-    /// So far.
+    /// Bytes that have been emitted.
     pub bytes: Vec<u8>,
-    /// Displacements to constants: where, which, the offset in it, bytes of the instruction behind it.
+    /// Displacements to constants: position, number of the constant, offset in it, and number of
+    /// the instruction's bytes behind the displacement.
     pub constants: Vec<(usize, u32, u32, u8)>,
-    /// Displacements to blocks: where.
+    /// Displacements to blocks: position and block.
     pub jumps: Vec<(usize, usize)>,
 }
 
@@ -30,7 +31,7 @@ enum Place {
 }
 
 impl Place {
-    /// High bits of index and base.
+    /// Returns the high bits of the index and base registers.
     fn high(self) -> (bool, bool) {
         match self {
             Place::Register(r) => (false, r > 7),
@@ -40,7 +41,7 @@ impl Place {
     }
 }
 
-/// What an instruction of vectors has beside its row, the registers of which are known.
+/// Operands of a vector instruction, with known registers, which its row does not determine.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     size: Size,
@@ -48,7 +49,7 @@ struct Form {
     vvvv: u8,
     place: Place,
     imm: Option<u8>,
-    /// Number of the mask; 0 for none.
+    /// Number of the mask register; 0 for no mask.
     mask: u8,
     /// Lanes that are not in the mask become 0.
     zero: bool,
@@ -59,13 +60,13 @@ impl Form {
     fn new(size: Size, reg: u8, vvvv: u8, place: Place, imm: Option<u8>) -> Form {
         Form { size, reg, vvvv, place, imm, mask: 0, zero: false, broadcast: false }
     }
-    /// Only EVEX has that.
+    /// Returns true if only EVEX can encode the operands.
     fn needs_evex(&self) -> bool {
         let high = |r: u8| r >= OLD_VECTORS;
         let place = matches!(self.place, Place::Register(r) if high(r));
         self.size == Size::W512 || self.mask != 0 || self.broadcast || high(self.reg) || high(self.vvvv) || place
     }
-    /// Bytes of the operand in memory, in which its displacement counts.
+    /// Returns the number of bytes of the memory operand, the unit of its 8-bit displacement.
     fn unit(&self, tuple: Tuple) -> i32 {
         let vector = self.size.bytes() as i32;
         match tuple {
@@ -91,21 +92,21 @@ impl Form {
     }
 }
 
-/// Bytes before an opcode of general registers, and what they depend on.
+/// Prefixes of an instruction on general registers, and the properties that select them.
 #[derive(Clone, Copy, Default)]
 struct Head {
-    /// 66, F2, F3, F0.
+    /// Legacy prefixes: 66, F2, F3 or F0.
     prefixes: &'static [u8],
-    /// 64 bits.
+    /// The operation has 64 bits.
     wide: bool,
-    /// The register, or that in rm, has 8 bits.
+    /// The register, or the one in rm, has 8 bits.
     byte: bool,
 }
 
-/// The prefix of 16 bits.
+/// The prefix for operands of 16 bits.
 const SHORT: &[u8] = &[0x66];
 
-/// Number of a register.
+/// Returns the number of a register.
 fn number(a: Allocation) -> u8 {
     match a.as_reg() {
         Some(preg) => preg.hw_enc() as u8,
@@ -122,7 +123,8 @@ impl Buffer {
         self.modrm_by(reg, place, tail, 1);
     }
 
-    /// Displacements of 8 bits count in so many bytes.
+    /// Emits ModRM, SIB and the displacement; a displacement of 8 bits counts in units of `unit`
+    /// bytes.
     fn modrm_by(&mut self, reg: u8, place: Place, tail: u8, unit: i32) {
         let reg = (reg & 7) << 3;
         match place {
@@ -133,7 +135,7 @@ impl Buffer {
                 self.put(&[0; 4]);
             }
             Place::Memory { base, index, disp } => {
-                // rbp and r13 have a displacement always.
+                // rbp and r13 as a base always have a displacement.
                 let short = if disp % unit == 0 { i8::try_from(disp / unit).ok() } else { None };
                 let (mode, length, disp) = match (disp, short) {
                     (0, _) if base & 7 != RBP => (0, 0, 0),
@@ -150,7 +152,7 @@ impl Buffer {
         }
     }
 
-    /// An instruction on general registers.
+    /// Emits an instruction on general registers.
     fn legacy(&mut self, head: Head, opcode: &[u8], reg: u8, place: Place, imm: &[u8]) {
         self.put(head.prefixes);
         let (x, b) = place.high();
@@ -164,7 +166,7 @@ impl Buffer {
         self.put(imm);
     }
 
-    /// An instruction on vectors or masks, in the shortest form that there is.
+    /// Emits an instruction on vectors or masks in the shortest encoding.
     fn vector(&mut self, row: &Row, form: Form) {
         match row.evex {
             Some(evex) if !row.has_vex() || form.needs_evex() => self.evex(row, evex, form),
@@ -200,7 +202,7 @@ impl Buffer {
             Width::W | Width::NoneW => (size.is_wide(), 0),
             Width::L(_) | Width::Fixed(..) | Width::None => (evex.w, size as u8),
         };
-        // A register has its highest bit where memory has its index's.
+        // A register has its highest bit where memory has the high bit of its index.
         let (x, b) = match place {
             Place::Register(r) => (r & 16 != 0, r & 8 != 0),
             place => place.high(),
@@ -217,7 +219,7 @@ impl Buffer {
         self.bytes.extend(imm);
     }
 
-    /// The operand that may be memory: its registers begin at `at`.
+    /// Returns the operand that may be memory; its registers begin at `at`.
     fn place(&self, inst: &Inst, a: &[Allocation], at: usize, frame: &Frame) -> Place {
         match inst.mem {
             Mem::None => self.allocated(a[at], frame),
@@ -236,7 +238,8 @@ impl Buffer {
         }
     }
 
-    /// Moves that register allocation asks for, or back: never from memory to memory.
+    /// Emits moves that register allocation asks for, or their inverses; none is from memory to
+    /// memory.
     pub fn edits(&mut self, moves: &[(Allocation, Allocation)], back: bool, frame: &Frame) {
         for &(from, to) in moves {
             let (from, to) = if back { (to, from) } else { (from, to) };
@@ -264,7 +267,7 @@ impl Buffer {
         }
     }
 
-    /// An instruction that stays in its block.
+    /// Emits an instruction that is not a control transfer.
     pub fn inst(&mut self, inst: &Inst, a: &[Allocation], frame: &Frame) {
         let head = Head { wide: inst.size.is_wide(), ..Head::default() };
         let imm = inst.imm as i32;
@@ -427,7 +430,7 @@ impl Buffer {
         let masked = inst.masked.operands();
         let rm = |at: usize| self.place(inst, a, at + masked, frame);
         let memory = inst.mem != Mem::None;
-        // Where the first operand that is no result stands behind the others of the shape.
+        // `others` is the number of operands that the shape takes before the mask's operands.
         let (reg, vvvv, place, imm, others) = match row.shape {
             Shape::Rvm | Shape::RvmReg => (number(a[0]), number(a[1]), rm(2), imm, 2),
             Shape::Rm | Shape::RmReg => (number(a[0]), 0, rm(1), imm, 1),
@@ -461,7 +464,8 @@ impl Buffer {
         }
     }
 
-    /// rax is what was there; what the operation makes of it is tried to be put in its place.
+    /// Emits an atomic loop: rax holds the old value, and `cmpxchg` tries to replace it with the
+    /// result of the operation.
     fn rmw_loop(&mut self, bytes: u8, operation: Loop, temp: u8, operand: u8, place: Place) {
         let wide = Head { wide: true, ..Head::default() };
         match bytes {
@@ -476,7 +480,8 @@ impl Buffer {
                 self.legacy(wide, &[alu as u8 * 8 + 3], temp, Place::Register(operand), &[]);
                 temp
             }
-            // What would become what it is need not be written: nobody can tell.
+            // A value that would not change is not written, since no other thread can observe the
+            // difference.
             Loop::Choose(cc) => {
                 let sized = Head { wide: bytes == 8, byte: false, prefixes: short(bytes) };
                 self.legacy(sized, &[0x3b], operand, Place::Register(RAX), &[]);
@@ -493,26 +498,28 @@ impl Buffer {
         }
     }
 
-    /// Upper halves are 0: nobody else's code waits for them.
+    /// Emits `vzeroupper`, which clears the upper halves of vectors, so that SSE code elsewhere is
+    /// not slowed down.
     pub fn vzeroupper(&mut self) {
         self.put(&[0xc5, 0xf8, 0x77]);
     }
 
-    /// Goes to a block.
+    /// Jumps to a block.
     pub fn jump(&mut self, to: usize) {
         self.bytes.push(0xe9);
         self.jumps.push((self.bytes.len(), to));
         self.put(&[0; 4]);
     }
 
-    /// Goes to a block if so.
+    /// Jumps to a block if the condition holds.
     pub fn branch(&mut self, cc: Cc, to: usize) {
         self.put(&[0x0f, 0x80 | cc as u8]);
         self.jumps.push((self.bytes.len(), to));
         self.put(&[0; 4]);
     }
 
-    /// Goes to the block of a number, or to the last one. The table of their distances to itself lies behind the code.
+    /// Jumps to the block that the index selects, or to the last one. The table of distances, which
+    /// are relative to the table itself, lies behind the code.
     pub fn table(&mut self, a: &[Allocation], targets: &[usize], tables: &mut Vec<(usize, Vec<usize>)>) {
         let [index, address, distance] = [0, 1, 2].map(|i| number(a[i]));
         let Some((&default, blocks)) = targets.split_last() else { unreachable!("a table of nothing") };
@@ -535,7 +542,7 @@ impl Buffer {
         self.legacy(Head::default(), &[0xff], 4, Place::Register(distance), &[]);
     }
 
-    /// rbp = rsp, and registers behind it.
+    /// Emits the prologue: sets rbp to rsp, and pushes the saved registers behind it.
     pub fn enter(&mut self, frame: &Frame) {
         let wide = Head { wide: true, ..Head::default() };
         self.bytes.push(0x55);
@@ -548,7 +555,7 @@ impl Buffer {
         }
         let mut left = frame.bytes;
         if left >= PAGE {
-            // Page by page: what lies behind a guard page is never touched.
+            // Touches the stack page by page, so that no access skips the guard page.
             self.mov_imm(RAX, i64::from(left / PAGE));
             let again = self.bytes.len();
             self.legacy(wide, &[0x81], Alu::Sub as u8, Place::Register(RSP), &PAGE.to_le_bytes());
@@ -563,7 +570,7 @@ impl Buffer {
         self.legacy(wide, &[0x81], Alu::And as u8, Place::Register(RSP), &align.to_le_bytes());
     }
 
-    /// Back to the caller.
+    /// Emits the epilogue, which returns to the caller.
     pub fn leave(&mut self, frame: &Frame) {
         self.vzeroupper();
         let saved = Place::Memory { base: RBP, index: None, disp: -8 * frame.saved.len() as i32 };

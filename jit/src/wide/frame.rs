@@ -1,5 +1,7 @@
-//! The stack of a function, from rsp up: arguments of calls, the program's slots, lanes that are looked up by number
-//! ([`super::inst::Code::frame`]), spilled registers, those that rare calls keep; and above that, behind rbp, the registers that the caller wants back.
+//! The stack frame of a function. From rsp up it has arguments of calls, the program's slots, lanes
+//! that are looked up by number ([`super::inst::Code::frame`]), spilled registers, and registers
+//! saved across rare calls. Above that, behind rbp, are the registers that the caller expects
+//! unchanged.
 
 #![forbid(unsafe_code)]
 
@@ -7,24 +9,25 @@ use super::alloc::Flow;
 use super::inst::{self, Code, Op, SAVED, Size};
 use regalloc2::{Allocation, Block, Edit, Function, Inst, InstOrEdit, OperandKind, Output, PReg, RegClass, SpillSlot};
 
-/// See the module.
+/// The layout of a function's stack frame.
 pub struct Frame {
-    /// From rsp to the saved registers.
+    /// Number of bytes from rsp to the saved registers.
     pub bytes: u32,
     /// Alignment of rsp, as a power of two.
     pub align: u8,
-    /// Registers to be saved.
+    /// Callee-saved registers that the function has to save.
     pub saved: Vec<u8>,
-    /// Of vectors that are moved as a whole.
+    /// Size of vectors that are moved as a whole.
     pub size: Size,
     spills: u32,
 }
 
-/// Return address and the caller's rbp.
+/// Bytes of the return address and the caller's rbp.
 const HEAD: u32 = 16;
 
 impl Frame {
-    /// The frame of a function with its registers; `None` when it is too large to be addressed.
+    /// Lays out the frame of a function with its registers; returns `None` if it is too large to be
+    /// addressed.
     pub fn of(code: &Code, flow: &Flow<'_>, output: &Output, kept: &Kept) -> Option<Frame> {
         let size = if code.large { Size::W512 } else { Size::W256 };
         let align = code.align.max(size.bytes().trailing_zeros() as u8);
@@ -43,32 +46,34 @@ impl Frame {
         Some(Frame { bytes, align, saved, size, spills })
     }
 
-    /// Offset of a spilled register.
+    /// Returns the offset of a spilled register.
     pub fn spill(&self, slot: SpillSlot) -> i32 {
         self.spills as i32 + 8 * slot.index() as i32
     }
 
-    /// Bytes of stack that the function takes, its return address included.
+    /// Returns the number of bytes of stack that the function takes, including its return address.
     pub fn total(&self) -> u32 {
         self.bytes + (1 << self.align) + 8 * self.saved.len() as u32 + HEAD
     }
 }
 
-// Calls that are rare. A function that is called keeps no vector and no mask, and few general registers. Register allocation, which must put all that lives across a call
-// elsewhere, does so on the way that is mostly taken too. To it, a call on a way that is rarely taken changes no register; here is found which ones it has to keep.
+// Rare calls: a called function preserves no vector and no mask, and few general registers.
+// Register allocation would move all values that live across a call elsewhere, also on the usual
+// path. For register allocation, a call on a rare path therefore changes no register; the code
+// below finds which registers such a call has to save.
 
-/// Registers that a call has to keep, each with where it is meanwhile.
+/// Registers that a call has to save, each with the place that keeps its value meanwhile.
 type List = Vec<(Allocation, Allocation)>;
 
-/// Of each rare call.
+/// Registers to save for each rare call.
 #[derive(Default)]
 pub struct Kept {
     calls: Vec<(Inst, List)>,
-    /// Slots of 8 bytes that they and what register allocation has stored take.
+    /// Number of 8-byte slots that the saved registers and the spilled registers take.
     slots: usize,
 }
 
-/// Registers, a bit each.
+/// A set of registers, one bit each.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Set(u64);
 
@@ -92,7 +97,7 @@ impl Set {
     }
 }
 
-/// What is read before it is written, and what is written.
+/// Registers that are read before they are written, and registers that are written.
 #[derive(Clone, Copy, Default)]
 struct Summary {
     read: Set,
@@ -100,7 +105,7 @@ struct Summary {
 }
 
 impl Summary {
-    /// With what comes before.
+    /// Returns the summary of `first` followed by `self`.
     fn behind(self, first: Summary) -> Summary {
         Summary { read: first.live_before(self.read), written: self.written.with(first.written) }
     }
@@ -132,7 +137,7 @@ fn summary(flow: &Flow<'_>, output: &Output, item: &InstOrEdit<'_>) -> Summary {
 }
 
 impl Kept {
-    /// Of all rare calls of a function.
+    /// Finds the registers to save for all rare calls of a function.
     pub fn of(code: &Code, flow: &Flow<'_>, output: &Output) -> Kept {
         let mut kept = Kept { slots: output.num_spillslots, ..Kept::default() };
         let has_some = |block: &inst::Block| block.insts.iter().any(|inst| inst.op == Op::RareCall);
@@ -150,13 +155,14 @@ impl Kept {
                 }
                 live = summary(flow, output, item).live_before(live);
             }
-            // In the order of their numbers.
+            // Instructions were visited backwards; [`Kept::by`] needs them in the order of their
+            // numbers.
             kept.calls[first..].reverse();
         }
         kept
     }
 
-    /// A call, behind which so much lives.
+    /// Adds a call with the registers that are live behind it.
     fn add(&mut self, call: Inst, live: Set, flow: &Flow<'_>, output: &Output) {
         let mut slot = output.num_spillslots;
         let mut list = List::new();
@@ -170,19 +176,20 @@ impl Kept {
         self.calls.push((call, list));
     }
 
-    /// Slots of the frame.
+    /// Returns the number of slots of the frame.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// What a call has to keep, and where; nothing of other instructions.
+    /// Returns the registers that a call has to save, and where; an empty list for other
+    /// instructions.
     pub fn by(&self, call: Inst) -> &[(Allocation, Allocation)] {
         let found = self.calls.binary_search_by_key(&call.index(), |(of, _)| of.index());
         found.map_or(&[], |i| &self.calls[i].1)
     }
 }
 
-/// What lives behind each block.
+/// Returns the registers that are live behind each block.
 fn live_behind(flow: &Flow<'_>, output: &Output) -> Vec<Set> {
     let count = flow.num_blocks();
     let whole = |i: usize| {

@@ -1,9 +1,11 @@
-//! Machine code before its registers are known: instructions as data, in blocks.
+//! Machine code before register allocation: instructions as data, in blocks.
 //!
-//! An instruction is an operation, how wide it is, an immediate, a memory operand or none, and a list of registers with what register
-//! allocation must know of each. Results come first, then operands in the order of the operation's shape, the memory operand's registers last.
+//! An instruction is an operation, a width, an immediate, an optional memory operand, and a list of
+//! registers with the constraints for register allocation. Results come first, then operands in the
+//! order of the operation's shape, and the memory operand's registers last.
 //!
-//! Flags are no operand: who needs them stands right behind who makes them. What register allocation puts in between moves, and moves keep them.
+//! Flags are not an operand: an instruction that reads them directly follows the one that sets
+//! them. Register allocation inserts only moves in between, and moves preserve the flags.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +14,7 @@ use super::table::Vex;
 use regalloc2::{Operand, PReg, PRegSet, RegClass, VReg};
 use std::fmt::{self, Display, Formatter};
 
-/// General registers by number.
+/// Numbers of the general registers.
 pub const RAX: u8 = 0;
 pub const RCX: u8 = 1;
 pub const RDX: u8 = 2;
@@ -21,80 +23,81 @@ pub const RSP: u8 = 4;
 pub const RBP: u8 = 5;
 pub const RSI: u8 = 6;
 pub const RDI: u8 = 7;
-/// Where System V has the first integer arguments.
+/// Registers that hold the first integer arguments in the System V calling convention.
 pub const ARGUMENTS: [u8; 6] = [RDI, RSI, RDX, RCX, 8, 9];
-/// What a function gives back as it was, but for the stack's.
+/// Registers that a function preserves for its caller, apart from the stack's.
 pub const SAVED: [u8; 5] = [RBX, 12, 13, 14, 15];
 
-/// A general register.
+/// Returns a general register.
 pub fn gpr(number: u8) -> PReg {
     PReg::new(usize::from(number), RegClass::Int)
 }
 
-/// A vector register.
+/// Returns a vector register.
 pub fn vector(number: u8) -> PReg {
     PReg::new(usize::from(number), RegClass::Float)
 }
 
-/// What register allocation calls mask registers.
+/// Register class that stands for mask registers in register allocation.
 pub const MASK: RegClass = RegClass::Vector;
 
-/// A mask register.
+/// Returns a mask register.
 pub fn mask(number: u8) -> PReg {
     PReg::new(usize::from(number), MASK)
 }
 
-/// What AVX-512 has: vector registers, mask registers; and what the others have of the first.
+/// Number of vector registers with AVX-512.
 pub const VECTORS: u8 = 32;
-/// See [`VECTORS`].
+/// Number of mask registers with AVX-512.
 pub const MASKS: u8 = 8;
-/// See [`VECTORS`].
+/// Number of vector registers without AVX-512.
 pub const OLD_VECTORS: u8 = 16;
 
-/// How wide an instruction is: bits of vectors, or of general registers 32 and 64.
+/// Width of an instruction: bits of vectors, or 32 and 64 bits of general registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Size {
-    /// 128, or 32.
+    /// 128 bits, or 32 of a general register.
     W128,
-    /// 256, or 64.
+    /// 256 bits, or 64 of a general register.
     W256,
-    /// 512.
+    /// 512 bits.
     W512,
 }
 
 impl Size {
-    /// A vector's bytes.
+    /// Returns the number of bytes of a vector.
     pub fn bytes(self) -> usize {
         16 << self as usize
     }
-    /// Not the least.
+    /// Returns true if this is not the smallest size.
     pub fn is_wide(self) -> bool {
         self != Size::W128
     }
 }
 
-/// Which of the two that there always are.
+/// Converts "is wide" to one of the two sizes that every level has.
 impl From<bool> for Size {
     fn from(wide: bool) -> Size {
         if wide { Size::W256 } else { Size::W128 }
     }
 }
 
-/// What is done with a vector's lanes that are not in a mask.
+/// Treatment of a vector's lanes that are not in a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Masked {
     /// There is no mask.
     No,
-    /// They become 0; or the instruction says it, of those that choose by a mask and those that make one.
+    /// The lanes become 0.
     Zero,
-    /// See [`Masked::Zero`].
+    /// The instruction itself defines the treatment: it chooses by a mask, or makes one.
     Own,
-    /// They are those of one more operand, which is the result's register.
+    /// The lanes keep the values of one more operand, which is in the result's register.
     Keep,
 }
 
 impl Masked {
-    /// Operands that it has, before the one that may be memory; the mask is the last of them.
+    /// Returns the number of operands that it adds before the operand that may be memory; the mask
+    /// is the last of them.
     pub fn operands(self) -> usize {
         match self {
             Masked::No => 0,
@@ -123,10 +126,10 @@ pub enum Cc {
 }
 
 impl Cc {
-    /// All of them.
+    /// All conditions.
     const ALL: [Cc; 12] = [Cc::B, Cc::Ae, Cc::E, Cc::Ne, Cc::Be, Cc::A, Cc::P, Cc::Np, Cc::L, Cc::Ge, Cc::Le, Cc::G];
 
-    /// The opposite: its number differs in the lowest bit.
+    /// Returns the opposite condition, whose number differs in the lowest bit.
     pub fn not(self) -> Cc {
         Cc::ALL.into_iter().find(|&cc| cc as u8 == self as u8 ^ 1).unwrap_or(self)
     }
@@ -153,42 +156,42 @@ pub enum Shift {
     Sar = 7,
 }
 
-/// What an instruction does. The width of general registers is [`Inst::size`]'s.
+/// Operation of an instruction. [`Inst::size`] gives the width of general registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// A row of the table.
+    /// An instruction of the table.
     Vex(Vex),
-    /// All zeros; of ones.
+    /// result = a vector of zeros.
     Zero,
-    /// See [`Op::Zero`].
+    /// result = a vector of ones.
     Ones,
-    /// The mask of no lane; of all.
+    /// result = the mask of no lane.
     NoLanes,
-    /// See [`Op::NoLanes`].
+    /// result = the mask of all lanes.
     AllLanes,
     /// result = a op rm.
     Alu(Alu),
     /// result = a op immediate.
     AluImm(Alu),
-    /// Flags of a & rm.
+    /// Sets the flags of a & rm.
     Test,
     /// result = rm.
     Mov,
     /// result = the immediate, of 64 bits.
     MovImm,
-    /// result = rm's low 8 bits, zeros above; 16 bits.
+    /// result = rm's low 8 bits with zeros above.
     Movzx8,
-    /// See [`Op::Movzx8`].
+    /// result = rm's low 16 bits with zeros above.
     Movzx16,
-    /// result = rm's low 8 bits, the sign above; 16; 32.
+    /// result = rm's low 8 bits, sign-extended.
     Movsx8,
-    /// See [`Op::Movsx8`].
+    /// result = rm's low 16 bits, sign-extended.
     Movsx16,
-    /// See [`Op::Movsx8`].
+    /// result = rm's low 32 bits, sign-extended.
     Movsx32,
     /// Stores the operand's low bytes: 1, 2, 4 or 8.
     Store(u8),
-    /// Stores the immediate's.
+    /// Stores the immediate's low bytes.
     StoreImm(u8),
     /// result = the memory operand's address.
     Lea,
@@ -202,132 +205,134 @@ pub enum Op {
     Neg,
     /// result = !a.
     Not,
-    /// Bytes in reverse order.
+    /// result = the operand's bytes in reverse order.
     Bswap,
-    /// Zeros above, zeros below, ones.
+    /// result = number of leading zeros.
     Lzcnt,
-    /// See [`Op::Lzcnt`].
+    /// result = number of trailing zeros.
     Tzcnt,
-    /// See [`Op::Lzcnt`].
+    /// result = number of ones.
     Popcnt,
-    /// High half of the product of rax and an operand: rdx; whether it is signed.
+    /// rdx = high half of the product of rax and an operand; the flag says whether it is signed.
     MulHigh(bool),
-    /// rax and rdx of rax divided by an operand; whether it is signed. The divisor is harmless.
+    /// rax and rdx = quotient and remainder of rax divided by an operand; the flag says whether it
+    /// is signed. The divisor causes no fault.
     Div(bool),
-    /// result = 1 if so, else 0.
+    /// result = 1 if the condition holds, else 0.
     Set(Cc),
-    /// result = rm if so, else a.
+    /// result = rm if the condition holds, else a.
     Cmov(Cc),
-    /// result = memory, which becomes the sum; of 2, 4 or 8 bytes.
+    /// result = memory, to which the operand is added atomically; of 2, 4 or 8 bytes.
     LockXadd(u8),
-    /// result = memory, which becomes the operand.
+    /// result = memory, which is replaced by the operand.
     Xchg(u8),
-    /// rax = memory, which becomes the operand if it was rax.
+    /// rax = memory, which is replaced by the operand if it was equal to rax.
     LockCmpxchg(u8),
-    /// Memory becomes what the operation makes of it and the operand.
+    /// memory = memory op operand, atomically.
     LockAlu(u8, Alu),
-    /// rax = memory, which becomes what the operation makes of it and the operand.
+    /// rax = memory, which is replaced by the result of the operation on it and the operand.
     RmwLoop(u8, Loop),
-    /// The function's parameters.
+    /// Defines the function's parameters.
     Params,
     /// Calls a function.
     Call,
-    /// Calls one on a way that is rarely taken: what it would change is kept beside it (`frame::Kept`).
+    /// Calls a function on a path that is rarely taken; the registers that it would change are
+    /// saved around it (`frame::Kept`).
     RareCall,
-    /// To the first target.
+    /// Jumps to the first target.
     Jump,
-    /// To the first target if so, else to the second.
+    /// Jumps to the first target if the condition holds, else to the second.
     Branch(Cc),
-    /// To the target of a number; to the last if there is none.
+    /// Jumps to the target that the index selects, or to the last target if the index is too large.
     Table,
-    /// Back to the caller.
+    /// Returns to the caller.
     Return,
 }
 
-/// What [`Op::RmwLoop`] computes.
+/// Operation of [`Op::RmwLoop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loop {
-    /// With the operand.
+    /// An integer operation with the operand.
     Alu(Alu),
-    /// The operand where it compares so with what was there.
+    /// The operand if the comparison with the old value holds, else the old value.
     Choose(Cc),
 }
 
-/// A memory operand, but for the registers, which are the instruction's last.
+/// A memory operand without its registers, which are the instruction's last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mem {
-    /// None: a register, or where register allocation put it.
+    /// No memory operand: a register, or the place that register allocation chooses.
     None,
-    /// base + index << scale + disp. Without base the frame's.
+    /// base + index << scale + disp. Without a base it is relative to the frame.
     At {
-        /// There is a base.
+        /// There is a base register.
         base: bool,
-        /// There is an index.
+        /// There is an index register.
         index: bool,
         /// Shift of the index.
         scale: u8,
-        /// Added.
+        /// Displacement in bytes.
         disp: i32,
     },
-    /// A constant, at an offset.
+    /// A constant of the pool, and an offset in it.
     Pool(u32, u32),
 }
 
 /// An instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Inst {
-    /// What it does.
+    /// Operation.
     pub op: Op,
-    /// How wide it is.
+    /// Width.
     pub size: Size,
-    /// A mask beside the other operands.
+    /// Use of a mask beside the other operands.
     pub masked: Masked,
-    /// The memory operand is one lane for all.
+    /// The memory operand is one lane that is broadcast to all.
     pub broadcast: bool,
     /// The immediate.
     pub imm: i64,
     /// The memory operand.
     pub mem: Mem,
-    /// Its registers: where they begin in [`Code::operands`], and how many there are.
+    /// Registers: the index of the first in [`Code::operands`], and their number.
     pub operands: (u32, u8),
 }
 
-/// Where a block goes.
+/// A basic block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// Instructions.
     pub insts: Vec<Inst>,
     /// Parameters.
     pub params: Vec<VReg>,
-    /// Targets, and their parameters' values.
+    /// Targets with the values of their parameters.
     pub targets: Vec<(usize, Vec<VReg>)>,
 }
 
 /// A function.
 #[derive(Default)]
 pub struct Code {
-    /// The first one is where the function starts.
+    /// Blocks; the first one is the entry.
     pub blocks: Vec<Block>,
-    /// Their numbers in the order of memory, the first one's first.
+    /// Indices of the blocks in the order of memory; the entry block is the first.
     pub order: Vec<usize>,
     /// Registers of all instructions.
     pub operands: Vec<Operand>,
-    /// Number of registers.
+    /// Number of virtual registers.
     pub vregs: usize,
     /// Constants.
     pub pool: Pool,
-    /// Bytes of the frame that are known before registers are allocated.
+    /// Bytes of the frame that are known before register allocation.
     pub frame: u32,
-    /// Largest alignment in there, as a power of two.
+    /// Largest alignment in the frame, as a power of two.
     pub align: u8,
-    /// AVX-512 is there.
+    /// AVX-512 may be used.
     pub avx512: bool,
-    /// There are vectors of 512 bits.
+    /// The function has vectors of 512 bits.
     pub large: bool,
 }
 
 impl Code {
-    /// Registers of an instruction.
+    /// Returns the registers of an instruction.
     pub fn operands(&self, inst: &Inst) -> &[Operand] {
         &self.operands[inst.operands.0 as usize..][..usize::from(inst.operands.1)]
     }
@@ -365,12 +370,12 @@ impl Display for Code {
 }
 
 impl Op {
-    /// Does it end a block?
+    /// Returns true if the operation ends a block.
     pub fn ends(self) -> bool {
         matches!(self, Op::Jump | Op::Branch(_) | Op::Table | Op::Return)
     }
 
-    /// Registers that it changes beside its results.
+    /// Returns the registers that the operation changes beside its results.
     pub fn clobbers(self) -> PRegSet {
         match self {
             Op::Call => {

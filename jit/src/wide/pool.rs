@@ -1,13 +1,14 @@
-//! Constants behind the code, which instructions address relative to themselves: no register, no relocation.
+//! Constants behind the code, which instructions address relative to the instruction pointer, so
+//! that they need neither a register nor a relocation.
 
 #![forbid(unsafe_code)]
 
 use base::hash::WordMap;
 
-/// Bytes of the largest constant, and its alignment.
+/// Size in bytes and alignment of the largest constant.
 pub const LARGEST: usize = 64;
 
-/// Constants under way.
+/// Constants under construction.
 #[derive(Default)]
 pub struct Pool {
     entries: Vec<Vec<u8>>,
@@ -15,7 +16,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The number of a constant: 4, 8, 16, 32 or 64 bytes, which is its alignment too.
+    /// Returns the number of a constant of 4, 8, 16, 32 or 64 bytes; its size is its alignment too.
     pub fn add(&mut self, bytes: &[u8]) -> u32 {
         debug_assert!(bytes.len().is_power_of_two() && bytes.len() <= LARGEST);
         if let Some(&number) = self.numbers.get(bytes) {
@@ -27,13 +28,13 @@ impl Pool {
         number
     }
 
-    /// Appends the constants to the code; their offsets, by number.
+    /// Appends the constants to the code and returns their offsets by number.
     pub fn finish(&self, code: &mut Vec<u8>) -> Vec<u32> {
         let mut offsets = vec![0; self.entries.len()];
         if self.entries.is_empty() {
             return offsets;
         }
-        // The largest first: then all are aligned.
+        // The largest constants come first, so that all are aligned.
         let mut size = self.entries.iter().map(Vec::len).max().unwrap_or(1);
         code.resize(code.len().next_multiple_of(size), 0);
         while size != 0 {

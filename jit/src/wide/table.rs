@@ -1,19 +1,22 @@
-//! The VEX- and EVEX-encoded instructions, one row each: prefix, opcode map, W, opcode, and where the operands stand ([`Shape`]).
+//! The VEX- and EVEX-encoded instructions, one row each: prefix, opcode map, W, opcode, and the
+//! places of the operands ([`Shape`]).
 //!
-//! Most have both encodings. EVEX reaches registers above 15, masks and 512 bits; VEX is shorter, and is taken where none of these is asked for.
+//! Most have both encodings. EVEX reaches registers above 15, masks and 512 bits; VEX is shorter
+//! and is used where none of these is needed.
 
 #![forbid(unsafe_code)]
 
-/// Where operands stand, in the order of an instruction's operand list. The last one but for results may be memory.
+/// Fields that encode the operands, in the order of an instruction's operand list. The last operand
+/// that is not a result may be memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Result in reg, operands in vvvv and rm.
     Rvm,
-    /// The same; rm is a register.
+    /// [`Shape::Rvm`] whose rm is a register.
     RvmReg,
     /// Result in reg, operand in rm.
     Rm,
-    /// The same; rm is a register.
+    /// [`Shape::Rm`] whose rm is a register.
     RmReg,
     /// Result (or memory) in rm, operand in reg.
     Mr,
@@ -21,61 +24,63 @@ pub enum Shape {
     Vm(u8),
     /// Result in reg, operands in vvvv, in the immediate's high bits, and in rm.
     Rvim,
-    /// Result in reg; operands in vvvv and rm, the amount in vvvv.
+    /// Result in reg; operands in vvvv and rm, with a shift amount in vvvv.
     Rmv,
-    /// Result in reg, which is the first operand; the others in vvvv and rm.
+    /// Result in reg, which is also the first operand; the other operands in vvvv and rm.
     Fma,
     /// No result; operands in reg and rm.
     Test,
-    /// The same; rm is a register.
+    /// [`Shape::Test`] whose rm is a register.
     TestReg,
 }
 
 impl Shape {
-    /// Is rm no memory?
+    /// Returns true if rm cannot be memory.
     pub fn takes_registers_only(self) -> bool {
         matches!(self, Shape::RvmReg | Shape::RmReg | Shape::TestReg)
     }
 }
 
-/// What an instruction's width decides, and whether VEX encodes it.
+/// Encoding of an instruction's width, and whether VEX encodes the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// VEX.L: 256 bits; W is this.
+    /// VEX.L selects 256 bits; VEX.W is the flag.
     L(bool),
-    /// VEX.W: 64 bits of a general register.
+    /// VEX.W selects 64 bits of a general register.
     W,
-    /// Nothing: L and W are these. Masks have it.
+    /// The width selects nothing; VEX.L and VEX.W are the flags. Mask instructions have this form.
     Fixed(bool, bool),
-    /// EVEX only.
+    /// There is only an EVEX encoding.
     None,
-    /// EVEX only; EVEX.W: 64 bits of a general register.
+    /// There is only an EVEX encoding, whose EVEX.W selects 64 bits of a general register.
     NoneW,
 }
 
-/// What an EVEX-encoded instruction has in memory: displacements of 8 bits count in its bytes.
+/// Size of the memory operand of an EVEX-encoded instruction, the unit of its 8-bit displacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tuple {
-    /// The whole vector; or one of its lanes of so many bytes for all.
+    /// The whole vector, or one broadcast lane of the given number of bytes.
     Full(u8),
     /// The whole vector.
     Whole,
-    /// As many lanes as of a vector with others that are 2, 4 or 8 times as wide. Of those of half the width one for all, of so many bytes, or 0.
+    /// A half, a quarter or an eighth of the vector, because the lanes in registers are 2, 4 or 8
+    /// times as wide. The second value is the number of bytes of a broadcast lane, or 0 if there is
+    /// no broadcast.
     Part(u8, u8),
-    /// So many bytes.
+    /// A fixed number of bytes.
     Bytes(u8),
-    /// What the general register has.
+    /// The size of the general register.
     General,
-    /// 8 bytes, of more than 128 bits all.
+    /// 8 bytes for vectors of 128 bits, else the whole vector.
     Dup,
 }
 
-/// What is known of an EVEX encoding.
+/// Properties of an EVEX encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evex {
     /// EVEX.W.
     pub w: bool,
-    /// What it has in memory.
+    /// Size of the memory operand.
     pub tuple: Tuple,
 }
 
@@ -85,10 +90,10 @@ impl Evex {
     }
 }
 
-/// What is known of an instruction.
+/// Encoding of an instruction.
 #[derive(Debug)]
 pub struct Row {
-    /// As assemblers call it, and what tells it from others of that name.
+    /// Name in assembly language, with a suffix that distinguishes rows of one name.
     #[cfg(test)]
     pub name: &'static str,
     /// VEX.pp.
@@ -97,77 +102,77 @@ pub struct Row {
     pub map: u8,
     /// L and W.
     pub width: Width,
-    /// As EVEX encodes it.
+    /// EVEX encoding, if there is one.
     pub evex: Option<Evex>,
-    /// The byte.
+    /// Opcode byte.
     pub opcode: u8,
-    /// Operands.
+    /// Places of the operands.
     pub shape: Shape,
     /// An immediate byte follows.
     pub imm: bool,
 }
 
 impl Row {
-    /// Does VEX encode it?
+    /// Returns true if VEX encodes the instruction.
     pub fn has_vex(&self) -> bool {
         !matches!(self.width, Width::None | Width::NoneW)
     }
 }
 
-/// No prefix, 66, F3, F2.
+/// Prefixes: none, 66, F3, F2.
 const NP: u8 = 0;
 const P66: u8 = 1;
 const PF3: u8 = 2;
 const PF2: u8 = 3;
-/// W of 0, of 1.
+/// Width by L, with a W of 0 or 1; width by W.
 const W0: Width = Width::L(false);
 const W1: Width = Width::L(true);
 const G: Width = Width::W;
-/// L, then W.
+/// Fixed L, then fixed W.
 const L0W0: Width = Width::Fixed(false, false);
 const L0W1: Width = Width::Fixed(false, true);
 const L1W0: Width = Width::Fixed(true, false);
 const L1W1: Width = Width::Fixed(true, true);
-/// EVEX only.
+/// EVEX only, without and with a width by W.
 const EV: Width = Width::None;
 const EG: Width = Width::NoneW;
-/// Without EVEX.
+/// No EVEX encoding.
 const NO: Option<Evex> = None;
-/// Whole vectors, or a lane for all, of words, of doublewords.
+/// A whole vector or a broadcast lane: of 4 bytes, of 8 bytes.
 const F4: Option<Evex> = Evex::of(false, Tuple::Full(4));
 const F8: Option<Evex> = Evex::of(true, Tuple::Full(8));
-/// Whole vectors, by W.
+/// A whole vector, by W.
 const M0: Option<Evex> = Evex::of(false, Tuple::Whole);
 const M1: Option<Evex> = Evex::of(true, Tuple::Whole);
-/// Half a vector, with and without words for all; a quarter; an eighth.
+/// Half a vector, with and without a broadcast lane of 4 bytes; a quarter; an eighth.
 const H4: Option<Evex> = Evex::of(false, Tuple::Part(2, 4));
 const H0: Option<Evex> = Evex::of(false, Tuple::Part(2, 0));
 const Q0: Option<Evex> = Evex::of(false, Tuple::Part(4, 0));
 const E0: Option<Evex> = Evex::of(false, Tuple::Part(8, 0));
-/// Scalars; two words.
+/// Scalars of 1, 2, 4 and 8 bytes; two scalars of 4 bytes; a general register.
 const S1: Option<Evex> = Evex::of(false, Tuple::Bytes(1));
 const S2: Option<Evex> = Evex::of(false, Tuple::Bytes(2));
 const S4: Option<Evex> = Evex::of(false, Tuple::Bytes(4));
 const S8: Option<Evex> = Evex::of(true, Tuple::Bytes(8));
 const P0: Option<Evex> = Evex::of(false, Tuple::Bytes(8));
 const SG: Option<Evex> = Evex::of(false, Tuple::General);
-/// 128 bits by W, 256 bits.
+/// 128 bits by W; 256 bits; the operand of `vmovddup`.
 const X0: Option<Evex> = Evex::of(false, Tuple::Bytes(16));
 const X1: Option<Evex> = Evex::of(true, Tuple::Bytes(16));
 const Y1: Option<Evex> = Evex::of(true, Tuple::Bytes(32));
 const D8: Option<Evex> = Evex::of(true, Tuple::Dup);
-/// With an immediate, without.
+/// With an immediate; without.
 const I: bool = true;
 const O: bool = false;
 
 macro_rules! rows {
     ($($op:ident $prefix:ident $map:literal $width:ident $evex:ident $opcode:literal $shape:expr, $imm:ident;)*) => {
-        /// An instruction: a row of [`ROWS`].
+        /// An instruction, which indexes [`ROWS`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the processor's manual has them")]
         pub enum Vex { $($op,)* }
 
-        /// All of them, in the order of [`Vex`].
+        /// The encodings of all instructions, in the order of [`Vex`].
         pub const ROWS: &[Row] = {
             #[allow(clippy::enum_glob_use, reason = "a column of the table")]
             use Shape::*;
@@ -187,7 +192,7 @@ macro_rules! rows {
 }
 
 impl Vex {
-    /// Its row.
+    /// Returns the encoding of the instruction.
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
@@ -392,7 +397,7 @@ rows! {
     Sarx PF3 2 G NO 0xf7 Rmv, O;
     Shrx PF2 2 G NO 0xf7 Rmv, O;
 
-    // AVX-512: comparisons to masks, and what masks choose.
+    // AVX-512: comparisons to masks, and selections by masks.
     KVcmpps NP 1 EV F4 0xc2 Rvm, I;
     KVcmppd P66 1 EV F8 0xc2 Rvm, I;
     KVcmpss PF3 1 EV S4 0xc2 Rvm, I;
@@ -438,7 +443,7 @@ rows! {
     KmovqTo PF2 1 L0W1 NO 0x92 RmReg, O;
     KmovbFrom P66 1 L0W0 NO 0x93 RmReg, O;
     KmovwFrom NP 1 L0W0 NO 0x93 RmReg, O;
-    // What takes several instructions without it.
+    // AVX-512: operations that take several instructions without it.
     Vpternlogd P66 3 EV F4 0x25 Fma, I;
     Vpternlogq P66 3 EV F8 0x25 Fma, I;
     Vpmullq P66 2 EV F8 0x40 Rvm, O;

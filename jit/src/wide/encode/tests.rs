@@ -1,11 +1,12 @@
-//! Every row of the table with registers and memory of all kinds, in both encodings, against iced-x86's decoder.
+//! Tests that encode every row of the table with registers and memory of all kinds, in both
+//! encodings, and compare with iced-x86's decoder.
 
 use super::{Buffer, Form, Place};
 use crate::wide::inst::{MASKS, OLD_VECTORS, Size, VECTORS};
 use crate::wide::table::{ROWS, Row, Shape, Tuple, Width};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, OpKind, Register};
 
-/// Without what tells rows of one name apart.
+/// Returns the mnemonic of a row without the suffix that distinguishes rows of one name.
 fn mnemonic(row: &Row, evex: bool) -> String {
     let suffixes = ["Imm", "Load", "Store", "To", "From", "Gpr"];
     let name = suffixes.iter().find_map(|s| row.name.strip_suffix(s)).unwrap_or(row.name);
@@ -13,7 +14,7 @@ fn mnemonic(row: &Row, evex: bool) -> String {
     if !evex {
         return name;
     }
-    // What EVEX calls otherwise.
+    // EVEX has other names for these instructions.
     match &name[..] {
         "vpand" | "vpandn" | "vpor" | "vpxor" => name + "d",
         "vinsertf128" | "vextractf128" | "vbroadcastf128" => name.replace("f128", "f32x4"),
@@ -22,13 +23,13 @@ fn mnemonic(row: &Row, evex: bool) -> String {
     }
 }
 
-/// Numbers of the operands that are registers, in an assembler's order.
+/// Returns the numbers of the register operands in an assembler's order.
 fn registers(instruction: &Instruction) -> Vec<usize> {
     let operands = (0..instruction.op_count()).filter(|&i| instruction.op_kind(i) == OpKind::Register);
     operands.map(|i| instruction.op_register(i).number()).collect()
 }
 
-/// The same as the row says.
+/// Returns the register numbers that the row predicts, in the order of [`registers`].
 fn expected(row: &Row, form: &Form) -> Vec<usize> {
     let (reg, vvvv) = (form.reg, form.vvvv);
     let rm = match form.place {
@@ -70,7 +71,7 @@ fn check(row: &Row, form: Form, evex: bool) {
     assert_eq!(decoded.code().encoding(), if evex { EncodingKind::EVEX } else { EncodingKind::VEX }, "{what}");
     assert_eq!(format!("{:?}", decoded.mnemonic()).to_lowercase(), mnemonic(row, evex), "{what}");
     assert_eq!(registers(&decoded), expected(row, &form), "{what}");
-    // The widest register; memory is what is wide in some.
+    // The size is that of the widest register; in some instructions only memory has that size.
     let register = |i| (decoded.op_kind(i) == OpKind::Register).then(|| decoded.op_register(i));
     let size = |r: Register| match row.width {
         Width::W | Width::NoneW => Size::from(r.is_gpr64()),
@@ -102,12 +103,12 @@ fn check(row: &Row, form: Form, evex: bool) {
     }
 }
 
-/// What has no form with a register, or none with memory.
+/// Instructions that have no form with a register, or none with memory.
 const ONLY_MEMORY: [&str; 5] = ["VmovhpsLoad", "VmovhpsStore", "Vbroadcastf128", "KmovqStore", "VmovupsStore"];
-/// With three operands where there is no memory.
+/// Moves that have three operands when there is no memory operand.
 const SCALAR_MOVES: [&str; 4] = ["VmovssLoad", "VmovssStore", "VmovsdLoad", "VmovsdStore"];
 
-/// The widths that an instruction has.
+/// Returns the widths that an instruction has.
 fn sizes(row: &Row, evex: bool) -> Vec<Size> {
     use Size::*;
     let large = ["Vpermps", "Vpermq", "Vperm2f128", "Vinsertf128", "Vextractf128", "Vbroadcastsd", "Vbroadcastf128"];
@@ -147,7 +148,7 @@ fn check_all(row: &Row, evex: bool, numbers: &[[u8; 2]], registers: &[u8], chang
             if !ONLY_MEMORY.contains(&row.name) && !SCALAR_MOVES.contains(&row.name) {
                 registers.iter().filter(low).for_each(|&r| all(Place::Register(r)));
             }
-            // With registers only in VEX's shifts.
+            // VEX's shifts by an immediate exist only with registers.
             if !row.shape.takes_registers_only() && (evex || !matches!(row.shape, Shape::Vm(_))) {
                 places.iter().for_each(|&place| all(place));
             }
@@ -155,7 +156,8 @@ fn check_all(row: &Row, evex: bool, numbers: &[[u8; 2]], registers: &[u8], chang
     }
 }
 
-/// Registers that there are: of those of several kinds the fewest.
+/// Returns the number of registers available to all operands; where they are of several kinds, the
+/// least number.
 fn limit(row: &Row, evex: bool) -> u8 {
     let masks = matches!(row.width, Width::Fixed(..)) || row.name.starts_with("Vpmovm2");
     match (masks, evex) {
@@ -169,7 +171,7 @@ fn limit(row: &Row, evex: bool) -> u8 {
     }
 }
 
-/// Registers in reg: those that the result is in.
+/// Returns the number of registers available to reg, which holds the result.
 fn result_limit(row: &Row, evex: bool) -> u8 {
     let compares = ["KVcmp", "Vpcmp", "Vptest", "Vpmovd2m"].iter().any(|start| row.name.starts_with(start));
     match row.width {
@@ -190,7 +192,8 @@ fn every_row_is_what_its_name_says() {
     }
 }
 
-/// Whether some rows take a mask, and one lane of memory for all.
+/// Tests the EVEX encodings, also with a mask and with one broadcast lane of memory where the row
+/// allows them.
 #[test]
 fn every_row_of_evex_is_what_its_name_says() {
     for (row, evex) in ROWS.iter().filter_map(|row| row.evex.map(|evex| (row, evex))) {

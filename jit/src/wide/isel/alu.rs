@@ -1,4 +1,4 @@
-//! Arithmetic of vectors of integers.
+//! Arithmetic on vectors of integers.
 
 use super::{Lower, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
@@ -6,12 +6,12 @@ use crate::wide::inst::Size;
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 
-/// By bytes of a lane: 1, 2, 4, 8.
+/// Selects an instruction by the bytes of a lane: 1, 2, 4 or 8.
 pub(super) fn by_width(elem: Elem, ops: [Vex; 4]) -> Vex {
     ops[(elem.bits() / 8).trailing_zeros() as usize]
 }
 
-/// A minimum or maximum of up to 32 bits.
+/// Returns the instruction for a minimum or maximum of lanes of up to 32 bits.
 pub(super) fn choice(op: Op, elem: Elem) -> Vex {
     use Vex::*;
     let ops = match op {
@@ -23,7 +23,7 @@ pub(super) fn choice(op: Op, elem: Elem) -> Vex {
     by_width(elem, ops)
 }
 
-/// The table of `c ? a : b`, bit by bit.
+/// The truth table of `c ? a : b`, bit by bit, as an immediate of `vpternlog`.
 pub(super) const CHOOSE: u8 = 0xe4;
 
 impl Lower<'_> {
@@ -93,7 +93,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Low bytes of products, through those of 16 bits: of even bytes, and of odd ones.
+    /// Computes the low bytes of products from 16-bit products of the even bytes and of the odd
+    /// bytes.
     fn multiply_bytes(&mut self, w: Size, a: VReg, b: Rm) -> VReg {
         let b = self.in_register(w, b);
         let low_bytes = self.words(0x00ff_00ff);
@@ -105,7 +106,8 @@ impl Lower<'_> {
         self.two(Vex::Vpor, w, even, odd)
     }
 
-    /// Low halves of products of 64 bits: those of low words, and above them those of a low and a high one.
+    /// Computes the low halves of 64-bit products: the products of low words, plus the cross
+    /// products of a low and a high word shifted up by 32.
     fn multiply_longs(&mut self, w: Size, a: VReg, b: Rm) -> VReg {
         let b = self.in_register(w, b);
         let crossed = self.one_imm(Vex::Vpshufd, w, b, 0xb1);
@@ -117,7 +119,7 @@ impl Lower<'_> {
         self.two(Vex::Vpaddq, w, low, high)
     }
 
-    /// High words of products, of even words and of odd ones.
+    /// Computes the high words of products, of even words and of odd ones separately.
     fn high_words(&mut self, op: Vex, w: Size, a: VReg, b: Rm) -> VReg {
         let b = self.in_register(w, b);
         let even = self.two(op, w, a, b);
@@ -141,19 +143,19 @@ impl Lower<'_> {
         }
     }
 
-    /// The highest bit of every lane.
+    /// Returns a constant with the highest bit of every lane set.
     pub(super) fn signs(&mut self, elem: Elem) -> Rm {
         let bytes = elem.bits() as usize / 8;
         self.repeat(&(1u64 << (elem.bits() - 1)).to_le_bytes()[..bytes])
     }
 
-    /// a > b.
+    /// Computes the mask of a > b.
     pub(super) fn greater(&mut self, elem: Elem, unsigned: bool, w: Size, a: VReg, b: Rm) -> VReg {
         let op = by_width(elem, [Vex::Vpcmpgtb, Vex::Vpcmpgtw, Vex::Vpcmpgtd, Vex::Vpcmpgtq]);
         if !unsigned {
             return self.two(op, w, a, b);
         }
-        // As signed numbers, with the other sign.
+        // Flipping the sign bits turns the unsigned comparison into a signed one.
         let sign = self.signs(elem);
         let b = self.in_register(w, b);
         let [a, b] = [a, b].map(|v| self.two(Vex::Vpxor, w, v, sign));

@@ -1,4 +1,4 @@
-//! Counts of bits in vectors.
+//! Bit counts and bit reversal of vectors.
 
 use super::{Lower, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
@@ -6,7 +6,7 @@ use crate::wide::inst::Size;
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 
-/// Number of ones of numbers of 4 bits, and their bits in reverse order.
+/// Number of ones in each 4-bit number, and its bits in reverse order.
 const ONES: [u8; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 const REVERSED: [u8; 16] = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
 
@@ -43,7 +43,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Zeros above or below.
+    /// Counts leading or trailing zeros.
     fn zeros(&mut self, op: Op, elem: Elem, w: Size, a: VReg) -> VReg {
         if !self.avx512 {
             return self.zeros_by_exponent(op, w, a);
@@ -54,7 +54,7 @@ impl Lower<'_> {
         if op == Op::Clz {
             return self.one(count, w, a);
         }
-        // Zeros below become ones, all above them zeros.
+        // This turns trailing zeros into ones and all bits above them into zeros.
         let ones = self.ones(w);
         let less = self.two(add, w, a, ones);
         let below = self.two(Vex::Vpandn, w, a, less);
@@ -64,11 +64,13 @@ impl Lower<'_> {
         self.two(subtract, w, all, above)
     }
 
-    /// Zeros above or below of words, by the exponent of a float with the same highest, or only the lowest, one.
+    /// Counts leading or trailing zeros of words by the exponent of a float that has the same
+    /// highest one, or only the lowest one.
     fn zeros_by_exponent(&mut self, op: Op, w: Size, a: VReg) -> VReg {
         let (bias, exponents) = (self.words(127), self.words(0xff));
         if op == Op::Clz {
-            // Without rounding up to the next power of two. A negative number's exponent is above all, of 0 it is 0.
+            // Clearing bits below a one prevents rounding up to the next power of two. A negative
+            // number's exponent exceeds all others; that of 0 is 0.
             let half = self.one_imm(Vex::VpsrldImm, w, a, 1);
             let top = self.two(Vex::Vpandn, w, half, a);
             let float = self.one(Vex::Vcvtdq2ps, w, top);
@@ -87,12 +89,12 @@ impl Lower<'_> {
         let exponent = self.one_imm(Vex::VpsrldImm, w, float, 23);
         let exponent = self.two(Vex::Vpand, w, exponent, exponents);
         let count = self.two(Vex::Vpsubd, w, exponent, bias);
-        // Of 0 it is negative: more than all.
+        // The count of 0 is negative, which as an unsigned number exceeds 32.
         let all = self.words(32);
         self.two(Vex::Vpminud, w, count, all)
     }
 
-    /// The table's entries of low and of high halves of bytes.
+    /// Looks up the table's entries for the low and the high halves of bytes.
     fn looked_up(&mut self, table: &[u8; 16], w: Size, a: VReg) -> [VReg; 2] {
         let table = self.repeat_quarter(w, table);
         let table = self.in_register(w, table);

@@ -8,15 +8,14 @@ use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 use smallvec::smallvec;
 
-/// The element that a lane is held as.
+/// Returns the element type that a lane is held as.
 pub(super) fn held(ty: Type) -> Elem {
     if ty.elem == Elem::B { Elem::I32 } else { ty.elem }
 }
 
 impl Lower<'_> {
-    // Flags.
 
-    /// Flags of a truth value.
+    /// Makes a truth value available as flags and returns the condition that holds if it is true.
     pub(super) fn condition(&mut self, v: lir::Value) -> Cc {
         if let (Def::Inst(inst), true) = (self.lir.values[v].def, self.parts[v].is_empty())
             && self.facts.later[inst]
@@ -28,20 +27,20 @@ impl Lower<'_> {
         self.test(truth)
     }
 
-    /// Flags: is it not 0?
+    /// Sets the flags so that the returned condition holds if `v` is not 0.
     pub(super) fn test(&mut self, v: VReg) -> Cc {
         self.push(M::Test, false, 0, &[Operand::reg_use(v)], Some(Rm::Reg(v)));
         Cc::Ne
     }
 
-    /// A truth value of flags.
+    /// Makes a truth value from a condition of the flags.
     pub(super) fn truth(&mut self, cc: Cc) -> VReg {
         let to = self.new_int();
         self.push(M::Set(cc), false, 0, &[Operand::reg_def(to)], None);
         to
     }
 
-    /// Flags of a comparison of scalars, or of all lanes of a mask.
+    /// Sets the flags of a comparison of scalars, or of a reduction of a mask's lanes.
     pub(super) fn flags_of(&mut self, data: &InstData) -> Cc {
         let v = data.args[0];
         match (data.op, data.imm) {
@@ -62,7 +61,7 @@ impl Lower<'_> {
         }
     }
 
-    /// All registers of a mask as one.
+    /// Combines all registers of a mask into one.
     fn joined(&mut self, v: lir::Value, op: Vex) -> VReg {
         let w = self.size(self.lir.ty(v));
         let parts = self.regs(v);
@@ -132,7 +131,6 @@ impl Lower<'_> {
         cc
     }
 
-    // Masks.
 
     pub(super) fn comparison(&mut self, data: &InstData) -> Parts {
         let (ty, [a, b]) = (data.ty, [data.args[0], data.args[1]]);
@@ -144,12 +142,13 @@ impl Lower<'_> {
         smallvec![self.truth(cc)]
     }
 
-    /// A comparison as a mask of the operands' own width, or with a mask register for each of theirs.
+    /// Makes a comparison as a mask of the operands' own width, or as one mask register for each of
+    /// their registers.
     pub(super) fn compare_parts(&mut self, ty: Type, imm: Imm, a: lir::Value, b: lir::Value) -> Parts {
         self.compare_under(ty, imm, a, b, &[])
     }
 
-    /// The same of the lanes of masks, where there are some.
+    /// Makes a comparison that is restricted to the lanes of `masks`, if there are any.
     pub(super) fn compare_under(&mut self, ty: Type, imm: Imm, a: lir::Value, b: lir::Value, masks: &[VReg]) -> Parts {
         let w = self.size(ty);
         let masked = |op, imm| {
@@ -158,7 +157,7 @@ impl Lower<'_> {
                 None => e.compare_two(op, w, a, b, imm),
             }
         };
-        // What may be memory comes second.
+        // The operand that may be memory comes second.
         let exchange = self.is_constant(a) || self.parts[a].is_empty() && !self.parts[b].is_empty();
         match imm {
             Imm::Float(cond) => {
@@ -198,7 +197,7 @@ impl Lower<'_> {
                 let same = self.two(equal, w, a, b);
                 self.not(w, same)
             }
-            // The smaller, or larger, of both is the first one.
+            // The minimum or maximum of both equals the first operand if the condition holds.
             Ule | Uge if elem != Elem::I64 => {
                 let op = if cond == Ule { Op::Umin } else { Op::Umax };
                 let chosen = self.two(choice(op, elem), w, a, b);
@@ -222,7 +221,7 @@ impl Lower<'_> {
         self.two(Vex::Vpxor, w, a, ones)
     }
 
-    /// A mask of a type's own width as one of words.
+    /// Converts a mask of a type's own width into one of words.
     pub(super) fn mask_of(&mut self, ty: Type, parts: Parts) -> Parts {
         if self.avx512 {
             return self.masks_of(ty, parts);
@@ -235,7 +234,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A mask of words in the width of a type.
+    /// Converts a mask of words into one of a type's width.
     pub(super) fn mask_for(&mut self, ty: Type, mask: Parts) -> Parts {
         if self.avx512 {
             return self.masks_for(ty, &mask);
@@ -252,8 +251,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Registers with lanes of half as many bytes, by an instruction that puts the lanes of two together, in each half of 128 bits; of registers of
-    /// 256 bits.
+    /// Halves the bytes of lanes of registers of 256 bits by an instruction that packs the lanes of
+    /// two registers within each 128-bit half.
     pub(super) fn halve(
         &mut self,
         parts: &[VReg],
@@ -276,13 +275,13 @@ impl Lower<'_> {
         }
     }
 
-    /// Registers with lanes of `times` as many bytes.
+    /// Widens the lanes of registers to `times` as many bytes.
     pub(super) fn widen(&mut self, parts: &[VReg], op: Vex, times: usize, lanes: usize) -> Parts {
         let to = lanes * self.widened_bytes(op);
         self.widen_from(to, times, op, |e, byte| Rm::Reg(e.slice(parts, byte, e.part / times)))
     }
 
-    /// Bytes of the lanes that an instruction makes.
+    /// Returns the bytes of the lanes that a widening instruction makes.
     fn widened_bytes(&self, op: Vex) -> usize {
         use Vex::*;
         match op {
@@ -292,7 +291,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The same of so many bytes altogether, from wherever the operand's bytes are.
+    /// Widens lanes to `bytes` bytes in total, from operands that `source` provides in registers or
+    /// memory.
     pub(super) fn widen_from(
         &mut self,
         bytes: usize,
@@ -309,7 +309,7 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// A register whose low bytes, so many at most, are those from a byte on.
+    /// Returns a register whose low bytes, up to `bytes` of them, are those from a byte on.
     pub(super) fn slice(&mut self, parts: &[VReg], byte: usize, bytes: usize) -> VReg {
         let (part, byte) = (parts[byte / self.part], byte % self.part);
         if bytes > 16 && byte != 0 {
@@ -323,7 +323,6 @@ impl Lower<'_> {
         }
     }
 
-    // Selection.
 
     pub(super) fn select(&mut self, data: &InstData) -> Parts {
         let (ty, [cond, a, b]) = (data.ty, [0, 1, 2].map(|i| data.args[i]));
@@ -364,7 +363,8 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// The masks of a selection, in the width of its type; one for all registers if there is one for all lanes.
+    /// Returns the masks of a selection in the width of its type; a single one for all registers if
+    /// the condition is the same for all lanes.
     fn masks(&mut self, data: &InstData) -> Parts {
         let (ty, cond) = (data.ty, data.args[0]);
         let lir = self.lir;
@@ -393,7 +393,8 @@ impl Lower<'_> {
         smallvec![if ty.is_vector() { self.one(Vex::Vbroadcastss, self.size(ty), mask) } else { mask }]
     }
 
-    /// The smaller or the larger of two floats, where the selection is that of the machine's instruction: `a < b ? a : b`.
+    /// Selects the smaller or larger of two floats by one machine instruction, if the selection has
+    /// the form that the instruction computes: `a < b ? a : b`.
     fn extreme(&mut self, data: &InstData) -> Option<Parts> {
         use FloatCond::*;
         let (ty, [cond, a, b]) = (data.ty, [0, 1, 2].map(|i| data.args[i]));
@@ -407,14 +408,15 @@ impl Lower<'_> {
         else {
             return None;
         };
-        // Which one of the compared is chosen where the condition holds.
+        // True if the first compared value is chosen when the condition holds.
         let straight =
             match (compare.args[0] == a && compare.args[1] == b, compare.args[0] == b && compare.args[1] == a) {
                 (true, _) => true,
                 (_, true) => false,
                 _ => return None,
             };
-        // Of the first and second operand of the comparison: whether the smaller is chosen, and whether the second where neither is.
+        // For the comparison's first and second operands: whether the smaller one is chosen, and
+        // whether the second is chosen where the values are unordered or equal.
         let (less, second) = match (cond, straight) {
             (Lt, true) => (true, true),
             (Gt, true) => (false, true),
@@ -458,7 +460,7 @@ impl Lower<'_> {
     }
 }
 
-/// A move of lanes by a mask.
+/// Returns the load or move of lanes by a mask.
 pub(super) fn load_of(ty: Type) -> Vex {
     match ty.lane_bytes() {
         8 => Vex::Vmovupd,
@@ -468,7 +470,7 @@ pub(super) fn load_of(ty: Type) -> Vex {
     }
 }
 
-/// The comparison of integers that makes a mask, and its number for the condition.
+/// Returns the comparison of integers that makes a mask, and its predicate for the condition.
 fn mask_comparison(elem: Elem, cond: IntCond) -> (Vex, u8) {
     use IntCond::*;
     use Vex::*;
@@ -485,7 +487,7 @@ fn mask_comparison(elem: Elem, cond: IntCond) -> (Vex, u8) {
     (by_width(elem, ops), predicate)
 }
 
-/// The condition with the operands exchanged.
+/// Returns the condition for exchanged operands.
 fn exchanged(cond: IntCond) -> IntCond {
     use IntCond::*;
     match cond {
@@ -502,7 +504,7 @@ fn exchanged(cond: IntCond) -> IntCond {
     }
 }
 
-/// See [`exchanged`].
+/// Returns the condition for exchanged operands of floats.
 fn exchanged_float(cond: FloatCond) -> FloatCond {
     use FloatCond::*;
     match cond {
@@ -533,7 +535,7 @@ fn int_cc(cond: IntCond) -> Cc {
     }
 }
 
-/// As the processor numbers them, quiet ones.
+/// Returns the processor's number of a comparison; all are quiet.
 fn predicate(cond: FloatCond) -> u8 {
     match cond {
         FloatCond::Eq => 0x00,

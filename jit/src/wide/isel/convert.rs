@@ -1,4 +1,4 @@
-//! Conversions.
+//! Conversions between types.
 
 use super::compare::load_of;
 use super::{Lower, Parts, Rm, in_vector, malformed};
@@ -59,7 +59,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Integers of truth values: 0 and 1, or 0 and all ones.
+    /// Converts truth values into integers: 0 and 1, or 0 and all ones.
     fn truth_to_int(&mut self, op: Op, to: Type, a: lir::Value) -> Parts {
         let parts = self.regs(a);
         if to.is_vector() {
@@ -108,7 +108,7 @@ impl Lower<'_> {
         self.widened_by(a, to, op, times)
     }
 
-    /// Wider lanes, from registers or from memory.
+    /// Widens lanes, from registers or from memory.
     fn widened_by(&mut self, a: lir::Value, to: Type, op: Vex, times: usize) -> Parts {
         let bytes = to.bytes() as usize;
         if let Some(at) = self.source(a, 0) {
@@ -118,7 +118,7 @@ impl Lower<'_> {
         self.widen_from(bytes, times, op, |e, byte| Rm::Reg(e.slice(&parts, byte, e.part / times)))
     }
 
-    /// Low bits of lanes.
+    /// Takes the low bits of lanes.
     pub(super) fn narrow(&mut self, parts: &[VReg], from: Elem, lanes: usize, to: Elem) -> Parts {
         if self.avx512 {
             return self.narrow_each(parts, from, lanes, to);
@@ -132,7 +132,8 @@ impl Lower<'_> {
         if to.bits() >= bits {
             return parts;
         }
-        // Saturation changes nothing of what has zeros above.
+        // The high bits are cleared first, so that the saturating instructions do not change the
+        // value.
         let w = self.size_of(lanes * bits as usize / 8);
         let low = if bits == 16 { 0x00ff_00ff } else { to.mask() as u32 };
         let low = self.words(low);
@@ -146,7 +147,7 @@ impl Lower<'_> {
         parts
     }
 
-    /// The same by instructions of their own.
+    /// Takes the low bits of lanes by the truncating instructions of AVX-512.
     fn narrow_each(&mut self, parts: &[VReg], from: Elem, lanes: usize, to: Elem) -> Parts {
         let (from, to) = (from.bits() as usize / 8, to.bits() as usize / 8);
         let op = match (from, to) {
@@ -163,25 +164,26 @@ impl Lower<'_> {
         self.join_all(pieces, self.part * to / from)
     }
 
-    /// A conversion of a scalar float, whose upper lanes are anything.
+    /// Converts a scalar float; the upper lanes are undefined.
     fn scalar_float(&mut self, op: Vex, a: lir::Value) -> VReg {
         let a = self.reg(a, 0);
         self.two(op, false, a, a)
     }
 
-    /// Words of lanes of 64 bits, as many as a register has at a time, joined.
+    /// Converts lanes of 64 bits into words, one register at a time, and joins the words.
     fn doubles(&mut self, a: lir::Value, to: Type, f: impl Fn(&mut Self, Size, Rm) -> VReg) -> Parts {
         let w = self.size(self.lir.ty(a));
         let words = self.each_one(a, |e, a| f(e, w, a));
         self.words_of_longs(to, words)
     }
 
-    /// Registers of words that each have half of one.
+    /// Joins registers that each hold half a register of words.
     fn words_of_longs(&mut self, to: Type, words: Parts) -> Parts {
         if self.size(to) == Size::W128 { words } else { self.join_all(words, self.part / 2) }
     }
 
-    /// The machine keeps some of a NaN's payload, which is not wanted.
+    /// Converts single to half precision. The processor would keep part of a NaN's payload, so it
+    /// is removed.
     fn float_to_half(&mut self, to: Type, a: lir::Value) -> Parts {
         let from = self.lir.ty(a);
         let w = self.size(from);
@@ -203,7 +205,7 @@ impl Lower<'_> {
         smallvec![self.one_int(Vex::VmovdFrom, false, quiet[0], 0)]
     }
 
-    /// Halves whose NaNs have no payload.
+    /// Removes the payload of NaNs of halves.
     fn quiet(&mut self, w: Size, half: VReg) -> VReg {
         let (magnitude, infinity) = (self.words(0x7fff_7fff), self.words(0x7c00_7c00));
         let payload = self.words(0x01ff_01ff);
@@ -213,7 +215,7 @@ impl Lower<'_> {
         self.two(Vex::Vpandn, w, drop, half)
     }
 
-    /// Singles whose NaNs are quiet and have no payload.
+    /// Makes NaNs of singles quiet and removes their payload.
     fn without_payload(&mut self, w: Size, a: VReg) -> VReg {
         let nan = self.compare_two(Vex::KVcmpps, w, a, Rm::Reg(a), 0x03);
         let (quiet, kept) = (self.words(0x7fc0_0000), self.words(0xffc0_0000));
@@ -221,7 +223,6 @@ impl Lower<'_> {
         self.two_masked(Vex::Vandps, w, nan, quiet, kept, quiet)
     }
 
-    // Integers and floats.
 
     fn int_to_float(&mut self, data: &InstData, from: Type, a: lir::Value) -> Parts {
         let (to, signed) = (data.ty, data.op == Op::SintToFloat);
@@ -271,7 +272,8 @@ impl Lower<'_> {
 
     fn scalar_to_float(&mut self, single: bool, long: bool, a: VReg) -> VReg {
         let op = if single { Vex::Vcvtsi2ss } else { Vex::Vcvtsi2sd };
-        // Upper lanes of something that nobody waits for.
+        // The upper lanes come from a constant, so that the instruction does not depend on an
+        // earlier value.
         let zero = self.zero();
         self.two(op, long, zero, a)
     }
@@ -281,13 +283,14 @@ impl Lower<'_> {
         self.two(if single { Vex::Vcvtusi2ss } else { Vex::Vcvtusi2sd }, true, zero, a)
     }
 
-    /// An unsigned number of 64 bits: one above all signed ones by half of it, with the lowest bit for rounding.
+    /// Converts an unsigned number of 64 bits. One above the signed range is halved first, with its
+    /// lowest bit kept for rounding, and the result is doubled.
     fn long_to_float(&mut self, single: bool, a: VReg) -> VReg {
         let half = self.int_imm(M::Shift(Shift::Shr), true, a, 1);
         let lowest = self.int_imm(M::AluImm(Alu::And), true, a, 1);
         let half = self.int_two(M::Alu(Alu::Or), true, half, lowest);
         self.push(M::Test, true, 0, &[Operand::reg_use(a)], Some(Rm::Reg(a)));
-        // Less than 0 as a signed number: without overflow that is the sign.
+        // `test` clears the overflow flag, so that "less" means that the sign is set.
         let number = self.int_two(M::Cmov(Cc::L), true, a, half);
         let float = self.scalar_to_float(single, true, number);
         let op = if single { Vex::Vaddss } else { Vex::Vaddsd };
@@ -298,7 +301,8 @@ impl Lower<'_> {
         self.blend(blend, false, mask, twice, float)
     }
 
-    /// Unsigned words: low and high halves as floats of a known exponent, and one sum that rounds.
+    /// Converts unsigned words: low and high halves become floats of a known exponent, and a single
+    /// addition rounds.
     fn unsigned_to_single(&mut self, w: Size, a: VReg) -> VReg {
         let (low_bias, high_bias) = (self.words(0x4b00_0000), self.words(0x5300_0000));
         let low = self.two_imm(Vex::Vpblendw, w, a, low_bias, 0xaa);
@@ -322,7 +326,7 @@ impl Lower<'_> {
             }
             return self.by_lane(data, move |e, lanes| e.float_to_long(signed, single, lanes[0]));
         }
-        // Scalars in the low lane, with anything beside it.
+        // Scalars are in the low lane; the lanes beside it are undefined.
         let w = self.size(from);
         let parts = self.regs(a);
         let words: Parts = parts
@@ -330,7 +334,7 @@ impl Lower<'_> {
             .map(|a| match (single, signed) {
                 (true, true) if self.avx512 => self.single_to_signed_masked(w, a),
                 (true, false) if self.avx512 => {
-                    // What is too large is converted to all ones.
+                    // Values that are too large are converted to all ones.
                     let a = self.not_negative(Vex::Vmaxps, w, a);
                     self.one(Vex::Vcvttps2udq, w, a)
                 }
@@ -345,13 +349,13 @@ impl Lower<'_> {
         if single { words } else { self.words_of_longs(to, words) }
     }
 
-    /// 0 of what is negative or no number: the second operand where there is no number.
+    /// Replaces negative values and NaNs by 0: `max` returns its second operand if one is a NaN.
     fn not_negative(&mut self, max: Vex, w: Size, a: VReg) -> VReg {
         let zero = self.zero();
         self.two(max, w, a, zero)
     }
 
-    /// See [`Self::single_to_signed`].
+    /// Converts singles to signed words with masks; see [`Self::single_to_signed`].
     fn single_to_signed_masked(&mut self, w: Size, a: VReg) -> VReg {
         let limit = self.words((2f32.powi(31)).to_bits());
         let large = self.compare_two(Vex::KVcmpps, w, a, limit, 0x1d);
@@ -361,7 +365,8 @@ impl Lower<'_> {
         self.blend(Vex::Vblendmps, w, large, most, word)
     }
 
-    /// Lanes of 64 bits of floats: MIN of what is too large or no number, or all ones.
+    /// Converts floats to lanes of 64 bits. The instruction gives MIN for signed values that are
+    /// too large, which become MAX, and all ones for unsigned ones. NaNs become 0.
     fn floats_to_longs(&mut self, signed: bool, single: bool, to: Type, a: lir::Value) -> Parts {
         let w = self.size(to);
         let op = match (single, signed) {
@@ -373,7 +378,7 @@ impl Lower<'_> {
         let parts = self.regs(a);
         (0..self.part_count(to))
             .map(|i| {
-                // Singles of half a register.
+                // A register of results needs half a register of singles.
                 let a = if single { self.slice(&parts, i * self.part / 2, self.part / 2) } else { parts[i] };
                 let from = match w {
                     Size::W512 if single => Size::W256,
@@ -397,7 +402,8 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// What is too large or no number is converted to MIN: MAX of the one, 0 of the other.
+    /// Converts singles to signed words. The instruction gives MIN for values that are too large
+    /// and for NaNs; they become MAX and 0.
     fn single_to_signed(&mut self, w: Size, a: VReg) -> VReg {
         let limit = self.words((2f32.powi(31)).to_bits());
         let large = self.two_imm(Vex::Vcmpps, w, a, limit, 0x1d);
@@ -407,10 +413,11 @@ impl Lower<'_> {
         self.two(Vex::Vpand, w, word, number)
     }
 
-    /// Those below 2^31 are converted as they are, others less by as much.
+    /// Converts singles to unsigned words: those below 2^31 directly, others after subtraction of
+    /// 2^31.
     fn single_to_unsigned(&mut self, w: Size, a: VReg) -> VReg {
         let zero = self.zero();
-        // The second operand where there is no number.
+        // `max` returns its second operand if one is a NaN.
         let a = self.two(Vex::Vmaxps, w, a, zero);
         let (half, limit) = (self.words((2f32.powi(31)).to_bits()), self.words((2f32.powi(32)).to_bits()));
         let small = self.one(Vex::Vcvttps2dq, w, a);
@@ -423,7 +430,8 @@ impl Lower<'_> {
         self.two(Vex::Vpor, w, word, beyond)
     }
 
-    /// Every word is a binary64: what is beyond is the nearest one.
+    /// Converts binary64 to words. Every word is a binary64, so values that are out of range are
+    /// clamped first.
     fn double_to_words(&mut self, signed: bool, w: Size, a: VReg) -> VReg {
         let all = |limit: f64| Rm::Repeated(limit.to_bits());
         if !signed && self.avx512 {
@@ -458,7 +466,7 @@ impl Lower<'_> {
         };
         let flags = |e: &mut Self, a: VReg, b: Rm| e.push(M::Vex(compare), false, 0, &[Operand::reg_use(a)], Some(b));
         if signed {
-            // What is too large or no number is converted to MIN.
+            // The instruction gives MIN for values that are too large and for NaNs.
             let limit = power(self, 63);
             let number = self.one_int(convert, true, a, 0);
             let (most, none) = (self.int(i64::MAX as u64), self.int(0));
@@ -483,7 +491,7 @@ impl Lower<'_> {
     }
 }
 
-/// All ones in lanes of a mask register.
+/// Returns the instruction that sets lanes to all ones by a mask register.
 fn spread_of(ty: Type) -> Vex {
     match ty.lane_bytes() {
         8 => Vex::Vpmovm2q,

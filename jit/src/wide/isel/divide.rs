@@ -1,4 +1,5 @@
-//! Division of vectors of integers: of up to 32 bits as binary64, whose quotients are exact enough; of 64 bits lane by lane.
+//! Division of vectors of integers: up to 32 bits by binary64, whose quotients are exact enough; of
+//! 64 bits lane by lane.
 
 use super::{Lower, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
@@ -35,12 +36,13 @@ impl Lower<'_> {
         if matches!(op, Op::Sdiv | Op::Udiv) {
             return quotient;
         }
-        // By 0 what is left is the dividend, as -1 * 0 is 0.
+        // For a divisor of 0 the remainder is the dividend, because -1 * 0 is 0.
         let product = self.two(Vex::Vpmulld, w, quotient, b);
         self.two(Vex::Vpsubd, w, a, product)
     }
 
-    /// Quotients, by 0 all ones: as many at once as there are of binary64.
+    /// Computes quotients, which are all ones for a divisor of 0; it handles as many at once as a
+    /// register holds of binary64.
     fn quotients(&mut self, signed: bool, w: Size, a: VReg, b: VReg) -> VReg {
         let (widen, narrow) =
             if signed { (Vex::Vcvtdq2pd, Vex::Vcvttpd2dq) } else { (Vex::Vcvtudq2pd, Vex::Vcvttpd2udq) };
@@ -55,16 +57,17 @@ impl Lower<'_> {
             .collect();
         let quotient = self.join_all(all, 32)[0];
         if !signed {
-            // What is too large, or no number, is converted to all ones.
+            // Values that are too large, and NaNs, are converted to all ones.
             return quotient;
         }
-        // And here to MIN.
+        // The signed conversion gives MIN instead.
         let by_zero = self.compare_two(Vex::Vpcmpd, w, b, Rm::Repeated(0), 0);
         let ones = self.ones(w);
         self.blend(Vex::Vblendmps, w, by_zero, ones, quotient)
     }
 
-    /// The same of 256 bits at most, without vectors of 512.
+    /// Computes quotients as [`Self::quotients`] does, for at most 256 bits without vectors of 512
+    /// bits.
     fn old_quotients(&mut self, signed: bool, w: Size, a: VReg, b: VReg) -> VReg {
         let halves = if w.is_wide() {
             let [high_a, high_b] = [a, b].map(|v| self.upper(v));
@@ -82,7 +85,8 @@ impl Lower<'_> {
         self.two(Vex::Vpor, w, quotient, by_zero)
     }
 
-    /// Quotients of four words; by 0 anything. MIN / -1 is too large to be converted, which gives MIN.
+    /// Computes quotients of four words, which are undefined for a divisor of 0. MIN / -1 is too
+    /// large for the conversion, which gives MIN.
     fn divide_four(&mut self, signed: bool, a: VReg, b: VReg) -> VReg {
         if signed {
             let [a, b] = [a, b].map(|v| self.one(Vex::Vcvtdq2pd, true, v));
@@ -94,7 +98,7 @@ impl Lower<'_> {
         self.double_to_unsigned(quotient)
     }
 
-    /// Four unsigned words as binary64.
+    /// Converts four unsigned words to binary64.
     pub(super) fn unsigned_to_double(&mut self, a: VReg) -> VReg {
         let sign = self.words(1 << 31);
         let a = self.two(Vex::Vpxor, false, a, sign);
@@ -103,7 +107,7 @@ impl Lower<'_> {
         self.two(Vex::Vaddpd, true, a, up)
     }
 
-    /// Unsigned words of four numbers that are in their range.
+    /// Converts four numbers that are in the range of unsigned words.
     pub(super) fn double_to_unsigned(&mut self, a: VReg) -> VReg {
         let whole = self.one_imm(Vex::Vroundpd, true, a, 11);
         let down = self.repeat(&2f64.powi(31).to_le_bytes());

@@ -1,34 +1,39 @@
-//! What is known of a function before its instructions are selected: what is dead, what is made where it is used, and the order of blocks.
+//! Facts about a function that are found before instruction selection: what is dead, what is made
+//! where it is used, and the order of blocks.
 //!
-//! * A load that is used once, in its block, with no write in between, is made where it is used: there it may become a memory operand.
-//! * A comparison that only a branch or a selection asks for is made there: flags are all that is left of it.
-//! * A lane that is only stored is stored from its vector.
-//! * With AVX-512, logic and the shifts of a rotation that only logic asks for are made there, as are comparisons of lanes of a mask.
-//! * A sum that is only an address becomes one in each access.
+//! * A load that is used once, in its block, with no write in between, is made where it is used,
+//!   because there it may become a memory operand.
+//! * A comparison that only a branch or a selection uses is made there, so that only its flags are
+//!   needed.
+//! * A lane that is only stored is stored directly from its vector.
+//! * With AVX-512, logic and the shifts of a rotation that only logic uses are made there, as are
+//!   comparisons of lanes of a mask.
+//! * A sum that is only used as an address becomes a memory operand of each access.
 
 use super::logic::{is_logic, rotation};
 use crate::lir::{Access, Block, Def, Effect, Elem, Function, Imm, Inst, InstData, Op, Target, Type, Value};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashSet;
 
-/// See the module.
+/// Facts about a function for instruction selection.
 pub struct Facts {
-    /// With what is [extra](crate::lir::BlockData::extra).
+    /// The [optional fast-path blocks](crate::lir::BlockData::extra) are included.
     extras: bool,
-    /// The blocks that are come to, in the order of memory.
+    /// The reachable blocks in the order of memory.
     pub layout: Vec<Block>,
-    /// The same, each behind those that dominate it.
+    /// The reachable blocks in an order where each comes after those that dominate it.
     pub order: Vec<Block>,
-    /// How often a value is an operand.
+    /// Number of times that a value is an operand.
     pub uses: SecondaryMap<Value, u32>,
-    /// Nobody wants what it makes.
+    /// Instructions whose results are not used.
     pub dead: SecondaryMap<Inst, bool>,
-    /// It is made where it is used.
+    /// Instructions that are made where their results are used.
     pub later: SecondaryMap<Inst, bool>,
 }
 
 impl Facts {
-    /// Of a function that verification accepts, with or without what is extra, for processors with AVX-512 or without.
+    /// Analyses a function that the verifier accepts, with or without optional fast-path blocks,
+    /// for processors with or without AVX-512.
     pub fn of(lir: &Function, extras: bool, avx512: bool) -> Facts {
         let mut facts = Facts {
             extras,
@@ -55,24 +60,24 @@ impl Facts {
         facts
     }
 
-    /// Where a block goes.
+    /// Returns the targets of a block.
     pub fn targets<'a>(&self, lir: &'a Function, block: Block) -> &'a [Target] {
         lir.targets(block, self.extras)
     }
 
-    /// Does a block go to one other, whatever it asks?
+    /// Returns true if a block always continues at the same target.
     pub fn jumps(&self, lir: &Function, block: Block) -> bool {
         let last = lir.blocks[block].insts.last().map(|&last| lir.insts[last].op);
         last == Some(Op::Jump) || last == Some(Op::Branch) && self.targets(lir, block).len() == 1
     }
 
-    /// A block's instructions, without a question that nobody asks.
+    /// Returns a block's instructions without a branch that has only one target.
     fn insts<'a>(&self, lir: &'a Function, block: Block) -> &'a [Inst] {
         let all = &lir.blocks[block].insts[..];
         if self.jumps(lir, block) { &all[..all.len() - 1] } else { all }
     }
 
-    /// Uses, without those of what is dead.
+    /// Counts uses, without those by dead instructions.
     fn count(&mut self, lir: &Function) {
         for &block in &self.layout {
             let operands = self.insts(lir, block).iter().flat_map(|&i| &lir.insts[i].args);
@@ -96,7 +101,7 @@ impl Facts {
         }
     }
 
-    /// Sums and places on the stack that are only addresses.
+    /// Finds sums and stack addresses that are only used as addresses.
     fn addresses(&mut self, lir: &Function) {
         let mut homes: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
         let mut otherwise: SecondaryMap<Value, bool> = SecondaryMap::new();
@@ -118,7 +123,8 @@ impl Facts {
                 for (i, &v) in data.args.iter().enumerate() {
                     let address = i == 0 && addresses_memory(data.op) || constant && self.later[inst];
                     otherwise[v] |= !address;
-                    // The sum is made where it is used.
+                    // The sum is made where it is used, so its operand is used in another block if
+                    // the sum is.
                     elsewhere[v] |= homes[v] != Some(block) || constant && elsewhere[data.first];
                 }
             }
@@ -126,23 +132,24 @@ impl Facts {
     }
 }
 
-/// No atomic access.
+/// Returns true if the instruction is no atomic access.
 fn atomic(data: &InstData) -> bool {
     !matches!(data.op, Op::AtomicLoad | Op::AtomicRmw | Op::AtomicCas)
 }
 
-/// A constant that may be a displacement.
+/// Returns true if a value is a constant that fits a displacement.
 pub fn small(lir: &Function, v: Value) -> bool {
     lir.constant(v).is_some_and(|bits| i32::try_from(bits as i64).is_ok())
 }
 
-/// Is the first operand an address that becomes a memory operand?
+/// Returns true if the operation's first operand is an address that becomes a memory operand.
 fn addresses_memory(op: Op) -> bool {
     use Op::*;
     matches!(op, Load | LoadU8 | LoadU16 | Store | AtomicLoad | AtomicRmw | AtomicCas)
 }
 
-/// The user of a value that was seen last: where it stands, how many writes lie before the place where it is made, and who it is.
+/// The last user of a value seen so far: its block, the number of writes before the place where it
+/// is made, and its instruction.
 #[derive(Clone, Copy)]
 struct User {
     block: Block,
@@ -150,7 +157,8 @@ struct User {
     inst: Inst,
 }
 
-/// Decides of a block's loads and comparisons. (What is known of `users` in other blocks is of no use; a map for each block would be as large as the function.)
+/// Decides which loads and comparisons of a block are made where they are used. Entries of `users`
+/// of other blocks are ignored, because a map for each block would be as large as the function.
 fn later(
     lir: &Function,
     avx512: bool,
@@ -160,7 +168,7 @@ fn later(
     users: &mut SecondaryMap<Value, Option<User>>,
     later: &mut SecondaryMap<Inst, bool>,
 ) {
-    // Writes before each instruction.
+    // Number of writes before each instruction.
     let mut writes = 0u32;
     let before: Vec<u32> = insts
         .iter()
@@ -197,7 +205,7 @@ fn later(
             }
         }
         if later[inst] && matches!(data.op, Op::Iadd | Op::StackAddress) {
-            // It may be made in several places.
+            // The address may be made in several places.
             made = None;
         }
         for &v in &data.args {
@@ -207,7 +215,8 @@ fn later(
     }
 }
 
-/// Is a comparison used as one: as flags, or as a mask of the width that it has?
+/// Returns true if a comparison's user can take it directly: as flags, or as a mask of the
+/// comparison's own width.
 fn asks(lir: &Function, avx512: bool, data: &InstData, user: &InstData) -> bool {
     let v = data.first;
     match user.op {
@@ -219,13 +228,13 @@ fn asks(lir: &Function, avx512: bool, data: &InstData, user: &InstData) -> bool 
         Op::Select if lir.ty(v).is_vector() => {
             data.ty.lane_bytes() == user.ty.lane_bytes() && !matches!(data.op, Op::Any | Op::All)
         }
-        // Where floats are chosen without flags, by a mask of their own width.
+        // Scalar floats are selected without flags, by a mask of their own width.
         Op::Select => true,
         _ => false,
     }
 }
 
-/// Reverse postorder.
+/// Returns the blocks in reverse postorder.
 fn order(lir: &Function, extras: bool) -> Vec<Block> {
     let Some(&entry) = lir.layout.first() else { return Vec::new() };
     let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::from([entry]), vec![(entry, 0)]);

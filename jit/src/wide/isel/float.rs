@@ -1,4 +1,4 @@
-//! Arithmetic of floats, scalars and vectors alike.
+//! Arithmetic on floats, both scalars and vectors.
 
 use super::{Lower, Parts, Rm};
 use crate::lir::{self, Elem, InstData, Op, Type};
@@ -6,7 +6,7 @@ use crate::wide::inst::Op as M;
 use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 
-/// By type: vectors and scalars of F32, of F64.
+/// Selects an instruction by type: vectors and scalars of F32, then of F64.
 fn by_type(ty: Type, ops: [Vex; 4]) -> Vex {
     let double = usize::from(ty.elem == Elem::F64);
     ops[2 * double + usize::from(!ty.is_vector())]
@@ -77,19 +77,20 @@ impl Lower<'_> {
         self.two(op, self.size(ty), a, constant)
     }
 
-    /// Signs of a type's lanes.
+    /// Returns a constant with the sign bits of a type's lanes set.
     pub(super) fn sign(&mut self, ty: Type) -> Rm {
         self.signs(ty.elem)
     }
 
-    /// All bits but those.
+    /// Returns a constant with all bits of lanes set except the sign bits.
     fn magnitude(&mut self, ty: Type) -> Rm {
         let bytes = ((1u64 << (ty.elem.bits() - 1)) - 1).to_le_bytes();
         self.repeat(&bytes[..ty.elem.bits() as usize / 8])
     }
 
-    /// a * b + c, in the register of the addend or of a factor: of one that is not used again, if there is any. Of two NaNs the processor
-    /// gives that in vvvv, which is b as in the other tiers, unless one of the factors is a known number.
+    /// Computes a * b + c in the register of the addend or of a factor, preferably one that is not
+    /// used again. Of two NaNs the processor returns the one in vvvv. This is b as in the other
+    /// back ends, unless one of the factors is known to be a number.
     fn fma(&mut self, ty: Type, [a, b, c]: [lir::Value; 3], part: usize) -> VReg {
         use Vex::*;
         let last = |e: &Self, v: lir::Value| e.facts.uses[v] == 1 && !e.is_constant(v);

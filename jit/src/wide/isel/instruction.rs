@@ -1,4 +1,4 @@
-//! Making instructions, and their operands out of values.
+//! Builders for instructions and for their operands from values.
 
 use super::{Lower, MOST, Parts, QUARTER, Rm, in_vector};
 use crate::lir::{self, Def, Elem, Imm, Op, Type};
@@ -6,14 +6,14 @@ use crate::wide::inst::{Inst, MASK, Masked, Mem, OLD_VECTORS, Op as M, Size};
 use crate::wide::table::{Shape, Tuple, Vex};
 use regalloc2::{Operand, OperandConstraint, RegClass, VReg};
 
-/// Bytes of a constant's register.
+/// Bytes of a constant in a register.
 struct Bytes {
     bytes: [u8; MOST],
     len: usize,
 }
 
 impl Bytes {
-    /// The first so many, if all that follow are the same.
+    /// Returns the first `bytes` bytes if all that follow repeat them.
     fn repeated(&self, bytes: usize) -> Option<&[u8]> {
         let (first, rest) = self.bytes[..self.len].split_at(bytes);
         rest.chunks(bytes).all(|chunk| chunk == first).then_some(first)
@@ -35,12 +35,12 @@ impl Lower<'_> {
         self.new_reg(RegClass::Int)
     }
 
-    /// An instruction; the operand that may be memory comes last.
+    /// Appends an instruction; the operand that may be memory comes last.
     pub(super) fn push(&mut self, op: M, size: impl Into<Size>, imm: i64, operands: &[Operand], rm: Option<Rm>) {
         self.push_masked(op, size.into(), imm, operands, rm, Masked::No);
     }
 
-    /// The same with a mask, which is the last of the given operands.
+    /// Appends an instruction with a mask, which is the last of the given operands.
     pub(super) fn push_masked(
         &mut self,
         op: M,
@@ -82,7 +82,8 @@ impl Lower<'_> {
         self.out.push(Inst { op, size, masked, broadcast, imm, mem, operands });
     }
 
-    /// A constant for an instruction, in the pool, and whether that is one lane for all: of 512 bits, which only EVEX has anyway.
+    /// Places a constant in the pool for an instruction and returns whether it is one broadcast
+    /// lane. Broadcasts are used with 512 bits only, where the instruction needs EVEX anyway.
     fn repeated(&mut self, op: M, size: Size, bytes: u64) -> (Rm, bool) {
         let all = bytes.to_le_bytes();
         let tuple = row_of(op).and_then(|row| row.evex).map(|evex| evex.tuple);
@@ -96,7 +97,8 @@ impl Lower<'_> {
         }
     }
 
-    /// An instruction whose last register is the base of its memory operand, and is read until the instruction ends.
+    /// Appends an instruction whose last register is the base of its memory operand and is read
+    /// until the instruction ends.
     pub(super) fn push_at_end(&mut self, op: M, operands: &[Operand]) {
         self.push(op, false, 0, operands, None);
         if let Some(inst) = self.out.last_mut() {
@@ -104,34 +106,34 @@ impl Lower<'_> {
         }
     }
 
-    // Vectors. `w`: how wide; or whether they have 256 bits, or 128.
+    // Builders for vector instructions. `w` is the size, or whether it is 256 rather than 128 bits.
 
-    /// op a, b.
+    /// Makes op a, b.
     pub(super) fn two(&mut self, op: Vex, w: impl Into<Size>, a: VReg, b: impl Into<Rm>) -> VReg {
         self.two_imm(op, w, a, b, 0)
     }
-    /// op a, b, imm.
+    /// Makes op a, b, imm.
     pub(super) fn two_imm(&mut self, op: Vex, w: impl Into<Size>, a: VReg, b: impl Into<Rm>, imm: u8) -> VReg {
         let to = self.new_vector();
         self.push(M::Vex(op), w, imm.into(), &[Operand::reg_def(to), Operand::reg_use(a)], Some(b.into()));
         to
     }
-    /// op a, b, c, imm: in the register of the first.
+    /// Makes op a, b, c, imm with the result in the register of the first operand.
     pub(super) fn three(&mut self, op: Vex, w: impl Into<Size>, [a, b]: [VReg; 2], c: impl Into<Rm>, imm: u8) -> VReg {
         let to = self.new_vector();
         let operands = [Operand::reg_reuse_def(to, 1), Operand::reg_use(a), Operand::reg_use(b)];
         self.push(M::Vex(op), w, imm.into(), &operands, Some(c.into()));
         to
     }
-    /// op a.
+    /// Makes op a.
     pub(super) fn one(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>) -> VReg {
         self.one_imm(op, w, a, 0)
     }
-    /// op a, imm.
+    /// Makes op a, imm.
     pub(super) fn one_imm(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>, imm: u8) -> VReg {
         let (w, to) = (w.into(), self.new_vector());
         let a = match (op.row().shape, a.into()) {
-            // Registers only, though a constant may come.
+            // The instruction takes registers only, but the operand may be a constant.
             (Shape::Vm(_), a) => Rm::Reg(self.in_register(w, a)),
             (_, a) => a,
         };
@@ -144,7 +146,7 @@ impl Lower<'_> {
         }
         to
     }
-    /// op a, imm: to a general register.
+    /// Makes op a, imm with the result in a general register.
     pub(super) fn one_int(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>, imm: u8) -> VReg {
         let (w, to) = (w.into(), self.new_int());
         match (op.row().shape, a.into()) {
@@ -156,7 +158,7 @@ impl Lower<'_> {
         }
         to
     }
-    /// mask ? yes : no, by vectors or mask registers as the operation has them.
+    /// Makes mask ? yes : no, by vectors or mask registers depending on the operation.
     pub(super) fn blend(&mut self, op: Vex, w: impl Into<Size>, mask: VReg, yes: impl Into<Rm>, no: VReg) -> VReg {
         let to = self.new_vector();
         let operands = [Operand::reg_def(to), Operand::reg_use(no), Operand::reg_use(mask)];
@@ -164,14 +166,14 @@ impl Lower<'_> {
         self.push_masked(M::Vex(op), w.into(), 0, &operands, Some(yes.into()), masked);
         to
     }
-    /// op a, where a mask register has the lane; else 0.
+    /// Makes op a in the lanes of a mask register, and 0 elsewhere.
     pub(super) fn one_masked(&mut self, op: Vex, w: Size, mask: VReg, a: impl Into<Rm>) -> VReg {
         let to = self.new_vector();
         let operands = [Operand::reg_def(to), Operand::reg_use(mask)];
         self.push_masked(M::Vex(op), w, 0, &operands, Some(a.into()), Masked::Zero);
         to
     }
-    /// op a, b, where a mask register has the lane; else a third.
+    /// Makes op a, b in the lanes of a mask register, and `other` elsewhere.
     pub(super) fn two_masked(&mut self, op: Vex, w: Size, mask: VReg, a: VReg, b: impl Into<Rm>, other: VReg) -> VReg {
         let to = self.new_vector();
         let uses = [Operand::reg_use(a), Operand::reg_use(other), Operand::reg_use(mask)];
@@ -193,7 +195,7 @@ impl Lower<'_> {
         self.push(M::Ones, w.max(Size::W256), 0, &[Operand::reg_def(to)], None);
         to
     }
-    /// An operand that must be a register.
+    /// Brings an operand into a register.
     pub(super) fn in_register(&mut self, w: impl Into<Size>, a: Rm) -> VReg {
         let w = w.into();
         match a {
@@ -208,11 +210,11 @@ impl Lower<'_> {
             a => self.one(Vex::Vmovups, w, a),
         }
     }
-    /// A constant of one word in all lanes, as an operand.
+    /// Returns a constant of one word in all lanes, as an operand.
     pub(super) fn words(&mut self, word: u32) -> Rm {
         Rm::Repeated(u64::from(word) << 32 | u64::from(word))
     }
-    /// A constant of the same bytes again and again: 1, 2, 4 or 8.
+    /// Returns a constant that repeats the same 1, 2, 4 or 8 bytes.
     pub(super) fn repeat(&mut self, bytes: &[u8]) -> Rm {
         Rm::Repeated(
             std::array::from_fn::<u8, 8, _>(|i| bytes[i % bytes.len()])
@@ -221,16 +223,17 @@ impl Lower<'_> {
                 .fold(0, |all, b| all << 8 | u64::from(b)),
         )
     }
-    /// A constant of the same 128 bits in each quarter.
+    /// Returns a constant with the same 128 bits in each quarter.
     pub(super) fn repeat_quarter(&mut self, w: Size, bytes: &[u8; QUARTER]) -> Rm {
         let all: Vec<u8> = bytes.iter().copied().cycle().take(w.bytes()).collect();
         self.bytes(&all)
     }
-    /// A constant.
+    /// Returns a constant in the pool.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Rm {
         Rm::Pool(self.code.pool.add(bytes), 0)
     }
-    /// 128 bits of a register: of one several times running, as lane after lane is taken, once.
+    /// Returns 128 bits of a register; the last quarter is remembered, because consecutive lanes
+    /// are often taken from it.
     pub(super) fn quarter(&mut self, a: VReg, number: usize) -> VReg {
         if number == 0 {
             return a;
@@ -245,15 +248,15 @@ impl Lower<'_> {
             }
         }
     }
-    /// The upper 128 bits of 256.
+    /// Returns the upper 128 bits of 256.
     pub(super) fn upper(&mut self, a: VReg) -> VReg {
         self.quarter(a, 1)
     }
-    /// 256 bits of two halves.
+    /// Joins two halves into 256 bits.
     pub(super) fn join(&mut self, low: VReg, high: impl Into<Rm>) -> VReg {
         self.two_imm(Vex::Vinsertf128, true, low, high, 1)
     }
-    /// Registers of pieces of so many bytes, which are 8 at least.
+    /// Joins pieces of at least 8 bytes into whole registers.
     pub(super) fn join_all(&mut self, pieces: Parts, bytes: usize) -> Parts {
         let (mut pieces, mut bytes) = (pieces, bytes);
         while bytes < self.part && pieces.len() > 1 {
@@ -269,40 +272,39 @@ impl Lower<'_> {
         pieces
     }
 
-    // General registers. `w`: 64 bits.
+    // Builders for instructions on general registers. `w` selects 64 bits.
 
-    /// An operation that changes its first operand.
+    /// Makes an operation that overwrites its first operand.
     pub(super) fn int_two(&mut self, op: M, w: bool, a: VReg, b: impl Into<Rm>) -> VReg {
         let to = self.new_int();
         self.push(op, w, 0, &[Operand::reg_reuse_def(to, 1), Operand::reg_use(a)], Some(b.into()));
         to
     }
-    /// The same with an immediate.
+    /// Makes an operation with an immediate that overwrites its operand.
     pub(super) fn int_imm(&mut self, op: M, w: bool, a: VReg, imm: i64) -> VReg {
         let to = self.new_int();
         self.push(op, w, imm, &[Operand::reg_reuse_def(to, 1), Operand::reg_use(a)], None);
         to
     }
-    /// An operation of one operand that is left as it is.
+    /// Makes an operation of one operand, which it does not overwrite.
     pub(super) fn int_one(&mut self, op: M, w: bool, a: impl Into<Rm>) -> VReg {
         self.int_one_imm(op, w, a, 0)
     }
-    /// The same with an immediate.
+    /// Makes an operation of one operand and an immediate, which does not overwrite its operand.
     pub(super) fn int_one_imm(&mut self, op: M, w: bool, a: impl Into<Rm>, imm: i64) -> VReg {
         let to = self.new_int();
         self.push(op, w, imm, &[Operand::reg_def(to)], Some(a.into()));
         to
     }
-    /// A number.
+    /// Makes a constant in a general register.
     pub(super) fn int(&mut self, bits: u64) -> VReg {
         let to = self.new_int();
         self.push(M::MovImm, false, bits as i64, &[Operand::reg_def(to)], None);
         to
     }
 
-    // Operands.
 
-    /// A register of a value.
+    /// Returns a register of a value.
     pub(super) fn reg(&mut self, v: lir::Value, part: usize) -> VReg {
         if let Some(&reg) = self.parts[v].get(part) {
             return reg;
@@ -320,12 +322,13 @@ impl Lower<'_> {
         self.parts[v][part]
     }
 
-    /// All registers of a value.
+    /// Returns all registers of a value.
     pub(super) fn regs(&mut self, v: lir::Value) -> Parts {
         (0..self.part_count(self.lir.ty(v))).map(|i| self.reg(v, i)).collect()
     }
 
-    /// A register of a value, or where it is in memory: of vectors whole registers, of scalars what they have.
+    /// Returns a register of a value or its place in memory: of vectors a whole register's bytes,
+    /// of scalars their own bytes.
     pub(super) fn rm(&mut self, v: lir::Value, part: usize) -> Rm {
         if let Some(&reg) = self.parts[v].get(part) {
             return Rm::Reg(reg);
@@ -348,7 +351,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Where a value is in memory that is a load made here, from a byte on.
+    /// Returns the place in memory of a value that is a deferred load, from a byte on.
     pub(super) fn source(&mut self, v: lir::Value, byte: usize) -> Option<Rm> {
         if !self.parts[v].is_empty() {
             return None;
@@ -360,7 +363,8 @@ impl Lower<'_> {
         matches!(self.lir.values[v].def, Def::Const(_) | Def::Lanes(_))
     }
 
-    /// A constant without NaNs among its lanes: then no operation of floats has to choose between it and another NaN.
+    /// Returns true for a constant without NaNs among its lanes, with which no float operation has
+    /// to choose between two NaNs.
     pub(super) fn is_number(&self, v: lir::Value) -> bool {
         let elem = self.lir.ty(v).elem;
         let infinity = if elem == Elem::F64 { f64::INFINITY.to_bits() } else { f32::INFINITY.to_bits().into() };
@@ -368,7 +372,7 @@ impl Lower<'_> {
         self.lir.constant_lanes(v).is_some_and(|lanes| lanes.iter().all(|bits| bits & magnitude <= infinity))
     }
 
-    /// The address of a load that is made where it is used.
+    /// Returns the address of a load that is made where it is used.
     fn deferred(&mut self, v: lir::Value) -> Option<Rm> {
         let Def::Inst(inst) = self.lir.values[v].def else { return None };
         let data = &self.lir.insts[inst];
@@ -380,7 +384,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A comparison or a sum that was to be made where it is used, as a value after all.
+    /// Makes a deferred comparison or sum as an ordinary value.
     fn make_now(&mut self, v: lir::Value) {
         let Some(data) = self.lir.definition(v) else { unreachable!("a value that is nowhere") };
         let made = self.pure(data);
@@ -401,7 +405,7 @@ impl Lower<'_> {
         }
         let len = if ty.is_vector() { self.size(ty).bytes() } else { lane };
         if ty.is_vector() && lanes.len() * lane < len {
-            // Lanes that nobody has: what makes the constant simplest.
+            // Lanes beyond the vector repeat its own, which makes the constant simplest.
             let own = lanes.len() * lane;
             (own..len).for_each(|i| bytes[i] = bytes[i % own]);
         }
@@ -444,14 +448,14 @@ impl Lower<'_> {
         self.one(op, w, at)
     }
 
-    /// A register of a constant of one word in all lanes.
+    /// Returns a register with a constant word in all lanes.
     pub(super) fn words_reg(&mut self, w: Size, word: u32) -> VReg {
         let mut bytes = [0; MOST];
         bytes.chunks_mut(4).for_each(|chunk| chunk.copy_from_slice(&word.to_le_bytes()));
         self.vector_constant(&Bytes { bytes, len: w.bytes() })
     }
 
-    /// A constant as an immediate of 32 bits that is extended to as many as the type has.
+    /// Returns a constant as an immediate of 32 bits that is sign-extended to the type's size.
     pub(super) fn imm(&self, v: lir::Value) -> Option<i64> {
         let ty: Type = self.lir.ty(v);
         let bits = self.lir.constant(v).filter(|_| !in_vector(ty))?;
@@ -460,9 +464,9 @@ impl Lower<'_> {
         i32::try_from(signed).ok().map(i64::from)
     }
 
-    // Ways through the parts.
+    // Iteration over the registers of values.
 
-    /// Part by part, of one operand.
+    /// Applies a function to each register of one operand.
     pub(super) fn each_one(&mut self, v: lir::Value, f: impl Fn(&mut Self, Rm) -> VReg) -> Parts {
         (0..self.part_count(self.lir.ty(v)))
             .map(|i| {
@@ -472,12 +476,12 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// Part by part, of two operands.
+    /// Applies a function to each pair of registers of two operands.
     pub(super) fn each_two(&mut self, a: lir::Value, b: lir::Value, f: impl Fn(&mut Self, VReg, Rm) -> VReg) -> Parts {
         self.each_two_numbered(a, b, |e, _, a, b| f(e, a, b))
     }
 
-    /// The same with the parts' numbers.
+    /// Applies a function to each pair of registers of two operands, and to their index.
     pub(super) fn each_two_numbered(
         &mut self,
         a: lir::Value,
@@ -492,7 +496,8 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// The same where the operands may be exchanged but for which of two NaNs they give: a number that is known comes second.
+    /// Applies a function to each pair of registers of two operands, which may be exchanged except
+    /// for the choice between two NaNs. A constant without NaNs comes second.
     pub(super) fn each_constant_second(
         &mut self,
         a: lir::Value,
@@ -503,7 +508,8 @@ impl Lower<'_> {
         self.each_two(a, b, f)
     }
 
-    /// The same where the operands may be exchanged: what may be memory comes second.
+    /// Applies a function to each pair of registers of two operands, which may be exchanged. An
+    /// operand that may be memory comes second.
     pub(super) fn each_commuted(
         &mut self,
         a: lir::Value,
@@ -516,7 +522,7 @@ impl Lower<'_> {
     }
 }
 
-/// The row of an instruction that has one.
+/// Returns the table's row of an instruction that has one.
 fn row_of(op: M) -> Option<&'static crate::wide::table::Row> {
     match op {
         M::Vex(vex) => Some(vex.row()),
@@ -524,7 +530,8 @@ fn row_of(op: M) -> Option<&'static crate::wide::table::Row> {
     }
 }
 
-/// The operand in one of the registers that there are without AVX-512: instructions without EVEX know no others.
+/// Restricts an operand to the registers that exist without AVX-512, because instructions without
+/// EVEX cannot encode others.
 fn old_register(operand: Operand) -> Operand {
     let free = matches!(operand.constraint(), OperandConstraint::Any | OperandConstraint::Reg);
     if operand.class() != RegClass::Float || !free {

@@ -1,4 +1,5 @@
-//! Single lanes: into vectors, out of vectors, and operations that there are of scalars only.
+//! Single lanes: insertion into vectors, extraction from vectors, and operations that exist for
+//! scalars only.
 
 use super::alu::CHOOSE;
 use super::{Lower, Parts, QUARTER, Rm, in_vector, malformed};
@@ -36,7 +37,7 @@ impl Lower<'_> {
         })
     }
 
-    /// 0 or 1 to 0 or all ones.
+    /// Converts 0 or 1 to 0 or all ones.
     fn negated_words(&mut self, w: Size, a: VReg) -> VReg {
         let zero = self.zero();
         self.two(Vex::Vpsubd, w, zero, a)
@@ -58,7 +59,7 @@ impl Lower<'_> {
         smallvec![one; self.part_count(ty)]
     }
 
-    /// A register with a scalar in every lane.
+    /// Returns a register with a scalar in every lane.
     fn splat_reg(&mut self, ty: Type, scalar: VReg) -> VReg {
         let w = self.size(ty);
         if self.avx512 && !in_vector(ty.scalar()) {
@@ -89,7 +90,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A lane of a register, as a scalar.
+    /// Returns a lane of a register as a scalar.
     pub(super) fn lane(&mut self, ty: Type, part: VReg, lane: usize) -> VReg {
         let bytes = ty.lane_bytes() as usize;
         let at = lane * bytes;
@@ -114,7 +115,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A register of scalars; of truth values words of 0 and 1.
+    /// Builds a register from scalars; truth values give words of 0 and 1.
     pub(super) fn build(&mut self, ty: Type, lanes: &[VReg]) -> VReg {
         let bytes = ty.lane_bytes() as usize;
         let quarters = lanes.chunks(QUARTER / bytes).map(|chunk| self.build_quarter(ty, chunk)).collect();
@@ -185,7 +186,8 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// Lane by lane, for what there is only of scalars. Operands that are scalars serve every lane.
+    /// Applies a scalar operation to each lane. Operands that are scalars are the same for every
+    /// lane.
     pub(super) fn by_lane(&mut self, data: &InstData, f: impl Fn(&mut Self, &[VReg]) -> VReg) -> Parts {
         let ty = data.ty;
         let per = self.per_part(ty);
@@ -202,7 +204,7 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// A lane of a value.
+    /// Returns a lane of a value.
     pub(super) fn lane_of(&mut self, v: lir::Value, lane: usize) -> VReg {
         let ty = self.lir.ty(v);
         if !ty.is_vector() {
@@ -215,7 +217,7 @@ impl Lower<'_> {
         self.lane(ty, part, lane % self.per_part(ty))
     }
 
-    /// A register of what lies at addresses, a lane each.
+    /// Builds a register from lanes at the given addresses.
     pub(super) fn build_from(&mut self, ty: Type, lanes: &[Rm]) -> VReg {
         let bytes = ty.lane_bytes() as usize;
         let quarters: Parts = lanes

@@ -1,4 +1,5 @@
-//! Logic of three operands and rotations, where there is AVX-512: trees of operations that stay in their block, each used once, as one instruction.
+//! Logic of three operands and rotations with AVX-512: a tree of operations of one block, each used
+//! once, becomes one instruction.
 
 use super::{Lower, Parts, Rm};
 use crate::lir::{self, Elem, Function, InstData, Op, Type};
@@ -9,20 +10,21 @@ use smallvec::SmallVec;
 /// Operands of a tree.
 type Leaves = SmallVec<[lir::Value; 4]>;
 
-/// Most of them.
+/// Largest number of operands of a tree.
 const MOST_LEAVES: usize = 3;
 
-/// The tables of an instruction's operands themselves.
+/// Truth tables of the instruction's operands themselves.
 const TABLES: [u8; MOST_LEAVES] = [0xf0, 0xcc, 0xaa];
 
-/// Is it logic, bit by bit, of vectors of numbers?
+/// Returns true if an operation is bitwise logic on vectors of numbers.
 pub(super) fn is_logic(data: &InstData) -> bool {
     data.ty.is_vector()
         && data.ty.elem != Elem::B
         && matches!(data.op, Op::And | Op::Or | Op::Xor | Op::AndNot | Op::Not)
 }
 
-/// What a vector is rotated by to the left, where it is: a sum of bits of two shifts.
+/// Returns the vector and the amount of a rotation to the left, if an operation combines the bits
+/// of two shifts in that way.
 pub(super) fn rotation(lir: &Function, data: &InstData) -> Option<(lir::Value, u8)> {
     let bits = u64::from(data.ty.elem.bits());
     if !data.ty.is_vector() || bits < 32 || !matches!(data.op, Op::Or | Op::Xor | Op::Iadd) {
@@ -46,7 +48,7 @@ impl Lower<'_> {
         Some(self.each_one(a, |e, a| e.one_imm(op, w, a, by)))
     }
 
-    /// A tree of logic of up to three operands.
+    /// Makes a tree of logic of up to three operands.
     pub(super) fn logic(&mut self, data: &InstData) -> Option<Parts> {
         if !self.avx512 || !is_logic(data) {
             return None;
@@ -70,7 +72,7 @@ impl Lower<'_> {
         if leaves.iter().all(|v| data.args.contains(v)) {
             return None;
         }
-        // The first is where the result goes, the last may be memory.
+        // The result replaces the first operand; the last may be memory.
         let rank = |v: lir::Value| match self.is_constant(v) || self.parts[v].is_empty() {
             true => 2,
             false => u32::from(self.facts.uses[v] > 1),
@@ -99,7 +101,7 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// The logic that makes a value, where it is made only for its user.
+    /// Returns the logic that makes a value, if it is made only for its user.
     fn inner(&self, v: lir::Value) -> Option<&InstData> {
         let lir::Def::Inst(inst) = self.lir.values[v].def else { return None };
         let data = &self.lir.insts[inst];
@@ -114,7 +116,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The same operands but one, whose own are there in its place.
+    /// Replaces one operand by its own operands, if there are then not too many.
     fn one_more(&self, leaves: &Leaves) -> Option<Leaves> {
         leaves.iter().enumerate().find_map(|(i, &v)| {
             let mut more = leaves.clone();
@@ -124,7 +126,7 @@ impl Lower<'_> {
         })
     }
 
-    /// What the tree gives for each of the operands' bits.
+    /// Returns the truth table of the tree over its operands.
     fn table(&self, data: &InstData, leaves: &Leaves) -> u8 {
         let of = |v: &lir::Value| match (leaves.iter().position(|leaf| leaf == v), self.inner(*v)) {
             (Some(i), _) => TABLES[i],
@@ -141,7 +143,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A mask and a comparison that only it asks for: of no more lanes than the mask has.
+    /// Makes the conjunction of a mask and of a comparison that only it uses as one masked
+    /// comparison.
     pub(super) fn masked_comparison(&mut self, data: &InstData) -> Option<Parts> {
         let compares = |e: &Self, v: lir::Value| {
             let lir::Def::Inst(inst) = e.lir.values[v].def else { return false };

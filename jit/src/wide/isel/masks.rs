@@ -1,4 +1,5 @@
-//! Masks in mask registers, where there is AVX-512: a bit per lane, in a register for each that their words would fill.
+//! Masks in mask registers with AVX-512: a bit per lane, in one mask register for each vector
+//! register that their words would fill.
 
 use super::{Lower, Parts, Rm, malformed};
 use crate::error::Result;
@@ -9,7 +10,7 @@ use regalloc2::{Operand, VReg};
 use smallvec::smallvec;
 
 impl Lower<'_> {
-    /// An operation on masks, or one that makes one of something else.
+    /// Selects an operation on masks, or one that makes a mask.
     pub(super) fn mask_operation(&mut self, data: &InstData) -> Result<Parts> {
         let ty = data.ty;
         let a = data.args.first().copied();
@@ -53,7 +54,7 @@ impl Lower<'_> {
             }
             (Op::Shuffle, ..) => {
                 let words = self.shuffle(data)?;
-                // As many as the pattern has.
+                // The result has as many lanes as the pattern.
                 let ty = self.lir.ty(data.first);
                 self.masks_of_words(ty, words)
             }
@@ -66,26 +67,26 @@ impl Lower<'_> {
         })
     }
 
-    /// A mask made of another.
+    /// Makes a mask from another.
     pub(super) fn mask_one(&mut self, op: Vex, a: VReg, imm: u8) -> VReg {
         let to = self.new_mask();
         self.push(M::Vex(op), false, imm.into(), &[Operand::reg_def(to)], Some(Rm::Reg(a)));
         to
     }
-    /// A mask made of two others.
+    /// Makes a mask from two others.
     pub(super) fn mask_two(&mut self, op: Vex, a: VReg, b: VReg) -> VReg {
         let to = self.new_mask();
         self.push(M::Vex(op), false, 0, &[Operand::reg_def(to), Operand::reg_use(a)], Some(Rm::Reg(b)));
         to
     }
-    /// A mask by a comparison.
+    /// Makes a mask by a comparison.
     pub(super) fn compare_two(&mut self, op: Vex, w: Size, a: VReg, b: Rm, imm: u8) -> VReg {
         let to = self.new_mask();
         self.push(M::Vex(op), w, imm.into(), &[Operand::reg_def(to), Operand::reg_use(a)], Some(b));
         to
     }
 
-    /// The same of the lanes that another has.
+    /// Makes a mask by a comparison that is restricted to the lanes of another mask.
     pub(super) fn compare_masked(&mut self, op: Vex, w: Size, a: VReg, b: Rm, imm: u8, mask: VReg) -> VReg {
         let to = self.new_mask();
         let operands = [Operand::reg_def(to), Operand::reg_use(a), Operand::reg_use(mask)];
@@ -111,7 +112,7 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// A truth value in every bit.
+    /// Makes a mask with a truth value in every bit.
     pub(super) fn mask_of_truth(&mut self, v: lir::Value) -> VReg {
         let cc = self.condition(v);
         let truth = self.truth(cc);
@@ -137,7 +138,8 @@ impl Lower<'_> {
         to
     }
 
-    /// Flags of all lanes of a mask: of one that has fewer lanes than a mask register is looked at with, by its bits.
+    /// Sets the flags of a reduction of a mask's lanes. A mask with fewer lanes than the test
+    /// instruction covers is moved to a general register first.
     pub(super) fn mask_flags(&mut self, op: Op, v: lir::Value) -> Cc {
         let ty = self.lir.ty(v);
         let (any, lanes) = (op == Op::Any, self.per_part(ty));
@@ -161,7 +163,7 @@ impl Lower<'_> {
         if any { Cc::Ne } else { Cc::B }
     }
 
-    /// A bit per lane; of 32 lanes at most.
+    /// Returns a bit per lane, for up to 32 lanes.
     fn bits_of_mask(&mut self, ty: Type, v: lir::Value) -> VReg {
         let (parts, lanes) = (self.regs(v), self.per_part(ty));
         let op = if lanes > 8 { Vex::KmovwFrom } else { Vex::KmovbFrom };
@@ -197,19 +199,19 @@ impl Lower<'_> {
         parts
     }
 
-    // Other forms of masks.
+    // Conversions between forms of masks.
 
-    /// A value's register, of a mask its words.
+    /// Returns a register of a value; for a mask, a register of its words.
     pub(super) fn lane_reg(&mut self, v: lir::Value, part: usize) -> VReg {
         let (ty, reg) = (self.lir.ty(v), self.reg(v, part));
         if self.in_masks(ty) { self.one(Vex::Vpmovm2d, self.size(ty), reg) } else { reg }
     }
-    /// All of them.
+    /// Returns all registers of a value; for a mask, those of its words.
     pub(super) fn lane_regs(&mut self, v: lir::Value) -> Parts {
         (0..self.part_count(self.lir.ty(v))).map(|i| self.lane_reg(v, i)).collect()
     }
 
-    /// Masks of words of zeros and ones.
+    /// Makes masks from words of zeros or ones.
     pub(super) fn masks_of_words(&mut self, ty: Type, words: Parts) -> Parts {
         let w = self.size(ty);
         words
@@ -222,11 +224,12 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// A mask register for each register of a type, by those for each register of words.
+    /// Converts masks with one register for each register of words into masks with one for each
+    /// register of a type.
     pub(super) fn masks_for(&mut self, ty: Type, masks: &[VReg]) -> Parts {
         let pairs = |e: &mut Self, masks: &[VReg], op| -> Parts {
             let both = masks.chunks(2).map(|pair| match *pair {
-                // The high one comes first.
+                // The high half is the instruction's first operand.
                 [low, high] => e.mask_two(op, high, low),
                 _ => pair[0],
             });
@@ -245,7 +248,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The reverse.
+    /// Converts masks with one register for each register of a type into masks with one for each
+    /// register of words.
     pub(super) fn masks_of(&mut self, ty: Type, masks: Parts) -> Parts {
         let count = self.part_count(ty.mask());
         let shifted = |e: &mut Self, op, per: usize| {

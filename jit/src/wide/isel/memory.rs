@@ -1,4 +1,4 @@
-//! Memory and calls.
+//! Memory accesses and calls.
 
 use super::compare::load_of;
 use super::facts::small;
@@ -11,7 +11,7 @@ use regalloc2::{Operand, VReg};
 use smallvec::{SmallVec, smallvec};
 
 impl Lower<'_> {
-    /// An operation with effects that stays in the block.
+    /// Selects an operation with effects that does not end its block.
     pub(super) fn access(&mut self, data: &InstData) -> Result<()> {
         let ty = data.ty;
         let parts: Parts = match (data.op, data.imm) {
@@ -61,8 +61,8 @@ impl Lower<'_> {
                 let at = self.address(data.args[0], 0);
                 self.load_parts(ty, at)
             }
-            // What is made where it is used is not moved across it. The machine lets loads overtake earlier stores, and nothing else,
-            // which Vulkan allows (it has no sequential consistency).
+            // Deferred loads do not move across the fence. The processor lets only loads overtake
+            // earlier stores, which Vulkan allows because it has no sequential consistency.
             (Op::Fence, _) => return Ok(()),
             (Op::Call, _) => {
                 self.call(data)?;
@@ -74,9 +74,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    // Addresses.
 
-    /// An address as a memory operand.
+    /// Returns an address as a memory operand.
     pub(super) fn address(&mut self, v: lir::Value, offset: i32) -> Rm {
         let lir = self.lir;
         let (mut v, mut disp) = (v, i64::from(offset));
@@ -109,7 +108,7 @@ impl Lower<'_> {
                 _ => break Some(self.reg(v, 0)),
             }
         };
-        // What a value takes may be added.
+        // Offsets within a value may be added to the displacement later.
         let room = 1 << 16;
         let disp = match i32::try_from(disp) {
             Ok(disp) if disp < i32::MAX - room => disp,
@@ -125,7 +124,8 @@ impl Lower<'_> {
         Rm::At { base, index, disp }
     }
 
-    /// A multiple by 2, 4 or 8 of a value that is known anyway, or has no other use.
+    /// Returns a value and shift for a multiple by 2, 4 or 8, if the value is in a register
+    /// already.
     fn scaled(&self, v: lir::Value) -> Option<(lir::Value, u8)> {
         let data = self.lir.definition(v)?;
         let by = self.lir.constant(*data.args.get(1)?)?;
@@ -143,7 +143,6 @@ impl Lower<'_> {
         Ok(self.lea(true, Rm::At { base: None, index: None, disp }))
     }
 
-    // Loads and stores.
 
     pub(super) fn load_parts(&mut self, ty: Type, at: Rm) -> Parts {
         if !ty.is_vector() {
@@ -189,9 +188,9 @@ impl Lower<'_> {
         }
     }
 
-    // Lanes at addresses of their own.
 
-    /// Lanes that are not active read at the address itself; what they read is masked.
+    /// Gathers lanes. Lanes that are not active read at the address itself; the values that they
+    /// read are masked.
     fn gather(&mut self, data: &InstData, access: Access, count: usize) -> Result<Vec<Parts>> {
         let ty = data.ty;
         let words = ty.with(Elem::I32);
@@ -225,14 +224,15 @@ impl Lower<'_> {
         Ok(components)
     }
 
-    /// Components that lie side by side: pairs and fours of words as one load, then transposed.
+    /// Loads adjacent components: pairs and fours of words by one load, which are then transposed.
     fn gather_part(&mut self, ty: Type, lanes: &[Rm], count: usize) -> Parts {
         let bytes = ty.lane_bytes() as usize;
         let w = self.size(ty);
         let quarters = w.bytes() / QUARTER;
         match (bytes, count) {
             (4, 4) => {
-                // Four rows, of a lane and of those that are four, eight and twelve further on.
+                // Each of the four rows has the components of a lane and of the lanes four, eight
+                // and twelve further on.
                 let rows: SmallVec<[VReg; 4]> = (0..4)
                     .map(|i| match w.is_wide() {
                         true => {
@@ -284,7 +284,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Lanes that are not active write to the sink.
+    /// Scatters lanes. Lanes that are not active write to the sink.
     fn scatter(&mut self, data: &InstData, access: Access) -> Result<()> {
         let ty = data.ty;
         let (base, sink) = (self.reg(data.args[1], 0), self.reg(data.args[3], 0));
@@ -308,7 +308,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The vector and the lane of a value that is stored from there.
+    /// Returns the vector and the lane of a value that is stored from its vector.
     fn stored_lane(&self, v: lir::Value) -> Option<(lir::Value, usize)> {
         match self.lir.values[v].def {
             lir::Def::Inst(inst) if self.facts.later[inst] => match self.lir.insts[inst] {
@@ -333,7 +333,6 @@ impl Lower<'_> {
         }
     }
 
-    // Atomics.
 
     fn read_modify_write(&mut self, kind: Rmw, ty: Type, address: lir::Value, v: lir::Value) -> VReg {
         let bytes = ty.lane_bytes() as u8;
@@ -352,7 +351,7 @@ impl Lower<'_> {
             Rmw::And => Loop::Alu(Alu::And),
             Rmw::Or => Loop::Alu(Alu::Or),
             Rmw::Xor => Loop::Alu(Alu::Xor),
-            // The operand compared with what was there.
+            // The operand is compared with the old value.
             Rmw::Smin => Loop::Choose(Cc::L),
             Rmw::Smax => Loop::Choose(Cc::G),
             Rmw::Umin => Loop::Choose(Cc::B),
@@ -366,12 +365,13 @@ impl Lower<'_> {
             Operand::reg_use_at_end(v),
             Operand::reg_use_at_end(at),
         ];
-        // The registers of the memory operand are the last ones: its base, which lasts until the end.
+        // The only register of the memory operand is its base, the last operand, which is read
+        // until the instruction ends.
         self.push_at_end(M::RmwLoop(bytes, operation), &operands);
         old
     }
 
-    /// An address in one register.
+    /// Returns an address in one register.
     fn at_base(&mut self, at: Rm) -> VReg {
         match at {
             Rm::At { base: Some(base), index: None, disp: 0 } => base,
@@ -390,7 +390,6 @@ impl Lower<'_> {
         old
     }
 
-    // Calls.
 
     fn call(&mut self, data: &InstData) -> Result<()> {
         let function = self.reg(data.args[0], 0);
@@ -421,7 +420,7 @@ impl Lower<'_> {
     }
 }
 
-/// What one instruction does with memory where nobody asks what was there.
+/// Returns the operation that one instruction applies to memory if the old value is not needed.
 fn locked_alu(kind: Rmw) -> Option<Alu> {
     match kind {
         Rmw::Add => Some(Alu::Add),

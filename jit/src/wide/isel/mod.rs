@@ -1,13 +1,17 @@
-//! Selection of instructions: from LIR to [`Code`].
+//! Instruction selection from LIR to [`Code`].
 //!
-//! A vector is in as many vector registers as its bytes fill, 32 each, or 64 where there is AVX-512; one of 16 or fewer is in the low lanes of one,
-//! and what is beside it means nothing. A mask is 32-bit words of zeros or ones, whatever it was compared from; with AVX-512 it is in a mask register
-//! for each register that its words would fill, and bits above its lanes mean nothing (`masks.rs`). Numbers of 8, 16 and 32 bits, halves and truth values are in
-//! general registers, floats in vector registers. What a general register holds above its number means nothing, but above 32 bits there are zeros
-//! where [`Lower::is_clean`] says so; a truth value is 0 or 1 as a whole register of 32 bits.
+//! A vector is in as many vector registers as its bytes fill, of 32 bytes each, or of 64 with
+//! AVX-512. A vector of 16 or fewer bytes is in the low lanes of one register, and the lanes beside
+//! it are undefined. A mask is 32-bit words of zeros or ones, whatever it was compared from. With
+//! AVX-512 it is in a mask register for each register that its words would fill, and bits above its
+//! lanes are undefined (`masks.rs`). Numbers of 8, 16 and 32 bits, halves and truth values are in
+//! general registers, floats in vector registers. The bits of a general register above its number
+//! are undefined, except that those above 32 bits are zeros where [`Lower::is_clean`] returns true.
+//! A truth value is 0 or 1 as a whole register of 32 bits.
 //!
-//! Blocks are walked so that values are defined before they are used; [`Facts`] says what is made where it is used. Constants are memory
-//! operands, or made where they are used: no register holds one for long.
+//! Blocks are visited in an order that defines values before their uses; [`Facts`] determines which
+//! instructions are made where they are used. Constants are memory operands or are made where they
+//! are used, so that none occupies a register for long.
 
 mod alu;
 mod bits;
@@ -43,15 +47,15 @@ type Parts = SmallVec<[VReg; 4]>;
 #[derive(Clone, Copy, Debug)]
 enum Rm {
     Reg(VReg),
-    /// base + index << scale + disp; without base in the frame.
+    /// base + index << scale + disp; without a base in the frame.
     At {
         base: Option<VReg>,
         index: Option<(VReg, u8)>,
         disp: i32,
     },
-    /// In the pool, at an offset.
+    /// A constant in the pool, and an offset in it.
     Pool(u32, u32),
-    /// A constant of the same 8 bytes again and again.
+    /// A constant that repeats the same 8 bytes.
     Repeated(u64),
 }
 
@@ -62,7 +66,7 @@ impl From<VReg> for Rm {
 }
 
 impl Rm {
-    /// So many bytes further on.
+    /// Moves a memory operand forward by a number of bytes.
     fn plus(self, bytes: usize) -> Rm {
         match self {
             Rm::At { base, index, disp } => Rm::At { base, index, disp: disp + bytes as i32 },
@@ -72,39 +76,40 @@ impl Rm {
     }
 }
 
-/// Bytes of the largest register, and of its lanes of 128 bits.
+/// Bytes of the largest register, and of a 128-bit lane.
 const MOST: usize = 64;
 const QUARTER: usize = 16;
 
-/// Is it in vector registers?
+/// Returns true if values of a type are in vector registers.
 fn in_vector(ty: Type) -> bool {
     ty.is_vector() || matches!(ty.elem, Elem::F32 | Elem::F64)
 }
 
-/// What verification would have refused.
+/// Returns the error for an instruction that verification should have refused.
 fn malformed(data: &InstData) -> Error {
     Error::internal(format!("a malformed {}", data.op.row().name))
 }
 
-/// A function under way.
+/// State of the selection for one function.
 struct Lower<'a> {
     lir: &'a lir::Function,
-    /// For registers that are found with care.
+    /// Registers will be allocated carefully.
     optimise: bool,
     facts: Facts,
     code: Code,
     parts: SecondaryMap<lir::Value, Parts>,
-    /// Of the current block.
+    /// Instructions of the current block.
     out: Vec<Inst>,
-    /// Offsets in the frame.
+    /// Offsets of the stack slots in the frame.
     slots: Vec<i32>,
-    /// Where lanes are looked up by number: offset and bytes, of values and of numbers.
+    /// Buffers for the lookup of lanes by number: offset and bytes, of values and of numbers.
     buffers: [Option<(i32, u32)>; 2],
-    /// The register of which 128 bits were taken last, in this block, which ones, and where they are.
+    /// The register whose 128 bits were taken last in this block, the number of that quarter, and
+    /// the register that holds it.
     quarter: Option<(VReg, usize, VReg)>,
     /// The current block is rarely run.
     rare: bool,
-    /// AVX-512 is there.
+    /// AVX-512 may be used.
     avx512: bool,
     /// Bytes of a register, and its size.
     part: usize,
@@ -117,11 +122,11 @@ struct Made {
     insts: Vec<Inst>,
     /// Arguments of a jump.
     args: Vec<VReg>,
-    /// By target: what needs a block of its own.
+    /// Edges by target that need a block of their own.
     edges: Vec<Option<Edge>>,
 }
 
-/// A block between two: moves of arguments belong to the edge alone.
+/// A block on an edge between two others, which holds the moves of the edge's arguments.
 #[derive(Clone)]
 struct Edge {
     insts: Vec<Inst>,
@@ -129,13 +134,14 @@ struct Edge {
     to: lir::Block,
 }
 
-/// Bytes for arguments of calls.
+/// Bytes reserved for arguments of calls.
 const ARGUMENT_BYTES: u32 = 64;
 
-/// Selects instructions for a function that [`lir::verify`] finds nothing wrong with, to be optimised or not; if not, without its [extra](lir::BlockData::extra) blocks.
+/// Selects instructions for a function that [`lir::verify`] accepts. If it is not to be optimised,
+/// its [optional fast-path blocks](lir::BlockData::extra) are omitted.
 ///
 /// # Errors
-/// Internal for what it is not.
+/// Internal: the function is malformed.
 pub fn select(lir: &lir::Function, level: Level, optimise: bool) -> Result<Code> {
     let avx512 = level == Level::Avx512;
     let whole = if avx512 { Size::W512 } else { Size::W256 };
@@ -164,11 +170,11 @@ pub fn select(lir: &lir::Function, level: Level, optimise: bool) -> Result<Code>
 }
 
 impl Lower<'_> {
-    /// How wide the registers of a value are.
+    /// Returns the size of the registers of a value.
     fn size(&self, ty: Type) -> Size {
         self.size_of(ty.bytes() as usize)
     }
-    /// How wide registers of so many bytes altogether are.
+    /// Returns the size of registers for a number of bytes in total.
     fn size_of(&self, bytes: usize) -> Size {
         match bytes {
             ..=16 => Size::W128,
@@ -176,19 +182,19 @@ impl Lower<'_> {
             _ => self.whole,
         }
     }
-    /// Registers of a value.
+    /// Returns the number of registers of a value.
     fn part_count(&self, ty: Type) -> usize {
         if ty.is_vector() { (ty.bytes() as usize).div_ceil(self.part) } else { 1 }
     }
-    /// Lanes of a register.
+    /// Returns the number of lanes in a register.
     fn per_part(&self, ty: Type) -> usize {
         (self.part / ty.lane_bytes() as usize).min(ty.lanes())
     }
-    /// Is it in mask registers?
+    /// Returns true if values of a type are in mask registers.
     fn in_masks(&self, ty: Type) -> bool {
         self.avx512 && ty.is_vector() && ty.elem == Elem::B
     }
-    /// The registers that it is in.
+    /// Returns the class of registers that hold values of a type.
     fn class(&self, ty: Type) -> RegClass {
         match in_vector(ty) {
             _ if self.in_masks(ty) => MASK,
@@ -197,7 +203,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Bytes of the frame.
+    /// Reserves bytes of the frame and returns their offset.
     fn reserve(&mut self, bytes: u32, align: u8) -> Result<i32> {
         let too_large = || Error::limit("a frame is too large");
         let start = self.code.frame.checked_next_multiple_of(1 << align).ok_or_else(too_large)?;
@@ -207,7 +213,6 @@ impl Lower<'_> {
         Ok(start as i32)
     }
 
-    // Blocks.
 
     fn blocks(&mut self) -> Result<()> {
         let lir = self.lir;
@@ -228,8 +233,10 @@ impl Lower<'_> {
         self.place(made)
     }
 
-    /// Blocks, each followed by the edges out of it. In memory what is rarely run comes last. Registers are found with care where numbers have that order, too, so that what is rarely
-    /// run lies in between nothing; in one pass where a value is defined before it is used.
+    /// Orders the blocks, each followed by the edges out of it. Rarely run blocks come last in
+    /// memory. Careful allocation needs block numbers in this order too, so that no rarely run
+    /// block lies between others. Allocation in one pass needs an order that defines values before
+    /// their uses.
     fn place(&mut self, mut made: SecondaryMap<lir::Block, Made>) -> Result<()> {
         let lir = self.lir;
         let is_cold = |b: lir::Block| lir.blocks[b].cold && b != lir.layout[0];
@@ -275,12 +282,13 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Registers of values that have some.
+    /// Returns the registers of values that have some.
     fn values(&self, values: &[lir::Value]) -> Vec<VReg> {
         values.iter().flat_map(|&v| self.parts[v].iter().copied()).collect()
     }
 
-    /// A block's instructions, and those of the edges out of it that need a block of their own.
+    /// Selects the instructions of a block and of the edges out of it that need a block of their
+    /// own.
     fn block(&mut self, block: lir::Block, comes: &SecondaryMap<lir::Block, u32>) -> Result<Made> {
         let lir = self.lir;
         let data = &lir.blocks[block];
@@ -296,7 +304,7 @@ impl Lower<'_> {
             }
         }
         let (targets, jumps) = (self.facts.targets(lir, block), self.facts.jumps(lir, block));
-        // Before the jump: constants that are arguments.
+        // Constants that are arguments are made before the jump.
         let args = if jumps { self.arguments(&targets[0].args) } else { Vec::new() };
         match jumps {
             true => self.push(M::Jump, false, 0, &[], None),
@@ -317,7 +325,7 @@ impl Lower<'_> {
         Ok(Made { insts, args, edges })
     }
 
-    /// Registers of an edge's arguments; constants are made here.
+    /// Returns the registers of an edge's arguments; makes constants here.
     fn arguments(&mut self, values: &[lir::Value]) -> Vec<VReg> {
         let mut out = Vec::new();
         for &v in values {
@@ -358,7 +366,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// An instruction that stays in its block.
+    /// Selects an instruction that does not end its block.
     fn inst(&mut self, data: &InstData) -> Result<()> {
         if data.op.row().effect != Effect::Pure {
             return self.access(data);

@@ -1,4 +1,4 @@
-//! Lanes by number.
+//! Selection of lanes by numbers that are known only at run time.
 
 use super::{Lower, Parts, Rm, malformed};
 use crate::error::Result;
@@ -53,7 +53,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Words of several registers: of two by the number's lowest bit above a register's, and so on.
+    /// Looks up words in several registers: chooses between two by the number's lowest bit above a
+    /// register's index, and so on.
     fn permute_words(&mut self, parts: &[VReg], n: VReg) -> VReg {
         if self.avx512 {
             return self.permute_pairs(parts, n);
@@ -68,7 +69,8 @@ impl Lower<'_> {
         found[0]
     }
 
-    /// The same of 512 bits: an instruction for two registers, and a choice by the bit above.
+    /// Looks up words in registers of 512 bits: one instruction for two registers, and a choice by
+    /// the next higher bit.
     fn permute_pairs(&mut self, parts: &[VReg], n: VReg) -> VReg {
         let pairs: SmallVec<[VReg; 2]> =
             parts.chunks(2).map(|pair| self.three(Vex::Vpermi2ps, Size::W512, [n, pair[0]], pair[1], 0)).collect();
@@ -78,7 +80,8 @@ impl Lower<'_> {
         self.blend(Vex::Vblendmps, Size::W512, upper, high, low)
     }
 
-    /// Stores registers to where lanes are looked up: values, or numbers.
+    /// Stores registers to the buffer where lanes are looked up: that of values, or that of
+    /// numbers.
     pub(super) fn spread(&mut self, which: usize, w: Size, parts: &[VReg]) -> Result<Rm> {
         let bytes = (self.part * parts.len()) as u32;
         let offset = match self.buffers[which] {
@@ -96,7 +99,7 @@ impl Lower<'_> {
         Ok(at)
     }
 
-    /// The lane of a number below their count; of a mask a truth value.
+    /// Loads the lane of a number that is below their count; a mask's lane becomes a truth value.
     fn load_lane(&mut self, ty: Type, address: Rm, n: VReg) -> VReg {
         let at = indexed(ty, address, n);
         match ty.elem {
@@ -114,7 +117,7 @@ impl Lower<'_> {
     }
 }
 
-/// The lane of a number at an address without registers.
+/// Returns the memory operand of a numbered lane at an address without registers.
 fn indexed(ty: Type, address: Rm, n: VReg) -> Rm {
     match address {
         Rm::At { base, disp, .. } => Rm::At { base, index: Some((n, ty.lane_bytes().trailing_zeros() as u8)), disp },

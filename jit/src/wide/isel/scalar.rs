@@ -1,4 +1,4 @@
-//! Integers in general registers.
+//! Arithmetic on integers in general registers.
 
 use super::{Lower, Rm};
 use crate::lir::{self, Def, Elem, InstData, Op, Type};
@@ -7,7 +7,7 @@ use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 
 impl Lower<'_> {
-    /// An operation on scalars.
+    /// Selects an operation on scalars.
     pub(super) fn scalar_int(&mut self, data: &InstData) -> VReg {
         let (ty, op) = (data.ty, data.op);
         let w = ty == Type::I64;
@@ -143,7 +143,7 @@ impl Lower<'_> {
         self.int_two(M::Cmov(cc), w, a, b)
     }
 
-    /// High half of a product.
+    /// Computes the high half of a product.
     pub(super) fn mul_high(&mut self, signed: bool, w: bool, a: VReg, b: VReg) -> VReg {
         if w {
             let to = self.new_int();
@@ -159,7 +159,7 @@ impl Lower<'_> {
 
     fn shift_scalar(&mut self, op: Op, ty: Type, a: lir::Value, amount: lir::Value) -> VReg {
         let bits = ty.elem.bits();
-        // What comes in from above must be there.
+        // A shift to the right needs the bits above the number to be an extension of it.
         let a = match op {
             Op::Shl => self.reg(a, 0),
             _ => self.extended(a, op == Op::Ashr),
@@ -187,7 +187,8 @@ impl Lower<'_> {
         to
     }
 
-    /// Division that never traps, of what is extended to 32 bits at least. `harmless`: by neither 0 nor -1.
+    /// Makes a division that never traps, of operands that are extended to at least 32 bits.
+    /// `harmless` means that the divisor is neither 0 nor -1.
     pub(super) fn divide_ints(&mut self, op: Op, ty: Type, a: VReg, b: VReg, harmless: bool) -> VReg {
         let w = ty.elem == Elem::I64;
         let signed = matches!(op, Op::Sdiv | Op::Srem);
@@ -196,7 +197,8 @@ impl Lower<'_> {
             return self.machine_divide(signed, quotient, w, a, b);
         }
         let one = self.int(1);
-        // By 1 instead of 0; MIN / -1 overflows: by 1 too, the quotient is -a.
+        // The divisor becomes 1 if it is 0, or if it is -1, because MIN / -1 overflows; for -1 the
+        // quotient is then negated.
         self.push(M::Test, w, 0, &[Operand::reg_use(b)], Some(Rm::Reg(b)));
         let mut safe = self.int_two(M::Cmov(Cc::E), w, b, one);
         if signed {
@@ -226,13 +228,13 @@ impl Lower<'_> {
         if quotient { q } else { r }
     }
 
-    /// Counts of bits, and bits in reverse order.
+    /// Makes bit counts and bit reversals.
     pub(super) fn count(&mut self, op: Op, elem: Elem, a: VReg) -> VReg {
         let bits = elem.bits();
         let w = bits == 64;
         match op {
             Op::Clz if bits < 32 => {
-                // At the top, with ones below.
+                // The number is moved to the top, with a one below it that bounds the count.
                 let moved = self.int_imm(M::Shift(Shift::Shl), false, a, i64::from(32 - bits));
                 let guarded = self.int_imm(M::AluImm(Alu::Or), false, moved, 1 << (31 - bits));
                 self.int_one(M::Lzcnt, false, guarded)
@@ -257,7 +259,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Bytes in reverse order, then bits in each byte.
+    /// Reverses the bytes, then the bits in each byte.
     fn reverse(&mut self, w: bool, a: VReg) -> VReg {
         let to = self.new_int();
         self.push(M::Bswap, w, 0, &[Operand::reg_reuse_def(to, 1), Operand::reg_use(a)], None);
@@ -274,14 +276,14 @@ impl Lower<'_> {
         )
     }
 
-    /// A number of 8 or 16 bits as one of 32; others are what they are.
+    /// Extends a number of 8 or 16 bits to 32 bits; others are unchanged.
     pub(super) fn extended(&mut self, v: lir::Value, signed: bool) -> VReg {
         let elem = self.lir.ty(v).elem;
         let a = self.reg(v, 0);
         self.extend(elem, a, signed)
     }
 
-    /// See [`Self::extended`].
+    /// Extends a number in a register; see [`Self::extended`].
     pub(super) fn extend(&mut self, elem: Elem, a: VReg, signed: bool) -> VReg {
         match (elem, signed) {
             (Elem::I8, false) => self.int_one(M::Movzx8, false, a),
@@ -292,17 +294,17 @@ impl Lower<'_> {
         }
     }
 
-    /// A word with zeros above it in its register.
+    /// Returns a word with zeros above it in its register.
     pub(super) fn clean(&mut self, v: lir::Value) -> VReg {
         let a = self.reg(v, 0);
         if self.is_clean(v) { a } else { self.int_one(M::Mov, false, a) }
     }
 
-    /// Was a word made by an instruction of 32 bits, which leaves zeros above it?
+    /// Returns true if a word was made by an instruction of 32 bits, which leaves zeros above it.
     pub(super) fn is_clean(&self, v: lir::Value) -> bool {
         match self.lir.values[v].def {
             Def::Inst(inst) => {
-                // The one is its operand, the other may leave a register as it is.
+                // `Narrow` is its operand's register; `AtomicCas` may leave a register unchanged.
                 !matches!(self.lir.insts[inst].op, Op::Narrow | Op::AtomicCas)
             }
             Def::Const(_) => true,

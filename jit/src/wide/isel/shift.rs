@@ -6,11 +6,11 @@ use crate::wide::inst::{Alu, Op as M, Size};
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 
-/// By how much all lanes are shifted.
+/// The shift amount that all lanes share.
 #[derive(Clone, Copy)]
 enum Amount {
     Imm(u8),
-    /// In the low lane of a vector register.
+    /// An amount in the low lane of a vector register.
     Low(VReg),
 }
 
@@ -20,7 +20,7 @@ impl Lower<'_> {
         let (w, elem) = (self.size(ty), ty.elem);
         match (op, elem) {
             (Op::ShlV | Op::LshrV | Op::AshrV, Elem::I8 | Elem::I16) if elem == Elem::I8 || !self.avx512 => {
-                // As words.
+                // The lanes are shifted as words.
                 let last = self.words(elem.bits() - 1);
                 let words = self.words_size(ty);
                 let (a, n) = (self.as_words(a, op == Op::AshrV), self.as_words(n, false));
@@ -62,7 +62,7 @@ impl Lower<'_> {
         self.lir.constant_lanes(v).is_some_and(|lanes| lanes.iter().all(|&l| l < limit))
     }
 
-    /// The amount modulo the width.
+    /// Returns the amount modulo the width.
     fn amount(&mut self, n: lir::Value, elem: Elem) -> Amount {
         let last = elem.bits() - 1;
         if let Some(n) = self.lir.constant(n) {
@@ -95,7 +95,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A shift of 64 bits with the sign from above, by one with zeros: the sign's place as number and as what is subtracted.
+    /// Makes an arithmetic shift of 64 bits from a logical one: the sign bit is shifted too, then
+    /// flipped and subtracted.
     fn with_sign(&mut self, w: Size, a: VReg, mut shift: impl FnMut(&mut Self, VReg) -> VReg) -> VReg {
         let sign = self.signs(Elem::I64);
         let sign = self.in_register(w, sign);
@@ -104,7 +105,7 @@ impl Lower<'_> {
         self.two(Vex::Vpsubq, w, flipped, sign)
     }
 
-    /// Even bytes and odd ones, as numbers of 16 bits.
+    /// Shifts even bytes and odd bytes as numbers of 16 bits.
     fn shift_bytes(&mut self, op: Op, w: Size, a: VReg, amount: Amount) -> VReg {
         let low = self.words(0x00ff_00ff);
         let high = self.words(0xff00_ff00);
@@ -130,7 +131,7 @@ impl Lower<'_> {
         self.two(Vex::Vpor, w, even, odd)
     }
 
-    /// Lane by lane, by less than the width.
+    /// Shifts each lane by its own amount, which is less than the width.
     fn shift_each(&mut self, op: Op, elem: Elem, w: Size, a: VReg, n: Rm) -> VReg {
         use Vex::*;
         let ops = match op {
@@ -145,7 +146,8 @@ impl Lower<'_> {
         self.two(ops[(elem.bits() / 32) as usize], w, a, n)
     }
 
-    /// Lanes of 8 or 16 bits as words; all registers count as whole ones.
+    /// Extends lanes of 8 or 16 bits to words. A vector of fewer than eight lanes is treated as one
+    /// of eight.
     pub(super) fn as_words(&mut self, v: lir::Value, signed: bool) -> Parts {
         let ty = self.lir.ty(v);
         let parts = self.regs(v);
@@ -158,12 +160,12 @@ impl Lower<'_> {
         self.widen(&parts, op, times, ty.lanes().max(8))
     }
 
-    /// How wide those are.
+    /// Returns the size of the registers that [`Self::as_words`] makes.
     pub(super) fn words_size(&self, ty: lir::Type) -> Size {
         self.size_of(4 * ty.lanes().max(8))
     }
 
-    /// The low bits of words as lanes of a type.
+    /// Takes the low bits of words as lanes of a type.
     pub(super) fn words_as(&mut self, ty: lir::Type, words: Parts) -> Parts {
         self.narrow(&words, Elem::I32, ty.with(Elem::I32).lanes().max(8), ty.elem)
     }

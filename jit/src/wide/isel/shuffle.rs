@@ -1,7 +1,8 @@
-//! Shuffles by pattern.
+//! Shuffles by constant patterns.
 //!
-//! A register of the result is looked at as words, or as bytes where lanes are narrower, each of which comes from a word or byte of a register
-//! of the operands ([`Place`]). What one or two instructions do is tried first; the rest is put together register by register.
+//! A register of the result is seen as words, or as bytes for narrower lanes, each of which comes
+//! from a word or byte of an operand's register ([`Place`]). Patterns that one or two instructions
+//! can make are tried first; others are assembled source by source.
 
 use super::{Lower, Parts, QUARTER, Rm, malformed};
 use crate::error::Result;
@@ -11,13 +12,13 @@ use crate::wide::table::Vex;
 use regalloc2::VReg;
 use smallvec::SmallVec;
 
-/// A register of an operand, and a word (or byte) in it.
+/// The index of a source register, and a word (or byte) in it.
 type Place = (usize, usize);
 
 /// An instruction's operands and immediate, and its result.
 type Made = (Vex, VReg, VReg, u8, VReg);
 
-/// Registers of the operands, and what was made of them so far.
+/// Registers of the operands, and the instructions made from them so far.
 struct Sources {
     values: SmallVec<[(lir::Value, usize); 8]>,
     made: SmallVec<[Made; 4]>,
@@ -35,7 +36,7 @@ impl Lower<'_> {
         let (lanes, per) = (ty.lanes(), self.per_part(ty));
         let parts = self.part_count(ty);
         let mut sources = Sources { values: SmallVec::new(), made: SmallVec::new(), size: self.size(ty) };
-        // The same register twice is one source.
+        // A register that occurs twice is one source.
         let mut numbers: SmallVec<[usize; 8]> = SmallVec::new();
         for (value, part) in data.args.iter().flat_map(|&v| (0..parts).map(move |p| (v, p))) {
             let found = sources.values.iter().position(|&(v, p)| (v, p) == (value, part));
@@ -75,7 +76,7 @@ impl Lower<'_> {
         self.lane_reg(v, part)
     }
 
-    /// Where 128 bits of a source are: of a load in memory.
+    /// Returns 128 bits of a source, in memory if the source is a deferred load.
     fn quarter_of(&mut self, sources: &Sources, number: usize, quarter: usize) -> Rm {
         let (v, part) = sources.values[number];
         let at = self.source(v, self.part * part + QUARTER * quarter);
@@ -86,7 +87,7 @@ impl Lower<'_> {
         Rm::Reg(self.quarter(reg, quarter))
     }
 
-    /// An instruction, once for all registers of the result.
+    /// Makes an instruction once for all registers of the result.
     fn once(&mut self, sources: &mut Sources, op: Vex, a: VReg, b: VReg, imm: u8) -> VReg {
         if let Some(&(.., made)) = sources.made.iter().find(|m| (m.0, m.1, m.2, m.3) == (op, a, b, imm)) {
             return made;
@@ -108,7 +109,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Four words, from quarters of sources.
+    /// Makes four words from quarters of sources.
     fn shuffle_four(&mut self, sources: &Sources, places: &[Place]) -> VReg {
         let quarters: SmallVec<[Place; 4]> = places.iter().map(|&(s, w)| (4 * s + w / FOUR, w % FOUR)).collect();
         let mut used: SmallVec<[usize; 4]> = quarters.iter().map(|q| q.0).collect();
@@ -142,7 +143,7 @@ impl Lower<'_> {
         })
     }
 
-    /// Each source's words where they belong, then blended.
+    /// Moves each source's words to their places, then blends them.
     fn put_together(
         &mut self,
         w: bool,
@@ -187,7 +188,7 @@ impl Lower<'_> {
                     let (a, b) = if swap { (b, a) } else { (a, b) };
                     return self.once(sources, op, a, b, imm);
                 }
-                // The middle quarters exchanged.
+                // Exchanging the middle quarters may give a pattern that one instruction makes.
                 let exchanged: SmallVec<[Place; 8]> = [0, 1, 4, 5, 2, 3, 6, 7].iter().map(|&i| places[i]).collect();
                 if let Some((op, swap, imm)) = both_lanes(&exchanged, s, t) {
                     let (a, b) = if swap { (b, a) } else { (a, b) };
@@ -213,7 +214,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Words of two registers, by an instruction for any.
+    /// Makes words from two registers by an instruction that accepts any pattern.
     fn permute_two(&mut self, w: Size, places: &[Place], first: usize, [a, b]: [VReg; 2]) -> VReg {
         let number = |p: &Place| if p.0 == first { p.1 } else { p.1 + w.bytes() / 4 };
         let mut numbers: Vec<u8> = places.iter().flat_map(|p| (number(p) as u32).to_le_bytes()).collect();
@@ -223,7 +224,7 @@ impl Lower<'_> {
         self.three(Vex::Vpermt2ps, w, [a, numbers], b, 0)
     }
 
-    /// Up to sixteen words, with registers of 512 bits.
+    /// Makes up to sixteen words with registers of 512 bits.
     fn shuffle_large(&mut self, sources: &mut Sources, places: &[Place]) -> VReg {
         let w = Size::W512;
         if let Some(v) = self.broadcast(sources, w, places) {
@@ -267,7 +268,7 @@ impl Lower<'_> {
                 self.permute_two(w, places, s, [a, b])
             }
             _ => {
-                // Of two, then of that and each of the others.
+                // The first two sources are combined, then the result with each of the others.
                 let two = |p: &Place| if p.0 == used[0] || p.0 == used[1] { *p } else { (used[0], 0) };
                 let begun: SmallVec<[Place; 16]> = places.iter().map(two).collect();
                 let mut all = self.permute_two(w, &begun, used[0], [regs[0], regs[1]]);
@@ -281,7 +282,7 @@ impl Lower<'_> {
         }
     }
 
-    /// One word everywhere.
+    /// Makes one word in all places.
     fn broadcast(&mut self, sources: &Sources, w: Size, places: &[Place]) -> Option<VReg> {
         let (source, word) = places[0];
         if places.iter().any(|&p| p != (source, word)) {
@@ -299,7 +300,7 @@ impl Lower<'_> {
         Some(self.two(Vex::Vpermps, w, number, reg))
     }
 
-    /// Whole halves of sources.
+    /// Makes a register from whole halves of sources.
     fn two_halves(&mut self, sources: &mut Sources, places: &[Place]) -> Option<VReg> {
         let half = |places: &[Place]| {
             let (source, word) = places[0];
@@ -323,7 +324,7 @@ impl Lower<'_> {
         Some(self.once(sources, Vex::Vperm2f128, a, b, imm))
     }
 
-    /// Words of one register.
+    /// Permutes the words of one register.
     fn permute_eight(&mut self, reg: VReg, order: &[usize]) -> VReg {
         let (low, high) = order.split_at(FOUR);
         if low.iter().zip(high).all(|(&l, &h)| l < FOUR && h == l + FOUR) {
@@ -339,7 +340,8 @@ impl Lower<'_> {
         self.two(Vex::Vpermps, true, numbers, reg)
     }
 
-    /// Lanes of 8 or 16 bits: bytes of each source where they belong, zeros elsewhere.
+    /// Shuffles lanes of 8 or 16 bits: moves bytes of each source to their places, with zeros
+    /// elsewhere, and combines them.
     fn shuffle_narrow(&mut self, sources: &mut Sources, places: &[Place], unit: usize) -> VReg {
         let first = places[0].0;
         if places.iter().enumerate().all(|(i, &p)| p == (first, i)) {
@@ -347,7 +349,8 @@ impl Lower<'_> {
         }
         let bytes: SmallVec<[Place; 64]> =
             places.iter().flat_map(|&(s, l)| (0..unit).map(move |i| (s, l * unit + i))).collect();
-        // A result of 128 bits is made of quarters of sources; another one of sources whose quarters are moved round.
+        // A result of 128 bits is made from quarters of sources; a larger one from sources whose
+        // quarters are rotated.
         let w = self.size_of(bytes.len());
         let w = if w.is_wide() { w.max(sources.size) } else { w };
         let count = w.max(sources.size).bytes() / QUARTER;
@@ -390,13 +393,13 @@ impl Lower<'_> {
     }
 }
 
-/// Four numbers of words, as instructions have them.
+/// Returns four word numbers as an instruction's immediate.
 fn immediate(order: &[usize]) -> u8 {
     order.iter().enumerate().fold(0, |imm, (i, &w)| imm | ((w % FOUR) as u8) << (2 * i))
 }
 
-/// The instruction that makes four words of two registers of four, whether they are exchanged, and its immediate. Fewer words than four may be
-/// asked for.
+/// Returns the instruction that makes four words from two registers of four, whether the operands
+/// are exchanged, and its immediate. Fewer than four words may be requested.
 fn in_lane(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
     let is = |want: [Place; 4]| places.iter().zip(want).all(|(&p, w)| p == w);
     for (swap, a, b) in [(false, s, t), (true, t, s)] {
@@ -416,7 +419,7 @@ fn in_lane(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
             let order: SmallVec<[usize; 4]> = places.iter().map(|p| p.1).collect();
             return Some((Vex::Vshufps, swap, immediate(&order)));
         }
-        // The first operand of the instruction is the upper one.
+        // The instruction's first operand supplies the upper words.
         let from = places[0].1;
         let run = places.iter().enumerate().all(|(i, &p)| {
             let at = from + i;
@@ -431,7 +434,7 @@ fn in_lane(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
     own.then_some((Vex::Vblendps, false, second))
 }
 
-/// The same of eight words, both halves alike.
+/// Returns the instruction that makes eight words, with the same pattern in both halves.
 fn both_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
     let (low, high) = places.split_at(FOUR);
     let own = places.iter().enumerate().all(|(i, p)| p.1 == i);
@@ -443,7 +446,7 @@ fn both_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
     if alike { in_lane(low, s, t).filter(|found| found.0 != Vex::Vblendps) } else { None }
 }
 
-/// The same of sixteen words, all quarters alike.
+/// Returns the instruction that makes sixteen words, with the same pattern in all quarters.
 fn all_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
     let alike = |(i, &(source, word)): (usize, &Place)| {
         let (first, at) = places[i % FOUR];
@@ -455,7 +458,7 @@ fn all_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
     in_lane(&places[..FOUR], s, t).filter(|found| found.0 != Vex::Vblendps)
 }
 
-/// Quarters that are moved as a whole, two of one register and then two of another, as an immediate has them.
+/// Returns the immediate that moves whole quarters, two of one register and then two of another.
 fn whole_quarters(places: &[Place], s: usize, t: usize) -> Option<u8> {
     let mut order = [0; 4];
     for (i, quarter) in places.chunks(FOUR).enumerate() {
@@ -469,7 +472,8 @@ fn whole_quarters(places: &[Place], s: usize, t: usize) -> Option<u8> {
     Some(immediate(&order))
 }
 
-/// Words of two registers in turns: which is the first, and whether they are the upper ones.
+/// Recognises words of two registers in turns: returns the first register, and whether they are the
+/// upper words.
 fn interleaved(places: &[Place]) -> Option<(usize, bool)> {
     let (first, start) = places[0];
     let second = places[1].0;

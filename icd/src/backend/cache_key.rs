@@ -1,10 +1,12 @@
-//! The key that pipeline-cache data is authenticated with: 32 random bytes in a file that only the user can read.
+//! The key that authenticates pipeline-cache data: 32 random bytes in a file that only the user can
+//! read.
 //!
-//! The file is `grus/pipeline-cache.key` in `$XDG_STATE_HOME` or `~/.local/state`. It is made complete under another name and then linked
-//! to its own, so that processes which begin at the same time agree and nobody sees half of it. It counts only if it is a
-//! regular file of this user that nobody else can read or write, in a directory that nobody else can write to. Otherwise, and in
-//! processes that run with more rights than their user's (`AT_SECURE`), the key is the process's own: caches then work inside the
-//! process, and their data is worthless outside.
+//! The file is `grus/pipeline-cache.key` in `$XDG_STATE_HOME` or `~/.local/state`. It is written
+//! completely under another name and then linked to its own, so that processes that start at the
+//! same time agree and none reads a partial key. It counts only if it is a regular file of this
+//! user that no other user can read or write, in a directory that no other user can write to.
+//! Otherwise, and in processes that run with more rights than their user's (`AT_SECURE`), the
+//! process has its own key. Caches then work inside the process, and their data is useless outside.
 
 #![forbid(unsafe_code)]
 
@@ -16,13 +18,14 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// A key.
+/// A 256-bit key.
 pub type Key = [u8; 32];
 
 const NAME: &str = "pipeline-cache.key";
 
-/// The key of this user and this build of the driver. Read or made at the first use, which is when a cache with data is created or
-/// a cache is stored; `None` if there is not even randomness: no data is authentic then.
+/// Returns the key of this user and this build of the driver. It is read or made at the first use,
+/// which is when a cache with data is created or a cache is stored. `None` means that there is no
+/// source of randomness, so that no data is authentic.
 pub fn cache_key() -> Option<&'static Key> {
     static KEY: OnceLock<Option<Key>> = OnceLock::new();
     KEY.get_or_init(|| {
@@ -32,14 +35,14 @@ pub fn cache_key() -> Option<&'static Key> {
     .as_ref()
 }
 
-/// The key for one build: data of another is not even authentic.
+/// Derives the key for one build, so that data of another build is not authentic.
 fn of_build(key: &Key, build: &[u8]) -> Key {
     let mut hasher = blake3::Hasher::new_derive_key("grus 2026 pipeline cache data");
     hasher.update(key).update(build);
     *hasher.finalize().as_bytes()
 }
 
-/// The directory of the driver's state.
+/// Returns the directory of the driver's state.
 fn directory() -> Option<PathBuf> {
     if has_more_rights() {
         return None;
@@ -47,14 +50,15 @@ fn directory() -> Option<PathBuf> {
     directory_of(std::env::var_os("XDG_STATE_HOME").as_deref(), std::env::var_os("HOME").as_deref())
 }
 
-/// Relative paths do not count, as the base directory specification says.
+/// Returns the directory of the driver's state for these environment variables. Relative paths are
+/// ignored, as the base directory specification demands.
 fn directory_of(state: Option<&OsStr>, home: Option<&OsStr>) -> Option<PathBuf> {
     let absolute = |path: Option<&OsStr>| path.map(Path::new).filter(|path| path.is_absolute()).map(Path::to_path_buf);
     let state = absolute(state).or_else(|| Some(absolute(home)?.join(".local/state")))?;
     Some(state.join("grus"))
 }
 
-/// The key in `directory`, made if there is none.
+/// Returns the key in `directory`; makes one if there is none.
 fn user_key(directory: &Path) -> Option<Key> {
     let path = directory.join(NAME);
     if let Err(error) = std::fs::symlink_metadata(&path) {
@@ -78,9 +82,9 @@ fn make(directory: &Path, path: &Path) -> Option<()> {
     let draft = directory.join(format!(".{NAME}.{name}"));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).ok()?;
     let written = random().is_some_and(|key| file.write_all(&key).and_then(|()| file.sync_all()).is_ok());
-    // Does not replace: who comes second reads what the first one made.
+    // The link does not replace a file: a process that comes second reads the first one's key.
     let linked = written.then(|| std::fs::hard_link(&draft, path));
-    // A draft that stays is only a file too many.
+    // A draft that cannot be removed is only a superfluous file.
     let _ = std::fs::remove_file(&draft);
     match linked? {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => None,
@@ -88,9 +92,9 @@ fn make(directory: &Path, path: &Path) -> Option<()> {
     }
 }
 
-/// The key in the file, if it is nobody else's.
+/// Reads the key in the file, if no other user can access it.
 fn read(path: &Path) -> Option<Key> {
-    // Opening a pipe that somebody put there does not wait.
+    // Opening a pipe that another process put there does not wait.
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY;
     let mut file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let facts = file.metadata().ok()?;
@@ -108,7 +112,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A directory that goes with the value.
+    /// A directory that is removed with the value.
     struct Place(PathBuf);
     impl Place {
         fn new(name: &str) -> Place {
@@ -169,7 +173,7 @@ mod tests {
         }
         mode(&directory, 0o700);
         assert_eq!(user_key(&directory), key);
-        // Damaged, a link, a pipe, a directory.
+        // The file is damaged, or replaced by a link, a pipe or a directory.
         let replace = |with: &dyn Fn()| {
             std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).expect("removed");
             with();

@@ -2,29 +2,29 @@
 
 use base::abi::HelperTable;
 
-/// Exact fused multiply-add for hosts without the instruction.
+/// Computes exact fused multiply-adds of 32 bits on processors without the instruction.
 unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
     for i in 0..n as usize {
-        // SAFETY: the caller has `n` elements each.
+        // SAFETY: generated code passes `n` elements each.
         unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
     }
 }
 
-/// The same of 64 bits.
+/// Computes exact fused multiply-adds of 64 bits on processors without the instruction.
 unsafe extern "C" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32) {
     for i in 0..n as usize {
-        // SAFETY: the caller has `n` elements each.
+        // SAFETY: generated code passes `n` elements each.
         unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
     }
 }
 
-/// What shader clocks read: a timestamp.
+/// Reads a timestamp for shader clocks.
 unsafe extern "C" fn clock(out: *mut u64) {
-    // SAFETY: the caller has room for it.
+    // SAFETY: generated code passes the address of a variable.
     unsafe { *out = crate::os::clock::now() };
 }
 
-/// Functions that generated code calls.
+/// Returns the functions that generated code calls.
 pub fn helpers() -> HelperTable {
     HelperTable {
         image_divergent: rasterizer::sample::image_divergent,

@@ -1,8 +1,11 @@
-//! What tools see of a pipeline's code (VK_KHR_pipeline_executable_properties): an executable per stage and tier whose code may run it.
+//! Descriptions of a pipeline's code for tools (VK_KHR_pipeline_executable_properties): an
+//! executable per stage and tier whose code may run it.
 //!
-//! Nothing is kept of how code was made, and nothing is made earlier or otherwise because somebody may ask: who asks has it made again, on their
-//! own thread. The same request gives the same code, so what they see is what runs, or will when it has run for long. The answers about
-//! one pipeline are remembered until another one is asked about: the commands are called twice each, and once per executable.
+//! Nothing about compilation is kept for such queries, and no code is made earlier or differently
+//! because of them. A query makes the code again on the application's thread. The same request
+//! gives the same code, so the description matches the code that runs, or that will run after
+//! tier-up. The answers about one pipeline are remembered until another one is queried, because the
+//! commands are called twice each, and once per executable.
 
 #![forbid(unsafe_code)]
 
@@ -19,31 +22,31 @@ use std::time::{Duration, Instant};
 
 /// Code of a stage by one tier.
 pub struct Executable {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
-    /// Lanes of a subgroup.
+    /// Number of lanes of a subgroup.
     pub lanes: u32,
-    /// The only one of its name in the pipeline.
+    /// Name, unique in the pipeline.
     pub name: String,
-    /// In a sentence.
+    /// Description in one sentence.
     pub description: String,
-    /// Numbers.
+    /// Statistics.
     pub statistics: Vec<Statistic>,
-    /// What it is made of, if that was asked for.
+    /// Internal representations, if they were requested.
     pub texts: Vec<Text>,
 }
 
-/// A number about an executable.
+/// A statistic of an executable.
 pub struct Statistic {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What it says.
+    /// Description.
     pub description: &'static str,
-    /// The number.
+    /// Value.
     pub value: u64,
 }
 
-/// The executables of the pipeline that was asked about last.
+/// The executables of the pipeline that was queried last.
 #[derive(Default)]
 pub struct Memo(Mutex<Option<Answer>>);
 
@@ -54,15 +57,17 @@ struct Answer {
 }
 
 impl Memo {
-    /// The executables of a pipeline's stages, in their order; `texts` says whether [`Executable::texts`] are wanted.
+    /// Returns the executables of a pipeline's stages in their order; `texts` requests
+    /// [`Executable::texts`].
     ///
     /// # Errors
-    /// Limit without memory for a compile; internal ones, as everything else was found at creation.
+    /// Limit: there is no memory for a compile. Internal otherwise, because all other errors are
+    /// found when the pipeline is created.
     pub fn executables(&self, codes: &[Arc<TieredCode>], texts: bool) -> Result<Arc<[Executable]>, Error> {
         let mut last = self.0.lock();
         let same = |answer: &&Answer| {
             let mut pairs = answer.codes.iter().zip(codes);
-            // (A weak reference keeps the address.)
+            // (A weak reference keeps the allocation, so its address is not reused.)
             answer.texts == texts
                 && answer.codes.len() == codes.len()
                 && pairs.all(|(a, b)| a.as_ptr() == Arc::as_ptr(b))
@@ -81,7 +86,7 @@ impl Memo {
     }
 }
 
-/// A stage's executables.
+/// Appends the executables of a stage.
 fn inspect(code: &TieredCode, texts: bool, out: &mut Vec<Executable>) -> Result<(), Error> {
     let began = Instant::now();
     let described = code.request().describe()?;
@@ -90,7 +95,7 @@ fn inspect(code: &TieredCode, texts: bool, out: &mut Vec<Executable>) -> Result<
     let mut made = vec![made(&described, policy.first(), texts)?];
     if let Some(better) = policy.first().better().next().filter(|_| policy.improves()) {
         made.push(self::made(&described, better, texts)?);
-        // The better tiers may not take it; then the first one's code stays.
+        // If the better tiers do not accept the function, the first tier's code stays.
         made.dedup_by_key(|made| made.tier);
     }
     let words = code.key().words().len();
@@ -98,7 +103,7 @@ fn inspect(code: &TieredCode, texts: bool, out: &mut Vec<Executable>) -> Result<
     Ok(())
 }
 
-/// Code of a tier.
+/// Code made by a tier.
 struct Made {
     tier: Tier,
     code: MachineCode,
@@ -113,7 +118,7 @@ fn made(described: &Described, wanted: Tier, texts: bool) -> Result<Made, Error>
         (code, tier) = generate(&described.emission.lir, tier)?;
     }
     let time = began.elapsed();
-    // Once more: texts take time of their own.
+    // The code is made again for the texts, because they would add to the measured time.
     let texts = if texts { tier.described(&described.emission_of(tier).lir)?.2 } else { Vec::new() };
     Ok(Made { tier, code, time, texts })
 }
@@ -157,7 +162,7 @@ fn executable(described: &Described, words: usize, before: Duration, policy: Pol
     }
 }
 
-/// 16 bytes a line.
+/// Formats bytes in hexadecimal, 16 to a line.
 fn hexadecimal(code: &[u8]) -> String {
     let mut text = String::with_capacity(code.len() * 4);
     for (i, line) in code.chunks(16).enumerate() {

@@ -1,5 +1,5 @@
-//! The joints to the shader compiler and to generated code: stages by key, their code in its tiers, caches of them, the memory of
-//! descriptor sets, helpers.
+//! Interfaces to the shader compiler and to generated code: stages by key, their code by tier,
+//! caches of them, the memory of descriptor sets, and helpers.
 
 mod cache_key;
 pub mod compile;

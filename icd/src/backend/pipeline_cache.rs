@@ -1,12 +1,16 @@
-//! Pipeline caches: stages by key, and their bytes.
+//! Pipeline caches, which map the keys of stages to their bytes.
 //!
-//! The blob is `VkPipelineCacheHeaderVersionOne`, then a tag, then entries (lengths of SPIR-V, rest of the key, and code; these). The tag is a keyed BLAKE3 hash
-//! of everything else, by a key of this user and build ([`cache_key`]): machine code comes out of a blob only if this user's
-//! driver put it there, wherever the application kept it meanwhile. A blob whose header, lengths or tag do not fit is ignored as a
-//! whole. What is hashed is the cache's own copy: the application's memory may be a file that somebody else writes to.
+//! The blob is `VkPipelineCacheHeaderVersionOne`, then a tag, then entries. An entry has the
+//! lengths of its SPIR-V, of the rest of the key, and of the code, followed by these three. The tag
+//! is a keyed BLAKE3 hash of everything else, by a key of this user and build ([`cache_key`]).
+//! Machine code is thus taken from a blob only if this user's driver put it there, wherever the
+//! application kept it meanwhile. A blob whose header, lengths or tag do not match is ignored as a
+//! whole. The hash covers the cache's own copy, because the application's memory may be a file that
+//! another process writes to.
 //!
-//! `vkGetPipelineCacheData` is called for the size and then for the data, while code may become better code of another size. So what was
-//! announced is kept for the second call, as long as no stage comes in between.
+//! `vkGetPipelineCacheData` is called for the size and then for the data, while code may be
+//! replaced by better code of another size. The announced blob is therefore kept for the second
+//! call, as long as no stage is added in between.
 
 #![forbid(unsafe_code)]
 
@@ -28,9 +32,9 @@ const ENTRY_HEADER: usize = 24;
 
 #[derive(Clone)]
 enum Entry {
-    /// As it came.
+    /// An entry in its stored form.
     Stored(Arc<[u8]>),
-    /// In use; its code may still be in the making.
+    /// A stage in use, whose code may still be under construction.
     Living(Arc<TieredCode>),
 }
 
@@ -40,7 +44,7 @@ type StoredStage = (Key, Arc<[u8]>);
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<Key, Entry>,
-    /// Changes with the set of keys.
+    /// Counter that changes with the set of keys.
     generation: u64,
 }
 
@@ -48,14 +52,14 @@ struct Entries {
 #[derive(Default)]
 pub struct PipelineCache {
     entries: Mutex<Entries>,
-    /// The blob whose size was asked for, and the generation it is of.
+    /// The blob whose size was queried, and its generation.
     announced: Mutex<Option<(u64, Arc<[u8]>)>>,
 }
 
 impl PipelineCache {
-    /// A cache with what is usable of `data`.
+    /// Makes a cache with the usable entries of `data`.
     pub fn new(data: &[u8]) -> PipelineCache {
-        // No key is looked for when there is nothing to check.
+        // The key is not needed if there is nothing to check.
         let usable = data.len() > HEADER;
         Self::with_key(data, if usable { cache_key() } else { None })
     }
@@ -65,12 +69,12 @@ impl PipelineCache {
         PipelineCache { entries: Mutex::new(Entries { by_key, generation: 0 }), announced: Mutex::default() }
     }
 
-    /// Has it no stages?
+    /// Returns true if the cache has no stages.
     pub fn is_empty(&self) -> bool {
         self.entries.lock().by_key.is_empty()
     }
 
-    /// The stage, if cached; `load` makes it from its bytes.
+    /// Returns the stage if it is cached; `load` makes it from its bytes.
     pub fn find(&self, key: &Key, load: impl FnOnce(&[u8]) -> Option<Arc<TieredCode>>) -> Option<Arc<TieredCode>> {
         let mut entries = self.entries.lock();
         let entry = entries.by_key.get_mut(key)?;
@@ -83,7 +87,7 @@ impl PipelineCache {
         }
     }
 
-    /// Remembers a stage.
+    /// Adds a stage.
     pub fn insert(&self, code: &Arc<TieredCode>) {
         let mut entries = self.entries.lock();
         entries.by_key.insert(code.key().clone(), Entry::Living(code.clone()));
@@ -104,7 +108,8 @@ impl PipelineCache {
         entries.generation += 1;
     }
 
-    /// The generation and every entry's bytes, by key; waits for code in the making.
+    /// Returns the generation and every entry's bytes, ordered by key; waits for code that is under
+    /// construction.
     fn sorted(&self) -> (u64, Vec<StoredStage>) {
         let (generation, entries): (_, Vec<(Key, Entry)>) = {
             let entries = self.entries.lock();
@@ -119,8 +124,8 @@ impl PipelineCache {
         (generation, list)
     }
 
-    /// The blob. Without `limit` it is kept, so that the next call can have it; with one, as many whole entries as fit. The
-    /// flag says whether all did.
+    /// Returns the blob. Without `limit` the blob is kept for the next call; with one, the blob has
+    /// as many whole entries as fit. The flag is true if all entries fit.
     pub fn data(&self, limit: Option<usize>) -> (Arc<[u8]>, bool) {
         let Some(limit) = limit else {
             let (generation, blob, complete) = self.blob(usize::MAX, cache_key());
@@ -135,7 +140,7 @@ impl PipelineCache {
             return (blob, true);
         }
         if limit < HEADER {
-            // Vulkan's header is due as soon as it fits. Without a tag it is no more than that.
+            // Vulkan's header must be returned if it fits. Without a tag there is nothing else.
             let header = if limit < VULKAN_HEADER { Arc::default() } else { Arc::from(header()) };
             return (header, false);
         }
@@ -143,7 +148,8 @@ impl PipelineCache {
         (blob, complete)
     }
 
-    /// The generation, the blob of at least a header, and whether everything is in it. Without a key there is nothing to put in.
+    /// Returns the generation, a blob with at least a header, and whether the blob is complete.
+    /// Without a key it has no entries.
     fn blob(&self, limit: usize, key: Option<&cache_key::Key>) -> (u64, Arc<[u8]>, bool) {
         let (generation, list) = self.sorted();
         let (mut data, mut complete) = (header().to_vec(), true);
@@ -179,7 +185,7 @@ fn header() -> [u8; VULKAN_HEADER] {
     header
 }
 
-/// Copies the entries, and gives them out if the tag is that of the copies.
+/// Copies the entries and returns them if the tag matches the copies.
 fn parse(data: &[u8], key: &cache_key::Key) -> Option<HashMap<Key, Entry>> {
     let (start, mut rest) = data.split_at_checked(HEADER)?;
     let mut own = [0; HEADER];
@@ -213,7 +219,7 @@ fn parse(data: &[u8], key: &cache_key::Key) -> Option<HashMap<Key, Entry>> {
         rest = tail;
     }
     let tag: [u8; TAG] = own[VULKAN_HEADER..].try_into().ok()?;
-    // Compares in constant time.
+    // This comparison takes constant time.
     (hasher.finalize() == tag).then_some(entries)
 }
 
@@ -238,7 +244,7 @@ mod tests {
         cache.entries.lock().by_key.len()
     }
 
-    /// Where entry `i` of [`filled`] begins.
+    /// Returns the offset of entry `i` of [`filled`].
     fn entry_at(i: usize) -> usize {
         HEADER + (0..i).map(|i| ENTRY_HEADER + 32 + 10 + i).sum::<usize>()
     }
@@ -265,7 +271,8 @@ mod tests {
         }
     }
 
-    /// Everything that can be done without the key: take entries out, put others in, exchange them, use tags of other blobs, guess.
+    /// Tries everything that is possible without the key: removing, inserting and exchanging
+    /// entries, using tags of other blobs, and guessing.
     #[test]
     fn forged_blobs_are_ignored() {
         let (data, _) = filled().data(None);
@@ -292,7 +299,7 @@ mod tests {
         for tag in [[0; TAG], [255; TAG], unkeyed] {
             nothing("a guessed tag", &[&data[..VULKAN_HEADER], &tag, &data[HEADER..]].concat());
         }
-        // Lengths that lie.
+        // The lengths are wrong.
         for at in [HEADER, HEADER + 8, HEADER + 16] {
             for length in [0, 9, 11, 31, 33, u64::MAX, u64::MAX - 71, 1 << 63] {
                 let mut lying = data.to_vec();
@@ -311,7 +318,7 @@ mod tests {
         assert_eq!(entries(&PipelineCache::with_key(&data, Some(&keys[1]))), 0);
         assert_eq!(entries(&PipelineCache::with_key(&data, None)), 0);
         assert_eq!(entries(&PipelineCache::new(&data)), 0);
-        // Without a key nothing is stored, and says so.
+        // Without a key no entry is stored, and the blob is reported as incomplete.
         let (_, data, complete) = filled().blob(usize::MAX, None);
         assert!(!complete && data.len() == HEADER);
         assert_eq!(entries(&PipelineCache::with_key(&data, None)), 0);
@@ -335,13 +342,13 @@ mod tests {
     fn what_was_announced_is_given_unless_stages_come() {
         let cache = filled();
         let (announced, _) = cache.data(None);
-        // An entry's bytes become more, as those of better code.
+        // An entry's bytes grow, as those of better code may.
         cache.entries.lock().by_key.insert(key(0), Entry::Stored(vec![9; 1000].into()));
         assert_eq!(cache.data(Some(announced.len())), (announced.clone(), true));
-        // Asked again without a size: as it is now, as far as it fits.
+        // A second call with a limit gets the current state, as far as it fits.
         let (now, complete) = cache.data(Some(announced.len()));
         assert!(!complete && now.len() <= announced.len());
-        // A stage that comes in between is missing, which is told.
+        // A stage that was added in between is missing, and the blob is reported as incomplete.
         let (announced, _) = cache.data(None);
         let more = PipelineCache::default();
         more.entries.lock().by_key.insert(key(77), Entry::Stored(vec![7; 10].into()));

@@ -1,10 +1,13 @@
-//! A stage that nobody runs, and code before it.
+//! Warm-up of the compiler with a stage that is never run, and with code before it.
 //!
-//! The first pipeline that a process makes waits for the compiler itself: its pages, some eighty of 64 KiB, come in one by one as they are
-//! touched, its tables are made, threads are started. That takes longer than what there is to do for a small stage. So the pool makes code of
-//! a function ([`jit::rehearsal`]), and then a stage that has what most have, as soon as something is created that only pipelines need, or else
-//! while the first module is read and translated by who creates it. (In that order: when that one comes early, nobody does what another one is at.)
-//! It ends where a real stage's turn comes, or stages are likely to be stored ones.
+//! The first pipeline of a process waits for the compiler itself. The compiler's pages, some eighty
+//! of 64 KiB, are loaded one by one as they are touched, its tables are made, and threads are
+//! started. That takes longer than compiling a small stage. The pool therefore makes the code of a
+//! function ([`jit::rehearsal`]), and then a typical stage. It starts when an object is created
+//! that only pipelines need, or else while the application's thread reads and translates the first
+//! module. (In that order, so that both threads do not do the same work if the module comes early.)
+//! The warm-up ends when a real stage is to be compiled, or when stages are likely to come from a
+//! cache.
 
 #![forbid(unsafe_code)]
 
@@ -15,19 +18,20 @@ use jit::error::Error;
 use jit::tier::Tier;
 use std::sync::Arc;
 
-/// A fragment stage that has what most stages have (GLSL beside it).
+/// A fragment stage with the features of most stages (the GLSL source lies beside it).
 const SHADER: &[u8] = include_bytes!("rehearsal/fragment.frag.spv");
 
-/// Makes the code of a tier for nothing, as long as `wanted` says so, which is asked between the steps.
+/// Makes the code of a tier and discards it. It stops if `wanted`, which is called between the
+/// steps, returns false.
 pub fn rehearse(tier: Tier, wanted: &dyn Fn() -> bool) {
     if wanted() {
         jit::rehearsal::rehearse(tier);
     }
-    // Whatever is wrong will be wrong again, for who has use for the code.
+    // An error would occur again for a stage that needs the code, and is reported then.
     let _ = perform(tier, wanted);
 }
 
-/// The code; none when it is not wanted any more.
+/// Makes the code; returns `None` if it is no longer wanted.
 fn perform(tier: Tier, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>, Error> {
     if !wanted() {
         return Ok(None);

@@ -1,15 +1,21 @@
-//! The code of a stage in its life: being made, and made again by better tiers ([`jit::tier`]).
+//! The lifecycle of a stage's code: its first compile, and its replacement by better tiers
+//! ([`jit::tier`]).
 //!
-//! Creating a pipeline leaves a job here ([`jit::Prepared`]: nothing can be wrong with the shader any more, only code is missing).
-//! A thread of the pool does it, or whoever needs the code first: [`TieredCode::ready`]. While there is a better tier the code measures
-//! the time it runs; when that is so long that better code pays ([`jit::tier::Row::patience`]), the compiler is asked for it,
-//! once, and puts it in place between two batches. Who runs the old code meanwhile goes on: all of it stays until the stage goes.
+//! Creating a pipeline leaves a job here ([`jit::Prepared`]: the shader can no longer be refused,
+//! only its code is missing). A thread of the pool does the job, or the first thread that needs the
+//! code ([`TieredCode::ready`]). While there is a better tier, the code measures the time it runs.
+//! When that exceeds the tier-up threshold ([`jit::tier::Row::patience`]), the compiler is asked
+//! for better code, once, and installs it between two batches. Threads that run the old code
+//! continue, because all code lives as long as the stage.
 //!
-//! A fragment stage whose code was made again is hot. Of such a one there is code with epilogues too (`base::epilogue`), each asked for by a draw with that state, made by the same threads and never
-//! waited for: the draw goes the general way meanwhile. It is no better tier's, but the last one's with another end, and is not stored.
+//! A fragment stage whose code was replaced is hot. For such a stage there is code with epilogues
+//! too (`base::epilogue`). A draw with the matching state requests it, the same threads make it,
+//! and no draw waits for it but takes the general path meanwhile. It belongs to no better tier, but
+//! is the last tier's code with another end, and is not stored.
 //!
-//! Invariant: every tier's code has the same facts (interface, scratch memory), so that the calls of one dispatch may take turns. How the memory is used is a call's
-//! own affair: where nobody can tell, better code has more lanes to a chunk (`jit::emit::unseen`).
+//! Invariant: every tier's code has the same facts (interface, scratch memory), so that calls of
+//! one dispatch may use code of different tiers. The use of the memory is private to a call: in a
+//! subgroup-size-agnostic stage, better code has more lanes in a chunk (`jit::emit::unseen`).
 
 use super::compile::{Key, StageRequest};
 use crate::os::condvar::Condvar;
@@ -24,24 +30,24 @@ use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-/// `GRUS_TIER`: which tiers are used.
+/// The tiers that are used, as `GRUS_TIER` selects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// The first one first, better ones when they pay.
+    /// The first tier at first, better ones when they pay.
     #[default]
     Auto,
-    /// One only.
+    /// One tier only.
     Only(Tier),
 }
 
 impl Policy {
-    /// From the environment.
+    /// Reads the policy from the environment.
     pub fn from_env() -> Policy {
         let name = std::env::var("GRUS_TIER").unwrap_or_default();
         Tier::named(&name).map_or(Policy::Auto, Policy::Only)
     }
 
-    /// The tier of the first code.
+    /// Returns the tier of the first code.
     pub fn first(self) -> Tier {
         match self {
             Policy::Auto => Tier::FIRST,
@@ -49,19 +55,19 @@ impl Policy {
         }
     }
 
-    /// Code is replaced when it runs long enough.
+    /// Returns true if code is replaced when it has run long enough.
     pub fn improves(self) -> bool {
         self == Policy::Auto
     }
 }
 
-/// Who has stages made and improved, as a stage sees it.
+/// The owner of stages, which has them compiled and improved.
 pub trait Owner: Send + Sync {
-    /// Which tiers are used.
+    /// Returns the tiers that are used.
     fn policy(&self) -> Policy;
     /// Has better code made.
     fn improve(self: Arc<Self>, code: Weak<TieredCode>);
-    /// A stage is gone.
+    /// Forgets a stage that is being dropped.
     fn forget(&self, key: &Key);
 }
 
@@ -70,16 +76,17 @@ pub struct TieredCode {
     this: Weak<TieredCode>,
     key: Key,
     request: StageRequest,
-    /// Everything about the stage but code.
+    /// All properties of the stage except its code.
     facts: StageFacts,
     owner: Weak<dyn Owner>,
     /// The best function so far; null until there is one.
     entry: AtomicPtr<()>,
-    /// Bytes of stack that any of the functions so far takes.
+    /// Largest number of bytes of stack that any of the functions so far takes.
     frame: AtomicU32,
-    /// Bytes of scratch memory that a batch takes; the same of all of them.
+    /// Bytes of scratch memory that a batch takes, equal for all functions.
     scratch: AtomicU32,
-    /// Nanoseconds that the best code so far may still run; not above 0: nobody wants to know.
+    /// Nanoseconds that the best code may still run before tier-up; 0 or less if the time is not
+    /// measured.
     patience: AtomicI64,
     state: Mutex<State>,
     changed: Condvar,
@@ -87,27 +94,28 @@ pub struct TieredCode {
 
 struct State {
     phase: Phase,
-    /// By tier.
+    /// Code by tier.
     codes: [Option<LoadedCode>; COUNT],
-    /// Those that were asked for.
+    /// Code with the epilogues that were requested.
     epilogues: Vec<(Epilogue, WithEpilogue)>,
 }
 
-/// Most epilogues of a stage: who has more changes them all the time.
+/// Largest number of epilogues of a stage; a program with more changes its state too often to
+/// profit.
 const EPILOGUES: usize = 4;
 
-/// Code with an epilogue.
+/// State of the code with an epilogue.
 enum WithEpilogue {
-    /// To be made.
+    /// The code is to be made.
     Wanted,
-    /// There is none.
+    /// The code could not be made.
     Refused,
-    /// It is there as long as the stage.
+    /// The code, which lives as long as the stage.
     Ready(Arc<LoadedCode>),
 }
 
 impl State {
-    /// The best code so far.
+    /// Returns the best code so far.
     fn best(&self) -> Option<(Tier, &LoadedCode)> {
         ROWS.iter().zip(&self.codes).rev().find_map(|(row, code)| Some((row.tier, code.as_ref()?)))
     }
@@ -121,13 +129,14 @@ enum Phase {
 }
 
 impl TieredCode {
-    /// A stage whose code is still to be made.
+    /// Makes a stage whose code is still to be compiled.
     pub fn new(owner: Weak<dyn Owner>, key: Key, request: StageRequest, prepared: Prepared) -> Arc<TieredCode> {
         let facts = prepared.facts().clone();
         Self::with_phase(owner, key, request, facts, Phase::Waiting(Box::new(prepared)))
     }
 
-    /// A stage from a pipeline cache's bytes; `None` unless they are intact, of this build and machine.
+    /// Makes a stage from a pipeline cache's bytes; `None` unless they are intact and of this build
+    /// and processor.
     pub fn stored(owner: Weak<dyn Owner>, key: Key, request: StageRequest, bytes: &[u8]) -> Option<Arc<TieredCode>> {
         let blob = jit::stored(bytes)?;
         let code = Self::with_phase(owner, key, request, blob.facts.clone(), Phase::Running);
@@ -157,30 +166,31 @@ impl TieredCode {
         })
     }
 
-    /// The stage as the rasterizer wants it.
+    /// Returns the stage for the rasterizer.
     pub fn stage(self: &Arc<Self>) -> CompiledStage {
         CompiledStage { facts: self.facts.clone(), code: self.clone() }
     }
 
-    /// What was asked for.
+    /// Returns the request that the stage was compiled for.
     pub fn request(&self) -> &StageRequest {
         &self.request
     }
 
-    /// Which tiers make its code.
+    /// Returns the tiers that make the stage's code.
     pub fn policy(&self) -> Policy {
         self.owner.upgrade().map_or(Policy::default(), |owner| owner.policy())
     }
 
-    /// The key it was compiled for.
+    /// Returns the key that the stage was compiled for.
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// Makes sure that there is code: waits for who makes it, or makes it here when nobody has begun.
+    /// Ensures that there is code: waits for the thread that makes it, or makes it here if none has
+    /// begun.
     ///
     /// # Errors
-    /// A message; an internal error, as everything else was found at creation.
+    /// A message of an internal error, because all other errors are found at creation.
     pub fn ready(&self) -> Result<(), String> {
         if !self.entry.load(Ordering::Acquire).is_null() {
             return Ok(());
@@ -203,7 +213,7 @@ impl TieredCode {
         }
     }
 
-    /// Does the job, if it is still to be done.
+    /// Compiles the stage if no thread has begun.
     pub fn generate_if_waiting(&self) {
         let mut state = self.state.lock();
         if !matches!(state.phase, Phase::Waiting(_)) {
@@ -224,10 +234,10 @@ impl TieredCode {
         self.changed.notify_all();
     }
 
-    /// Better code, if there can be any, as long as it is `wanted`.
+    /// Makes and installs better code, if there can be any, as long as it is `wanted`.
     ///
     /// # Errors
-    /// A message; internal errors.
+    /// A message of an internal error.
     pub fn upgrade(&self, wanted: &dyn Fn() -> bool) -> Result<(), String> {
         let Some(than) = self.tier() else { return Ok(()) };
         if than.better().next().is_none() {
@@ -241,7 +251,7 @@ impl TieredCode {
         self.install(&blob)
     }
 
-    /// Code with the epilogues that are wanted, by one tier or the best.
+    /// Makes code with the requested epilogues, by the given tier or by the best.
     fn make_epilogues(&self, tier: Option<Tier>, wanted: &dyn Fn() -> bool) -> Result<(), String> {
         let next = || {
             let state = self.state.lock();
@@ -261,11 +271,11 @@ impl TieredCode {
         Ok(())
     }
 
-    /// Loads code and puts it in place.
+    /// Loads code and installs it.
     fn install(&self, blob: &CodeBlob) -> Result<(), String> {
         let code = blob.load().ok_or("no executable memory")?;
         let entry = code.entry() as *mut ();
-        // Before the entry, which publishes it.
+        // These are stored before the entry, which publishes them.
         self.frame.fetch_max(code.frame(), Ordering::Relaxed);
         self.scratch.store(code.scratch(), Ordering::Relaxed);
         let improve = self.owner.upgrade().is_some_and(|owner| owner.policy().improves());
@@ -274,13 +284,14 @@ impl TieredCode {
         let mut state = self.state.lock();
         self.patience.store(patience, Ordering::Relaxed);
         state.codes[blob.tier as usize] = Some(code);
-        // The code stays in `state` as long as `self`; nothing takes it out again.
+        // The code stays in `state` as long as `self`, because it is never removed.
         self.entry.store(entry, Ordering::Release);
         state.phase = Phase::Ready;
         Ok(())
     }
 
-    /// The stored form of the best code so far; waits for the first. `None` when there will be none.
+    /// Returns the stored form of the best code so far; waits for the first. `None` means that
+    /// there will be no code.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         self.ready().ok()?;
         let state = self.state.lock();
@@ -288,12 +299,12 @@ impl TieredCode {
         Some(CodeBlob::of(self.facts.clone(), code).to_bytes())
     }
 
-    /// Which tier runs; `None` while there is no code.
+    /// Returns the tier of the code that runs; `None` while there is no code.
     pub fn tier(&self) -> Option<Tier> {
         self.state.lock().best().map(|(tier, _)| tier)
     }
 
-    /// Counts time that code ran to which there may be better.
+    /// Counts running time of code that may be improved.
     #[cold]
     fn ran(&self, ns: i64) {
         let left = self.patience.fetch_sub(ns, Ordering::Relaxed);
@@ -312,15 +323,19 @@ impl StageCode for TieredCode {
         if entry.is_null() {
             return;
         }
-        // SAFETY: only `install` stores another value than null: a function of this type that lives as long as `self`.
+        // SAFETY: only `install` stores another value than null: a function of this type that lives
+        // as long as `self`.
         let function = unsafe { core::mem::transmute::<*mut (), StageFn>(entry) };
         let frame = self.frame.load(Ordering::Relaxed);
         if self.patience.load(Ordering::Relaxed) <= 0 {
-            // SAFETY: the caller's promise; the frame is that of the largest function that `entry` ever held.
+            // SAFETY: `context` and `batch` fulfil the requirements of `StageFn`, as this
+            // function's contract demands; the frame is that of the largest function that `entry`
+            // ever held.
             return unsafe { jit::code::call(function, frame, context, batch) };
         }
         let began = Instant::now();
-        // SAFETY: as above.
+        // SAFETY: `context` and `batch` fulfil the requirements of `StageFn`, as this function's
+        // contract demands; the frame is that of the largest function that `entry` ever held.
         unsafe { jit::code::call(function, frame, context, batch) };
         self.ran(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX).max(1));
     }
@@ -336,7 +351,7 @@ impl StageCode for TieredCode {
             let WithEpilogue::Ready(code) = code else { return None };
             return Some(code.clone());
         }
-        // With one tier alone, all of its code is made by who wants it.
+        // If only one tier is used, the calling thread makes all of its code.
         let only = match owner.policy() {
             Policy::Only(tier) => Some(tier),
             Policy::Auto => None,
@@ -351,7 +366,7 @@ impl StageCode for TieredCode {
             owner.improve(self.this.clone());
             return None;
         };
-        // What is missing is an internal error, which goes the general way.
+        // A failure is an internal error; the draw then takes the general path.
         let _ = self.make_epilogues(Some(tier), &|| true);
         let state = self.state.lock();
         let (_, WithEpilogue::Ready(code)) = state.epilogues.iter().find(|(other, _)| other == epilogue)? else {

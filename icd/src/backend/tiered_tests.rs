@@ -1,4 +1,4 @@
-//! The compiler's jobs: sharing, waiting, cancelling, tiers, what caches get.
+//! Tests of the compiler's jobs: sharing, waiting, cancelling, tiers, and the contents of caches.
 
 use super::compile::StageRequest;
 use super::compiler::{CodeOrigin, Compiler, Refusal};
@@ -97,7 +97,7 @@ fn a_stage_that_is_dropped_cancels_its_job() {
     drop(code);
     assert_eq!(weak.strong_count(), 0, "the job keeps its stage");
     drop(busy);
-    // Compiled anew: the dead one is not found.
+    // The stage is compiled anew, because the dropped one is not found.
     assert_eq!(setup.stage().1, CodeOrigin::Compiled);
 }
 
@@ -168,7 +168,7 @@ fn run_nothing(code: &TieredCode) {
         inputs: std::ptr::null(),
         outputs: std::ptr::null_mut(),
     };
-    // SAFETY: the chunk loop of a batch without vertices touches nothing but the batch's head.
+    // SAFETY: the chunk loop of a batch without vertices accesses nothing but the batch's header.
     unsafe { code.run(&context, (&raw mut batch).cast()) };
 }
 
@@ -190,7 +190,7 @@ fn fragment_request() -> StageRequest {
     StageRequest { words, stage: Stage::Fragment, ..request() }
 }
 
-/// Colours of the stage's first outputs, stored; of each number another one.
+/// Returns an epilogue that stores colours of the stage's first outputs, different for each number.
 fn epilogue(number: u16) -> Epilogue {
     Epilogue {
         swap: number & 1 != 0,
@@ -222,7 +222,7 @@ fn with_one_tier_alone_epilogues_are_there_at_once() {
         let (code, _) = setup.compiler.stage(fragment_request(), None, false).expect("stage");
         code.ready().expect("code");
         assert!(code.with_epilogue(&epilogue(1)).is_some());
-        // A stage without colours has none.
+        // A stage without colours has no epilogues.
         let (vertices, _) = setup.stage();
         vertices.ready().expect("code");
         assert!(vertices.with_epilogue(&epilogue(1)).is_none());
@@ -262,7 +262,7 @@ fn a_cache_gets_the_code_when_it_is_there_and_brings_it_back_without_a_job() {
         let (code, origin) = setup.compiler.stage(request(), Some(&cache), true).expect("stage");
         assert_eq!((origin, code.tier()), (CodeOrigin::Cache, tier));
         assert_eq!(cache.data(None).0, data);
-        // Quick code from a cache is as good a beginning as any.
+        // Quick code from a cache can be improved like any other.
         if policy == Policy::Auto {
             setup.compiler.clone().improve(Arc::downgrade(&code));
             wait_for("the best tier", || code.tier() == Tier::FIRST.better().next());
@@ -280,7 +280,7 @@ fn better_code_between_size_and_data_does_not_matter() {
     assert_eq!(code.tier(), Some(Tier::Quick));
     setup.compiler.clone().improve(Arc::downgrade(&code));
     wait_for("the best tier", || code.tier() == Tier::FIRST.better().next());
-    // The application's buffer is as large as it was told: it gets everything, and that is usable.
+    // The application's buffer has the announced size; it gets everything, and that is usable.
     let (data, complete) = cache.data(Some(announced.len()));
     assert!(complete && data.len() == announced.len());
     let again = PipelineCache::new(&data);

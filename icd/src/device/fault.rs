@@ -1,9 +1,11 @@
-//! Why a device was lost, for who asks (VK_EXT_device_fault, VK_KHR_device_fault): what happened, and which pipelines were at work, in which of
-//! their stages, at which loops of their SPIR-V.
+//! Reports why a device was lost (VK_EXT_device_fault, VK_KHR_device_fault): the cause, the
+//! pipelines that were running, their stages, and the loops of their SPIR-V.
 //!
-//! There are no addresses to tell: generated code cannot trap, and what lies outside of all memory is read as 0 and written nowhere. What is
-//! left are work that takes too long, memory that the system does not give, and mistakes of the driver's own. A pipeline is found by its handle, which is
-//! all that executing it says; so who wants to ask later has each one noted when it is created.
+//! There are no addresses to report: generated code cannot trap, and accesses outside of all memory
+//! read 0 and write nothing. The possible causes are work that takes too long, memory that the
+//! system does not give, and the driver's own errors. Execution knows a pipeline only by its
+//! handle, so each pipeline is noted at its creation if the application enables one of the
+//! extensions.
 
 use crate::caps::properties::MAX_FAULT_REPORTS;
 use crate::ffi::{handle, known};
@@ -13,10 +15,10 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, Weak};
 
-/// Loops that a report names.
+/// Largest number of loops that a report names.
 const MAX_LOOPS: usize = 8;
 
-/// What a device is lost by. The number is `vendorFaultCode`.
+/// Cause of a device loss. The number is `vendorFaultCode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A command ran longer than `GRUS_SHADER_TIMEOUT_MS`.
@@ -25,12 +27,12 @@ pub enum Cause {
     Memory = 2,
     /// Code could not be made after its pipeline's creation.
     NoCode = 3,
-    /// A panic.
+    /// The driver panicked.
     Panic = 4,
 }
 
 impl Cause {
-    /// The message's id.
+    /// Returns the message's identifier.
     pub fn id(self) -> &'static str {
         match self {
             Cause::Timeout => "GRUS-shader-timeout",
@@ -40,27 +42,27 @@ impl Cause {
     }
 }
 
-/// What is told about one of those that were at work.
+/// A report about one running pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Which pipeline, stage and loops.
+    /// Description of the pipeline, stage and loops.
     pub description: String,
-    /// The pipeline's handle; 0: none was at work.
+    /// Handle of the pipeline; 0 if none was running.
     pub pipeline: u64,
 }
 
-/// Why the device was lost.
+/// The reason why the device was lost.
 #[derive(Debug)]
 pub struct Fault {
-    /// What happened.
+    /// Cause.
     pub cause: Cause,
-    /// The message that the application was given.
+    /// Message that the application received.
     pub message: String,
-    /// At least one.
+    /// Reports, at least one.
     pub reports: Vec<Report>,
 }
 
-/// See the module.
+/// Collects the facts for fault reports.
 #[derive(Default)]
 pub struct Faults {
     wanted: bool,
@@ -71,30 +73,30 @@ pub struct Faults {
 #[derive(Default)]
 struct State {
     fault: Option<Arc<Fault>>,
-    /// Reports that vkGetDeviceFaultReportsKHR has given away.
+    /// Number of reports that vkGetDeviceFaultReportsKHR has returned.
     taken: usize,
 }
 
 impl Faults {
-    /// `wanted`: somebody may ask.
+    /// Makes an empty collection; without `wanted`, nothing is recorded.
     pub fn new(wanted: bool) -> Faults {
         Faults { wanted, ..Faults::default() }
     }
 
-    /// A pipeline that may be to blame some day.
+    /// Notes a pipeline that may cause a loss later.
     pub fn note(&self, pipeline: &Arc<Pipeline>) {
         if !self.wanted {
             return;
         }
         let mut pipelines = self.pipelines.lock();
-        // Those that are gone go now and then.
+        // Dropped pipelines are removed now and then.
         if pipelines.len() >= 64 && pipelines.len().is_power_of_two() {
             pipelines.retain(|_, pipeline| pipeline.strong_count() > 0);
         }
         pipelines.insert(handle::raw(pipeline), Arc::downgrade(pipeline));
     }
 
-    /// The device is lost while these pipelines are at work. The first loss counts.
+    /// Records that the device is lost while these pipelines run. Only the first loss counts.
     pub fn keep(&self, cause: Cause, message: &str, pipelines: &[u64]) {
         if !self.wanted {
             return;
@@ -112,18 +114,18 @@ impl Faults {
         self.state.lock().fault.get_or_insert(fault);
     }
 
-    /// Why the device was lost; `None` while it is not.
+    /// Returns why the device was lost; `None` while it is not.
     pub fn fault(&self) -> Option<Arc<Fault>> {
         self.state.lock().fault.clone()
     }
 
-    /// The number of reports that nobody has taken.
+    /// Returns the number of reports that have not been taken.
     pub fn pending(&self) -> usize {
         let state = self.state.lock();
         state.fault.as_ref().map_or(0, |fault| fault.reports.len() - state.taken)
     }
 
-    /// Takes up to so many of them: the fault, and the range of their numbers.
+    /// Takes up to `most` reports; returns the fault and the range of their indices.
     pub fn take(&self, most: usize) -> Option<(Arc<Fault>, std::ops::Range<usize>)> {
         let mut state = self.state.lock();
         let fault = state.fault.clone()?;
@@ -133,11 +135,12 @@ impl Faults {
     }
 }
 
-/// A report for each stage that may be to blame.
+/// Adds a report for each stage that may be the cause.
 fn describe(handle: u64, pipeline: Option<&Pipeline>, cause: Cause, out: &mut Vec<Report>) {
     let name = known::name(handle);
     let code = pipeline.map_or(&[][..], Pipeline::code);
-    // Only a loop runs for long; where there is none it is the driver's, over what the stages ask for.
+    // Only a loop can run for long; a shader without one was slow because of the driver's loops
+    // over its invocations.
     let loops = cause == Cause::Timeout && code.iter().any(|code| code.stage().facts.has_loops);
     let before = out.len();
     for code in code.iter().filter(|code| !loops || code.stage().facts.has_loops) {

@@ -1,4 +1,4 @@
-//! Instance and physical device.
+//! The instance and the physical device.
 
 use crate::caps::ExtensionSet;
 use crate::ffi::allocator::Callbacks;
@@ -19,7 +19,7 @@ pub struct Instance {
     physical_device: OwnedDispatchable<PhysicalDevice>,
 }
 
-/// `VkPhysicalDevice`: there is one, the CPU.
+/// `VkPhysicalDevice`. There is one, the CPU.
 pub struct PhysicalDevice {
     /// Memory heap, shared by all devices of the instance.
     pub heap: Arc<Heap>,
@@ -28,16 +28,18 @@ pub struct PhysicalDevice {
 }
 
 impl PhysicalDevice {
-    /// The instance.
+    /// Returns the instance, unless it is being destroyed.
     pub fn instance(&self) -> Option<Arc<Instance>> {
         self.instance.upgrade()
     }
 }
 
 impl Instance {
-    /// A new instance with its physical device, whose children may have memory of this allocator; starts no thread.
+    /// Makes an instance with its physical device, whose children may use this allocator; starts no
+    /// thread.
     ///
-    /// Part of its caller, which stands beside what else runs at the start (`vk_icdNegotiateLoaderICDInterfaceVersion`).
+    /// It is inlined into its caller, so that it lies beside the other code that runs at the start
+    /// (`vk_icdNegotiateLoaderICDInterfaceVersion`).
     #[inline(always)]
     pub fn new(api_version: u32, extensions: ExtensionSet, memory: Option<Callbacks>) -> Arc<Instance> {
         Arc::new_cyclic(|instance| {
@@ -51,18 +53,18 @@ impl Instance {
         })
     }
 
-    /// The physical device's handle.
+    /// Returns the physical device's handle.
     pub fn physical_device(&self) -> vk::PhysicalDevice {
         self.physical_device.get()
     }
 
-    /// The physical device.
+    /// Returns the physical device.
     #[cfg(test)]
     pub fn physical(&self) -> Arc<PhysicalDevice> {
         self.physical_device.object().clone()
     }
 
-    /// Enabled?
+    /// Returns true if the extension is enabled.
     pub fn has_extension(&self, name: &str) -> bool {
         self.extensions.has_name(name)
     }

@@ -1,5 +1,6 @@
-//! Instance, physical device, and the logical device: what its children share, and its queues. Work comes to a queue as functions of the
-//! device and the queue; what commands are is not known here.
+//! Instance, physical device, and the logical device with its queues and the state that its
+//! children share. Work comes to a queue as functions of the device and the queue; this module does
+//! not know commands.
 
 #![forbid(unsafe_code)]
 
@@ -40,42 +41,42 @@ pub struct Device {
     pub heap: Arc<Heap>,
     /// Waits and the lost state.
     pub sync: Arc<Sync>,
-    /// Draws and dispatches; starts its threads at the first work.
+    /// Executes draws and dispatches; starts its threads at the first work.
     pub engine: Arc<Engine>,
     /// Makes the code of pipelines, on the engine's pool.
     pub compiler: Arc<Compiler>,
-    /// What tools have asked about a pipeline's code.
+    /// Answers to queries about a pipeline's code.
     pub inspected: Memo,
-    /// Polled by generated loops; non-zero once the device is lost.
+    /// Flag that generated loops poll; non-zero once the device is lost.
     pub abort: AtomicU32,
     /// Functions that generated code calls.
     pub helpers: HelperTable,
-    /// The queues, by number.
+    /// Queues by number.
     pub queues: Box<[Arc<Queue>]>,
-    /// Guards all of them against endless shaders.
+    /// Guards all queues against endless shaders.
     pub watchdog: Arc<Watchdog>,
     /// Enabled extensions.
     pub extensions: ExtensionSet,
-    /// Why it was lost.
+    /// The reason for a loss.
     pub faults: Faults,
-    /// Samples of attachments that have one.
+    /// Implicit images: samples of single-sampled attachments.
     pub implicits: Implicits,
-    /// What descriptors in buffers may refer to.
+    /// Objects that descriptors in buffers may refer to.
     pub living: Living,
-    /// What descriptors in heaps are of; None: nobody may have heaps.
+    /// Objects of descriptors in heaps; `None` if descriptor heaps are not enabled.
     pub heaps: Option<DescriptorHeaps>,
-    /// Of `queues`.
+    /// Handles of `queues`.
     queue_handles: OnceLock<Box<[OwnedDispatchable<QueueRef>]>>,
 }
 
-/// How long an aborted operation may take to end before waits return without it.
+/// Time that an aborted operation may take to end before waits return without it.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Who has these may ask why.
+/// Extensions that let the application query why the device was lost.
 const FAULTS: [Extension; 2] = [Extension::VK_EXT_device_fault, Extension::VK_KHR_device_fault];
 
 impl Device {
-    /// A device with so many queues of families (family, count); starts no thread.
+    /// Makes a device with queues of the given families (family, count); starts no thread.
     pub fn new(
         instance: Arc<Instance>,
         physical: &PhysicalDevice,
@@ -111,7 +112,7 @@ impl Device {
         Ok(device)
     }
 
-    /// A queue's handle; null where it was not created.
+    /// Returns a queue's handle; null if it was not created.
     pub fn queue_handle(&self, family: u32, index: u32) -> vk::Queue {
         let number = self.queues.iter().position(|queue| (queue.family, queue.index) == (family, index));
         let handle = number.zip(self.queue_handles.get()).and_then(|(number, handles)| handles.get(number));
@@ -125,7 +126,8 @@ impl Device {
         self.sync.wait_until(done)
     }
 
-    /// Ends and joins the workers, the watchdog and what makes code. Waits of submissions end at once, whichever queue they wait for.
+    /// Ends and joins the workers, the watchdog and the compiler. Waits of submissions end at once,
+    /// whichever queue they wait for.
     pub fn stop(&self) {
         self.sync.notify(|| self.queues.iter().for_each(|queue| queue.stopping()));
         self.queues.iter().for_each(|queue| queue.join());
@@ -133,19 +135,22 @@ impl Device {
         self.compiler.stop();
     }
 
-    /// Enabled?
+    /// Returns true if the extension is enabled.
     pub fn has_extension(&self, name: &str) -> bool {
         self.extensions.has_name(name)
     }
 
-    /// Loses the device, once: generated code stops, the application is told why, waits return (in this order).
+    /// Loses the device, once: generated code stops, the application gets a message, and waits
+    /// return, in this order.
     ///
-    /// By these pipelines. Waits return after `settled`, which waits for the workers ([`Device::wait_for_workers`]): whoever is told of the loss may free memory
-    /// that generated code must not touch any more.
+    /// `pipelines` are the handles of those that caused the loss. Waits return after `settled`,
+    /// which waits for the workers ([`Device::wait_for_workers`]). An application that learns of
+    /// the loss may free memory, which generated code must no longer access by then.
     pub fn lose_after(&self, cause: Cause, message: &str, pipelines: &[u64], settled: impl FnOnce()) {
-        // Before looking who executes: `queue::perform` does both in the other order.
+        // The flag is set before the check for executing workers; `queue::perform` does both in the
+        // other order.
         if self.abort.swap(1, Ordering::SeqCst) == 0 {
-            // Those who wait while they execute end it.
+            // Threads that wait while they execute end their waits.
             self.sync.notify(|| ());
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, cause.id(), message);
             self.faults.keep(cause, message, pipelines);
@@ -154,12 +159,13 @@ impl Device {
         }
     }
 
-    /// Lost, or about to be.
+    /// Returns true if the device is lost, or is about to be.
     pub fn is_losing(&self) -> bool {
         self.abort.load(Ordering::SeqCst) != 0
     }
 
-    /// Waits until no worker but this one executes anything, which is soon once the abort flag is up.
+    /// Waits until no worker except that of `but` executes anything, which takes little time after
+    /// the abort flag is set.
     pub fn wait_for_workers(&self, but: Option<&Queue>) {
         let deadline = Instant::now() + GRACE;
         let others = || self.queues.iter().filter(|queue| but.is_none_or(|but| but.number != queue.number));
@@ -168,19 +174,21 @@ impl Device {
         }
     }
 
-    /// A query's results can be read, if what they count was executed to its end: not when the device is being lost.
+    /// Makes a query's results available if the counted work was executed to its end, which does
+    /// not hold while the device is being lost.
     pub fn make_available(&self, query: &Query) {
         if !self.is_losing() {
             query.make_available(&self.sync);
         }
     }
 
-    /// Tells the application that something is not supported.
+    /// Reports to the application that something is not supported.
     pub fn unsupported(&self, message: &str) {
         self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
     }
 
-    /// Tells the application that it did something invalid, and what became of it is not what it asked for.
+    /// Reports to the application that it did something invalid, so that the result differs from
+    /// its request.
     pub fn misuse(&self, message: &str) {
         self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-misuse", message);
     }

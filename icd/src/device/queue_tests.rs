@@ -1,4 +1,4 @@
-//! What waits answer in every order of work, loss and wait.
+//! Tests of the results of waits in every order of work, loss and wait.
 
 use super::*;
 use crate::caps::ExtensionSet;
@@ -36,12 +36,12 @@ impl Rig {
         }
     }
 
-    /// The first one.
+    /// Returns the first queue.
     fn queue(&self) -> &Arc<Queue> {
         &self.device.queues[0]
     }
 
-    /// One submission and what tells of its end.
+    /// Submits work and returns the objects that signal its end.
     fn submit(&self, work: impl FnOnce(&Device, &Queue) + Send + 'static) -> Told {
         let told = Told { fence: fence(), timeline: semaphore(true), binary: semaphore(false) };
         let submission = Submission {
@@ -58,7 +58,7 @@ impl Rig {
         self.queue().wait_idle(&self.device).err().unwrap_or(DONE)
     }
 
-    /// Waits in a thread of its own, which has begun when this returns.
+    /// Waits in another thread, which has begun when this returns.
     fn wait_idle_in_background(&self) -> std::thread::JoinHandle<vk::Result> {
         let (device, begun) = (self.device.clone(), Arc::new(std::sync::Barrier::new(2)));
         let waiter = std::thread::spawn({
@@ -87,7 +87,7 @@ struct Told {
 }
 
 impl Told {
-    /// All that can be waited for says the same.
+    /// Checks that all objects give the same result.
     fn expect(&self, rig: &Rig, result: vk::Result, what: &str) {
         let sync = &rig.device.sync;
         let for_ever = u64::MAX;
@@ -100,13 +100,13 @@ impl Told {
     }
 }
 
-/// Work that says when it has begun, and ends when it is told to.
+/// Returns work that reports when it has begun and ends on request.
 fn gate() -> (impl FnOnce(&Device, &Queue) + Send + 'static, Receiver<()>, Sender<()>) {
     let (begun, has_begun) = channel();
     let (end, may_end) = channel::<()>();
     let work = move |_: &Device, _: &Queue| {
         let _ = begun.send(());
-        // An end of the channel is one too.
+        // A closed channel ends the work too.
         let _ = may_end.recv();
     };
     (work, has_begun, end)
@@ -153,7 +153,7 @@ fn a_panic_while_executing_is_not_done() {
 
 #[test]
 fn the_watchdogs_loss_is_told_before_and_after_the_work_ends() {
-    // Once with the work ending while the watchdog waits for it, once with its patience over.
+    // In the first run the work ends while the watchdog waits for it; in the second it does not.
     for in_time in [true, false] {
         let rig = Rig::new();
         let (work, begun, end) = gate();
@@ -164,7 +164,8 @@ fn the_watchdogs_loss_is_told_before_and_after_the_work_ends() {
         device.lose_after(Cause::Panic, "lost from outside", &[], || {
             if in_time {
                 drop(end.take());
-                // The worker is through with it, and nobody has been told of the loss: the moment of the lie.
+                // The worker has finished and the loss is not yet reported: here a wrong result
+                // could be reported.
                 while rig.queue().watched.is_executing() {
                     std::thread::yield_now();
                 }
@@ -209,7 +210,7 @@ fn work_behind_a_semaphore_that_never_comes_is_not_done() {
     assert_eq!(rig.queue().completed.load(Ordering::Acquire), 0);
 }
 
-/// A submission to any queue.
+/// Submits work to any queue.
 fn submit_to(rig: &Rig, queue: usize, waits: Vec<Wait>, work: Vec<Work>, signals: Vec<Signal>) {
     let submission = Submission { waits, work, signals, fence: None };
     rig.device.queues[queue].submit(&rig.device, vec![submission]).expect("taken");
@@ -223,7 +224,7 @@ fn queues_wait_for_what_is_submitted_to_others_later() {
         let order = order.clone();
         vec![Box::new(move |_: &Device, _: &Queue| order.lock().push(number))]
     };
-    // Backwards: each waits for the one that is submitted after it.
+    // Submissions come in reverse order: each waits for the one that is submitted after it.
     submit_to(&rig, 2, vec![timeline.wait(2)], note(3), vec![timeline.signal(3)]);
     submit_to(&rig, 1, vec![timeline.wait(1)], note(2), vec![binary.signal(0), timeline.signal(2)]);
     submit_to(&rig, 0, vec![], note(1), vec![timeline.signal(1)]);
@@ -238,7 +239,7 @@ fn a_queue_at_work_hinders_no_other() {
     let (work, begun, end) = gate();
     let long = rig.submit(work);
     begun.recv().expect("begun");
-    // One that waits for the long work, and one that does not.
+    // One submission waits for the long work, the other does not.
     submit_to(&rig, 1, vec![long.timeline.wait(1)], vec![], vec![]);
     let (fence, short) = (fence(), &rig.device.queues[2]);
     let submission = Submission { fence: Some(fence.signal()), ..Submission::default() };
@@ -274,7 +275,7 @@ fn whoever_loses_the_device_waits_for_the_others_work() {
     assert_eq!(rig.device.wait_idle(), Err(LOST));
     assert!(ended.load(Ordering::Acquire));
     cut.expect(&rig, LOST, "cut short by another queue");
-    // What waits for ever on the third queue ends with the device.
+    // An endless wait on the third queue ends with the device.
     assert_eq!(rig.device.queues[1].submit(&rig.device, vec![Submission::default()]), Err(LOST));
 }
 
@@ -289,7 +290,8 @@ fn a_device_with_waiting_queues_can_be_destroyed() {
     assert!(rig.device.queues.iter().all(|queue| !queue.has_completed(1)));
 }
 
-/// Submissions, losses and waits in orders that the scheduler chooses: what was reported as done was executed to its end.
+/// Tests submissions, losses and waits in orders that the scheduler chooses: work that is reported
+/// as done was executed to its end.
 #[test]
 fn random_orders() {
     let rounds: u64 = std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);

@@ -1,11 +1,16 @@
-//! The budget of a draw or dispatch: when one runs longer than `GRUS_SHADER_TIMEOUT_MS`, the device is lost.
+//! The time budget of a draw or dispatch: if one runs longer than `GRUS_SHADER_TIMEOUT_MS`, the
+//! device is lost.
 //!
-//! The thread exists only while a queue has been busy, and sleeps without a time-out while all queues are idle. It looks every now and then
-//! at what the engine's workers are at and counts for each command of each queue separately ([`Budget`]): draws are deferred and a flush runs many of
-//! them, but each has the whole budget. Executing costs a number and two stores per command. A command's number tells its queue.
+//! The thread exists only after a queue has been busy, and sleeps without a time-out while all
+//! queues are idle. It periodically looks at what the engine's workers run and counts for each
+//! command of each queue separately ([`Budget`]). Draws are deferred and a flush runs many of them,
+//! but each has the whole budget. The cost is a number and two stores per executed command. A
+//! command's number contains its queue.
 //!
-//! What counts is not the time of day: a look counts for as long as the thread meant to sleep, however long that took, so a process that is
-//! stopped or a machine that sleeps loses nothing; and not much more than the processor time that the process got meanwhile.
+//! The count is not wall-clock time: a look counts for as long as the thread meant to sleep,
+//! however long that took. A process that is stopped or a machine that sleeps therefore loses
+//! nothing. A look counts not much more than the processor time that the process got meanwhile,
+//! either.
 
 use super::Device;
 use super::fault::Cause;
@@ -20,22 +25,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-/// A look counts at least this part of the time it was meant to take, however little the process ran meanwhile: one that waits for
-/// something that never comes must end too.
+/// A look counts at least this fraction of its intended time, however little the process ran
+/// meanwhile, so that an endless wait ends too.
 const LEAST_PART: u32 = 4;
 
-/// Bits of a command's number behind its queue's.
+/// Number of bits of a command's number below its queue's.
 const QUEUE_SHIFT: u32 = 48;
 
-/// What a queue is at.
+/// The state of a queue that the watchdog observes.
 pub struct Watched {
     /// The queue's number.
     queue: usize,
-    /// Its worker executes something.
+    /// The queue's worker executes something.
     executing: AtomicBool,
-    /// It has work. Changes under the lock of [`Watchdog::state`], but for becoming idle.
+    /// The queue has work. Changes under the lock of [`Watchdog::state`], except when it becomes
+    /// idle.
     busy: AtomicBool,
-    /// Number of the command that the worker is at, and its pipeline's handle; 0: none.
+    /// Number of the worker's current command (0 for none), and its pipeline's handle.
     command: AtomicU64,
     pipeline: AtomicU64,
     /// The last command's number.
@@ -43,7 +49,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// An idle queue of this number.
+    /// Makes the state of an idle queue.
     pub fn new(queue: usize) -> Watched {
         Watched {
             queue,
@@ -55,45 +61,47 @@ impl Watched {
         }
     }
 
-    /// A command that runs a pipeline (by handle) begins; its draws may be deferred beyond [`Watched::end`].
+    /// Begins a command that runs a pipeline (by handle); its draws may be deferred beyond
+    /// [`Watched::end`].
     pub fn begin(&self, pipeline: u64) {
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         self.pipeline.store(pipeline, Ordering::Relaxed);
         self.command.store(number, Ordering::Release);
     }
 
-    /// The command that has begun, for its draws and dispatches.
+    /// Returns the command that has begun, for its draws and dispatches.
     pub fn running(&self) -> Running {
         Running { command: self.command.load(Ordering::Acquire), pipeline: self.pipeline.load(Ordering::Relaxed) }
     }
 
-    /// The command is done, or deferred.
+    /// Ends the command, which is done or deferred.
     pub fn end(&self) {
         self.command.store(0, Ordering::Release);
     }
 
-    /// The queue's worker executes work from now on, or has ended it.
+    /// Sets whether the queue's worker executes work.
     pub fn executes(&self, executing: bool) {
         self.end();
         self.executing.store(executing, Ordering::SeqCst);
     }
 
-    /// Is the queue's worker executing something?
+    /// Returns true if the queue's worker executes something.
     pub fn is_executing(&self) -> bool {
         self.executing.load(Ordering::SeqCst)
     }
 
-    /// The queue has nothing to do.
+    /// Marks the queue as idle.
     pub fn idle(&self) {
         self.busy.store(false, Ordering::Relaxed);
     }
 
-    /// Is this command one of the queue's?
+    /// Returns true if the command belongs to the queue.
     fn has(&self, running: &Running) -> bool {
         running.command >> QUEUE_SHIFT == self.queue as u64
     }
 
-    /// Commands that are at work: the workers', or the queue's own when they have nothing of it to do.
+    /// Returns the commands that are running: those of the workers, or the queue's own if the
+    /// workers have none of this queue.
     fn at_work(&self, workers: &[Running]) -> Vec<Running> {
         let mut running: Vec<Running> = workers.iter().copied().filter(|running| self.has(running)).collect();
         let own = self.running();
@@ -103,7 +111,7 @@ impl Watched {
         running
     }
 
-    /// Handles of the pipelines that are at work for the queue.
+    /// Returns the handles of the pipelines that are running for the queue.
     pub fn pipelines_at_work(&self, device: &Device) -> Vec<u64> {
         let running = self.at_work(&device.engine.running());
         let mut pipelines: Vec<u64> = running.into_iter().map(|running| running.pipeline).collect();
@@ -122,16 +130,17 @@ pub struct Watchdog {
 
 #[derive(Default)]
 struct State {
-    /// The thread sleeps until it is woken; it parks itself when it finds the queues idle, so that short submissions wake nobody.
+    /// The thread sleeps until it is woken. It parks itself when it finds the queues idle, so that
+    /// short submissions wake no thread.
     parked: bool,
     stop: bool,
     thread: Option<base::thread::JoinHandle<()>>,
-    /// The application knows that there is no thread.
+    /// The application has been informed that there is no thread.
     reported: bool,
 }
 
 impl Watchdog {
-    /// The queue has work: watch it.
+    /// Starts watching a queue that has work.
     pub fn busy(self: &Arc<Self>, device: &Arc<Device>, queue: &Watched) {
         let Some(timeout) = *self.timeout.get_or_init(shader_timeout) else { return };
         let mut state = self.state.lock();
@@ -185,7 +194,8 @@ impl Watchdog {
             }
             let used = Duration::from_nanos(process_time().saturating_sub(used));
             let Some(device) = device.upgrade() else { return };
-            // Neither is the lock held while the engine's is taken, nor while the application's callback runs.
+            // The lock is held neither while the engine's lock is taken nor while the application's
+            // callback runs.
             drop(state);
             budgets.resize_with(device.queues.len(), || Budget::new(timeout));
             let (workers, time) = (device.engine.running(), used.clamp(step / LEAST_PART, step));
@@ -205,39 +215,41 @@ impl Watchdog {
     }
 }
 
-/// When to look.
+/// Times of the watchdog's looks.
 #[derive(Default)]
 struct Pace {
     looks: u32,
 }
 
 impl Pace {
-    /// How long to sleep until the next look: a part of the budget, of varying length, lest the looks fall into step with the work.
+    /// Returns the time until the next look: a fraction of the budget, of varying length, so that
+    /// the looks do not synchronise with the work.
     fn next_step(&mut self, timeout: Duration) -> Duration {
         let step = (timeout / 16).clamp(Duration::from_millis(2), Duration::from_millis(250));
         self.looks = self.looks.wrapping_add(1);
-        // 3/4 to 5/4 of it, in an order that repeats after 16.
+        // The factor is 3/4 to 5/4, in an order that repeats after 16 looks.
         step * (12 + self.looks.wrapping_mul(7) % 9) / 16
     }
 }
 
-/// How long each command of a queue has been seen at work.
+/// Running time of each command of a queue, as far as it has been observed.
 struct Budget {
     timeout: Duration,
-    /// Commands seen so far, by number.
+    /// Time of each command seen so far, by number.
     seen: BTreeMap<u64, Duration>,
 }
 
 impl Budget {
-    /// Commands that can be at work at once, and then some: more than a render pass defers.
+    /// Number of commands that are remembered: more than can run at once, and more than a render
+    /// pass defers.
     const REMEMBERED: u64 = 1 << 14;
 
     fn new(timeout: Duration) -> Budget {
         Budget { timeout, seen: BTreeMap::new() }
     }
 
-    /// Counts `time` for what is at work; the pipelines of those that have used up their budget. The first look finds a command at an
-    /// unknown time after its begin, so it is not counted.
+    /// Counts `time` for the running commands; returns the pipelines of those that have used up
+    /// their budget. The first look at a command is not counted, because its start is unknown.
     fn look(&mut self, running: &[Running], time: Duration) -> Vec<u64> {
         let mut over = Vec::new();
         for r in running {
@@ -275,7 +287,8 @@ mod tests {
         for i in 0..900 {
             assert!(budget.look(&at(&[1 + i % 100, 1 + (i + 50) % 100]), STEP / 2).is_empty(), "look {i}");
         }
-        // One that stays is over it after the first look and ten more, whoever else runs.
+        // A command that keeps running exceeds the budget after the first look and ten more,
+        // whatever else runs.
         for i in 0..10 {
             assert!(budget.look(&at(&[200, 201 + i]), STEP).is_empty(), "look {i}");
         }

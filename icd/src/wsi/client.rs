@@ -1,8 +1,9 @@
-//! The application's own window-system connection, as far as the driver touches it: one round trip when the surface is made, so
-//! that the server knows the window before the driver's connection asks for it. (A flush is not enough: a server serves its
-//! connections in any order.)
+//! The driver's only use of the application's window-system connection: one round trip when the
+//! surface is made, so that the server knows the window before the driver's connection uses it. (A
+//! flush is not enough: a server serves its connections in any order.)
 //!
-//! The client libraries are looked up only if the process has them already; the driver needs none.
+//! The client libraries are only used if the process has loaded them already; the driver needs
+//! none.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::transmute;
@@ -18,7 +19,7 @@ impl Loaded {
     }
 
     fn function(&self, name: &CStr) -> Option<*mut c_void> {
-        // SAFETY: the handle is open, the string nul-terminated.
+        // SAFETY: the handle is open, and the string is nul-terminated.
         let function = unsafe { libc::dlsym(self.0, name.as_ptr()) };
         (!function.is_null()).then_some(function)
     }
@@ -26,7 +27,7 @@ impl Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // SAFETY: opened by `find`; the application keeps the library loaded.
+        // SAFETY: `find` opened the handle; the application keeps the library loaded.
         unsafe { libc::dlclose(self.0) };
     }
 }
@@ -37,10 +38,12 @@ struct Cookie {
     sequence: c_uint,
 }
 
-/// Runs `call` so that a write to a connection whose server is gone raises no SIGPIPE: the libraries' writes have no MSG_NOSIGNAL, and
-/// the signal's disposition is the application's. It is blocked for this thread, and taken back if it was raised meanwhile.
+/// Runs `call` so that a write to a connection whose server is gone raises no SIGPIPE. The
+/// libraries write without MSG_NOSIGNAL, and the signal's disposition belongs to the application.
+/// The signal is blocked for this thread, and consumed if it was raised meanwhile.
 fn without_sigpipe<R>(call: impl FnOnce() -> R) -> R {
-    // SAFETY: (all here) valid sets on this stack; the mask and what is pending are this thread's own.
+    // SAFETY: all pointers are to valid sets on this stack; mask and pending signals are those of
+    // this thread.
     unsafe {
         let [mut pipe, mut before, mut pending]: [libc::sigset_t; 3] = std::mem::zeroed();
         libc::sigemptyset(&raw mut pipe);
@@ -58,7 +61,7 @@ fn without_sigpipe<R>(call: impl FnOnce() -> R) -> R {
     }
 }
 
-/// A round trip on an `xcb_connection_t`.
+/// Makes a round trip on an `xcb_connection_t`.
 ///
 /// # Safety
 /// `connection` is null or the application's live connection.
@@ -66,7 +69,8 @@ pub unsafe fn sync_xcb(connection: *mut c_void) -> Option<()> {
     let library = Loaded::find(c"libxcb.so.1").filter(|_| !connection.is_null())?;
     let request = library.function(c"xcb_get_input_focus")?;
     let reply = library.function(c"xcb_get_input_focus_reply")?;
-    // SAFETY: libxcb's signatures; the connection is live, and libxcb locks it. A reply is the caller's to free.
+    // SAFETY: the functions have libxcb's signatures; the connection is live, and libxcb locks it.
+    // The caller owns the reply and frees it.
     unsafe {
         let request: unsafe extern "C" fn(*mut c_void) -> Cookie = transmute(request);
         let reply: unsafe extern "C" fn(*mut c_void, Cookie, *mut *mut c_void) -> *mut c_void = transmute(reply);
@@ -75,7 +79,7 @@ pub unsafe fn sync_xcb(connection: *mut c_void) -> Option<()> {
     Some(())
 }
 
-/// A round trip on an Xlib `Display`; says which server it is connected to.
+/// Makes a round trip on an Xlib `Display`; returns the name of its server.
 ///
 /// # Safety
 /// `display` is null or the application's live connection.
@@ -83,7 +87,7 @@ pub unsafe fn sync_xlib(display: *mut c_void) -> Option<String> {
     let library = Loaded::find(c"libX11.so.6").filter(|_| !display.is_null())?;
     let sync = library.function(c"XSync")?;
     let display_string = library.function(c"XDisplayString")?;
-    // SAFETY: libX11's signatures; the display is live, and its name a string of its own.
+    // SAFETY: the functions have libX11's signatures; the display is live and owns its name.
     unsafe {
         let sync: unsafe extern "C" fn(*mut c_void, c_int) -> c_int = transmute(sync);
         let display_string: unsafe extern "C" fn(*mut c_void) -> *const c_char = transmute(display_string);
@@ -106,8 +110,8 @@ mod tests {
             drop(reader);
             let error = without_sigpipe(|| writer.write_all(b"request")).unwrap_err();
             assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
-            // One that was there before is the application's: it stays.
-            // SAFETY: this process is there for this test.
+            // A signal that was pending before is the application's and stays.
+            // SAFETY: this process runs only this test.
             unsafe {
                 let [mut pipe, mut pending]: [libc::sigset_t; 2] = std::mem::zeroed();
                 libc::sigaddset(&raw mut pipe, libc::SIGPIPE);

@@ -1,11 +1,15 @@
-//! Window system integration: surfaces (X11 through xcb and xlib, Wayland, headless) and swapchains.
+//! Window system integration: surfaces (X11 through xcb and xlib, Wayland, headless) and
+//! swapchains.
 //!
-//! A swapchain's images are ordinary images in the driver's memory. Presentation is work in queue order: after its semaphores, the
-//! queue copies the image to the window over the driver's own X11 connection ([`x11`]) and gives the image back. FIFO needs no
-//! thread and no sleep on the queue: an image that was shown becomes available again when a 60 Hz clock says so ([`pace`]), which
-//! makes vkAcquireNextImageKHR the place that waits. Present modes differ in nothing else, so each is compatible with all. Nothing here touches a window system before a surface is made.
+//! A swapchain's images are ordinary images in the driver's memory. Presentation is work in queue
+//! order: after its semaphores, the queue copies the image to the window over the driver's own X11
+//! connection ([`x11`]) and releases the image. FIFO needs no thread and no sleep on the queue. A
+//! presented image becomes available again at the next tick of a 60 Hz clock ([`pace`]), so that
+//! only vkAcquireNextImageKHR waits. Present modes differ in nothing else, so each is compatible
+//! with all. Nothing here touches a window system before a surface is made.
 //!
-//! On Wayland ([`wayland`]) the compositor is given the images' own memory, says when they come back, and when it is time for the next frame.
+//! On Wayland ([`wayland`]) the compositor gets the images' own memory, and reports when it has
+//! released an image and when it is time for the next frame.
 
 mod client;
 mod entry;

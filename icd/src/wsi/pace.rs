@@ -1,8 +1,10 @@
-//! Who has which image of a swapchain, and since when: the bookkeeping behind acquire and present, free of Vulkan objects.
+//! The ownership of a swapchain's images over time: the state behind acquire and present, without
+//! Vulkan objects.
 //!
-//! An image is free (from an instant on), acquired by the application, or queued for presentation. With a period (FIFO), shown
-//! images become free one period apart, so acquisition runs at the display's rate however fast the application is; without one
-//! (IMMEDIATE, MAILBOX) at once.
+//! An image is free (from an instant on), acquired by the application, or queued for presentation.
+//! With a period (FIFO), presented images become free one period apart, so that acquisition runs at
+//! the display's rate however fast the application is. Without one (IMMEDIATE, MAILBOX) they become
+//! free at once.
 
 #![forbid(unsafe_code)]
 
@@ -15,14 +17,14 @@ enum Slot {
     Queued,
 }
 
-/// What [`Pace::acquire`] found.
+/// Result of [`Pace::acquire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acquire {
-    /// This image is the application's now.
+    /// The application owns this image now.
     Image(usize),
     /// An image becomes free at this instant.
     At(Instant),
-    /// None is about to; ask again when one was presented.
+    /// No image becomes free by time alone; the caller tries again after a presentation.
     Later,
 }
 
@@ -35,12 +37,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// All images free.
+    /// Makes a set of free images.
     pub fn new(images: usize, period: Option<Duration>, now: Instant) -> Pace {
         Pace { slots: vec![Slot::Free { from: now }; images], period, last_shown: None }
     }
 
-    /// Gives the image that has been free for longest to the application.
+    /// Gives the application the image that has been free for longest.
     pub fn acquire(&mut self, now: Instant) -> Acquire {
         let free = self.slots.iter().enumerate().filter_map(|(i, slot)| match slot {
             Slot::Free { from } => Some((*from, i)),
@@ -56,17 +58,17 @@ impl Pace {
         }
     }
 
-    /// Would [`acquire`](Self::acquire) find an image, now or at a known instant?
+    /// Returns true if [`acquire`](Self::acquire) would find an image, now or at a known instant.
     pub fn has_free(&self) -> bool {
         self.slots.iter().any(|slot| matches!(slot, Slot::Free { .. }))
     }
 
-    /// Has the application an image?
+    /// Returns true if the application has acquired an image.
     pub fn has_acquired(&self) -> bool {
         self.slots.contains(&Slot::Acquired)
     }
 
-    /// The application presents an image. False when it is not the application's to present.
+    /// Queues an image for presentation. Returns false if the application has not acquired it.
     pub fn queue(&mut self, image: usize) -> bool {
         let acquired = self.slots.get(image) == Some(&Slot::Acquired);
         if acquired {
@@ -75,19 +77,19 @@ impl Pace {
         acquired
     }
 
-    /// The application gives an image back without presenting it.
+    /// Frees an image that the application releases without presenting it.
     pub fn release(&mut self, image: usize, now: Instant) {
         if self.slots.get(image) == Some(&Slot::Acquired) {
             self.slots[image] = Slot::Free { from: now };
         }
     }
 
-    /// Another present mode, from the next presentation on.
+    /// Changes the present mode, from the next presentation on.
     pub fn set_period(&mut self, period: Option<Duration>) {
         self.period = period;
     }
 
-    /// The presentation has read the image.
+    /// Frees an image that the presentation has read.
     pub fn shown(&mut self, image: usize, now: Instant) {
         let from = match (self.period, self.last_shown) {
             (Some(period), Some(last)) => now.max(last + period),

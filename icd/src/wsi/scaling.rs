@@ -1,44 +1,45 @@
-//! Where a picture goes in a window of another size (VkSwapchainPresentScalingCreateInfoKHR), and pictures of another size.
+//! Placement and scaling of pictures in windows of another size
+//! (VkSwapchainPresentScalingCreateInfoKHR).
 
 #![forbid(unsafe_code)]
 
 use ash::vk;
 
-/// All there are.
+/// All scaling behaviours.
 pub const SCALING: vk::PresentScalingFlagsEXT = vk::PresentScalingFlagsEXT::from_raw(
     vk::PresentScalingFlagsEXT::ONE_TO_ONE.as_raw()
         | vk::PresentScalingFlagsEXT::ASPECT_RATIO_STRETCH.as_raw()
         | vk::PresentScalingFlagsEXT::STRETCH.as_raw(),
 );
-/// All there are.
+/// All gravities.
 pub const GRAVITY: vk::PresentGravityFlagsEXT = vk::PresentGravityFlagsEXT::from_raw(
     vk::PresentGravityFlagsEXT::MIN.as_raw()
         | vk::PresentGravityFlagsEXT::MAX.as_raw()
         | vk::PresentGravityFlagsEXT::CENTERED.as_raw(),
 );
 
-/// What a swapchain wants of windows of another size.
+/// A swapchain's scaling for windows of another size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scaling {
     behavior: vk::PresentScalingFlagsEXT,
-    /// In x and y.
+    /// Gravity in x and y.
     gravity: [vk::PresentGravityFlagsEXT; 2],
 }
 
 /// A rectangle of a window, which may lie partly outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its upper left corner.
+    /// Upper left corner.
     pub at: [i32; 2],
-    /// Its extent.
+    /// Extent.
     pub extent: vk::Extent2D,
 }
 
 impl Scaling {
-    /// What an application asks for; `None` when it leaves it to the platform.
+    /// Reads the scaling that an application requests; `None` if it leaves it to the platform.
     ///
     /// # Errors
-    /// More than one bit, or one that does not exist.
+    /// A field has more than one bit, or one that does not exist.
     pub fn new(info: &vk::SwapchainPresentScalingCreateInfoEXT<'_>) -> Result<Option<Scaling>, vk::Result> {
         let one = |bits: u32, of: u32| bits & !of == 0 && bits.count_ones() < 2;
         let gravity = [info.present_gravity_x, info.present_gravity_y];
@@ -50,7 +51,7 @@ impl Scaling {
         Ok((!info.scaling_behavior.is_empty()).then_some(Scaling { behavior: info.scaling_behavior, gravity }))
     }
 
-    /// Where a picture lies in a window. What it does not cover stays as it was.
+    /// Returns the place of a picture in a window. The rest of the window stays unchanged.
     pub fn place(&self, picture: vk::Extent2D, window: vk::Extent2D) -> Place {
         let extent = match self.behavior {
             vk::PresentScalingFlagsEXT::STRETCH => window,
@@ -64,7 +65,7 @@ impl Scaling {
             match self.gravity[axis] {
                 vk::PresentGravityFlagsEXT::MAX => room,
                 vk::PresentGravityFlagsEXT::CENTERED => room.div_euclid(2),
-                // X11's own is the upper left corner.
+                // The default of X11 is the upper left corner.
                 _ => 0,
             }
         });
@@ -72,7 +73,7 @@ impl Scaling {
     }
 }
 
-/// The largest extent inside of the window with the picture's aspect.
+/// Returns the largest extent inside of the window with the picture's aspect.
 fn fitted(picture: vk::Extent2D, window: vk::Extent2D) -> vk::Extent2D {
     let [w, h] = [picture.width, picture.height].map(u64::from);
     let [all_w, all_h] = [window.width, window.height].map(u64::from);
@@ -84,12 +85,12 @@ fn fitted(picture: vk::Extent2D, window: vk::Extent2D) -> vk::Extent2D {
     }
 }
 
-/// The number among `from` that lies where number `i` of `to` does: the nearest one.
+/// Returns the index in `0..from` that is nearest to the position of index `i` in `0..to`.
 pub fn nearest(i: u32, to: u32, from: u32) -> u32 {
     ((2 * u64::from(i) + 1) * u64::from(from) / (2 * u64::from(to))) as u32
 }
 
-/// A row of pixels of four bytes as one of another length.
+/// Stretches a row of pixels of four bytes to another length.
 pub fn stretch(row: &[u8], out: &mut [u8]) {
     let (row, out) = (row.as_chunks::<4>().0, out.as_chunks_mut::<4>().0);
     let (from, to) = (row.len() as u32, out.len() as u32);

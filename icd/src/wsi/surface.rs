@@ -1,4 +1,4 @@
-//! Surfaces: what can be presented to, and what it can show.
+//! Surfaces: targets of presentation, and their capabilities.
 
 #![forbid(unsafe_code)]
 
@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// `VkSurfaceKHR`.
 pub struct Surface {
     target: Target,
-    /// Number of the swapchain that owns the surface; 0: none.
+    /// Number of the swapchain that owns the surface; 0 for none.
     owner: AtomicU64,
     color_spaces: &'static [vk::ColorSpaceKHR],
 }
 
 enum Target {
-    /// Nothing to see; images come straight back.
+    /// No window: images are released at once.
     Headless,
     X11(Box<X11Target>),
-    /// None: the process has too many descriptors.
+    /// A Wayland surface; `None` if the process has too many descriptors.
     Wayland(Option<Box<WaylandWindow>>),
 }
 
@@ -44,21 +44,22 @@ struct X11Target {
 
 /// The driver's connection for one surface.
 enum Connection {
-    /// Not asked for yet, or the server did not know the window when it was.
+    /// Not opened yet, or the server did not know the window.
     Closed,
     Open(Box<X11Window>),
-    /// Window or server went away; that is for ever.
+    /// The window or the server went away, which is permanent.
     Lost,
 }
 
-/// `currentExtent` of a surface whose swapchain decides.
+/// `currentExtent` of a surface whose extent the swapchain decides.
 const EXTENT_BY_SWAPCHAIN: vk::Extent2D = vk::Extent2D { width: u32::MAX, height: u32::MAX };
 const LOST: vk::Result = vk::Result::ERROR_SURFACE_LOST_KHR;
 
 /// Formats in order of preference for a window of B8G8R8A8 pixels.
 const FORMATS: [vk::Format; 4] =
     [vk::Format::B8G8R8A8_UNORM, vk::Format::B8G8R8A8_SRGB, vk::Format::R8G8B8A8_UNORM, vk::Format::R8G8B8A8_SRGB];
-/// Formats of Wayland's shared memory, in order of preference: `wl_shm.format` without and with alpha. Every compositor takes the first.
+/// Formats of Wayland's shared memory, in order of preference: `wl_shm.format` without and with
+/// alpha. Every compositor accepts the first.
 const SHM_FORMATS: [(vk::Format, [u32; 2]); 6] = [
     (vk::Format::B8G8R8A8_UNORM, [1, 0]),
     (vk::Format::B8G8R8A8_SRGB, [1, 0]),
@@ -67,23 +68,26 @@ const SHM_FORMATS: [(vk::Format, [u32; 2]); 6] = [
     (vk::Format::A2R10G10B10_UNORM_PACK32, [fourcc(*b"XR30"), fourcc(*b"AR30")]),
     (vk::Format::A2B10G10R10_UNORM_PACK32, [fourcc(*b"XB30"), fourcc(*b"AB30")]),
 ];
-/// Present modes. MAILBOX and IMMEDIATE are one thing here: every frame is copied as a whole. So are FIFO and FIFO_RELAXED: there are no blanks to wait for, frames are
-/// a period apart at least, and one that is late is shown at once (`pace`).
+/// Present modes. MAILBOX and IMMEDIATE are equal, because every frame is copied as a whole. FIFO
+/// and FIFO_RELAXED are equal, too: there is no vertical blank to wait for, frames are at least a
+/// period apart, and a late frame is shown at once (`pace`).
 const PRESENT_MODES: [vk::PresentModeKHR; 4] = [
     vk::PresentModeKHR::FIFO,
     vk::PresentModeKHR::MAILBOX,
     vk::PresentModeKHR::IMMEDIATE,
     vk::PresentModeKHR::FIFO_RELAXED,
 ];
-/// What values mean. No window system is told, so they are shown as they are; the second is for who enables VK_EXT_swapchain_colorspace.
+/// Color spaces. The window system gets no color space, so values are shown unchanged. The second
+/// one requires VK_EXT_swapchain_colorspace.
 const COLOR_SPACES: [vk::ColorSpaceKHR; 2] = [vk::ColorSpaceKHR::SRGB_NONLINEAR, vk::ColorSpaceKHR::PASS_THROUGH_EXT];
-/// Extents of a swapchain's images, where a window says nothing of them or they are scaled.
+/// Smallest extent of a swapchain's images, if the window does not determine it or images are
+/// scaled.
 pub const SMALLEST: vk::Extent2D = vk::Extent2D { width: 1, height: 1 };
-/// See [`SMALLEST`].
+/// Largest extent of a swapchain's images; see [`SMALLEST`].
 pub const LARGEST: vk::Extent2D = vk::Extent2D { width: MAX_DIMENSION, height: MAX_DIMENSION };
 /// `minImageCount`.
 pub const MIN_IMAGES: u32 = 2;
-/// What a swapchain's images may be used for.
+/// Allowed usages of a swapchain's images.
 pub const USAGES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::TRANSFER_SRC.as_raw()
         | vk::ImageUsageFlags::TRANSFER_DST.as_raw()
@@ -93,7 +97,7 @@ pub const USAGES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
 );
 
-/// Memory order of a surface format's pixels.
+/// Returns the memory order of a surface format's pixels.
 pub fn order_of(format: vk::Format) -> PixelOrder {
     match format {
         vk::Format::R8G8B8A8_UNORM | vk::Format::R8G8B8A8_SRGB => PixelOrder::Rgba,
@@ -101,12 +105,12 @@ pub fn order_of(format: vk::Format) -> PixelOrder {
     }
 }
 
-/// A format's name in Linux's `drm_fourcc.h`.
+/// Returns the code of a format in Linux's `drm_fourcc.h`.
 const fn fourcc(name: [u8; 4]) -> u32 {
     u32::from_le_bytes(name)
 }
 
-/// What Wayland calls a format; None if it has none for it.
+/// Returns Wayland's code of a format; `None` if it has none.
 pub fn shm_format(format: vk::Format, alpha: vk::CompositeAlphaFlagsKHR) -> Option<u32> {
     let (_, [opaque, blended]) = SHM_FORMATS.iter().find(|(known, _)| *known == format)?;
     Some(if alpha == vk::CompositeAlphaFlagsKHR::PRE_MULTIPLIED { *blended } else { *opaque })
@@ -117,7 +121,7 @@ impl Surface {
         Surface { target, owner: AtomicU64::new(0), color_spaces: &COLOR_SPACES[..1] }
     }
 
-    /// With the colour spaces of VK_EXT_swapchain_colorspace, if the instance has it.
+    /// Enables the color spaces of VK_EXT_swapchain_colorspace if `more` is set.
     pub fn with_more_color_spaces(mut self, more: bool) -> Surface {
         self.color_spaces = if more { &COLOR_SPACES } else { &COLOR_SPACES[..1] };
         self
@@ -128,12 +132,12 @@ impl Surface {
         Surface::new(Target::Headless)
     }
 
-    /// `vkCreateWaylandSurfaceKHR`. Touches the connection at the first question.
+    /// `vkCreateWaylandSurfaceKHR`. Uses the connection at the first query.
     pub fn wayland(target: WaylandTarget) -> Surface {
         Surface::new(Target::Wayland(WaylandWindow::new(target).map(Box::new)))
     }
 
-    /// What shows images of a Wayland surface; `None` of another.
+    /// Returns the window of a Wayland surface; `None` for other surfaces.
     pub fn wayland_window(&self) -> Option<&WaylandWindow> {
         match &self.target {
             Target::Wayland(window) => window.as_deref(),
@@ -141,24 +145,27 @@ impl Surface {
         }
     }
 
-    /// `vkDestroySurfaceKHR`: the application's connection is touched no more, whoever still has the surface.
+    /// `vkDestroySurfaceKHR`: the application's connection is not used any more, even if other
+    /// objects still refer to the surface.
     pub fn close(&self) {
         if let Some(window) = self.wayland_window() {
             window.close();
         }
     }
 
-    /// A window on the X server `display` (`None`: `$DISPLAY`). Connects at the first question; why it can't is told by a message.
+    /// Makes a surface for a window on the X server `display` (`None`: `$DISPLAY`). It connects at
+    /// the first query; a failure is reported by a message.
     pub fn x11(messages: Arc<Messages>, display: Option<String>, window: u32) -> Surface {
         let target = X11Target { messages, display, window, connection: Mutex::new(Connection::Closed) };
         Surface::new(Target::X11(Box::new(target)))
     }
 
-    /// Runs `ask` on the window of an X11 surface; `None` for a headless one.
+    /// Runs `ask` on the window of an X11 surface; `None` for other surfaces.
     fn with_window<R>(&self, ask: impl FnOnce(&mut X11Window) -> Result<R, X11Error>) -> Result<Option<R>, vk::Result> {
         let Target::X11(target) = &self.target else { return Ok(None) };
         let mut connection = target.connection.lock();
-        // (Nobody waits for the application's callback: the connection is given back before.)
+        // (The connection is unlocked before the application's callback runs, so that no thread
+        // waits for it.)
         let lost = |error: X11Error| {
             let severity = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR;
             target.messages.report(severity, "GRUS-surface-lost", &error.to_string(), None);
@@ -182,7 +189,7 @@ impl Surface {
         answer.map(Some).map_err(lost)
     }
 
-    /// The window's size; `None` when the swapchain decides.
+    /// Returns the window's size; `None` if the swapchain decides.
     pub fn extent(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
         if let Target::Wayland(window) = &self.target {
             return Ok(window.as_ref().ok_or(LOST)?.touch().map(|()| None)?);
@@ -191,7 +198,8 @@ impl Surface {
         Ok(extent.map(|[width, height]| vk::Extent2D { width, height }))
     }
 
-    /// As [`extent`](Self::extent), as far as is known without asking; `None` too while a presentation is using the connection.
+    /// Returns the [`extent`](Self::extent) that is known without a query; `None` also while a
+    /// presentation uses the connection.
     pub fn known_extent(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
         match &self.target {
             Target::X11(target) if target.connection.is_locked() => Ok(None),
@@ -221,7 +229,7 @@ impl Surface {
                 None => Place { at: [0, 0], extent },
             };
             let at = place.at.map(|n| n.clamp(i16::MIN.into(), i16::MAX.into()) as i16);
-            // (Images are smaller than that, windows have been asked for their size.)
+            // (Images are smaller than 65536, and the window's size comes from the server.)
             let size = [place.extent.width, place.extent.height].map(|n| n as u16);
             if place.extent == extent {
                 return window.present(at, size, |y, out| row(order, y, out));
@@ -273,7 +281,7 @@ impl Surface {
         })
     }
 
-    /// Formats, the window's own order first.
+    /// Returns the formats; those in the window's own order come first.
     pub fn formats(&self) -> Result<Vec<vk::SurfaceFormatKHR>, vk::Result> {
         let formats = match &self.target {
             Target::Wayland(window) => {
@@ -295,7 +303,10 @@ impl Surface {
         Ok(all.collect())
     }
 
-    /// Makes a swapchain the surface's owner; VK_ERROR_NATIVE_WINDOW_IN_USE_KHR when another one than `old` is.
+    /// Makes a swapchain the surface's owner.
+    ///
+    /// # Errors
+    /// VK_ERROR_NATIVE_WINDOW_IN_USE_KHR: another swapchain than `old` owns the surface.
     pub fn take(&self, new: u64, old: u64) -> Result<(), vk::Result> {
         let owner = self.owner.load(Ordering::Acquire);
         let free = owner == 0 || owner == old;
@@ -303,13 +314,13 @@ impl Surface {
         if taken { Ok(()) } else { Err(vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR) }
     }
 
-    /// The swapchain is gone or retired.
+    /// Releases the surface of a swapchain that is destroyed or retired.
     pub fn release(&self, swapchain: u64) {
-        // Another owner stays.
+        // If another swapchain owns the surface, it stays the owner.
         let _ = self.owner.compare_exchange(swapchain, 0, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Does this swapchain own the surface?
+    /// Returns true if the swapchain owns the surface.
     pub fn is_owner(&self, swapchain: u64) -> bool {
         self.owner.load(Ordering::Acquire) == swapchain
     }

@@ -1,4 +1,5 @@
-//! Swapchains on a headless surface, through the entry points as an application calls them. (`wayland::tests` has those on a Wayland surface.)
+//! Tests of swapchains on a headless surface, through the entry points as an application calls
+//! them. (`wayland::tests` has those on a Wayland surface.)
 
 use crate::caps::device_extensions;
 use crate::caps::newer::{self, TaggedStructure};
@@ -23,15 +24,16 @@ impl World {
     fn new() -> World {
         World::on(c"VK_EXT_headless_surface", |entry, instance| {
             let headless = ash::ext::headless_surface::Instance::new(entry, instance);
-            // SAFETY: valid usage.
+            // SAFETY: the calls follow Vulkan's valid usage rules.
             unsafe { headless.create_headless_surface(&Default::default(), None) }.unwrap()
         })
     }
 
-    /// With a surface of another extension's.
+    /// Makes an instance and a device with a surface of the given extension.
     pub fn on(extension: &CStr, surface: impl FnOnce(&ash::Entry, &ash::Instance) -> vk::SurfaceKHR) -> World {
         let static_fn = ash::StaticFn { get_instance_proc_addr: vk_icdGetInstanceProcAddr };
-        // SAFETY: the driver's own entry point; everything below is valid usage.
+        // SAFETY: this is the driver's own entry point; the calls follow Vulkan's valid usage
+        // rules.
         unsafe {
             let entry = ash::Entry::from_static_fn(static_fn);
             let names = [
@@ -88,26 +90,26 @@ impl World {
     }
 
     pub fn create(&self, mode: vk::PresentModeKHR, old: vk::SwapchainKHR) -> Result<vk::SwapchainKHR, vk::Result> {
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe { self.swapchains.create_swapchain(&self.info(mode, old), None) }
     }
 
     pub fn modes(&self) -> Vec<vk::PresentModeKHR> {
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe { self.surfaces.get_physical_device_surface_present_modes(self.physical, self.surface) }.unwrap()
     }
 
     pub fn present(&self, swapchain: vk::SwapchainKHR, index: u32, wait: &[vk::Semaphore]) -> Result<bool, vk::Result> {
         let (swapchains, indices) = ([swapchain], [index]);
         let info = vk::PresentInfoKHR::default().swapchains(&swapchains).image_indices(&indices).wait_semaphores(wait);
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe { self.swapchains.queue_present(self.queue, &info) }
     }
 }
 
 impl Drop for World {
     fn drop(&mut self) {
-        // SAFETY: everything made from these is gone.
+        // SAFETY: everything that was made from these objects is gone.
         unsafe {
             self.surfaces.destroy_surface(self.surface, None);
             self.device.destroy_device(None);
@@ -124,10 +126,11 @@ pub(super) const FOREVER: u64 = u64::MAX;
 fn frames_go_round_with_semaphores_and_fences() {
     let w = World::new();
     let swapchain = w.create(vk::PresentModeKHR::IMMEDIATE, vk::SwapchainKHR::null()).unwrap();
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         assert_eq!(w.swapchains.get_swapchain_images(swapchain).unwrap().len(), 2);
-        // One per image: an image comes back after its presentation has waited for its semaphore.
+        // There is one semaphore per image, because an image is reused only after its presentation
+        // has waited for its semaphore.
         let semaphores = [(); 2].map(|()| w.device.create_semaphore(&Default::default(), None).unwrap());
         let fence = w.device.create_fence(&Default::default(), None).unwrap();
         for semaphore in semaphores.into_iter().cycle().take(20) {
@@ -148,7 +151,7 @@ fn frames_go_round_with_semaphores_and_fences() {
 fn acquiring_too_much_times_out() {
     let w = World::new();
     let swapchain = w.create(vk::PresentModeKHR::MAILBOX, vk::SwapchainKHR::null()).unwrap();
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         let acquire = |timeout| w.swapchains.acquire_next_image(swapchain, timeout, NONE, vk::Fence::null());
         acquire(0).unwrap();
@@ -170,14 +173,14 @@ fn fifo_is_paced() {
         let swapchain = w.create(mode, vk::SwapchainKHR::null()).unwrap();
         let (start, frames) = (Instant::now(), 10);
         for _ in 0..frames {
-            // SAFETY: valid usage.
+            // SAFETY: the calls follow Vulkan's valid usage rules.
             let (index, _) =
                 unsafe { w.swapchains.acquire_next_image(swapchain, FOREVER, NONE, vk::Fence::null()) }.unwrap();
             w.present(swapchain, index, &[]).unwrap();
         }
         let unpaced = std::env::var("GRUS_FIFO_HZ").is_ok();
         assert!(unpaced || start.elapsed() >= Duration::from_millis(16) * (frames - 3), "{:?}", start.elapsed());
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe {
             w.device.device_wait_idle().unwrap();
             w.swapchains.destroy_swapchain(swapchain, None);
@@ -190,7 +193,7 @@ fn the_old_swapchain_retires() {
     let w = World::new();
     let mode = vk::PresentModeKHR::IMMEDIATE;
     let old = w.create(mode, vk::SwapchainKHR::null()).unwrap();
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         let in_use = w.create(mode, vk::SwapchainKHR::null());
         assert_eq!(in_use.unwrap_err(), vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR);
@@ -221,11 +224,11 @@ fn bad_requests_are_refused() {
         good.present_mode(vk::PresentModeKHR::SHARED_DEMAND_REFRESH),
     ];
     for info in bad {
-        // SAFETY: the structure is valid, if not its content.
+        // SAFETY: the structure is valid, although its content is not.
         let result = unsafe { w.swapchains.create_swapchain(&info, None) };
         assert_eq!(result.unwrap_err(), vk::Result::ERROR_INITIALIZATION_FAILED);
     }
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         assert!(w.surfaces.get_physical_device_surface_support(w.physical, 0, w.surface).unwrap());
         let modes = w.surfaces.get_physical_device_surface_present_modes(w.physical, w.surface).unwrap();
@@ -247,7 +250,7 @@ fn presentations_signal_fences_and_change_modes() {
     let mut all = vk::SwapchainPresentModesCreateInfoEXT::default().present_modes(&modes);
     let info = w.info(modes[0], vk::SwapchainKHR::null()).push_next(&mut all);
     let deferred = info.flags(vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT | SINGLE_SAMPLED);
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         let swapchains = [w.swapchains.create_swapchain(&deferred, None).unwrap()];
         let fences = [w.device.create_fence(&Default::default(), None).unwrap()];
@@ -273,7 +276,7 @@ fn acquired_images_are_released() {
     let w = World::new();
     let release = ash::ext::swapchain_maintenance1::Device::new(&w.instance, &w.device);
     let old = w.create(vk::PresentModeKHR::FIFO, vk::SwapchainKHR::null()).unwrap();
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         let acquire = || w.swapchains.acquire_next_image(old, 0, NONE, vk::Fence::null()).map(|(index, _)| index);
         assert_eq!((acquire(), acquire(), acquire()), (Ok(0), Ok(1), Err(vk::Result::NOT_READY)));
@@ -307,14 +310,15 @@ fn a_surface_tells_what_becomes_of_other_sizes_and_modes() {
             _marker: std::marker::PhantomData,
         };
         out.p_next = (&raw mut flags).cast();
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe { capabilities.get_physical_device_surface_capabilities2(w.physical, &info, &mut out) }.unwrap();
         assert!(flags.swapchain_supported_flags.contains(SINGLE_SAMPLED));
-        // Every flag of what is told, of which protection has a condition of its own that no surface meets.
+        // All flags of the structures are supported, except that protection has a condition that no
+        // surface meets.
         assert!(flags.swapchain_supported_flags.contains(newer::SWAPCHAIN_CREATE_PRESENT_2));
         assert!(flags.swapchain_supported_flags.contains(PROTECTED));
         let protection = w.info(asked, vk::SwapchainKHR::null()).flags(PROTECTED);
-        // SAFETY: refused, whatever else is wrong about it.
+        // SAFETY: the call is refused before it uses anything.
         let refused = unsafe { w.swapchains.create_swapchain(&protection, None) };
         assert_eq!(refused.err(), Some(vk::Result::ERROR_INITIALIZATION_FAILED));
         assert!(scaling.supported_present_scaling.contains(vk::PresentScalingFlagsEXT::STRETCH));
@@ -327,7 +331,7 @@ fn presentations_have_numbers() {
     let w = World::new();
     let waits = ash::khr::present_wait::Device::new(&w.instance, &w.device);
     let old = w.create(vk::PresentModeKHR::MAILBOX, vk::SwapchainKHR::null()).unwrap();
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         let wait = |id, timeout| waits.wait_for_present(old, id, timeout);
         let present = |id: u64| {
@@ -341,7 +345,8 @@ fn presentations_have_numbers() {
         present(5).unwrap();
         assert_eq!((wait(1, FOREVER), wait(5, FOREVER)), (Ok(()), Ok(())));
         assert_eq!((wait(6, 1000), present(0)), (Err(vk::Result::TIMEOUT), Ok(false)));
-        // What was acquired before it is retired may be presented, and is not seen.
+        // An image that was acquired before the swapchain is retired may be presented, but is not
+        // shown.
         let (index, _) = w.swapchains.acquire_next_image(old, FOREVER, NONE, vk::Fence::null()).unwrap();
         let new = w.create(vk::PresentModeKHR::FIFO, old).unwrap();
         let (chains, indices, ids) = ([old], [index], [7]);
@@ -354,12 +359,12 @@ fn presentations_have_numbers() {
     }
 }
 
-/// As above, by the second extension; any surface says that it can.
+/// Tests numbers of presentations by the second extension, which every surface supports.
 #[test]
 fn presentations_have_numbers_by_the_second_extension() {
     let w = World::new();
     let capabilities = ash::khr::get_surface_capabilities2::Instance::new(&w.entry, &w.instance);
-    // SAFETY: valid usage; the structures are the extension's.
+    // SAFETY: the calls follow Vulkan's valid usage rules; the structures are the extension's.
     unsafe {
         let zeros = || std::mem::zeroed::<newer::SurfaceCapabilitiesPresentWait2KHR<'_>>();
         let mut wait = newer::SurfaceCapabilitiesPresentWait2KHR {

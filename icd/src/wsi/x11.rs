@@ -1,10 +1,12 @@
 //! Puts pixels into an X11 window, over the driver's own connection.
 //!
-//! x11rb speaks the protocol in Rust, so the library needs no libX11 or libxcb: nothing of this runs before a surface is
-//! made. With MIT-SHM (server on this machine) a frame is one copy into one of two shared segments; otherwise `PutImage` in bands
-//! no larger than the server's maximum request. Behind each frame goes a question, which is answered when the server has taken the frame. The answer is waited
-//! for when the next frame has been sent: meanwhile the next one is drawn. That paces the client, and reports a server that is gone (or silent for too long:
-//! `x11_stream`). What becomes of the window is told by events.
+//! x11rb implements the protocol in Rust, so the library needs no libX11 or libxcb. None of this
+//! runs before a surface is made. With MIT-SHM (server on this machine) a frame is one copy into
+//! one of two shared segments; otherwise `PutImage` in bands no larger than the server's maximum
+//! request. Each frame is followed by a query, which the server answers when it has taken the
+//! frame. The driver waits for the answer after it has sent the next frame, so that the next frame
+//! is drawn meanwhile. That paces the client and reports a server that is gone (or silent for too
+//! long: `x11_stream`). Changes of the window arrive as events.
 
 use super::x11_stream::{BoundedConnection, PATIENCE, connect};
 use std::fmt;
@@ -18,13 +20,13 @@ use x11rb::protocol::xproto::{
 
 /// Bytes of a `PutImage` request before its data.
 const PUT_IMAGE_HEADER: usize = 24;
-/// X11 windows of this driver have 32 bits per pixel.
+/// Bytes per pixel: X11 windows of this driver have 32 bits per pixel.
 const PIXEL_BYTES: usize = 4;
 
-/// Why presenting failed; any of them means the surface is lost.
+/// The reason why presenting failed; any of them means that the surface is lost.
 #[derive(Debug)]
 pub enum X11Error {
-    /// No server at `$DISPLAY`.
+    /// There is no server at `$DISPLAY`.
     Connect(String),
     /// The window is gone, the server is gone, or it refused a request.
     Lost(String),
@@ -66,29 +68,30 @@ pub struct X11Window {
     order: PixelOrder,
     max_data: usize,
     has_shm: bool,
-    /// One that the server may still read, and the next one's.
+    /// The segment that the server may still read, and the next frame's.
     segments: [Option<Segment>; 2],
     turn: usize,
     band: Vec<u8>,
-    /// The window's size as events have last said.
+    /// Size of the window as events last reported it.
     extent: [u32; 2],
-    /// The question behind the last frame, if it has not been answered.
+    /// The query behind the last frame, if it has not been answered.
     asked: Option<SequenceNumber>,
 }
 
 impl X11Window {
-    /// Connects to a server (`None`: to `$DISPLAY`) and looks at the window.
+    /// Connects to a server (`None`: to `$DISPLAY`) and queries the window.
     ///
     /// # Errors
-    /// No server, no such window, or a visual that is not true colour with 8-bit channels.
+    /// There is no server or no such window, or the visual is not true colour with 8-bit channels.
     pub fn open(display: Option<&str>, window: Window) -> Result<X11Window, X11Error> {
         Self::open_within(display, window, PATIENCE)
     }
 
-    /// As [`open`](Self::open), with a bound on how long the server may be silent, then and later.
+    /// Opens a window as [`open`](Self::open) does, with a bound on the server's silence, then and
+    /// later.
     fn open_within(display: Option<&str>, window: Window, patience: Duration) -> Result<X11Window, X11Error> {
         let connection = connect(display, patience).map_err(|e| X11Error::Connect(e.to_string()))?;
-        // Whoever asks for events of that kind gets them beside others.
+        // Several clients may request events of this kind.
         let events = ChangeWindowAttributesAux::new().event_mask(EventMask::STRUCTURE_NOTIFY);
         connection.change_window_attributes(window, &events).map_err(lost)?.check().map_err(lost)?;
         let visual = connection.get_window_attributes(window).map_err(lost)?.reply().map_err(lost)?.visual;
@@ -108,12 +111,12 @@ impl X11Window {
         Ok(X11Window { connection, window, gc, depth, order, max_data, has_shm, segments, turn, band, extent, asked })
     }
 
-    /// Channel order that [`present`](Self::present) wants.
+    /// Returns the channel order that [`present`](Self::present) expects.
     pub fn pixel_order(&self) -> PixelOrder {
         self.order
     }
 
-    /// Current size of the window, pixels: the server is asked, and has taken all frames.
+    /// Queries the current size of the window in pixels; the server has then taken all frames.
     ///
     /// # Errors
     /// The window or the server is gone.
@@ -125,10 +128,11 @@ impl X11Window {
         self.known_extent()
     }
 
-    /// Size of the window, pixels, as far as the server has told without being asked.
+    /// Returns the size of the window in pixels, as far as the server has reported it without a
+    /// query.
     ///
     /// # Errors
-    /// It has told that the window is gone, or a request could not be done.
+    /// The server has reported that the window is gone, or that a request failed.
     pub fn known_extent(&mut self) -> Result<[u32; 2], X11Error> {
         while let Some(event) = self.connection.poll_for_event().map_err(lost)? {
             match event {
@@ -143,28 +147,30 @@ impl X11Window {
         Ok(self.extent)
     }
 
-    /// Sends what there is, and a question behind it; gives the one before, if it has not been answered.
+    /// Sends the pending requests followed by a query; returns the previous query if it has not
+    /// been answered.
     fn ask(&mut self) -> Result<Option<SequenceNumber>, X11Error> {
         let question = self.connection.get_geometry(self.window).map_err(lost)?;
         let number = question.sequence_number();
-        // Dropped it would not want its answer.
+        // Dropping the cookie would discard the answer.
         std::mem::forget(question);
         self.connection.flush().map_err(lost)?;
         Ok(self.asked.replace(number))
     }
 
-    /// Waits for the answer to a question.
+    /// Waits for the answer to a query.
     fn answer(&mut self, question: Option<SequenceNumber>) -> Result<(), X11Error> {
         if let Some(number) = question {
-            // (What it says may be older than what events have said.)
+            // (The answer may be older than the events.)
             self.connection.wait_for_reply_or_error(number).map_err(lost)?;
         }
         Ok(())
     }
 
-    /// Shows a frame of some pixels in x and y with its upper left corner `at` a place, which may lie outside of the window. `row(y, out)`
-    /// writes row `y` in [`PixelOrder`]. Returns when the rows have been read and the server has taken the frame before; what it says of this one is known by the next
-    /// one, or when it is asked for the extent.
+    /// Shows a frame of the given size in pixels with its upper left corner at `at`, which may lie
+    /// outside of the window. `row(y, out)` writes row `y` in [`PixelOrder`]. Returns when the rows
+    /// have been read and the server has taken the frame before. An error of this frame is reported
+    /// with the next one, or when the extent is queried.
     ///
     /// # Errors
     /// The window or the server is gone.
@@ -188,8 +194,9 @@ impl X11Window {
         self.answer(before)
     }
 
-    /// True when the next shared segment, which the server does not read, has at least `bytes` and is attached on both sides. A server that cannot attach (another
-    /// machine or container) is not asked again.
+    /// Returns true if the next shared segment, which the server does not read, has at least
+    /// `bytes` and is attached on both sides. After a server could not attach (another machine or
+    /// container), this is not tried again.
     fn shm_segment(&mut self, bytes: usize) -> bool {
         if !self.has_shm {
             return false;
@@ -243,7 +250,7 @@ impl X11Window {
                 id,
                 0,
             )
-            // An error becomes an event.
+            // An error arrives as an event.
             .map(drop)
             .map_err(lost)
     }
@@ -276,7 +283,7 @@ impl X11Window {
                 self.depth,
                 data,
             );
-            // An error becomes an event.
+            // An error arrives as an event.
             request.map(drop).map_err(lost)?;
         }
         self.band = band;
@@ -285,7 +292,7 @@ impl X11Window {
 
     fn drop_segment(&mut self, number: usize) {
         if let Some(segment) = self.segments[number].take() {
-            // A failure means the server is gone, and its attachment with it.
+            // A failure means that the server is gone, and its attachment with it.
             if let Ok(cookie) = self.connection.shm_detach(segment.id) {
                 cookie.ignore_error();
             }
@@ -299,7 +306,7 @@ impl Drop for X11Window {
         if let Ok(cookie) = self.connection.free_gc(self.gc) {
             cookie.ignore_error();
         }
-        // Nothing to do about a connection that is gone.
+        // A failure means that the connection is gone, which needs no action.
         let _ = self.connection.flush();
     }
 }
@@ -321,8 +328,8 @@ fn pixel_order(connection: &BoundedConnection, depth: u8, visual: u32) -> Option
     }
 }
 
-/// A System V shared memory segment, attached here. It is marked for removal at once, so that it goes when both sides
-/// have detached, also when a process dies.
+/// A System V shared memory segment, attached here. It is marked for removal at once, so that it is
+/// freed when both sides have detached, also when a process dies.
 struct Segment {
     id: shm::Seg,
     shmid: i32,
@@ -330,22 +337,22 @@ struct Segment {
     bytes: usize,
 }
 
-// SAFETY: an address range owned by this object.
+// SAFETY: this object owns the address range.
 unsafe impl Send for Segment {}
-// SAFETY: access goes through `&mut self`.
+// SAFETY: all access goes through `&mut self`.
 unsafe impl Sync for Segment {}
 
 impl Segment {
     fn new(bytes: usize) -> Option<Segment> {
-        // SAFETY: creates a new private segment; no memory of ours is involved.
+        // SAFETY: creates a new private segment, which involves no existing memory.
         let shmid = unsafe { libc::shmget(libc::IPC_PRIVATE, bytes, libc::IPC_CREAT | 0o600) };
         if shmid < 0 {
             return None;
         }
-        // SAFETY: maps the new segment at an address the kernel chooses.
+        // SAFETY: maps the new segment at an address that the kernel chooses.
         let address = unsafe { libc::shmat(shmid, std::ptr::null(), 0) };
-        // Linux lets others attach to a segment that is marked for removal while somebody is attached.
-        // SAFETY: only marks the segment; no buffer is passed.
+        // Linux lets other processes attach to a segment that is marked for removal while it is
+        // attached. SAFETY: only marks the segment; no buffer is passed.
         unsafe { libc::shmctl(shmid, libc::IPC_RMID, std::ptr::null_mut()) };
         if address as isize == -1 {
             return None;
@@ -354,14 +361,15 @@ impl Segment {
     }
 
     fn pixels(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping is `bytes` long and ours to write; the server only reads it, and not until it is sent.
+        // SAFETY: the mapping is `bytes` long and writable by this process; the server only reads
+        // it, and not before the frame is sent.
         unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
     }
 }
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: attached in `new`, and no slice of it is alive.
+        // SAFETY: `new` attached the segment, and no slice of it is alive.
         unsafe { libc::shmdt(self.address.cast()) };
     }
 }

@@ -1,9 +1,9 @@
-//! The socket to an X server, with bounded patience: x11rb waits as long as the server likes, also for one that was
-//! stopped; a driver may not. The bound is on silence, not on work: whoever takes or sends a byte has all of it again. A server that
-//! is gone is an error here and no signal.
+//! The socket to an X server, with bounded waits. x11rb waits as long as the server likes, even if
+//! that was stopped, which a driver must not do. The bound is on silence, not on work: each
+//! transferred byte restarts it. A server that is gone causes an error and no signal.
 //!
-//! A server on this machine is looked for as libxcb does it: by its abstract name, which is there whatever part of the file system a container shows, then
-//! by its path.
+//! A server on this machine is found as libxcb does it: by its abstract name, which exists whatever
+//! part of the file system a container shows, then by its path.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::os::fd::AsRawFd;
@@ -17,27 +17,27 @@ use x11rb::reexports::x11rb_protocol::xauth::{Family, get_auth};
 use x11rb::rust_connection::{DefaultStream, PollMode, RustConnection, Stream};
 use x11rb::utils::RawFdContainer;
 
-/// Silence after which a server counts as gone.
+/// Time of silence after which a server counts as gone.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// See the module header.
+/// A socket whose operations end after a time of silence.
 pub struct BoundedStream {
     inner: DefaultStream,
     patience: Duration,
-    /// The server was silent for too long: nobody waits for it again.
+    /// The server was silent for too long; later operations fail at once.
     gone: AtomicBool,
 }
 
-/// What cookies are found by.
+/// The key that authentication cookies are found by.
 type PeerAddress = (Family, Vec<u8>);
 
-/// A connection that gives up.
+/// A connection with bounded waits.
 pub type BoundedConnection = RustConnection<BoundedStream>;
 
 /// Connects to a display (`None`: `$DISPLAY`), as `x11rb::connect` does.
 ///
 /// # Errors
-/// No server, or a silent one.
+/// There is no server, or it is silent.
 pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result<BoundedConnection, ConnectError> {
     let display = parse_display(display)?;
     let mut errors = Vec::new();
@@ -67,7 +67,7 @@ fn connect_to(address: &ConnectAddress<'_>) -> Result<(DefaultStream, PeerAddres
 }
 
 impl BoundedStream {
-    /// Around a connected socket.
+    /// Wraps a connected socket.
     pub fn new(inner: DefaultStream, patience: Duration) -> BoundedStream {
         BoundedStream { inner, patience, gone: AtomicBool::new(false) }
     }
@@ -88,7 +88,7 @@ impl Stream for BoundedStream {
         let end = Instant::now() + self.patience;
         loop {
             let left = end.saturating_duration_since(Instant::now()).as_millis() as i32 + 1;
-            // SAFETY: one valid pollfd.
+            // SAFETY: `fd` is one valid pollfd.
             match unsafe { libc::poll(&raw mut fd, 1, left) } {
                 0 => return Err(self.silence()),
                 n if n > 0 => return Ok(()),
@@ -110,12 +110,13 @@ impl Stream for BoundedStream {
         self.write_vectored(&[IoSlice::new(buf)], fds)
     }
 
-    /// Of its own, for MSG_NOSIGNAL: x11rb's raises SIGPIPE when the server is gone, which kills programs that do not ignore it.
+    /// Replaces x11rb's implementation to pass MSG_NOSIGNAL: that one raises SIGPIPE when the
+    /// server is gone, which kills programs that do not ignore it.
     fn write_vectored(&self, bufs: &[IoSlice<'_>], fds: &mut Vec<RawFdContainer>) -> Result<usize> {
         if !fds.is_empty() {
             return Err(Error::new(ErrorKind::Unsupported, "the presenter sends no file descriptors"));
         }
-        // SAFETY: a message of nothing; every field may be zero.
+        // SAFETY: an empty message, whose every field may be zero.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         // IoSlice is an iovec ("guaranteed to be ABI compatible"), which sendmsg only reads.
         message.msg_iov = bufs.as_ptr().cast_mut().cast();

@@ -1,4 +1,5 @@
-//! The presenter against a real X server: Xvfb, started for the test. Skipped with a message when there is none.
+//! Tests of the presenter with a real X server: Xvfb, started for the test. They are skipped with a
+//! message if there is none.
 
 use super::*;
 use crate::wsi::x11_stream::BoundedStream;
@@ -8,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use x11rb::protocol::xproto::{ConfigureWindowAux, CreateWindowAux, WindowClass};
 use x11rb::rust_connection::{DefaultStream, RustConnection, Stream};
 
-/// A server of our own, on a display number that it chose.
+/// A server of the test, on a display number that it chose.
 struct Xvfb {
     child: Child,
     display: String,
@@ -36,7 +37,7 @@ impl Drop for Xvfb {
     }
 }
 
-/// A window made by another client, as an application would.
+/// Makes a window by another client, as an application would.
 fn window(server: &Xvfb, width: u16, height: u16) -> (RustConnection, Window) {
     let (client, screen) = x11rb::connect(Some(&server.display)).unwrap();
     let root = &client.setup().roots[screen];
@@ -51,7 +52,7 @@ fn window(server: &Xvfb, width: u16, height: u16) -> (RustConnection, Window) {
     (client, window)
 }
 
-/// Blue, green and red of a pixel of the test picture.
+/// Returns blue, green and red of a pixel of the test picture.
 fn pixel(frame: u32, x: u32, y: u32) -> [u8; 4] {
     [(x + frame) as u8, (y * 3) as u8, (x ^ y) as u8, 0xff]
 }
@@ -64,7 +65,7 @@ fn show_and_compare(presenter: &mut X11Window, client: &RustConnection, window: 
             }
         })
         .unwrap();
-    // The server has taken it.
+    // The answer shows that the server has taken the frame.
     presenter.extent().unwrap();
     let image =
         client.get_image(ImageFormat::Z_PIXMAP, window, 0, 0, size.0, size.1, u32::MAX).unwrap().reply().unwrap();
@@ -102,7 +103,7 @@ fn frames_arrive_without_shared_memory() {
     frames_arrive(&["-extension", "MIT-SHM"], false);
 }
 
-/// A picture of four quarters in a window of another size.
+/// Shows a picture of four quarters in a window of another size.
 #[test]
 fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
     use ash::vk::{self, PresentGravityFlagsEXT as Gravity, PresentScalingFlagsEXT as Behavior};
@@ -111,7 +112,8 @@ fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
     let surface = crate::wsi::surface::Surface::x11(std::sync::Arc::default(), Some(server.display.clone()), id);
     let picture = vk::Extent2D { width: 30, height: 30 };
     let quarter = |x: u32, y: u32| [1 + u8::from(x >= 15) + 2 * u8::from(y >= 15), 7, 9, 0];
-    // Where pixels of the first, the second and the third quarter lie, and where nothing does.
+    // Positions of pixels of the first, second and third quarter, and a position that the picture
+    // does not cover.
     type Case = (Behavior, Gravity, [[i16; 2]; 3], Option<[i16; 2]>);
     let cases: [Case; 4] = [
         (Behavior::ONE_TO_ONE, Gravity::MIN, [[0, 0], [29, 0], [14, 29]], Some([30, 29])),
@@ -137,7 +139,7 @@ fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
     }
 }
 
-/// Nobody has to ask what size a window has.
+/// The window's size is known without a query.
 #[test]
 fn a_window_tells_its_size() {
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
@@ -163,7 +165,7 @@ fn a_window_that_goes_away_is_an_error() {
     assert!(matches!(X11Window::open(Some(&server.display), id + 1), Err(X11Error::Lost(_))));
     let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
     client.destroy_window(id).unwrap().check().unwrap();
-    // It may be found out by the answer only.
+    // Possibly only the answer reports the error.
     let shown = presenter.present([0, 0], [64, 64], |_, out| out.fill(1));
     assert!(matches!(shown, Ok(()) | Err(X11Error::Lost(_))));
     assert!(matches!(presenter.extent(), Err(X11Error::Lost(_))));
@@ -176,7 +178,7 @@ fn a_server_that_dies_is_an_error_and_not_a_hang() {
     let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
     presenter.present([0, 0], [64, 64], |_, out| out.fill(1)).unwrap();
     drop(server);
-    // What was sent last is found out by what comes next.
+    // The next request reports errors of the last one.
     let shown = [1, 2].map(|value| presenter.present([0, 0], [64, 64], |_, out| out.fill(value)).is_err());
     assert!(shown[1] && presenter.extent().is_err(), "{shown:?}");
 }
@@ -186,8 +188,9 @@ fn no_server_is_an_error() {
     assert!(matches!(X11Window::open(Some(":4094"), 1), Err(X11Error::Connect(_))));
 }
 
-/// A server that has an abstract name only, as the host's has to a container, is found. This one refuses all connections with a reason, by which we know it;
-/// that is what the application is told.
+/// A server that has only an abstract name is found, as the host's server is in a container. This
+/// one refuses all connections with a reason, which identifies it; the application gets that reason
+/// in a message.
 #[test]
 fn a_server_with_an_abstract_name_is_found() {
     use crate::ffi::messages::{Messages, Reporter};
@@ -207,7 +210,7 @@ fn a_server_with_an_abstract_name_is_found() {
         message: *const c_char,
         _: *mut c_void,
     ) -> vk::Bool32 {
-        // SAFETY: a message is a string.
+        // SAFETY: the message is a C string.
         TOLD.lock().unwrap().push(unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned());
         vk::FALSE
     }
@@ -220,7 +223,7 @@ fn a_server_with_an_abstract_name_is_found() {
         client.read_exact(&mut setup).unwrap();
         client.write_all(&[0, 12, 11, 0, 0, 0, 3, 0]).unwrap();
         client.write_all(b"not for you!").unwrap();
-        // Whatever else was asked is read before the connection ends.
+        // All other requests are read before the connection ends.
         client.shutdown(std::net::Shutdown::Write).unwrap();
         client.read_to_end(&mut Vec::new()).unwrap();
     });
@@ -230,14 +233,15 @@ fn a_server_with_an_abstract_name_is_found() {
     let surface = crate::wsi::surface::Surface::x11(messages, Some(format!(":{number}")), 1);
     assert_eq!(surface.extent(), Err(vk::Result::ERROR_SURFACE_LOST_KHR));
     server.join().unwrap();
-    // Now there is none, and what was looked for is told.
+    // Now there is no server, and the message names the address.
     assert_eq!(surface.extent(), Err(vk::Result::ERROR_SURFACE_LOST_KHR));
     let told = TOLD.lock().unwrap();
     assert!(told.len() == 2 && told[0].contains("not for you!"), "{told:?}");
     assert!(told[1].contains(&format!("/tmp/.X11-unix/X{number}")), "{told:?}");
 }
 
-/// A server that was stopped (a debugger, a suspended session) loses the surface after a bounded time; it blocks nobody for ever.
+/// A stopped server (by a debugger, or in a suspended session) loses the surface after a bounded
+/// time, and blocks no thread for ever.
 #[test]
 fn a_stopped_server_is_waited_for_in_bounds() {
     for extra in [&[][..], &["-extension", "MIT-SHM"]] {
@@ -247,24 +251,25 @@ fn a_stopped_server_is_waited_for_in_bounds() {
         let mut presenter = X11Window::open_within(Some(&server.display), window, patience).unwrap();
         presenter.present([0, 0], [320, 240], |_, out| out.fill(1)).unwrap();
         let pid = server.child.id() as libc::pid_t;
-        // SAFETY: our own child.
+        // SAFETY: signals a child of this process.
         unsafe { libc::kill(pid, libc::SIGSTOP) };
         let start = std::time::Instant::now();
         let results: Vec<_> = (0..3).map(|_| presenter.present([0, 0], [320, 240], |_, out| out.fill(2))).collect();
         drop(presenter);
         let waited = start.elapsed();
-        // SAFETY: as above.
+        // SAFETY: signals a child of this process.
         unsafe { libc::kill(pid, libc::SIGCONT) };
         assert!(results[1..].iter().all(|r| matches!(r, Err(X11Error::Lost(_)))), "{results:?}");
         assert!(waited >= patience && waited < patience * 8, "{waited:?}");
     }
 }
 
-/// What a test does in a process of its own, where SIGPIPE has its default disposition: Rust's programs ignore it, C's die by it.
+/// Runs a test in a process where SIGPIPE has its default disposition: Rust's programs ignore it,
+/// C's are killed by it.
 pub(in crate::wsi) fn where_sigpipe_kills(test: &str, body: impl FnOnce()) {
     const CHILD: &str = "GRUS_TEST_SIGPIPE";
     if std::env::var_os(CHILD).is_some() {
-        // SAFETY: this process is there for one test.
+        // SAFETY: this process runs only one test.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         return body();
     }

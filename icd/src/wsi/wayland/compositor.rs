@@ -1,5 +1,6 @@
-//! A compositor for tests, on one end of a pair of sockets: it speaks as much of Wayland as the driver uses, shows nothing, and does what a
-//! test says. The other end is a client of libwayland-client, as an application is one.
+//! A compositor for tests on one end of a pair of sockets. It implements as much of Wayland as the
+//! driver uses, shows nothing, and behaves as a test demands. The other end is a client of
+//! libwayland-client, as an application is.
 
 use super::library::{Argument, Interface, Library, Proxy, library};
 use parking_lot::{Condvar, Mutex};
@@ -16,10 +17,10 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// `wl_shm.format`s that it takes.
+/// `wl_shm.format`s that the compositor accepts.
 pub const FORMATS: [u32; 4] = [0, 1, u32::from_le_bytes(*b"AB24"), u32::from_le_bytes(*b"XB24")];
 
-/// A state of the surface.
+/// A committed state of the surface.
 #[derive(Clone, Debug)]
 pub struct Commit {
     /// Number of the buffer's object.
@@ -28,9 +29,9 @@ pub struct Commit {
     pub extent: [u32; 2],
     /// `wl_shm.format`.
     pub format: u32,
-    /// All rows, without what is between them.
+    /// Pixels of all rows, without padding.
     pub pixels: Vec<u8>,
-    /// `damage_buffer`.
+    /// Rectangles of `damage_buffer`.
     pub damage: Vec<[u32; 4]>,
 }
 
@@ -54,26 +55,26 @@ enum Kind {
     Surface,
 }
 
-/// What it has seen, and does of its own.
+/// Requests that the compositor has received, and its behaviour.
 #[derive(Default)]
 pub struct Seen {
-    /// In order.
+    /// Commits in order.
     pub commits: Vec<Commit>,
-    /// Frame callbacks that wait.
+    /// Frame callbacks that have not been answered.
     frames: Vec<u32>,
     attached: Option<u32>,
     damage: Vec<[u32; 4]>,
-    /// Buffers that exist.
+    /// Number of existing buffers.
     pub buffers: usize,
-    /// It answers nothing.
+    /// The compositor answers nothing.
     pub silent: bool,
-    /// Tells at each commit that it is time for the next.
+    /// The compositor requests the next frame at each commit.
     pub hurries: bool,
-    /// Gives back the buffer before at each commit.
+    /// The compositor releases the previous buffer at each commit.
     pub releases: bool,
 }
 
-/// See the module header.
+/// A compositor for tests.
 pub struct Compositor {
     socket: UnixStream,
     seen: Mutex<Seen>,
@@ -90,12 +91,12 @@ impl Compositor {
         compositor
     }
 
-    /// Changes what it does.
+    /// Changes the compositor's behaviour.
     pub fn set(&self, change: impl FnOnce(&mut Seen)) {
         change(&mut self.seen.lock());
     }
 
-    /// Waits until it has seen something, for some seconds.
+    /// Waits until `ready` returns a value, for some seconds at most.
     pub fn wait<R>(&self, mut ready: impl FnMut(&Seen) -> Option<R>) -> R {
         let end = Instant::now() + Duration::from_secs(20);
         let mut seen = self.seen.lock();
@@ -107,28 +108,28 @@ impl Compositor {
         }
     }
 
-    /// Waits for this many commits, of which the last is returned.
+    /// Waits for the given number of commits, and returns the last of them.
     pub fn commit(&self, count: usize) -> Commit {
         self.wait(|seen| (seen.commits.len() >= count).then(|| seen.commits[count - 1].clone()))
     }
 
-    /// Number of commits so far.
+    /// Returns the number of commits so far.
     pub fn commits(&self) -> usize {
         self.seen.lock().commits.len()
     }
 
-    /// It is time for the next frame.
+    /// Answers all frame callbacks, which requests the next frame.
     pub fn tick(&self) {
         let frames = std::mem::take(&mut self.seen.lock().frames);
         frames.iter().for_each(|id| self.done(*id));
     }
 
-    /// Reads a buffer no more.
+    /// Releases a buffer.
     pub fn release(&self, buffer: u32) {
         self.send(buffer, 0, &[]);
     }
 
-    /// Is gone.
+    /// Closes the connection.
     pub fn die(&self) {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
@@ -237,7 +238,7 @@ impl Compositor {
         let (hurries, releases) = (seen.hurries, seen.releases);
         drop(seen);
         if let Some(before) = before.filter(|_| releases) {
-            // (Where it has been destroyed nobody listens.)
+            // (The client ignores events of a buffer that it has destroyed.)
             self.release(before);
         }
         if hurries {
@@ -246,7 +247,7 @@ impl Compositor {
     }
 }
 
-/// A message's words; None if there is no whole one.
+/// Returns the words of a message; `None` if there is no complete one.
 fn message(bytes: &mut Vec<u8>) -> Option<Vec<u32>> {
     let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let size = (word(4)? >> 16) as usize;
@@ -255,10 +256,11 @@ fn message(bytes: &mut Vec<u8>) -> Option<Vec<u32>> {
     Some(words)
 }
 
-/// What has been sent, with its files; false at the end.
+/// Receives bytes and their files; returns false at the end of the connection.
 fn receive(socket: &UnixStream, bytes: &mut Vec<u8>, files: &mut VecDeque<File>) -> bool {
     let (mut data, mut control) = ([0u8; 4096], [0u64; 64]);
-    // SAFETY: the message's parts live during the call; descriptors that arrive are this process's.
+    // SAFETY: the message's parts live during the call; this process owns the descriptors that
+    // arrive.
     unsafe {
         let mut part = libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: data.len() };
         let mut head: libc::msghdr = zeroed();
@@ -280,9 +282,10 @@ fn receive(socket: &UnixStream, bytes: &mut Vec<u8>, files: &mut VecDeque<File>)
     true
 }
 
-/// An application's connection and surface. Disconnects when dropped, after everything that uses them.
+/// An application's connection and surface. It disconnects when dropped, which must be after
+/// everything that uses them.
 pub struct Client {
-    /// The other end.
+    /// The compositor at the other end.
     pub compositor: Arc<Compositor>,
     /// `wl_display`.
     pub display: *mut c_void,
@@ -294,7 +297,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// None, with a message, where there is no libwayland-client.
+    /// Connects to a new compositor; returns `None` with a message if there is no
+    /// libwayland-client.
     pub fn new() -> Option<Client> {
         let Some(library) = library() else {
             eprintln!("skipped: no libwayland-client");
@@ -304,7 +308,8 @@ impl Client {
         let compositor = Compositor::start(theirs);
         let create = library.wl_proxy_marshal_array_constructor_versioned;
         let nothing = Argument { object: null_mut() };
-        // SAFETY: functions with their types, and requests as `wayland.xml` has them; the compositor above knows the global's name.
+        // SAFETY: the functions have their types, and requests are as in `wayland.xml`; the
+        // compositor above knows the global's name.
         unsafe {
             let open = libc::dlopen(c"libwayland-client.so.0".as_ptr(), libc::RTLD_NOW);
             let connect = libc::dlsym(open, c"wl_display_connect_to_fd".as_ptr());
@@ -331,7 +336,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // SAFETY: the last uses.
+        // SAFETY: these are the last uses of the objects.
         unsafe {
             self.proxies.iter().for_each(|proxy| (self.library.wl_proxy_destroy)(*proxy));
             (self.disconnect)(self.display.cast());

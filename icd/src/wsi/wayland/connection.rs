@@ -1,9 +1,12 @@
-//! The application's connection to its compositor, as the driver uses it: a queue of events of our own, on which nothing of the application's
-//! arrives, and the few requests that show shared memory on a surface.
+//! The driver's use of the application's connection to its compositor: a separate queue of events,
+//! and the few requests that show shared memory on a surface. None of the application's events
+//! arrive on that queue.
 //!
-//! The application's display and surface are only used through wrappers, whose objects' events come to our queue. Requests and reads may be made by any
-//! thread (libwayland locks); events are dispatched by one at a time, and only noted ([`Event`]). Nothing waits without an end,
-//! but for [`Connection::read`]: libwayland lets those who prepared a read go on together. Its writes raise no signal (MSG_NOSIGNAL).
+//! The application's display and surface are only used through wrappers, whose objects' events come
+//! to the driver's queue. Any thread may make requests and read, because libwayland locks. One
+//! thread at a time dispatches events, which are only recorded ([`Event`]). No wait is unbounded
+//! except [`Read::wait`]: libwayland lets all threads that prepared a read continue together.
+//! Its writes raise no signal (MSG_NOSIGNAL).
 
 use super::library::{Argument, Interface, Library, Proxy, Queue, library};
 use crate::fallible;
@@ -16,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Why a surface is lost.
+/// The reason why a surface is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// There is no libwayland-client, or no connection was given.
@@ -25,11 +28,11 @@ pub enum Lost {
     Shm,
     /// The compositor does not answer.
     Silent,
-    /// The connection has ended: the compositor is gone, or said that somebody had made a mistake.
+    /// The connection has ended: the compositor is gone, or reported a protocol error.
     Ended,
     /// There is no memory for an event, or a number is larger than Wayland's.
     Room,
-    /// The application destroyed it.
+    /// The application destroyed the surface.
     Closed,
 }
 
@@ -48,7 +51,7 @@ impl fmt::Display for Lost {
 
 impl std::error::Error for Lost {}
 
-/// A surface of the application's, and the display that it belongs to.
+/// An application's surface and the display that it belongs to.
 pub struct Target {
     display: *mut c_void,
     surface: *mut c_void,
@@ -56,27 +59,30 @@ pub struct Target {
 
 // SAFETY: libwayland's functions may be called by any thread.
 unsafe impl Send for Target {}
-// SAFETY: as above.
+// SAFETY: libwayland's functions may be called by any thread.
 unsafe impl Sync for Target {}
 
 impl Target {
+    /// Makes a target of an application's display and surface.
+    ///
     /// # Safety
-    /// Both are null, or the application's (`wl_display`, `wl_surface`) and live as long as what is made of this.
+    /// Both are null, or the application's `wl_display` and `wl_surface`, which outlive everything
+    /// that is made of this target.
     pub unsafe fn new(display: *mut c_void, surface: *mut c_void) -> Target {
         Target { display, surface }
     }
 }
 
-/// What came on our queue. Objects are known by [`Object::id`].
+/// An event on the driver's queue. [`Object::id`] identifies its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// `wl_buffer.release`: the compositor reads it no more.
+    /// `wl_buffer.release`: the compositor does not read the buffer any more.
     Release(usize),
     /// `wl_callback.done`.
     Done(usize),
 }
 
-/// Where listeners leave what they were told; at one address as long as the connection lives.
+/// Storage for the data of events, at a fixed address as long as the connection lives.
 #[derive(Default)]
 struct Inbox {
     events: Mutex<Vec<Event>>,
@@ -95,12 +101,12 @@ impl Inbox {
     }
 }
 
-/// See the module header.
+/// A queue of events and the requests on the application's connection.
 pub struct Connection {
     library: &'static Library,
     display: *mut Proxy,
     queue: *mut Queue,
-    /// Wrappers.
+    /// Wrapper of the display on the queue.
     on_queue: *mut Proxy,
     surface: *mut Proxy,
     surface_version: u32,
@@ -108,26 +114,28 @@ pub struct Connection {
     inbox: Box<Inbox>,
 }
 
-// SAFETY: proxies and queues may be used by any thread; only their destruction must be the last use, which ownership says.
+// SAFETY: proxies and queues may be used by any thread; ownership ensures that their destruction is
+// the last use.
 unsafe impl Send for Connection {}
-// SAFETY: as above.
+// SAFETY: proxies and queues may be used by any thread; ownership ensures that their destruction is
+// the last use.
 unsafe impl Sync for Connection {}
 
-/// A `wl_buffer` or a `wl_callback` of ours. Dropped, it is destroyed.
+/// A `wl_buffer` or a `wl_callback` of the driver, which is destroyed when it is dropped.
 pub struct Object {
     connection: Arc<Connection>,
     proxy: NonNull<Proxy>,
-    /// Number of its request `destroy`, which a callback has not.
+    /// Number of the request `destroy`, which a callback does not have.
     destructor: Option<u32>,
 }
 
-// SAFETY: as of the connection.
+// SAFETY: the proxy may be used by any thread, as those of the connection.
 unsafe impl Send for Object {}
-// SAFETY: as of the connection.
+// SAFETY: the proxy may be used by any thread, as those of the connection.
 unsafe impl Sync for Object {}
 
 impl Object {
-    /// What events call it.
+    /// Returns the object's identifier in events.
     pub fn id(&self) -> usize {
         self.proxy.as_ptr() as usize
     }
@@ -136,7 +144,7 @@ impl Object {
 impl Drop for Object {
     fn drop(&mut self) {
         let library = self.connection.library;
-        // SAFETY: the last use of this object's proxy; the connection lives.
+        // SAFETY: this is the last use of the object's proxy, and the connection lives.
         unsafe {
             if let Some(opcode) = self.destructor {
                 (library.wl_proxy_marshal_array)(self.proxy.as_ptr(), opcode, null_mut());
@@ -146,16 +154,16 @@ impl Drop for Object {
     }
 }
 
-/// Pixels in a file: what `wl_shm_pool.create_buffer` is told.
+/// Pixels in a file: the arguments of `wl_shm_pool.create_buffer`.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture {
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// Byte of its first pixel.
+    /// Offset of the first pixel in bytes.
     pub offset: u64,
-    /// Bytes between rows.
+    /// Number of bytes between rows.
     pub stride: u64,
-    /// Pixels.
+    /// Width and height in pixels.
     pub extent: [u32; 2],
     /// `wl_shm.format`.
     pub format: u32,
@@ -164,7 +172,7 @@ pub struct Picture {
 /// A rectangle of a picture: x, y, width, height.
 pub type Rectangle = [i32; 4];
 
-// Requests' and events' numbers are those of `wayland.xml`.
+// The numbers of requests and events are those of `wayland.xml`.
 const DISPLAY_SYNC: u32 = 0;
 const DISPLAY_GET_REGISTRY: u32 = 1;
 const REGISTRY_BIND: u32 = 0;
@@ -182,9 +190,9 @@ const DAMAGE_BUFFER_VERSION: u32 = 4;
 
 /// Functions of a listener, in the order of the interface's events.
 type Listener<const N: usize> = [*const c_void; N];
-/// A listener is a constant.
+/// A constant that threads share, for listeners.
 struct Constant<T>(T);
-// SAFETY: addresses of functions.
+// SAFETY: the values are addresses of functions.
 unsafe impl<T> Sync for Constant<T> {}
 
 static REGISTRY: Constant<Listener<2>> = Constant([global as *const c_void, global_remove as *const c_void]);
@@ -204,19 +212,19 @@ unsafe extern "C" fn global(inbox: *const Inbox, _registry: *mut Proxy, name: u3
 unsafe extern "C" fn global_remove(_inbox: *const Inbox, _registry: *mut Proxy, _name: u32) {}
 
 unsafe extern "C" fn format(inbox: *const Inbox, _shm: *mut Proxy, format: u32) {
-    // SAFETY: as above.
+    // SAFETY: a listener's data is the connection's inbox.
     let inbox = unsafe { &*inbox };
     inbox.keep(&inbox.formats, format);
 }
 
 unsafe extern "C" fn release(inbox: *const Inbox, buffer: *mut Proxy) {
-    // SAFETY: as above.
+    // SAFETY: a listener's data is the connection's inbox.
     let inbox = unsafe { &*inbox };
     inbox.keep(&inbox.events, Event::Release(buffer as usize));
 }
 
 unsafe extern "C" fn done(inbox: *const Inbox, callback: *mut Proxy, _data: u32) {
-    // SAFETY: as above.
+    // SAFETY: a listener's data is the connection's inbox.
     let inbox = unsafe { &*inbox };
     inbox.keep(&inbox.events, Event::Done(callback as usize));
 }
@@ -224,10 +232,11 @@ unsafe extern "C" fn done(inbox: *const Inbox, callback: *mut Proxy, _data: u32)
 const NOTHING: Argument = Argument { object: null_mut() };
 
 impl Connection {
-    /// A queue on the application's connection, and what its compositor offers; waits for two answers, each no longer than `patience`.
+    /// Makes a queue on the application's connection and reads what its compositor offers; waits
+    /// for two answers, each no longer than `patience`.
     ///
     /// # Errors
-    /// No libwayland-client, no connection, no `wl_shm`, or no answer.
+    /// There is no libwayland-client, no connection, no `wl_shm`, or no answer.
     pub fn open(target: &Target, patience: Duration) -> Result<Arc<Connection>, Lost> {
         let Target { display, surface } = *target;
         let library = library().filter(|_| !display.is_null() && !surface.is_null()).ok_or(Lost::Nothing)?;
@@ -242,7 +251,7 @@ impl Connection {
             shm: null_mut(),
             inbox: Box::default(),
         };
-        // SAFETY: the promise of `Target::new`; what is null is used by nothing, and `drop` knows.
+        // SAFETY: display and surface live, as `Target::new` demands; `drop` ignores null pointers.
         unsafe {
             connection.queue = (library.wl_display_create_queue)(display);
             if connection.queue.is_null() {
@@ -256,10 +265,12 @@ impl Connection {
         Ok(Arc::new(connection))
     }
 
+    /// Makes a wrapper of a proxy on the driver's queue.
+    ///
     /// # Safety
     /// The queue and the proxy live.
     unsafe fn wrapper(&self, of: *mut Proxy) -> Result<*mut Proxy, Lost> {
-        // SAFETY: the caller's promise.
+        // SAFETY: queue and proxy live, as the `# Safety` section of this function demands.
         unsafe {
             let wrapper = (self.library.wl_proxy_create_wrapper)(of);
             if wrapper.is_null() {
@@ -273,7 +284,7 @@ impl Connection {
     /// Finds `wl_shm` and its formats.
     fn bind(&mut self, patience: Duration) -> Result<(), Lost> {
         let l = self.library;
-        // SAFETY: requests as `wayland.xml` has them, on live proxies.
+        // SAFETY: requests are as in `wayland.xml`, on live proxies.
         unsafe {
             let registry =
                 self.create(self.on_queue, DISPLAY_GET_REGISTRY, &mut [NOTHING], l.wl_registry_interface, 1)?;
@@ -292,7 +303,7 @@ impl Connection {
         self.round_trip(patience)
     }
 
-    /// A request that makes an object; its number among the arguments is any.
+    /// Makes a request that creates an object; the object's own argument may have any value.
     ///
     /// # Safety
     /// The proxy lives, and has such a request.
@@ -305,22 +316,26 @@ impl Connection {
         version: u32,
     ) -> Result<NonNull<Proxy>, Lost> {
         let create = self.library.wl_proxy_marshal_array_constructor_versioned;
-        // SAFETY: the caller's promise.
+        // SAFETY: the proxy lives and has the request, as the `# Safety` section of this function
+        // demands.
         let proxy = unsafe { create(on, opcode, arguments.as_mut_ptr(), interface, version) };
         NonNull::new(proxy).ok_or(Lost::Ended)
     }
 
+    /// Sets a proxy's listener.
+    ///
     /// # Safety
     /// The proxy is new, and of the listener's interface.
     unsafe fn listen<const N: usize>(&self, proxy: NonNull<Proxy>, listener: &'static Constant<Listener<N>>) {
         let inbox = (&raw const *self.inbox).cast_mut();
-        // SAFETY: the caller's promise; the inbox outlives every proxy.
+        // SAFETY: the proxy is new and of the listener's interface, as the `# Safety` section of
+        // this function demands; the inbox outlives every proxy.
         unsafe { (self.library.wl_proxy_add_listener)(proxy.as_ptr(), listener.0.as_ptr().cast(), inbox.cast()) };
     }
 
     /// Waits until the compositor has answered everything so far.
     fn round_trip(&self, patience: Duration) -> Result<(), Lost> {
-        // SAFETY: as in `sync`; the callback is destroyed below.
+        // SAFETY: `wl_display.sync` creates a callback on a live proxy; it is destroyed below.
         let callback = unsafe {
             let interface = self.library.wl_callback_interface;
             let callback = self.create(self.on_queue, DISPLAY_SYNC, &mut [NOTHING], interface, 1)?;
@@ -329,7 +344,7 @@ impl Connection {
         };
         let done = Event::Done(callback.as_ptr() as usize);
         let answered = self.wait_for(done, Instant::now() + patience);
-        // SAFETY: its last use.
+        // SAFETY: this is the callback's last use.
         unsafe { (self.library.wl_proxy_destroy)(callback.as_ptr()) };
         answered
     }
@@ -350,12 +365,12 @@ impl Connection {
         }
     }
 
-    /// Formats that the compositor takes.
+    /// Returns the formats that the compositor accepts.
     pub fn formats(&self) -> Vec<u32> {
         self.inbox.formats.lock().clone()
     }
 
-    /// Has the connection ended?
+    /// Returns an error if the connection has ended.
     pub fn check(&self) -> Result<(), Lost> {
         // SAFETY: the display lives.
         let error = unsafe { (self.library.wl_display_get_error)(self.display) };
@@ -366,7 +381,7 @@ impl Connection {
         }
     }
 
-    /// A buffer of the pixels in a file, of which libwayland makes a duplicate.
+    /// Makes a buffer of the pixels in a file, of which libwayland makes a duplicate.
     ///
     /// # Errors
     /// The connection has ended, or the picture is larger than Wayland's numbers (2 GiB).
@@ -383,7 +398,7 @@ impl Connection {
             number(picture.stride)?,
             Argument { uint: picture.format },
         ];
-        // SAFETY: requests as `wayland.xml` has them, on live proxies.
+        // SAFETY: requests are as in `wayland.xml`, on live proxies.
         let buffer = unsafe {
             let mut file = [NOTHING, Argument { int: file.as_raw_fd() }, size];
             let pool = self.create(self.shm, SHM_CREATE_POOL, &mut file, l.wl_shm_pool_interface, 1)?;
@@ -399,7 +414,7 @@ impl Connection {
     }
 
     fn callback(self: &Arc<Self>, on: *mut Proxy, opcode: u32) -> Result<Object, Lost> {
-        // SAFETY: both requests that are used with this make a callback, on live proxies.
+        // SAFETY: both requests that are used with this create a callback, on live proxies.
         let proxy = unsafe {
             let callback = self.create(on, opcode, &mut [NOTHING], self.library.wl_callback_interface, 1)?;
             self.listen(callback, &CALLBACK);
@@ -413,22 +428,24 @@ impl Connection {
         self.callback(self.on_queue, DISPLAY_SYNC)
     }
 
-    /// `wl_surface.frame`, for the next commit: done when it is time for another.
+    /// `wl_surface.frame`, for the next commit: done when it is time for another frame.
     pub fn frame(self: &Arc<Self>) -> Result<Object, Lost> {
         self.callback(self.surface, SURFACE_FRAME)
     }
 
     fn request(&self, opcode: u32, arguments: &mut [Argument]) {
-        // SAFETY: the requests of a surface that are used with this, on a live proxy.
+        // SAFETY: only requests of a surface are used with this, on a live proxy.
         unsafe { (self.library.wl_proxy_marshal_array)(self.surface, opcode, arguments.as_mut_ptr()) };
     }
 
-    /// The surface shows this buffer from the next commit on, which differs from what it showed in these rectangles; none: anywhere.
+    /// Attaches a buffer for the next commit. It differs from the previous one in the given
+    /// rectangles, or anywhere if there are none.
     pub fn attach(&self, buffer: &Object, damage: &[Rectangle]) {
         let zero = Argument { int: 0 };
         self.request(SURFACE_ATTACH, &mut [Argument { object: buffer.proxy.as_ptr() }, zero, zero]);
         let by_pixel = self.surface_version >= DAMAGE_BUFFER_VERSION;
-        // Rectangles of the surface are not those of the buffer where the application has scaled or turned it.
+        // If the application has scaled or turned the surface, its rectangles differ from those of
+        // the buffer.
         let opcode = if by_pixel { SURFACE_DAMAGE_BUFFER } else { SURFACE_DAMAGE };
         let everything = [[0, 0, i32::MAX, i32::MAX]];
         let rectangles = if by_pixel && !damage.is_empty() { damage } else { &everything };
@@ -440,18 +457,19 @@ impl Connection {
         self.request(SURFACE_COMMIT, &mut []);
     }
 
-    /// Sends what has been requested. False: the compositor takes no more at the moment.
+    /// Sends the requests. Returns false if the compositor takes no more at the moment.
     pub fn flush(&self) -> Result<bool, Lost> {
         // SAFETY: the display lives.
         if unsafe { (self.library.wl_display_flush)(self.display) } >= 0 {
             return Ok(true);
         }
         let full = std::io::Error::last_os_error().kind() == std::io::ErrorKind::WouldBlock;
-        // Who has closed its end may have said why before: reading finds that out.
+        // A compositor that has closed its end may have sent the reason before, which reading
+        // finds.
         if full { self.check().map(|()| false) } else { Err(Lost::Ended) }
     }
 
-    /// Takes what has been read for our queue.
+    /// Dispatches and returns the events that have been read for the driver's queue.
     pub fn dispatch(&self) -> Result<Vec<Event>, Lost> {
         // SAFETY: display and queue live.
         let dispatched = unsafe { (self.library.wl_display_dispatch_queue_pending)(self.display, self.queue) };
@@ -459,11 +477,11 @@ impl Connection {
         if dispatched < 0 { Err(Lost::Ended) } else { self.check().map(|()| events) }
     }
 
-    /// Announces a read; None when there is something to dispatch first.
+    /// Prepares a read; returns `None` if there are events to dispatch first.
     pub fn prepare_read(&self) -> Option<Read<'_>> {
         // SAFETY: display and queue live.
         let prepared = unsafe { (self.library.wl_display_prepare_read_queue)(self.display, self.queue) } == 0;
-        // (Not `then_some`: a read that was not announced must not be cancelled.)
+        // (`then_some` would be wrong: a read that was not prepared must not be cancelled.)
         prepared.then(|| Read { connection: self, pending: true })
     }
 }
@@ -471,7 +489,8 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         let l = self.library;
-        // SAFETY: all of it is ours; no object is left, each of which owns a reference to this.
+        // SAFETY: all proxies belong to this connection, and no object is left, because each owns a
+        // reference to it.
         unsafe {
             if !self.shm.is_null() {
                 (l.wl_proxy_destroy)(self.shm);
@@ -487,14 +506,15 @@ impl Drop for Connection {
     }
 }
 
-/// A read that other threads' reads wait for.
+/// A prepared read, which the reads of other threads wait for.
 pub struct Read<'a> {
     connection: &'a Connection,
     pending: bool,
 }
 
 impl Read<'_> {
-    /// Waits for events, room to write if asked, a byte in `wake`, or the time to be over, and reads what there is.
+    /// Waits for events, for space to write if `write` is set, for a byte in `wake`, or until
+    /// `time` is over, and reads the available events.
     ///
     /// # Errors
     /// The connection has ended.
@@ -506,13 +526,13 @@ impl Read<'_> {
         let wake = wake.map_or(-1, |wake| wake.as_raw_fd());
         let mut fds =
             [libc::pollfd { fd, events, revents: 0 }, libc::pollfd { fd: wake, events: libc::POLLIN, revents: 0 }];
-        // Rounded up: who waits for an instant is not to come too early.
+        // The time is rounded up, so that a wait for an instant does not end too early.
         let time = time.map_or(-1, |time| time.as_millis().saturating_add(1).min(i32::MAX as u128) as i32);
-        // SAFETY: two valid structures.
+        // SAFETY: both structures are valid.
         let found = unsafe { libc::poll(fds.as_mut_ptr(), 2, time) };
         if found > 0 && fds[0].revents & !libc::POLLOUT != 0 {
             self.pending = false;
-            // SAFETY: announced.
+            // SAFETY: the read was prepared.
             if unsafe { (library.wl_display_read_events)(display) } < 0 {
                 return Err(Lost::Ended);
             }
@@ -524,7 +544,7 @@ impl Read<'_> {
 impl Drop for Read<'_> {
     fn drop(&mut self) {
         if self.pending {
-            // SAFETY: announced and not done.
+            // SAFETY: the read was prepared and not done.
             unsafe { (self.connection.library.wl_display_cancel_read)(self.connection.display) };
         }
     }

@@ -1,11 +1,11 @@
-//! libwayland-client, opened when a surface is made: the library that the application's `wl_display` is of, because there is one of its soname
-//! in a process. It stays open.
+//! libwayland-client, opened when a surface is made. It is the library that made the application's
+//! `wl_display`, because a process has only one of its soname. It stays open.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;
 use std::sync::OnceLock;
 
-/// `wl_proxy`, and `wl_display` and `wl_surface`, which are proxies.
+/// `wl_proxy`; `wl_display` and `wl_surface` are proxies too.
 pub enum Proxy {}
 /// `wl_event_queue`.
 pub enum Queue {}
@@ -24,19 +24,20 @@ pub union Argument {
 
 macro_rules! library {
     (interfaces($($interface:ident)*); $($function:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// What is used of the library, by the names it has there.
+        /// The used functions and interfaces of the library, by their names there.
         pub struct Library {
             $(pub $function: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
             $(pub $interface: *const Interface,)*
         }
 
         impl Library {
-            /// None if a symbol is missing.
+            /// Finds all symbols; returns `None` if one is missing.
             ///
             /// # Safety
             /// `library` is an open libwayland-client that stays open.
             unsafe fn load(library: *mut c_void) -> Option<Library> {
-                // SAFETY: the caller's promise; these are the functions' types in `wayland-client-core.h`.
+                // SAFETY: `library` stays open, as the `# Safety` section of this function demands;
+                // these are the functions' types in `wayland-client-core.h`.
                 unsafe {
                     Some(Library {
                         $($function: transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
@@ -71,25 +72,28 @@ library! {
     wl_display_get_error: fn(*mut Proxy) -> c_int;
 }
 
-// SAFETY: functions that any thread may call, and constants.
+// SAFETY: the members are functions that any thread may call, and constants.
 unsafe impl Send for Library {}
-// SAFETY: as above.
+// SAFETY: the members are functions that any thread may call, and constants.
 unsafe impl Sync for Library {}
 
+/// Returns the address of a symbol.
+///
 /// # Safety
 /// `library` is open, and `name` ends with a zero.
 unsafe fn symbol(library: *mut c_void, name: &'static str) -> Option<*mut c_void> {
     let name = CStr::from_bytes_with_nul(name.as_bytes()).ok()?;
-    // SAFETY: the caller's promise.
+    // SAFETY: `library` is open, as the `# Safety` section of this function demands, and `name` is
+    // a C string.
     let symbol = unsafe { libc::dlsym(library, name.as_ptr()) };
     (!symbol.is_null()).then_some(symbol)
 }
 
-/// The library; None if there is none, or one older than 1.11 (2016).
+/// Returns the library; `None` if there is none, or one older than 1.11 (2016).
 pub fn library() -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let open = || {
-        // SAFETY: the library has no constructors that mind; it is not closed again.
+        // SAFETY: the library's constructors have no requirements; it is not closed again.
         unsafe {
             let library = libc::dlopen(c"libwayland-client.so.0".as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
             if library.is_null() { None } else { Library::load(library) }

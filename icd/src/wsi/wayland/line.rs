@@ -1,21 +1,23 @@
-//! Frames on their way to the compositor: which one is shown when. Free of Wayland's objects.
+//! The queue of frames for the compositor, which decides when each is shown, without Wayland's
+//! objects.
 //!
-//! FIFO: the next frame is shown when the compositor says that it is time (`wl_surface.frame`), or after [`HIDDEN`], because it says
-//! nothing of surfaces that nobody sees. MAILBOX: at once, in the place of what has been shown; but not of a frame of FIFO that is not yet due to go.
+//! In FIFO mode the next frame is shown when the compositor requests it (`wl_surface.frame`), or
+//! after [`HIDDEN`], because it requests none for an invisible surface. In MAILBOX mode a frame is
+//! shown at once and replaces the shown one, unless that is a FIFO frame whose time is not over.
 
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Time between frames of a surface that the compositor says nothing about.
+/// Time between frames of a surface for which the compositor requests none.
 pub const HIDDEN: Duration = Duration::from_millis(100);
 
 /// Frames in order.
 #[derive(Debug)]
 pub struct Line<F> {
     waiting: VecDeque<(F, bool)>,
-    /// Since when the last frame is shown, if that one stays until its time is over.
+    /// Instant since which the last frame is shown, if it stays until its time is over.
     stays: Option<Instant>,
 }
 
@@ -26,12 +28,12 @@ impl<F> Default for Line<F> {
 }
 
 impl<F> Line<F> {
-    /// Appends a frame, which stays until its time is over (FIFO) or not.
+    /// Appends a frame; `stays` means that it is shown until its time is over (FIFO).
     pub fn push(&mut self, frame: F, stays: bool) {
         self.waiting.push_back((frame, stays));
     }
 
-    /// The frame to show now, and whether its end is to be asked for.
+    /// Returns the frame to show now, and whether the compositor is to report the end of its time.
     pub fn next(&mut self, now: Instant) -> Option<(F, bool)> {
         if self.stays.is_some_and(|since| now < since + HIDDEN) {
             return None;
@@ -41,17 +43,18 @@ impl<F> Line<F> {
         Some((frame, stays))
     }
 
-    /// The time of the last frame is over.
+    /// Ends the time of the last frame.
     pub fn done(&mut self) {
         self.stays = None;
     }
 
-    /// When to ask for the [`next`](Self::next) frame, if nothing happens.
+    /// Returns the instant at which to request the [`next`](Self::next) frame if the compositor
+    /// reports nothing.
     pub fn due(&self) -> Option<Instant> {
         (!self.waiting.is_empty()).then(|| self.stays.map(|since| since + HIDDEN)).flatten()
     }
 
-    /// Only these stay.
+    /// Removes the frames for which `keep` returns false.
     pub fn retain(&mut self, mut keep: impl FnMut(&F) -> bool) {
         self.waiting.retain(|(frame, _)| keep(frame));
     }

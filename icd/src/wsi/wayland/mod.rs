@@ -1,9 +1,10 @@
-//! Shows a swapchain's images on a Wayland surface, over the application's own connection, which is the only one its surface can be reached
-//! by.
+//! Shows a swapchain's images on a Wayland surface, over the application's own connection, which
+//! alone can reach its surface.
 //!
-//! Nothing is copied: an image lies in a file without a name (`os::backing`), and the compositor is given the file. So an image comes
-//! back when the compositor says so (`wl_buffer.release`). [`window`] has the frames that wait for their turn ([`line`]) and a thread that
-//! listens while there is a swapchain; [`connection`] is what is used of libwayland-client, which [`library`] opens.
+//! Nothing is copied: an image lies in a file without a name (`os::backing`), which the compositor
+//! gets. An image is therefore free again when the compositor releases it (`wl_buffer.release`).
+//! [`window`] has the frames that wait ([`line`]) and a thread that listens while there is a
+//! swapchain. [`connection`] has the used part of libwayland-client, which [`library`] opens.
 
 pub mod connection;
 mod library;

@@ -1,5 +1,5 @@
-//! Wayland surfaces before a compositor of our own ([`super::compositor`]), through the entry points and below them. Skipped with a message
-//! where there is no libwayland-client.
+//! Tests of Wayland surfaces with a test compositor ([`super::compositor`]), through the entry
+//! points and below them. They are skipped with a message if there is no libwayland-client.
 
 use super::compositor::{Client, Commit};
 use super::connection::{Connection, Event, Picture, Target};
@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 
 const LOST: vk::Result = vk::Result::ERROR_SURFACE_LOST_KHR;
 
-/// A surface of a client's, through Vulkan. The client is to outlive it.
+/// Makes a surface of a client through Vulkan. The client must outlive it.
 fn world(client: &Client) -> World {
     World::on(c"VK_KHR_wayland_surface", |entry, instance| {
         let wayland = ash::khr::wayland_surface::Instance::new(entry, instance);
         let info = vk::WaylandSurfaceCreateInfoKHR::default().display(client.display).surface(client.surface);
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe { wayland.create_wayland_surface(&info, None) }.unwrap()
     })
 }
 
-/// A swapchain of some images, and what it takes to fill and to present them.
+/// A swapchain and the objects to fill and present its images.
 struct Chain<'a> {
     w: &'a World,
     swapchain: vk::SwapchainKHR,
@@ -35,7 +35,7 @@ struct Chain<'a> {
 
 impl<'a> Chain<'a> {
     fn new(w: &'a World, info: vk::SwapchainCreateInfoKHR<'_>) -> Chain<'a> {
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe {
             let swapchain = w.swapchains.create_swapchain(&info, None).unwrap();
             let images = w.swapchains.get_swapchain_images(swapchain).unwrap();
@@ -46,8 +46,8 @@ impl<'a> Chain<'a> {
     }
 
     fn acquire(&self, timeout: u64) -> Result<u32, vk::Result> {
-        // (An image that is given out has been read: nothing is to be waited for.)
-        // SAFETY: the validity of an acquisition without semaphore and fence is the tests' own matter.
+        // (An acquired image has been read, so there is nothing to wait for.) SAFETY: the tests
+        // acquire without semaphore and fence only where no synchronisation is needed.
         unsafe { self.w.swapchains.acquire_next_image(self.swapchain, timeout, NONE, vk::Fence::null()) }
             .map(|(index, _)| index)
     }
@@ -59,7 +59,7 @@ impl<'a> Chain<'a> {
             vk::ImageSubresourceRange::default().aspect_mask(vk::ImageAspectFlags::COLOR).level_count(1).layer_count(1);
         let (read, write) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
         let (undefined, transfer) = (vk::ImageLayout::UNDEFINED, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe {
             let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
             let commands = d.allocate_command_buffers(&info).unwrap();
@@ -86,18 +86,18 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Presents an image under a number, that differs in some rectangles.
+    /// Presents an image with a number and the rectangles in which it differs.
     fn present(&self, index: u32, id: u64, rectangles: &[vk::RectLayerKHR]) -> Result<bool, vk::Result> {
         let (chains, indices, ids) = ([self.swapchain], [index], [id]);
         let regions = [vk::PresentRegionKHR::default().rectangles(rectangles)];
         let mut regions = vk::PresentRegionsKHR::default().regions(&regions);
         let mut ids = vk::PresentIdKHR::default().present_ids(&ids);
         let info = vk::PresentInfoKHR::default().swapchains(&chains).image_indices(&indices);
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe { self.w.swapchains.queue_present(self.w.queue, &info.push_next(&mut ids).push_next(&mut regions)) }
     }
 
-    /// Shows a colour.
+    /// Presents an image of one colour.
     fn show(&self, color: [f32; 4], id: u64) {
         let index = self.acquire(FOREVER).unwrap();
         self.fill(index, color);
@@ -105,14 +105,14 @@ impl<'a> Chain<'a> {
     }
 
     fn wait(&self, id: u64, timeout: Duration) -> Result<(), vk::Result> {
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe { self.waits.wait_for_present(self.swapchain, id, timeout.as_nanos() as u64) }
     }
 }
 
 impl Drop for Chain<'_> {
     fn drop(&mut self) {
-        // SAFETY: valid usage.
+        // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe {
             self.w.device.device_wait_idle().unwrap();
             self.w.device.destroy_command_pool(self.pool, None);
@@ -121,7 +121,7 @@ impl Drop for Chain<'_> {
     }
 }
 
-/// A colour by its bytes.
+/// Returns a colour by its bytes.
 fn color(bytes: [u8; 4]) -> [f32; 4] {
     bytes.map(|byte| f32::from(byte) / 255.0)
 }
@@ -138,7 +138,7 @@ fn info(w: &World, mode: vk::PresentModeKHR, images: u32) -> vk::SwapchainCreate
 fn the_surface_tells_what_the_compositor_takes() {
     let Some(client) = Client::new() else { return };
     let w = world(&client);
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         let caps = w.surfaces.get_physical_device_surface_capabilities(w.physical, w.surface).unwrap();
         assert_eq!(caps.current_extent, vk::Extent2D { width: u32::MAX, height: u32::MAX });
@@ -160,7 +160,7 @@ fn the_surface_tells_what_the_compositor_takes() {
     }
 }
 
-/// The compositor is given the images' own memory: their bytes are there, in the format that says what they are.
+/// The compositor gets the images' own memory: it sees their bytes, with the right format.
 #[test]
 fn images_reach_the_compositor() {
     let Some(client) = Client::new() else { return };
@@ -180,7 +180,7 @@ fn images_reach_the_compositor() {
             }];
             chain.present(index, frame.into(), if frame == 1 { &[] } else { &rectangles }).unwrap();
             let commit = compositor.commit(frame.into());
-            // XRGB8888.
+            // The format is XRGB8888.
             assert_eq!((commit.extent, commit.format), ([61, 7], 1));
             assert!(is_all(&commit, [3, 2, frame, 4]), "frame {frame}: {:?}", &commit.pixels[..8]);
             let everything = [0, 0, i32::MAX as u32, i32::MAX as u32];
@@ -206,7 +206,7 @@ fn frames_of_fifo_wait_for_the_compositor() {
     let start = Instant::now();
     (1..=3).for_each(|id| chain.show(color([id as u8; 4]), id));
     compositor.commit(1);
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe { w.device.device_wait_idle().unwrap() };
     if start.elapsed() < HIDDEN / 2 {
         assert_eq!(compositor.commits(), 1, "nobody waits for it on the queue");
@@ -215,13 +215,13 @@ fn frames_of_fifo_wait_for_the_compositor() {
     compositor.tick();
     chain.wait(1, Duration::from_secs(20)).unwrap();
     assert!(is_all(&compositor.commit(2), [2; 4]));
-    // One that nobody sees is replaced after a while, for nobody is to wait for ever.
+    // An invisible frame is replaced after a while, so that no wait is endless.
     let start = Instant::now();
     assert!(is_all(&compositor.commit(3), [3; 4]));
     assert!(start.elapsed() >= HIDDEN / 2 && chain.wait(3, Duration::ZERO).is_err());
     compositor.tick();
     chain.wait(3, Duration::from_secs(20)).unwrap();
-    // The next swapchain's frames come behind those of the last.
+    // The next swapchain's frames follow those of the last.
     (4..=5).for_each(|id| chain.show(color([id as u8; 4]), id));
     let large = vk::Extent2D { width: 90, height: 9 };
     let next = Chain::new(&w, info(&w, vk::PresentModeKHR::FIFO, 2).image_extent(large).old_swapchain(chain.swapchain));
@@ -270,7 +270,7 @@ fn a_compositor_that_dies_is_a_lost_surface_and_not_a_hang() {
         assert_eq!(waits.join().unwrap(), Err(LOST));
     });
     assert_eq!(chain.acquire(0), Err(LOST));
-    // SAFETY: valid usage.
+    // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         let caps = w.surfaces.get_physical_device_surface_capabilities(w.physical, w.surface);
         assert_eq!(caps.unwrap_err(), LOST);
@@ -279,7 +279,7 @@ fn a_compositor_that_dies_is_a_lost_surface_and_not_a_hang() {
     }
 }
 
-/// What a window has been told, in order.
+/// Calls of a window's listener, in order.
 #[derive(Debug, PartialEq)]
 enum Told {
     Released(usize),
@@ -302,7 +302,7 @@ impl Listener for Ear {
     }
 }
 
-/// A compositor that was stopped loses the surface after a bounded time; it blocks nobody for ever.
+/// A stopped compositor loses the surface after a bounded time, and blocks no thread for ever.
 #[test]
 fn a_stopped_compositor_is_waited_for_in_bounds() {
     let patience = Duration::from_millis(100);
@@ -325,7 +325,7 @@ fn a_stopped_compositor_is_waited_for_in_bounds() {
     let images = [(file.try_clone().unwrap(), picture)];
     assert_eq!(window.add(7, &images, ear.clone()), Ok(true));
     let frame = |image| Frame { chain: 7, image, damage: Vec::new(), id: 9 };
-    // There is no such image: it is nothing to show.
+    // There is no such image, so there is nothing to show.
     (0..2).for_each(|image| window.present(frame(image), false).unwrap());
     client.compositor.commit(1);
     window.ask();
@@ -342,11 +342,12 @@ fn a_stopped_compositor_is_waited_for_in_bounds() {
     window.remove(7);
 }
 
-/// Who has something to dispatch announces no read, and takes none back: the others' reads would wait for ever for one that is not there.
+/// A thread that has events to dispatch prepares no read, and cancels none. Otherwise the reads of
+/// other threads would wait for ever for a read that does not exist.
 #[test]
 fn reads_are_announced_once() {
     let (tell, told) = std::sync::mpsc::channel();
-    // A read that is announced twice waits for ever: in a thread of its own.
+    // A read that is prepared twice waits for ever, so it runs in another thread.
     std::thread::spawn(move || {
         open_two_while_one_reads();
         tell.send(())
@@ -361,7 +362,7 @@ fn open_two_while_one_reads() {
     let open = || Connection::open(target, Duration::from_secs(5));
     let one = open().unwrap();
     let answer = one.sync().unwrap();
-    // Reads the answer too.
+    // This also reads the answer.
     let two = open().unwrap();
     assert!((0..3).all(|_| one.prepare_read().is_none()));
     assert_eq!(std::thread::spawn(move || open().map(drop)).join().unwrap(), Ok(()));
@@ -369,10 +370,10 @@ fn open_two_while_one_reads() {
     drop((answer, two));
 }
 
-/// Nothing on the application's connection is touched by a window that it never had.
+/// A window without a connection does not touch the application's objects.
 #[test]
 fn null_pointers_are_a_lost_surface() {
-    // SAFETY: both are null.
+    // SAFETY: both pointers are null.
     let window = Window::new(unsafe { Target::new(std::ptr::null_mut(), std::ptr::null_mut()) }).unwrap();
     assert!(window.formats().is_err() && window.touch().is_err());
 }

@@ -1,10 +1,13 @@
-//! A Wayland surface: the buffers of its swapchains, the frames that wait, and the thread that listens to the compositor.
+//! A Wayland surface: the buffers of its swapchains, the frames that wait, and the thread that
+//! listens to the compositor.
 //!
-//! The queue's worker shows a frame at once where it is due ([`Window::present`]); else the thread does when the compositor says so. The thread begins with the first swapchain and
-//! ends with the surface, all of whose objects [`Window::close`] destroys: nothing touches the application's display afterwards. Whoever waits for an image
-//! [asks](Window::ask) now and then whether the compositor still answers: one that does not for [`PATIENCE`] is as good as gone.
+//! The queue's worker shows a frame at once if it is due ([`Window::present`]); otherwise the
+//! thread does when the compositor requests it. The thread begins with the first swapchain and ends
+//! with the surface. [`Window::close`] destroys all objects of the surface, after which nothing
+//! uses the application's display. A thread that waits for an image regularly [checks](Window::ask)
+//! that the compositor still answers. A compositor that is silent for [`PATIENCE`] counts as gone.
 //!
-//! Listeners are told without the lock.
+//! Listeners are called without the lock.
 
 #![forbid(unsafe_code)]
 
@@ -23,29 +26,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Callbacks that the compositor has not answered; it answers none of a surface that nobody sees.
+/// Largest number of unanswered callbacks; the compositor answers none for an invisible surface.
 const MOST_CALLBACKS: usize = 16;
 
-/// Who is told what becomes of the images of a swapchain.
+/// Receives the events of a swapchain's images.
 pub trait Listener: Send + Sync {
-    /// The compositor reads the image no more.
+    /// Reports that the compositor does not read the image any more.
     fn released(&self, image: usize);
-    /// The frame with this number, and all before, have been seen.
+    /// Reports that the frame with this number, and all before it, have been shown.
     fn seen(&self, id: u64);
-    /// The surface is lost.
+    /// Reports that the surface is lost.
     fn lost(&self);
 }
 
-/// What a frame shows.
+/// A frame to show.
 #[derive(Debug)]
 pub struct Frame {
     /// Number of the swapchain.
     pub chain: u64,
-    /// Number of its image.
+    /// Index of its image.
     pub image: usize,
-    /// What differs from the frame before; nothing: anything.
+    /// Rectangles that differ from the frame before; an empty list means anywhere.
     pub damage: Vec<Rectangle>,
-    /// Its number, of whose being seen the listener is told; or 0.
+    /// Number that is passed to the listener when the frame has been shown; 0 for none.
     pub id: u64,
 }
 
@@ -54,7 +57,7 @@ struct Chain {
     listener: Arc<dyn Listener>,
 }
 
-/// What is answered when a frame has been seen.
+/// A callback that the compositor answers when a frame has been shown.
 struct Callback {
     object: Object,
     chain: u64,
@@ -67,9 +70,9 @@ struct State {
     chains: HashMap<u64, Chain>,
     line: Line<Frame>,
     callbacks: Vec<Callback>,
-    /// A question to the compositor, and since when.
+    /// A request whose answer is pending, and the instant since which it is.
     question: Option<(Object, Instant)>,
-    /// There are requests that the compositor has no room for.
+    /// There are requests that the compositor has no space for.
     unsent: bool,
 }
 
@@ -82,14 +85,14 @@ struct Shared {
     wake: Wake,
 }
 
-/// See the module header.
+/// A Wayland surface.
 pub struct Window {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
     home: Home,
 }
 
-/// Something to tell a listener.
+/// A call of a listener.
 enum News {
     Released(Arc<dyn Listener>, usize),
     Seen(Arc<dyn Listener>, u64),
@@ -105,7 +108,7 @@ impl News {
 }
 
 impl State {
-    /// What a released or answered object means.
+    /// Handles an event; returns the listener's call that it causes.
     fn take(&mut self, event: Event) -> Option<News> {
         match event {
             Event::Release(id) => self.chains.values().find_map(|chain| {
@@ -126,7 +129,7 @@ impl State {
         }
     }
 
-    /// Shows the frames whose turn it is.
+    /// Shows the frames that are due.
     fn show(&mut self, connection: &Arc<Connection>) -> Result<(), Lost> {
         while let Some((frame, stays)) = self.line.next(Instant::now()) {
             let buffer = self.chains.get(&frame.chain).and_then(|chain| chain.buffers.get(frame.image));
@@ -174,7 +177,7 @@ impl Shared {
         }
     }
 
-    /// The thread's work, until the window is closed or lost.
+    /// Listens to the compositor until the window is closed or lost; this is the thread's work.
     fn listen(&self) -> Result<(), Lost> {
         loop {
             let (connection, news, due, unsent) = self.with(|state, connection| {
@@ -196,7 +199,7 @@ impl Shared {
     }
 }
 
-/// However the thread ends, nobody waits for it.
+/// Loses the surface when the thread ends for any reason, so that no thread waits for it.
 struct End<'a>(&'a Shared);
 
 impl Drop for End<'_> {
@@ -206,12 +209,13 @@ impl Drop for End<'_> {
 }
 
 impl Window {
-    /// Touches nothing yet. None: the process may have no more descriptors.
+    /// Makes a window without using the connection. Returns `None` if the process has too many
+    /// descriptors.
     pub fn new(target: Target) -> Option<Window> {
         Window::within(target, PATIENCE)
     }
 
-    /// As [`new`](Self::new), with a bound on how long the compositor may be silent.
+    /// Makes a window as [`new`](Self::new) does, with a bound on the compositor's silence.
     pub(super) fn within(target: Target, patience: Duration) -> Option<Window> {
         let shared = Shared {
             target,
@@ -224,7 +228,7 @@ impl Window {
         Some(Window { shared: Arc::new(shared), thread: Mutex::new(None), home: Home::here() })
     }
 
-    /// Formats that the compositor takes (`wl_shm.format`).
+    /// Returns the formats that the compositor accepts (`wl_shm.format`).
     ///
     /// # Errors
     /// The connection has ended, or there is no answer.
@@ -232,7 +236,7 @@ impl Window {
         self.shared.with(|_, connection| Ok(connection.formats()))
     }
 
-    /// Is it there?
+    /// Checks that the compositor can be reached.
     ///
     /// # Errors
     /// The connection has ended, or there is no answer.
@@ -240,15 +244,16 @@ impl Window {
         self.shared.with(|_, _| Ok(()))
     }
 
-    /// Is it there, as far as is known?
+    /// Checks that the surface is not known to be lost.
     ///
     /// # Errors
-    /// It is not.
+    /// The surface is lost.
     pub fn check(&self) -> Result<(), Lost> {
         if self.shared.lost.load(Ordering::Acquire) { Err(Lost::Closed) } else { Ok(()) }
     }
 
-    /// Gives the compositor the images of a swapchain. False: there is no memory or thread for it.
+    /// Gives the compositor the images of a swapchain. Returns false if there is no memory or
+    /// thread for it.
     ///
     /// # Errors
     /// The connection has ended, or there is no answer.
@@ -272,14 +277,14 @@ impl Window {
         Ok(started)
     }
 
-    /// Starts the thread, if it does not run yet.
+    /// Starts the thread if it does not run yet.
     fn start(&self) -> bool {
         let mut thread = self.thread.lock();
         if thread.is_none() {
             let shared = self.shared.clone();
             let listen = move || {
                 let end = End(&shared);
-                // The end says it.
+                // `End` reports the failure.
                 let _ = end.0.listen();
             };
             *thread = spawn("grus-wayland", SMALL_STACK, listen).ok();
@@ -287,7 +292,7 @@ impl Window {
         thread.is_some()
     }
 
-    /// A swapchain is gone: so are its frames and buffers.
+    /// Removes a swapchain with its frames and buffers.
     pub fn remove(&self, chain: u64) {
         if !self.home.is_here() {
             return;
@@ -297,12 +302,12 @@ impl Window {
         if state.chains.remove(&chain).is_some()
             && let Some(connection) = &state.connection
         {
-            // Who is gone is found by the next that has something to say.
+            // The next request finds out if the compositor is gone.
             let _ = connection.flush();
         }
     }
 
-    /// Shows a frame when its turn comes. With `stays`, it is shown until its time is over.
+    /// Shows a frame when it is due. With `stays`, it is shown until its time is over.
     ///
     /// # Errors
     /// The connection has ended.
@@ -318,10 +323,11 @@ impl Window {
         Ok(())
     }
 
-    /// Asks the compositor something, if it has answered the last question; a surface whose compositor takes too long is lost.
+    /// Sends a request to the compositor, if it has answered the last one; a surface whose
+    /// compositor takes too long is lost.
     pub fn ask(&self) {
         let patience = self.shared.patience;
-        // An error has been told to the listener.
+        // The listener has received the error.
         let _ = self.shared.with(|state, connection| {
             match &state.question {
                 Some((_, since)) if since.elapsed() >= patience => return Err(Lost::Silent),
@@ -333,7 +339,7 @@ impl Window {
         });
     }
 
-    /// Time between questions of who waits.
+    /// Returns the time between calls of [`ask`](Self::ask) by a waiting thread.
     pub fn interval(&self) -> Duration {
         self.shared.patience / 8
     }
@@ -341,7 +347,8 @@ impl Window {
     /// Ends the thread and destroys all objects.
     pub fn close(&self) {
         if !self.home.is_here() {
-            // The thread is not in this process, and the connection is the other's.
+            // After a fork the thread does not exist in this process, and the connection belongs to
+            // the parent.
             std::mem::forget(self.shared.clone());
             return;
         }
@@ -349,7 +356,7 @@ impl Window {
         self.shared.lose();
         self.shared.wake.wake();
         if let Some(thread) = self.thread.lock().take() {
-            // A panic there has lost the surface, and is no matter here.
+            // A panic of the thread has lost the surface and has no effect here.
             let _ = thread.join();
         }
         drop(std::mem::take(&mut *self.shared.state.lock()));

@@ -1,5 +1,5 @@
-//! A closure that other threads may call until its owner wants it back: then nobody begins a call any more, and the owner waits for those that have begun, and
-//! for no others.
+//! A scoped closure that other threads may call until its owner closes it. Then no new call begins,
+//! and the owner waits for the calls that have begun, and for no others.
 
 use std::any::Any;
 use std::cell::OnceCell;
@@ -8,45 +8,49 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The owner wants it back.
+/// Flag of a closed closure, in which no new call begins.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
-/// The owner waits awake for the calls that are left so long before it sleeps: the last one usually ends soon, and to be woken takes as long.
+/// Time that the owner spins for the remaining calls before it sleeps: the last one usually ends
+/// soon, and waking a thread takes as long.
 const AWAKE: Duration = Duration::from_micros(50);
-/// Looks between two at the clock.
+/// Number of checks between two readings of the clock.
 const LOOKS: usize = 8;
 
-/// See the module.
+/// A closure that other threads may call while its owner's scope lasts.
 pub struct Lent<A> {
-    /// Valid while a call may begin, or has not ended.
+    /// The closure; valid while a call may begin or has not ended.
     closure: *const (dyn Fn(&A) + Sync),
-    /// Calls that have begun and not ended, and [`CLOSED`].
+    /// Number of calls that have begun and not ended, and [`CLOSED`].
     calls: AtomicUsize,
-    /// The first of the calls that panicked. (The standard library's locks take no memory to wait with, which the handle of a thread does.)
+    /// Payload of the first call that panicked. (The standard library's locks take no memory for
+    /// waiting, but the handle of a thread does.)
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    /// The last call has ended.
+    /// Signalled when the last call has ended.
     ended: Condvar,
 }
 
-// SAFETY: the closure may be called by any thread (`Sync`); calls end before it does.
+// SAFETY: any thread may call the closure (`Sync`), and its owner waits for all calls before it
+// ends.
 unsafe impl<A> Send for Lent<A> {}
-// SAFETY: as above.
+// SAFETY: any thread may call the closure (`Sync`), and its owner waits for all calls before it
+// ends.
 unsafe impl<A> Sync for Lent<A> {}
 
 impl<A> Lent<A> {
-    /// Calls the closure; false if its owner has it back. A panic reaches the owner.
+    /// Calls the closure; returns false if its owner has closed it. A panic is passed to the owner.
     pub fn call(&self, argument: &A) -> bool {
         let begin = |calls: usize| (calls & CLOSED == 0).then_some(calls + 1);
         if self.calls.fetch_update(Ordering::AcqRel, Ordering::Acquire, begin).is_err() {
             return false;
         }
-        // SAFETY: the call is counted, so the owner waits for its end.
+        // SAFETY: the call is counted, so the owner keeps the closure alive until it ends.
         let result = catch_unwind(AssertUnwindSafe(|| unsafe { (*self.closure)(argument) }));
         if let Err(panic) = result {
             self.panic().get_or_insert(panic);
         }
         if self.calls.fetch_sub(1, Ordering::AcqRel) == CLOSED + 1 {
-            // With the lock the owner either sleeps already or has not looked yet.
+            // The lock ensures that the owner either sleeps already or has not checked yet.
             let _owner_sleeps = self.panic();
             self.ended.notify_one();
         }
@@ -79,19 +83,20 @@ impl<A> Lent<A> {
     }
 }
 
-/// The closure, before it is lent.
+/// A closure in its owner's scope, which is shared with other threads on demand.
 pub struct Lender<'f, A> {
     closure: &'f (dyn Fn(&A) + Sync + 'f),
     lent: OnceCell<Arc<Lent<A>>>,
 }
 
 impl<A> Lender<'_, A> {
-    /// For others.
+    /// Returns the closure for other threads.
     pub fn lent(&self) -> &Arc<Lent<A>> {
         self.lent.get_or_init(|| {
             let closure: *const (dyn Fn(&A) + Sync + '_) = self.closure;
             Arc::new(Lent {
-                // SAFETY: only the lifetime is another one. A lender is made by `lend` alone, and is closed, whatever happens, before the closure ends.
+                // SAFETY: only the lifetime changes. Only `lend` makes a lender, and it closes the
+                // lender before the closure ends, even if it unwinds.
                 closure: unsafe {
                     core::mem::transmute::<*const (dyn Fn(&A) + Sync + '_), *const (dyn Fn(&A) + Sync + 'static)>(
                         closure,
@@ -113,7 +118,8 @@ impl<A> Drop for Lender<'_, A> {
     }
 }
 
-/// Runs `own` on this thread, which may give the closure to others; returns when all calls have ended. Panics of theirs unwind from here.
+/// Runs `own` on this thread, which may share the closure with other threads; returns when all
+/// calls have ended. A panic of another thread's call resumes here.
 pub fn lend<A, R>(closure: &(dyn Fn(&A) + Sync), own: impl FnOnce(&Lender<'_, A>) -> R) -> R {
     let lender = Lender { closure, lent: OnceCell::new() };
     let result = own(&lender);

@@ -1,10 +1,15 @@
-//! Threads, started by the first work, and who they work for: several owners of work at a time, as a device has several queues.
+//! The work-sharing pool: threads that the first work starts, and that help several owners of work
+//! at a time, because a device has several queues.
 //!
-//! Items are handed out by an atomic counter, in order ([`Team::for_each`]). Whoever has work takes part in it and never waits for anybody to begin: helpers that are
-//! called come when they can, and the work ends with the last helper that has come. So an endless piece of work keeps its helpers, and no other work.
+//! Items are distributed by an atomic counter, in order ([`Team::for_each`]). An owner takes part
+//! in its work and never waits for a helper to begin. Helpers join when they can, and the work ends
+//! with the last helper that has joined. An endless piece of work therefore occupies its helpers,
+//! and delays no other work.
 //!
-//! Helpers are shared out anew whenever a piece of work begins or ends: as many as there are threads, less one for each owner of work, each work's as many as the
-//! others' (or fewer, where it has no use for more). One too many leaves after its item. The threads themselves, and jobs that nobody waits for, are `rayon`'s.
+//! Helpers are redistributed whenever a piece of work begins or ends. There are as many as threads,
+//! less one for each owner of work. Each piece of work gets the same number, or fewer if it cannot
+//! use more. A helper in excess leaves after its item. `rayon` provides the threads, and runs jobs
+//! for which no thread waits.
 
 mod lent;
 
@@ -15,34 +20,35 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// What waking another thread takes, until it works: less work than that is done sooner alone.
+/// Wake latency: the time from waking another thread until it works. Shorter work finishes sooner
+/// on one thread.
 pub const AWAKENING: Duration = Duration::from_micros(20);
 
-/// When helpers are called.
+/// The time at which helpers are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Never.
+    /// Helpers are never called.
     Never,
-    /// At once.
+    /// Helpers are called at once.
     Now,
-    /// Once the work has taken longer than [`AWAKENING`].
+    /// Helpers are called once the work has taken longer than [`AWAKENING`].
     Later,
 }
 
-/// See the module. Creating one starts no thread.
+/// A work-sharing pool. Creating one starts no thread.
 pub struct Team {
     threads: usize,
-    /// `None` inside: the system granted no thread.
+    /// `None` inside means that the system granted no thread.
     pool: OnceLock<Option<rayon::ThreadPool>>,
     jobs: Arc<Mutex<Jobs>>,
 }
 
-/// Pieces of work that helpers have been called to.
+/// Pieces of work for which helpers have been called.
 struct Jobs {
     open: Vec<Arc<Job>>,
-    /// Of the team.
+    /// Number of the pool's threads.
     threads: usize,
-    /// Helpers that have been called and have not come.
+    /// Number of helpers that have been called and have not joined.
     called: usize,
 }
 
@@ -51,9 +57,10 @@ struct Job {
     turn: Turn,
 }
 
-/// How many helpers a piece of work has, and how many it may have. Both change under the lock of [`Jobs`].
+/// Numbers of helpers that a piece of work has and may have. Both change under the lock of
+/// [`Jobs`].
 struct Turn {
-    /// More would find nothing to do.
+    /// Largest useful number of helpers; more would find nothing to do.
     most: usize,
     helpers: AtomicUsize,
     share: AtomicUsize,
@@ -62,12 +69,12 @@ struct Turn {
 }
 
 impl Turn {
-    /// There is a helper too many.
+    /// Returns true if there is a helper in excess.
     fn is_over(&self) -> bool {
         self.helpers.load(Ordering::Relaxed) > self.share.load(Ordering::Relaxed)
     }
 
-    /// Helpers that are missing.
+    /// Returns the number of missing helpers.
     fn missing(&self) -> usize {
         self.share.load(Ordering::Relaxed).saturating_sub(self.helpers.load(Ordering::Relaxed))
     }
@@ -78,10 +85,10 @@ impl Turn {
 }
 
 impl Jobs {
-    /// Shares the helpers out.
+    /// Redistributes the helpers.
     fn share_out(&mut self) {
         let mut left = self.threads.saturating_sub(self.open.len());
-        // Who has use for few leaves the others more.
+        // Work that can use few helpers leaves more for the rest, so it is served first.
         self.open.sort_by_key(|job| job.turn.use_for_helpers());
         for (job, sharers) in self.open.iter().zip((1..=self.open.len()).rev()) {
             let share = (left / sharers).min(job.turn.use_for_helpers());
@@ -90,7 +97,7 @@ impl Jobs {
         }
     }
 
-    /// How many helpers are to be called; they count as called.
+    /// Returns how many helpers are to be called, and counts them as called.
     fn count_calls(&mut self) -> usize {
         let missing = self.open.iter().map(|job| job.turn.missing()).sum::<usize>();
         let calls = missing.saturating_sub(self.called);
@@ -98,7 +105,7 @@ impl Jobs {
         calls
     }
 
-    /// Where a helper is missed most; it counts as there.
+    /// Returns the work that misses the most helpers, and counts the caller as one of them.
     fn enter(&mut self) -> Option<Arc<Job>> {
         let job = self.open.iter().max_by_key(|job| job.turn.missing()).filter(|job| job.turn.missing() > 0)?;
         job.turn.helpers.fetch_add(1, Ordering::Relaxed);
@@ -106,7 +113,7 @@ impl Jobs {
     }
 }
 
-/// What a helper does that has come.
+/// Joins pieces of work that miss helpers until there are none; a called helper runs this.
 fn help(jobs: &Mutex<Jobs>) {
     let mut state = jobs.lock();
     state.called -= 1;
@@ -121,7 +128,7 @@ fn help(jobs: &Mutex<Jobs>) {
     }
 }
 
-/// A piece of work that helpers are called to; dropping it sends no more.
+/// A piece of work for which helpers are called; dropping it stops the calls.
 struct Open<'t> {
     team: &'t Team,
     job: Arc<Job>,
@@ -141,7 +148,8 @@ impl Drop for Open<'_> {
     }
 }
 
-/// The items that one thread takes of a piece of work, until there are none left, or it is needed elsewhere.
+/// The items that one thread takes of a piece of work, until none is left or the thread is needed
+/// elsewhere.
 pub struct Items<'a> {
     next: &'a AtomicU64,
     end: u64,
@@ -150,7 +158,7 @@ pub struct Items<'a> {
 
 enum Role<'a> {
     Owner,
-    /// Nobody has been called yet.
+    /// The owner, while it has not called helpers yet.
     Lone(Instant, &'a dyn Fn()),
     Helper(&'a Turn),
 }
@@ -182,11 +190,11 @@ impl Iterator for Items<'_> {
     }
 }
 
-/// Starts a thread that starts half of the others, and so on: who wants them waits for one start, however many there are. Those that the
-/// system grants no more stay away.
+/// Starts a thread that starts half of the others, and so on, so that the caller waits for one
+/// start, however many there are. Threads that the system does not grant are left out.
 ///
 /// # Errors
-/// The system grants not even the first.
+/// The system does not grant even the first thread.
 fn start(mut threads: Vec<rayon::ThreadBuilder>) -> std::io::Result<()> {
     let Some(first) = threads.pop() else { return Ok(()) };
     let name = format!("grus-worker-{}", first.index());
@@ -198,7 +206,7 @@ fn start(mut threads: Vec<rayon::ThreadBuilder>) -> std::io::Result<()> {
 }
 
 impl Team {
-    /// `threads`: 0 takes the count from affinity and cgroup quota.
+    /// Makes a pool of `threads` threads; 0 takes the count from affinity and cgroup quota.
     pub fn new(threads: usize) -> Team {
         let threads =
             if threads == 0 { std::thread::available_parallelism().map_or(1, |n| n.get()) } else { threads.min(1024) };
@@ -206,17 +214,18 @@ impl Team {
         Team { threads, pool: OnceLock::new(), jobs: Arc::new(Mutex::new(jobs)) }
     }
 
-    /// Threads, of which owners of work count as one each.
+    /// Returns the number of threads, of which each owner of work counts as one.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// They have been started.
+    /// Returns true if the threads have been started.
     pub fn started(&self) -> bool {
         self.pool.get().is_some()
     }
 
-    /// The threads, for jobs that nobody waits for; starts them. `None` where the system grants not even one: the work is done by who has it.
+    /// Returns the threads, for jobs for which no thread waits; starts them. `None` means that the
+    /// system grants no thread, so that the caller does its work itself.
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
         let started = self.pool.get_or_init(|| {
             let mut waiting = Vec::with_capacity(self.threads);
@@ -230,8 +239,9 @@ impl Team {
         started.as_ref()
     }
 
-    /// Runs `part` on this thread, and on helpers when they are called, each with items of its own: together they are all below `items`.
-    /// How long this thread's part took, if there was anybody to call. A panic of any of them unwinds from here.
+    /// Runs `part` on this thread, and on helpers when they are called, each with its own items;
+    /// together they get all items below `items`. Returns how long this thread's part took, if
+    /// there are helpers to call. A panic of any thread resumes here.
     pub fn for_each(&self, items: u64, call: Call, part: &(dyn Fn(Items<'_>) + Sync)) -> Option<Duration> {
         let next = AtomicU64::new(0);
         let most = (self.threads as u64 - 1).min(items.saturating_sub(1)) as usize;

@@ -1,4 +1,4 @@
-//! Several owners of work at a time.
+//! Tests with several owners of work at a time.
 
 use super::*;
 use std::sync::Barrier;
@@ -39,7 +39,7 @@ fn work_that_does_not_end_keeps_nobody_else_from_ending() {
     let team = Team::new(3);
     let (inside, end) = (AtomicUsize::new(0), AtomicBool::new(false));
     scope(|threads| {
-        // Two pieces of endless work, which take all helpers there are between them.
+        // Two pieces of endless work share all helpers.
         let endless = || {
             team.for_each(64, Call::Now, &|items| {
                 for _ in items {
@@ -77,7 +77,7 @@ fn helpers_go_to_who_comes_later_and_come_back() {
         let helpers =
             || team.jobs.lock().open.iter().map(|job| job.turn.helpers.load(Ordering::Relaxed)).sum::<usize>();
         wait_until("all help the only one", || helpers() == 3);
-        // Two items that wait for each other: one of the helpers must leave what it is at.
+        // The two items wait for each other, so one of the helpers must leave its current work.
         team.for_each(2, Call::Now, &|items| items.for_each(|_| _ = both.wait()));
         wait_until("and is back", || helpers() == 3);
         end.store(true, Ordering::Release);

@@ -1,10 +1,12 @@
-//! The tessellator: what the fixed-function stage between the two tessellation stages makes of a patch's levels (Vulkan, "Tessellation Primitive
-//! Generator").
+//! The tessellator, the fixed-function stage between the two tessellation stages, which divides a
+//! patch according to its levels (Vulkan, "Tessellation Primitive Generator").
 //!
-//! A [`Pattern`] is vertices in the domain and the primitives between them; it depends on nothing but a [`Mode`] and the levels. Coordinates are
-//! multiples of 2⁻¹⁶ ([`spacing`]), computed for one half of an edge and mirrored, so the invariance rules hold to the bit: an
-//! outer edge's vertices depend on its level alone (2, 4), are symmetric (3), one minus each is exact (8); the triangles at an edge depend on the levels
-//! on their two sides (7), those inside on the inner levels (6); the other orientation has the same triangles, turned (5).
+//! A [`Pattern`] has vertices in the domain and the primitives between them; it depends only on a
+//! [`Mode`] and the levels. Coordinates are multiples of 2⁻¹⁶ ([`spacing`]), computed for one half
+//! of an edge and mirrored, so that the invariance rules hold exactly. An outer edge's vertices
+//! depend on its level alone (rules 2, 4), are symmetric (3), and one minus each is exact (8). The
+//! triangles at an edge depend on the levels on their two sides (7), those inside on the inner
+//! levels (6). The other orientation has the same triangles in the opposite order of vertices (5).
 
 #![forbid(unsafe_code)]
 
@@ -16,40 +18,41 @@ mod triangles;
 pub use base::shader::Domain;
 use spacing::{Coordinate, Division, Spacing};
 
-/// What the pipeline says.
+/// The tessellation state of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mode {
-    /// What is divided.
+    /// The domain that is divided.
     pub domain: Domain,
-    /// How.
+    /// The spacing of the division.
     pub spacing: Spacing,
-    /// Triangles turn so that twice their signed area, `u0 v1 - u1 v0 + …`, is positive: `VertexOrderCw` with the origin in the upper left,
-    /// `VertexOrderCcw` with that in the lower left.
+    /// Triangles are oriented so that twice their signed area, `u0 v1 - u1 v0 + …`, is positive:
+    /// `VertexOrderCw` with the origin in the upper left, `VertexOrderCcw` with the origin in the
+    /// lower left.
     pub positive: bool,
     /// `PointMode`: a point per vertex, and no other primitives.
     pub points: bool,
 }
 
-/// `TessLevelOuter` and `TessLevelInner`; what the domain does not use is not looked at.
+/// `TessLevelOuter` and `TessLevelInner`; levels that the domain does not use are ignored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
-    /// Of the edges.
+    /// Levels of the edges.
     pub outer: [f32; 4],
-    /// Of the inside.
+    /// Levels of the inside.
     pub inner: [f32; 2],
 }
 
 /// A divided patch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
-    /// u and v of the vertices, each once. With w = [`ONE`](spacing::ONE) - u - v in triangles.
+    /// u and v of the vertices, each once. In triangles w = [`ONE`](spacing::ONE) - u - v.
     pub vertices: Vec<[Coordinate; 2]>,
-    /// Vertices of the primitives, one after the other: [`Pattern::corners`] each.
+    /// Vertex numbers of the primitives in sequence, [`Mode::corners`] for each.
     pub primitives: Vec<u32>,
 }
 
 impl Mode {
-    /// Vertices of a primitive.
+    /// Returns the number of vertices of a primitive.
     pub fn corners(self) -> usize {
         match self.domain {
             _ if self.points => 1,
@@ -60,7 +63,7 @@ impl Mode {
 }
 
 impl Pattern {
-    /// Divides a patch, in place of what was here. A discarded one is without vertices.
+    /// Divides a patch and replaces the pattern. A discarded patch has no vertices.
     pub fn make(&mut self, mode: Mode, levels: &Levels) {
         self.vertices.clear();
         self.primitives.clear();
@@ -81,7 +84,7 @@ impl Pattern {
         }
     }
 
-    /// Number of a new vertex.
+    /// Adds a vertex and returns its number.
     fn vertex(&mut self, at: [Coordinate; 2]) -> u32 {
         self.vertices.push(at);
         self.vertices.len() as u32 - 1

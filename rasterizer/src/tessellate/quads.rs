@@ -1,6 +1,6 @@
-//! The rectangle's division: a grid inside, and strips between its rim and the edges.
+//! The division of the rectangle: a grid inside, and strips between its rim and the edges.
 //!
-//! The edges are walked v = 0, u = 1, v = 1, u = 0, which turns positively in (u, v).
+//! The edges are visited in the order v = 0, u = 1, v = 1, u = 0, which is positive in (u, v).
 
 #![forbid(unsafe_code)]
 
@@ -8,10 +8,10 @@ use super::spacing::{Coordinate, Division, ONE, Spacing};
 use super::strip::Link;
 use super::{Levels, Pattern};
 
-/// Outer levels in the order in which edges are walked.
+/// Outer levels in the order in which edges are visited.
 const EDGES: [usize; 4] = [1, 2, 3, 0];
 
-/// The point of an edge at a place along it.
+/// Returns the point of an edge at a distance along it.
 fn point(edge: usize, along: Coordinate) -> [Coordinate; 2] {
     match edge {
         0 => [along, 0],
@@ -21,7 +21,7 @@ fn point(edge: usize, along: Coordinate) -> [Coordinate; 2] {
     }
 }
 
-/// See [`Pattern::make`].
+/// Divides the rectangle; see [`Pattern::make`].
 pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
     let outer = EDGES.map(|i| Division::new(levels.outer[i], spacing));
     let inner = levels.inner.map(|level| Division::new(level, spacing));
@@ -30,7 +30,8 @@ pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
         pattern.primitives.extend([0, 1, 2, 0, 2, 3]);
         return;
     }
-    // Where both inner levels are the least, nothing lies between their outermost vertices and the edges; where one is, an inner vertex must not be on an edge.
+    // If both inner levels are minimal, nothing lies between their outermost vertices and the
+    // edges; if one is, an inner vertex must not be on an edge.
     let least = inner.iter().all(|d| d.segments == 1);
     let inner = inner.map(|division| if least { division.closed(spacing) } else { division.at_least_two(spacing) });
     let grid = Grid::new(pattern, inner);
@@ -55,11 +56,11 @@ struct Grid {
 }
 
 impl Grid {
-    /// With its rectangles.
+    /// Makes the grid's vertices and the triangles of its rectangles.
     fn new(pattern: &mut Pattern, divisions: [Division; 2]) -> Grid {
         let grid = Grid { divisions, first: pattern.vertices.len() as u32 };
         let [columns, rows] = divisions.map(|d| d.segments);
-        // Of columns once: rows are many.
+        // The columns are computed once, because there are many rows.
         let along: Vec<Coordinate> = (1..columns).map(|i| divisions[0].vertex(i)).collect();
         for j in 1..rows {
             let v = divisions[1].vertex(j);
@@ -68,7 +69,7 @@ impl Grid {
         for j in 1..rows - 1 {
             for i in 1..columns - 1 {
                 let [a, b, c, d] = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map(|at| grid.number(at));
-                // Diagonals run towards the middle, so rings around it have mitred corners.
+                // Diagonals run towards the middle, so that rings around it have mitred corners.
                 if (2 * i + 1 < columns) == (2 * j + 1 < rows) {
                     pattern.primitives.extend([a, b, c, a, c, d]);
                 } else {
@@ -83,7 +84,7 @@ impl Grid {
         self.first + (j - 1) * (self.divisions[0].segments - 1) + i - 1
     }
 
-    /// The vertices that face an edge, in its direction.
+    /// Returns the vertices that face an edge, in the edge's direction.
     fn rim(&self, edge: usize) -> Vec<Link> {
         let [columns, rows] = self.divisions.map(|d| d.segments);
         let division = self.divisions[edge % 2];

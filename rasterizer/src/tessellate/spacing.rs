@@ -1,22 +1,24 @@
-//! How an edge is divided (Vulkan, "Tessellator Spacing").
+//! The division of an edge (Vulkan, "Tessellator Spacing").
 
 #![forbid(unsafe_code)]
 
 pub use base::shader::Spacing;
 
-/// 1.0 of a [`Coordinate`].
+/// The [`Coordinate`] of 1.0.
 pub const ONE: Coordinate = 1 << 16;
 
-/// A tessellation coordinate in units of 2⁻¹⁶, 0 to [`ONE`]: as a float it is exact, and so is one minus it.
+/// A tessellation coordinate in units of 2⁻¹⁶, 0 to [`ONE`]. It and one minus it are exact as
+/// floats.
 pub type Coordinate = u32;
 
-/// Length of the shortest segment: inside of a triangle a third of it is not nothing, so no inner vertex lies on an edge of the patch.
+/// Length of the shortest segment. Inside of a triangle a third of it is not 0, so that no inner
+/// vertex lies on an edge of the patch.
 const LEAST: Coordinate = 2;
 
 /// `maxTessellationGenerationLevel`.
 pub const MAX_LEVEL: u32 = 64;
 
-/// An edge's division: of two with the same numbers every vertex is the same.
+/// The division of an edge. Two divisions with the same fields have the same vertices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Division {
     /// Number of segments, 1 to [`MAX_LEVEL`].
@@ -26,7 +28,7 @@ pub struct Division {
 }
 
 impl Division {
-    /// What a level makes of an edge. A NaN is the least level.
+    /// Makes the division of an edge by a level. A NaN is clamped to the minimum.
     pub fn new(level: f32, spacing: Spacing) -> Division {
         let max = MAX_LEVEL as f32;
         let (least, most) = match spacing {
@@ -43,13 +45,15 @@ impl Division {
         }
     }
 
-    /// The division of an inner level that must have more than one segment: that of a level a little above 1.
+    /// Returns the division of an inner level that must have more than one segment: that of a level
+    /// slightly above 1.
     pub fn at_least_two(self, spacing: Spacing) -> Division {
         if self.segments > 1 { self } else { Division::new(1.0 + f32::EPSILON, spacing) }
     }
 
-    /// The same where it is the whole inside that has the least level: its vertices are the corners then, if the spacing allows, as those of a patch that is
-    /// not divided; so the triangles inside depend on the inner levels alone.
+    /// Returns the division of an inner level if all inner levels are minimal. If the spacing
+    /// allows, its vertices are then the corners, as those of a patch that is not divided, so that
+    /// the triangles inside depend on the inner levels alone.
     pub fn closed(self, spacing: Spacing) -> Division {
         match spacing {
             Spacing::FractionalOdd if self.segments == 1 => Division { segments: 3, ..self },
@@ -57,10 +61,12 @@ impl Division {
         }
     }
 
-    /// Where vertex `i` of 0 to `segments` lies; `segments - i` lies at one minus that.
+    /// Returns the position of vertex `i` of 0 to `segments`; vertex `segments - i` lies at one
+    /// minus that.
     ///
-    /// The two segments that are shorter are the first and the last: `f` segments of length 1 / `f` would fill the edge, `segments - 2` are
-    /// there, and the two share the rest. Their length falls as `segments - f` grows, from 1 / `f` to (almost) nothing at 2, as is asked.
+    /// The first and last segments are the shorter ones: `f` segments of length 1 / `f` would fill
+    /// the edge, `segments - 2` of them exist, and the two share the rest. As the specification
+    /// demands, their length falls as `segments - f` grows, from 1 / `f` to (almost) nothing at 2.
     pub fn vertex(self, i: u32) -> Coordinate {
         if 2 * i > self.segments {
             return ONE - self.vertex(self.segments - i);
@@ -70,12 +76,13 @@ impl Division {
         }
         let (n, f) = (f64::from(self.segments), f64::from(self.level));
         let first = (1.0 - (n - 2.0) / f) / 2.0;
-        // The nearest: none is negative, and what is less than the shortest segment is one.
+        // Rounds to nearest: no value is negative, and a segment that would be too short becomes
+        // the shortest.
         let place = ((first + f64::from(i - 1) / f) * f64::from(ONE) + 0.5) as Coordinate;
         if self.level > 1.0 { place.max(LEAST) } else { place }
     }
 
-    /// All vertices.
+    /// Returns the positions of all vertices.
     pub fn vertices(self) -> impl Iterator<Item = Coordinate> {
         (0..=self.segments).map(move |i| self.vertex(i))
     }
@@ -128,7 +135,8 @@ mod tests {
         }
     }
 
-    /// All segments but the first and the last are as long as each other, those two are no longer, and shrink as the level falls.
+    /// Tests that all segments except the first and the last are equally long, and that those two
+    /// are no longer and shrink as the level falls.
     #[test]
     fn two_segments_are_shorter() {
         for spacing in ALL {

@@ -5,15 +5,17 @@
 use super::Pattern;
 use super::spacing::Coordinate;
 
-/// A vertex of a chain: how far along the edge, and its number.
+/// A vertex of a chain: its position along the edge, and its number.
 pub type Link = (Coordinate, u32);
 
 impl Pattern {
-    /// Fills the strip between two chains, which begin and end at corners of their rings. Each has at least one vertex; the inner one is to
-    /// the left of the outer one, so that the triangles' area is positive.
+    /// Fills the strip between two chains, which begin and end at corners of their rings. Each has
+    /// at least one vertex. The inner chain is to the left of the outer one, so that the triangles'
+    /// area is positive.
     ///
-    /// The next triangle has the segment, of those that come next in either chain, whose middle is nearer to the beginning. Only places along the
-    /// edge are looked at: what comes out depends on the divisions of both chains alone.
+    /// Of the next segments of both chains, the next triangle has the one whose middle is nearer to
+    /// the beginning. Only positions along the edge are considered, so that the result depends on
+    /// the divisions of both chains alone.
     pub fn strip(&mut self, outer: &[Link], inner: &[Link]) {
         let (mut i, mut j) = (0, 0);
         while i + 1 < outer.len() || j + 1 < inner.len() {

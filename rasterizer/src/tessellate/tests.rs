@@ -1,4 +1,4 @@
-//! Properties that the specification asks of every division.
+//! Tests of the properties that the specification demands of every division.
 
 use super::spacing::{Coordinate, Division, ONE, Spacing};
 use super::{Domain, Levels, Mode, Pattern};
@@ -18,7 +18,7 @@ fn mode(domain: Domain, spacing: Spacing) -> Mode {
     Mode { domain, spacing, positive: true, points: false }
 }
 
-/// All modes of areas with levels: the least ones, pairs, then random ones.
+/// Returns all modes of areas with levels: the minimal ones, pairs, then random ones.
 fn divisions() -> impl Iterator<Item = (Mode, Levels)> {
     let mut rng = Rng::new(7);
     let mut any = move || [0.5, 1.0, 1.5, 2.0, 2.7, 3.0, 4.0, 5.2, 7.0, 17.3, 63.5, 64.0, 80.0][rng.below(13)];
@@ -34,7 +34,7 @@ fn triangles(pattern: &Pattern) -> Vec<[Point; 3]> {
     pattern.primitives.as_chunks::<3>().0.iter().map(|corners| corners.each_ref().map(point)).collect()
 }
 
-/// Twice the signed area.
+/// Returns twice the signed area.
 fn area(t: &[Point; 3]) -> i64 {
     let [a, b, c] = t.map(|p| p.map(i64::from));
     (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
@@ -45,8 +45,9 @@ fn whole(domain: Domain) -> i64 {
     if domain == Domain::Quads { 2 * one * one } else { one * one }
 }
 
-/// Nothing overlaps, nothing is left out: no triangle is turned, their areas are the domain's, and every side lies between two of them or on the
-/// rim, which is divided as the outer levels say.
+/// Tests that triangles neither overlap nor leave gaps. No triangle is turned, and their areas add
+/// up to the domain's. Every side lies between two triangles or on the rim, which is divided as the
+/// outer levels demand.
 #[test]
 fn triangles_cover_the_domain_once() {
     for (mode, levels) in divisions() {
@@ -70,7 +71,7 @@ fn triangles_cover_the_domain_once() {
     }
 }
 
-/// An edge of the domain: which coordinate is 0, or is 1.
+/// Returns true if a point lies on an edge of the domain, where a coordinate is 0 or 1.
 fn on_edge(domain: Domain, edge: usize, [u, v]: Point) -> bool {
     match (domain, edge) {
         (_, 0) => u == 0,
@@ -88,7 +89,8 @@ fn sorted(triangles: impl IntoIterator<Item = [Point; 3]>) -> Vec<[Point; 3]> {
     all
 }
 
-/// Rules 2 and 4: an outer edge has the vertices of its own level. (Rule 3, symmetry, is the division's test.)
+/// Tests rules 2 and 4: an outer edge has the vertices of its own level. (A test of the division
+/// covers rule 3, symmetry.)
 #[test]
 fn an_outer_edge_is_its_own_levels() {
     for (mode, levels) in divisions() {
@@ -105,7 +107,8 @@ fn an_outer_edge_is_its_own_levels() {
     }
 }
 
-/// Rule 6: triangles inside do not depend on outer levels; rule 5: nor do any on the orientation.
+/// Tests rules 6 and 5: triangles inside do not depend on outer levels, and no triangles depend on
+/// the orientation.
 #[test]
 fn the_inside_is_of_the_inner_levels() {
     for (mode, levels) in divisions().filter(|(_, l)| l.inner.iter().all(|&i| i > 2.0) || l.inner == [1.0; 2]) {
@@ -122,7 +125,8 @@ fn the_inside_is_of_the_inner_levels() {
     }
 }
 
-/// Triangles of a grid lie between two rings around its middle: one at a corner has not all of its vertices in one.
+/// Triangles of a grid lie between two rings around its middle; one at a corner does not have all
+/// of its vertices in one ring.
 #[test]
 fn rings_have_mitred_corners() {
     let levels = Levels { outer: [8.0; 4], inner: [8.0; 2] };
@@ -132,7 +136,7 @@ fn rings_have_mitred_corners() {
     }
 }
 
-/// Rule 7: the triangles at an edge depend on its own levels.
+/// Tests rule 7: the triangles at an edge depend on its own levels.
 #[test]
 fn the_triangles_at_an_edge_are_of_its_levels() {
     for (mode, levels) in divisions().filter(|(_, l)| l.inner.iter().all(|&i| i > 2.0)) {

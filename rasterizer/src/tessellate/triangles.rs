@@ -1,7 +1,9 @@
-//! The triangle's division: rings of concentric triangles.
+//! The division of the triangle into rings of concentric triangles.
 //!
-//! Corners are named by the coordinate that is 1 there. Rings are walked w → u → v → w, which turns positively in (u, v); so the edges come as v = 0, w = 0,
-//! u = 0. A ring begins where perpendiculars on two edges, through their `r`-th vertices at `t` from the corner, meet: at (1 - 4t/3, 2t/3, 2t/3).
+//! Corners are named by the coordinate that is 1 there. Rings are visited in the order w → u → v →
+//! w, which is positive in (u, v). The edges therefore come as v = 0, w = 0, u = 0. A ring begins
+//! where the perpendiculars on two edges, through their `r`-th vertices at `t` from the corner,
+//! meet: at (1 - 4t/3, 2t/3, 2t/3).
 
 #![forbid(unsafe_code)]
 
@@ -9,10 +11,11 @@ use super::spacing::{Coordinate, Division, ONE, Spacing};
 use super::strip::Link;
 use super::{Levels, Pattern};
 
-/// Outer levels in the order in which edges are walked.
+/// Outer levels in the order in which edges are visited.
 const EDGES: [usize; 3] = [1, 2, 0];
 
-/// A point of edge `edge`: its coordinates at the corners where the edge begins and ends; the third is what is left.
+/// Returns a point of edge `edge` by its coordinates at the corners where the edge begins and ends;
+/// the third coordinate is the rest.
 fn point(edge: usize, begin: Coordinate, end: Coordinate) -> [Coordinate; 2] {
     let rest = ONE - begin - end;
     match edge {
@@ -22,7 +25,7 @@ fn point(edge: usize, begin: Coordinate, end: Coordinate) -> [Coordinate; 2] {
     }
 }
 
-/// See [`Pattern::make`].
+/// Divides the triangle; see [`Pattern::make`].
 pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
     let outer = EDGES.map(|i| Division::new(levels.outer[i], spacing));
     let inner = Division::new(levels.inner[0], spacing);
@@ -45,7 +48,8 @@ pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
     }
 }
 
-/// Makes the vertices of a closed ring. `edge` gives places along an edge and its vertices up to the next corner, which is the next edge's first.
+/// Makes the vertices of a closed ring. `edge` returns the positions along an edge and its vertices
+/// up to the next corner, which is the next edge's first.
 fn closed(
     pattern: &mut Pattern,
     mut edge: impl FnMut(usize) -> Vec<(Coordinate, [Coordinate; 2])>,
@@ -68,7 +72,8 @@ fn outermost(pattern: &mut Pattern, divisions: &[Division; 3]) -> [Vec<Link>; 3]
     closed(pattern, edge, [ONE; 3])
 }
 
-/// Ring `number` of an inner division: the vertices `number` to `segments - number` of its edges.
+/// Makes ring `number` of an inner division: the vertices `number` to `segments - number` of its
+/// edges.
 fn ring(pattern: &mut Pattern, division: Division, number: u32) -> [Vec<Link>; 3] {
     let last = division.segments - number;
     if number == last {

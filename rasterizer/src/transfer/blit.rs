@@ -1,8 +1,10 @@
 //! `vkCmdBlitImage`: scaled, filtered, converted copies.
 //!
-//! A destination texel centre is mapped to source coordinates (spec: "Image Copies With Scaling"), per axis, once per region ([`job`]): what is left
-//! are rows, tables of texels and weights, and bands of rows for threads. Coordinates outside the source clamp to its edge. [`nearest`] takes
-//! texels by index; so are depth and stencil blitted, plane by plane. [`linear`] filters.
+//! The centre of a destination texel is mapped to source coordinates (specification: "Image Copies
+//! With Scaling"), per axis, once per region ([`job`]). The remaining work is rows, tables of
+//! texels and weights, and bands of rows for threads. Coordinates outside the source are clamped to
+//! its edge. [`nearest`] copies texels by index, also those of depth and stencil, plane by plane.
+//! [`linear`] filters.
 
 #![forbid(unsafe_code)]
 
@@ -19,7 +21,8 @@ use base::format::Aspect;
 use job::Job;
 pub use job::{Filter, ImageBlit};
 
-/// One region. Formats may differ within a class; linear filtering of integer formats, depth and stencil is nearest.
+/// Blits one region. Formats may differ within a class; the linear filter becomes nearest for
+/// integer formats, depth and stencil.
 pub fn blit_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit, filter: Filter) {
     if let Some(copy) = as_copy(src, dst, region) {
         return super::image_copy::copy_image(threads, src, dst, &copy);
@@ -40,7 +43,7 @@ pub fn blit_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region
         let filter = if color && !plane.format.is_integer() { filter } else { Filter::Nearest };
         let packed = plane.format.is_divided();
         if packed || dst.layout.planes()[dst_plane].format.info().block != (1, 1) {
-            // No format has the feature: the icd refused it.
+            // No such format has the feature, so the driver refused it.
             return;
         }
         let Some(job) = Job::new((src, src_plane), (dst, dst_plane), region, filter) else { return };
@@ -51,7 +54,8 @@ pub fn blit_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region
     }
 }
 
-/// A blit that neither scales, mirrors, converts nor leaves an image is a copy.
+/// Returns the copy that a blit amounts to if it neither scales, mirrors, converts nor leaves an
+/// image.
 fn as_copy(src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit) -> Option<ImageCopy> {
     let size = |o: &[[i32; 3]; 2]| [0, 1, 2].map(|i| o[1][i].checked_sub(o[0][i]).filter(|&n| n > 0));
     let extent = size(&region.src_offsets);

@@ -9,25 +9,27 @@ use std::ops::Range;
 /// `VkBufferCopy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferCopy {
-    /// Bytes into the source.
+    /// Offset in the source in bytes.
     pub src_offset: u64,
-    /// Bytes into the destination.
+    /// Offset in the destination in bytes.
     pub dst_offset: u64,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// Bytes that one task copies or fills.
+/// Number of bytes that one task copies or fills.
 const CHUNK: u64 = 1 << 20;
 
-/// `vkCmdCopyBuffer`, one region; cut to both buffers. Source and destination may be one buffer but the regions may not overlap (the
-/// specification's rule; if they do, the result is some mix of the bytes).
+/// Executes one region of `vkCmdCopyBuffer`, cut to both buffers. Source and destination may be one
+/// buffer but the regions may not overlap (the specification's rule; if they do, the result is a
+/// mix of the bytes).
 pub fn copy_buffer(threads: Threads, src: DeviceMemory, dst: DeviceMemory, region: &BufferCopy) {
     let src = src.slice(region.src_offset, region.size);
     let dst = dst.slice(region.dst_offset, region.size);
     let size = src.len().min(dst.len());
     if size <= CHUNK {
-        // Many small regions one after the other: nothing may wait for the stores of the one before, not even a struct's for its halves.
+        // There may be many small regions in sequence: nothing may wait for the stores of the
+        // previous one, not even the load of a whole struct for the stores of its halves.
         dst.copy_from(0, src, 0, size);
         return;
     }
@@ -35,7 +37,8 @@ pub fn copy_buffer(threads: Threads, src: DeviceMemory, dst: DeviceMemory, regio
     for_chunks(threads, size, |bytes| copy_rows(place(dst), place(src), 1, bytes, size));
 }
 
-/// `vkCmdCopyBuffer`, regions (from, to) that are too small for several threads each; both sides of one have the same size.
+/// Executes regions (from, to) of `vkCmdCopyBuffer` that are too small for several threads each;
+/// both sides of a region have the same size.
 pub fn copy_buffer_regions(threads: Threads, regions: &[(DeviceMemory, DeviceMemory)]) {
     let first = regions.iter().map(|(_, to)| to.address()).min().unwrap_or(0);
     let end = regions.iter().map(|(_, to)| to.address() + to.len()).max().unwrap_or(0);
@@ -50,7 +53,8 @@ pub fn copy_buffer_regions(threads: Threads, regions: &[(DeviceMemory, DeviceMem
     });
 }
 
-/// `vkCmdFillBuffer`: `size` bytes (rounded down to words) from `offset`, cut to the buffer.
+/// `vkCmdFillBuffer`: fills `size` bytes (rounded down to words) from `offset` on, cut to the
+/// buffer.
 pub fn fill_buffer(threads: Threads, dst: DeviceMemory, offset: u64, size: u64, data: u32) {
     let dst = dst.slice(offset, size);
     for_chunks(threads, dst.len() & !3, |bytes| {

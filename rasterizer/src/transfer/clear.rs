@@ -7,7 +7,7 @@ use super::texel::Texel;
 use crate::api::ImageMemory;
 use base::format::{self, Aspect};
 
-/// `VkImageSubresourceRange`, VK_REMAINING_* resolved.
+/// `VkImageSubresourceRange` with VK_REMAINING_* resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubresourceRange {
     /// Bits of [`Aspect`].
@@ -22,12 +22,13 @@ pub struct SubresourceRange {
     pub layer_count: u32,
 }
 
-/// `vkCmdClearColorImage`, one range. `color`: bits of floats or integers, by the format's class.
+/// Executes one range of `vkCmdClearColorImage`. `color` has the bits of floats or integers,
+/// depending on the format's class.
 pub fn clear_color_image(threads: Threads, image: &ImageMemory, color: [u32; 4], range: &SubresourceRange) {
     clear(threads, image, range, |_| color);
 }
 
-/// `vkCmdClearDepthStencilImage`, one range; depth is clamped to the format's range.
+/// Executes one range of `vkCmdClearDepthStencilImage`; depth is clamped to the format's range.
 pub fn clear_depth_stencil_image(
     threads: Threads,
     image: &ImageMemory,
@@ -39,7 +40,7 @@ pub fn clear_depth_stencil_image(
     clear(threads, image, range, |aspect| [value(aspect), 0, 0, 0]);
 }
 
-/// The planes of a range to the texel of their aspects.
+/// Sets the planes of a range to the values of their aspects.
 fn clear(threads: Threads, image: &ImageMemory, range: &SubresourceRange, value: impl Fn(Aspect) -> Texel) {
     for i in image.layout.select(range.aspects) {
         let plane = &image.layout.planes()[i];
@@ -51,7 +52,8 @@ fn clear(threads: Threads, image: &ImageMemory, range: &SubresourceRange, value:
         if format::kernels(plane.format).bytes > 0 {
             format::pack_row(plane.format, &[value], &mut texel);
         } else {
-            // Integers of 64 bits are pairs of a clear value's words, which has none for the third and fourth.
+            // Integers of 64 bits are pairs of a clear value's words, so there are none for the
+            // third and fourth component.
             texel.as_chunks_mut().0.iter_mut().zip(value).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
         }
         clear_plane(threads, image, i, &texel, range);

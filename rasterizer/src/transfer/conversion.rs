@@ -1,8 +1,11 @@
-//! Texels to words and back, by rows, compiled for each level of the processor ([`base::compiled!`]).
+//! Conversions of texels to words and back, by rows, compiled for each processor level
+//! ([`base::compiled!`]).
 //!
-//! A row is unpacked to words, the components of a texel side by side, so that what is done to all components alike is one loop over words, whatever the
-//! format. A texel has 1, 2 or 4 of them: as many as its format where both sides of a transfer have the same, or all four. The arithmetic is that of
-//! `base::format`, operation by operation: all levels give the same bits.
+//! A row is unpacked to words, with the components of a texel side by side. An operation on all
+//! components alike is therefore one loop over words, whatever the format. A texel has 1, 2 or 4
+//! words: as many as its format has components if both sides of a transfer have the same number,
+//! else four. The arithmetic is that of `base::format`, operation by operation, so that all levels
+//! give the same bits.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -17,7 +20,7 @@ use base::round;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Conversions of rows of texels that every host has at its best level.
+/// Conversions of rows of texels, which every host does at its best level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// 8-bit unsigned normalised components.
@@ -26,14 +29,14 @@ pub enum Conversion {
     Srgb,
     /// Halves.
     Half,
-    /// Words, which stay as they are.
+    /// Words, which are copied unchanged.
     Words,
 }
 
 impl Conversion {
-    /// `bytes` has as many components.
+    /// Unpacks a row; `bytes` has as many components as `out`.
     pub fn unpack(self, bytes: &[u8], out: &mut [u32]) {
-        // SAFETY: the host has its level.
+        // SAFETY: `Level::here` is a level of the host.
         unsafe {
             match self {
                 Conversion::Unorm8 => unpack_unorm8(Level::here())(bytes, out),
@@ -48,9 +51,9 @@ impl Conversion {
         }
     }
 
-    /// As [`Conversion::unpack`].
+    /// Packs a row; `bytes` has as many components as `words`.
     pub fn pack(self, words: &[u32], bytes: &mut [u8]) {
-        // SAFETY: the host has its level.
+        // SAFETY: `Level::here` is a level of the host.
         unsafe {
             match self {
                 Conversion::Unorm8 => pack_unorm8(Level::here())(words, bytes),
@@ -78,12 +81,12 @@ pub fn unpack(kernels: &TexelKernels, bytes: &[u8], out: &mut [Texel]) {
         _ => return (kernels.unpack)(bytes, out),
     };
     let whole = out.len() / MAX_LANES * MAX_LANES;
-    // SAFETY: the host has its level, and the kernels are those of it.
+    // SAFETY: `Level::here` is a level of the host, and the kernels are of that level.
     unsafe { by_lanes(kernels.lanes[level as usize], bytes, &mut out[..whole]) };
     (kernels.unpack)(&bytes[whole * kernels.bytes..], &mut out[whole..]);
 }
 
-/// As [`unpack`].
+/// Packs texels of any format that has kernels.
 pub fn pack(kernels: &TexelKernels, texels: &[Texel], bytes: &mut [u8]) {
     let level = Level::here();
     let by_lanes = match kernels.bytes {
@@ -95,14 +98,14 @@ pub fn pack(kernels: &TexelKernels, texels: &[Texel], bytes: &mut [u8]) {
         _ => return (kernels.pack)(texels, bytes),
     };
     let whole = texels.len() / MAX_LANES * MAX_LANES;
-    // SAFETY: the host has its level, and the kernels are those of it.
+    // SAFETY: `Level::here` is a level of the host, and the kernels are of that level.
     unsafe { by_lanes(kernels.lanes[level as usize], &texels[..whole], &mut bytes[..whole * kernels.bytes]) };
     (kernels.pack)(&texels[whole..], &mut bytes[whole * kernels.bytes..]);
 }
 
 /// Exchanges the first and third byte of all words.
 pub fn swap_bytes(bytes: &mut [u8]) {
-    // SAFETY: the host has its level.
+    // SAFETY: `Level::here` is a level of the host.
     unsafe { swap(Level::here())(bytes) }
 }
 
@@ -134,42 +137,44 @@ impl<const B: usize> Bytes for [u8; B] {
     }
 }
 
-/// 1/255 as two numbers, of which a code's products are added up to its value.
+/// 1/255 as the sum of two numbers; a code's products with both add up to its value.
 pub const UNORM8: [f32; 2] = [257.0 / 65536.0, (1.0f64 / 255.0 - 257.0 / 65536.0) as f32];
 
-/// 1/255 of `raw · scale`, correctly rounded, for a code in a byte of a word: [`base::format`]'s conversion, of which a power of two scales the
-/// steps exactly.
+/// Returns the value of a code in a byte of a word, 1/255 of `raw · scale`, correctly rounded. This
+/// is [`base::format`]'s conversion with steps that a power of two scales exactly.
 #[inline(always)]
 pub fn unorm8_at(word: u32, byte: u32) -> f32 {
     let [high, low] = UNORM8;
-    // The uppermost byte is a negative number where it stands.
+    // In place, the uppermost byte would be negative as an integer.
     let (raw, scale) = if byte == 3 { (word >> 24, 0) } else { (word & 0xff << (8 * byte), byte) };
     let unit = [1.0, 1.0 / 256.0, 1.0 / 65536.0][scale as usize];
     let raw = raw as i32 as f32;
     raw * (high * unit) + raw * (low * unit)
 }
 
-/// The code of a value in 0..=1, or of any other after it was cut, in the low byte.
+/// Returns the code of a value in 0..=1, or of any other value after clamping.
 #[inline(always)]
 #[allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 pub fn code_of(x: f32) -> u8 {
     round::low_bits(x.max(0.0).min(1.0) * 255.0) as u8
 }
 
-/// Codes that are made at once.
+/// Number of codes that are made at once.
 pub const CODES: usize = 32;
 
-/// [`code_of`] of many.
+/// Computes [`code_of`] of many values.
 #[inline(always)]
 pub fn codes_of<H: Host>(values: &[f32; CODES], codes: &mut [u8; CODES]) {
     #[cfg(target_arch = "x86_64")]
     if H::LEVEL >= Level::Avx2 {
-        // SAFETY: the host has the level, as this is part of its variant; 32 values and bytes.
+        // SAFETY: the host has the level, as this is part of its variant; there are 32 values and
+        // 32 bytes.
         unsafe {
             let at = values.as_ptr();
             let low = _mm256_packs_epi32(eight(at), eight(at.add(8)));
             let high = _mm256_packs_epi32(eight(at.add(16)), eight(at.add(24)));
-            // Both packings work on halves: four bytes each from 0, 8, 16 and 24 on, and from 4, 12, 20 and 28 on.
+            // Both packings work within 128-bit halves: the result has four bytes each from 0, 8,
+            // 16 and 24 on, and from 4, 12, 20 and 28 on.
             let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
             let packed = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
             _mm256_storeu_si256(codes.as_mut_ptr().cast(), packed);
@@ -181,15 +186,16 @@ pub fn codes_of<H: Host>(values: &[f32; CODES], codes: &mut [u8; CODES]) {
     }
 }
 
-/// Codes of eight values, before they are cut to 0 from below. Not-a-number stays what it is in the least of two, whose second operand it is, and
-/// becomes the least integer, as all that is too small.
+/// Computes codes of eight values before their clamping to 0. A NaN passes through the minimum,
+/// whose second operand it is, and becomes the smallest integer, as values do that are too small.
 ///
 /// # Safety
-/// Eight values at `at`; the host has AVX2.
+/// There are eight values at `at`; the host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn eight(at: *const f32) -> __m256i {
-    // SAFETY: the caller's promise.
+    // SAFETY: there are eight values at `at`, and the host has AVX2, as the `# Safety` section
+    // demands.
     unsafe {
         let x = _mm256_min_ps(_mm256_set1_ps(1.0), _mm256_loadu_ps(at));
         _mm256_cvtps_epi32(_mm256_mul_ps(x, _mm256_set1_ps(255.0)))
@@ -197,14 +203,14 @@ unsafe fn eight(at: *const f32) -> __m256i {
 }
 
 base::compiled! {
-    /// 8-bit unsigned normalised components.
+    /// Unpacks 8-bit unsigned normalised components.
     unsafe fn unpack_unorm8(bytes: &[u8], out: &mut [u32]) {
         for (word, &byte) in out.iter_mut().zip(bytes) {
             *word = unorm8_at(u32::from(byte), 0).to_bits();
         }
     }
 
-    /// The codes of components.
+    /// Packs components as 8-bit unsigned normalised ones.
     unsafe fn pack_unorm8(words: &[u32], bytes: &mut [u8]) {
         let (chunks, rest) = bytes.as_chunks_mut::<CODES>();
         let (word_chunks, word_rest) = words.as_chunks::<CODES>();
@@ -220,7 +226,7 @@ base::compiled! {
         }
     }
 
-    /// Three sRGB components and alpha.
+    /// Unpacks three sRGB components and alpha.
     unsafe fn unpack_srgb(bytes: &[u8], out: &mut [u32]) {
         for (texel, &[r, g, b, a]) in out.as_chunks_mut::<4>().0.iter_mut().zip(bytes.as_chunks::<4>().0) {
             let alpha = unorm8_at(u32::from(a), 0);
@@ -228,7 +234,7 @@ base::compiled! {
         }
     }
 
-    /// As [`unpack_srgb`].
+    /// Packs three sRGB components and alpha.
     unsafe fn pack_srgb(words: &[u32], bytes: &mut [u8]) {
         for (bytes, &[r, g, b, a]) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words.as_chunks::<4>().0) {
             let (r, g) = (linear_to_srgb(f32::from_bits(r)), linear_to_srgb(f32::from_bits(g)));
@@ -236,7 +242,7 @@ base::compiled! {
         }
     }
 
-    /// Halves.
+    /// Unpacks halves.
     unsafe fn unpack_half(bytes: &[u8], out: &mut [u32]) {
         let (chunks, rest) = out.as_chunks_mut::<MAX_LANES>();
         let (half_chunks, half_rest) = bytes.as_chunks::<2>().0.as_chunks::<MAX_LANES>();
@@ -252,7 +258,7 @@ base::compiled! {
         }
     }
 
-    /// Components as halves.
+    /// Packs components as halves.
     unsafe fn pack_half(words: &[u32], bytes: &mut [u8]) {
         let (chunks, rest) = words.as_chunks::<MAX_LANES>();
         let (half_chunks, half_rest) = bytes.as_chunks_mut::<2>().0.as_chunks_mut::<MAX_LANES>();
@@ -267,9 +273,10 @@ base::compiled! {
         }
     }
 
-    /// Texels of `B` bytes of any format with kernels; the rest of a row that is no multiple of the lanes is left.
+    /// Unpacks texels of `B` bytes of any format with kernels; leaves the end of a row whose length
+    /// is not a multiple of the number of lanes.
     ///
-    /// The kernels are of a level that the host has.
+    /// The kernels must be of a level that the host has.
     unsafe fn unpack_lanes [const B: usize] [B] (kernels: LaneKernels, bytes: &[u8], out: &mut [Texel]) {
         let blocks = bytes.as_chunks::<B>().0.as_chunks::<MAX_LANES>().0;
         for (blocks, out) in blocks.iter().zip(out.as_chunks_mut::<MAX_LANES>().0) {
@@ -288,7 +295,7 @@ base::compiled! {
         }
     }
 
-    /// As [`unpack_lanes`].
+    /// Packs texels of `B` bytes as [`unpack_lanes`] unpacks them.
     unsafe fn pack_lanes [const B: usize] [B] (kernels: LaneKernels, texels: &[Texel], bytes: &mut [u8]) {
         let blocks = bytes.as_chunks_mut::<B>().0.as_chunks_mut::<MAX_LANES>().0;
         for (blocks, texels) in blocks.iter_mut().zip(texels.as_chunks::<MAX_LANES>().0) {

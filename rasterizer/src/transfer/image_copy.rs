@@ -14,11 +14,11 @@ use std::ops::Range;
 pub struct ImageCopy {
     /// Source subresource.
     pub src: SubresourceLayers,
-    /// Source offset, texels.
+    /// Source offset in texels.
     pub src_offset: [i32; 3],
     /// Destination subresource.
     pub dst: SubresourceLayers,
-    /// Destination offset, texels.
+    /// Destination offset in texels.
     pub dst_offset: [i32; 3],
     /// Extent in texels of the source's plane.
     pub extent: [u32; 3],
@@ -27,34 +27,36 @@ pub struct ImageCopy {
 /// `VkBufferImageCopy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferImageCopy {
-    /// Bytes into the buffer.
+    /// Offset in the buffer in bytes.
     pub buffer_offset: u64,
-    /// Texels per buffer row; 0: tightly packed.
+    /// Number of texels per buffer row; 0 means tightly packed.
     pub buffer_row_length: u32,
-    /// Rows per buffer image; 0: tightly packed.
+    /// Number of rows per buffer image; 0 means tightly packed.
     pub buffer_image_height: u32,
-    /// Image subresource; one aspect.
+    /// Image subresource with one aspect.
     pub image: SubresourceLayers,
-    /// In texels.
+    /// Image offset in texels.
     pub image_offset: [i32; 3],
-    /// In texels.
+    /// Image extent in texels.
     pub image_extent: [u32; 3],
 }
 
-/// Blocks of `[from, from + count)` texels that lie inside `size` texels, as (first block, blocks).
+/// Returns the blocks of `[from, from + count)` texels that lie inside `size` texels, as (first
+/// block, blocks).
 fn blocks(from: i32, count: u32, size: u32, block: u32) -> (u32, u32) {
     let from = from.max(0) as u32;
     let end = from.saturating_add(count).min(size);
     (from / block, end.saturating_sub(from).div_ceil(block))
 }
 
-/// `vkCmdCopyImage`, one region. Formats are size-compatible (also compressed with uncompressed); samples are equal, or all of the destination's become
-/// the source's only one.
+/// Executes one region of `vkCmdCopyImage`. Formats are size-compatible (also compressed with
+/// uncompressed). The numbers of samples are equal, or the source has one sample, which is copied
+/// to all of the destination's.
 pub fn copy_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy) {
     copy_band(threads, src, dst, region, 0..u32::MAX);
 }
 
-/// `vkCmdCopyImage`, regions that are too small for several threads each.
+/// Executes regions of `vkCmdCopyImage` that are too small for several threads each.
 pub fn copy_image_regions(threads: Threads, src: &ImageMemory, dst: &ImageMemory, regions: &[ImageCopy]) {
     let height = |plane: &PlaneLayout| plane.levels.first().map_or(0, |l| l.extent[1].div_ceil(plane.block[1]));
     let rows = dst.layout.planes().iter().map(height).max().unwrap_or(0);
@@ -65,7 +67,7 @@ pub fn copy_image_regions(threads: Threads, src: &ImageMemory, dst: &ImageMemory
     });
 }
 
-/// What lies in some rows of blocks of the destination.
+/// Copies the part of a region that lies in some rows of blocks of the destination.
 fn copy_band(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy, band: Range<u32>) {
     let dst_planes = dst.layout.select(region.dst.aspects);
     for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {
@@ -131,21 +133,22 @@ fn copy_plane(
     });
 }
 
-/// `vkCmdCopyBufferToImage`, one region.
+/// Executes one region of `vkCmdCopyBufferToImage`.
 pub fn copy_buffer_to_image(threads: Threads, src: DeviceMemory, dst: &ImageMemory, region: &BufferImageCopy) {
     walk(threads, dst, src, region, |image, buffer, row_bytes, rows, all| {
         copy_rows(image, buffer, row_bytes, rows, all);
     });
 }
 
-/// `vkCmdCopyImageToBuffer`, one region.
+/// Executes one region of `vkCmdCopyImageToBuffer`.
 pub fn copy_image_to_buffer(threads: Threads, src: &ImageMemory, dst: DeviceMemory, region: &BufferImageCopy) {
     walk(threads, src, dst, region, |image, buffer, row_bytes, rows, all| {
         copy_rows(buffer, image, row_bytes, rows, all);
     });
 }
 
-/// Calls `copy(image, buffer, bytes of a row, rows, bytes of all)` for all rows of blocks of all slices.
+/// Calls `copy(image, buffer, bytes of a row, rows, bytes of all)` for all rows of blocks of all
+/// slices.
 fn walk(
     threads: Threads,
     image: &ImageMemory,

@@ -1,9 +1,10 @@
-//! Loops over rows of words ([`super::conversion`]), compiled for each level of the processor ([`base::compiled!`]): filters of blits, samples of
-//! resolves.
+//! Loops over rows of words ([`super::conversion`]), compiled for each processor level
+//! ([`base::compiled!`]): filters of blits, samples of resolves.
 //!
-//! The arithmetic is that of the filter's definition, operation by operation: all levels give the same bits, and so does the oracle of the tests,
-//! which takes texel by texel. Where bytes become bytes in one step, a line is taken at a time from memory to memory: what is copied to a buffer
-//! first is waited for.
+//! The arithmetic is that of the filter's definition, operation by operation. All levels therefore
+//! give the same bits, and so does the oracle of the tests, which works texel by texel. Kernels
+//! from bytes to bytes process a line at a time from memory to memory, because loads from an
+//! intermediate buffer would wait for its stores.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -21,32 +22,32 @@ use core::arch::x86_64::{
     _mm256_set_m128, _mm256_set1_ps,
 };
 
-/// Source texels of one destination coordinate: two neighbours, and what each counts.
+/// Source texels of one destination coordinate: two neighbours and their weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tap {
-    /// The one before.
+    /// The texel before the coordinate.
     pub first: u32,
-    /// The one behind.
+    /// The texel behind the coordinate.
     pub second: u32,
-    /// Of the one before: 1 minus the other.
+    /// Weight of the first texel: 1 minus `weight`.
     pub rest: f32,
-    /// Of the one behind.
+    /// Weight of the second texel.
     pub weight: f32,
 }
 
 /// The taps of a row.
 pub struct Taps {
-    /// All of them are below `texels`.
+    /// The taps; their texels are all below `texels`.
     taps: Vec<Tap>,
     texels: usize,
-    /// They are the pairs of the row, and both texels of a pair count as much.
+    /// The taps are the pairs of the row, and both texels of a pair have the same weight.
     pairs: bool,
-    /// How many of them have neighbours for texels, in this order.
+    /// Number of taps whose texels are neighbours, in this order.
     neighbours: usize,
 }
 
 impl Taps {
-    /// Taps that count from 0.
+    /// Makes a row of taps whose texels count from 0.
     pub fn new(taps: Vec<Tap>) -> Taps {
         let texels = taps.iter().map(|tap| tap.first.max(tap.second) as usize + 1).max().unwrap_or(0);
         let pair = |(i, tap): (u32, &Tap)| *tap == Tap { first: 2 * i, second: 2 * i + 1, rest: 0.5, weight: 0.5 };
@@ -55,17 +56,17 @@ impl Taps {
         Taps { taps, texels, pairs, neighbours }
     }
 
-    /// How many texels they make.
+    /// Returns the number of texels that the taps make.
     pub fn len(&self) -> usize {
         self.taps.len()
     }
 
-    /// How many texels they need.
+    /// Returns the number of texels that the taps need.
     pub fn texels(&self) -> usize {
         self.texels
     }
 
-    /// Do they halve the row?
+    /// Returns true if the taps halve the row.
     pub fn halve(&self) -> bool {
         self.pairs
     }
@@ -74,7 +75,7 @@ impl Taps {
     pub fn filter(&self, components: usize, row: &[u32], out: &mut [u32]) {
         assert!(row.len() >= self.texels * components, "a row for the taps");
         let level = Level::here();
-        // SAFETY: the host has its level; the taps are in the row.
+        // SAFETY: `Level::here` is a level of the host; the taps are in the row.
         unsafe {
             match (self.pairs, components) {
                 (true, 1) => halve::<1>(level)(row, out),
@@ -89,66 +90,71 @@ impl Taps {
 }
 
 impl Taps {
-    /// Does [`Taps::filter_unorm8`] do better than unpacking and [`Taps::filter`]?
+    /// Returns true if [`Taps::filter_unorm8`] is faster than unpacking and [`Taps::filter`].
     pub fn takes_unorm8(&self) -> bool {
-        // (Where there are more taps than texels, these would be unpacked several times.)
+        // (With more taps than texels, texels would be unpacked several times.)
         let (taps, level) = (self.taps.len(), Level::here());
         !self.pairs && self.neighbours == taps && self.texels > taps && level != Level::Portable
     }
 
-    /// As [`Taps::filter`], of four bytes a texel, 8-bit unsigned normalised components, where the texels of each tap are neighbours.
+    /// Filters as [`Taps::filter`] does, for texels of four 8-bit unsigned normalised components,
+    /// where the texels of each tap are neighbours.
     pub fn filter_unorm8(&self, bytes: &[u8], out: &mut [u32]) {
         assert!(bytes.len() >= 4 * self.texels && self.neighbours == self.taps.len(), "a row for the taps");
-        // SAFETY: the host has its level; the taps are in the row, and neighbours.
+        // SAFETY: `Level::here` is a level of the host; the taps are in the row, and their texels
+        // are neighbours.
         unsafe { filter_neighbours(Level::here())(bytes, &self.taps, out) }
     }
 }
 
-/// Between two rows.
+/// Interpolates between two rows.
 pub fn lerp_rows(a: &[u32], b: &[u32], weight: f32, out: &mut [u32]) {
-    // SAFETY: the host has its level.
+    // SAFETY: `Level::here` is a level of the host.
     unsafe { between(Level::here())(a, b, weight, out) }
 }
 
-/// [`lerp_rows`], packed as [`Conversion::Unorm8`](super::conversion::Conversion).
+/// Interpolates as [`lerp_rows`] does, and packs as
+/// [`Conversion::Unorm8`](super::conversion::Conversion).
 pub fn lerp_to_unorm8(a: &[u32], b: &[u32], weight: f32, out: &mut [u8]) {
-    // SAFETY: the host has its level.
+    // SAFETY: `Level::here` is a level of the host.
     unsafe { between_unorm8(Level::here())(a, b, weight, out) }
 }
 
-/// Four texels of four 8-bit unsigned normalised components to one, from two rows to `bytes` of another: what [`Taps::filter`] of pairs, a weight of a half
-/// between the rows and packing give. The first and third byte are exchanged if `swapped`.
+/// Reduces four texels of four 8-bit unsigned normalised components to one, from two rows to
+/// `bytes` bytes of another. The result is that of [`Taps::filter`] of pairs, a weight of a half
+/// between the rows, and packing. The first and third byte are exchanged if `swapped`.
 pub fn quarter_of_unorm8(src: DeviceMemory, rows: [u64; 2], dst: DeviceMemory, to: u64, bytes: u64, swapped: bool) {
     let level = Level::here();
     let kernel = if swapped { quarter_unorm8::<true>(level) } else { quarter_unorm8::<false>(level) };
-    // SAFETY: the host has its level.
+    // SAFETY: `Level::here` is a level of the host.
     unsafe { kernel(src, rows, dst, to, bytes) }
 }
 
-/// Writes the mean of four rows of codes, exact, ties to even: `bytes` from each of the offsets.
+/// Writes the mean of four rows of codes, exact, ties to even: `bytes` bytes from each of the
+/// offsets.
 pub fn mean_of_four(src: DeviceMemory, from: [u64; 4], dst: DeviceMemory, to: u64, bytes: u64) {
-    // SAFETY: the host has its level.
+    // SAFETY: `Level::here` is a level of the host.
     unsafe { mean_of_codes(Level::here())(src, from, dst, to, bytes) }
 }
 
-/// How the samples of a pixel become one.
+/// Reduction of the samples of a pixel to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gather {
-    /// Of floats.
+    /// The sum, of floats.
     Sum,
-    /// Of floats or integers.
+    /// The minimum, of floats or integers.
     Least {
-        /// Of integers.
+        /// The samples are integers.
         integer: bool,
     },
-    /// Of floats or integers.
+    /// The maximum, of floats or integers.
     Greatest {
-        /// Of integers.
+        /// The samples are integers.
         integer: bool,
     },
 }
 
-/// Puts a sample's components to those of others.
+/// Combines a sample's components with those of other samples.
 pub fn gather_samples(how: Gather, all: &mut [u32], one: &[u32]) {
     let level = Level::here();
     let kernel = match how {
@@ -158,13 +164,13 @@ pub fn gather_samples(how: Gather, all: &mut [u32], one: &[u32]) {
         Gather::Greatest { integer: true } => gather::<GREATEST, true>(level),
         Gather::Greatest { integer: false } => gather::<GREATEST, false>(level),
     };
-    // SAFETY: the host has its level.
+    // SAFETY: `Level::here` is a level of the host.
     unsafe { kernel(all, one) }
 }
 
-/// Multiplies floats.
+/// Multiplies floats by a factor.
 pub fn scale_row(all: &mut [u32], factor: f32) {
-    // SAFETY: the host has its level.
+    // SAFETY: `Level::here` is a level of the host.
     unsafe { scale(Level::here())(all, factor) }
 }
 
@@ -177,12 +183,14 @@ fn lerp(a: u32, b: u32, rest: f32, weight: f32) -> f32 {
     f32::from_bits(a) * rest + f32::from_bits(b) * weight
 }
 
-/// A texel between two. Of four components as one vector: left to the compiler, a loop over texels becomes one over components, which lie apart.
+/// Interpolates between two texels. Four components are one vector, because the compiler would turn
+/// a loop over texels into one over components, which lie apart.
 #[inline(always)]
 fn mix<const N: usize>(a: &[u32; N], b: &[u32; N], rest: f32, weight: f32, out: &mut [u32; N]) {
     #[cfg(target_arch = "x86_64")]
     if N == 4 {
-        // SAFETY: every host of the architecture has 128-bit vectors; four words each.
+        // SAFETY: every host of the architecture has 128-bit vectors; the arrays have four words
+        // each.
         unsafe {
             let (a, b) = (_mm_loadu_ps(a.as_ptr().cast()), _mm_loadu_ps(b.as_ptr().cast()));
             let sum = _mm_add_ps(_mm_mul_ps(a, _mm_set1_ps(rest)), _mm_mul_ps(b, _mm_set1_ps(weight)));
@@ -195,13 +203,14 @@ fn mix<const N: usize>(a: &[u32; N], b: &[u32; N], rest: f32, weight: f32, out: 
     }
 }
 
-/// Between two texels of four bytes. (Written for the vectors: the compiler makes one of each component's.)
+/// Interpolates between two texels of four bytes. (This uses intrinsics, because the compiler would
+/// make one vector of each component.)
 ///
 /// # Safety
-/// They are readable; the host has the level.
+/// The texels are readable; the host has the level.
 #[inline(always)]
 unsafe fn between_neighbours<H: Host>(texels: *const [u8; 8], shares: [f32; 2], out: &mut [u32; 4]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the texels are readable, as the `# Safety` section demands.
     let texels = unsafe { texels.read() };
     #[cfg(target_arch = "x86_64")]
     if H::LEVEL >= Level::Avx2 {
@@ -222,7 +231,7 @@ unsafe fn between_neighbours<H: Host>(texels: *const [u8; 8], shares: [f32; 2], 
     }
 }
 
-/// Bytes of a line.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
 #[inline(always)]
@@ -233,10 +242,11 @@ fn mean_of_lines([a, b, c, d]: &[[u8; LINE]; 4], mean: &mut [u8; LINE]) {
     }
 }
 
-/// Bytes of the pairs of texels that become a texel per lane.
+/// Bytes of the pairs of texels that become one texel per lane.
 const PAIRS: usize = 2 * 4 * MAX_LANES;
 
-/// Two rows of pairs to a row of codes. Halves and quarters scale all steps exactly, and are left to the end.
+/// Reduces two rows of pairs to a row of codes. Factors of a half and a quarter scale all steps
+/// exactly, so they are applied at the end.
 #[inline(always)]
 fn quarter<const SWAPPED: bool>([a, b]: &[[u8; PAIRS]; 2], out: &mut [u8; PAIRS / 2]) {
     let mut texels = [[0u32; MAX_LANES]; 4];
@@ -266,7 +276,7 @@ fn word(bytes: &[u8; PAIRS], i: usize) -> u32 {
 }
 
 base::compiled! {
-    /// A row through its taps, whose texels are in the row.
+    /// Filters a row by its taps, whose texels are in the row.
     unsafe fn filter [const N: usize] [N] (row: &[u32], taps: &[Tap], out: &mut [u32]) {
         let texels = row.as_chunks::<N>().0;
         for (out, tap) in out.as_chunks_mut::<N>().0.iter_mut().zip(taps) {
@@ -276,7 +286,8 @@ base::compiled! {
         }
     }
 
-    /// [`filter`] of bytes, where the texels of each tap are neighbours: one vector has both.
+    /// Filters bytes as [`filter`] does, where the texels of each tap are neighbours, so that one
+    /// vector has both.
     unsafe fn filter_neighbours(bytes: &[u8], taps: &[Tap], out: &mut [u32]) {
         for (out, tap) in out.as_chunks_mut::<4>().0.iter_mut().zip(taps) {
             let at = 4 * tap.first as usize;
@@ -285,14 +296,14 @@ base::compiled! {
         }
     }
 
-    /// [`filter`] where the taps are the pairs of the row, both as much.
+    /// Filters as [`filter`] does, where the taps are the pairs of the row with equal weights.
     unsafe fn halve [const N: usize] [N] (row: &[u32], out: &mut [u32]) {
         for (out, [a, b]) in out.as_chunks_mut::<N>().0.iter_mut().zip(row.as_chunks::<N>().0.as_chunks::<2>().0) {
             mix(a, b, 0.5, 0.5, out);
         }
     }
 
-    /// Between two rows.
+    /// Interpolates between two rows.
     unsafe fn between(a: &[u32], b: &[u32], weight: f32, out: &mut [u32]) {
         let rest = 1.0 - weight;
         for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
@@ -300,7 +311,7 @@ base::compiled! {
         }
     }
 
-    /// [`between`], and its codes.
+    /// Interpolates as [`between`] does and makes codes.
     unsafe fn between_unorm8(a: &[u32], b: &[u32], weight: f32, bytes: &mut [u8]) {
         let rest = 1.0 - weight;
         let (chunks, last) = bytes.as_chunks_mut::<CODES>();
@@ -317,7 +328,7 @@ base::compiled! {
         }
     }
 
-    /// [`quarter_of_unorm8`], as [`mean_of_codes`].
+    /// Implements [`quarter_of_unorm8`] from memory to memory, as [`mean_of_codes`] does.
     unsafe fn quarter_unorm8 [const SWAPPED: bool] [SWAPPED] (
         src: DeviceMemory,
         rows: [u64; 2],
@@ -345,7 +356,8 @@ base::compiled! {
         }
     }
 
-    /// [`mean_of_four`]: a line of each row at a time, so that the processor sees four streams and nothing waits in between.
+    /// Implements [`mean_of_four`] by a line of each row at a time, so that the processor sees four
+    /// streams and nothing waits in between.
     unsafe fn mean_of_codes(src: DeviceMemory, from: [u64; 4], dst: DeviceMemory, to: u64, bytes: u64) {
         let mut at = 0;
         while at + LINE as u64 <= bytes {
@@ -368,7 +380,8 @@ base::compiled! {
         }
     }
 
-    /// Puts a sample's components to those of others, as [`Gather`] says, of floats, or of integers.
+    /// Combines a sample's components with those of other samples, as [`Gather`] defines, for
+    /// floats or integers.
     unsafe fn gather [const HOW: u8, const INTEGER: bool] [HOW, INTEGER] (all: &mut [u32], one: &[u32]) {
         for (all, &one) in all.iter_mut().zip(one) {
             let (a, b) = (f32::from_bits(*all), f32::from_bits(one));
@@ -382,7 +395,7 @@ base::compiled! {
         }
     }
 
-    /// Multiplies floats.
+    /// Multiplies floats by a factor.
     unsafe fn scale(all: &mut [u32], factor: f32) {
         for word in all {
             *word = (f32::from_bits(*word) * factor).to_bits();

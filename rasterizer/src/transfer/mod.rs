@@ -1,10 +1,11 @@
-//! Copies, fills, clears, blits and resolves over image and buffer memory.
+//! Copies, fills, clears, blits and resolves of image and buffer memory.
 //!
-//! Everything is reduced to rows: a region is walked layer by layer, slice by slice, row by row, and rows are spread over
-//! the pool's threads and the caller's when there is enough to do (`rows`). What looks at values does so by rows of words (`texel`, `conversion`,
-//! `kernels`). All memory goes through [`base::mem::DeviceMemory`], so a region that
-//! reaches outside its image or buffer is cut or skipped, never followed. Names are those of the specification's
-//! structures (`VkBufferImageCopy` → [`BufferImageCopy`]).
+//! All operations are reduced to rows: a region is processed layer by layer, slice by slice, row by
+//! row. If there is enough work, rows are distributed over the pool's threads and the caller's
+//! (`rows`). Operations on values work on rows of words (`texel`, `conversion`, `kernels`). All
+//! memory is accessed through [`base::mem::DeviceMemory`], so that a region that reaches outside
+//! its image or buffer is cut or skipped. Names are those of the specification's structures
+//! (`VkBufferImageCopy` → [`BufferImageCopy`]).
 
 mod blit;
 mod buffer;

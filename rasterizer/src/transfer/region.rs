@@ -15,17 +15,17 @@ pub struct SubresourceLayers {
     pub level: u32,
     /// First layer.
     pub base_layer: u32,
-    /// Layers (the icd has resolved VK_REMAINING_ARRAY_LAYERS).
+    /// Number of layers (the driver has resolved VK_REMAINING_ARRAY_LAYERS).
     pub layer_count: u32,
 }
 
-/// Level layout of a plane; `None` when the image has no such level.
+/// Returns the layout of a plane's level; `None` if the image has no such level.
 pub fn level_of(image: &ImageMemory, plane: usize, level: u32) -> Option<&LevelLayout> {
     (level < image.layout.desc.levels).then(|| &image.layout.planes()[plane].levels[level as usize])
 }
 
-/// A box's position on the third axis: depth slices of a 3D image, layers of any other. (`vkCmdCopyImage` may copy between
-/// the two kinds.)
+/// A box's position on the third axis: depth slices of a 3D image, layers of any other.
+/// (`vkCmdCopyImage` may copy between the two kinds.)
 #[derive(Clone, Copy, Debug)]
 pub struct Slices {
     first: u32,
@@ -33,31 +33,31 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Slices or layers from an offset and subresource.
+    /// Makes a position in slices or layers from an offset and subresource.
     pub fn new(image: &ImageMemory, z: i32, subresource: &SubresourceLayers) -> Slices {
         let volume = image.layout.desc.dim == Dim::D3;
         let first = if volume { z.max(0) as u32 } else { subresource.base_layer };
         Slices { first, volume }
     }
 
-    /// How many the image has behind the first.
+    /// Returns the number of slices or layers that the image has from the first on.
     pub fn available(self, image: &ImageMemory, level: &LevelLayout) -> u32 {
         let total = if self.volume { level.extent[2] } else { image.layout.desc.layers };
         total.saturating_sub(self.first)
     }
 
-    /// (layer, z) of slice `i`.
+    /// Returns (layer, z) of slice `i`.
     pub fn at(self, i: u32) -> (u32, u32) {
         if self.volume { (0, self.first + i) } else { (self.first + i, 0) }
     }
 
-    /// Slices of the box: depth of the extent for volumes, layers otherwise.
+    /// Returns the number of slices of the box: depth of the extent for volumes, layers otherwise.
     pub fn count(self, depth: u32, layers: u32) -> u32 {
         if self.volume { depth } else { layers }
     }
 }
 
-/// Texel size of a plane's blocks as (width, height, bytes).
+/// Returns the size of a plane's blocks in texels and bytes, as (width, height, bytes).
 pub fn block_of(image: &ImageMemory, plane: usize) -> (u32, u32, u32) {
     let plane = &image.layout.planes()[plane];
     (plane.block[0], plane.block[1], plane.block_bytes)

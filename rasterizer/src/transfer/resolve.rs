@@ -16,13 +16,13 @@ use base::mem::DeviceMemory;
 pub struct ImageResolve {
     /// Source subresource.
     pub src: SubresourceLayers,
-    /// In texels.
+    /// Source offset in texels.
     pub src_offset: [i32; 3],
     /// Destination subresource.
     pub dst: SubresourceLayers,
-    /// In texels.
+    /// Destination offset in texels.
     pub dst_offset: [i32; 3],
-    /// In texels.
+    /// Extent in texels.
     pub extent: [u32; 3],
 }
 
@@ -32,18 +32,19 @@ pub struct ImageResolve {
 pub enum ResolveMode {
     /// VK_RESOLVE_MODE_NONE.
     None = 0,
-    /// Sample 0.
+    /// Takes sample 0.
     SampleZero = 1,
-    /// Mean of the samples.
+    /// Takes the mean of the samples.
     Average = 2,
-    /// Least sample.
+    /// Takes the minimum of the samples.
     Min = 4,
-    /// Greatest sample.
+    /// Takes the maximum of the samples.
     Max = 8,
 }
 
-/// Resolves one region. `format` is the format the values are seen in (that of the views in a render pass: an sRGB view averages
-/// linear values). Every aspect of the region is resolved with `mode`; integers (stencil too) have no mean: Average is SampleZero there.
+/// Resolves one region. `format` defines the interpretation of the values (that of the views in a
+/// render pass: an sRGB view averages linear values). Every aspect of the region is resolved with
+/// `mode`. Integers, including stencil, have no mean, so Average is SampleZero for them.
 pub fn resolve_image(
     threads: Threads,
     src: &ImageMemory,
@@ -84,7 +85,7 @@ fn resolve_plane(
     let start = |o: i32| o.max(0) as u32;
     let [sx, sy] = [start(region.src_offset[0]), start(region.src_offset[1])];
     let [dx, dy] = [start(region.dst_offset[0]), start(region.dst_offset[1])];
-    // Into a slice of a volume: nothing else that is resolved has any.
+    // Only the destination may be a volume, of which one slice is resolved to.
     let slice = start(region.dst_offset[2]);
     if slice >= to.extent[2] {
         return;
@@ -114,27 +115,27 @@ fn resolve_plane(
     });
 }
 
-/// Rows of a task.
+/// Number of rows of a task.
 const ROWS: u64 = 16;
 
-/// How rows are resolved, with the buffers for it.
+/// The method of resolving rows, with its buffers.
 struct Resolver {
     samples: u32,
     how: How,
 }
 
 enum How {
-    /// The bytes of sample 0.
+    /// The bytes of sample 0 are copied.
     SampleZero {
-        /// Of a row.
+        /// Bytes of a row.
         bytes: u64,
     },
     /// The mean of four 8-bit codes is that of the values, whatever their order.
     Codes {
-        /// Of a row.
+        /// Bytes of a row.
         bytes: u64,
     },
-    /// Texels are unpacked and gathered.
+    /// Texels are unpacked and combined.
     Texels { how: Gather, rows: Rows, all: Vec<u32>, one: Vec<u32> },
 }
 
@@ -167,7 +168,7 @@ impl Resolver {
                     kernels::gather_samples(*how, all, one);
                 }
                 if *how == Gather::Sum {
-                    // A power of two: the division is exact.
+                    // The number of samples is a power of two, so the division is exact.
                     kernels::scale_row(all, 1.0 / self.samples as f32);
                 }
                 rows.write(dst, to, all);

@@ -1,24 +1,28 @@
-//! The memory of an image, rows spread over threads, and rows that follow each other as one piece of memory.
+//! The memory of an image, the distribution of rows over threads, and copies of rows, where
+//! adjacent rows are one piece of memory.
 
 use crate::api::ImageMemory;
 use crate::team::{Call, Items, Team};
 use base::mem::{DeviceMemory, MemoryRange};
 use std::ops::Range;
 
-/// The threads that a transfer may use beside the caller's; `None`: it is too small for that, or there are none.
+/// The threads that a transfer may use beside the caller's; `None` if it is too small for that, or
+/// if there are none.
 pub type Threads<'a> = Option<&'a Team>;
 
-/// The memory of an image.
+/// Returns the memory of an image.
 pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
-    // SAFETY: an `ImageMemory` promises `layout.size` bytes at `base`, alive while it is used.
+    // SAFETY: an `ImageMemory` guarantees `layout.size` bytes at `base`, alive while it is used.
     unsafe { DeviceMemory::new(MemoryRange { address: image.base, size: image.layout.size }) }
 }
 
-/// Runs `task(scratch, i)` for every i in 0..tasks; each thread makes a scratch of its own. The caller's thread begins at once and takes what is
-/// left when others come: waking one takes some ten microseconds.
+/// Runs `task(scratch, i)` for every i in 0..tasks; each thread makes its own scratch. The caller's
+/// thread begins at once and shares the remaining tasks when helpers join, because waking one takes
+/// some ten microseconds.
 pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync, task: impl Fn(&mut S, u64) + Sync) {
     let Some(team) = threads.filter(|_| tasks > 1) else {
-        // No counter: it would wait until all stores of the transfer before are done.
+        // An atomic counter would wait until all stores of the previous transfer are done, so none
+        // is used.
         if tasks > 0 {
             let mut own = scratch();
             (0..tasks).for_each(|i| task(&mut own, i));
@@ -32,30 +36,31 @@ pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync
     team.for_each(tasks, Call::Now, &part);
 }
 
-/// Runs `task` for parts of the destination, `0..end`: each does all of a list of small regions as far as they lie in it, one after the other.
-/// Where two of them meet, it's the later one's bytes that stay, for any number of threads.
+/// Runs `task` for parts of the destination, `0..end`. Each task executes a whole list of small
+/// regions in order, as far as they lie in its part. Where two regions overlap, the later one's
+/// bytes remain, for any number of threads.
 pub fn for_bands(threads: Threads, end: u64, task: impl Fn(Range<u64>) + Sync) {
     let bands = threads.map_or(1, |team| 2 * team.threads() as u64).min(64);
     let size = end.div_ceil(bands).max(1);
     for_tasks(threads, end.div_ceil(size), || (), |(), i| task(i * size..end.min((i + 1) * size)));
 }
 
-/// Bytes of a task that moves them: enough that handing it out costs nothing.
+/// Number of bytes that a task moves: enough that its distribution costs nothing.
 const TASK: u64 = 256 << 10;
 
-/// Rows of bytes in slices, to be moved.
+/// Rows of bytes in slices, which are to be moved.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved {
-    /// Slices, layers or samples: each is a run of rows of its own.
+    /// Number of slices, layers or samples, each of which has its own run of rows.
     pub slices: u64,
-    /// Rows of each.
+    /// Number of rows of each slice.
     pub rows: u64,
-    /// Bytes of a row.
+    /// Number of bytes of a row.
     pub row_bytes: u64,
 }
 
 impl Moved {
-    /// All bytes.
+    /// Returns the number of all bytes.
     pub fn bytes(self) -> u64 {
         self.slices.saturating_mul(self.rows).saturating_mul(self.row_bytes)
     }
@@ -76,14 +81,14 @@ impl Moved {
     }
 }
 
-/// Where rows lie: the first one's offset, and the bytes from row to row.
+/// Positions of rows: the first one's offset, and the distance from row to row.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Whose bytes.
+    /// The memory that has the rows.
     pub memory: DeviceMemory,
-    /// Of the first row.
+    /// Offset of the first row.
     pub offset: u64,
-    /// Between rows.
+    /// Number of bytes between rows.
     pub pitch: u64,
 }
 
@@ -93,11 +98,13 @@ impl Place {
     }
 }
 
-/// Transfers that write more bytes than this go past the caches: with the bytes that are read they are more than most processors hold.
-/// (16 MiB to 16 MiB: 58 GB/s, through the caches 33. 8 MiB to 8 MiB: 76, through the caches 80 to 95.)
+/// Transfers that write more bytes than this use non-temporal stores: with the bytes that are read
+/// they exceed the caches of most processors. (16 MiB to 16 MiB: 58 GB/s, through the caches 33. 8
+/// MiB to 8 MiB: 76, through the caches 80 to 95.)
 const STREAMED: u64 = 8 << 20;
 
-/// Copies rows of a transfer of `all` bytes. A row that is not wholly inside of its memory is left out.
+/// Copies rows of a transfer of `all` bytes. A row that is not wholly inside of its memory is
+/// skipped.
 pub fn copy_rows(to: Place, from: Place, row_bytes: u64, rows: Range<u64>, all: u64) {
     let copy = |row: u64, bytes: u64| {
         let (to_at, from_at) = (to.row(row), from.row(row));

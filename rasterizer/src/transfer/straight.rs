@@ -1,5 +1,6 @@
-//! Levels that are cut into cells, as images in one piece: for what goes by whole rows and is no copy. Blits that scale and resolves of images with
-//! sparse residency work on such a copy of the level.
+//! Contiguous copies of levels that are divided into sparse blocks, for operations on whole rows
+//! other than copies. Blits that scale and resolves of images with sparse residency work on such a
+//! copy of the level.
 
 #![forbid(unsafe_code)]
 
@@ -12,19 +13,19 @@ use base::alloc::{filled, or_unwind};
 use base::image::{ImageDesc, ImageLayout};
 use std::sync::Arc;
 
-/// A level of some layers, alone.
+/// A contiguous copy of some layers of a level.
 pub struct Straight {
-    /// With one level, and those layers.
+    /// An image with that level and those layers only.
     pub image: ImageMemory,
-    /// Where the level is in it.
+    /// Position of the level in the copy.
     pub place: SubresourceLayers,
-    /// Where it was.
+    /// Position of the level in the original image.
     of: SubresourceLayers,
     _memory: Vec<u128>,
 }
 
 impl Straight {
-    /// A copy of what is in cells; None of what is not.
+    /// Copies a level that is divided into sparse blocks; `None` for other levels.
     pub fn new(threads: Threads, image: &ImageMemory, of: &SubresourceLayers) -> Option<Straight> {
         let level =
             level_of(image, image.layout.plane_of(of.aspects), of.level).filter(|level| level.grid.is_some())?;
@@ -40,7 +41,7 @@ impl Straight {
         Some(straight)
     }
 
-    /// Puts all of it back.
+    /// Copies everything back.
     pub fn put_back(&self, threads: Threads, image: &ImageMemory) {
         copy_image(threads, &self.image, image, &self.whole(self.place, self.of));
     }

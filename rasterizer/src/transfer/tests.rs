@@ -1,4 +1,4 @@
-//! Transfers against naive loops over single texels, on random sizes.
+//! Tests that compare transfers with naive loops over single texels, on random sizes.
 
 use super::rows::memory_of;
 use super::*;
@@ -272,7 +272,7 @@ fn blit_halves_flips_and_converts() {
     let mut rng = Rng(9);
     randomize(&a, &mut rng);
     let corners = |w: i32, h: i32| [[0, 0, 0], [w, h, 1]];
-    // Halving: the mean of four texels.
+    // Halving gives the mean of four texels.
     let half = image(RGBA32F, Dim::D2, [4, 4, 1], 1, 1, 1);
     let region =
         ImageBlit { src: color(0, 0, 1), src_offsets: corners(8, 8), dst: color(0, 0, 1), dst_offsets: corners(4, 4) };
@@ -287,14 +287,14 @@ fn blit_halves_flips_and_converts() {
             assert!((f32::from_bits(got[c]) - want).abs() < 1e-6);
         }
     }
-    // Mirrored in x, nearest, twice as large, cut off by the destination's edge.
+    // This blit is mirrored in x, nearest, twice as large, and cut by the destination's edge.
     let big = image(RGBA8, Dim::D2, [12, 16, 1], 1, 1, 1);
     let region = ImageBlit { dst_offsets: [[14, 0, 0], [-2, 16, 1]], ..region };
     blit_image(None, &a.image, &big.image, &region, Filter::Nearest);
     for (x, y) in (0..192).map(|i| (i % 12, i / 12)) {
         assert_eq!(texel(&big, 0, 0, 0, [x, y, 0]), texel(&a, 0, 0, 0, [(13 - x) / 2, y / 2, 0]), "{x} {y}");
     }
-    // Integers clamp.
+    // Integers are clamped.
     let wide = image(R32_SINT, Dim::D2, [3, 1, 1], 1, 1, 1);
     for (x, v) in [-5i32, 100_000, 77].into_iter().enumerate() {
         memory_of(&wide.image).write(wide.image.layout.offset(0, 0, 0, 0, [x as u32, 0, 0]), &v.to_le_bytes());
@@ -315,7 +315,8 @@ fn blits_of_volumes_weigh_eight_texels() {
         let bytes = [value(x, y, z).to_bits(), 0, 0, 0].map(u32::to_le_bytes).concat();
         memory_of(&src.image).write(src.image.layout.offset(0, 0, 0, 0, [x, y, z]), &bytes);
     }
-    // Enlarged, enlarged and mirrored, made smaller: rows come again, and in any order.
+    // The sizes are enlarged, enlarged and mirrored, reduced, and doubled: rows repeat, in any
+    // order.
     for (size, mirrored) in [(11, false), (11, true), (3, false), (8, false)] {
         let dst = image(RGBA32F, Dim::D3, [size; 3], 1, 1, 1);
         let n = size as i32;
@@ -347,7 +348,7 @@ fn small_regions_are_done_in_their_order_by_any_number_of_threads() {
         let [a, one, many] = core::array::from_fn(|_| image(RGBA8, dim, extent, 3, layers, 1));
         randomize(&a, &mut rng);
         let mut below = |n| rng.below(n);
-        // They meet, and reach outside.
+        // The regions overlap, and reach outside.
         let regions: Vec<ImageCopy> = (0..300)
             .map(|_| ImageCopy {
                 src: color(below(2), below(layers), 1 + below(2)),
@@ -377,7 +378,7 @@ fn small_regions_are_done_in_their_order_by_any_number_of_threads() {
     assert!(one == many && one.iter().any(|&b| b != 0));
 }
 
-/// All bytes of an image.
+/// Returns all bytes of an image.
 fn bytes_of(o: &Owned) -> Vec<u8> {
     let mut out = vec![0; o.image.layout.size as usize];
     assert!(memory_of(&o.image).read(0, &mut out));
@@ -393,7 +394,7 @@ fn regions_are_cut_to_the_image_and_the_buffer() {
         let b = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
         randomize(&b, &mut rng);
         let before = bytes_of(&b);
-        // What is left of 0 begins at 0.
+        // A region that begins left of 0 is cut to begin at 0.
         let first = offset.max(0) as u32;
         let region = ImageCopy {
             src: color(0, 0, 9),
@@ -414,7 +415,7 @@ fn regions_are_cut_to_the_image_and_the_buffer() {
                 if copied { texel(&a, 0, 0, 0, [x + first, y - first, 0]) } else { old[(y * 8 + x) as usize].clone() };
             assert_eq!(texel(&b, 0, 0, 0, [x, y, 0]), want, "{offset}: {x} {y}");
         }
-        // A buffer of ten bytes behind the offset: no row of more than two texels fits.
+        // The buffer has ten bytes behind the offset, so no row of more than two texels fits.
         let mut bytes = vec![0xa5u8; 100];
         let region = BufferImageCopy {
             buffer_offset: 90,
@@ -430,7 +431,8 @@ fn regions_are_cut_to_the_image_and_the_buffer() {
             want[90..94].copy_from_slice(&texel(&a, 0, 0, 0, [7, 7, 0]));
         }
         assert_eq!(bytes, want, "{offset}");
-        // From nothing, or onto nothing, nothing comes; between, every texel is one of the source's.
+        // A blit from or to an empty range writes nothing; otherwise every texel is one of the
+        // source's.
         let before = bytes_of(&b);
         let offsets = [[offset, offset, 0], [3, 3, 1]];
         let region = ImageBlit { src: color(0, 0, 1), src_offsets: offsets, dst: color(0, 0, 1), dst_offsets: offsets };

@@ -1,4 +1,4 @@
-//! Rows of texels between memory and unpacked form, for the transfers that look at values.
+//! Rows of texels between memory and unpacked form, for the transfers that operate on values.
 
 #![forbid(unsafe_code)]
 
@@ -10,17 +10,17 @@ use std::ops::Range;
 
 pub use base::format::Texel;
 
-/// How the texels of a format become words, and back.
+/// Conversion between the texels of a format and words.
 #[derive(Clone, Copy, Debug)]
 enum Coding {
-    /// By a conversion of rows, after the first and third byte were exchanged.
+    /// A conversion of rows, after an exchange of the first and third byte if `swapped`.
     Row { conversion: Conversion, swapped: bool },
-    /// By the format's kernels, four words a texel.
+    /// The format's kernels, with four words per texel.
     Lanes,
 }
 
 impl Coding {
-    /// The coding with the least words, and how many.
+    /// Returns the coding with the fewest words, and their number.
     fn of(format: Format) -> (Coding, usize) {
         use ChannelType::{Sfloat, Sint, Srgb, Uint, Unorm};
         let info = format.info();
@@ -46,16 +46,16 @@ impl Coding {
     }
 }
 
-/// The order of components of one size in memory.
+/// Order in memory of components of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they are called.
+    /// The order of their names.
     Rgba,
-    /// Of four the first and third exchanged.
+    /// The order with the first and third of four components exchanged.
     Bgra,
 }
 
-/// The order of a format's components; `None` for any other.
+/// Returns the order of a format's components; `None` if it is neither.
 pub fn order(format: Format) -> Option<Order> {
     use format::ChannelName::{A, B, G, R};
     let info = format.info();
@@ -71,27 +71,29 @@ pub fn order(format: Format) -> Option<Order> {
     }
 }
 
-/// How many words a texel has on the way from one format to another.
+/// Returns the number of words of a texel in a conversion from one format to another.
 pub fn components(src: Format, dst: Format) -> usize {
     let (a, b) = (Coding::of(src).1, Coding::of(dst).1);
     if a == b { a } else { 4 }
 }
 
-/// A reader or writer of rows of one format, with its byte buffer. A row is the words of its texels.
+/// A reader or writer of rows of one format, with its byte buffer. A row is the words of its
+/// texels.
 pub struct Rows {
     format: Format,
     coding: Coding,
     components: usize,
     bytes_per_texel: usize,
     bytes: Vec<u8>,
-    /// Of a row of blocks: its offset, which of them, and their texels, block by block.
+    /// The decoded blocks of a row of blocks: its offset and their range; `blocks` has their
+    /// texels, block by block.
     decoded: Option<(u64, Range<u32>)>,
     blocks: Vec<Texel>,
 }
 
 impl Rows {
-    /// For a colour format, and texels of as many words as [`components`] says. (Only [`Rows::read_blocks`] reads block-compressed formats; nothing
-    /// writes them.)
+    /// Makes a reader or writer for a colour format and texels of as many words as [`components`]
+    /// returns. (Only [`Rows::read_blocks`] reads block-compressed formats; nothing writes them.)
     pub fn new(format: Format, components: usize) -> Rows {
         let coding = Some(Coding::of(format)).filter(|c| c.1 == components).map_or(Coding::Lanes, |c| c.0);
         Rows {
@@ -115,7 +117,8 @@ impl Rows {
         }
     }
 
-    /// The bytes of texels from `offset` on whose four components are 8-bit unsigned normalised ones, in the order of their words; `None` of others.
+    /// Returns the bytes of texels from `offset` on whose four components are 8-bit unsigned
+    /// normalised ones, in the order of their words; `None` for other formats.
     pub fn read_unorm8(&mut self, memory: DeviceMemory, offset: u64, texels: usize) -> Option<&[u8]> {
         let Coding::Row { conversion: Conversion::Unorm8, swapped } = self.coding else { return None };
         if self.components != 4 {
@@ -131,13 +134,14 @@ impl Rows {
         Some(&self.bytes)
     }
 
-    /// Unpacks texels; the bytes have no meaning any more.
+    /// Unpacks texels; overwrites the bytes.
     pub fn unpack(&self, bytes: &mut [u8], out: &mut [u32]) {
         unpack(self.format, self.coding, bytes, out);
     }
 
-    /// Decodes the texels from column `first` on of row `y` (counted from any row of blocks) of the row of blocks at `offset` (block-compressed formats, four
-    /// words a texel). Blocks are decoded once for the rows that follow each other.
+    /// Decodes texels of block-compressed formats, with four words per texel: those from column
+    /// `first` on of row `y` of the row of blocks at `offset`; `y` may count from any row of
+    /// blocks. Blocks are decoded once for consecutive rows.
     pub fn read_blocks(&mut self, memory: DeviceMemory, offset: u64, first: u32, y: u32, out: &mut [u32]) {
         let (width, height) = self.format.info().block;
         let (width, size) = (u32::from(width), usize::from(width) * usize::from(height));
@@ -170,7 +174,7 @@ impl Rows {
         self.write_bytes(memory, offset);
     }
 
-    /// Writes what lies between two rows of floats.
+    /// Writes the interpolation between two rows of floats.
     pub fn write_between(
         &mut self,
         memory: DeviceMemory,
@@ -209,14 +213,15 @@ fn unpack(format: Format, coding: Coding, bytes: &mut [u8], out: &mut [u32]) {
     }
 }
 
-/// Are all channels of this type, 8 bits wide?
+/// Returns true if all channels are of this type and 8 bits wide.
 pub fn is_bytes_of(format: Format, ty: ChannelType) -> bool {
     let info = format.info();
     let channels = &info.channels[..usize::from(info.channel_count)];
     info.block == (1, 1) && channels.iter().all(|c| c.bits == 8 && c.ty == ty)
 }
 
-/// Clamps an integer texel from one integer class to what the destination can hold (spec: Image Format Conversions).
+/// Clamps an integer texel from one integer class to the range of the destination (specification:
+/// Image Format Conversions).
 pub fn clamp_integer(texel: Texel, src: Format, dst: Format) -> Texel {
     let signed = |f: Format| f.info().channels[0].ty == ChannelType::Sint;
     let info = dst.info();

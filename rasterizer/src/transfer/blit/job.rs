@@ -1,4 +1,5 @@
-//! A blit of one plane as rows: where they lie, which texels each is made of, and bands of them for threads.
+//! A blit of one plane as rows: their positions, the texels that each is made of, and bands of them
+//! for threads.
 
 #![forbid(unsafe_code)]
 
@@ -26,19 +27,19 @@ pub enum Filter {
 pub struct ImageBlit {
     /// Source subresource.
     pub src: SubresourceLayers,
-    /// Two corners, texels.
+    /// Two corners of the source in texels.
     pub src_offsets: [[i32; 3]; 2],
     /// Destination subresource.
     pub dst: SubresourceLayers,
-    /// Two corners, texels.
+    /// Two corners of the destination in texels.
     pub dst_offsets: [[i32; 3]; 2],
 }
 
 /// Destination range of an axis, cut to the image, with a tap per texel.
 pub struct Axis {
-    /// The first.
+    /// First destination texel.
     pub start: u32,
-    /// Of all of them. The nearest texel alone has a weight of 0 beside it.
+    /// Taps of all destination texels. The nearest filter's second texel has a weight of 0.
     pub taps: Vec<Tap>,
 }
 
@@ -67,13 +68,13 @@ impl Axis {
         Axis { start: start as u32, taps: taps.collect() }
     }
 
-    /// Between layers nothing is filtered.
+    /// Makes the third axis of layers, between which nothing is filtered.
     fn single() -> Axis {
         Axis { start: 0, taps: vec![Tap { first: 0, second: 0, rest: 1.0, weight: 0.0 }] }
     }
 }
 
-/// The least source texel of taps, and those counted from there.
+/// Returns the smallest source texel of taps, and the taps relative to it.
 pub fn rebased(taps: &[Tap]) -> (u32, impl Iterator<Item = Tap>) {
     let least = taps.iter().map(|tap| tap.first.min(tap.second)).min().unwrap_or(0);
     (least, taps.iter().map(move |tap| Tap { first: tap.first - least, second: tap.second - least, ..*tap }))
@@ -85,23 +86,23 @@ pub struct Side<'a> {
     plane: usize,
     level: u32,
     slices: Slices,
-    /// All of its bytes.
+    /// All bytes of the image.
     pub memory: DeviceMemory,
 }
 
 impl<'a> Side<'a> {
     fn new(image: &'a ImageMemory, plane: usize, offsets: &[[i32; 3]; 2], layers: &SubresourceLayers) -> Side<'a> {
-        // A blit between a 3D image and a 2D one uses slices and layers alike.
+        // A blit between a 3D image and a 2D one treats slices and layers alike.
         let slices = Slices::new(image, offsets[0][2].min(offsets[1][2]), layers);
         Side { image, plane, level: layers.level, slices, memory: memory_of(image) }
     }
 
-    /// Of the plane.
+    /// Returns the format of the plane.
     pub fn format(&self) -> Format {
         self.plane().format
     }
 
-    /// Bytes of a texel, or of a block.
+    /// Returns the bytes of a texel, or of a block.
     pub fn texel(&self) -> u64 {
         u64::from(self.plane().block_bytes)
     }
@@ -113,15 +114,15 @@ impl<'a> Side<'a> {
 
 /// A blit of a plane.
 pub struct Job<'a> {
-    /// From where.
+    /// Source.
     pub src: Side<'a>,
-    /// Where to.
+    /// Destination.
     pub dst: Side<'a>,
-    /// The axes.
+    /// Columns.
     pub x: Axis,
-    /// As above.
+    /// Rows.
     pub y: Axis,
-    /// As above; of volumes.
+    /// Slices of volumes.
     pub z: Axis,
     volume: bool,
     layers: u32,
@@ -130,16 +131,16 @@ pub struct Job<'a> {
 /// A row of a blit.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Layer, counted from the first; 0 in a volume.
+    /// Layer relative to the first; 0 in a volume.
     pub layer: u32,
-    /// Slice, counted from the first; 0 in a layer.
+    /// Slice relative to the first; 0 in a layer.
     pub z: u32,
-    /// Counted from the first.
+    /// Row relative to the first.
     pub y: u32,
 }
 
 impl<'a> Job<'a> {
-    /// A blit of a plane; `None` when there is no such level.
+    /// Makes a blit of a plane; `None` if an image has no such level.
     pub fn new(
         (src, src_plane): (&'a ImageMemory, usize),
         (dst, dst_plane): (&'a ImageMemory, usize),
@@ -166,22 +167,23 @@ impl<'a> Job<'a> {
         Some(Job { src, dst, x, y, z, volume, layers: if volume { 1 } else { layers } })
     }
 
-    /// Offset of column `x` of the source row (z, y) of a layer.
+    /// Returns the offset of column `x` of the source row (z, y) of a layer.
     pub fn src_row(&self, layer: u32, [z, y, x]: [u32; 3]) -> u64 {
         let (layer, z) = if self.volume { (0, z) } else { self.src.slices.at(layer) };
         self.src.image.layout.offset(self.src.plane, self.src.level, layer, 0, [x, y, z])
     }
 
-    /// Offset of a destination row.
+    /// Returns the offset of a destination row.
     pub fn dst_row(&self, row: Row) -> u64 {
         let (layer, z) = if self.volume { (0, self.z.start + row.z) } else { self.dst.slices.at(row.layer) };
         let at = [self.x.start, self.y.start + row.y, z];
         self.dst.image.layout.offset(self.dst.plane, self.dst.level, layer, 0, at)
     }
 
-    /// Runs `row` for all destination rows, those of a band in order on one thread. Each thread makes a scratch of its own.
+    /// Runs `row` for all destination rows, those of a band in order on one thread. Each thread
+    /// makes its own scratch.
     pub fn rows<S>(&self, threads: Threads, scratch: impl Fn() -> S + Sync, row: impl Fn(&mut S, Row) + Sync) {
-        // A band makes some source rows again that the one before had.
+        // A band makes some source rows again that the previous band has made.
         let band = BAND_TEXELS.div_ceil(self.x.taps.len().max(1) as u64).clamp(8, 64);
         let (rows, slices) = (self.y.taps.len() as u64, self.z.taps.len() as u64);
         let per_slice = rows.div_ceil(band);
@@ -197,5 +199,5 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Texels of a band.
+/// Number of texels of a band.
 const BAND_TEXELS: u64 = 1 << 16;

@@ -1,8 +1,9 @@
-//! Blits with a linear filter, by rows: a source row is unpacked and filtered along x once, and kept while the rows around it need it; what lies
-//! between two of those is one loop over words, packed as it goes. Halving four 8-bit components, the step of a mip chain, is one kernel from
+//! Blits with a linear filter, by rows. A source row is unpacked and filtered along x once, and
+//! kept while destination rows need it. Interpolation between two such rows is one loop over words,
+//! which also packs. Halving four 8-bit components, the step of a mip chain, is one kernel from
 //! bytes to bytes.
 //!
-//! The order of operations is x, y, z, each `a · (1 - w) + b · w`, whichever way a row goes.
+//! The order of operations is x, y, z, each `a · (1 - w) + b · w`, on every path.
 
 #![forbid(unsafe_code)]
 
@@ -12,12 +13,13 @@ use super::super::texel::{Rows, components, is_bytes_of, order};
 use super::job::{Job, Row, rebased};
 use base::format::{ChannelType, Format};
 
-/// Destination texels that are filtered at a time: what they are made of stays in the nearest cache.
+/// Number of destination texels that are filtered at a time, so that their source stays in the
+/// first-level cache.
 const STRIP: usize = 256;
 
 /// A part of all rows.
 struct Strip {
-    /// Source texel from which the taps count.
+    /// Source texel to which the taps are relative.
     first: u32,
     taps: Taps,
 }
@@ -32,7 +34,7 @@ impl Strip {
     }
 }
 
-/// A blit with a filter.
+/// Blits with a linear filter.
 pub fn blit(threads: Threads, job: &Job) {
     let (first, taps) = rebased(&job.x.taps);
     let halve = Taps::new(taps.collect()).halve();
@@ -57,7 +59,7 @@ pub fn blit(threads: Threads, job: &Job) {
     });
 }
 
-/// Source rows that are filtered along x: those of the row that is made, and of earlier ones.
+/// Source rows that are filtered along x: those for the current destination row, and earlier ones.
 struct Filtered<'a> {
     job: &'a Job<'a>,
     strips: &'a [Strip],
@@ -93,13 +95,14 @@ impl<'a> Filtered<'a> {
         }
     }
 
-    /// Where the rows of these keys are kept. One that is missing takes the place of one that is not among them.
+    /// Returns the indices of the rows with these keys. A missing row replaces one that is not
+    /// among them.
     fn kept(&mut self, wanted: [(u32, u32, u32); 4]) -> [usize; 4] {
         wanted.map(|key| {
             if let Some(i) = self.keys.iter().position(|&k| k == Some(key)) {
                 return i;
             }
-            // Of four places, one that is missing leaves at least one to others.
+            // If one of the four rows is missing, at least one place is free.
             let free = |k: &Option<_>| k.is_none_or(|k| !wanted.contains(&k));
             let i = self.keys.iter().position(free).unwrap_or(0);
             self.keys[i] = Some(key);

@@ -1,5 +1,6 @@
-//! Blits that take the nearest texel: bytes by a table of columns, a row once where rows come again. Texels of another format are converted after
-//! they were taken. Between images of one format they stay the bytes they were.
+//! Blits with the nearest filter: copies bytes by a table of columns, once for rows that repeat.
+//! Texels are converted to another format after the selection. Between images of one format their
+//! bytes do not change.
 
 #![forbid(unsafe_code)]
 
@@ -9,13 +10,13 @@ use super::super::texel::{Rows, clamp_integer, components, is_bytes_of, order};
 use super::job::{Job, Row, rebased};
 use base::format::{ChannelType, Format};
 
-/// What becomes of texels that were taken.
+/// Conversion of the selected texels.
 enum Convert {
-    /// Nothing.
+    /// The bytes do not change.
     Nothing,
     /// The order of four bytes changes.
     Swap,
-    /// They are unpacked and packed.
+    /// The texels are unpacked and packed.
     Texels,
 }
 
@@ -39,7 +40,8 @@ impl Convert {
     }
 }
 
-/// A blit without a filter. Depth and stencil are no `color`: their texels are words without meaning.
+/// Blits without a filter. Depth and stencil are not `color`: their texels are copied as words
+/// without interpretation.
 pub fn blit(threads: Threads, job: &Job, color: bool) {
     let (src, dst) = (job.src.format(), job.dst.format());
     let convert = if color { Convert::of(src, dst) } else { Convert::Nothing };
@@ -60,20 +62,20 @@ pub fn blit(threads: Threads, job: &Job, color: bool) {
     );
 }
 
-/// A row of texels that were taken, as they are written.
+/// A row of selected texels in the destination's form.
 struct Taken<'a> {
     job: &'a Job<'a>,
     first: u32,
     columns: &'a [u32],
-    /// Texels of the source from `first` on.
+    /// Number of source texels from `first` on.
     span: usize,
-    /// The columns are all of them, in order.
+    /// The columns are all source texels, in order.
     all: bool,
-    /// Layer and [z, y] of the row that was taken.
+    /// Layer and [z, y] of the source row.
     key: Option<(u32, [u32; 2])>,
     source: Vec<u8>,
     bytes: Vec<u8>,
-    /// Words of a texel that is unpacked.
+    /// Words of an unpacked texel.
     components: usize,
     words: Vec<u32>,
     decoded: Vec<u32>,
@@ -152,7 +154,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Takes texels of some bytes.
+/// Selects texels of `texel` bytes.
 fn take(from: &[u8], texel: usize, columns: &[u32], to: &mut [u8]) {
     fn of<const B: usize>(from: &[u8], columns: &[u32], to: &mut [u8]) {
         let from = from.as_chunks::<B>().0;

@@ -1,9 +1,10 @@
-//! Blits and resolves of every format against texel by texel: the definition, in the order of operations that is the driver's.
+//! Tests that compare blits and resolves of every format with their definition, texel by texel, in
+//! the driver's order of operations.
 
 use super::*;
 use base::format::{Texel, features};
 
-/// Places of two texels and the weight of the second.
+/// Returns the indices of two texels and the weight of the second.
 fn tap(d: i32, src: [i32; 2], size: u32, dst: [i32; 2], filter: Filter) -> (u32, u32, f32) {
     let last = f64::from(size - 1);
     let scale = (f64::from(src[1]) - f64::from(src[0])) / (f64::from(dst[1]) - f64::from(dst[0]));
@@ -31,7 +32,8 @@ fn between(a: Texel, b: Texel, w: f32) -> Texel {
     std::array::from_fn(|c| (f32::from_bits(a[c]) * (1.0 - w) + f32::from_bits(b[c]) * w).to_bits())
 }
 
-/// Neither scaled nor mirrored, inside of both images: the texels themselves, with zeros of either sign.
+/// Returns true if a blit neither scales nor mirrors and lies inside of both images, so that it
+/// copies the texels themselves, including the sign of zeros.
 fn is_copy(src: &Owned, dst: &Owned, region: &ImageBlit) -> bool {
     let size = |o: &[[i32; 3]; 2]| [0, 1, 2].map(|i| o[1][i] - o[0][i]);
     let inside = |image: &Owned, o: &[[i32; 3]; 2]| {
@@ -43,7 +45,7 @@ fn is_copy(src: &Owned, dst: &Owned, region: &ImageBlit) -> bool {
         && inside(dst, &region.dst_offsets)
 }
 
-/// What a blit makes of a texel of layer 0 on.
+/// Returns the texel that a blit makes.
 fn blitted(src: &Owned, dst: &Owned, region: &ImageBlit, filter: Filter, layer: u32, at: [u32; 3]) -> Vec<u8> {
     let (from, to) = (src.image.layout.desc.format, dst.image.layout.desc.format);
     let size = src.image.layout.planes()[0].levels[0].extent;
@@ -76,7 +78,7 @@ fn blitted(src: &Owned, dst: &Owned, region: &ImageBlit, filter: Filter, layer: 
     out
 }
 
-/// Equal bytes, or not a number in the same components.
+/// Asserts that texels have equal bytes, or NaNs in the same components.
 fn assert_same(format: Format, got: &[u8], want: &[u8], what: impl Fn() -> String) {
     let nan = |t: Texel| t.map(|c| f32::from_bits(c).is_nan());
     let (a, b) = (format::unpack(format, got), format::unpack(format, want));
@@ -85,7 +87,7 @@ fn assert_same(format: Format, got: &[u8], want: &[u8], what: impl Fn() -> Strin
     assert!(got == want || floats && (0..4).all(same), "{}: {got:x?}, not {want:x?}", what());
 }
 
-/// Random texels: any bits, or numbers around those that matter.
+/// Fills an image with random texels: any bits, or special numbers.
 fn texels(o: &Owned, rng: &mut Rng) {
     randomize(o, rng);
     let format = o.image.layout.desc.format;
@@ -107,13 +109,14 @@ fn texels(o: &Owned, rng: &mut Rng) {
     }
 }
 
-/// Formats with a feature, of one plane of colour.
+/// Returns the formats with a feature that have one plane of colour.
 fn colors(wanted: u32) -> Vec<Format> {
     let all = crate::tests::guard::formats(|row| row.image_features & wanted != 0);
     all.filter(|f| !f.has_depth() && !f.has_stencil() && f.info().plane_count == 1).collect()
 }
 
-/// A size, and corners on an axis of both images: whole, halved, doubled, mirrored, cut, beyond.
+/// Returns a size, and corners on an axis of both images: whole, halved, doubled, mirrored, cut, or
+/// outside.
 fn axis(rng: &mut Rng, most: u32) -> (u32, u32, [i32; 2], [i32; 2]) {
     let n = 1 + rng.below(most);
     let (src, dst) = match rng.below(6) {
@@ -139,7 +142,8 @@ fn blits_of_all_formats_are_those_of_single_texels() {
     let pool = crate::team::Team::new(3);
     let (sources, targets) = (colors(features::BLIT_SRC), colors(features::BLIT_DST));
     assert!(sources.len() > 60 && targets.len() > 40, "{} {}", sources.len(), targets.len());
-    // RGBA8 and BGRA8 with and without sRGB, R8, RG8, R16F, RGBA16F, R32F and RGBA32F.
+    // The formats are RGBA8 and BGRA8 with and without sRGB, R8, RG8, R16F, RGBA16F, R32F and
+    // RGBA32F.
     let common = [37, 43, 44, 50, 9, 16, 76, 97, 100, 109].map(|vk| Format::from_vk(vk).expect("format"));
     for round in 0..sources.len() * 10 {
         let from = if round % 3 == 0 { common[rng.below(10) as usize] } else { sources[round % sources.len()] };
@@ -178,7 +182,7 @@ fn blits_of_all_formats_are_those_of_single_texels() {
             let inside =
                 |i: usize| (dst_low[i].min(dst_high[i])..dst_low[i].max(dst_high[i])).contains(&(at[i] as i32));
             let offset = dst.image.layout.offset(0, 0, layer, 0, at) as usize;
-            // Between a scale that is not one and a source of no size there is nothing to compare.
+            // Texels outside of the destination region keep their bytes.
             let want = if inside(0) && inside(1) && inside(2) {
                 blitted(&src, &dst, &region, filter, layer, at)
             } else {

@@ -1,10 +1,10 @@
-//! Transfers at the ends of mapped memory (see `crate::tests::guard`), on all formats.
+//! Tests of transfers at the ends of mapped memory (see `crate::tests::guard`), for all formats.
 
 use super::*;
 use crate::tests::guard::{Guarded, SIDES, formats};
 use base::abi::Dim;
 
-/// Dimension, extent, levels, layers, samples.
+/// Dimension, extent, levels, layers and samples of an image.
 type Shape = (Dim, [u32; 3], u32, u32, u32);
 
 fn shape(rng: &mut Rng) -> Shape {
@@ -29,7 +29,7 @@ fn random_of(rng: &mut Rng) -> Rng {
     Rng(u64::from(rng.next()) << 20 | 1)
 }
 
-/// The last level, all layers, of the aspects of a format.
+/// Returns the last level with all layers and the aspects of a format, and its extent.
 fn last_level(image: &ImageMemory, one_aspect: bool) -> (SubresourceLayers, [u32; 3]) {
     let d = &image.layout.desc;
     let planes = image.layout.planes();
@@ -63,7 +63,8 @@ fn transfers_of_all_formats_touch_nothing_beyond() {
             clear_color_image(None, &b, [1, 2, 3, rng.next()], &range);
             clear_depth_stencil_image(None, &b, 0.5, 7, &range);
         }
-        // All of the last level; then boxes that do not fit, which are cut.
+        // The first round copies all of the last level; the second copies boxes that do not fit,
+        // which are cut.
         for beyond in [0, rng.below(9)] {
             let extent = from_extent.map(|n| n + beyond);
             let offset = [0; 3].map(|_| if beyond == 0 { 0 } else { rng.below(5) as i32 });
@@ -93,7 +94,7 @@ fn transfers_of_all_formats_touch_nothing_beyond() {
     }
 }
 
-/// Copies between an image and a buffer that has exactly the bytes, or too few.
+/// Copies between an image and a buffer that has exactly the needed bytes, or too few.
 fn buffers(image: &ImageMemory, side: crate::tests::guard::Side, rng: &mut Rng) {
     let (subresource, extent) = last_level(image, true);
     let plane = image.layout.planes().len() - 1;

@@ -95,15 +95,15 @@ fn demo_60_frames() {
     }
 }
 
-/// README's table has the pictures that are committed.
+/// The table in `docs/equal-bits.md` shows the committed hashes of the demo's pictures.
 #[test]
-fn readme_shows_the_same_pictures() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = std::fs::read_to_string(readme).expect("README.md");
+fn documentation_shows_the_same_pictures() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/equal-bits.md");
+    let page = std::fs::read_to_string(page).expect("docs/equal-bits.md");
     let all = committed();
     for frames in [8, 60] {
         let picture = &all[&format!("demo/{frames}-frames-1280x720/picture")];
         let row = |line: &str| line.contains(&format!("`--frames {frames}`")) && line.contains(picture);
-        assert!(readme.lines().any(row), "{frames} frames: {picture}");
+        assert!(page.lines().any(row), "{frames} frames: {picture}");
     }
 }

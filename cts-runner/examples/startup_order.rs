@@ -1,34 +1,46 @@
-//! Makes `icd/startup.order`, the functions that run between a program's first call and its first pixel, out of what callgrind has seen.
-//! `icd/build.rs` has them laid together: group by group, what runs in one stretch of time on one thread being a group. What only a first pipeline
-//! runs comes behind what every start runs.
+//! Makes `icd/startup.order`, the list of functions that run between a program's first call and its
+//! first pixel, from profiles of callgrind.
+//!
+//! `icd/build.rs` places the functions of a group together. A group contains the functions that run
+//! in one period of time on one thread. Functions that only a first pipeline runs follow those that
+//! every start runs.
 //!
 //! ```sh
 //! for w in start/trivial create/solid create/textured create/pbr create/fill create/skinning; do
-//!     valgrind --tool=callgrind --demangle=no --separate-threads=yes --callgrind-out-file=seen.${w#*/} \
-//!         --dump-before='*entry8pipeline20create_shader_module*' --dump-before='*entry8pipeline24create_compute_pipelines*' \
-//!         --dump-after='*entry8pipeline25create_graphics_pipelines*' --dump-after='*entry8pipeline24create_compute_pipelines*' \
-//!         target/release/cts-runner bench --child $w --icd $PWD/manifest/grus_icd.json --sample-ms 30
+//!     valgrind --tool=callgrind --demangle=no --separate-threads=yes \
+//!         --callgrind-out-file=seen.${w#*/} \
+//!         --dump-before='*entry8pipeline20create_shader_module*' \
+//!         --dump-before='*entry8pipeline24create_compute_pipelines*' \
+//!         --dump-after='*entry8pipeline25create_graphics_pipelines*' \
+//!         --dump-after='*entry8pipeline24create_compute_pipelines*' \
+//!         target/release/cts-runner bench --child $w \
+//!         --icd $PWD/manifest/grus_icd.json --sample-ms 30
 //! done
-//! cargo run --release -p cts-runner --example startup_order -- seen.trivial* seen.[!t]* seen.textured* > icd/startup.order
+//! cargo run --release -p cts-runner --example startup_order -- \
+//!     seen.trivial* seen.[!t]* seen.textured* > icd/startup.order
 //! ```
 
 use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 
 const LIBRARY: &str = "libvulkan_grus";
-/// What valgrind says of code outside of `.text`: that is where the last order has put it.
+/// Name that valgrind gives to code outside `.text`, where the previous order has placed it.
 const ORDERED: &str = "???";
-/// What a legacy-mangled name ends with: the length of a hash, and the hash.
+/// End of a legacy-mangled name without the hash: the length of the hash, and the first letter of
+/// the hash.
 const HASH: &str = "17h";
-/// Valgrind's processor has no AVX-512: a function at one level of the processor stands for both.
+/// Ends of the names of functions compiled for two processor levels. Valgrind's processor has no
+/// AVX-512, so a function seen at one level stands for both.
 const TWIN: [&str; 2] = ["4avx217h", "6avx51217h"];
 
-/// What stays of a name with other versions of crates and compiler: a pattern of what it begins with. `None` for functions that are not Rust's.
+/// Returns a pattern for the beginning of a name that stays the same with other versions of crates
+/// and compiler. Returns `None` for functions that are not written in Rust.
 fn pattern(name: &str) -> Option<String> {
     if let Some(at) = name.find(HASH) {
         return Some(name[..at + HASH.len()].to_owned());
     }
-    // The standard library's, by the newer scheme: each crate's name is preceded by `Cs`, a hash in base 62, and `_`.
+    // Names of the standard library use the newer mangling scheme. The name of each crate follows
+    // `Cs`, a hash in base 62, and `_`.
     let mut parts = name.strip_prefix("_R")?.split('.').next()?.split("Cs");
     let mut pattern = String::from("_R") + parts.next()?;
     for part in parts {
@@ -39,9 +51,10 @@ fn pattern(name: &str) -> Option<String> {
     Some(pattern)
 }
 
-/// Patterns of functions of the library in which instructions were counted.
+/// Collects patterns of those functions of the library in which instructions were counted.
 fn functions(profile: &str, names: &mut BTreeSet<String>) {
-    // `kind=(number) name` says a name for the first time; later lines have the number alone. Callees begin with a `c`.
+    // `kind=(number) name` defines a name at its first occurrence; later lines contain only the
+    // number. Lines of callees begin with a `c`.
     let mut known: HashMap<(bool, &str), &str> = HashMap::new();
     let mut inside = false;
     for line in profile.lines() {
@@ -64,7 +77,8 @@ fn functions(profile: &str, names: &mut BTreeSet<String>) {
     }
 }
 
-/// A group's names: those for every processor, then those of each level, so that what another processor would run lies apart.
+/// Prints the names of a group: those for every processor, then those of each level. Functions for
+/// other processors are therefore in a separate place.
 fn print_group(names: &BTreeSet<String>) {
     let twins = names.iter().filter_map(|n| Some(n.strip_suffix(TWIN[0])?.to_owned() + TWIN[1])).collect();
     let levels = TWIN.map(|level| names.union(&twins).filter(|n| n.ends_with(level)).collect::<Vec<_>>());

@@ -1,7 +1,8 @@
-//! A program on the published `wgpu` crate: compute, a textured and depth-tested draw with mipmaps, read-back.
+//! A program that uses the published `wgpu` crate: compute, a textured and depth-tested draw with
+//! mipmaps, and read-back.
 //!
-//! Writes the compute results and then the picture (RGBA, 256×256) to the file named by its argument. Which driver runs it is up
-//! to `VK_ICD_FILENAMES`.
+//! It writes the compute results and then the picture (RGBA, 256×256) to the file that its argument
+//! names. `VK_ICD_FILENAMES` selects the driver.
 
 use std::error::Error;
 use std::future::Future;
@@ -19,7 +20,7 @@ const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::args_os().nth(1).ok_or("usage: wgpu_scene FILE")?;
-    // wgpu's default flags: they hide drivers that tell no conformance version.
+    // The default flags of wgpu hide drivers that report no conformance version.
     let descriptor =
         InstanceDescriptor { backends: Backends::VULKAN, ..InstanceDescriptor::new_without_display_handle() };
     let adapter = wait(Instance::new(descriptor).request_adapter(&RequestAdapterOptions::default()))?;
@@ -43,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Polls a future to its end; wgpu's native futures need no executor.
+/// Polls a future to its end. The native futures of wgpu need no executor.
 fn wait<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     loop {
@@ -141,9 +142,9 @@ fn level(texture: &Texture, level: u32) -> TextureView {
     texture.create_view(&descriptor)
 }
 
-/// A soft pattern: its mip levels lie close together, so that the precision of the level of detail, which drivers choose,
-/// stays below one step of 8 bits; and the mean of four texels is always a whole number, so that no level depends on how a tie
-/// is rounded.
+/// Makes a texture with a soft pattern. Its mip levels are similar, so differences between drivers
+/// in the precision of the level of detail stay below one step of 8 bits. The mean of four texels
+/// is always a whole number, so no level depends on the rounding of ties.
 fn mipmapped_texture(device: &Device, queue: &Queue, module: &ShaderModule) -> Texture {
     let usage = TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST | TextureUsages::RENDER_ATTACHMENT;
     let texture = texture(device, TEXTURE, LEVELS, COLOR, usage);
@@ -226,7 +227,7 @@ fn draw(device: &Device, queue: &Queue, module: &ShaderModule, texture_in: &Text
     target
 }
 
-/// Copies something into a mappable buffer and reads it; `copy` records the copy and returns its size.
+/// Copies data into a mappable buffer and reads it. `copy` records the copy and returns its size.
 fn read(
     device: &Device,
     queue: &Queue,

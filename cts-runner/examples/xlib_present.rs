@@ -1,7 +1,8 @@
 //! Presents frames to an Xlib window and reads the last one back from the X server.
 //!
-//! Debian 12 has no unmodified program that presents through `VK_KHR_xlib_surface` (its vkcube knows xcb alone), so this one
-//! does. Xlib is opened at run time; driver and layers are chosen by the loader's environment variables.
+//! Debian 12 has no unmodified program that presents through `VK_KHR_xlib_surface` (its vkcube only
+//! supports xcb), so this program does it. Xlib is opened at run time. The loader's environment
+//! variables select driver and layers.
 
 use ash::{khr, vk};
 use cts_runner::vk::Api;
@@ -11,12 +12,12 @@ use std::time::{Duration, Instant};
 
 const SIZE: u32 = 200;
 const FRAMES: u32 = 300;
-/// The last frame's colour.
+/// Colour of the last frame.
 const LAST: [u8; 3] = [64, 128, 192];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The part of Xlib in use.
+/// The functions of Xlib that are used.
 struct Xlib {
     display: *mut vk::Display,
     window: c_ulong,
@@ -42,7 +43,8 @@ impl Xlib {
         ) -> c_ulong;
         type MapWindow = unsafe extern "C" fn(*mut vk::Display, c_ulong) -> c_int;
         type Sync = unsafe extern "C" fn(*mut vk::Display, c_int) -> c_int;
-        // SAFETY: the symbols have these types in every libX11.so.6; the library is never unloaded.
+        // SAFETY: the symbols have these types in every libX11.so.6, and the library is never
+        // unloaded.
         unsafe {
             let library = Box::leak(Box::new(libloading::Library::new("libX11.so.6")?));
             let display = library.get::<OpenDisplay>(b"XOpenDisplay\0")?(std::ptr::null());
@@ -60,12 +62,12 @@ impl Xlib {
         }
     }
 
-    /// The colour in the middle of the window.
+    /// Returns the colour in the centre of the window.
     fn middle(&self) -> Option<[u8; 3]> {
         const ALL_PLANES: c_ulong = !0;
         const Z_PIXMAP: c_int = 2;
         let at = (SIZE / 2) as c_int;
-        // SAFETY: display and window are alive; a 1×1 image at a point inside the mapped window.
+        // SAFETY: display and window are alive, and the 1×1 image lies inside the mapped window.
         let pixel = unsafe {
             let image = (self.get_image)(self.display, self.window, at, at, 1, 1, ALL_PLANES, Z_PIXMAP);
             if image.is_null() {
@@ -80,18 +82,19 @@ impl Xlib {
 fn main() -> Outcome<()> {
     let xlib = Xlib::open()?;
     let api = Api::open_loader()?;
-    // SAFETY: the program is one thread; objects are used in the order of their creation and destroyed in the opposite one.
+    // SAFETY: `xlib` is open, and the program has only one thread of its own.
     unsafe { present(&api.entry, &xlib) }
 }
 
-/// Makes everything, presents the frames, checks the last, destroys everything.
+/// Makes all objects, presents the frames, checks the last one and destroys all objects.
 ///
 /// # Safety
 /// `xlib` is open and used by no other thread.
 unsafe fn present(entry: &ash::Entry, xlib: &Xlib) -> Outcome<()> {
     let extensions = [khr::surface::NAME.as_ptr(), khr::xlib_surface::NAME.as_ptr()];
     let info = vk::InstanceCreateInfo::default().enabled_extension_names(&extensions);
-    // SAFETY: for all calls of this block, as the function promises: one thread, live handles, valid infos.
+    // SAFETY: only this thread uses `xlib` (`# Safety`) and the objects. All handles are alive, all
+    // infos are valid, and objects are destroyed in the reverse order of their creation.
     unsafe {
         let instance = entry.create_instance(&info, None)?;
         let surfaces = khr::surface::Instance::new(entry, &instance);
@@ -157,7 +160,7 @@ fn wait_for_last(xlib: &Xlib) -> Outcome<()> {
     }
 }
 
-/// What presenting a frame needs; one frame in flight.
+/// Objects for presenting frames, with one frame in flight.
 struct Frames<'a> {
     device: &'a ash::Device,
     functions: &'a khr::swapchain::Device,
@@ -172,14 +175,17 @@ struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
+    /// Makes the objects for the images of a swapchain.
+    ///
     /// # Safety
-    /// The device has queue 0 of family 0, and the swapchain is its.
+    /// The device has queue 0 of family 0, and the swapchain belongs to the device.
     unsafe fn new(
         device: &'a ash::Device,
         functions: &'a khr::swapchain::Device,
         swapchain: vk::SwapchainKHR,
     ) -> Outcome<Self> {
-        // SAFETY: as promised by the caller; infos are valid.
+        // SAFETY: queue and swapchain belong to the device, which the `# Safety` section requires.
+        // All infos are valid.
         unsafe {
             let images = functions.get_swapchain_images(swapchain)?;
             let flags = vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER;
@@ -194,7 +200,8 @@ impl<'a> Frames<'a> {
                 pool,
                 commands: device.allocate_command_buffers(&info)?[0],
                 acquired: semaphore()?,
-                // One per image: an image's semaphore is free again when the image is acquired again.
+                // There is one semaphore per image. It is free again when its image is acquired
+                // again.
                 drawn: images.iter().map(|_| semaphore()).collect::<Result<_, _>>()?,
                 fence: device.create_fence(&vk::FenceCreateInfo::default(), None)?,
                 images,
@@ -207,7 +214,8 @@ impl<'a> Frames<'a> {
     /// # Safety
     /// All objects are alive and used by this thread alone.
     unsafe fn show(&self, color: [u8; 3]) -> Outcome<()> {
-        // SAFETY: as promised by the caller; infos are valid.
+        // SAFETY: all objects are alive and only this thread uses them, which the `# Safety`
+        // section requires. All infos are valid.
         unsafe {
             let (index, _) =
                 self.functions.acquire_next_image(self.swapchain, u64::MAX, self.acquired, vk::Fence::null())?;
@@ -229,8 +237,10 @@ impl<'a> Frames<'a> {
         Ok(())
     }
 
+    /// Records a clear of an image to a colour.
+    ///
     /// # Safety
-    /// As [`Self::show`].
+    /// All objects are alive and used by this thread alone.
     unsafe fn record(&self, image: vk::Image, color: [u8; 3]) -> Outcome<()> {
         use vk::ImageLayout as L;
         let range =
@@ -251,7 +261,8 @@ impl<'a> Frames<'a> {
         let [r, g, b] = color.map(|c| f32::from(c) / 255.0);
         let clear = vk::ClearColorValue { float32: [r, g, b, 1.0] };
         let flags = vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT;
-        // SAFETY: as promised by the caller; the image is in the layouts named.
+        // SAFETY: all objects are alive and only this thread uses them, which the `# Safety`
+        // section requires. The barriers move the image to the layouts that the commands name.
         unsafe {
             d.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default().flags(flags))?;
             let to = barrier(L::UNDEFINED, L::TRANSFER_DST_OPTIMAL);
@@ -264,10 +275,13 @@ impl<'a> Frames<'a> {
         Ok(())
     }
 
+    /// Destroys all objects.
+    ///
     /// # Safety
     /// The device is idle.
     unsafe fn destroy(self) {
-        // SAFETY: as promised by the caller.
+        // SAFETY: the device is idle, which the `# Safety` section requires. Each object is
+        // destroyed once, because `self` is consumed.
         unsafe {
             self.device.destroy_fence(self.fence, None);
             self.drawn.iter().for_each(|s| self.device.destroy_semaphore(*s, None));

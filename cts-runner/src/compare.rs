@@ -1,18 +1,19 @@
-//! `compare`: the demo on two drivers, in turns, each run a process of its own; medians and ratios.
+//! `compare`: runs the demo on two drivers in alternation, with each run in a process of its own,
+//! and prints medians and ratios.
 
 use crate::driver::Target;
 use crate::vk::{Error, Result};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// What to compare.
+/// Options of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The drivers; two of them.
+    /// The two drivers.
     pub targets: Vec<Target>,
-    /// Runs of each.
+    /// Number of runs of each driver.
     pub runs: u32,
-    /// Frames of a run.
+    /// Number of frames of a run.
     pub frames: u32,
 }
 
@@ -22,10 +23,10 @@ impl Default for Options {
     }
 }
 
-/// The figures compared: keys of the demo's JSON; less is better.
+/// Compared figures, as keys of the demo's JSON. Smaller values are better.
 const FIGURES: [&str; 6] = ["pipelines_ms", "first_use_ms", "first_frame_ms", "compute_ms", "scene_ms", "frame_ms"];
 
-/// Runs both drivers in turns and prints medians and ratios.
+/// Runs both drivers in alternation and prints medians and ratios.
 pub fn run(options: &Options, as_json: bool) -> Result<()> {
     if options.targets.len() != 2 || options.runs == 0 {
         return Err(Error::Missing("two --icd and at least one run".into()));

@@ -1,4 +1,5 @@
-//! Which driver to open: Grus from this checkout (built when it is not there), or any manifest, by either route.
+//! Selects the driver to open: Grus from this checkout, which is built if it does not exist, or any
+//! manifest, through the loader or directly.
 
 use crate::vk::{Api, Error, Manifest, Result};
 use std::path::{Path, PathBuf};
@@ -9,29 +10,29 @@ pub const LIBRARY: &str = "libvulkan_grus.so";
 /// File name of the driver's manifest.
 pub const MANIFEST: &str = "grus_icd.json";
 
-/// How to reach the driver.
+/// Way in which a driver is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Route {
-    /// Through the loader where there is one, else directly.
+    /// The loader opens the driver if there is a loader; otherwise it is opened directly.
     #[default]
     Auto,
-    /// Through the Vulkan loader.
+    /// The Vulkan loader opens the driver.
     Loader,
-    /// Without the loader.
+    /// The driver is opened directly, without the loader.
     Direct,
 }
 
-/// A driver and the way to it.
+/// A driver and how to open it.
 #[derive(Clone, Debug, Default)]
 pub struct Target {
-    /// Manifest of the driver; none for Grus from this checkout.
+    /// Manifest of the driver; `None` for Grus from this checkout.
     pub icd: Option<PathBuf>,
-    /// The way to it.
+    /// Way in which the driver is opened.
     pub route: Route,
 }
 
 impl Target {
-    /// The manifest of the driver; builds Grus when it is meant and not there.
+    /// Returns the manifest of the driver. Builds Grus if it is selected and does not exist.
     pub fn manifest(&self) -> Result<Manifest> {
         match &self.icd {
             Some(path) => Manifest::read(path),
@@ -42,7 +43,8 @@ impl Target {
     /// Opens the driver.
     ///
     /// # Safety
-    /// Going through the loader sets environment variables: no other thread may exist yet.
+    /// No other thread may exist yet, because opening through the loader sets environment
+    /// variables.
     pub unsafe fn open(&self) -> Result<Api> {
         let manifest = self.manifest()?;
         if self.route == Route::Direct {
@@ -50,7 +52,8 @@ impl Target {
         }
         let path = std::path::absolute(&manifest.path).map_err(|e| Error::Io(manifest.path.clone(), e))?;
         for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
-            // SAFETY: the caller has one thread only.
+            // SAFETY: no other thread exists, which the `# Safety` section of this function
+            // requires.
             unsafe { std::env::set_var(variable, &path) };
         }
         match (self.route, Api::open_loader()) {
@@ -60,23 +63,25 @@ impl Target {
     }
 }
 
-/// The folder of the workspace this program was built from.
+/// Returns the folder of the workspace from which this program was built.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// Cargo's target folder.
+/// Returns Cargo's target folder.
 pub fn target_dir() -> PathBuf {
     let root = workspace();
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
 }
 
-/// The driver's library of this checkout: release build first, then debug.
+/// Returns the driver's library of this checkout. The release build is preferred to the debug
+/// build.
 pub fn built_library() -> Option<PathBuf> {
     ["release", "debug"].iter().map(|p| target_dir().join(p).join(LIBRARY)).find(|p| p.exists())
 }
 
-/// Grus from this checkout, built in release when there is no library yet; the manifest is written beside the library.
+/// Returns the manifest of Grus from this checkout. Grus is built in release if there is no library
+/// yet. The manifest is written beside the library.
 pub fn grus() -> Result<Manifest> {
     match built_library() {
         Some(library) => beside(library),
@@ -84,7 +89,8 @@ pub fn grus() -> Result<Manifest> {
     }
 }
 
-/// Grus from this checkout, brought up to date by cargo; the manifest is written beside the library.
+/// Builds Grus from this checkout with cargo, which updates it if necessary, and returns its
+/// manifest. The manifest is written beside the library.
 pub fn grus_up_to_date(release: bool) -> Result<Manifest> {
     build(release)?;
     let library = target_dir().join(if release { "release" } else { "debug" }).join(LIBRARY);
@@ -110,7 +116,7 @@ fn build(release: bool) -> Result<()> {
     }
 }
 
-/// Writes a manifest that names a library; unchanged files are left alone.
+/// Writes a manifest that names a library. An unchanged file is not written.
 pub fn write_manifest(path: &Path, library: &Path) -> Result<()> {
     let source = workspace().join("manifest").join(MANIFEST);
     let read = std::fs::read_to_string(source).ok().and_then(|text| serde_json::from_str(&text).ok());
@@ -122,7 +128,8 @@ pub fn write_manifest(path: &Path, library: &Path) -> Result<()> {
     if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
     }
-    // Another process may read the manifest at this moment: write beside it, then rename.
+    // Another process may read the manifest at this moment, so a temporary file is written and then
+    // renamed.
     let part = path.with_extension(format!("json.{}", std::process::id()));
     std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path)).map_err(|e| Error::Io(path.into(), e))
 }

@@ -1,6 +1,7 @@
-//! FNV-1a of 64 bits: what is published, and chooses cases for ever.
+//! FNV-1a hash of 64 bits. Published hashes and the selection of cases depend on it, so it never
+//! changes.
 
-/// In pieces.
+/// Hash of data that is given in pieces.
 pub(crate) struct Fnv(pub(crate) u64);
 
 impl Default for Fnv {
@@ -15,7 +16,7 @@ impl Fnv {
     }
 }
 
-/// Of all bytes.
+/// Returns the hash of all bytes.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     let mut hash = Fnv::default();
     hash.write(bytes);

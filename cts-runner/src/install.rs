@@ -1,20 +1,22 @@
-//! `install` and `uninstall`: the library and a manifest with its absolute path, where the loader looks.
+//! `install` and `uninstall`: put the library and a manifest with its absolute path where the
+//! loader searches, or remove them.
 
 use crate::driver::{LIBRARY, MANIFEST, grus_up_to_date, write_manifest};
 use crate::vk::{Error, Result};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The two files of an installation.
+/// Paths of the two files of an installation.
 pub struct Places {
-    /// `PREFIX/lib/libvulkan_grus.so`
+    /// Path `PREFIX/lib/libvulkan_grus.so`.
     pub library: PathBuf,
-    /// `PREFIX/share/vulkan/icd.d/grus_icd.json`
+    /// Path `PREFIX/share/vulkan/icd.d/grus_icd.json`.
     pub manifest: PathBuf,
 }
 
 impl Places {
-    /// The places under a prefix; without one `/usr/local` for root and `~/.local` for everybody else.
+    /// Returns the paths under a prefix. The default is `/usr/local` for root and `~/.local` for
+    /// other users.
     pub fn under(prefix: Option<&Path>) -> Result<Self> {
         let prefix = match prefix {
             Some(prefix) => std::path::absolute(prefix).map_err(|e| Error::Io(prefix.into(), e))?,
@@ -42,7 +44,7 @@ pub fn install(prefix: Option<&Path>) -> Result<Places> {
             std::fs::create_dir_all(folder).map_err(|e| Error::Io(folder.into(), e))?;
         }
     }
-    // A process may have the old library mapped: replace the file, do not write into it.
+    // A process may have mapped the old library, so the file is replaced and not overwritten.
     let part = places.library.with_extension("so.part");
     std::fs::copy(&built.library, &part)
         .and_then(|_| std::fs::rename(&part, &places.library))
@@ -51,7 +53,7 @@ pub fn install(prefix: Option<&Path>) -> Result<Places> {
     Ok(places)
 }
 
-/// Removes what [`install`] put there; returns whether there was anything.
+/// Removes the files of [`install`]. Returns true if there were any.
 pub fn uninstall(prefix: Option<&Path>) -> Result<bool> {
     let places = Places::under(prefix)?;
     let mut found = false;

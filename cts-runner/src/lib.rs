@@ -1,6 +1,7 @@
-//! Runs a Vulkan driver from outside: demo, the CTS, installation, comparison of two drivers, and the harness the tests use.
+//! Runs a Vulkan driver from outside: demo, CTS, installation, comparison of two drivers, and the
+//! harness of the tests.
 //!
-//! Knows no driver crate: everything here works with any ICD.
+//! This crate depends on no driver crate, so all of it works with any ICD.
 
 pub mod vk;
 

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `cts-runner`.
 
 use cts_runner::driver::{Route, Target};
 use cts_runner::{bench, compare, cts, demo, hashes, install, vk};
@@ -94,7 +94,7 @@ fn run_demo(parser: &mut Parser) -> Outcome {
         options.target.route = Route::Loader;
     }
     options.progress = !json;
-    // SAFETY: nothing has started a thread yet.
+    // SAFETY: no other thread has been started yet.
     let report = unsafe { demo::run(&options)? };
     if json {
         println!("{:#}", report.json());
@@ -162,7 +162,7 @@ fn run_install(parser: &mut Parser) -> Outcome {
     let prefix = parse_prefix(parser)?;
     let places = install::install(prefix.as_deref())?;
     println!("{}\n{}", places.library.display(), places.manifest.display());
-    // Confirms that the manifest leads to a library that opens.
+    // Checks that the manifest leads to a library that can be opened.
     vk::Api::open_icd(&vk::Manifest::read(&places.manifest)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,5 @@
-//! The arrows between the rooms, read from `cargo metadata`, and those between the modules of each room, read from its source.
+//! Tests the dependencies between the crates, read from `cargo metadata`, and those between the
+//! modules of each crate, read from its source.
 
 mod house;
 
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Who may depend on whom.
+/// The allowed dependencies between crates.
 const ALLOWED: [(&str, &[&str]); 5] = [
     ("grus-base", &[]),
     ("grus-jit", &["grus-base"]),
@@ -34,7 +35,8 @@ fn only_the_allowed_arrows_exist() {
     for package in packages {
         let room = name(package);
         let allowed = ALLOWED.iter().find(|(n, _)| *n == room).map(|(_, to)| *to).unwrap_or_default();
-        // Dev- and build-dependencies count: a test that reaches into another room is an arrow too.
+        // Dev- and build-dependencies count as well, because a test that uses another crate depends
+        // on it.
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let to = name(dependency);
             assert!(
@@ -45,7 +47,7 @@ fn only_the_allowed_arrows_exist() {
     }
 }
 
-/// The root of each room's source.
+/// Root file of each crate's source.
 const ROOTS: [&str; 5] =
     ["base/src/lib.rs", "jit/src/lib.rs", "rasterizer/src/lib.rs", "icd/src/lib.rs", "cts-runner/src/lib.rs"];
 
@@ -53,7 +55,8 @@ fn read(root: &str) -> House {
     House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(root))
 }
 
-/// Who reads a module finds what it stands on below it, and nothing leads back.
+/// The modules of a crate have no cyclic dependencies, so a reader finds everything that a module
+/// depends on below it.
 #[test]
 fn no_circle_inside_a_room() {
     let mut found = String::new();
@@ -73,7 +76,8 @@ fn no_circle_inside_a_room() {
     assert!(found.is_empty(), "\n{found}");
 }
 
-/// The modules that may have `unsafe`. In the driver's rooms the compiler forbids it in all files that are neither these nor around one of these.
+/// Modules that may contain `unsafe`, by crate. In the crates of the driver, the compiler forbids
+/// it in all files except these and those that contain one of these.
 const UNSAFE: &[(&str, &[&str])] = &[
     (
         "base/src/lib.rs",
@@ -339,7 +343,8 @@ fn unsafe_code_is_where_it_may_be() {
     assert!(found.is_empty(), "\n{found}");
 }
 
-/// A file beside a test program's `main.rs` that it does not name would never run.
+/// A test program consists of `main.rs` and files beside it. A file that `main.rs` does not declare
+/// would never run.
 #[test]
 fn test_programs_name_their_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,4 +1,5 @@
-//! `cts-runner bench` from outside: what it writes, what it refuses, and that its workloads are valid Vulkan.
+//! Tests `cts-runner bench` from outside: its output, the arguments that it refuses, and that its
+//! workloads are valid Vulkan.
 
 mod support;
 
@@ -52,7 +53,8 @@ fn two_drivers_are_compared_round_by_round() {
     assert!(table.contains("geometric mean") && table.contains("empty-dispatch"), "{table}");
 }
 
-/// A folder of modules: pairs that fit (`forward`) and do not, lone stages, kernels, and what is no module's name.
+/// Makes a folder of modules: pairs that match (`forward`) and that do not, single stages, kernels,
+/// and a file that is not a module.
 fn corpus(name: &str) -> PathBuf {
     let (folder, shaders) = (scratch(name), Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/shaders"));
     let modules = [
@@ -105,8 +107,9 @@ fn a_corpus_is_valid_vulkan() {
     succeed(command.arg("--corpus").arg(corpus("bench-corpus-valid")));
 }
 
-/// What a start runs lies together (`icd/startup.order`); scattered over the library it is 4 MiB more. A list that has gone stale is made
-/// anew by `examples/startup_order.rs`.
+/// The functions of a start lie together in the library (`icd/startup.order`). If they were
+/// scattered, a start would touch 4 MiB more. `examples/startup_order.rs` makes a new list if it is
+/// out of date.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "code without optimisation is larger")]
 fn a_start_touches_little_of_the_library() {
@@ -122,7 +125,7 @@ fn a_start_touches_little_of_the_library() {
 
 #[test]
 fn a_failure_is_told_and_the_exit_code_says_so() {
-    // A heap of 1 MiB: every allocation of the workload fails.
+    // With a heap of 1 MiB every allocation of the workload fails.
     let icd = driver();
     let args = ["--filter", "compute/particles-aos", "--rounds", "2", "--sample-ms", "5"];
     let output = bench(&[&icd], &args).env("GRUS_HEAP_MB", "1").output().expect("it runs");
@@ -146,7 +149,8 @@ fn workloads_are_right_and_silent_under_the_validation_layer() {
     if let Err(why) = layer() {
         return skip(&why);
     }
-    // What a debug build of the driver does in seconds; `cts-runner bench --validate` runs everything.
+    // A debug build of the driver runs these workloads in seconds. `cts-runner bench --validate`
+    // runs all of them.
     let names = [
         "convolve-sampled",
         "dispatches-1000",

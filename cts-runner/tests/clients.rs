@@ -1,8 +1,10 @@
-//! Programs that nobody here wrote: vulkaninfo and vkcube, unmodified, through the loader, on X11 and on Wayland.
+//! Tests of external programs: unmodified vulkaninfo and vkcube, through the loader, on X11 and on
+//! Wayland.
 //!
-//! The picture of a fixed frame: the test is an X client too. It redirects the windows of a private Xvfb into pixmaps (the
-//! Composite extension) and keeps the pixmap of vkcube's window, which outlives the window. vkcube turns by a fixed angle per
-//! frame, so after `--c N` the pixmap holds frame N, whatever the speed of the driver.
+//! The picture of a fixed frame is captured as follows, because the test is an X client too. It
+//! redirects the windows of a private Xvfb into pixmaps (the Composite extension). It keeps the
+//! pixmap of vkcube's window, which outlives the window. vkcube turns by a fixed angle per frame,
+//! so after `--c N` the pixmap holds frame N, regardless of the driver's speed.
 
 mod support;
 
@@ -19,10 +21,10 @@ use x11rb::protocol::xproto::{ChangeWindowAttributesAux, ConnectionExt as _, Eve
 use x11rb::rust_connection::RustConnection;
 
 const LAYER: (&str, &str) = ("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
-/// Frame compared with lavapipe's.
+/// Number of the frame that is compared with lavapipe's.
 const FRAME: &str = "40";
 
-/// A private X server, ended on drop.
+/// A private X server, which ends when it is dropped.
 struct Xvfb {
     process: Child,
     display: String,
@@ -31,7 +33,8 @@ struct Xvfb {
 impl Xvfb {
     fn start() -> Result<Self, String> {
         let program = tool("Xvfb")?;
-        // A server resets when its last client leaves, and refuses connections meanwhile: vulkaninfo opens one after another.
+        // A server resets when its last client disconnects and refuses connections meanwhile, and
+        // vulkaninfo opens one connection after another.
         let mut process = Command::new(program)
             .args(["-displayfd", "1", "-noreset", "-screen", "0", "800x800x24", "-nolisten", "tcp"])
             .stdout(Stdio::piped())
@@ -40,7 +43,7 @@ impl Xvfb {
             .map_err(|e| format!("Xvfb does not start: {e}"))?;
         let mut number = String::new();
         if let Some(out) = process.stdout.take() {
-            // The number comes when the server is ready.
+            // The server prints its number when it is ready.
             BufReader::new(out).read_line(&mut number).map_err(|e| e.to_string())?;
         }
         let display = format!(":{}", number.trim());
@@ -56,10 +59,10 @@ impl Drop for Xvfb {
     }
 }
 
-/// A private Wayland compositor that shows nothing, ended on drop.
+/// A private Wayland compositor without output, which ends when it is dropped.
 struct Weston {
     process: Child,
-    /// `XDG_RUNTIME_DIR`, where its socket is.
+    /// Value of `XDG_RUNTIME_DIR`, the folder that contains its socket.
     runtime: PathBuf,
 }
 
@@ -88,7 +91,7 @@ impl Weston {
         Ok(server)
     }
 
-    /// A program that finds this compositor and no X server.
+    /// Returns the command of a program that finds this compositor and no X server.
     fn client(&self, program: &str) -> Command {
         let mut command = command(program, &driver());
         command.env("XDG_RUNTIME_DIR", &self.runtime).env("WAYLAND_DISPLAY", "grus").env_remove("DISPLAY");
@@ -104,7 +107,7 @@ impl Drop for Weston {
     }
 }
 
-/// What most tests here need; the reason when something is missing.
+/// Checks the tools that most tests here need. The error names a missing tool.
 fn tools(names: &[&str]) -> Result<(), String> {
     loader()?;
     names.iter().try_for_each(|name| tool(name).map(drop))
@@ -114,7 +117,7 @@ fn vulkaninfo(args: &[&str]) {
     if let Err(why) = tools(&["vulkaninfo"]).and_then(|()| layer()) {
         return skip(&why);
     }
-    // With a display vulkaninfo makes an xcb and an xlib surface and queries them.
+    // With a display, vulkaninfo makes an xcb and an xlib surface and queries them.
     let server = match Xvfb::start() {
         Ok(server) => server,
         Err(why) => return skip(&why),
@@ -158,7 +161,8 @@ fn vkcube_runs_on_xcb() {
 #[test]
 fn vkcube_runs_on_xlib() {
     if !vkcube_selects_window_system() {
-        // Debian 12's vkcube is built for xcb alone; `xlib_present` covers presentation through Xlib there.
+        // vkcube of Debian 12 only supports xcb. `xlib_present` covers presentation through Xlib
+        // there.
         println!("this vkcube has no --wsi option");
         return;
     }
@@ -180,7 +184,7 @@ fn xlib_surface_presents() {
 
 #[test]
 fn vkcube_and_vulkaninfo_run_on_wayland() {
-    // Debian 12's vkcube knows one window system, and is there once for each.
+    // Each vkcube of Debian 12 supports one window system, and there is a program for each system.
     let (cube, wsi): (_, &[&str]) =
         if vkcube_selects_window_system() { ("vkcube", &["--wsi", "wayland"]) } else { ("vkcube-wayland", &[]) };
     if let Err(why) = tools(&[cube, "vulkaninfo"]).and_then(|()| layer()) {
@@ -193,7 +197,7 @@ fn vkcube_and_vulkaninfo_run_on_wayland() {
     let output = succeed(weston.client("vulkaninfo").env(LAYER.0, LAYER.1));
     assert_silent(&output);
     assert!(String::from_utf8_lossy(&output.stdout).contains("Surface type = VK_KHR_wayland_surface"));
-    // FIFO, at the compositor's pace, and MAILBOX, at nobody's.
+    // The modes are FIFO, at the pace of the compositor, and MAILBOX, without a pace.
     for (frames, mode) in [("30", "2"), ("300", "1")] {
         let mut cube = weston.client(cube);
         cube.args(["--c", frames, "--suppress_popups", "--incremental_present", "--present_mode", mode]).args(wsi);
@@ -215,8 +219,9 @@ fn vkcube_draws_what_lavapipe_draws() {
         Ok(reference) => reference,
         Err(why) => return skip(&why),
     };
-    // vkcube draws once more or less when a late ConfigureNotify makes it resize, which on a busy machine shifts its animation by
-    // a frame: so a few attempts, until both stand at the same frame. A wrong picture never becomes right that way.
+    // A late ConfigureNotify makes vkcube resize and draw one frame more or less, which shifts its
+    // animation on a busy machine. The test therefore makes a few attempts until both drivers show
+    // the same frame. A wrong picture cannot become right by repetition.
     let mut least = usize::MAX;
     for _ in 0..4 {
         let (expected, actual) = (frame_of_vkcube(&reference), frame_of_vkcube(&driver()));
@@ -233,7 +238,7 @@ fn vkcube_draws_what_lavapipe_draws() {
     panic!("at least {least} pixels differ by more than 2/255 in every attempt");
 }
 
-/// The pixels of frame [`FRAME`] of vkcube.
+/// Returns the pixels of frame [`FRAME`] of vkcube.
 fn frame_of_vkcube(icd: &Path) -> Vec<u8> {
     let server = Xvfb::start().expect("Xvfb starts");
     let (connection, screen) = RustConnection::connect(Some(&server.display)).expect("Xvfb answers");
@@ -274,8 +279,9 @@ fn mapped_window(connection: &RustConnection) -> Window {
     panic!("vkcube shows no window");
 }
 
-/// Vectors are only fast where the processor's functions are inlined. A closure has not the features of the function around it: where one is not
-/// inlined, each operation on vectors becomes a call.
+/// Vector operations are only fast if the intrinsics are inlined. A closure lacks the target
+/// features of the function around it. If it is not inlined, each vector operation in it becomes a
+/// call.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "without optimisation everything is a call")]
 fn no_operation_on_vectors_is_a_call() {
@@ -305,7 +311,8 @@ fn the_library_needs_nothing_but_libc() {
     let needed: Vec<&str> =
         text.lines().filter(|l| l.contains("(NEEDED)")).filter_map(|l| l.split(['[', ']']).nth(1)).collect();
     assert!(needed.contains(&"libc.so.6"), "{text}");
-    // No libm, whose functions have other bits in another C library; the loader has what libc lacks of threads' variables.
+    // libm is not allowed, because its functions give other bits in another C library. The loader
+    // is allowed, because it supports thread-local variables.
     let others: Vec<_> = needed.iter().filter(|name| !name.starts_with("ld-linux") && **name != "libc.so.6").collect();
     assert!(others.is_empty(), "{others:?}");
 }

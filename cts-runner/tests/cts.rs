@@ -1,4 +1,4 @@
-//! `cts-runner cts` from outside, over a deqp that misbehaves on purpose.
+//! Tests `cts-runner cts` from outside, with a deqp that misbehaves on purpose.
 
 mod cts_ledger;
 mod cts_mock;
@@ -7,7 +7,7 @@ use cts_mock::{ACTS, Bench, act, rows, status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// Not a test: the mock process.
+/// Runs the mock process; it is not a test.
 #[test]
 #[ignore = "started by the other tests as the deqp process"]
 fn mock_deqp() {
@@ -18,7 +18,7 @@ fn case(group: usize, act: &str, number: usize) -> String {
     format!("dEQP-VK.g{group}.{act}_{number:03}")
 }
 
-/// Attempt 0 of every case: once, with the status its act must have.
+/// Checks that attempt 0 of every case occurs once, with the status of its act.
 fn assert_first_attempts(bench: &Bench, file: &str, names: &[String]) {
     let mut first = BTreeMap::new();
     for (name, attempt, status) in bench.rows(file) {
@@ -54,7 +54,7 @@ fn every_misbehaviour_is_survived_and_blamed_on_its_case() {
     assert_first_attempts(&bench, "out/results.csv", &names);
     let sleeper = std::fs::read_to_string(bench.path("state/sleeper")).unwrap();
     assert!(!alive(&sleeper), "what a hanging deqp started lives on");
-    // Nothing runs twice that had its result, whatever happened to its process.
+    // No case with a result runs twice, whatever happened to its process.
     let starts = bench.starts();
     for name in names.iter().filter(|name| !["missing", "poison"].contains(&act(name))) {
         let times = starts.iter().filter(|line| line.ends_with(name.as_str())).count();
@@ -115,7 +115,7 @@ fn expectations_and_repetitions_leave_only_surprises() {
     assert_eq!(attempts, [(case(1, "flaky", 0), 1, "Pass".to_string())], "only what nothing explains is repeated");
     assert!(bench.starts().iter().all(|line| !line.contains("exit")), "a skipped case is not run");
 
-    // The same results under other expectations: no deqp is needed to judge them again.
+    // Existing results are judged with other expectations, for which no deqp is needed.
     let before = bench.starts().len();
     bench
         .write("expect/fails.txt", "dEQP-VK.g1.fail_*  wrong\ndEQP-VK.g1.crash_000 wrong\ndEQP-VK.g1.pass_000 wrong\n");
@@ -143,13 +143,13 @@ fn a_killed_run_goes_on_where_it_was() {
     assert!(other.code == Some(2) && other.err.contains("another cts-runner"), "{other:?}");
     killed.kill().unwrap();
     killed.wait().unwrap();
-    // Its processes end with it: nobody starts another case.
+    // The processes of the runner end with it, so no further case starts.
     std::thread::sleep(Duration::from_millis(200));
     let (done, starts) = (rows(&results), bench.starts().len());
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(bench.starts().len(), starts, "a deqp outlives its runner");
     assert!((12..80).contains(&done.len()));
-    // As if it had been killed in the middle of a line.
+    // The file is changed as if the run had been killed in the middle of a line.
     let text = std::fs::read_to_string(&results).unwrap();
     std::fs::write(&results, format!("{text}{},0,Pa", case(0, "slow", 76))).unwrap();
     let run = bench.run(&["--jobs", "2", "--json"]);
@@ -192,7 +192,7 @@ fn differences_to_another_driver_and_to_an_earlier_run() {
     let drivers: BTreeSet<String> = bench.starts().iter().map(|line| line[..6].to_string()).collect();
     assert_eq!(drivers.len(), 2);
 
-    // B, with A's results as the baseline.
+    // Driver B runs with A's results as the baseline.
     let old = bench.path("old.csv").display().to_string();
     std::fs::rename(bench.path("out/results.csv"), &old).unwrap();
     let out = bench.path("out-b").display().to_string();
@@ -222,7 +222,7 @@ fn without_proof_of_the_driver_there_is_no_report() {
     let run = bench.run(&["--device", "Grus*"]);
     assert!(run.code == Some(2) && run.err.contains("--device wants Grus*"), "{run:?}");
     assert_eq!(bench.run(&["--device", "Mock*"]).code, Some(0));
-    // The other driver's results are not continued by this one.
+    // A run does not continue the results of another driver.
     let other = bench.path("B.json").display().to_string();
     let run = bench.run(&["--icd", &other]);
     assert!(run.code == Some(2) && run.err.contains("device was \"Mock A\" and is \"Mock B\""), "{run:?}");
@@ -238,7 +238,7 @@ fn a_deqp_that_does_not_start_is_an_error_with_its_words() {
     assert!(run.code == Some(2) && run.err.contains("cannot find libfoo.so.7"), "{run:?}");
     std::fs::remove_file(bench.path("state/dead")).unwrap();
 
-    // It starts at first and no longer later on.
+    // The device starts at first and fails later.
     let names: Vec<String> = (0..60).map(|i| case(1, "slow", i)).collect();
     bench.list(&names);
     let running =
@@ -251,7 +251,7 @@ fn a_deqp_that_does_not_start_is_an_error_with_its_words() {
         output.status.code() == Some(2) && err.contains("three times in a row") && err.contains("libfoo.so.7"),
         "{err}"
     );
-    // Once repaired, it goes on.
+    // After the repair the run continues.
     std::fs::remove_file(bench.path("state/dead")).unwrap();
     assert_eq!(bench.run(&[]).code, Some(0));
     assert_first_attempts(&bench, "out/results.csv", &names);
@@ -277,7 +277,7 @@ fn portions_of_a_list_together_are_the_whole() {
         let portion = format!("{part}/3");
         assert_eq!(bench.run(&["--portion", &portion]).code, Some(0));
     }
-    // One folder: parts of the same selection add up.
+    // Results of parts of one selection add up in one folder.
     assert_first_attempts(&bench, "out/results.csv", &names);
 }
 

@@ -1,9 +1,20 @@
-//! GLSL shaders of many kinds on two drivers, on the same random inputs; outputs are compared.
+//! Runs GLSL shaders of many kinds on two drivers with the same random inputs, and compares the
+//! outputs.
 //!
-//! A shader says in `//!` lines what it reads and how its output is compared:
-//! `input uint | float LOW HIGH`, `output uint | float TOLERANCE | bytes TOLERANCE` (relative above 1, absolute below),
-//! `outliers SHARE` (of the words; texel and pixel edges fall either way), `bind textures | images | texels`, `push WORDS`,
-//! `spec ID=VALUE…`, `topology NAME` (of a draw; triangles without), `patch POINTS` (patches of so many), `api 1.1`, `glslang 15` (the oldest compiler that knows its extensions). The .spv files are committed beside the sources; a test compiles again and compares.
+//! The `//!` lines of a shader define its input and the comparison of its output:
+//!
+//! - `input uint | float LOW HIGH`;
+//! - `output uint | float TOLERANCE | bytes TOLERANCE` (relative above 1, absolute below);
+//! - `outliers SHARE` (of the words, because drivers may assign texel and pixel edges differently);
+//! - `bind textures | images | texels`;
+//! - `push WORDS`;
+//! - `spec ID=VALUE…`;
+//! - `topology NAME` (of a draw; triangles without it);
+//! - `patch POINTS` (number of control points of a patch);
+//! - `api 1.1`;
+//! - `glslang 15` (the oldest compiler that supports its extensions).
+//!
+//! The .spv files are committed beside the sources. A test compiles the sources again and compares.
 
 #[path = "glsl/harness.rs"]
 mod harness;
@@ -12,7 +23,7 @@ mod support;
 use cts_runner::hashes::{self, Shader};
 use harness::run_on_both;
 
-/// One test per shader, and the list that a test compares with the folder.
+/// Declares one test per shader, and the list that a test compares with the folder.
 macro_rules! shaders {
     ($($name:ident)*) => {
         const LISTED: &[&str] = &[$(stringify!($name)),*];
@@ -136,7 +147,8 @@ fn every_shader_is_listed() {
     assert_eq!(found, listed);
 }
 
-/// Of `Glslang Version: 11:15.1.0` the 15; 0 when it says nothing like it.
+/// Returns the major version of glslang, such as 15 for `Glslang Version: 11:15.1.0`; 0 if the
+/// output has another form.
 fn version(compiler: &std::path::Path) -> u32 {
     let out = std::process::Command::new(compiler).arg("--version").output().map(|o| o.stdout).unwrap_or_default();
     let text = String::from_utf8_lossy(&out).into_owned();
@@ -171,7 +183,8 @@ fn committed_spirv_is_what_the_compiler_makes() {
         support::succeed(command.args(["--target-env", &target, "--quiet", "-o"]).arg(&out).arg(&source));
         let committed = source.with_file_name(format!("{name}.spv"));
         let (new, old) = (words(&out), words(&committed));
-        // Word 2 is the generator's version: another release of the compiler may make the same code.
+        // Word 2 is the version of the generator, which is not compared because another release of
+        // the compiler may generate the same code.
         assert!(new.len() == old.len() && new[3..] == old[3..], "{} is stale", committed.display());
     }
 }

@@ -1,4 +1,5 @@
-//! An application, or the loader, may close the driver's library whenever no device is left.
+//! Tests that an application or the loader may close the driver's library at any time when no
+//! device is left.
 
 mod support;
 
@@ -8,14 +9,16 @@ use std::ffi::c_char;
 use std::process::Command;
 use support::{driver, succeed};
 
-/// Set in the child that may crash.
+/// Variable that marks the child process, which may crash.
 const CHILD: &str = "GRUS_TEST_UNLOAD";
 
 type GetInstanceProcAddr = unsafe extern "system" fn(vk::Instance, *const c_char) -> vk::PFN_vkVoidFunction;
 
-/// Opens the library, makes a device whose queue, watchdog and pool work, destroys it, closes the library at once.
+/// Opens the library, makes a device whose queue, watchdog and pool work, destroys it, and closes
+/// the library at once.
 fn round(manifest: &Manifest, words: usize) {
-    // SAFETY: opening a driver is what is tested; everything made from it is gone before it is closed.
+    // SAFETY: the test runs the initialisers of the driver on purpose. All objects made from the
+    // library are destroyed before it is closed.
     unsafe {
         let library = libloading::Library::new(&manifest.library).expect("the library opens");
         let get = *library.get::<GetInstanceProcAddr>(b"vk_icdGetInstanceProcAddr").expect("the interface");
@@ -36,13 +39,15 @@ fn the_library_can_be_closed_behind_its_threads() {
     if let Some(icd) = std::env::var_os(CHILD) {
         let manifest = Manifest::read(icd.as_ref()).expect("a manifest");
         for _ in 0..20 {
-            // In a thread that ends: the thread-local destructors of one that lives would hold the library too.
+            // The thread must end, because the thread-local destructors of a running thread would
+            // also keep the library loaded.
             let manifest = manifest.clone();
             std::thread::spawn(move || round(&manifest, 1 << 20)).join().expect("no panic");
         }
-        // Whatever still runs has time to.
+        // Threads that are still running get time to end.
         std::thread::sleep(std::time::Duration::from_millis(300));
-        // SAFETY: opening a driver is what is tested.
+        // SAFETY: the test runs the initialisers of the driver on purpose, and uses no symbol of
+        // it.
         let library = unsafe { libloading::Library::new(&manifest.library) }.expect("the library opens");
         library.close().expect("the library closes");
         let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");

@@ -1,4 +1,5 @@
-//! The demo from outside: with and without the loader, silent under the validation layer, the same bits every time.
+//! Tests the demo from outside: with and without the loader, without messages of the validation
+//! layer, and with the same bits in each run.
 
 mod support;
 

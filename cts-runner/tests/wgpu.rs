@@ -1,11 +1,12 @@
-//! `examples/wgpu_scene.rs` on the driver under test and on lavapipe, each in a process of its own.
+//! Runs `examples/wgpu_scene.rs` on the driver under test and on lavapipe, each in a process of its
+//! own.
 
 mod support;
 
 use std::path::Path;
 use support::{assert_silent, command, driver, example, layer, loader, reference, scratch, skip, succeed};
 
-/// Bytes of compute results at the beginning of the output.
+/// Number of bytes of compute results at the beginning of the output.
 const RESULTS: usize = 4096 * 4;
 
 fn run(icd: &Path, out: &Path, threads: &str) -> Vec<u8> {
@@ -54,7 +55,7 @@ fn wgpu_scene_is_silent_under_the_validation_layer() {
     if let Err(why) = layer() {
         return skip(&why);
     }
-    // The layer is told by the environment, as for any unmodified program.
+    // The environment enables the layer, as for any unmodified program.
     let folder = scratch("wgpu-validation");
     let mut command = command(example("wgpu_scene"), &driver());
     let output = succeed(command.arg(folder.join("out")).env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation"));

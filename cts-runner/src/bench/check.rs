@@ -1,18 +1,18 @@
-//! What checks of outputs share: random inputs and comparisons that name the first difference.
+//! Shared parts of output checks: random inputs, and comparisons that name the first difference.
 
 use super::figure::Wrong;
 
-/// xorshift32: inputs that are the same everywhere.
+/// xorshift32 generator, which gives the same inputs on every machine.
 #[derive(Clone)]
 pub struct Random(u32);
 
 impl Random {
-    /// A generator; the seed must not be 0.
+    /// Creates a generator. The seed must not be 0.
     pub fn new(seed: u32) -> Self {
         Self(seed.max(1))
     }
 
-    /// The next word.
+    /// Returns the next word.
     pub fn word(&mut self) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 17;
@@ -20,28 +20,28 @@ impl Random {
         self.0
     }
 
-    /// A float in `low..high`, a multiple of 2⁻²⁴ of the range.
+    /// Returns a float in `low..high`, which is a multiple of 2⁻²⁴ of the range.
     pub fn float(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * ((self.word() >> 8) as f32 / 16_777_216.0)
     }
 
-    /// Many words.
+    /// Returns `count` words.
     pub fn words(&mut self, count: usize) -> Vec<u32> {
         (0..count).map(|_| self.word()).collect()
     }
 
-    /// Many floats.
+    /// Returns `count` floats in `low..high`.
     pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
         (0..count).map(|_| self.float(low, high)).collect()
     }
 }
 
-/// Words as floats.
+/// Reinterprets words as floats.
 pub fn as_floats(words: &[u32]) -> Vec<f32> {
     words.iter().map(|&w| f32::from_bits(w)).collect()
 }
 
-/// All words are equal.
+/// Checks that all words are equal.
 pub fn equal(actual: &[u32], expected: &[u32]) -> Result<(), Wrong> {
     same_length(actual.len(), expected.len())?;
     match actual.iter().zip(expected).position(|(a, b)| a != b) {
@@ -50,10 +50,11 @@ pub fn equal(actual: &[u32], expected: &[u32]) -> Result<(), Wrong> {
     }
 }
 
-/// All floats differ by at most `tolerance`, times the expected value's size where that is above 1.
+/// Checks that all floats differ by at most `tolerance`, times the magnitude of the expected value
+/// if that is above 1.
 pub fn close(actual: &[f32], expected: &[f32], tolerance: f32) -> Result<(), Wrong> {
     same_length(actual.len(), expected.len())?;
-    // A NaN is near nothing.
+    // A NaN is not close to any value.
     let near = |(a, b): (&f32, &f32)| (a - b).abs() <= tolerance * b.abs().max(1.0);
     match actual.iter().zip(expected).position(|pair| !near(pair)) {
         None => Ok(()),

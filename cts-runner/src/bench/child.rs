@@ -1,4 +1,5 @@
-//! The child: one workload on one driver, checked, warmed up, calibrated, timed.
+//! Child process: runs one workload on one driver. It checks, warms up, calibrates and times the
+//! workload.
 
 use super::corpus;
 use super::create::{self, MODULES};
@@ -15,21 +16,21 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Samples of which the median is taken.
+/// Number of samples of which the median is taken.
 const SAMPLES: usize = 3;
-/// Most iterations in one submission.
+/// Maximum number of iterations in one submission.
 const MOST: u32 = 1 << 14;
 
-/// Opens the driver the options name.
+/// Opens the driver that the options name.
 fn open(options: &Options) -> Result<Api> {
     let route = if options.validate { Route::Loader } else { Route::Direct };
     let icd = options.icds.first().map(Into::into);
-    // SAFETY: a child has one thread at this point.
+    // SAFETY: a child process has only one thread at this point, as `Target::open` requires.
     unsafe { Target { icd, route }.open() }
 }
 
-/// How devices are made. The validation layer judges by the instance's version what it should judge by the device's, so
-/// under it the instance is no newer than the device.
+/// Returns the options for making devices. With the validation layer, the instance is no newer than
+/// the device, because the layer checks rules of the device by the instance's version.
 fn gpu_options(api: &Api, options: &Options) -> Result<GpuOptions> {
     let everything = GpuOptions::everything();
     if !options.validate {
@@ -39,13 +40,13 @@ fn gpu_options(api: &Api, options: &Options) -> Result<GpuOptions> {
     Ok(GpuOptions { validation: true, api_version: device.min(everything.api_version), ..everything })
 }
 
-/// A device as all workloads get it.
+/// Makes a device with the options that all workloads use.
 fn device(options: &Options) -> Result<Gpu> {
     let api = open(options)?;
     Gpu::new(&api, &gpu_options(&api, options)?)
 }
 
-/// Name and version of the driver, as JSON.
+/// Returns name and version of the driver as JSON.
 pub fn probe(options: &Options) -> Result<Value> {
     let gpu = device(options)?;
     let version =
@@ -60,7 +61,8 @@ pub fn probe(options: &Options) -> Result<Value> {
     }))
 }
 
-/// Draws the contact sheet of the create family on the driver the options name; what it does not support stays black.
+/// Draws the contact sheet of the create family on the driver that the options name. The pictures
+/// of unsupported modules stay black.
 pub fn record_sheet(path: &Path, options: &Options) -> Result<()> {
     let gpu = device(options)?;
     let draw = |module| match create::draw(&gpu, module) {
@@ -75,7 +77,7 @@ pub fn record_sheet(path: &Path, options: &Options) -> Result<()> {
     create::write_sheet(path, &pictures)
 }
 
-/// Runs a workload; everything that can go wrong but death and hanging becomes a report.
+/// Runs a workload. Every failure becomes a report, except the death or hang of the process.
 pub fn run(spec: &Spec, options: &Options) -> Report {
     let made = match spec.make {
         Make::Steady(make) => steady(make, options),
@@ -111,7 +113,8 @@ fn steady(make: fn(&Gpu) -> std::result::Result<Box<dyn Workload>, MakeError>, o
     Ok(Report::steady(seconds, workload.amount()))
 }
 
-/// Seconds per iteration: warm up for a sample's length, then the median of samples.
+/// Returns the seconds per iteration: the median of several samples after a warm-up of a sample's
+/// length.
 fn measure(workload: &mut dyn Workload, gpu: &Gpu, sample: Duration) -> Result<f64> {
     let mut timed = |iterations: u32| -> Result<Duration> {
         let start = Instant::now();
@@ -120,14 +123,16 @@ fn measure(workload: &mut dyn Workload, gpu: &Gpu, sample: Duration) -> Result<f
     };
     let (mut iterations, mut spent) = (1u32, Duration::ZERO);
     let mut time = timed(1)?;
-    // The warm-up doubles as the calibration: drivers that recompile hot shaders get the time to do so.
+    // The warm-up is also the calibration. It gives drivers that recompile hot shaders time to do
+    // so.
     while spent + time < sample {
         spent += time;
         iterations = next_count(iterations, time, sample);
         time = timed(iterations)?;
     }
     iterations = scale(iterations, time, sample);
-    // Slow work gets fewer samples, or the whole run would be long; the rounds give the spread.
+    // Slow work gets fewer samples to limit the duration of the whole run. The rounds show the
+    // spread.
     let (mut samples, start) = (Vec::with_capacity(SAMPLES), Instant::now());
     while samples.is_empty() || (samples.len() < SAMPLES && start.elapsed() < sample * SAMPLES as u32 * 2) {
         samples.push(timed(iterations)?.as_secs_f64() / f64::from(iterations));
@@ -135,13 +140,13 @@ fn measure(workload: &mut dyn Workload, gpu: &Gpu, sample: Duration) -> Result<f
     Ok(super::stats::median(&mut samples))
 }
 
-/// The count that would take `sample`, by the time that `iterations` took.
+/// Returns the number of iterations that take `sample`, given the time of `iterations`.
 fn scale(iterations: u32, time: Duration, sample: Duration) -> u32 {
     let wanted = f64::from(iterations) * sample.as_secs_f64() / time.as_secs_f64().max(1e-9);
     (wanted.round() as u32).clamp(1, MOST)
 }
 
-/// At most four times as many: the first times are not to be trusted.
+/// Limits the growth to a factor of four, because the first times are unreliable.
 fn next_count(iterations: u32, time: Duration, sample: Duration) -> u32 {
     scale(iterations, time, sample).min(iterations.saturating_mul(4)).max(iterations)
 }
@@ -164,7 +169,7 @@ fn fresh(
         stage: &options.stage,
     };
     let figures = make(&fresh).map_err(boxed)?;
-    // Times under the validation layer are nobody's.
+    // Times under the validation layer are not representative, so they are dropped.
     let untimed = options.stage.is_empty() && options.validate;
     Ok(Report::ok(if untimed { Vec::new() } else { figures }))
 }
@@ -209,7 +214,7 @@ fn own_words(why: &str) -> &str {
     told.strip_prefix("not available: ").unwrap_or(told)
 }
 
-/// Starts a child that prints one JSON object: the probe or the limits.
+/// Starts a child that prints one JSON object, which is the probe or the limits.
 pub fn ask(place: &Place, args: &[&str], options: &Options) -> Result<Value> {
     let pin = options.pin.map(|n| n.to_string());
     let mut args = args.to_vec();
@@ -221,7 +226,7 @@ pub fn ask(place: &Place, args: &[&str], options: &Options) -> Result<Value> {
             let found = text.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
             found.ok_or_else(|| Error::Missing("JSON from a child".into()))
         }
-        // The child's own message says it best.
+        // The message of the child is the most precise one.
         End::Died(why) => Err(Error::Missing(own_words(&why).into())),
         End::TimedOut => Err(Error::Missing("an answer in time".into())),
     }

@@ -1,7 +1,9 @@
-//! Which drivers take part: those named, or those the loader would find.
+//! Chooses the drivers: either those that the options name, or those that the loader would find.
 //!
-//! The search is the loader's (its document `LoaderDriverInterface.md`, "Driver Discovery on Linux"): `VK_DRIVER_FILES` or `VK_ICD_FILENAMES`
-//! when set, else `vulkan/icd.d` below the configuration and data folders of XDG. Beside them we look where browsers keep SwiftShader.
+//! The search follows the loader's document `LoaderDriverInterface.md`, "Driver Discovery on
+//! Linux". It uses `VK_DRIVER_FILES` or `VK_ICD_FILENAMES` if set, else `vulkan/icd.d` below the
+//! configuration and data folders of XDG. It also looks in the folders where browsers keep
+//! SwiftShader.
 
 use super::place::Place;
 use crate::driver;
@@ -9,7 +11,8 @@ use crate::vk::{Error, Manifest, Result};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Where browsers put SwiftShader's manifest, which no loader looks at, and where one without a browser may be.
+/// Paths of SwiftShader's manifest in browsers, which no loader searches, and of a SwiftShader
+/// without a browser.
 const BROWSERS: [&str; 6] = [
     "/usr/lib/chromium/vk_swiftshader_icd.json",
     "/usr/lib64/chromium-browser/vk_swiftshader_icd.json",
@@ -19,10 +22,11 @@ const BROWSERS: [&str; 6] = [
     "/opt/swiftshader/vk_swiftshader_icd.json",
 ];
 
-/// Variables and their values.
+/// Environment variables and their values.
 pub type Environment = Vec<(String, String)>;
 
-/// What one `--icd` names, and the variables behind it. (A comma without one is a part of the name.)
+/// Splits an `--icd` argument into the driver and its environment variables. A comma that no
+/// variable follows is a part of the name.
 pub fn environment(what: &str) -> (&str, Environment) {
     let (mut what, mut environment) = (what, Vec::new());
     while let Some((before, (name, value))) =
@@ -34,8 +38,9 @@ pub fn environment(what: &str) -> (&str, Environment) {
     (what, environment)
 }
 
-/// The manifest, as children know it, of a driver as one `--icd` names it. In another root that is what is there under this path (with
-/// or without the root's own in front), or else what is here, which is copied.
+/// Returns the manifest of a driver that one `--icd` names, as a path for the children. With
+/// another root, the path is searched inside the root first, with or without the root as a prefix.
+/// Otherwise the driver of this machine is copied.
 pub fn named(what: &str, place: &Place) -> Result<PathBuf> {
     if what == "grus" {
         return reach(&driver::grus()?, place);
@@ -55,11 +60,11 @@ pub fn named(what: &str, place: &Place) -> Result<PathBuf> {
     manifest_of(&library, place)
 }
 
-/// Grus and every other driver of the place, one manifest per library.
+/// Returns Grus and every other driver of the place, with one manifest per library.
 pub fn found(place: &Place) -> Result<Vec<PathBuf>> {
     let grus = driver::grus()?;
     let rivals = candidates(place).into_iter().filter_map(|path| Manifest::read(&path).ok());
-    // A Grus that is installed besides is the same driver under another path.
+    // An installed Grus is the same driver under another path.
     let rivals = rivals.filter(|m| m.library.file_name().is_none_or(|n| n != driver::LIBRARY));
     let key = |m: &Manifest| m.library.canonicalize().unwrap_or_else(|_| m.library.clone());
     let mut seen = HashSet::from([key(&grus)]);
@@ -74,7 +79,7 @@ fn is_library(path: &Path) -> bool {
     path.file_name().is_some_and(|n| n.to_string_lossy().contains(".so"))
 }
 
-/// A driver of this machine: its manifest here, or in another root one of a copy.
+/// Returns the manifest of a driver of this machine; with another root, the manifest of a copy.
 fn reach(manifest: &Manifest, place: &Place) -> Result<PathBuf> {
     if place.root().is_some() {
         return manifest_of(&place.bring(&manifest.library)?, place);
@@ -82,7 +87,7 @@ fn reach(manifest: &Manifest, place: &Place) -> Result<PathBuf> {
     std::path::absolute(&manifest.path).map_err(|e| Error::Io(manifest.path.clone(), e))
 }
 
-/// A driver in another root.
+/// Returns the manifest of a driver in another root.
 fn reach_within(path: &Path, place: &Place) -> Result<PathBuf> {
     if is_library(path) {
         return manifest_of(&place.inside(path), place);
@@ -90,7 +95,7 @@ fn reach_within(path: &Path, place: &Place) -> Result<PathBuf> {
     Manifest::read(path).map(|m| place.inside(&m.path))
 }
 
-/// Makes a manifest of a bare library; both as children know them.
+/// Writes a manifest for a bare library. Both paths are those that the children see.
 fn manifest_of(library: &Path, place: &Place) -> Result<PathBuf> {
     let file = library.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let json = serde_json::json!({
@@ -100,7 +105,7 @@ fn manifest_of(library: &Path, place: &Place) -> Result<PathBuf> {
     place.write(&format!("{file}.json"), &format!("{json:#}\n"))
 }
 
-/// Manifests that may be some, from outside.
+/// Returns paths of possible manifests, as seen from outside the root.
 fn candidates(place: &Place) -> Vec<PathBuf> {
     if let Some(root) = place.root() {
         let shares = ["etc", "usr/local/share", "usr/share"].map(|share| root.join(share).join("vulkan/icd.d"));
@@ -117,7 +122,7 @@ fn candidates(place: &Place) -> Vec<PathBuf> {
     files
 }
 
-/// The loader's folders, in its order.
+/// Returns the manifest folders in the order of the loader.
 fn folders() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let below_home = |variable: &str, tail: &str| {
@@ -143,7 +148,8 @@ fn manifests_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Short names that differ: the first word of the device's name, llvmpipe under the name its driver is known by.
+/// Returns distinct short names. A name is the first word of the device's name; for llvmpipe it is
+/// the usual name of its driver.
 pub fn labels(devices: &[String]) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for device in devices {

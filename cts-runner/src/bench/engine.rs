@@ -1,4 +1,5 @@
-//! The parent: finds the drivers, plans the rounds, starts the children, shows and writes what came out.
+//! Parent process: finds the drivers, plans the rounds, starts the children, and shows and writes
+//! the results.
 
 use super::child::{self, ask, spawn};
 use super::corpus;
@@ -17,7 +18,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The command `bench` after its arguments were read.
+/// Runs the command `bench` with its parsed arguments.
 pub fn run(options: &Options) -> Result<ExitCode> {
     if let (Some(count), true) = (options.pin, options.role != Role::Parent) {
         process::pin(count)?;
@@ -59,7 +60,7 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
         Some(root) => Place::other(root)?,
         None => Place::here()?,
     };
-    // The children find the folder where they run.
+    // The children find the folder under a path of the place where they run.
     let inside = options.corpus.as_ref().map(|folder| place.bring_folder(folder)).transpose()?;
     let options = &Options { corpus: inside, ..options.clone() };
     let drivers = take_part(options, &place)?;
@@ -88,7 +89,7 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
     Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The drivers that were named, which must work, or those found that do.
+/// Returns the named drivers, which must all work, or the found drivers that work.
 fn take_part(options: &Options, place: &Place) -> Result<Vec<Driver>> {
     let named = !options.icds.is_empty();
     let manifests: Vec<(PathBuf, drivers::Environment)> = if named {
@@ -121,7 +122,7 @@ fn take_part(options: &Options, place: &Place) -> Result<Vec<Driver>> {
     Ok(found)
 }
 
-/// What the children of all rounds share.
+/// Data that the children of all rounds share.
 struct Children<'a> {
     place: &'a Place,
     options: &'a Options,
@@ -131,11 +132,13 @@ struct Children<'a> {
 
 impl Children<'_> {
     fn one_round(&self, specs: &[Spec], round: usize, runs: &mut Vec<Run>) -> Result<()> {
-        // What did not work once is not tried again: a hang would cost its time-out in every round.
+        // A workload that failed once is not repeated, because a hang would cost its time limit in
+        // every round.
         let failed: HashSet<_> =
             runs.iter().filter(|r| r.report.outcome != Outcome::Ok).map(|r| (r.spec, r.driver)).collect();
         for (index, spec) in specs.iter().enumerate() {
-            // Who comes first after something else finds cold caches: another one in each round.
+            // The first driver after another workload finds cold caches, so a different driver is
+            // first in each round.
             for number in (0..self.drivers.len()).map(|i| (i + round) % self.drivers.len()) {
                 let driver = &self.drivers[number];
                 self.bar.set_message(format!("round {} {} {}", round + 1, spec.name, driver.label));
@@ -180,7 +183,7 @@ fn cpu_name() -> String {
     name.map_or_else(|| std::env::consts::ARCH.into(), |(_, name)| name.trim().into())
 }
 
-/// Bits of the widest vectors that the processor has.
+/// Returns the width in bits of the widest vectors of the processor.
 fn vector_bits() -> u32 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512f") {

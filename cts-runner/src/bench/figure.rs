@@ -1,34 +1,36 @@
-//! What comes of a workload: figures and what they count, or why there are none.
+//! Results of a workload: figures and their units, or the reason why there are none.
 
 use crate::vk::Error;
 use std::fmt;
 
-/// What an amount counts.
+/// Unit of an amount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// Floating-point operations; a fused multiply-add is two. Limit: the machine's FMA peak.
+    /// Floating-point operations, where a fused multiply-add counts as two. The limit is the
+    /// machine's FMA peak.
     Flop,
-    /// Bytes read plus bytes written, as the work asks for them. Limit: what a copy reads plus writes.
+    /// Bytes read plus bytes written, as the work requests them. The limit is the read plus write
+    /// rate of a copy.
     Byte,
-    /// Bytes written by work that reads none. Limit: what a fill writes.
+    /// Bytes written by work that reads none. The limit is the rate of a fill.
     Filled,
     /// Pixels or texels.
     Pixel,
     /// Texture samples.
     Sample,
-    /// Triangles drawn.
+    /// Triangles that are drawn.
     Triangle,
-    /// Vertices shaded.
+    /// Vertices that are shaded.
     Vertex,
-    /// Calls of vkCmdDraw*.
+    /// Calls of `vkCmdDraw*`.
     Draw,
-    /// Calls of vkCmdDispatch*.
+    /// Calls of `vkCmdDispatch*`.
     Dispatch,
     /// Commands of another kind.
     Command,
     /// Elements of an array.
     Element,
-    /// Pipelines created.
+    /// Pipelines that are created.
     Pipeline,
 }
 
@@ -48,17 +50,17 @@ impl Unit {
         Unit::Pipeline,
     ];
 
-    /// The name in JSON.
+    /// Returns the name in JSON.
     pub fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 
-    /// The unit of a name.
+    /// Returns the unit with a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|u| u.name() == name)
     }
 
-    /// The unit after an SI prefix, per second.
+    /// Returns the text of the unit per second, which follows an SI prefix.
     pub fn per_second(self) -> &'static str {
         match self {
             Unit::Flop => "FLOP/s",
@@ -76,33 +78,33 @@ impl Unit {
     }
 }
 
-/// What one iteration amounts to, for the rate and the share of the machine's limit.
+/// Amount of work of one iteration, for the rate and the share of the machine's limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// How much.
+    /// Number of units.
     pub value: f64,
-    /// Of what.
+    /// Unit of the value.
     pub unit: Unit,
 }
 
 impl Amount {
-    /// An amount.
+    /// Creates an amount.
     pub fn new(value: impl Into<f64>, unit: Unit) -> Self {
         Self { value: value.into(), unit }
     }
 }
 
-/// Why a workload could not be made.
+/// Reason why a workload could not be made.
 #[derive(Debug)]
 pub enum MakeError {
-    /// The driver lacks a feature, format or limit; it says so itself.
+    /// The driver reports that it lacks a feature, a format or a limit.
     Unsupported(String),
-    /// A command failed that should not have.
+    /// A command failed unexpectedly.
     Failed(Error),
 }
 
 impl From<Error> for MakeError {
-    /// [`Error::Missing`] is the harness's way to say that a driver lacks something.
+    /// Converts [`Error::Missing`], by which the harness reports that a driver lacks something.
     fn from(error: Error) -> Self {
         match error {
             Error::Missing(what) => Self::Unsupported(what),
@@ -111,10 +113,10 @@ impl From<Error> for MakeError {
     }
 }
 
-/// The output is not what it should be, or could not be read.
+/// Reason why the output of a workload was not accepted.
 #[derive(Debug)]
 pub enum Wrong {
-    /// What differs, with the first place where it does.
+    /// Description of the difference, with the first position where it occurs.
     Output(String),
     /// Reading the output failed.
     Failed(Error),
@@ -135,26 +137,26 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// One figure of a workload; less is better.
+/// One figure of a workload. Smaller values are better.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is, such as `cold`; empty for a steady workload, which has one.
+    /// Name of the figure, such as `cold`. It is empty for a steady workload, which has one figure.
     pub name: String,
-    /// Seconds (of one iteration), or bytes; a median where there were several samples.
+    /// Seconds of one iteration, or bytes. It is a median if there were several samples.
     pub value: f64,
-    /// Whether the value is bytes.
+    /// True if the value is in bytes.
     pub bytes: bool,
-    /// What the time is for.
+    /// Amount of work to which the time belongs.
     pub amount: Option<Amount>,
 }
 
 impl Figure {
-    /// A time.
+    /// Creates a figure from a time.
     pub fn seconds(name: &str, value: std::time::Duration) -> Self {
         Self { name: name.into(), value: value.as_secs_f64(), bytes: false, amount: None }
     }
 
-    /// A size in bytes.
+    /// Creates a figure from a size in bytes.
     pub fn bytes(name: &str, value: u64) -> Self {
         Self { name: name.into(), value: value as f64, bytes: true, amount: None }
     }

@@ -1,10 +1,10 @@
-//! The results as JSON: everything the table shows and the figures of each round.
+//! The results as JSON, with everything that the table shows and the figures of each round.
 
 use super::results::{Driver, Results};
 use super::stats::{self, Cell, Row};
 use serde_json::{Value, json};
 
-/// Everything.
+/// Returns all results as JSON.
 pub fn render(results: &Results) -> Value {
     let groups: Vec<Value> = stats::groups(&results.rows)
         .into_iter()

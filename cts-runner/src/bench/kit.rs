@@ -1,4 +1,4 @@
-//! What workloads of dispatches are built from: a kernel, and recordings of its dispatches.
+//! Building blocks of workloads that dispatch: a kernel, and recordings of its dispatches.
 
 use super::figure::{Amount, MakeError, Unit, Wrong};
 use super::recording::{Made, Recording};
@@ -13,12 +13,14 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Makes a kernel; resource `i` is binding `i`. Refused when its workgroup is beyond the device's limits.
+    /// Makes a kernel. Resource `i` is binding `i`. Returns an error if the workgroup exceeds the
+    /// device's limits.
     pub fn new(gpu: &Gpu, code: &[u32], resources: &[Resource], push_words: u32) -> Result<Self, MakeError> {
         Self::with_array(gpu, code, resources, &[], push_words)
     }
 
-    /// As [`Self::new`], with an array of descriptors in the binding after the resources.
+    /// Makes a kernel as [`Self::new`] does, with an array of descriptors in the binding after the
+    /// resources.
     pub fn with_array(
         gpu: &Gpu,
         code: &[u32],
@@ -42,7 +44,8 @@ impl Kernel {
     pub fn dispatch(&self, d: &ash::Device, cmd: vk::CommandBuffer, push: &[u32], groups: [u32; 3]) {
         let point = vk::PipelineBindPoint::COMPUTE;
         let bytes: Vec<u8> = push.iter().flat_map(|w| w.to_ne_bytes()).collect();
-        // SAFETY: `cmd` is being recorded; everything bound was made for this layout and lives as long as the device.
+        // SAFETY: `cmd` is being recorded. Pipeline and set were made for this layout and live as
+        // long as the device.
         unsafe {
             d.cmd_bind_pipeline(cmd, point, self.pipeline);
             d.cmd_bind_descriptor_sets(cmd, point, self.layout, 0, &[self.set], &[]);
@@ -62,7 +65,7 @@ fn check_size(gpu: &Gpu, code: &[u32]) -> Result<(), MakeError> {
     if fits { Ok(()) } else { Err(MakeError::Unsupported(format!("a workgroup of {size:?}"))) }
 }
 
-/// The `LocalSize` of a module with one entry point.
+/// Returns the `LocalSize` of a module with one entry point.
 fn local_size(code: &[u32]) -> Option<[u32; 3]> {
     const EXECUTION_MODE: u32 = 16;
     const LOCAL_SIZE: u32 = 17;
@@ -77,7 +80,7 @@ fn local_size(code: &[u32]) -> Option<[u32; 3]> {
     None
 }
 
-/// A compute-to-compute (and copy) barrier.
+/// Records a barrier between compute shaders, which also covers copies.
 pub fn between(d: &ash::Device, cmd: vk::CommandBuffer) {
     let stages = vk::PipelineStageFlags::COMPUTE_SHADER | vk::PipelineStageFlags::TRANSFER;
     let barrier = vk::MemoryBarrier::default()
@@ -92,33 +95,35 @@ pub fn between(d: &ash::Device, cmd: vk::CommandBuffer) {
     unsafe { d.cmd_pipeline_barrier(cmd, stages, stages, vk::DependencyFlags::empty(), &[barrier], &[], &[]) }
 }
 
-/// Records that a buffer is set to 0; a barrier must follow.
+/// Records a fill of a buffer with 0. A barrier must follow.
 pub fn zero(d: &ash::Device, cmd: vk::CommandBuffer, buffer: &Buffer) {
-    // SAFETY: `cmd` is being recorded outside a render pass; the buffer has the usage and lives as long as the device.
+    // SAFETY: `cmd` is being recorded outside a render pass. The buffer has the usage and lives as
+    // long as the device.
     unsafe { d.cmd_fill_buffer(cmd, buffer.handle, 0, vk::WHOLE_SIZE, 0) }
 }
 
-/// A storage buffer that can also be filled and copied.
+/// Makes a storage buffer that can also be filled and copied.
 pub fn storage(gpu: &Gpu, bytes: usize) -> Result<Buffer, Error> {
     let copy = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
     gpu.buffer(bytes, vk::BufferUsageFlags::STORAGE_BUFFER | copy)
 }
 
-/// A storage buffer that holds `words`.
+/// Makes a storage buffer that holds `words`.
 pub fn storage_of(gpu: &Gpu, words: &[u32]) -> Result<Buffer, Error> {
     let buffer = storage(gpu, size_of_val(words))?;
     buffer.write(0, words);
     Ok(buffer)
 }
 
-/// A storage buffer that holds floats.
+/// Makes a storage buffer that holds floats.
 pub fn storage_of_floats(gpu: &Gpu, values: &[f32]) -> Result<Buffer, Error> {
     let buffer = storage(gpu, size_of_val(values))?;
     buffer.write_f32(0, values);
     Ok(buffer)
 }
 
-/// Records `work`, followed by a barrier, so that iterations follow one another and the host may read.
+/// Records `work` and a barrier, so that iterations run one after the other and the host may read
+/// the results.
 pub fn job(
     gpu: &Gpu,
     amount: (f64, Unit),

@@ -1,33 +1,36 @@
-//! What the machine itself can do: multiply-adds, bytes copied, bytes filled per second, over all CPUs a child may use.
+//! Measures the limits of the machine: multiply-adds, bytes copied and bytes filled per second,
+//! over all CPUs that a child may use.
 //!
-//! These are the denominators of the shares. They are measured with code that any driver could contain: AVX2 and FMA
-//! where the CPU has them (the peak of a CPU without is its peak with SSE), and the standard library's copy and fill.
+//! The limits are the denominators of the shares. They are measured with code that any driver could
+//! contain. It uses AVX2 and FMA if the CPU has them (the peak of a CPU without them is its peak
+//! with SSE), and the standard library's copy and fill.
 
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-/// Bytes each thread copies or fills at a time: beyond the caches of the machines we know.
+/// Number of bytes that each thread copies or fills at a time, which exceeds the caches of the
+/// known machines.
 const BLOCK: usize = 64 << 20;
-/// How long each measurement takes.
+/// Duration of each measurement.
 const SPAN: Duration = Duration::from_millis(200);
 
-/// The limits, per second.
+/// Limits of the machine, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// f32 operations; a multiply-add is two.
+    /// Number of f32 operations, where a multiply-add counts as two.
     pub flops: f64,
-    /// Bytes read plus bytes written by a copy.
+    /// Number of bytes read plus bytes written by a copy.
     pub copy: f64,
-    /// Bytes written by a fill.
+    /// Number of bytes written by a fill.
     pub fill: f64,
-    /// Threads that were used.
+    /// Number of threads that were used.
     pub threads: usize,
 }
 
 impl Limits {
-    /// Measures them.
+    /// Measures the limits of this machine.
     pub fn measure() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let (flops, _) = together(threads, || (), |()| fma_block());
@@ -52,12 +55,12 @@ impl Limits {
         Self { flops, copy: copy.0, fill: fill.0, threads }
     }
 
-    /// For the parent.
+    /// Returns the limits as JSON for the parent.
     pub fn to_json(self) -> Value {
         json!({ "flops": self.flops, "copy": self.copy, "fill": self.fill, "threads": self.threads })
     }
 
-    /// From a child.
+    /// Parses the limits from the JSON of a child.
     pub fn from_json(json: &Value) -> Option<Self> {
         let field = |name: &str| json[name].as_f64();
         let threads = json["threads"].as_u64()? as usize;
@@ -65,7 +68,8 @@ impl Limits {
     }
 }
 
-/// Runs `work` on all threads at once for a while; the sum of what it returns, per second, and the threads' time.
+/// Runs `work` on all threads at once for a while. Returns the sum of its results per second, and
+/// the longest time of a thread.
 fn together<S>(threads: usize, make: impl Fn() -> S + Sync, work: impl Fn(&mut S) -> f64 + Sync) -> (f64, Duration) {
     let barrier = Barrier::new(threads);
     let one = || {
@@ -85,7 +89,7 @@ fn together<S>(threads: usize, make: impl Fn() -> S + Sync, work: impl Fn(&mut S
     })
 }
 
-/// Multiply-adds on registers; returns how many operations that was.
+/// Computes multiply-adds on registers and returns the number of operations.
 fn fma_block() -> f64 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
@@ -97,7 +101,7 @@ fn fma_block() -> f64 {
 
 const ROUNDS: usize = 20_000;
 
-/// Separate multiplies and adds on 4 lanes: what the baseline of every 64-bit machine has.
+/// Computes separate multiplies and adds on 4 lanes, which every 64-bit machine has.
 fn portable_block() -> f64 {
     const CHAINS: usize = 8;
     let (a, b) = (black_box([0.999_9f32; 4]), black_box([1e-4f32; 4]));
@@ -119,10 +123,11 @@ mod x86 {
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
-    /// Enough independent chains for two units of four or five cycles.
+    /// Number of independent chains, which is enough for two units with a latency of four or five
+    /// cycles.
     const CHAINS: usize = 12;
 
-    /// 8-lane fused multiply-adds.
+    /// Computes fused multiply-adds on 8 lanes.
     #[target_feature(enable = "avx2,fma")]
     pub fn fma_block() -> f64 {
         let (a, b) = (_mm256_set1_ps(black_box(0.999_9)), _mm256_set1_ps(black_box(1e-4)));

@@ -1,8 +1,10 @@
-//! `bench`: the same Vulkan programs on several drivers, beside each other and beside the machine's own limits.
+//! `bench`: runs the same Vulkan programs on several drivers, and compares them with each other and
+//! with the machine's own limits.
 //!
-//! Idea: the parent process starts a child per workload, driver and round, in turns (A B C, then B C A), so that whatever else
-//! the machine does hits all drivers alike. A child opens its driver, checks what it computes, takes its times and prints
-//! one JSON object; a crash or a hang is the child's and is reported as such. Ratios are taken round by round.
+//! Idea: the parent process starts a child per workload, driver and round. The drivers alternate (A
+//! B C, then B C A), so that other load of the machine affects all drivers equally. A child opens
+//! its driver, checks its results, measures its times and prints one JSON object. A crash or a hang
+//! only ends the child and is reported. Ratios are computed within each round.
 
 pub mod check;
 pub mod child;
@@ -37,7 +39,7 @@ pub use options::{HELP, Options};
 pub use results::{Driver, Results};
 pub use workload::{Family, Fresh, FreshError, Make, Spec, Workload};
 
-/// All workloads of all families that need no folder.
+/// Returns all workloads of all families that need no folder.
 pub fn specs() -> Vec<Spec> {
     let (graphics, transfer) = (graphics::SPECS.concat(), transfer::SPECS.concat());
     [create::SPECS, compute::SPECS, &graphics, &transfer, start::SPECS].concat()

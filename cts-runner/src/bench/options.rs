@@ -5,7 +5,7 @@ use lexopt::{Arg, Parser, ValueExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `cts-runner bench --help` prints.
+/// Text that `cts-runner bench --help` prints.
 pub const HELP: &str = "\
 cts-runner bench: the same Vulkan programs on several drivers, timed in turns
 
@@ -47,59 +47,59 @@ as long. Beside it stand the smallest and the largest ratio of a round; an inter
 needs. The exit code is 1 when the first driver was wrong, crashed, hung or failed somewhere.
 ";
 
-/// Which of the hidden children this process is.
+/// Kind of process, which is the parent or one of the hidden children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The command the user started.
+    /// The command that the user started.
     Parent,
-    /// Prints name and version of the driver.
+    /// A child that prints name and version of the driver.
     Probe,
-    /// Prints the machine's limits.
+    /// A child that prints the machine's limits.
     Limits,
-    /// Runs the workload of this name.
+    /// A child that runs the workload with this name.
     Child(String),
-    /// Records the contact sheet of the create family.
+    /// A child that records the contact sheet of the create family.
     Sheet(PathBuf),
 }
 
-/// All options.
+/// Parsed options of `bench`.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Drivers as given; empty for the default.
+    /// Drivers as given on the command line; empty for the default.
     pub icds: Vec<String>,
-    /// The root to measure in, when it is another one.
+    /// Root folder in which children run, if it is not that of this process.
     pub root: Option<PathBuf>,
-    /// The folder of modules to measure instead of the own workloads.
+    /// Folder of modules to measure instead of the built-in workloads.
     pub corpus: Option<PathBuf>,
-    /// Patterns of names; empty for all.
+    /// Patterns of workload names; empty for all.
     pub filter: Vec<String>,
-    /// The quick run.
+    /// True for the quick run.
     pub quick: bool,
-    /// Print the names only.
+    /// True if only the names are printed.
     pub list: bool,
-    /// Rounds, when given.
+    /// Number of rounds, if given.
     pub rounds: Option<u32>,
-    /// Length of a sample, when given.
+    /// Length of a sample, if given.
     pub sample: Option<Duration>,
-    /// How long a child may take.
+    /// Time limit of a child.
     pub timeout: Duration,
-    /// Number of CPUs.
+    /// Number of CPUs that a child may use; `None` for all.
     pub pin: Option<usize>,
-    /// Run under the validation layer instead of taking times.
+    /// True if workloads run under the validation layer and are not timed.
     pub validate: bool,
-    /// Where the JSON goes.
+    /// Path of the JSON output.
     pub json: Option<PathBuf>,
-    /// Where the chart goes.
+    /// Path of the chart.
     pub svg: Option<PathBuf>,
-    /// Show each pipeline.
+    /// True if each pipeline is shown.
     pub details: bool,
-    /// Variables of the children.
+    /// Additional environment variables of the children.
     pub environment: Vec<(String, String)>,
-    /// Which process this is.
+    /// Kind of this process.
     pub role: Role,
-    /// For a child: the folder it may use.
+    /// In a child, the folder that it may use.
     pub scratch: PathBuf,
-    /// For a child: see [`super::workload::Fresh::stage`].
+    /// In a child, the stage of [`super::workload::Fresh::stage`].
     pub stage: String,
 }
 
@@ -129,7 +129,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads the arguments after `bench`; none when help was asked for.
+    /// Parses the arguments after `bench`. Returns `None` if help was requested.
     pub fn parse(parser: &mut Parser) -> Result<Option<Self>, lexopt::Error> {
         let mut options = Self::default();
         while let Some(arg) = parser.next()? {
@@ -153,7 +153,7 @@ impl Options {
                 Arg::Long("svg") => options.svg = Some(parser.value()?.into()),
                 Arg::Long("details") => options.details = true,
                 Arg::Long("help") | Arg::Short('h') => return Ok(None),
-                // Hidden: how the parent starts its children.
+                // The following arguments are hidden. The parent uses them to start its children.
                 Arg::Long("probe") => options.role = Role::Probe,
                 Arg::Long("limits") => options.role = Role::Limits,
                 Arg::Long("child") => options.role = Role::Child(parser.value()?.string()?),
@@ -166,23 +166,23 @@ impl Options {
         Ok(Some(options))
     }
 
-    /// Number of rounds.
+    /// Returns the number of rounds.
     pub fn rounds(&self) -> u32 {
         if self.validate { 1 } else { self.rounds.unwrap_or(if self.quick { 3 } else { 5 }) }
     }
 
-    /// Length of a sample.
+    /// Returns the length of a sample.
     pub fn sample(&self) -> Duration {
         self.sample.unwrap_or(Duration::from_millis(if self.quick { 30 } else { 150 }))
     }
 
-    /// Whether a workload is asked for.
+    /// Returns true if a workload is selected.
     pub fn wants(&self, spec: &Spec) -> bool {
         let named = self.filter.is_empty() || self.filter.iter().any(|pattern| matches(pattern, spec.name));
         named && (spec.quick || !self.quick)
     }
 
-    /// The workloads asked for, by family.
+    /// Returns the selected workloads, ordered by family.
     pub fn select(&self, specs: &[Spec]) -> Vec<Spec> {
         let of = |family: Family| specs.iter().filter(move |s| s.family == family && self.wants(s)).copied();
         Family::ALL.into_iter().flat_map(of).collect()
@@ -193,7 +193,7 @@ fn at_least_one(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "expected a number above 0".into())
 }
 
-/// Whether a name contains the pattern, or with `*` in the pattern: matches it as a whole.
+/// Returns true if a name contains the pattern. A pattern with `*` must match the whole name.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return name.contains(pattern) };
     let Some(mut left) = name.strip_prefix(head) else { return false };

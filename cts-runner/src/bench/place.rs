@@ -1,10 +1,13 @@
-//! Where children run and keep their files: here, or in another root, a folder with a system of its own, such as a newer
-//! distribution that has today's rivals.
+//! Place where children run and keep their files. This is the current system or another root, a
+//! folder with a system of its own, such as a newer distribution with current versions of the other
+//! drivers.
 //!
-//! Idea: with a root, all children run there, those of Grus too, so that every driver has the same C library, loader and files.
-//! This program and the drivers that are not in the root are copied to a folder in its `tmp`, which goes with the run.
+//! Idea: with another root, all children run in it, including those of Grus, so that every driver
+//! has the same C library, loader and files. This program and drivers that are not in the root are
+//! copied to a folder in its `tmp`, which is removed after the run.
 //!
-//! Invariant: a path that a child is given is one from inside of the root; the parent knows the same files from outside.
+//! Invariant: paths that are given to a child are inside paths, relative to the root. The parent
+//! uses outside paths for the same files.
 
 use crate::vk::{Error, Result};
 use std::ffi::CString;
@@ -14,17 +17,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that goes with its owner.
+/// A folder that is removed when its owner is dropped.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A new folder below `parent`.
+    /// Creates a new folder below `parent`.
     fn new(parent: &Path) -> Result<Self> {
         new_folder(parent).map(Self)
     }
 
-    /// Where it is, from outside.
+    /// Returns the outside path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -36,22 +39,22 @@ impl Drop for Scratch {
     }
 }
 
-/// Where children run.
+/// Place where children run.
 #[derive(Debug)]
 pub struct Place {
     root: Option<PathBuf>,
-    /// This program, from inside.
+    /// Inside path of this program.
     program: PathBuf,
     scratch: Scratch,
 }
 
 impl Place {
-    /// Where this process runs.
+    /// Returns the place in which this process runs.
     pub fn here() -> Result<Self> {
         Ok(Self { root: None, program: this_program()?, scratch: Scratch::new(&std::env::temp_dir())? })
     }
 
-    /// Another root; this program is copied into it.
+    /// Returns the place of another root, into which this program is copied.
     pub fn other(root: &Path) -> Result<Self> {
         let root = root.canonicalize().map_err(|e| Error::Io(root.into(), e))?;
         let scratch = Scratch::new(&root.join("tmp"))?;
@@ -60,28 +63,29 @@ impl Place {
         Ok(place)
     }
 
-    /// The root, when it is another one than this process's.
+    /// Returns the root, if it is not that of this process.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
 
-    /// A new folder for a child.
+    /// Creates a new folder for a child.
     pub fn scratch(&self) -> Result<Scratch> {
         Scratch::new(self.scratch.path())
     }
 
-    /// A folder that all children share, from outside.
+    /// Returns the outside path of a folder that all children share.
     pub fn shared(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// What a path from outside is called inside; one that does not lie there is taken for one from inside.
+    /// Converts an outside path to an inside path. A path that is not below the root is assumed to
+    /// be an inside path.
     pub fn inside(&self, path: &Path) -> PathBuf {
         let below = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
         below.map_or_else(|| path.into(), |below| Path::new("/").join(below))
     }
 
-    /// What an absolute path from inside is called outside.
+    /// Converts an absolute inside path to an outside path.
     pub fn outside(&self, path: &Path) -> PathBuf {
         match &self.root {
             Some(root) if !path.starts_with(root) => root.join(path.strip_prefix("/").unwrap_or(path)),
@@ -89,7 +93,7 @@ impl Place {
         }
     }
 
-    /// Copies a file to where children find it; its path from inside.
+    /// Copies a file to a place where children find it, and returns its inside path.
     pub fn bring(&self, file: &Path) -> Result<PathBuf> {
         let folder = new_folder(self.shared())?;
         let copy = folder.join(file.file_name().unwrap_or_default());
@@ -97,7 +101,8 @@ impl Place {
         Ok(self.inside(&copy))
     }
 
-    /// As [`Self::bring`], all files of a folder; where it is already where children find it, it stays.
+    /// Copies all files of a folder as [`Self::bring`] does. Without another root, the folder stays
+    /// where it is.
     pub fn bring_folder(&self, folder: &Path) -> Result<PathBuf> {
         if self.root.is_none() {
             return std::path::absolute(folder).map_err(|e| Error::Io(folder.into(), e));
@@ -110,14 +115,14 @@ impl Place {
         Ok(self.inside(&copy))
     }
 
-    /// Writes a file for children; its path from inside.
+    /// Writes a file for children and returns its inside path.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
         let path = new_folder(self.shared())?.join(name);
         std::fs::write(&path, text).map_err(|e| Error::Io(path.clone(), e))?;
         Ok(self.inside(&path))
     }
 
-    /// This program, to be run as a child.
+    /// Returns a command that runs this program as a child.
     pub fn command(&self) -> Command {
         Command::new(&self.program)
     }
@@ -128,11 +133,12 @@ impl Place {
         if let Some(root) = &self.root {
             let root = CString::new(root.as_os_str().as_bytes()).map_err(|e| Error::Io(root.clone(), e.into()))?;
             let enter = move || {
-                // SAFETY: both get strings that end in 0.
+                // SAFETY: both functions get pointers to strings that end in 0.
                 let entered = unsafe { libc::chroot(root.as_ptr()) == 0 && libc::chdir(c"/".as_ptr()) == 0 };
                 if entered { Ok(()) } else { Err(std::io::Error::last_os_error()) }
             };
-            // SAFETY: between fork and exec only system calls are made; an error of the system's needs no memory.
+            // SAFETY: the closure only makes system calls between fork and exec, and an OS error
+            // allocates no memory.
             unsafe { command.pre_exec(enter) };
         }
         command.spawn().map_err(|e| match (&self.root, e.kind()) {
@@ -188,7 +194,7 @@ mod tests {
         let folder = Place::here().expect("a folder");
         std::fs::create_dir(folder.shared().join("tmp")).expect("a folder");
         let place = Place::other(folder.shared()).expect("a root");
-        // There is no shell in there: who may enter finds nothing to run.
+        // The root contains no shell, so even a process that may enter it finds no program to run.
         match place.spawn(Command::new("/bin/sh")) {
             Err(Error::Io(path, error)) => {
                 assert_eq!((path.as_path(), error.kind()), (Path::new("/bin/sh"), std::io::ErrorKind::NotFound));

@@ -1,7 +1,9 @@
-//! Children: started with caches of their own, pinned, watched, stopped when they hang.
+//! Runs children with separate caches and pinned CPUs, and ends those that hang.
 //!
-//! Invariant: a child finds an empty home and cache folder and Mesa's disk cache switched off, so no driver's disk cache is warm, and
-//! writes to files, so it cannot block on a pipe. The user's state stays the user's: what one child stored another one may load, if its driver knows the user.
+//! Invariant: a child has an empty home and cache folder, and Mesa's disk cache is disabled, so no
+//! driver's disk cache is warm. A child writes to files, so it cannot block on a pipe. The state
+//! folder remains that of the user: state that one child stored is visible to the next, if its
+//! driver finds the user's folder.
 
 use super::place::Place;
 use crate::vk::{Error, Result};
@@ -10,23 +12,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long to sleep between two looks at a child.
+/// Interval between two checks of a child.
 const POLL: Duration = Duration::from_millis(2);
-/// How much of a dead child's stderr is kept.
+/// Number of characters that are kept of a dead child's stderr.
 const LAST_WORDS: usize = 300;
 
-/// How a child ended.
+/// Describes how a child ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// With exit code 0 and this output.
+    /// The child ended with exit code 0 and this output.
     Good(String),
-    /// Otherwise; the status and the end of stderr.
+    /// The child ended otherwise, with this status and end of stderr.
     Died(String),
-    /// It was stopped.
+    /// The child exceeded the time limit and was ended.
     TimedOut,
 }
 
-/// Runs this program again as `bench` with the given arguments, and variables besides its own.
+/// Runs this program again as `bench` with the given arguments and additional environment
+/// variables.
 pub fn run(place: &Place, args: &[&str], environment: &[(String, String)], timeout: Duration) -> Result<End> {
     let mut command = place.command();
     command.arg("bench").args(args).envs(environment.iter().map(|(name, value)| (name, value)));
@@ -61,7 +64,7 @@ fn watch(place: &Place, mut command: Command, timeout: Duration) -> Result<End> 
     Ok(if status.success() { End::Good(read("out")) } else { End::Died(last_words(status, &read("err"))) })
 }
 
-/// The user's, or one of the run's own in another root.
+/// Returns the user's state folder, or a folder of this run in another root.
 fn state_folder(place: &Place) -> Option<PathBuf> {
     if place.root().is_some() {
         return Some(place.inside(&place.shared().join("state")));
@@ -77,7 +80,7 @@ fn last_words(status: ExitStatus, stderr: &str) -> String {
     if tail.is_empty() { status.to_string() } else { format!("{status}: {tail}") }
 }
 
-/// Most memory this process has had resident, in bytes; 0 where the system does not say.
+/// Returns the peak resident memory of this process in bytes; 0 if the system does not report it.
 pub fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
@@ -85,10 +88,12 @@ pub fn peak_memory() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Leaves this process the first `count` of the CPUs it may run on; threads started later inherit it.
+/// Restricts this process to the first `count` of the CPUs that it may use. Threads that start
+/// later inherit the restriction.
 pub fn pin(count: usize) -> Result<()> {
     let failed = || Error::Io("sched_setaffinity".into(), std::io::Error::last_os_error());
-    // SAFETY: a CPU set is plain bits, for which zero is valid; the calls get its size and only touch it.
+    // SAFETY: a CPU set is plain bits, for which zero is valid. The calls get its size and access
+    // only the set.
     unsafe {
         let mut allowed: libc::cpu_set_t = std::mem::zeroed();
         if libc::sched_getaffinity(0, size_of_val(&allowed), &mut allowed) != 0 {

@@ -1,11 +1,12 @@
-//! The workload that most are: a command buffer recorded once, an amount, and a check of what it leaves.
+//! The most common kind of workload: a command buffer that is recorded once, an amount, and a check
+//! of its result.
 
 use super::figure::{Amount, MakeError, Wrong};
 use super::workload::Workload;
 use crate::vk::{Error, Gpu, Recorded, Recorder};
 use ash::vk;
 
-/// Checks what a recording leaves.
+/// Function that checks the result of a recording.
 pub type Check = Box<dyn Fn(&Gpu) -> Result<(), Wrong>>;
 
 /// A recorded command buffer as a workload.
@@ -15,11 +16,12 @@ pub struct Recording {
     check: Check,
 }
 
-/// What makes a workload.
+/// Result of making a workload.
 pub type Made = Result<Box<dyn Workload>, MakeError>;
 
 impl Recording {
-    /// Records. What is recorded leaves the same however often it runs, and orders itself after its last run.
+    /// Records a workload. The commands must give the same result regardless of the number of runs,
+    /// and must wait for their previous run.
     pub fn make(
         gpu: &Gpu,
         amount: Amount,
@@ -29,7 +31,7 @@ impl Recording {
         Ok(Self::of(gpu.recorded(record)?, amount, check))
     }
 
-    /// From a command buffer that was recorded already, under the same rules.
+    /// Makes a workload from a recorded command buffer, under the rules of [`Self::make`].
     pub fn of(
         recorded: Recorded,
         amount: Amount,
@@ -49,7 +51,7 @@ impl Workload for Recording {
     }
 
     fn check(&mut self, gpu: &Gpu) -> Result<(), Wrong> {
-        // What a check makes to read images lives no longer than it.
+        // The objects that a check makes to read images are destroyed after the check.
         let mark = gpu.mark();
         let outcome = (self.check)(gpu);
         gpu.release_to(mark);
@@ -57,17 +59,17 @@ impl Workload for Recording {
     }
 }
 
-/// Says that a device lacks a feature.
+/// Returns an error if a device lacks a feature.
 pub fn need(has: vk::Bool32, feature: &str) -> Result<(), MakeError> {
     if has == vk::TRUE { Ok(()) } else { Err(MakeError::Unsupported(feature.into())) }
 }
 
-/// Says that a device's limit is too low.
+/// Returns an error if a limit of a device is too low.
 pub fn need_limit(has: bool, limit: &str) -> Result<(), MakeError> {
     if has { Ok(()) } else { Err(MakeError::Unsupported(format!("limit {limit}"))) }
 }
 
-/// Says that a format lacks features (optimal tiling).
+/// Returns an error if a format lacks features with optimal tiling.
 pub fn need_format(gpu: &Gpu, format: vk::Format, features: vk::FormatFeatureFlags) -> Result<(), MakeError> {
     let missing = features & !gpu.optimal_features(format);
     if missing.is_empty() { Ok(()) } else { Err(MakeError::Unsupported(format!("{format:?} with {missing:?}"))) }

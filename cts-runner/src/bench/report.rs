@@ -1,25 +1,25 @@
-//! What a child says and the parent hears: one JSON object on the last line of the child's output.
+//! Report from a child to its parent: one JSON object on the last line of the child's output.
 
 use super::figure::{Amount, Figure, MakeError, Unit, Wrong};
 use crate::vk::Error;
 use serde_json::{Value, json};
 
-/// How a workload ended on a driver.
+/// Outcome of a workload on a driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// There are figures and the output was right.
+    /// The output was correct and there are figures.
     Ok,
-    /// The driver lacks something and says so.
+    /// The driver reports that it lacks something.
     Unsupported,
-    /// The output was not right.
+    /// The output was wrong.
     Wrong,
     /// A command returned an error.
     Failed,
-    /// The validation layer had something to say.
+    /// The validation layer reported messages.
     Invalid,
     /// The process died.
     Crashed,
-    /// The process took too long and was stopped.
+    /// The process exceeded the time limit and was ended.
     TimedOut,
 }
 
@@ -34,7 +34,7 @@ impl Outcome {
         (Outcome::TimedOut, "timed out"),
     ];
 
-    /// The word for it.
+    /// Returns the name of the outcome.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(o, _)| *o == self).map_or("", |(_, name)| name)
     }
@@ -43,47 +43,47 @@ impl Outcome {
         Self::NAMES.iter().find(|(_, n)| *n == name).map(|(o, _)| *o)
     }
 
-    /// Neither right nor honestly absent.
+    /// Returns true if the result is neither correct nor reported as unsupported.
     pub fn is_bad(self) -> bool {
         !matches!(self, Outcome::Ok | Outcome::Unsupported)
     }
 }
 
-/// What one child found out.
+/// Results of one child.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// How it ended.
+    /// Outcome of the workload.
     pub outcome: Outcome,
-    /// Why, unless it is `Ok`.
+    /// Reason for the outcome; empty for `Ok`.
     pub why: String,
-    /// The figures; none unless it is `Ok`.
+    /// Figures of the workload; empty unless the outcome is `Ok`.
     pub figures: Vec<Figure>,
-    /// Most memory the process had resident, in bytes.
+    /// Peak resident memory of the process, in bytes.
     pub peak_memory: u64,
 }
 
 impl Report {
-    /// A report without figures.
+    /// Creates a report without figures.
     pub fn without(outcome: Outcome, why: impl Into<String>) -> Self {
         Self { outcome, why: why.into(), figures: Vec::new(), peak_memory: 0 }
     }
 
-    /// The validation layer had something to say.
+    /// Creates a report of messages of the validation layer.
     pub fn invalid(messages: usize) -> Self {
         Self::without(Outcome::Invalid, format!("{messages} messages of the validation layer"))
     }
 
-    /// A good report.
+    /// Creates a report of a correct workload.
     pub fn ok(figures: Vec<Figure>) -> Self {
         Self { figures, ..Self::without(Outcome::Ok, "") }
     }
 
-    /// A steady workload's only figure.
+    /// Creates a report with the single figure of a steady workload.
     pub fn steady(seconds: f64, amount: Amount) -> Self {
         Self::ok(vec![Figure { name: String::new(), value: seconds, bytes: false, amount: Some(amount) }])
     }
 
-    /// As one line.
+    /// Returns the report as JSON for one line.
     pub fn to_json(&self) -> Value {
         let figures: Vec<Value> = self
             .figures
@@ -96,7 +96,7 @@ impl Report {
         json!({ "outcome": self.outcome.name(), "why": self.why, "figures": figures, "peak_memory": self.peak_memory })
     }
 
-    /// From a child's output: its last line that is a report.
+    /// Returns the last line of a child's output that is a report.
     pub fn from_output(output: &str) -> Option<Self> {
         output.lines().rev().find_map(|line| Self::from_json(&serde_json::from_str(line).ok()?))
     }

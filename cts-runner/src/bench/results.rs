@@ -1,40 +1,41 @@
-//! What a run of all workloads on all drivers found out.
+//! Results of a run of all workloads on all drivers.
 
 use super::limits::Limits;
 use super::stats::Row;
 use std::path::PathBuf;
 
-/// A driver that takes part.
+/// A driver that is measured.
 #[derive(Clone, Debug)]
 pub struct Driver {
-    /// Short name, unique.
+    /// Short unique name.
     pub label: String,
-    /// `deviceName`.
+    /// `deviceName` of the driver.
     pub device: String,
-    /// `driverVersion`.
+    /// `driverVersion` of the driver.
     pub version: String,
-    /// `apiVersion`.
+    /// `apiVersion` of the driver.
     pub api: String,
-    /// `subgroupSize`, the lanes that it runs a shader on at a time; 0 when unknown.
+    /// `subgroupSize`, which is the number of lanes on which a shader runs at a time; 0 if it is
+    /// unknown.
     pub lanes: u64,
-    /// Its manifest.
+    /// Path of the manifest.
     pub manifest: PathBuf,
-    /// Variables of its children.
+    /// Environment variables of its children.
     pub environment: Vec<(String, String)>,
 }
 
-/// What a run found out.
+/// Results of a run.
 pub struct Results {
-    /// The CPU's name.
+    /// Name of the CPU.
     pub machine: String,
-    /// Bits of the processor's vectors.
+    /// Width of the processor's vectors in bits.
     pub vector_bits: u32,
-    /// The machine's limits; medians of the rounds.
+    /// Limits of the machine, as medians of the rounds.
     pub limits: Limits,
-    /// Rounds done.
+    /// Number of completed rounds.
     pub rounds: usize,
-    /// Who took part; the first is what the others are compared with.
+    /// Measured drivers. The others are compared with the first.
     pub drivers: Vec<Driver>,
-    /// The figures.
+    /// Figures of all workloads.
     pub rows: Vec<Row>,
 }

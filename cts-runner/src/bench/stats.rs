@@ -1,7 +1,7 @@
-//! From reports to rows: medians, ratios round by round, geometric means.
+//! Converts reports to rows: medians, ratios round by round, geometric means.
 //!
-//! Invariant: a ratio compares two reports of the same round, which were taken one after the other; only rows on which both
-//! drivers were right in every round count for a mean.
+//! Invariant: a ratio compares two reports of the same round, which were measured one after the
+//! other. A mean only includes rows on which both drivers were correct in every round.
 
 use super::figure::{Amount, Unit};
 use super::report::{Outcome, Report};
@@ -10,67 +10,67 @@ use super::{figure::Figure, limits::Limits};
 
 /// One child's report with its coordinates.
 pub struct Run {
-    /// Index into the workloads.
+    /// Index of the workload.
     pub spec: usize,
-    /// Index into the drivers.
+    /// Index of the driver.
     pub driver: usize,
-    /// Round, from 0.
+    /// Index of the round, from 0.
     pub round: usize,
-    /// What it said.
+    /// Report of the child.
     pub report: Report,
 }
 
 /// One figure of one workload on all drivers.
 pub struct Row {
-    /// The workload's name and the figure's.
+    /// Name of the workload and of the figure.
     pub name: String,
-    /// What it counts for.
+    /// Group to whose mean the row contributes.
     pub group: String,
-    /// Whether the values are bytes.
+    /// True if the values are in bytes.
     pub bytes: bool,
-    /// By driver.
+    /// Cells by driver.
     pub cells: Vec<Cell>,
 }
 
 /// One figure on one driver.
 #[derive(Clone)]
 pub struct Cell {
-    /// The worst outcome of a round.
+    /// Worst outcome of all rounds.
     pub outcome: Outcome,
-    /// Why.
+    /// Reason for the outcome.
     pub why: String,
-    /// By round; seconds of one iteration, or bytes.
+    /// Values by round, in seconds of one iteration or in bytes.
     pub rounds: Vec<Option<f64>>,
-    /// What one iteration amounts to.
+    /// Amount of work of one iteration.
     pub amount: Option<Amount>,
-    /// Most memory of a round's process.
+    /// Maximum over the rounds of the peak memory, in bytes.
     pub peak_memory: u64,
 }
 
-/// How much longer a rival takes: median of the rounds, and the least and the most.
+/// Time of another driver relative to the first driver: median, minimum and maximum of the rounds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ratio {
-    /// Median.
+    /// Median of the rounds.
     pub median: f64,
-    /// Least of a round.
+    /// Minimum of the rounds.
     pub least: f64,
-    /// Most of a round.
+    /// Maximum of the rounds.
     pub most: f64,
 }
 
 impl Cell {
-    /// Median of the rounds.
+    /// Returns the median of the rounds.
     pub fn median(&self) -> Option<f64> {
         let mut values: Vec<f64> = self.rounds.iter().flatten().copied().collect();
         (self.outcome == Outcome::Ok && !values.is_empty()).then(|| median(&mut values))
     }
 
-    /// Amount per second.
+    /// Returns the amount per second.
     pub fn rate(&self) -> Option<(f64, Unit)> {
         Some((self.amount?.value / self.median()?, self.amount?.unit))
     }
 
-    /// Share of the machine's limit, when the unit has one.
+    /// Returns the share of the machine's limit, if the unit has a limit.
     pub fn share(&self, limits: &Limits) -> Option<f64> {
         let (rate, unit) = self.rate()?;
         let limit = match unit {
@@ -84,7 +84,7 @@ impl Cell {
 }
 
 impl Row {
-    /// The rival's value over the first driver's.
+    /// Returns the value of another driver divided by the value of the first driver.
     pub fn ratio(&self, rival: usize) -> Option<Ratio> {
         let (first, other) = (self.cells.first()?, self.cells.get(rival)?);
         if first.outcome != Outcome::Ok || other.outcome != Outcome::Ok {
@@ -100,7 +100,7 @@ impl Row {
     }
 }
 
-/// The middle value; sorts. NaN for none.
+/// Sorts the values and returns the middle one. Returns NaN for no values.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match (values.len(), values.len() / 2) {
@@ -110,27 +110,28 @@ pub fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// Geometric mean; none of none.
+/// Returns the geometric mean; `None` for no values.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0u32), |(sum, n), v| (sum + v.ln(), n + 1));
     (count > 0).then(|| (sum / f64::from(count)).exp())
 }
 
-/// Geometric mean of a group's ratios to a rival, and how many there are.
+/// Returns the geometric mean of a group's ratios to another driver, and the number of ratios.
 pub fn group_mean(rows: &[Row], group: &str, rival: usize) -> Option<(f64, usize)> {
     let ratios: Vec<f64> =
         rows.iter().filter(|r| r.group == group).filter_map(|r| Some(r.ratio(rival)?.median)).collect();
     Some((geometric_mean(ratios.iter().copied())?, ratios.len()))
 }
 
-/// What all of a group's rows together take on the first driver and on a rival, of those that both do.
+/// Returns the sums of a group's values on the first driver and on another driver, over the rows
+/// that both have.
 pub fn group_sums(rows: &[Row], group: &str, rival: usize) -> Option<(f64, f64)> {
     let both = |r: &Row| r.ratio(rival).and_then(|_| Some((r.cells[0].median()?, r.cells[rival].median()?)));
     let sums = rows.iter().filter(|r| r.group == group).filter_map(both);
     sums.reduce(|(a, b), (c, d)| (a + c, b + d))
 }
 
-/// The groups in the order of their rows.
+/// Returns the groups in the order of their rows.
 pub fn groups(rows: &[Row]) -> Vec<&str> {
     let mut groups: Vec<&str> = Vec::new();
     for row in rows {
@@ -141,7 +142,7 @@ pub fn groups(rows: &[Row]) -> Vec<&str> {
     groups
 }
 
-/// All rows of all runs; figures of one group follow one another.
+/// Returns all rows of all runs. Figures of one group are adjacent.
 pub fn rows(specs: &[Spec], drivers: usize, rounds: usize, runs: &[Run]) -> Vec<Row> {
     let mut rows: Vec<Row> =
         specs.iter().enumerate().flat_map(|(i, spec)| rows_of(spec, i, drivers, rounds, runs)).collect();
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_round_by_round() {
-        // The machine was ten times slower in round 2: the ratio does not see it.
+        // The machine was ten times slower in round 2, which does not change the ratio.
         let row = row_of(vec![cell_of(&[1.0, 10.0, 1.0]), cell_of(&[2.0, 20.0, 3.0])]);
         assert_eq!(row.ratio(1), Some(Ratio { median: 2.0, least: 2.0, most: 3.0 }));
     }

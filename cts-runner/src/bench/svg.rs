@@ -1,4 +1,5 @@
-//! The ratios as a bar chart: one row per workload, one bar per rival, logarithmic, 1 in the middle.
+//! The ratios as a bar chart, with one row per workload and one bar per other driver. The axis is
+//! logarithmic with 1 in the middle.
 
 use super::results::Results;
 use super::stats::{self, Row};
@@ -9,7 +10,8 @@ const COLORS: [&str; 6] = ["#2f6f9f", "#c8702a", "#4d8a4d", "#8a5a9f", "#a08030"
 const LEFT: f64 = 250.0;
 const WIDTH: f64 = 860.0;
 const BAR: f64 = 7.0;
-/// Groups of this family are one bar each, their mean: the same many modules once per figure.
+/// Family whose groups are one bar each, namely their mean, because its modules repeat for every
+/// figure.
 const FOLDED: Family = Family::Create;
 
 struct Line {
@@ -18,12 +20,12 @@ struct Line {
     ratios: Vec<Option<f64>>,
 }
 
-/// The chart; none when there is nobody to compare with.
+/// Returns the chart; `None` if there is no driver to compare with.
 pub fn render(results: &Results) -> Option<String> {
     let rivals = results.drivers.len().checked_sub(1).filter(|&n| n > 0)?;
     let lines = lines(results, rivals);
     let ratios = || lines.iter().flat_map(|l| &l.ratios).flatten().map(|r| r.max(1.0 / r));
-    // The axis ends at a power of two that holds the largest ratio, at least 4 and at most 64.
+    // The axis ends at a power of two that covers the largest ratio, at least 4 and at most 64.
     let reach = ratios().fold(4.0f64, f64::max).min(64.0).log2().ceil();
     let pitch = BAR * rivals as f64 + 6.0;
     let height = 64.0 + lines.len() as f64 * pitch + 24.0;

@@ -5,13 +5,15 @@ use super::results::Results;
 use super::stats::{self, Cell, Row};
 use std::fmt::Write;
 
-/// A group with more rows than this is folded to its mean, its worst and its best, unless all lines are asked for.
+/// Number of rows above which a group is folded to its mean, its worst and its best rows, unless
+/// all rows are requested.
 const FOLD: usize = 40;
-/// How many rows of such a group are shown of each end.
+/// Number of rows with the smallest ratios that are shown of a folded group. `BEST` is the number
+/// of rows with the largest ratios.
 const WORST: usize = 10;
 const BEST: usize = 3;
 
-/// A number with an SI prefix and three significant digits: `1.23 G`.
+/// Formats a number with an SI prefix and three significant digits: `1.23 G`.
 pub fn si(value: f64) -> String {
     const PREFIXES: [(f64, &str); 8] =
         [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
@@ -21,12 +23,12 @@ pub fn si(value: f64) -> String {
     format!("{scaled:.digits$} {prefix}")
 }
 
-/// A size in powers of 1024.
+/// Formats a size in powers of 1024.
 fn mebibytes(bytes: f64) -> String {
     format!("{:.1} MiB", bytes / f64::from(1 << 20))
 }
 
-/// What a cell shows: its rate, its time, its size, or why there is none.
+/// Formats a cell as its rate, its time or its size, or as the reason why there is no value.
 pub fn shown(cell: &Cell, bytes: bool) -> String {
     match (cell.outcome, cell.median(), cell.rate()) {
         (Outcome::Ok, _, Some((rate, unit))) => format!("{}{}", si(rate), unit.per_second()),
@@ -45,7 +47,7 @@ fn ratio_shown(row: &Row, rival: usize) -> String {
     })
 }
 
-/// Everything.
+/// Returns the text of all results.
 pub fn render(results: &Results, details: bool) -> String {
     let mut text = head(results);
     for group in stats::groups(&results.rows) {
@@ -107,7 +109,7 @@ fn group_table(text: &mut String, results: &Results, group: &str, details: bool)
     sums(text, results, group);
 }
 
-/// All rows of a group that consists of times, together.
+/// Appends the sums of all rows of a group whose figures are times.
 fn sums(text: &mut String, results: &Results, group: &str) {
     let is_times = |r: &Row| !r.bytes && r.cells.first().is_some_and(|c| c.amount.is_none());
     if results.rows.iter().any(|r| r.group == group && !is_times(r)) {
@@ -123,7 +125,8 @@ fn sums(text: &mut String, results: &Results, group: &str) {
     text.push('\n');
 }
 
-/// The rows with the smallest and those with the largest ratio to any rival.
+/// Returns the rows with the smallest and with the largest ratios. The ratio of a row is its
+/// minimum over the other drivers.
 fn extremes<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     let worst = |row: &Row| (1..row.cells.len()).filter_map(|i| Some(row.ratio(i)?.median)).min_by(f64::total_cmp);
     let mut sorted: Vec<(f64, &Row)> = rows.iter().filter_map(|row| Some((worst(row)?, *row))).collect();
@@ -162,7 +165,7 @@ fn means(text: &mut String, results: &Results) {
     }
 }
 
-/// Why cells have no value.
+/// Appends the reasons why cells have no value.
 fn troubles(text: &mut String, results: &Results) {
     let mut said = Vec::new();
     for row in &results.rows {

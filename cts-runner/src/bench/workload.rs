@@ -1,11 +1,13 @@
-//! What a workload is: the interface between the engine and the families.
+//! Workloads: the interface between the engine and the families.
 //!
-//! Idea: a workload does the same work again and again and says how much it is; the engine decides how often, in which
-//! process and on which driver, and takes the time. Its output does not depend on how often it ran, so it can be
-//! checked after any number of iterations. What can only be measured once in a process (creating a pipeline with
-//! nothing warm, the first pixel) is [`Make::Fresh`] and takes its own time.
+//! Idea: a workload repeats the same work and reports its amount. The engine decides how often, in
+//! which process and on which driver it runs, and measures the time. The output does not depend on
+//! the number of runs, so it can be checked after any number of iterations. Work that can only be
+//! measured once in a process (a pipeline created with cold caches, the first pixel) is
+//! [`Make::Fresh`] and measures its own time.
 //!
-//! Invariant: nothing in a workload knows which driver runs it. It asks for features, formats and limits only.
+//! Invariant: a workload does not know which driver runs it. It only queries features, formats and
+//! limits.
 
 use super::figure::{Amount, Figure, MakeError, Wrong};
 use super::report::Report;
@@ -15,26 +17,26 @@ use std::path::{Path, PathBuf};
 /// A group of workloads with a geometric mean of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Family {
-    /// Creating pipelines.
+    /// Pipeline creation.
     Create,
     /// Dispatches on one queue.
     Compute,
     /// Draws into images.
     Graphics,
-    /// Copies, fills, blits, clears, resolves.
+    /// Copies, fills, blits, clears and resolves.
     Transfer,
-    /// Instance, device, first pixel, memory.
+    /// Creation of instance and device, first pixel, memory.
     Start,
     /// First use of the modules of a folder.
     Corpus,
 }
 
 impl Family {
-    /// All families, in the order they are run and shown.
+    /// All families, in the order in which they run and are shown.
     pub const ALL: [Family; 6] =
         [Family::Create, Family::Compute, Family::Graphics, Family::Transfer, Family::Start, Family::Corpus];
 
-    /// The first part of the names of its workloads.
+    /// Returns the first part of the names of the family's workloads.
     pub fn name(self) -> &'static str {
         match self {
             Family::Create => "create",
@@ -49,35 +51,37 @@ impl Family {
 
 /// Work that can be repeated.
 pub trait Workload {
-    /// What one iteration amounts to.
+    /// Returns the amount of work of one iteration.
     fn amount(&self) -> Amount;
 
-    /// Submits `iterations` times the work (at least one) and waits for all of it. The engine takes the time of the call.
+    /// Submits the work `iterations` times (at least once) and waits for all of it. The engine
+    /// measures the time of the call.
     fn run(&mut self, gpu: &Gpu, iterations: u32) -> Result<(), Error>;
 
-    /// Checks the last run's output against a reference computed on the CPU or an invariant that only right output has.
+    /// Checks the output of the last run against a reference computed on the CPU, or against an
+    /// invariant that only correct output has.
     fn check(&mut self, gpu: &Gpu) -> Result<(), Wrong>;
 }
 
-/// Where a [`Make::Fresh`] workload finds itself: a new process in which nothing of Vulkan was called.
+/// Environment of a [`Make::Fresh`] workload: a new process in which no Vulkan command was called.
 pub struct Fresh<'a> {
-    /// The driver's entry points.
+    /// Entry points of the driver.
     pub api: &'a Api,
-    /// How long opening the driver's library took.
+    /// Time that opening the driver's library took.
     pub opened: std::time::Duration,
-    /// How to make devices.
+    /// Options for making devices.
     pub options: GpuOptions,
-    /// An empty folder of its own.
+    /// An empty folder for this workload.
     pub scratch: &'a Path,
-    /// Runs the same workload in a second new process on the same driver, which sees the same `scratch` and this text as
-    /// `stage`.
+    /// Runs the workload in a second new process on the same driver. The process sees the same
+    /// `scratch`, and this text as `stage`.
     pub again: &'a dyn Fn(&str) -> Result<Vec<Figure>, FreshError>,
-    /// Empty in the first process.
+    /// Stage of the workload, which is empty in the first process.
     pub stage: &'a str,
 }
 
 impl Fresh<'_> {
-    /// Ends a device; under the validation layer, its messages are an error.
+    /// Destroys a device. Messages of the validation layer are an error.
     pub fn close(&self, gpu: Gpu) -> Result<(), FreshError> {
         gpu.release_to(0);
         match gpu.validation_messages() {
@@ -87,14 +91,14 @@ impl Fresh<'_> {
     }
 }
 
-/// Why a [`Make::Fresh`] workload has no figures.
+/// Reason why a [`Make::Fresh`] workload has no figures.
 #[derive(Debug)]
 pub enum FreshError {
-    /// It could not be made.
+    /// The workload could not be made.
     Make(MakeError),
-    /// It made something wrong.
+    /// The output was wrong.
     Wrong(Wrong),
-    /// The second process ended like this.
+    /// The second process ended with this report.
     Other(Box<Report>),
 }
 
@@ -123,36 +127,37 @@ impl From<FreshError> for Report {
 /// A pipeline of the corpus.
 #[derive(Debug, PartialEq)]
 pub struct Case {
-    /// The modules' files, and the number of the entry point in each.
+    /// Files of the modules, and the index of the entry point in each.
     pub stages: Vec<(PathBuf, usize)>,
 }
 
-/// How a workload is made.
+/// Function that makes a workload.
 #[derive(Clone, Copy)]
 pub enum Make {
-    /// Repeatable work on a device the engine made, with all features of Vulkan 1.0 that it has but `robustBufferAccess`.
+    /// Repeatable work on a device that the engine made. The device has all supported features of
+    /// Vulkan 1.0 except `robustBufferAccess`.
     Steady(fn(&Gpu) -> Result<Box<dyn Workload>, MakeError>),
-    /// Figures taken once per process.
+    /// Figures that are measured once per process.
     Fresh(fn(&Fresh<'_>) -> Result<Vec<Figure>, FreshError>),
-    /// As that, of a pipeline of the corpus.
+    /// Figures of a pipeline of the corpus, measured once per process.
     Module(&'static Case),
 }
 
-/// A workload by name.
+/// A named workload.
 #[derive(Clone, Copy)]
 pub struct Spec {
-    /// Such as `compute/saxpy`; unique.
+    /// Unique name, such as `compute/saxpy`.
     pub name: &'static str,
-    /// Its family.
+    /// Family of the workload.
     pub family: Family,
-    /// Part of `--quick`.
+    /// True if the workload is part of `--quick`.
     pub quick: bool,
-    /// How to make it.
+    /// Function that makes the workload.
     pub make: Make,
 }
 
 impl Spec {
-    /// A workload of the quick and the full run.
+    /// Returns a workload of both the quick and the full run.
     pub const fn quick(
         name: &'static str,
         family: Family,
@@ -161,7 +166,7 @@ impl Spec {
         Self { name, family, quick: true, make: Make::Steady(make) }
     }
 
-    /// A workload of the full run only.
+    /// Returns a workload of the full run only.
     pub const fn full(
         name: &'static str,
         family: Family,
@@ -171,7 +176,8 @@ impl Spec {
     }
 }
 
-/// The words of a committed SPIR-V file below `src/bench/shaders`: `spirv!("compute/saxpy.comp")`; parts are joined.
+/// Expands to the words of a committed SPIR-V file below `src/bench/shaders`:
+/// `spirv!("compute/saxpy.comp")`. The parts of the name are joined.
 macro_rules! spirv {
     ($($path:literal),+) => {
         crate::vk::spirv_words(include_bytes!(concat!(

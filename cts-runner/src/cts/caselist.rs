@@ -1,7 +1,9 @@
-//! Which cases to run: case lists (files, patterns of files, lists of lists as in the CTS's mustpass folder), or what the deqp
-//! binary itself lists ([`super::listing`]); filtered by groups, patterns and a portion.
+//! Selects the cases to run. Cases come from case lists (files, patterns of files, lists of lists
+//! as in the CTS's mustpass folder) or from the deqp binary ([`super::listing`]). Groups, patterns
+//! and a portion filter them.
 //!
-//! Invariant: the selection has no name twice and keeps the order of the lists, so neighbours share deqp's groups.
+//! Invariant: the selection contains no name twice and keeps the order of the lists, so
+//! neighbouring cases share deqp's groups.
 
 use super::error::{At, Error, Result};
 use super::glob;
@@ -11,36 +13,37 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// What the command line says about the selection.
+/// Selection of cases on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Files with case names, or patterns of files.
+    /// Files with case names, or patterns of such files.
     pub lists: Vec<String>,
-    /// Groups: whole components at the beginning of a name, with or without `dEQP-VK.`.
+    /// Groups, which are whole components at the beginning of a name, with or without `dEQP-VK.`.
     pub groups: Vec<String>,
-    /// Patterns or exact names.
+    /// Patterns or exact names of cases.
     pub cases: Vec<String>,
-    /// A part of what the rest selects.
+    /// Portion of the cases that the other fields select.
     pub portion: Option<Portion>,
 }
 
 impl Selection {
-    /// Whether a case belongs to the selection.
+    /// Returns true if the selection contains a case.
     pub fn holds(&self, name: &str) -> bool {
         self.chosen(name) && self.portion.is_none_or(|portion| portion.holds(name))
     }
 
-    /// Whether groups and patterns choose a case, whatever its portion.
+    /// Returns true if groups and patterns select a case, regardless of its portion.
     pub fn chosen(&self, name: &str) -> bool {
         chosen(&self.groups, &self.cases, name)
     }
 
-    /// Whether nothing says which cases to run.
+    /// Returns true if no lists, groups, patterns or portion are given.
     pub fn is_empty(&self) -> bool {
         self.lists.is_empty() && self.groups.is_empty() && self.cases.is_empty() && self.portion.is_none()
     }
 
-    /// What to pass to `--deqp-case` so that deqp lists the groups and patterns; none when that would be everything.
+    /// Returns the argument of `--deqp-case` with which deqp lists the groups and patterns; `None`
+    /// if that would be all cases.
     pub fn deqp_patterns(&self) -> Option<String> {
         let group = |group: &String| {
             let prefix = if group.starts_with("dEQP-") { "" } else { "dEQP-VK." };
@@ -51,7 +54,7 @@ impl Selection {
         (!patterns.is_empty()).then(|| patterns.join(","))
     }
 
-    /// The selected cases of all lists.
+    /// Returns the selected cases of all lists.
     pub fn read(&self) -> Result<Names> {
         let mut reader = Reader { selection: self, names: Names::default() };
         for list in &self.lists {
@@ -63,7 +66,7 @@ impl Selection {
     }
 }
 
-/// Whether groups or patterns choose a case; without any of them, every case is chosen.
+/// Returns true if groups or patterns select a case. Without any of them, every case is selected.
 pub fn chosen(groups: &[String], cases: &[String], name: &str) -> bool {
     let in_group = |group: &String| {
         let name = if group.starts_with("dEQP-") { name } else { name.split_once('.').map_or(name, |(_, rest)| rest) };
@@ -86,7 +89,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A list: case names, or further lists relative to its folder (`vk-default.txt` of the CTS); `#` begins a comment.
+    /// Reads a list. Its lines are case names or further lists relative to its folder
+    /// (`vk-default.txt` of the CTS); `#` begins a comment.
     fn file(&mut self, path: &Path, depth: u32) -> Result<()> {
         let file = BufReader::new(File::open(path).at(path)?);
         for (number, line) in file.lines().enumerate() {
@@ -116,7 +120,7 @@ impl Reader<'_> {
     }
 }
 
-/// The files of a pattern, sorted; a plain name stands for itself.
+/// Returns the files that match a pattern, sorted. A plain name stands for itself.
 fn expand(list: &str) -> Result<Vec<PathBuf>> {
     let path = Path::new(list);
     if !glob::is_pattern(list) || path.exists() {

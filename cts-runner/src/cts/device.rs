@@ -1,10 +1,12 @@
-//! The proof of which driver ran.
+//! Proves which driver ran.
 //!
-//! Before anything is measured, a probe runs deqp on cases that write the device's properties into the log, with the dynamic linker listing
-//! what it loads. Proven is: the log names a device, and the library that the manifest names was loaded into that process. Each
-//! later process must name the same device in its log's header. Without proof there is no report.
+//! Before any measurement, a probe runs deqp on cases that write the device's properties into the
+//! log. The dynamic linker lists the libraries that it loads. The proof consists of two facts: the
+//! log names a device, and the process loaded the library of the manifest. Each later process must
+//! name the same device in the header of its log. Without a proof there is no report.
 //!
-//! The linker's list (`LD_DEBUG=libs`) is glibc's; where it gives nothing at all, the report says that the library was not checked.
+//! `LD_DEBUG=libs` produces the linker's list, which only glibc supports. If the linker lists
+//! nothing at all, the report states that the library was not checked.
 
 use super::error::{At, Error, Result};
 use super::identity;
@@ -15,30 +17,31 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Cases that log the device: its name, and its driver's name and version (`VkPhysicalDeviceDriverProperties`).
+/// Cases that log the name of the device, and the name and version of its driver
+/// (`VkPhysicalDeviceDriverProperties`).
 const PROBES: [&str; 2] = ["dEQP-VK.info.device", "dEQP-VK.api.info.get_physical_device_properties2.properties.basic"];
 
-/// The driver that ran, as deqp's log tells it.
+/// The driver that ran, as read from deqp's log.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Device {
     /// `VkPhysicalDeviceProperties::deviceName`.
     pub name: String,
-    /// `driverName`; empty where the CTS does not log it.
+    /// `driverName`; empty if the CTS does not log it.
     pub driver_name: String,
-    /// `driverInfo`; empty where the CTS does not log it.
+    /// `driverInfo`; empty if the CTS does not log it.
     pub driver_info: String,
     /// `apiVersion`, as `1.3.0`.
     pub api_version: String,
-    /// The library of the manifest, when it was seen in the process.
+    /// Library of the manifest, if the process was seen to load it.
     pub library: Option<PathBuf>,
-    /// Identity of that library's file, see [`super::identity`]; empty when it was not seen.
+    /// Identity of the library's file, see [`super::identity`]; empty if the library was not seen.
     pub build: String,
     /// Release of the CTS.
     pub release: String,
 }
 
 impl Device {
-    /// One line for people.
+    /// Returns a description of the device in one line.
     pub fn describe(&self) -> String {
         let driver = [self.driver_name.as_str(), self.driver_info.as_str()].join(" ");
         match driver.trim() {
@@ -47,7 +50,8 @@ impl Device {
         }
     }
 
-    /// How it is kept beside the results, so that a resumed run can be told from another.
+    /// Returns the form that is stored beside the results, so that a resumed run can detect another
+    /// driver.
     pub fn json(&self) -> Value {
         json!({
             "device": self.name, "driver_name": self.driver_name, "driver_info": self.driver_info,
@@ -58,7 +62,7 @@ impl Device {
 
 /// Runs the probe and proves which driver it ran on.
 pub fn prove(launch: &Launch, manifest: &Manifest) -> Result<Device> {
-    // Each probe has a folder of its own: two jobs may be suspicious at the same time.
+    // Each probe has a folder of its own, because two jobs may run probes at the same time.
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let traces = launch.scratch.join(format!("probe-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
     std::fs::create_dir_all(&traces).at(&traces)?;
@@ -88,7 +92,7 @@ pub fn prove(launch: &Launch, manifest: &Manifest) -> Result<Device> {
     Ok(device)
 }
 
-/// Runs the probe's cases and collects their logs; a start may fail, not three in a row.
+/// Runs the cases of the probe and collects their logs. Up to two consecutive starts may fail.
 fn start(probe: &Launch, log: &mut String) -> Result<ShardEnd> {
     let mut printed = String::new();
     for _ in 0..STARTS {
@@ -104,7 +108,7 @@ fn start(probe: &Launch, log: &mut String) -> Result<ShardEnd> {
     Err(Error::Start(printed))
 }
 
-/// The libraries that were initialised, from the linker's traces in a folder.
+/// Returns the libraries that were initialised, from the linker's traces in a folder.
 fn loaded_libraries(traces: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(traces).into_iter().flatten().flatten();
     let texts = entries.filter_map(|entry| std::fs::read(entry.path()).ok());
@@ -116,7 +120,8 @@ fn loaded_libraries(traces: &Path) -> Vec<PathBuf> {
     texts.flat_map(of_text).collect()
 }
 
-/// The manifest's library among the loaded ones; none when the linker told nothing.
+/// Returns the manifest's library if it is among the loaded ones; `None` if the linker listed
+/// nothing.
 fn check_library(library: &Path, loaded: &[PathBuf], device: &str) -> Result<Option<PathBuf>> {
     if loaded.is_empty() {
         return Ok(None);
@@ -124,7 +129,8 @@ fn check_library(library: &Path, loaded: &[PathBuf], device: &str) -> Result<Opt
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     let wanted = real(library);
     let same = |path: &&PathBuf| match library.parent() {
-        // A bare name: the linker's search path decides about the folder.
+        // The linker's search path finds a bare name in any folder, so only the file names are
+        // compared.
         Some(folder) if folder.as_os_str().is_empty() => path.file_name() == library.file_name(),
         _ => real(path) == wanted,
     };
@@ -138,7 +144,8 @@ fn check_library(library: &Path, loaded: &[PathBuf], device: &str) -> Result<Opt
     }
 }
 
-/// The device's properties in the logs of the probe's cases: `key: value`, or `key = value` with texts as bytes in the next line.
+/// Reads the device's properties from the logs of the probe's cases. A property is `key: value`, or
+/// `key = value` with a text as bytes in the next line.
 fn read_properties(log: &str) -> Device {
     let lines: Vec<&str> = log.lines().map(|line| line.trim().trim_start_matches("<Text>")).collect();
     let plain = |key: &str| {
@@ -163,7 +170,7 @@ fn read_properties(log: &str) -> Device {
     }
 }
 
-/// A version as people write it; some logs have the number (`VK_MAKE_API_VERSION`).
+/// Formats a version as `1.3.0`. Some logs contain the number of `VK_MAKE_API_VERSION` instead.
 fn version(text: String) -> String {
     match text.parse::<u32>() {
         Ok(number) => format!("{}.{}.{}", number >> 22 & 0x7f, number >> 12 & 0x3ff, number & 0xfff),

@@ -1,15 +1,17 @@
-//! What differs, case by case, from another driver or an earlier run, folded so that the next thing to fix is the first line.
+//! Compares the results case by case with another driver or an earlier run. Differences are folded
+//! so that the most important one to fix is the first line.
 //!
-//! A difference belongs to a [`Kind`]. The cases of a kind are folded along the components of their names: a group all of whose
-//! compared cases are in it becomes one line, and so does a group with more than a few lines of its own; its line then names the longest prefix
-//! that its cases share and how many of the compared cases under it are meant.
+//! A difference belongs to a [`Kind`]. The cases of a kind are folded along the components of their
+//! names. A group becomes one line if all its compared cases belong to the kind, or if it would
+//! have more than a few lines. Its line then names the longest prefix that its cases share, and how
+//! many of the compared cases under the prefix differ.
 
 use super::status::Status;
 
-/// A subtree with more lines than this becomes one.
+/// Number of lines above which a subtree is folded into one line.
 const LINES: usize = 4;
 
-/// Here and there, as far as a difference is concerned.
+/// Result of one side, as far as differences are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Side {
     Passes,
@@ -25,7 +27,8 @@ fn side(status: Status) -> Side {
     }
 }
 
-/// A kind of difference: what the case does there and here, and the words for it; worst first. `{}` is the other side.
+/// Kinds of differences, worst first: the result of the case there, the result here, and the title.
+/// `{}` in the title is the other side.
 const KINDS: [(Side, Side, &str); 6] = [
     (Side::Passes, Side::Fails, "passes {}, fails here"),
     (Side::Unsupported, Side::Fails, "not supported {}, fails here"),
@@ -38,59 +41,59 @@ const KINDS: [(Side, Side, &str); 6] = [
 /// A case that both sides ran.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Pair<'a> {
-    /// Full name.
+    /// Full name of the case.
     pub name: &'a str,
-    /// Here.
+    /// Status on this side.
     pub here: Status,
-    /// There.
+    /// Status on the other side.
     pub there: Status,
-    /// What this side says about it.
+    /// Message of the case on this side.
     pub message: &'a str,
-    /// Seconds here and there.
+    /// Seconds on this side and on the other side.
     pub seconds: [f64; 2],
 }
 
 /// Cases that differ in the same way.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kind {
-    /// What the difference is.
+    /// Description of the difference.
     pub title: String,
-    /// Whether something that works there does not here.
+    /// True if the cases work on the other side and not on this side.
     pub worse: bool,
-    /// How many cases.
+    /// Number of cases.
     pub cases: usize,
-    /// The cases, folded, largest group first.
+    /// The cases, folded into groups, largest group first.
     pub groups: Vec<Group>,
 }
 
 /// Cases with a common prefix.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// The prefix with a star, or the name of the only case.
+    /// The common prefix with a star, or the name of the only case.
     pub pattern: String,
-    /// Cases that differ.
+    /// Number of cases that differ.
     pub cases: usize,
-    /// Cases under the prefix that were compared.
+    /// Number of compared cases under the prefix.
     pub of: usize,
-    /// What the first of them says.
+    /// Message of the first case that differs.
     pub example: String,
 }
 
-/// All differences to one other side.
+/// All differences from one other side.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
-    /// The other side, as in "on llvmpipe".
+    /// Name of the other side with its preposition, for example "on llvmpipe".
     pub with: String,
-    /// Cases that both sides ran.
+    /// Number of cases that both sides ran.
     pub compared: usize,
-    /// Seconds for the cases that both sides passed, here and there.
+    /// Seconds for the cases that passed on both sides, on this side and on the other side.
     pub seconds: [f64; 2],
-    /// The kinds of differences that there are.
+    /// Kinds of differences that occur.
     pub kinds: Vec<Kind>,
 }
 
 impl Comparison {
-    /// Compares; `with` is the other side with its preposition.
+    /// Compares pairs of results. `with` is the name of the other side with its preposition.
     pub fn new(with: &str, mut pairs: Vec<Pair<'_>>) -> Self {
         pairs.sort_by(|a, b| a.name.cmp(b.name));
         let mut seconds = [0.0; 2];
@@ -102,7 +105,7 @@ impl Comparison {
             let differs = |pair: &Pair<'_>| side(pair.here) == here && side(pair.there) == there;
             let cases = pairs.iter().filter(|pair| differs(pair)).count();
             let mut groups = fold(&pairs, 0, &differs);
-            // Stable: equal ones stay in the order of their names.
+            // The sort is stable, so groups of equal size stay in the order of their names.
             groups.sort_by_key(|group| std::cmp::Reverse(group.cases));
             Kind {
                 title: title.replace("{}", with),
@@ -116,7 +119,8 @@ impl Comparison {
     }
 }
 
-/// The groups of the cases that differ, in pairs sorted by name that share their first `prefix` bytes.
+/// Folds the cases that differ into groups. The pairs are sorted by name and share their first
+/// `prefix` bytes.
 fn fold(pairs: &[Pair<'_>], prefix: usize, differs: &impl Fn(&Pair<'_>) -> bool) -> Vec<Group> {
     let members: Vec<&Pair<'_>> = pairs.iter().filter(|pair| differs(pair)).collect();
     let (Some(first), Some(last)) = (members.first(), members.last()) else { return Vec::new() };
@@ -144,7 +148,8 @@ fn fold(pairs: &[Pair<'_>], prefix: usize, differs: &impl Fn(&Pair<'_>) -> bool)
         lines.extend(fold(now, end, differs));
         rest = later;
     }
-    // The root ("dEQP-VK.") is never one line: that would say nothing.
+    // The root ("dEQP-VK.") is never folded into one line, because that line would contain no
+    // information.
     let inside = pairs[0].name[..prefix].matches('.').count() >= 2;
     if lines.len() <= LINES || !inside {
         return lines;
@@ -153,12 +158,14 @@ fn fold(pairs: &[Pair<'_>], prefix: usize, differs: &impl Fn(&Pair<'_>) -> bool)
     group(format!("{common}*"), of)
 }
 
-/// Whether a name is the child itself or, when that is a group (it ends in a dot), in it.
+/// Returns true if a name is the child itself or, if the child is a group (it ends in a dot), lies
+/// in it.
 fn inside_of(name: &str, child: &str) -> bool {
     if child.ends_with('.') { name.starts_with(child) } else { name == child }
 }
 
-/// The longest prefix of whole components that two names share. Of sorted names, the first and the last share what all share.
+/// Returns the longest prefix of whole components that two names share. For sorted names, the
+/// prefix of the first and the last is common to all.
 fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
     let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     let end = a.as_bytes()[..same].iter().rposition(|&c| c == b'.').map_or(0, |dot| dot + 1);

@@ -1,4 +1,5 @@
-//! A run's entry in a ledger: begun before hours are spent on a run that the ledger would refuse, made from its report.
+//! The entry of a run in a ledger. It is begun before the run, so that a run is not spent on a
+//! ledger that refuses it. It is completed from the run's report.
 
 use super::Driver;
 use super::error::{Error, Result};
@@ -24,7 +25,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Checks that the ledger is one of this build. The driver must be proven by its library: a ledger without a build says nothing.
+    /// Checks that the ledger belongs to this build. The library must prove the driver, because
+    /// results without a build cannot be compared.
     pub fn begin(path: &Path, options: &Options, driver: &Driver) -> Result<Self> {
         let device = &driver.device;
         let Some(library) = device.library.clone() else {
@@ -60,7 +62,7 @@ impl Entry {
         Ok(Self { path: path.into(), library, build, run })
     }
 
-    /// Adds the entry to the ledger's file; all cases have been added to it.
+    /// Adds the entry, which contains all cases, to the file of the ledger.
     pub fn end(mut self, report: &Report, totals: BTreeMap<String, u64>) -> Result<()> {
         if identity::of_file(&self.library)? != self.build.id {
             let why = format!("{} was replaced while the run went on", self.library.display());
@@ -72,12 +74,12 @@ impl Entry {
         file::add(&self.path, Ledger { build: self.build, totals, runs: vec![self.run] }).map(drop)
     }
 
-    /// Adds what became of a case of a run of so many cases.
+    /// Adds the result of one case of a run with `cases` cases.
     pub fn add(&mut self, row: &Row, cases: usize) {
         let all = self.run.scope.listed && cases <= NAMED;
         let statuses = match row.outcome {
             Outcome::Skip => Vec::new(),
-            // No execution at all is what Missing means.
+            // A case without any execution has the status Missing.
             _ if row.attempts.is_empty() => vec![Status::Missing],
             _ => row.attempts.clone(),
         };
@@ -98,7 +100,7 @@ impl Entry {
     }
 }
 
-/// Whole milliseconds of seconds; a `u64` holds any time a run can take.
+/// Converts seconds to whole milliseconds. A `u64` holds any time that a run can take.
 fn millis(seconds: f64) -> u64 {
     (seconds * 1e3).round() as u64
 }

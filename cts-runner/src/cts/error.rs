@@ -1,4 +1,4 @@
-//! What can end a run before its report, as one type. Every message says what to do.
+//! Error type for everything that can end a run before its report. Every message states what to do.
 
 use crate::vk;
 use std::fmt;
@@ -9,32 +9,32 @@ use std::path::PathBuf;
 pub enum Error {
     /// A file could not be read or written.
     Io(PathBuf, std::io::Error),
-    /// The command line asks for something that is not there or makes no sense.
+    /// The command line asks for a missing file or contradicts itself.
     Usage(String),
     /// A line of an input file is not in its format.
     Line {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
     /// The manifest of a driver cannot be used.
     Driver(vk::Error),
-    /// The deqp process dies before it runs a case; what it printed.
+    /// The deqp process ends before it runs a case; the text is what it printed.
     Start(String),
     /// It is not proven that the chosen driver ran.
     Unproven(String),
-    /// The results in the folder are of another driver or another deqp.
+    /// The results in the folder belong to another driver or another deqp.
     OtherRun(PathBuf, String),
-    /// The ledger in this file is not one that the run, or another ledger, can be merged with.
+    /// The ledger in this file cannot be merged with the run or with another ledger.
     Ledger(PathBuf, String),
-    /// The runner contradicts itself.
+    /// The runner has detected a contradiction in its own state.
     Internal(String),
 }
 
-/// Result of a run.
+/// Result type of a run.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl fmt::Display for Error {
@@ -67,9 +67,9 @@ impl From<vk::Error> for Error {
     }
 }
 
-/// Names the file of an I/O error.
+/// Adds the file name to an I/O error.
 pub(crate) trait At<T> {
-    /// Turns an I/O error into an [`Error`] that says which file it is about.
+    /// Turns an I/O error into an [`Error`] that names the file.
     fn at(self, path: impl Into<PathBuf>) -> Result<T>;
 }
 

@@ -1,8 +1,9 @@
-//! What is known to go wrong, and why: `fails.txt`, `skips.txt` and `flakes.txt` of one folder.
+//! Known failures and their reasons: `fails.txt`, `skips.txt` and `flakes.txt` of one folder.
 //!
-//! A line is `name-or-pattern [Status] reason`; the status in brackets is how it fails and is `Fail` when left out (any, in
-//! `flakes.txt`). A line without a reason is an error: an expectation nobody can explain is a bug nobody will fix. `#` begins a comment.
-//! `@device PATTERN` makes the lines below it apply to devices with such a name only, `@device *` to all again.
+//! A line is `name-or-pattern [Status] reason`. The status in brackets states how the case fails.
+//! Without it the status is `Fail`, or any status in `flakes.txt`. A line without a reason is an
+//! error, because an unexplained expectation hides a bug. `#` begins a comment. `@device PATTERN`
+//! limits the lines below it to devices with a matching name; `@device *` ends the limit.
 
 use super::error::{At, Error, Result};
 use super::glob;
@@ -10,7 +11,7 @@ use super::status::{Outcome, Status};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// One line.
+/// One line of an expectation file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Rule {
     device: String,
@@ -19,7 +20,7 @@ struct Rule {
     reason: String,
 }
 
-/// The lines of one file that apply to the device, exact names apart from patterns.
+/// Lines of one file that apply to the device. Exact names are separate from patterns.
 #[derive(Debug, Default)]
 struct Rules {
     exact: HashMap<String, Rule>,
@@ -38,7 +39,7 @@ impl Rules {
     }
 }
 
-/// The expectations that apply to one device.
+/// Expectations that apply to one device.
 #[derive(Debug, Default)]
 pub struct Expectations {
     fails: Rules,
@@ -47,7 +48,7 @@ pub struct Expectations {
 }
 
 impl Expectations {
-    /// Reads the files of a folder, as far as they are there, for a device.
+    /// Reads the files of a folder for a device. Missing files count as empty.
     pub fn read(folder: &Path, device: &str) -> Result<Self> {
         let rules = |name: &str| -> Result<Rules> {
             let path = folder.join(name);
@@ -61,17 +62,18 @@ impl Expectations {
         Ok(Self { fails: rules("fails.txt")?, skips: rules("skips.txt")?, flakes: rules("flakes.txt")? })
     }
 
-    /// Why a case is not to be run.
+    /// Returns the reason for which a case is skipped, if there is one.
     pub fn skip(&self, name: &str) -> Option<&str> {
         self.skips.find(name).map(|rule| rule.reason.as_str())
     }
 
-    /// The names that are expected to fail, without patterns, and why.
+    /// Returns the names of expected failures, without patterns, and their reasons.
     pub fn known_failures(&self) -> impl Iterator<Item = (&str, &str)> {
         self.fails.exact.values().map(|rule| (rule.pattern.as_str(), rule.reason.as_str()))
     }
 
-    /// What became of a case, from its executions in order, and the reason where an expectation decides.
+    /// Returns the outcome of a case from its executions in order. The reason is given if an
+    /// expectation decides the outcome.
     pub fn judge(&self, name: &str, attempts: &[Status]) -> (Outcome, Option<&str>) {
         let Some(&first) = attempts.first() else { return (Outcome::Is(Status::Missing), None) };
         if first.failed() {
@@ -81,7 +83,7 @@ impl Expectations {
             if let Some(rule) = self.fails.find(name).filter(|rule| rule.status.unwrap_or(Status::Fail) == first) {
                 return (Outcome::ExpectedFail, Some(&rule.reason));
             }
-            // It failed first; a repetition that did not makes it a flake.
+            // The first execution failed. A repetition that passed makes the case a flake.
             let flake = attempts.iter().any(|status| !status.failed());
             return (if flake { Outcome::Flake } else { Outcome::Is(first) }, None);
         }
@@ -91,13 +93,14 @@ impl Expectations {
         }
     }
 
-    /// Whether a failure of this case is already explained, so that repeating it tells nothing.
+    /// Returns true if an expectation already explains a failure, so that a repetition gives no new
+    /// information.
     pub fn explains(&self, name: &str, status: Status) -> bool {
         !self.judge(name, &[status]).0.surprise()
     }
 }
 
-/// The lines of a file; the number and the fault of the first wrong one.
+/// Parses the lines of a file. An error is the number and the fault of the first wrong line.
 fn parse(text: &str) -> std::result::Result<Vec<Rule>, (usize, String)> {
     let mut device = "*".to_string();
     let mut rules = Vec::new();

@@ -1,6 +1,8 @@
-//! Patterns over case names and paths: `*` is any text (dots too, as in deqp's own `--deqp-case`), `?` any one character.
+//! Patterns over case names and paths. `*` matches any text (including dots, as in deqp's own
+//! `--deqp-case`), `?` matches any one character.
 
-/// Whether a pattern matches a whole text. Linear memory, no recursion: only the last star is ever tried again.
+/// Returns true if a pattern matches a whole text. The algorithm uses linear memory and no
+/// recursion, because only the last star is ever tried again.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
@@ -28,7 +30,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|&c| c == b'*')
 }
 
-/// Whether a text has a character with a meaning in patterns.
+/// Returns true if a text contains `*` or `?`.
 pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
 }
@@ -37,7 +39,7 @@ pub fn is_pattern(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The meaning, by recursion.
+    /// Defines the meaning of patterns by recursion, as a reference for the tests.
     fn oracle(pattern: &[u8], text: &[u8]) -> bool {
         match (pattern.first(), text.first()) {
             (None, None) => true,

@@ -1,4 +1,4 @@
-//! Which file, which machine: what a ledger tells builds and hosts apart by.
+//! Identities of files and machines, by which a ledger distinguishes builds and hosts.
 
 use super::error::{At, Result};
 use crate::fnv::Fnv;
@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The identity of a library or program: the linker's build id (`readelf -n`) in hexadecimal, the same on every machine the file is copied
-/// to; `content-` and a hash of all bytes for a file without one.
+/// Returns the identity of a library or program. This is the linker's build id (`readelf -n`) in
+/// hexadecimal, which copies of the file keep. A file without one has `content-` and a hash of all
+/// bytes.
 pub fn of_file(path: &Path) -> Result<String> {
     let mut file = File::open(path).at(path)?;
     if let Some(id) = build_id(&mut file) {
@@ -26,10 +27,10 @@ pub fn of_file(path: &Path) -> Result<String> {
     }
 }
 
-/// Most bytes of a table that are looked at; a real file has far less.
+/// Maximum size in bytes of a table that is read; a real file has a much smaller one.
 const TABLE: u64 = 1 << 20;
 
-/// The NT_GNU_BUILD_ID note of a 64-bit little-endian ELF file; none for any other file.
+/// Returns the NT_GNU_BUILD_ID note of a 64-bit little-endian ELF file; `None` for any other file.
 fn build_id(file: &mut (impl Read + Seek)) -> Option<Vec<u8>> {
     const PT_NOTE: u64 = 4;
     let head = bytes(file, 0, 64)?;
@@ -51,13 +52,13 @@ fn bytes(file: &mut (impl Read + Seek), at: u64, length: u64) -> Option<Vec<u8>>
     Some(bytes)
 }
 
-/// The little-endian number of up to 8 bytes at a place.
+/// Returns the little-endian number of up to 8 bytes at an offset.
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
     Some(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
 
-/// The build id among the notes of a segment.
+/// Returns the build id among the notes of a segment.
 fn gnu_build_id(mut notes: &[u8]) -> Option<&[u8]> {
     const NT_GNU_BUILD_ID: u64 = 3;
     loop {
@@ -72,7 +73,7 @@ fn gnu_build_id(mut notes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// This machine in one line: processor, its threads, the width of its vectors.
+/// Describes this machine in one line: processor, number of its threads, width of its vectors.
 pub fn host() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    /// An ELF file with one note segment.
+    /// Returns an ELF file with one note segment.
     fn elf(notes: &[u8]) -> Vec<u8> {
         let mut file = vec![0; 64 + 56];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -151,7 +152,8 @@ mod tests {
         assert_ne!(of("one"), of("two"));
         assert!(of_file(&folder.join("nothing")).is_err());
         std::fs::remove_dir_all(&folder).unwrap();
-        // This program has been linked by a linker that writes the note, or is told by its bytes.
+        // The linker may have written a build id into this program. Otherwise its identity is a
+        // hash of its bytes.
         assert!(of_file(&std::env::current_exe().unwrap()).unwrap().len() >= 16);
     }
 

@@ -1,7 +1,9 @@
-//! The cases that deqp itself lists, and how many each group has: what a complete run must have run.
+//! Lists the cases that deqp itself has, and how many each group has. A complete run must have run
+//! all of them.
 //!
-//! Listing all 3.2 million takes deqp minutes, so the complete list is kept in the folder of the results, by the build of deqp and its
-//! arguments. Names stream through: only the selected ones are held.
+//! deqp takes minutes to list all 3.2 million cases. The complete list is therefore stored in the
+//! folder of the results, under the build of deqp and its arguments. Names are streamed, and only
+//! the selected ones are kept in memory.
 
 use super::caselist::Selection;
 use super::error::{At, Error, Result};
@@ -14,22 +16,24 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The selected cases.
+/// The selected cases and the size of each group.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Their names, in the order of the lists.
+    /// Names of the selected cases, in the order of the lists.
     pub names: Names,
-    /// Cases per [`table_group`], of all portions, with the filters applied; empty when lists say what runs.
+    /// Number of cases per [`table_group`], of all portions, with the filters applied. Empty if
+    /// lists define the cases.
     pub totals: BTreeMap<String, u64>,
 }
 
-/// The group that a case counts in: its name's first two components.
+/// Returns the group in which a case is counted: the first two components of its name.
 pub fn table_group(name: &str) -> &str {
     let second = name.match_indices('.').nth(1).map(|(dot, _)| dot);
     second.or_else(|| name.find('.')).map_or(name, |end| &name[..end])
 }
 
-/// The cases of a selection without lists. `build` is the identity of deqp, `folder` where the complete list is kept.
+/// Returns the cases of a selection without lists. `build` is the identity of deqp, `folder` the
+/// place of the complete list.
 pub fn of_deqp(selection: &Selection, launch: &Launch, build: &str, folder: &Path) -> Result<Listing> {
     let kept = place(launch, build, folder);
     let mut collector = Collector { selection, seen: HashSet::new(), listing: Listing::default() };
@@ -38,7 +42,8 @@ pub fn of_deqp(selection: &Selection, launch: &Launch, build: &str, folder: &Pat
             collector.name(&line.at(&kept)?);
         }
     } else if selection.groups.is_empty() && selection.cases.is_empty() {
-        // Beside it first: a list that a killed run was writing is no list.
+        // The list is written to a temporary file and then renamed, because a killed run may leave
+        // an incomplete list.
         let part = kept.with_extension("part");
         let mut file = BufWriter::new(File::create(&part).at(&part)?);
         let mut written = Ok(());
@@ -59,7 +64,7 @@ pub fn of_deqp(selection: &Selection, launch: &Launch, build: &str, folder: &Pat
     }
 }
 
-/// The file of the complete list.
+/// Returns the path of the complete list.
 fn place(launch: &Launch, build: &str, folder: &Path) -> PathBuf {
     let mut key = build.to_string();
     if !launch.arguments.is_empty() {
@@ -68,7 +73,7 @@ fn place(launch: &Launch, build: &str, folder: &Path) -> PathBuf {
     folder.join(format!("cases-{key}.txt"))
 }
 
-/// Has deqp list its cases.
+/// Runs deqp to list its cases.
 fn ask(selection: &Selection, launch: &Launch, each: &mut dyn FnMut(&str)) -> Result<()> {
     const LAST: usize = 5;
     let mut command = launch.command();

@@ -1,11 +1,23 @@
-//! `cts-runner cts`: runs the Vulkan CTS (a `deqp-vk` binary) on a driver, survives what the driver does to it, compares with what is
-//! expected, with an earlier run or with another driver, and reports.
+//! `cts-runner cts`: runs the Vulkan CTS (a `deqp-vk` binary) on a driver and survives crashes and
+//! hangs of the driver. Compares the results with expectations, an earlier run or another driver,
+//! and writes reports.
 //!
-//! The road of a run: [`options`] → [`caselist`], [`listing`] (which cases) → [`device`] (proof of which driver runs) → [`scheduler`] over [`shard`]s (one
-//! deqp process each, its output followed by [`process`] and [`qpa`]) → [`results`] (a CSV that grows) → [`expect`] and [`diff`] → [`report`] → [`ledger`].
+//! A run passes through these modules:
+//! 1. [`options`] parses the command line.
+//! 2. [`caselist`] and [`listing`] select the cases.
+//! 3. [`device`] proves which driver runs.
+//! 4. [`scheduler`] distributes [`shard`]s, which are one deqp process each; [`process`] and
+//!    [`qpa`] follow its output.
+//! 5. [`results`] stores the results in a CSV that grows.
+//! 6. [`expect`] and [`diff`] judge and compare the results.
+//! 7. [`report`] and [`ledger`] record them.
 //!
-//! Invariants: a case gets exactly one result per execution; no result is taken from a process whose driver is not proven; a driver
-//! can crash, hang and print what it likes without ending the run or growing its memory. Models: Mesa's deqp-runner, SwiftShader's regres.
+//! Invariants:
+//! - A case gets exactly one result per execution.
+//! - No result is taken from a process whose driver is not proven.
+//! - A driver can crash, hang and print any amount without ending the run or growing its memory.
+//!
+//! Models: Mesa's deqp-runner, SwiftShader's regres.
 
 pub mod caselist;
 pub mod device;
@@ -53,7 +65,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The command: 0 as expected, 1 a surprise, 2 no report.
+/// Runs the command. The exit code is 0 if all results are as expected, 1 for surprises, 2 if there
+/// is no report.
 pub fn command(parser: &mut lexopt::Parser) -> ExitCode {
     let outcome = options::parse(parser).and_then(|options| options.map(|options| run(&options)).transpose());
     match outcome {
@@ -83,7 +96,7 @@ impl Driver {
         self.executions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What became of a case, and why it is expected.
+    /// Returns the outcome of a case, and the reason if an expectation decides it.
     fn judge(&self, name: &str, statuses: &[Status]) -> (Outcome, Option<&str>) {
         match self.expectations.skip(name) {
             Some(reason) => (Outcome::Skip, Some(reason)),
@@ -92,7 +105,7 @@ impl Driver {
     }
 }
 
-/// Files that only live as long as the run, in a folder beside the results.
+/// Folder of files that only live as long as the run, beside the results.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -103,7 +116,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Removes what killed runs have left; only for who holds the lock of the results.
+    /// Removes the files that killed runs have left. The caller must hold the lock of the results.
     fn sweep(&self, out: &Path) {
         for entry in std::fs::read_dir(out).into_iter().flatten().flatten() {
             let left = entry.file_name().to_string_lossy().starts_with(SCRATCH);
@@ -114,7 +127,7 @@ impl Scratch {
     }
 }
 
-/// Beginning of the names of such folders.
+/// Prefix of the names of scratch folders.
 const SCRATCH: &str = "scratch-";
 
 impl Drop for Scratch {
@@ -123,7 +136,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Runs, reports, and gives the number of surprises.
+/// Runs the cases, writes the reports and returns the number of surprises.
 fn run(options: &Options) -> Result<usize> {
     let start = Instant::now();
     let scratch = Scratch::new(&options.out)?;
@@ -157,7 +170,7 @@ fn run(options: &Options) -> Result<usize> {
     Ok(report.counts().surprises())
 }
 
-/// The drivers: manifests read, devices proven, earlier results opened.
+/// Prepares the drivers: reads manifests, proves devices and opens earlier results.
 fn prepare(options: &Options, scratch: &Path) -> Result<Vec<Driver>> {
     let tested = Target { icd: options.icd.clone(), ..Target::default() }.manifest()?;
     let against = options.against.as_deref().map(Manifest::read).transpose()?;
@@ -183,7 +196,8 @@ fn prepare(options: &Options, scratch: &Path) -> Result<Vec<Driver>> {
     launches.into_iter().zip(devices).zip(stores).map(driver).collect()
 }
 
-/// A path relative to where the runner was started; deqp runs elsewhere. A bare name is the linker's to find.
+/// Makes a path absolute relative to the folder in which the runner was started, because deqp runs
+/// in another folder. A bare name stays as it is, because the linker searches for it.
 fn absolute_library(library: &Path) -> Result<PathBuf> {
     match library.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Ok(library.into()),
@@ -206,7 +220,7 @@ fn launch(options: &Options, manifest: &Manifest, scratch: &Path) -> Result<Laun
     })
 }
 
-/// The selected cases: of the lists, or of deqp itself.
+/// Returns the selected cases, either from the lists or from deqp itself.
 fn select(options: &Options, launch: &Launch) -> Result<Listing> {
     match options.selection.lists.is_empty() {
         true => listing::of_deqp(&options.selection, launch, &identity::of_file(&launch.deqp)?, &options.out),
@@ -214,7 +228,7 @@ fn select(options: &Options, launch: &Launch) -> Result<Listing> {
     }
 }
 
-/// A run with everything that is fixed for its length.
+/// The constant state of a run.
 struct Session<'a> {
     names: &'a Names,
     drivers: &'a [Driver],
@@ -270,7 +284,7 @@ impl Session<'_> {
         }
     }
 
-    /// Runs what has no result yet, then repeats failures that nothing explains.
+    /// Runs the cases that have no result yet, then repeats failures that no expectation explains.
     fn execute(&self, options: &Options) -> Result<Vec<String>> {
         let plans: Vec<Vec<Shard>> = (0..self.drivers.len())
             .map(|driver| {
@@ -294,7 +308,7 @@ impl Session<'_> {
         Ok(notes)
     }
 
-    /// The cases that are to be run, by what is known of them.
+    /// Returns the cases to run. `due` decides by the name and the results so far.
     fn cases(&self, driver: usize, due: impl Fn(&str, &[Status]) -> bool) -> Vec<u32> {
         let driver = &self.drivers[driver];
         let executions = driver.executions();
@@ -327,7 +341,7 @@ impl Session<'_> {
         })
     }
 
-    /// What was found; every case is also added to the ledger's entry.
+    /// Returns the report. Every case is also added to the entry of the ledger.
     fn report(&self, baseline: Option<&Executions>, options: &Options, mut entry: Option<&mut Entry>) -> Report {
         let tested = &self.drivers[0];
         let executions = tested.executions();
@@ -356,7 +370,7 @@ impl Session<'_> {
         let expectations = &self.drivers[0].expectations;
         let pair = |(case, name)| {
             let (of_here, of_there) = (here.settled(case)?, there.settled(case)?);
-            // A flake differs from itself.
+            // A flake differs from run to run, so it is not compared.
             let flake = |statuses: &[Status]| expectations.judge(name, statuses).0 == Outcome::Flake;
             if flake(&here.statuses(case)) || flake(&[of_there.0]) {
                 return None;
@@ -368,7 +382,8 @@ impl Session<'_> {
     }
 }
 
-/// The other device's name without what stands in brackets, as long as that tells it from the tested one.
+/// Returns the other device's name without the part in brackets, if that distinguishes it from the
+/// tested device.
 fn short_name(other: &Device, tested: &Device) -> String {
     let short = |device: &Device| device.name.split(" (").next().unwrap_or_default().to_string();
     if short(other) == short(tested) { other.describe() } else { short(other) }
@@ -380,7 +395,8 @@ fn row(driver: &Driver, executions: &Executions, case: u32, name: &str) -> Row {
     let first = executions.of(case).next();
     let text =
         |of: fn(&'_ Executions, &Execution) -> String| first.map(|first| of(executions, first)).unwrap_or_default();
-    // Only such cases have logs: nobody looks for files of millions of others.
+    // Only these cases have logs, so the runner does not search for files of millions of passed
+    // cases.
     let logged = attempts.iter().any(|status| status.failed() || *status == Status::Warning);
     let logs = logged.then(|| driver.store.logs_of(name)).filter(|logs| logs[0].exists());
     Row {

@@ -1,13 +1,14 @@
-//! Names of cases, millions of them: one text, and for each name its place in it.
+//! Stores the names of millions of cases as one text, with the offset of each name.
 //!
-//! A complete run has 3.2 million names of 110 bytes. As texts of their own in maps they take gigabytes; here, each takes its bytes and ten more.
+//! A complete run has 3.2 million names of 110 bytes. Separate strings in maps would take
+//! gigabytes; in this form each name takes its bytes and ten more.
 //!
-//! Invariant: no name is in it twice; numbers are given in the order of insertion and never change.
+//! Invariant: no name occurs twice. Numbers are given in the order of insertion and never change.
 
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, RandomState};
 
-/// Texts without repetition, by number.
+/// Set of texts, each with a number.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     text: String,
@@ -17,33 +18,33 @@ pub struct Names {
 }
 
 impl Names {
-    /// How many there are.
+    /// Returns the number of texts.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no text.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The text with a number; empty for a number that none has.
+    /// Returns the text with a number; empty for an unknown number.
     pub fn get(&self, number: u32) -> &str {
         text_of(&self.text, &self.ends, number)
     }
 
-    /// The number of a text.
+    /// Returns the number of a text.
     pub fn find(&self, name: &str) -> Option<u32> {
         let same = |&number: &u32| self.get(number) == name;
         self.places.find(self.hasher.hash_one(name), same).copied()
     }
 
-    /// The number of a text, which is taken in when it is not there yet.
+    /// Returns the number of a text and inserts the text if it is new.
     pub fn insert(&mut self, name: &str) -> u32 {
         if let Some(number) = self.find(name) {
             return number;
         }
-        // deqp has three million cases; memory ends long before the numbers do.
+        // deqp has three million cases, so memory is exhausted long before the numbers are.
         let number = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         self.text.push_str(name);
         self.ends.push(self.text.len());
@@ -53,7 +54,7 @@ impl Names {
         number
     }
 
-    /// All texts, in the order of their numbers.
+    /// Returns all texts in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..).take(self.len()).map(|number| self.get(number))
     }

@@ -7,7 +7,7 @@ use lexopt::{Arg, Parser, ValueExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The help.
+/// Help text of the command.
 pub const HELP: &str = "\
 cts-runner cts: runs the Vulkan CTS on a driver, survives what the driver does to it, and says what is new
 
@@ -67,44 +67,44 @@ examples
   cts-runner cts --deqp deqp-vk --case '*.branch_past_barrier' --rerun-failures 3 --fresh
 ";
 
-/// What the command line says.
+/// Parsed command line.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The deqp binary.
+    /// Path of the deqp binary.
     pub deqp: PathBuf,
-    /// The folder it runs in.
+    /// Working folder of deqp; `None` for the folder of the binary.
     pub deqp_dir: Option<PathBuf>,
-    /// Further arguments for it.
+    /// Further arguments for deqp.
     pub deqp_args: Vec<String>,
-    /// The driver; none for Grus from this checkout.
+    /// Manifest of the driver; `None` for Grus from this checkout.
     pub icd: Option<PathBuf>,
     /// Pattern that the device's name must match.
     pub device: Option<String>,
-    /// A second driver.
+    /// Manifest of a second driver to compare with.
     pub against: Option<PathBuf>,
-    /// Earlier results.
+    /// Results of an earlier run to compare with.
     pub baseline: Option<PathBuf>,
-    /// The cases.
+    /// Selection of the cases.
     pub selection: Selection,
-    /// Processes at a time.
+    /// Number of deqp processes that run at the same time.
     pub jobs: usize,
     /// Time limit per case.
     pub timeout: Duration,
-    /// Most cases per process.
+    /// Maximum number of cases per process.
     pub shard_size: usize,
-    /// Repetitions of failures.
+    /// Maximum number of repetitions of a failed case.
     pub reruns: u32,
-    /// Whether images are kept.
+    /// True if images are kept.
     pub images: bool,
     /// Folder of the results.
     pub out: PathBuf,
-    /// Whether earlier results there are deleted.
+    /// True if earlier results in the folder are deleted.
     pub fresh: bool,
-    /// The ledger that the run is added to.
+    /// Ledger to which the run is added.
     pub ledger: Option<PathBuf>,
     /// Folder of the expectations.
     pub expect: PathBuf,
-    /// JSON instead of text.
+    /// True if the summary is JSON instead of text.
     pub json: bool,
 }
 
@@ -133,7 +133,7 @@ impl Default for Options {
     }
 }
 
-/// Reads the rest of the command line; none when help is wanted.
+/// Parses the rest of the command line. Returns `None` if help was requested.
 pub fn parse(parser: &mut Parser) -> Result<Option<Options>> {
     let mut options = Options::default();
     match read(parser, &mut options) {
@@ -164,7 +164,7 @@ pub fn parse(parser: &mut Parser) -> Result<Option<Options>> {
     Ok(Some(options))
 }
 
-/// Whether to go on.
+/// Parses the arguments into `options`. Returns false if help was requested.
 fn read(parser: &mut Parser, options: &mut Options) -> std::result::Result<bool, lexopt::Error> {
     while let Some(arg) = parser.next()? {
         match arg {

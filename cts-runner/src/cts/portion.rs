@@ -1,18 +1,20 @@
-//! Portions: part K of N of all cases, drawn by a hash of the case's name, so that a case stays in its portion whatever else is listed, in
-//! whatever order, by whatever version of this program and of the CTS.
+//! Portion K of N of all cases, chosen by a hash of the case's name. A case therefore stays in its
+//! portion regardless of the other listed cases, their order, and the versions of this program and
+//! of the CTS.
 //!
-//! The hash is [`hash`] and is never changed: ledgers of years and of many machines are combined by it. Case `c` is in portion K/N when
-//! `hash(c) % N == K - 1`. So the N portions of one N are disjoint and complete, and where N divides M, K/M is a piece of
-//! ((K - 1) % N + 1)/N.
+//! The function [`hash`] never changes, because ledgers of many years and machines are combined by
+//! it. Case `c` is in portion K/N if `hash(c) % N == K - 1`. The N portions of one N are therefore
+//! disjoint and complete. If N divides M, K/M is a part of ((K - 1) % N + 1)/N.
 
 use crate::fnv::fnv1a;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Largest N: what covers what is computed over the residues, see [`super::ledger::cover`].
+/// Largest N. Coverage is computed over the residues, see [`super::ledger::cover`].
 pub const FINEST: u64 = 1 << 20;
 
-/// FNV-1a, mixed so that all bits depend on all bytes. Part of the contract: `--portion` must choose the same cases for ever.
+/// Returns the FNV-1a hash, mixed so that all bits depend on all bytes. It is part of the contract,
+/// because `--portion` must always choose the same cases.
 pub fn hash(bytes: &[u8]) -> u64 {
     let mut h = fnv1a(bytes);
     h ^= h >> 33;
@@ -20,26 +22,27 @@ pub fn hash(bytes: &[u8]) -> u64 {
     h ^ (h >> 33)
 }
 
-/// Part `part` of `of`, from 1.
+/// Portion `part` of `of`, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Portion {
-    /// Which part, from 1.
+    /// Number of this portion, from 1.
     pub part: u64,
-    /// How many parts there are.
+    /// Number of portions.
     pub of: u64,
 }
 
 impl Portion {
-    /// All cases.
+    /// The portion that contains all cases.
     pub const ALL: Portion = Portion { part: 1, of: 1 };
 
-    /// Reads `K/N`, or `today/N`: the portion of this day (UTC), another one each day until all N had their turn.
+    /// Parses `K/N` or `today/N`. The latter is the portion of the current day (UTC), which changes
+    /// daily until all N portions have been used.
     pub fn parse(text: &str) -> Result<Self, String> {
         let days = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86400);
         Self::parse_on(text, days)
     }
 
-    /// The same on a day, counted from 1970-01-01.
+    /// Parses a portion as [`Self::parse`] does for a given day, counted from 1970-01-01.
     fn parse_on(text: &str, day: u64) -> Result<Self, String> {
         match text.split_once('/') {
             Some(("today" | "day", of)) => {
@@ -50,7 +53,7 @@ impl Portion {
         }
     }
 
-    /// Reads `K/N`.
+    /// Parses `K/N`.
     pub fn exact(text: &str) -> Result<Self, String> {
         let parsed = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
         let inside = parsed.filter(|&(part, of)| (1..=FINEST).contains(&of) && (1..=of).contains(&part));
@@ -59,19 +62,21 @@ impl Portion {
         inside.map(|(part, of)| Portion { part, of }).ok_or_else(wrong)
     }
 
-    /// Whether a case is in this portion.
+    /// Returns true if a case is in this portion.
     pub fn holds(self, name: &str) -> bool {
         hash(name.as_bytes()) % self.of == self.part - 1
     }
 
-    /// Whether all cases of another portion are in this one, by arithmetic.
+    /// Returns true if all cases of another portion are in this one, which follows from the numbers
+    /// alone.
     pub fn contains(self, other: Portion) -> bool {
         other.of.is_multiple_of(self.of) && (other.part - 1) % self.of == self.part - 1
     }
 
-    /// Whether a case can be in both.
+    /// Returns true if a case can be in both portions.
     pub fn meets(self, other: Portion) -> bool {
-        // Residues of both moduli agree somewhere exactly when they agree modulo the greatest common divisor.
+        // There is a hash with both residues if and only if the residues agree modulo the greatest
+        // common divisor.
         let common = gcd(self.of, other.of);
         (self.part - 1) % common == (other.part - 1) % common
     }
@@ -83,7 +88,7 @@ impl fmt::Display for Portion {
     }
 }
 
-/// Greatest common divisor.
+/// Returns the greatest common divisor.
 pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
@@ -112,7 +117,7 @@ mod tests {
 
     #[test]
     fn portions_never_change() {
-        // A promise: ledgers are combined by it. These lines may be added to and not changed.
+        // Ledgers are combined by these values, so lines may be added here but not changed.
         let shares = [
             ("dEQP-VK.api.smoke.triangle", 16, 8),
             ("dEQP-VK.api.smoke.triangle", 1000, 592),

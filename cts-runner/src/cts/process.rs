@@ -1,5 +1,6 @@
-//! A process and everything it starts: one process group, ended as a whole, and never outliving the runner. The only module of
-//! the runner's CTS part with unsafe code: `libc` calls that std has no words for.
+//! Runs a process and all its descendants as one process group. The group is ended as a whole and
+//! never outlives the runner. This is the only module of the CTS part with unsafe code: `libc`
+//! calls that the standard library does not offer.
 
 use super::error::{At, Result};
 use std::io::{BufRead, BufReader, ErrorKind, PipeReader, Read};
@@ -7,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Longest line that is looked at; the rest of it is dropped.
+/// Maximum number of bytes of a line; the rest of a longer line is dropped.
 const LONGEST_LINE: usize = 16 << 10;
 
 /// A running process group. Dropping it ends the group.
@@ -19,32 +20,35 @@ pub struct Group {
 }
 
 impl Group {
-    /// Starts a command as the leader of a group of its own, with no input and one pipe for both outputs: only so can what is printed to
-    /// standard error be told from what comes before and after it on standard output.
+    /// Starts a command as the leader of a new group, with no input and one pipe for both outputs.
+    /// A common pipe keeps the order of standard error and standard output.
     pub fn start(command: &mut Command) -> Result<Self> {
         let (output, writer) = std::io::pipe().at("pipe")?;
         command.stdout(writer.try_clone().at("pipe")?).stderr(writer);
         command.stdin(Stdio::null()).process_group(0);
-        // SAFETY: prctl is async-signal-safe and the closure allocates nothing.
+        // SAFETY: `prctl` is async-signal-safe, and the closure allocates no memory.
         unsafe {
             command.pre_exec(|| {
-                // The kernel ends the child with the thread that started it: a killed runner leaves no deqp behind.
+                // The kernel kills the child when the thread that started it ends, so a killed
+                // runner leaves no deqp behind.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 Ok(())
             });
         }
         let leader = command.spawn().at(command.get_program());
-        // The command holds the pipe's other end: the pipe would never close.
+        // The command holds the write end of the pipe. It is released here, or the pipe would never
+        // close.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         Ok(Self { leader: leader?, output: Some(output), ended: None })
     }
 
-    /// What the group prints; given out once.
+    /// Takes the output of the group; `None` if it was taken before.
     pub fn output(&mut self) -> Option<PipeReader> {
         self.output.take()
     }
 
-    /// How the leader ended, or none while it runs. When it has ended, what is left of its group is ended too.
+    /// Returns the exit status of the leader, or `None` while it runs. When the leader has ended,
+    /// the rest of its group is ended too.
     pub fn poll(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() && self.leader_is_done() {
             self.end();
@@ -60,11 +64,12 @@ impl Group {
         self.ended
     }
 
-    /// Ends the whole group now.
+    /// Ends the whole group immediately.
     pub fn end(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             if let Ok(group) = libc::pid_t::try_from(self.leader.id()) {
-                // SAFETY: no memory is involved. The leader has not been waited for, so its number cannot be anyone else's.
+                // SAFETY: the call accesses no memory. The leader has not been reaped, so its
+                // process id cannot belong to another process.
                 unsafe { libc::kill(-group, libc::SIGKILL) };
             }
             self.ended = self.leader.wait().ok();
@@ -72,9 +77,10 @@ impl Group {
         self.ended
     }
 
-    /// Whether the leader has ended, without taking its status: until then its number, the group's, stays reserved.
+    /// Returns true if the leader has ended, without reaping it. The kernel reserves its process
+    /// id, which is also the id of the group, until it is reaped.
     fn leader_is_done(&self) -> bool {
-        // SAFETY: an all-zero siginfo_t is a valid one; waitid writes only into it.
+        // SAFETY: an all-zero `siginfo_t` is valid, and `waitid` writes only into it.
         unsafe {
             let mut info: libc::siginfo_t = std::mem::zeroed();
             let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -89,7 +95,7 @@ impl Drop for Group {
     }
 }
 
-/// How a process ended, for people.
+/// Describes in words how a process ended.
 pub fn describe(status: ExitStatus) -> String {
     const NAMES: [(i32, &str); 8] = [
         (libc::SIGABRT, "SIGABRT"),
@@ -110,8 +116,8 @@ pub fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Calls back for every line of a stream, without its end. Bytes that are not UTF-8 are replaced; of a long line only the
-/// beginning comes, so that output without end takes no memory.
+/// Calls `each` for every line of a stream, without the line end. Bytes that are not UTF-8 are
+/// replaced. A long line is cut, so that endless output takes no memory.
 pub fn lines(stream: impl Read, mut each: impl FnMut(&str)) {
     let mut stream = BufReader::with_capacity(LONGEST_LINE, stream);
     let mut line = Vec::new();
@@ -143,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_whole_group_ends() {
-        // The grandchild holds the pipe open: the pipe ends only when it does.
+        // The grandchild holds the pipe open, so the pipe closes only when the grandchild ends.
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "sleep 1000 & echo started; echo beside >&2; echo again; kill -SEGV $$"]);
         let mut group = Group::start(&mut command).unwrap();

@@ -1,4 +1,5 @@
-//! Counts, rate and remaining time while a run goes on: a bar on a terminal, now and then a line elsewhere, nothing with `--json`.
+//! Shows counts, rate and remaining time during a run: a bar on a terminal, a periodic line
+//! elsewhere, and nothing with `--json`.
 
 use super::status::{Counts, Outcome};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -6,10 +7,10 @@ use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a line is written where there is no terminal.
+/// Interval between lines if there is no terminal.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// The progress of one phase of a run.
+/// Progress of one phase of a run.
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
@@ -26,7 +27,7 @@ struct State {
 }
 
 impl Progress {
-    /// For a number of cases; nothing is shown when `quiet`.
+    /// Creates the display for `total` cases. Nothing is shown if `quiet` is set.
     pub fn new(what: &str, total: usize, quiet: bool) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(total as u64);
@@ -56,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// A line beside the bar.
+    /// Prints a line beside the bar.
     pub fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
@@ -81,7 +82,7 @@ fn line(counts: &Counts, total: usize, elapsed: Duration) -> String {
     format!("{done}/{total}  {rate:.1}/s  {} left  {counts}", clock(left))
 }
 
-/// A time as people read it.
+/// Formats a time for display.
 pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

@@ -1,55 +1,56 @@
-//! deqp's log file (`.qpa`): markers in lines of their own around one XML document per case.
+//! Reads deqp's log file (`.qpa`), which consists of marker lines around one XML document per case.
 //!
-//! [`Tail`] follows a log while deqp writes it and gives each case once, when it has ended. It bounds what it keeps: the log of a case
-//! beyond [`LOG_LIMIT`] is dropped, its result is not. [`document`] turns the log of a case into what people look at.
-//! Left out: sample lists and the other parts only deqp's performance tools read are shown as plain text.
+//! [`Tail`] follows a log while deqp writes it and returns each case once, after the case has
+//! ended. It limits its memory: the part of a case's log beyond [`LOG_LIMIT`] is dropped, but its
+//! result is kept. [`document`] converts the log of a case into readable parts. Sample lists and
+//! other parts that only deqp's performance tools read are shown as plain text.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// Bytes of one case's log that are kept.
+/// Maximum number of bytes that are kept of one case's log.
 pub const LOG_LIMIT: usize = 8 << 20;
 const LINE_LIMIT: usize = 1 << 20;
 const MESSAGE_LIMIT: usize = 4 << 10;
 
-/// A case that has ended, as the log tells it.
+/// A case that has ended, as recorded in the log.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Entry {
-    /// Full name.
+    /// Full name of the case.
     pub name: String,
-    /// deqp's result code.
+    /// Result code of deqp.
     pub code: String,
-    /// deqp's explanation.
+    /// Explanation that deqp gives for the result.
     pub message: String,
-    /// The time deqp measured, in seconds.
+    /// Time that deqp measured, in seconds.
     pub seconds: Option<f64>,
-    /// The XML, up to the limit.
+    /// XML of the case, up to [`LOG_LIMIT`].
     pub log: Vec<u8>,
 }
 
-/// Follows a log.
+/// Reader that follows a growing log.
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
     file: Option<File>,
     line: Vec<u8>,
     open: Option<Entry>,
-    /// Collects the `Result` element, whose text can have several lines.
+    /// Text of the `Result` element while it is read, because it can span several lines.
     result: Option<String>,
-    /// The device named in the log's header.
+    /// Name of the device in the header of the log.
     pub device: Option<String>,
-    /// The release of the CTS named in the log's header.
+    /// Release of the CTS in the header of the log.
     pub release: Option<String>,
 }
 
 impl Tail {
-    /// Will follow the log at `path`, which need not be there yet.
+    /// Creates a reader of the log at `path`, which need not exist yet.
     pub fn new(path: PathBuf) -> Self {
         Self { path, file: None, line: Vec::new(), open: None, result: None, device: None, release: None }
     }
 
-    /// The cases that have ended since the last call.
+    /// Returns the cases that have ended since the last call.
     pub fn poll(&mut self) -> Vec<Entry> {
         let mut ended = Vec::new();
         if self.file.is_none() {
@@ -64,7 +65,8 @@ impl Tail {
         ended
     }
 
-    /// The case that has begun and not ended; after the end of the process, the one that ended it.
+    /// Returns the case that has begun and not ended. After the end of the process, this is the
+    /// case that ended it.
     pub fn running(&self) -> Option<&str> {
         self.open.as_ref().map(|entry| entry.name.as_str())
     }
@@ -153,7 +155,7 @@ impl Tail {
 /// A part of a case's log.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Part {
-    /// A title of a section or a set of images.
+    /// Title of a section or of a set of images.
     Title(String),
     /// Lines of text.
     Text(String),
@@ -164,21 +166,22 @@ pub enum Part {
 /// An image in a log.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Image {
-    /// What it shows.
+    /// Description of the image.
     pub title: String,
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
-    /// Channels of an image that is not compressed: 3 or 4.
+    /// Number of channels of an uncompressed image: 3 or 4.
     pub channels: u32,
-    /// Whether the data are a PNG file; else rows of pixels.
+    /// True if the data are a PNG file, false if they are rows of pixels.
     pub png: bool,
-    /// The data in base64, without white space.
+    /// Data in base64, without white space.
     pub base64: String,
 }
 
-/// The readable parts of the log of one case. Never fails: what is no element it knows is text.
+/// Returns the readable parts of the log of one case. It never fails, because unknown elements are
+/// treated as text.
 pub fn document(xml: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = xml;
@@ -198,7 +201,8 @@ fn part(name: &str, tag: &str, content: &str, parts: &mut Vec<Part>) {
         (name, text) => text.or(name).unwrap_or_default(),
     };
     match name {
-        // The result stands in the report's own line; the first element repeats the name of the case.
+        // The report shows the result in its own line, and the first element only repeats the name
+        // of the case.
         "" | "?xml" | "TestCaseResult" | "Result" => {}
         "Section" | "ImageSet" | "CompileInfo" => parts.push(Part::Title(described())),
         "Image" => {
@@ -230,7 +234,7 @@ fn attribute(tag: &str, key: &str) -> Option<String> {
     after.split_once('"').map(|(value, _)| unescape(value))
 }
 
-/// Undoes deqp's escapes (`qpXmlWriter`).
+/// Reverts deqp's escapes (`qpXmlWriter`).
 fn unescape(text: &str) -> String {
     const ESCAPES: [(&str, &str); 4] = [("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&quot;", "\"")];
     if !text.contains('&') {

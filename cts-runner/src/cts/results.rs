@@ -1,10 +1,12 @@
-//! The results on disk: a CSV per driver that grows by a line per execution, so that a killed run loses at most the line it was writing.
+//! Stores the results on disk, in one CSV per driver. The file grows by a line per execution, so a
+//! killed run loses at most the line that it was writing.
 //!
-//! Columns: `case,attempt,status,code,seconds,message`; attempt 0 is the run, 1 and up are repetitions of failures. `run.json` beside it says
-//! which driver and which CTS the results are of; a run with others refuses to mix with them.
-//! Logs of cases that did not simply pass are in `logs/`, by a hash of the name.
+//! Columns: `case,attempt,status,code,seconds,message`. Attempt 0 is the run; attempts from 1 are
+//! repetitions of failures. `run.json` beside the CSV names the driver and the CTS of the results.
+//! A run with another driver or CTS refuses to add to them. Logs of cases that did not simply pass
+//! are in `logs/`, under a hash of the name.
 //!
-//! Invariant: at most one line counts per case and attempt, the first.
+//! Invariant: at most one line counts per case and attempt, namely the first.
 
 use super::device::Device;
 use super::error::{At, Error, Result};
@@ -20,28 +22,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 const HEADER: &str = "case,attempt,status,code,seconds,message";
-/// Bytes of a message that are kept.
+/// Maximum number of bytes that are kept of a message.
 const MESSAGE_LIMIT: usize = 600;
 
-/// One execution of a case, as a line of the file.
+/// One execution of a case, which is a line of the file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
-    /// Full name.
+    /// Full name of the case.
     pub case: String,
-    /// 0, or the number of the repetition.
+    /// 0 for the run, or the number of the repetition.
     pub attempt: u32,
-    /// What it gave.
+    /// Status of the execution.
     pub status: Status,
-    /// deqp's code, or how the process died.
+    /// Result code of deqp, or how the process died.
     pub code: String,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Why, in one line.
+    /// Reason for the status, in one line.
     pub message: String,
 }
 
 impl Record {
-    /// The record of a case that ended.
+    /// Creates the record of a case that ended.
     pub fn new(attempt: u32, end: &CaseEnd) -> Self {
         let line = end.message.split_whitespace().collect::<Vec<_>>().join(" ");
         let cut = line.floor_char_boundary(MESSAGE_LIMIT.min(line.len()));
@@ -72,14 +74,15 @@ impl Record {
     }
 }
 
-/// A field, quoted where it must be (RFC 4180). Line ends never get here: a record is one line.
+/// Returns a field, quoted if necessary (RFC 4180). A record is one line, so a field never contains
+/// line ends.
 fn quote(field: impl AsRef<str>) -> String {
     let field = field.as_ref();
     let field: String = field.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if field.contains([',', '"']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 
-/// The fields of a line; none when a quote is open at its end.
+/// Returns the fields of a line; `None` if a quote is open at the end.
 fn split(line: &str) -> Option<Vec<String>> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -99,31 +102,31 @@ fn split(line: &str) -> Option<Vec<String>> {
     (!quoted).then_some(fields)
 }
 
-/// One execution of a case, as it is held in memory: 24 bytes, for there are millions.
+/// One execution of a case in memory. It takes 24 bytes, because there are millions of them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Execution {
-    /// 0, or the number of the repetition.
+    /// 0 for the run, or the number of the repetition.
     pub attempt: u32,
-    /// What it gave.
+    /// Status of the execution.
     pub status: Status,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
     code: u32,
     message: u32,
 }
 
-/// The executions of the selected cases, by their place in the selection.
+/// Executions of the selected cases, indexed by their number in the selection.
 #[derive(Debug, Default)]
 pub struct Executions {
     first: Vec<Option<Execution>>,
-    /// The others, in order.
+    /// Further executions of a case, in order.
     more: HashMap<u32, Vec<Execution>>,
-    /// Codes and messages: the same few, again and again.
+    /// Codes and messages, of which there are few different ones.
     texts: Names,
 }
 
 impl Executions {
-    /// Takes in one execution; false when this one is there already.
+    /// Adds one execution. Returns false if this execution is already there.
     pub fn add(&mut self, case: u32, record: &Record) -> bool {
         let Record { attempt, status, seconds, .. } = *record;
         if self.of(case).any(|known| known.attempt == attempt) {
@@ -149,36 +152,36 @@ impl Executions {
         true
     }
 
-    /// The executions of a case, in order.
+    /// Returns the executions of a case, in order.
     pub fn of(&self, case: u32) -> impl Iterator<Item = &Execution> {
         let first = self.first.get(case as usize).and_then(Option::as_ref);
         first.into_iter().chain(self.more.get(&case).into_iter().flatten())
     }
 
-    /// What the executions of a case gave, in order.
+    /// Returns the statuses of a case, in the order of its executions.
     pub fn statuses(&self, case: u32) -> Vec<Status> {
         self.of(case).map(|execution| execution.status).collect()
     }
 
-    /// deqp's code, or how the process died.
+    /// Returns the result code of deqp, or how the process died.
     pub fn code(&self, execution: &Execution) -> &str {
         self.texts.get(execution.code)
     }
 
-    /// Why, in one line.
+    /// Returns the reason for the status, in one line.
     pub fn message(&self, execution: &Execution) -> &str {
         self.texts.get(execution.message)
     }
 
-    /// Status and seconds of a case, where one good execution outweighs bad ones.
+    /// Returns status and seconds of a case. One good execution outweighs bad ones.
     pub fn settled(&self, case: u32) -> Option<(Status, f64)> {
         let settled = self.of(case).find(|execution| !execution.status.failed()).or(self.of(case).next())?;
         Some((settled.status, settled.seconds))
     }
 }
 
-/// Reads results of the selected cases; a last line without its end is what a killed run was writing, and is left out. Also gives the
-/// bytes read.
+/// Reads the results of the selected cases and returns the number of bytes read. A last line
+/// without its end is ignored, because a killed run was writing it.
 fn read_lines(path: &Path, names: &Names) -> Result<(Executions, u64)> {
     let mut file = BufReader::new(File::open(path).at(path)?);
     let (mut executions, mut whole, mut bytes) = (Executions::default(), 0, Vec::new());
@@ -203,12 +206,13 @@ fn read_lines(path: &Path, names: &Names) -> Result<(Executions, u64)> {
     Ok((executions, whole))
 }
 
-/// The results of an earlier run, to compare with.
+/// Reads the results of an earlier run for a comparison.
 pub fn read_baseline(path: &Path, names: &Names) -> Result<Executions> {
     Ok(read_lines(path, names)?.0)
 }
 
-/// Prepares the folder of a run: what is in it must be of the same drivers and CTS, or is deleted with `fresh`.
+/// Prepares the folder of a run. Its content must belong to the same drivers and CTS, or is deleted
+/// if `fresh` is set.
 pub fn open_folder(folder: &Path, devices: &[Device], fresh: bool) -> Result<Vec<Store>> {
     std::fs::create_dir_all(folder.join("logs")).at(folder)?;
     let path = folder.join("run.json");
@@ -224,7 +228,8 @@ pub fn open_folder(folder: &Path, devices: &[Device], fresh: bool) -> Result<Vec
     Ok(stores)
 }
 
-/// What tells two runs apart; none when the results of one may go on in the other. A driver to compare with may come or go.
+/// Returns the difference between two runs; `None` if one may continue with the results of the
+/// other. A driver to compare with may be added or removed.
 fn difference(old: &Value, now: &Value) -> Option<String> {
     let drivers = |run: &Value| run["drivers"].as_array().cloned().unwrap_or_default();
     let (old, now) = (drivers(old), drivers(now));
@@ -275,7 +280,8 @@ impl Store {
         self.file.lock().unwrap_or_else(PoisonError::into_inner).set_len(length).at(&self.path)
     }
 
-    /// What an earlier run left here of the selected cases; afterwards the file is ready to go on.
+    /// Returns the results of the selected cases that an earlier run left here, and prepares the
+    /// file for further results.
     pub fn resume(&self, names: &Names) -> Result<Executions> {
         let (executions, whole) = read_lines(&self.path, names)?;
         self.truncate(whole)?;
@@ -297,12 +303,12 @@ impl Store {
         Ok(record)
     }
 
-    /// One write per line: a killed run can tear the last line only.
+    /// Appends a line with a single write, so that a killed run can tear only the last line.
     fn append(&self, text: &str) -> Result<()> {
         self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes()).at(&self.path)
     }
 
-    /// Where the log and the output of a case are kept.
+    /// Returns the paths of the log and the output of a case.
     pub fn logs_of(&self, case: &str) -> [PathBuf; 2] {
         let name = format!("{}-{:016x}", if self.driver == 0 { "run" } else { "against" }, hash(case.as_bytes()));
         ["qpa", "out"].map(|end| self.logs.join(format!("{name}.{end}")))

@@ -1,10 +1,13 @@
-//! Shards over jobs. A shard that ends early goes on in a new process with the cases that have no result; what a process's end means
-//! for its cases is decided here, in [`after`], and nowhere else.
+//! Distributes shards over jobs. If a shard ends early, a new process continues with the cases that
+//! have no result. Only [`after`] decides what the end of a process means for its cases:
 //!
-//! - deqp says it is through and cases have no result: they run once more, then each alone, then they are Missing.
-//! - the process died in a case: that case has its result already, the rest goes on.
-//! - the process died before any case: nobody is blamed. Three times in a row, a probe (a case that worked when the run began) tells
-//!   whether deqp still starts at all. If not, the run ends; if it does, the shard is halved until the one case is alone.
+//! - deqp reports that it is done, and cases have no result: they run once more, then each alone.
+//!   After that they are Missing.
+//! - The process died in a case: that case already has its result, and the remaining cases
+//!   continue.
+//! - The process died before any case: no case is blamed. After three such starts in a row, a probe
+//!   (a case that worked when the run began) shows whether deqp still starts at all. If it does
+//!   not, the run ends. If it does, the shard is halved until a single case is left.
 //!
 //! Invariant: every case of the plan gets exactly one result, or the run ends with an error.
 
@@ -15,25 +18,25 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Starts that fail in a row before something is suspected.
+/// Number of consecutive failed starts after which a probe runs.
 pub const STARTS: u32 = 3;
 
-/// Some cases for one process.
+/// Cases for one process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shard {
-    /// Which driver: 0 is the one under test.
+    /// Index of the driver; 0 is the one under test.
     pub driver: usize,
-    /// The cases, by their place in the selection.
+    /// Numbers of the cases in the selection.
     pub cases: Vec<u32>,
-    /// Which execution of the cases this is: 0, or the number of the repetition.
+    /// Number of the execution of the cases: 0 for the run, or the number of the repetition.
     pub attempt: u32,
-    /// Whether a case without result is Missing at once.
+    /// True if a case without a result is Missing immediately.
     pub alone: bool,
-    /// Starts that failed in a row.
+    /// Number of consecutive failed starts.
     pub starts: u32,
 }
 
-/// What runs shards; a trait so that tests can put something else than processes behind it.
+/// Runs shards. It is a trait so that tests can replace the processes.
 pub trait Machine: Sync {
     /// Runs one process over a shard and reports the cases that ended.
     fn run(
@@ -42,17 +45,18 @@ pub trait Machine: Sync {
         cancel: &AtomicBool,
         report: &mut dyn FnMut(u32, CaseEnd) -> Result<()>,
     ) -> Result<ShardEnd>;
-    /// Whether deqp starts at all with this driver.
+    /// Returns `Ok` if deqp starts at all with this driver.
     fn probe(&self, driver: usize) -> Result<()>;
-    /// Name of a case.
+    /// Returns the name of a case.
     fn name(&self, case: u32) -> &str;
 }
 
-/// Receives each result once.
+/// Callback that receives each result once.
 pub type Sink<'a> = dyn Fn(&Shard, u32, CaseEnd) -> Result<()> + Sync + 'a;
 
-/// Cuts cases into shards: large ones first, so that few processes start, small ones at the end, so that all jobs end together. The
-/// smallest still take longer than the start of their process.
+/// Cuts cases into shards. Large shards come first, so that few processes start. Small ones come
+/// last, so that all jobs end together; the smallest still take longer than the start of their
+/// process.
 pub fn plan(driver: usize, cases: &[u32], largest: usize, jobs: usize) -> Vec<Shard> {
     let mut shards = Vec::new();
     let mut rest = cases;
@@ -65,13 +69,14 @@ pub fn plan(driver: usize, cases: &[u32], largest: usize, jobs: usize) -> Vec<Sh
     shards
 }
 
-/// Repetitions: each case in a process of its own.
+/// Plans repetitions, with each case in a process of its own.
 pub fn repeat(driver: usize, cases: &[u32], attempt: u32) -> Vec<Shard> {
     let alone = |&case| Shard { driver, cases: vec![case], attempt, alone: true, starts: 0 };
     cases.iter().map(alone).collect()
 }
 
-/// Takes turns between drivers, so that what slows the machine for a while slows all of them. Who begins changes too.
+/// Alternates between drivers, so that a temporary slowdown of the machine affects all of them. The
+/// first driver of each round also alternates.
 pub fn interleave(plans: Vec<Vec<Shard>>) -> Vec<Shard> {
     let rounds = plans.iter().map(Vec::len).max().unwrap_or(0);
     let mut queues: Vec<_> = plans.into_iter().map(Vec::into_iter).collect();
@@ -85,27 +90,28 @@ pub fn interleave(plans: Vec<Vec<Shard>>) -> Vec<Shard> {
     shards
 }
 
-/// What follows from the end of a process.
+/// Consequence of the end of a process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// These go on; nothing when all have results.
+    /// These shards continue; the list is empty if all cases have results.
     Queue(Vec<Shard>),
-    /// These never got a result.
+    /// These cases never got a result.
     Missing(Vec<u32>),
-    /// The process did not get to its first case too often: probe, then this if the probe works.
+    /// The process failed too often before its first case. A probe runs, and the suspect is handled
+    /// if the probe works.
     Probe(String, Suspect),
 }
 
-/// What is suspected when deqp starts, only not with this shard.
+/// Suspected cause if deqp starts in general but not with this shard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Suspect {
-    /// One of several cases: two halves.
+    /// One of several cases, which are split into two halves.
     Halves(Vec<Shard>),
-    /// This case.
+    /// A single case.
     Case(u32),
 }
 
-/// What follows from the end of a process that left cases without result.
+/// Decides how to continue after the end of a process. `left` are its cases without a result.
 pub fn after(shard: &Shard, left: Vec<u32>, how: &How) -> Next {
     let with =
         |cases: &[u32], alone: bool, starts: u32| Shard { cases: cases.to_vec(), alone, starts, ..shard.clone() };
@@ -115,7 +121,8 @@ pub fn after(shard: &Shard, left: Vec<u32>, how: &How) -> Next {
     match how {
         How::Cancelled => Next::Queue(Vec::new()),
         How::Done if shard.alone => Next::Missing(left),
-        // As long as a process gets on with them they stay together: a start takes longer than most cases.
+        // The remaining cases stay together as long as a process makes progress with them, because
+        // a start takes longer than most cases.
         How::Done if left.len() < shard.cases.len() => Next::Queue(vec![with(&left, false, 0)]),
         How::Done => Next::Queue(left.iter().map(|&case| with(&[case], true, 0)).collect()),
         How::Interrupted => Next::Queue(vec![with(&left, shard.alone, 0)]),
@@ -136,7 +143,7 @@ pub fn after(shard: &Shard, left: Vec<u32>, how: &How) -> Next {
 struct State {
     queue: VecDeque<Shard>,
     running: usize,
-    /// Driver, case: what has no result yet.
+    /// Pairs of driver and case that have no result yet.
     open: HashSet<(usize, u32)>,
     notes: Vec<String>,
     error: Option<Error>,
@@ -150,7 +157,8 @@ struct Run<'a> {
     sink: &'a Sink<'a>,
 }
 
-/// Runs all shards with `jobs` processes at a time. Gives notes about oddities no case is to blame for.
+/// Runs all shards with `jobs` processes at a time. Returns notes about problems that belong to no
+/// case.
 pub fn run(shards: Vec<Shard>, jobs: usize, machine: &dyn Machine, sink: &Sink<'_>) -> Result<Vec<String>> {
     let open = shards.iter().flat_map(|shard| shard.cases.iter().map(|&case| (shard.driver, case))).collect();
     let state = State { queue: shards.into(), running: 0, open, notes: Vec::new(), error: None };
@@ -173,7 +181,7 @@ impl Run<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One job: takes shards until nothing is queued and nothing runs that could queue more.
+    /// Runs one job. It takes shards until none is queued and no running shard can queue more.
     fn work(&self) {
         let mut state = self.lock();
         loop {
@@ -194,7 +202,7 @@ impl Run<'_> {
             state.running -= 1;
             if let Err(error) = outcome {
                 self.cancel.store(true, Ordering::Relaxed);
-                // The first error is the cause of the others.
+                // The first error is kept, because it is the cause of the later ones.
                 state.error.get_or_insert(error);
             }
             self.changed.notify_all();
@@ -228,7 +236,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The rest of a shard goes on first: its neighbours' files and groups are still warm.
+    /// The rest of a shard continues first, because the files and groups of its neighbours are
+    /// still in the caches.
     fn queue(&self, shards: Vec<Shard>) {
         let mut state = self.lock();
         shards.into_iter().rev().for_each(|shard| state.queue.push_front(shard));

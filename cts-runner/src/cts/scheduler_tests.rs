@@ -1,27 +1,28 @@
-//! The scheduler over processes that do not exist: whatever they do, each case gets one result.
+//! Tests the scheduler with simulated processes. Each case must get one result, whatever the
+//! processes do.
 
 use super::*;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
 
-/// What a made-up case does to its process.
+/// Effect of a simulated case on its process.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Act {
     Pass,
     Fail,
-    /// Takes the process with it.
+    /// The process crashes in the case.
     Crash,
-    /// Is passed over the first time.
+    /// The case is skipped the first time.
     MissingOnce,
-    /// Is always passed over.
+    /// The case is always skipped.
     Missing,
-    /// Has a result, and deqp stops after it (a lost device).
+    /// The case has a result, and deqp stops after it (a lost device).
     Stop,
     /// The process dies at start when this case is in its list.
     Poison,
-    /// The process dies before the first case, the first time.
+    /// The process dies before the first case, but only the first time.
     PoisonOnce,
-    /// Is reported twice.
+    /// The case is reported twice.
     Twice,
 }
 
@@ -115,7 +116,7 @@ impl Machine for Model {
     }
 }
 
-/// A small generator of numbers (splitmix64).
+/// A small random number generator (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -136,7 +137,7 @@ fn expected(act: Act) -> Status {
     }
 }
 
-/// Runs and gives what the sink received.
+/// Runs the shards and returns the results that the sink received.
 fn results(model: &Model, shards: Vec<Shard>, jobs: usize) -> HashMap<(usize, u32), Vec<Status>> {
     let received = Mutex::new(HashMap::<_, Vec<Status>>::new());
     run(shards, jobs, model, &|shard: &Shard, case, end: CaseEnd| {
@@ -152,7 +153,7 @@ fn no_case_is_lost_or_counted_twice() {
     let mut random = Random(3);
     for _ in 0..300 {
         let count = 1 + random.below(60);
-        // Mostly passing, as in life; now and then everything goes wrong.
+        // Most cases pass in most rounds, as in real runs. In some rounds every case misbehaves.
         let calm = random.below(4);
         let pick =
             |random: &mut Random| if random.below(4) < calm { Act::Pass } else { ACTS[random.below(ACTS.len())] };

@@ -1,10 +1,12 @@
-//! One deqp process over some cases: start it, follow its output and its log, hold every case to the time limit, and say at the end
-//! which cases ended how and which one the process died in.
+//! Runs one deqp process over some cases. It starts the process, follows its output and its log,
+//! and applies the time limit to every case. At the end it reports how each case ended and in which
+//! one the process died.
 //!
-//! The log is the truth about results: it is a file of deqp's own, flushed after every element, and no driver prints into it. What is
-//! printed is the clock: it says when a case starts, and it stands in for results that the log lacks.
+//! The log is authoritative for results: it is a file of deqp's own, flushed after every element,
+//! and no driver prints into it. The printed output serves as the clock: it shows when a case
+//! starts, and it replaces results that the log lacks.
 //!
-//! Invariant: a case is reported at most once, and only if it was asked for.
+//! Invariant: a case is reported at most once, and only if it was requested.
 
 use super::error::{At, Result};
 use super::process::{self, Group};
@@ -18,81 +20,81 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of a case's output that are kept: the last ones.
+/// Maximum number of bytes kept of a case's output; the end of the output is kept.
 const OUTPUT_LIMIT: usize = 32 << 10;
-/// How often a silent process is looked at.
+/// Interval at which a silent process is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// How long the pipe may stay open after everything that was started has been ended.
+/// Time for which the pipe may stay open after all started processes have been ended.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// How deqp is started for one driver.
+/// Parameters for starting deqp with one driver.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The deqp binary.
+    /// Path of the deqp binary.
     pub deqp: PathBuf,
-    /// The folder it runs in: deqp looks for its data there.
+    /// Working folder of deqp, in which it searches for its data.
     pub folder: PathBuf,
-    /// The driver's manifest, absolute.
+    /// Absolute path of the driver's manifest.
     pub manifest: PathBuf,
     /// Further arguments for deqp.
     pub arguments: Vec<String>,
-    /// Further environment.
+    /// Additional environment variables.
     pub environment: Vec<(String, String)>,
-    /// Time limit per case, and for the start.
+    /// Time limit of each case and of the start.
     pub timeout: Duration,
-    /// Where a process's own files go; removed with it.
+    /// Folder for the files of a process, which are removed with it.
     pub scratch: PathBuf,
-    /// Whether images are logged.
+    /// True if images are logged.
     pub images: bool,
 }
 
-/// What became of one case.
+/// Result of one case.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CaseEnd {
-    /// Full name.
+    /// Full name of the case.
     pub name: String,
-    /// The status.
+    /// Status of the case.
     pub status: Status,
-    /// deqp's own code, or how the process died.
+    /// Result code of deqp, or how the process died.
     pub code: String,
-    /// Why, in one line or a few.
+    /// Reason for the status, in one or a few lines.
     pub message: String,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Its part of deqp's log.
+    /// XML of the case from deqp's log.
     pub log: Vec<u8>,
-    /// What was printed while it ran, to standard output and standard error.
+    /// Standard output and standard error of the process while the case ran.
     pub output: String,
 }
 
-/// How a process ended.
+/// Describes how a process ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum How {
-    /// deqp says that it is through.
+    /// deqp reported that it is done.
     Done,
-    /// It ended early, after at least one case.
+    /// The process ended early, after at least one case.
     Interrupted,
-    /// It ended, or was ended, before any case; what it printed.
+    /// The process ended, or was ended, before any case; the text is what it printed.
     NotStarted(String),
-    /// The run is being given up.
+    /// The run is being cancelled.
     Cancelled,
 }
 
-/// What a process left behind, besides its cases.
+/// Result of a process, apart from its cases.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardEnd {
-    /// How it ended.
+    /// How the process ended.
     pub how: How,
-    /// The device that the log's header names.
+    /// Name of the device in the header of the log.
     pub device: Option<String>,
-    /// The CTS release that the log's header names.
+    /// Release of the CTS in the header of the log.
     pub release: Option<String>,
-    /// Something odd that no case is to blame for.
+    /// A problem that belongs to no case.
     pub note: Option<String>,
 }
 
 impl Launch {
-    /// The command that every run of deqp begins with.
+    /// Returns the command with which every run of deqp begins.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.deqp);
         command.current_dir(&self.folder);
@@ -101,7 +103,7 @@ impl Launch {
         command
     }
 
-    /// Runs a process over cases and reports each that ended.
+    /// Runs a process over cases and reports each case that ended.
     pub fn run(
         &self,
         names: &[&str],
@@ -141,7 +143,7 @@ fn option(name: &str, path: &Path) -> std::ffi::OsString {
     option
 }
 
-/// The files of one process.
+/// Files of one process.
 struct Files {
     list: PathBuf,
     log: PathBuf,
@@ -169,7 +171,7 @@ impl Drop for Files {
     }
 }
 
-/// The last of what was printed since the current case began.
+/// The last part of the output since the current case began.
 #[derive(Debug, Default)]
 struct Output(String);
 
@@ -184,9 +186,9 @@ impl Output {
     }
 }
 
-/// What deqp prints that means something.
+/// Lines of deqp's output that have a meaning for the runner.
 enum Event {
-    /// A case starts; what was printed since the last result.
+    /// A case starts. `before` is the output since the last result.
     Started {
         name: String,
         before: String,
@@ -199,7 +201,7 @@ enum Event {
     Done,
 }
 
-/// Reads the output in a thread of its own; the channel closes when the pipe has.
+/// Reads the output in a separate thread. The channel closes when the pipe has closed.
 fn follow(group: &mut Group, output: &Arc<Mutex<Output>>) -> Receiver<Event> {
     let (sender, events) = channel();
     if let Some(stream) = group.output() {
@@ -221,36 +223,37 @@ fn read_line(line: &str, output: &Mutex<Output>, sender: &Sender<Event>) {
         output.push(line);
         return;
     };
-    // Nobody listens any more when the run is being given up.
+    // The receiver is gone when the run is being cancelled, so an error is ignored.
     let _ = sender.send(event);
 }
 
-/// `  Fail (why)`; the closing bracket is missing when the explanation goes on in the next line.
+/// Parses `  Fail (why)`. The closing bracket is missing if the explanation continues in the next
+/// line.
 fn result_line(line: &str) -> Option<(&str, &str)> {
     let (code, message) = line.strip_prefix("  ")?.split_once(" (")?;
     Status::from_deqp(code)?;
     Some((code, message.strip_suffix(')').unwrap_or(message)))
 }
 
-/// The state of following one process.
+/// State of following one process.
 struct Watch<'a> {
     todo: HashSet<&'a str>,
     accepted: usize,
     log: Tail,
-    /// The case that runs as far as the output tells, and since when.
+    /// Running case according to the output, and the time of its start.
     current: Option<(String, Instant)>,
-    /// Results printed and not yet seen in the log.
+    /// Results that were printed and are not yet in the log.
     printed: HashMap<String, (CaseEnd, f64)>,
-    /// Output and seconds of cases whose result was not printed in a readable way.
+    /// Output and seconds of cases whose printed result could not be parsed.
     unread: HashMap<String, (String, f64)>,
     done: bool,
-    /// When the process last showed that it gets on.
+    /// Time of the last progress of the process.
     last: Instant,
     report: &'a mut dyn FnMut(CaseEnd) -> Result<()>,
 }
 
 impl Watch<'_> {
-    /// Follows the process to its end; whether it was ended for taking too long.
+    /// Follows the process to its end. Returns true if it was ended because of the time limit.
     fn follow(
         &mut self,
         group: &mut Group,
@@ -265,7 +268,7 @@ impl Watch<'_> {
                 Ok(event) => self.event(event)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if ended.is_some() => return Ok(timed_out),
-                // The pipe closes a moment before the process ends.
+                // The pipe closes shortly before the process ends.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(1)),
             }
             if ended.is_none() && group.poll().is_some() {
@@ -278,7 +281,8 @@ impl Watch<'_> {
                 group.end();
             }
             if ended.is_none() && self.last.elapsed() > timeout {
-                // Output that nobody can read is no reason to end a process that gets on.
+                // The log may show progress that the output does not, so the log is read before the
+                // process is ended.
                 let before = (self.accepted, self.log.running().map(str::to_owned));
                 self.read_log()?;
                 if before == (self.accepted, self.log.running().map(str::to_owned)) {
@@ -294,7 +298,8 @@ impl Watch<'_> {
         let now = Instant::now();
         match event {
             Event::Started { name, before } => {
-                // A result line that could not be read: the log has the result.
+                // The result line of the previous case could not be parsed, so its result is taken
+                // from the log.
                 if let Some((unfinished, since)) = self.current.replace((name, now)) {
                     self.unread.insert(unfinished, (before, since.elapsed().as_secs_f64()));
                     self.read_log()?;
@@ -315,7 +320,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Takes the cases that the log says have ended.
+    /// Reports the cases that have ended according to the log.
     fn read_log(&mut self) -> Result<()> {
         for entry in self.log.poll() {
             let printed = self.printed.remove(&entry.name).map(|(end, wall)| (end.output, wall));
@@ -333,7 +338,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Sorts out what the end of the process means.
+    /// Interprets the end of the process and reports the remaining results.
     fn end(mut self, exit: &str, timed_out: bool, output: &Mutex<Output>, cancel: &AtomicBool) -> Result<ShardEnd> {
         self.read_log()?;
         for (_, (end, _)) in std::mem::take(&mut self.printed) {
@@ -343,7 +348,7 @@ impl Watch<'_> {
         let mut blamed = false;
         let cancelled = cancel.load(Ordering::Relaxed) && !self.done;
         if !self.done && !cancelled {
-            // What the log says began last is surer than what was printed.
+            // The log is more reliable than the output about which case began last.
             let printed = self.current.take();
             let since = printed.as_ref().map(|(_, since)| *since);
             let logged = self.log.take_running();
@@ -369,12 +374,13 @@ impl Watch<'_> {
 
 fn of_entry(entry: Entry, output: String, wall: f64) -> CaseEnd {
     let seconds = entry.seconds.unwrap_or(wall);
-    // A code that is not in the table is a CTS newer than this program: not a pass until someone has looked.
+    // An unknown code comes from a CTS that is newer than this program. It counts as a failure
+    // until it is added to the table.
     let status = Status::from_deqp(&entry.code).unwrap_or(Status::Fail);
     CaseEnd { name: entry.name, status, code: entry.code, message: entry.message, seconds, log: entry.log, output }
 }
 
-/// The case that the process died in.
+/// Returns the result of the case in which the process died.
 fn died(entry: Entry, output: String, wall: f64, exit: &str, timed_out: bool) -> CaseEnd {
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
     let last: String = last.chars().take(300).collect();

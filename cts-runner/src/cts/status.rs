@@ -1,17 +1,18 @@
-//! What became of a case: the status one execution gives, and the outcome after expectations and repetitions.
+//! Results of a case: the status of one execution, and the outcome after expectations and
+//! repetitions.
 
 use std::fmt;
 
-/// What one execution of a case gave.
+/// Status of one execution of a case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Status {
     /// The case passed.
     Pass,
-    /// The driver does not claim what the case needs.
+    /// The driver does not support what the case needs.
     NotSupported,
-    /// Passed with a remark about quality or compatibility, or waived.
+    /// The case passed with a remark about quality or compatibility, or was waived.
     Warning,
-    /// The case failed, also by an error inside the CTS or a lost device.
+    /// The case failed, which includes an error inside the CTS and a lost device.
     Fail,
     /// The process died while the case ran.
     Crash,
@@ -22,7 +23,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// All of them, in the order of tables.
+    /// All statuses, in the order of tables.
     pub const ALL: [Status; 7] = [
         Status::Pass,
         Status::NotSupported,
@@ -33,7 +34,7 @@ impl Status {
         Status::Missing,
     ];
 
-    /// The meaning of deqp's result codes (`qpTestResult`); none for an unknown word.
+    /// Converts a result code of deqp (`qpTestResult`); `None` for an unknown word.
     pub fn from_deqp(code: &str) -> Option<Status> {
         const CODES: [(&str, Status); 15] = [
             ("Pass", Status::Pass),
@@ -55,7 +56,7 @@ impl Status {
         CODES.iter().find(|(name, _)| *name == code).map(|&(_, status)| status)
     }
 
-    /// The word for it, as in the CSV.
+    /// Returns the name of the status, as in the CSV.
     pub fn name(self) -> &'static str {
         match self {
             Status::Pass => "Pass",
@@ -68,17 +69,17 @@ impl Status {
         }
     }
 
-    /// The status of a word in the CSV or in brackets in an expectation.
+    /// Parses the name of a status in the CSV, or in brackets in an expectation.
     pub fn parse(name: &str) -> Option<Status> {
         Status::ALL.into_iter().find(|status| status.name() == name)
     }
 
-    /// Whether the case did not do what it should.
+    /// Returns true if the case failed in any way.
     pub fn failed(self) -> bool {
         matches!(self, Status::Fail | Status::Crash | Status::Timeout | Status::Missing)
     }
 
-    /// Whether the case ran through and was content.
+    /// Returns true if the case ran to its end and succeeded.
     pub fn passed(self) -> bool {
         matches!(self, Status::Pass | Status::Warning)
     }
@@ -90,23 +91,23 @@ impl fmt::Display for Status {
     }
 }
 
-/// What became of a case in the end.
+/// Final outcome of a case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Outcome {
-    /// As its status says.
+    /// The outcome equals the status.
     Is(Status),
-    /// Failed in the way the expectations name.
+    /// The case failed in the way that the expectations name.
     ExpectedFail,
-    /// Passed although the expectations say that it fails.
+    /// The case passed although the expectations state that it fails.
     UnexpectedPass,
-    /// Failed and passed by turns, or failed and is known for that.
+    /// The case both failed and passed, or failed and is a known flake.
     Flake,
-    /// Not run, because the expectations say so.
+    /// The case was not run, because the expectations exclude it.
     Skip,
 }
 
 impl Outcome {
-    /// All of them, in the order of tables.
+    /// All outcomes, in the order of tables.
     pub const ALL: [Outcome; 11] = [
         Outcome::Is(Status::Pass),
         Outcome::Is(Status::NotSupported),
@@ -121,7 +122,7 @@ impl Outcome {
         Outcome::UnexpectedPass,
     ];
 
-    /// The word for it.
+    /// Returns the name of the outcome.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Is(status) => status.name(),
@@ -132,7 +133,7 @@ impl Outcome {
         }
     }
 
-    /// Whether nobody expected it; one surprise makes the exit code 1.
+    /// Returns true if the outcome was not expected. One surprise makes the exit code 1.
     pub fn surprise(self) -> bool {
         match self {
             Outcome::Is(status) => status.failed(),
@@ -147,7 +148,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// How often each outcome came up.
+/// Number of cases per outcome.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts([usize; Outcome::ALL.len()]);
 
@@ -159,27 +160,27 @@ impl Counts {
         }
     }
 
-    /// How often an outcome came up.
+    /// Returns the number of cases with an outcome.
     pub fn get(&self, outcome: Outcome) -> usize {
         Outcome::ALL.iter().zip(self.0).find(|(o, _)| **o == outcome).map_or(0, |(_, count)| count)
     }
 
-    /// How often a status came up that is an outcome of its own.
+    /// Returns the number of cases whose outcome is this status.
     pub fn of(&self, status: Status) -> usize {
         self.get(Outcome::Is(status))
     }
 
-    /// All cases counted.
+    /// Returns the number of all counted cases.
     pub fn total(&self) -> usize {
         self.0.iter().sum()
     }
 
-    /// Cases that are surprises.
+    /// Returns the number of cases that are surprises.
     pub fn surprises(&self) -> usize {
         Outcome::ALL.iter().zip(self.0).filter(|(o, _)| o.surprise()).map(|(_, count)| count).sum()
     }
 
-    /// The outcomes that came up, with their numbers.
+    /// Returns the outcomes that occurred, with their numbers.
     pub fn nonzero(&self) -> impl Iterator<Item = (Outcome, usize)> + '_ {
         Outcome::ALL.into_iter().zip(self.0).filter(|&(_, count)| count > 0)
     }

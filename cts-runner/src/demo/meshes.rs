@@ -1,20 +1,20 @@
-//! Meshes and bodies, made by formula.
+//! Meshes and bodies of the demo, which are computed by formulas.
 
 use std::f32::consts::{PI, TAU};
 
-/// Position, normal, texture coordinate.
+/// Number of floats per vertex: position, normal, texture coordinate.
 pub const FLOATS_PER_VERTEX: usize = 8;
 
-/// A small, fast, seedable generator (xorshift32).
+/// A small, fast random number generator with a seed (xorshift32).
 pub struct Random(u32);
 
 impl Random {
-    /// Starts a sequence.
+    /// Starts the sequence of a seed. The lowest bit of the seed is ignored.
     pub fn new(seed: u32) -> Self {
         Self(seed | 1)
     }
 
-    /// Next 32 bits.
+    /// Returns the next 32 bits.
     pub fn bits(&mut self) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 17;
@@ -22,21 +22,22 @@ impl Random {
         self.0
     }
 
-    /// Uniform in 0..1.
+    /// Returns a uniformly distributed number in 0..1.
     pub fn unit(&mut self) -> f32 {
         (self.bits() >> 8) as f32 / 16_777_216.0
     }
 
-    /// Roughly normal with deviation 1: the sum of uniforms.
+    /// Returns an approximately normally distributed number with deviation 1, which is a sum of
+    /// uniform numbers.
     pub fn normal(&mut self) -> f32 {
         (self.unit() + self.unit() + self.unit() + self.unit() - 2.0) * 1.732
     }
 }
 
-/// A run of indices of the shared index buffer.
+/// A range of indices in the shared index buffer.
 #[derive(Clone, Copy)]
 pub struct Mesh {
-    /// First index.
+    /// First index of the range.
     pub first: u32,
     /// Number of indices.
     pub count: u32,
@@ -45,9 +46,9 @@ pub struct Mesh {
 /// All meshes in one vertex and one index buffer.
 #[derive(Default)]
 pub struct Meshes {
-    /// [`FLOATS_PER_VERTEX`] floats per vertex.
+    /// Vertex data, with [`FLOATS_PER_VERTEX`] floats per vertex.
     pub vertices: Vec<f32>,
-    /// Indices into `vertices`, absolute.
+    /// Absolute indices into `vertices`.
     pub indices: Vec<u32>,
 }
 
@@ -67,7 +68,8 @@ fn normalized(a: Vec3) -> Vec3 {
 }
 
 impl Meshes {
-    /// Adds a surface over (u, v) in the unit square, with normals from differences of the surface itself.
+    /// Adds a surface over (u, v) in the unit square. The normals are computed from differences of
+    /// the surface.
     pub fn surface(&mut self, columns: u32, rows: u32, repeat: [f32; 2], point: impl Fn(f32, f32) -> Vec3) -> Mesh {
         let base = (self.vertices.len() / FLOATS_PER_VERTEX) as u32;
         let first = self.indices.len() as u32;
@@ -75,7 +77,8 @@ impl Meshes {
         for row in 0..=rows {
             for column in 0..=columns {
                 let (u, v) = (column as f32 / columns as f32, row as f32 / rows as f32);
-                // At a pole the derivative by u vanishes: take it a little way off.
+                // At a pole the derivative by u vanishes, so it is computed at a small distance
+                // from the pole.
                 let w = v.clamp(STEP, 1.0 - STEP);
                 let du = sub(point(u + STEP, w), point(u - STEP, w));
                 let dv = sub(point(u, w + STEP), point(u, w - STEP));
@@ -95,7 +98,7 @@ impl Meshes {
         Mesh { first, count: self.indices.len() as u32 - first }
     }
 
-    /// A unit sphere, with a radius that may depend on the direction.
+    /// Adds a unit sphere, with a radius that may depend on the direction.
     pub fn sphere(&mut self, columns: u32, rows: u32, radius: impl Fn(Vec3) -> f32) -> Mesh {
         self.surface(columns, rows, [2.0, 1.0], |u, v| {
             let (theta, phi) = (u * TAU, v * PI);
@@ -104,7 +107,7 @@ impl Meshes {
         })
     }
 
-    /// A torus of radius 1 with a tube of the given radius.
+    /// Adds a torus of radius 1 with a tube of the given radius.
     pub fn torus(&mut self, columns: u32, rows: u32, tube: f32) -> Mesh {
         self.surface(columns, rows, [6.0, 1.0], |u, v| {
             let (theta, phi) = (u * TAU, -v * TAU);
@@ -113,7 +116,7 @@ impl Meshes {
         })
     }
 
-    /// A fluted column of height 1 with base and capital.
+    /// Adds a fluted column of height 1 with base and capital.
     pub fn column(&mut self, columns: u32, rows: u32) -> Mesh {
         self.surface(columns, rows, [2.0, 4.0], |u, v| {
             let end = (v - 0.5).abs() * 2.0;
@@ -125,7 +128,7 @@ impl Meshes {
         })
     }
 
-    /// Hills around a flat middle, `size` wide.
+    /// Adds hills around a flat centre, with a total width of `size`.
     pub fn terrain(&mut self, cells: u32, size: f32) -> Mesh {
         self.surface(cells, cells, [28.0, 28.0], |u, v| {
             let (x, z) = ((u - 0.5) * size, (0.5 - v) * size);
@@ -134,7 +137,7 @@ impl Meshes {
     }
 }
 
-/// Height of the terrain.
+/// Returns the height of the terrain at a point.
 pub fn height(x: f32, z: f32) -> f32 {
     let r = (x * x + z * z).sqrt();
     let away = ((r - 9.0) / 26.0).clamp(0.0, 1.0);
@@ -142,7 +145,8 @@ pub fn height(x: f32, z: f32) -> f32 {
     -1.6 + away * away * (4.0 + 3.4 * waves) + 0.05 * waves
 }
 
-/// Roots of blades of grass in patches on the terrain: xyz and a random number in 0..1.
+/// Returns the roots of blades of grass, which form patches on the terrain: xyz and a random number
+/// in 0..1.
 pub fn grass(count: usize) -> Vec<f32> {
     const REACH: f32 = 24.0;
     let mut random = Random::new(0x4752_4153);
@@ -159,7 +163,7 @@ pub fn grass(count: usize) -> Vec<f32> {
     roots
 }
 
-/// Bodies of a spiral galaxy: positions (xyz, mass) and velocities (xyz, temperature).
+/// Returns the bodies of a spiral galaxy: positions (xyz, mass) and velocities (xyz, temperature).
 pub fn galaxy(count: usize) -> (Vec<f32>, Vec<f32>) {
     const TOTAL_MASS: f32 = 3.0;
     let mut random = Random::new(0x6752_7553);
@@ -185,7 +189,7 @@ pub fn galaxy(count: usize) -> (Vec<f32>, Vec<f32>) {
     (positions, velocities)
 }
 
-/// Number of triangles of an index count.
+/// Returns the number of triangles of a number of indices.
 pub fn triangles(indices: u32) -> u64 {
     u64::from(indices / 3)
 }

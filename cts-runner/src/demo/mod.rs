@@ -1,7 +1,9 @@
-//! The demo: a compute pass and a scene on any driver, a picture, and figures.
+//! The demo: runs a compute pass and draws a scene on any driver, and reports a picture and
+//! figures.
 //!
-//! Every frame simulates one step, waits, draws, waits: the two times are wall-clock times from submit to fence and compare
-//! between drivers. What a driver compiles late shows up in the first frame, which is reported apart from the median.
+//! Every frame simulates one step, waits, draws and waits again. The two times are wall-clock times
+//! from submission to fence and can be compared between drivers. Late compilation by a driver
+//! affects the first frame, which is reported separately from the median.
 
 mod meshes;
 mod scene;
@@ -19,20 +21,20 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What to run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The driver and the way to it.
+    /// The driver and how to open it.
     pub target: Target,
     /// Number of frames.
     pub frames: u32,
-    /// Size of the picture.
+    /// Width and height of the picture in pixels.
     pub size: (u32, u32),
-    /// Where the picture of the last frame goes.
+    /// Path for the picture of the last frame.
     pub out: Option<PathBuf>,
-    /// Enable the validation layer; any message makes the run fail.
+    /// Enables the validation layer. Any message makes the run fail.
     pub validation: bool,
-    /// Show a progress bar.
+    /// Shows a progress bar.
     pub progress: bool,
 }
 
@@ -43,53 +45,53 @@ impl Default for Options {
     }
 }
 
-/// What came out.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Name of the device.
     pub device: String,
-    /// What was opened.
+    /// Name of the library that was opened.
     pub opened: String,
-    /// Version of the device's API.
+    /// API version of the device: major, minor, patch.
     pub api_version: (u32, u32, u32),
-    /// Instance, device, images, buffers and pipelines.
+    /// Milliseconds for instance, device, images, buffers and pipelines.
     pub start_ms: f64,
-    /// Name and creation time of each pipeline.
+    /// Name and creation time in milliseconds of each pipeline.
     pub pipelines_ms: Vec<(&'static str, f64)>,
-    /// The first frame, with whatever the driver does late.
+    /// Milliseconds of the first frame, which includes late work of the driver.
     pub first_frame_ms: f64,
-    /// Median whole frame.
+    /// Median milliseconds of a whole frame.
     pub frame_ms: f64,
-    /// Median simulation step.
+    /// Median milliseconds of a simulation step.
     pub compute_ms: f64,
-    /// Median scene.
+    /// Median milliseconds of the scene.
     pub scene_ms: f64,
-    /// Triangles of a frame.
+    /// Number of triangles of a frame.
     pub triangles: u64,
-    /// Draw calls of a frame.
+    /// Number of draw calls of a frame.
     pub draws: usize,
-    /// Frames drawn.
+    /// Number of frames that were drawn.
     pub frames: u32,
-    /// Pixels of the target.
+    /// Number of pixels of the target.
     pub pixels: u64,
-    /// FNV-1a of the last picture, to compare runs.
+    /// FNV-1a hash of the last picture, for comparing runs.
     pub picture_hash: u64,
-    /// FNV-1a of the bodies after the last step.
+    /// FNV-1a hash of the bodies after the last step.
     pub bodies_hash: u64,
-    /// Messages of the validation layer.
+    /// Number of messages of the validation layer.
     pub validation_messages: usize,
 }
 
 /// Runs the demo.
 ///
 /// # Safety
-/// As [`Target::open`]: no other thread may exist yet.
+/// No other thread may exist yet, as [`Target::open`] requires.
 pub unsafe fn run(options: &Options) -> Result<Report> {
-    // SAFETY: promised by the caller.
+    // SAFETY: no other thread exists, which the `# Safety` section of this function requires.
     let api = unsafe { options.target.open()? };
     let (width, height) = options.size;
     let start = Instant::now();
-    // Grass grows where there is a geometry stage.
+    // The scene has grass only if there is a geometry stage.
     let features = vk::PhysicalDeviceFeatures::default().geometry_shader(true);
     let gpu = Gpu::new(&api, &GpuOptions { features, validation: options.validation, ..GpuOptions::default() })?;
     let scene = Scene::new(&gpu, width, height)?;
@@ -109,7 +111,7 @@ pub unsafe fn run(options: &Options) -> Result<Report> {
         write_png(path, width, height, &picture)?;
     }
     let body_bytes: Vec<u8> = scene.bodies(times.len() as u32).iter().flat_map(|w| w.to_le_bytes()).collect();
-    // The first frame is reported apart; with one frame there is nothing else.
+    // The first frame is reported separately, unless it is the only one.
     let steady = if times.len() > 1 { &times[1..] } else { &times[..] };
     let version = gpu.properties.api_version;
     Ok(Report {
@@ -133,27 +135,28 @@ pub unsafe fn run(options: &Options) -> Result<Report> {
 }
 
 impl Report {
-    /// Creation time of all pipelines.
+    /// Returns the creation time of all pipelines in milliseconds.
     pub fn pipeline_ms(&self) -> f64 {
         self.pipelines_ms.iter().map(|p| p.1).sum()
     }
 
-    /// Pipelines plus first frame less a usual frame: what a driver's compilation costs, early or late.
+    /// Returns the milliseconds of the pipelines plus the first frame minus a usual frame. This is
+    /// the cost of the driver's compilation, whether early or late.
     pub fn first_use_ms(&self) -> f64 {
         self.pipeline_ms() + (self.first_frame_ms - self.frame_ms).max(0.0)
     }
 
-    /// Million triangles per second of the scene.
+    /// Returns the million triangles per second of the scene.
     pub fn mtri_s(&self) -> f64 {
         self.triangles as f64 / self.scene_ms / 1e3
     }
 
-    /// Million pixels of the target per second of the scene.
+    /// Returns the million pixels of the target per second of the scene.
     pub fn mpixel_s(&self) -> f64 {
         self.pixels as f64 / self.scene_ms / 1e3
     }
 
-    /// The report as JSON.
+    /// Returns the report as JSON.
     pub fn json(&self) -> Value {
         let pipelines: Vec<Value> =
             self.pipelines_ms.iter().map(|(name, ms)| json!({ "name": name, "ms": ms })).collect();
@@ -182,7 +185,7 @@ impl Report {
         })
     }
 
-    /// The report for people.
+    /// Prints the report as text.
     pub fn print(&self) {
         let (major, minor, patch) = self.api_version;
         println!("device            {} (Vulkan {major}.{minor}.{patch}, {})", self.device, self.opened);

@@ -1,4 +1,5 @@
-//! The scene: a galaxy of simulated bodies over a ring of columns in the grass, drawn by a table of draws.
+//! The scene of the demo: a galaxy of simulated bodies over a ring of columns in the grass, drawn
+//! by a table of draws.
 
 use super::meshes::{self, FLOATS_PER_VERTEX, Mesh, Meshes, height};
 use super::textures;
@@ -8,20 +9,20 @@ use crate::vk::{
 use ash::vk;
 use std::time::{Duration, Instant};
 
-/// Bodies of the simulation.
+/// Number of bodies of the simulation.
 pub const BODIES: u32 = 65536;
-/// Tiles of 256 bodies that each body feels per step.
+/// Number of tiles of 256 bodies that act on each body per step.
 pub const TILES: u32 = 1;
 const GROUP: u32 = 256;
 const TIME_STEP: f32 = 0.012;
 const DUST_DRAWS: u32 = 4;
-/// Blades of grass, and triangles of each (`grass.geom`).
+/// Number of blades of grass. `BLADE_TRIANGLES` is the number of triangles of each (`grass.geom`).
 const BLADES: u32 = 11_000;
 const BLADE_TRIANGLES: u64 = 3;
 
 const COLOR_FORMAT: vk::Format = vk::Format::R8G8B8A8_SRGB;
 
-/// Pipelines, in the order they are made.
+/// Pipelines, in the order in which they are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pipe {
     Sky,
@@ -29,18 +30,18 @@ enum Pipe {
     Body,
     Glass,
     Dust,
-    /// Only where there is a geometry stage.
+    /// Pipeline of the grass, which exists only if the device has a geometry stage.
     Grass,
 }
 
-/// Where the instances of a draw come from.
+/// Source of the instances of a draw.
 #[derive(Clone, Copy)]
 enum Instances {
     /// Static instances: first, count.
     Placed(u32, u32),
     /// Bodies of the simulation: first, count.
     Bodies(u32, u32),
-    /// So many blades of grass: vertices, no instances.
+    /// Number of blades of grass, which are vertices and not instances.
     Blades(u32),
 }
 
@@ -48,21 +49,22 @@ enum Instances {
 struct Draw {
     pipe: Pipe,
     material: usize,
-    /// None: vertices are made by the vertex shader (3 for the sky, 4 for a sprite) or by the geometry shader (of each blade).
+    /// Mesh of the draw. `None` means that the vertex shader makes the vertices (3 for the sky, 4
+    /// for a sprite) or the geometry shader (of each blade).
     mesh: Option<Mesh>,
     instances: Instances,
-    /// tint (rgb, own light), scale, variation, shine, spin.
+    /// Push constants: tint (rgb, emission), scale, variation, shine, spin.
     push: [f32; 8],
 }
 
-/// Everything the frames use.
+/// All objects that the frames use.
 pub struct Scene {
     pipelines: Vec<vk::Pipeline>,
     step: vk::Pipeline,
     step_layout: vk::PipelineLayout,
     step_sets: [vk::DescriptorSet; 2],
     layout: vk::PipelineLayout,
-    /// Stages that see the frame's constants and a draw's.
+    /// Stages that access the constants of the frame and of a draw.
     stages: vk::ShaderStageFlags,
     materials: Vec<vk::DescriptorSet>,
     uniforms: Buffer,
@@ -83,11 +85,11 @@ pub struct Scene {
 /// Times of one frame.
 #[derive(Clone, Copy, Default)]
 pub struct FrameTime {
-    /// The simulation step, submit to fence.
+    /// Time of the simulation step, from submission to fence.
     pub compute: Duration,
-    /// The scene, submit to fence.
+    /// Time of the scene, from submission to fence.
     pub scene: Duration,
-    /// The whole frame including recording.
+    /// Time of the whole frame including recording.
     pub total: Duration,
 }
 
@@ -168,12 +170,12 @@ impl Scene {
         })
     }
 
-    /// Number of draw calls of a frame.
+    /// Returns the number of draw calls of a frame.
     pub fn draw_calls(&self) -> usize {
         self.draws.len()
     }
 
-    /// Number of triangles of a frame.
+    /// Returns the number of triangles of a frame.
     pub fn triangles(&self) -> u64 {
         self.draws
             .iter()
@@ -201,12 +203,12 @@ impl Scene {
         Ok(FrameTime { compute, scene, total: start.elapsed() })
     }
 
-    /// Copies the picture out as RGBA bytes.
+    /// Returns the picture as RGBA bytes.
     pub fn picture(&self, gpu: &Gpu) -> Result<Vec<u8>> {
         Ok(gpu.read_image(&self.color, 4, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)?.read_bytes())
     }
 
-    /// Positions of the bodies after `frames` frames, as words.
+    /// Returns the positions of the bodies after `frames` frames, as words.
     pub fn bodies(&self, frames: u32) -> Vec<u32> {
         self.positions[(frames & 1) as usize].read()
     }
@@ -214,7 +216,7 @@ impl Scene {
     fn record_step(&self, d: &ash::Device, cmd: vk::CommandBuffer, source: usize, index: u32) {
         let groups = BODIES / GROUP;
         let push = [TIME_STEP.to_bits(), (index * 29) % groups];
-        // SAFETY: all handles are alive; `cmd` is being recorded; the set matches the layout.
+        // SAFETY: all handles are alive, `cmd` is being recorded, and the set matches the layout.
         unsafe {
             d.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, self.step);
             let sets = [self.step_sets[source]];
@@ -236,7 +238,8 @@ impl Scene {
             .framebuffer(self.framebuffer)
             .render_area(area)
             .clear_values(&clears);
-        // SAFETY: all handles are alive and `cmd` is being recorded.
+        // SAFETY: all handles are alive and `cmd` is being recorded. `record_draw` runs inside the
+        // render pass with the index buffer bound.
         unsafe {
             d.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
             d.cmd_bind_index_buffer(cmd, self.indices.handle, 0, vk::IndexType::UINT32);
@@ -262,7 +265,8 @@ impl Scene {
         let offset = u64::from(first) * 16;
         let speed_offset = if draw.pipe == Pipe::Dust { offset } else { 0 };
         let push: Vec<u8> = draw.push.iter().flat_map(|v| v.to_ne_bytes()).collect();
-        // SAFETY: all handles are alive; the vertex buffers hold what the draw fetches.
+        // SAFETY: `cmd` is inside the render pass (`# Safety`), all handles are alive, and the
+        // vertex buffers hold all data that the draw fetches.
         unsafe {
             d.cmd_bind_pipeline(cmd, graphics, self.pipelines[draw.pipe as usize]);
             d.cmd_bind_descriptor_sets(cmd, graphics, self.layout, 0, &[self.materials[draw.material]], &[]);
@@ -278,7 +282,7 @@ impl Scene {
     }
 }
 
-/// Buffers and descriptor sets of the simulation; positions alternate between two buffers.
+/// Buffers and descriptor sets of the simulation. The positions alternate between two buffers.
 struct Simulation {
     positions: [Buffer; 2],
     velocities: Buffer,
@@ -311,7 +315,7 @@ impl Simulation {
     }
 }
 
-/// Stages that the scene's shaders have on a device.
+/// Returns the stages that the scene's shaders have on a device.
 fn scene_stages(gpu: &Gpu) -> vk::ShaderStageFlags {
     use vk::ShaderStageFlags as Stages;
     let geometry = if gpu.features.geometry_shader == vk::TRUE { Stages::GEOMETRY } else { Stages::empty() };
@@ -324,7 +328,7 @@ fn depth_format(gpu: &Gpu) -> Result<vk::Format> {
     formats.into_iter().find(usable).ok_or_else(|| Error::Missing("a depth format".into()))
 }
 
-/// The pipelines in the order of [`Pipe`], as far as the device has their stages.
+/// Makes the pipelines in the order of [`Pipe`], if the device has their stages.
 fn graphics_pipelines(
     gpu: &Gpu,
     layout: vk::PipelineLayout,
@@ -424,7 +428,7 @@ fn graphics_pipelines(
     Ok(pipelines)
 }
 
-/// Meshes, static instances (xyz, angle) and the table of draws.
+/// Returns the meshes, the static instances (xyz, angle) and the table of draws.
 fn contents() -> (Meshes, Vec<f32>, Vec<Draw>) {
     const ROCK: usize = 0;
     const MARBLE: usize = 1;
@@ -489,7 +493,7 @@ fn contents() -> (Meshes, Vec<f32>, Vec<Draw>) {
     (meshes, placed, draws)
 }
 
-/// The uniform block of `scene.glsl` at a time: the camera slowly circles the galaxy.
+/// Returns the uniform block of `scene.glsl` at a time. The camera slowly circles the galaxy.
 fn frame_uniforms(time: f32, extent: &[u32; 3]) -> [f32; 32] {
     let aspect = extent[0] as f32 / extent[1] as f32;
     let (tan_half, near, far) = (0.46f32, 0.1f32, 200.0f32);
@@ -504,7 +508,7 @@ fn frame_uniforms(time: f32, extent: &[u32; 3]) -> [f32; 32] {
         right[0] * forward[1] - right[1] * forward[0],
     ];
     let dot = |a: [f32; 3], b: [f32; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    // Rows of clip = projection * view, with y down and depth 0..1 as Vulkan has them.
+    // The values are rows of clip = projection * view, with y down and depth 0..1 as in Vulkan.
     let row = |axis: [f32; 3], scale: f32| [axis[0] * scale, axis[1] * scale, axis[2] * scale, -dot(axis, eye) * scale];
     let depth = far / (far - near);
     let z = row(forward, depth);

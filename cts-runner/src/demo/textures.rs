@@ -1,4 +1,5 @@
-//! Textures: level 0 is made by formula here, the other levels by `vkCmdBlitImage`.
+//! Textures of the demo. Level 0 is computed by formulas here, and the other levels by
+//! `vkCmdBlitImage`.
 
 use super::meshes::Random;
 use crate::vk::{Gpu, Image, ImageDesc, Result, image_barrier};
@@ -7,7 +8,7 @@ use ash::vk;
 const SIZE: u32 = 512;
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_SRGB;
 
-/// Periodic value noise of one period.
+/// Periodic value noise with a single period.
 struct Noise {
     lattice: Vec<f32>,
     period: usize,
@@ -37,17 +38,17 @@ fn mix(a: Color, b: Color, t: f32) -> Color {
     std::array::from_fn(|i| a[i] + (b[i] - a[i]) * t.clamp(0.0, 1.0))
 }
 
-/// One material: from noise (fine to coarse) and position to colour.
+/// Formula of a material: returns the colour for noise (fractal and ridged) and a position.
 type Formula = fn(fbm: f32, ridge: f32, u: f32, v: f32) -> Color;
 
-/// The materials in the order of [`MATERIALS`]: rock, marble, gas giant, lava, ice.
+/// Materials in this order: rock, marble, gas giant, lava, ice.
 const FORMULAS: [Formula; 5] = [rock, marble, gas, lava, ice];
 
 /// Number of materials.
 pub const MATERIALS: usize = FORMULAS.len();
 
 fn rock(fbm: f32, ridge: f32, u: f32, v: f32) -> Color {
-    // Flag stones: joints on a grid, every second row shifted.
+    // Flag stones have joints on a grid, with every second row shifted.
     let row = (v * 8.0).floor();
     let x = (u * 8.0 + 0.5 * (row % 2.0)).fract();
     let joint = x.min(1.0 - x).min((v * 8.0).fract().min(1.0 - (v * 8.0).fract()));
@@ -106,7 +107,7 @@ pub fn make(gpu: &Gpu, material: usize) -> Result<Image> {
         image_barrier(d, cmd, &image, image.full_range(), L::UNDEFINED, L::TRANSFER_DST_OPTIMAL);
         let region =
             vk::BufferImageCopy::default().image_subresource(image.layers_of(0)).image_extent(image.level_extent(0));
-        // SAFETY: the buffer holds level 0; the image is in the layout named.
+        // SAFETY: the buffer holds level 0; the image is in the layout that the copy names.
         unsafe { d.cmd_copy_buffer_to_image(cmd, staging.handle, image.handle, L::TRANSFER_DST_OPTIMAL, &[region]) };
         for level in 1..desc.levels {
             let source = image.full_range().base_mip_level(level - 1).level_count(1);
@@ -120,7 +121,7 @@ pub fn make(gpu: &Gpu, material: usize) -> Result<Image> {
     Ok(image)
 }
 
-/// Halves level `level - 1` into `level`, filtered.
+/// Records a linear blit of level `level - 1` into `level`, which has half the size.
 fn blit_level(d: &ash::Device, cmd: vk::CommandBuffer, image: &Image, level: u32) {
     let corner = |e: vk::Extent3D| vk::Offset3D { x: e.width as i32, y: e.height as i32, z: 1 };
     let region = vk::ImageBlit::default()
@@ -129,6 +130,6 @@ fn blit_level(d: &ash::Device, cmd: vk::CommandBuffer, image: &Image, level: u32
         .dst_subresource(image.layers_of(level))
         .dst_offsets([vk::Offset3D::default(), corner(image.level_extent(level))]);
     let (from, to) = (vk::ImageLayout::TRANSFER_SRC_OPTIMAL, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
-    // SAFETY: both levels exist and are in the layouts named.
+    // SAFETY: both levels exist and are in the layouts that the blit names.
     unsafe { d.cmd_blit_image(cmd, image.handle, from, image.handle, to, &[region], vk::Filter::LINEAR) }
 }

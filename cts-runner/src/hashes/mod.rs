@@ -1,6 +1,9 @@
-//! What Grus computes, as hashes: programs and drawings of `tests/glsl`, and the demo's first frames. The committed table
-//! (`tests/data/hashes.txt`) is the same on every machine, for every tier and any number of threads; the driver's own variables choose those.
-//! The tests run the same shaders on another driver.
+//! Hashes of the results of Grus: shaders and drawings of `tests/glsl`, and the first frames of the
+//! demo.
+//!
+//! The committed table (`tests/data/hashes.txt`) is valid on every machine, for every tier and any
+//! number of threads. The driver's own variables select tier and threads. The tests run the same
+//! shaders on another driver.
 
 mod run;
 mod shader;
@@ -20,31 +23,31 @@ use std::process::ExitCode;
 /// Hashes by name.
 pub type Rows = BTreeMap<String, String>;
 
-/// The part of the demo that [`command`] runs: frames and size.
+/// Number of frames and size of the part of the demo that [`command`] runs.
 const DEMO: (u32, (u32, u32)) = (2, (320, 180));
 
-/// The committed table: rows `NAME HASH`.
+/// Returns the path of the committed table, which has rows `NAME HASH`.
 pub fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hashes.txt")
 }
 
-/// Its rows.
+/// Returns the rows of the committed table.
 pub fn committed() -> Rows {
     rows(std::fs::read_to_string(file()).unwrap_or_default().lines())
 }
 
-/// Rows of a table.
+/// Parses the rows of a table.
 pub fn rows<'a>(lines: impl Iterator<Item = &'a str>) -> Rows {
     let row = |line: &str| line.split_once(' ').map(|(name, hash)| (name.to_owned(), hash.trim().to_owned()));
     lines.filter(|line| !line.starts_with('#')).filter_map(row).collect()
 }
 
-/// Those of a table whose names begin so.
+/// Returns the rows of a table whose names begin with `prefix`.
 pub fn beginning(prefix: &str, rows: Rows) -> Rows {
     rows.into_iter().filter(|(name, _)| name.starts_with(prefix)).collect()
 }
 
-/// What differs between the committed rows and others, a line each.
+/// Returns the differences between the committed rows and other rows, one per line.
 pub fn differences(committed: &Rows, found: &Rows) -> Vec<String> {
     let mut names: Vec<&String> = committed.keys().chain(found.keys()).collect();
     names.sort();
@@ -55,10 +58,10 @@ pub fn differences(committed: &Rows, found: &Rows) -> Vec<String> {
         .collect()
 }
 
-/// The rows of all shaders and drawings, on a driver.
+/// Computes the rows of all shaders and drawings on a driver.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the errors of the driver.
 pub fn of_shaders(icd: &Path) -> Result<Rows> {
     let mut driver = Driver::open(icd)?;
     let mut rows = Rows::new();
@@ -72,17 +75,18 @@ pub fn of_shaders(icd: &Path) -> Result<Rows> {
     Ok(rows)
 }
 
-/// The rows of the demo.
+/// Returns the rows of the demo.
 pub fn of_demo(frames: u32, (width, height): (u32, u32), picture: &str, bodies: &str) -> Rows {
     let row = |what: &str, hash: &str| (format!("demo/{frames}-frames-{width}x{height}/{what}"), hash.to_owned());
     [row("picture", picture), row("bodies", bodies)].into()
 }
 
-/// `cts-runner hashes`: computes the rows of shaders and of the small demo on a driver, and compares them with the committed ones, or with `--print` prints
-/// those of the shaders. In this process alone.
+/// `cts-runner hashes`: computes the rows of the shaders and of the small demo on a driver and
+/// compares them with the committed ones. With `--print` it prints those of the shaders instead.
+/// All work runs in this process.
 ///
 /// # Errors
-/// Unknown options; the driver's.
+/// Returns an error for unknown options, and the errors of the driver.
 pub fn command(parser: &mut Parser) -> std::result::Result<ExitCode, Box<dyn std::error::Error>> {
     let mut target = Target { icd: None, route: Route::Direct };
     let mut print = false;
@@ -99,7 +103,8 @@ pub fn command(parser: &mut Parser) -> std::result::Result<ExitCode, Box<dyn std
         return Ok(ExitCode::SUCCESS);
     }
     let options = demo::Options { target, frames: DEMO.0, size: DEMO.1, out: None, progress: false, validation: false };
-    // SAFETY: a driver that is opened directly sets no variables.
+    // SAFETY: a driver that is opened directly sets no environment variables, so other threads are
+    // harmless.
     let report = unsafe { demo::run(&options)? };
     let [picture, bodies] = [report.picture_hash, report.bodies_hash].map(|hash| format!("{hash:016x}"));
     let demo = of_demo(DEMO.0, DEMO.1, &picture, &bodies);

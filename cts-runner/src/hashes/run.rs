@@ -1,4 +1,4 @@
-//! Runs a shader on a driver: as a compute stage on words, or as a draw of a small picture.
+//! Runs a shader on a driver, either as a compute stage on words or as a draw of a small picture.
 
 use super::shader::{Compare, Input, Random, Shader};
 use crate::vk::raw as vk;
@@ -12,30 +12,31 @@ const GROUPS: u32 = 16;
 const WORDS: usize = 4096;
 const TARGET: u32 = 64;
 const VERTICES: u32 = 96;
-/// Workgroups of a draw with a mesh stage: of its task stage, if it has one.
+/// Number of workgroups of a draw with a mesh stage. They are workgroups of its task stage, if it
+/// has one.
 const MESH_GROUPS: [u32; 3] = [4, 2, 1];
 
-/// A driver and the devices on it, without and with mesh stages; made anew after an error.
+/// A driver and its devices without and with mesh stages, which are made again after an error.
 pub struct Driver {
     api: Api,
     gpus: [Option<Gpu>; 2],
-    /// The version of Vulkan that its device tells, once one was made.
+    /// Vulkan version that the device reports; 0 before a device was made.
     pub api_version: u32,
 }
 
 impl Driver {
-    /// Opens a driver, without the loader.
+    /// Opens a driver without the loader.
     ///
     /// # Errors
-    /// It does not open.
+    /// Returns an error if the driver cannot be opened.
     pub fn open(icd: &Path) -> Result<Self> {
         Ok(Self { api: Api::open_icd(&Manifest::read(icd)?)?, gpus: [None, None], api_version: 0 })
     }
 
-    /// What a shader makes of its input.
+    /// Runs a shader and returns its output.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the errors of the driver.
     pub fn run(&mut self, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
         let kind = usize::from(shader.has_meshes());
         let gpu = match self.gpus[kind].take() {
@@ -53,7 +54,7 @@ impl Driver {
         result
     }
 
-    /// Does it have the stages of a shader?
+    /// Returns true if the driver has the stages of a shader.
     pub fn knows(&mut self, shader: &Shader) -> bool {
         if !shader.has_meshes() {
             return true;
@@ -76,7 +77,8 @@ fn options() -> GpuOptions {
     GpuOptions { api_version: vk::API_VERSION_1_1, features, ..GpuOptions::default() }
 }
 
-/// The resources of a shader's binding classes, with the storage images whose content is output too.
+/// Resources of a shader's binding classes, including the storage images whose content is output as
+/// well.
 struct Resources {
     bindings: Vec<Binding>,
     written: Vec<Image>,
@@ -129,7 +131,8 @@ impl Resources {
             .compare_op(vk::CompareOp::LESS);
         let (linear, nearest, compare) = (gpu.sampler(&linear)?, gpu.sampler(&nearest)?, gpu.sampler(&compare)?);
         let rgba = F::R8G8B8A8_UNORM;
-        // Binding, view, format, extent, layers, levels, sampler. Depth is compared unfiltered: filtering it is optional.
+        // Columns are binding, view, format, extent, layers, levels and sampler. Depth is compared
+        // unfiltered, because filtering it is optional.
         let rows = [
             (3, V::TYPE_1D, rgba, [16, 1, 1], 1, 1, linear),
             (4, V::TYPE_2D, rgba, [16, 16, 1], 1, 5, linear),
@@ -173,7 +176,8 @@ impl Resources {
         Ok(())
     }
 
-    /// What the shader stored: integer images and texel buffers as they are, others as floats.
+    /// Returns the words that the shader stored. Image content is converted to floats if the
+    /// outputs are compared as floats. Content of texel buffers always is.
     fn stored(&self, gpu: &Gpu, shader: &Shader) -> Result<Vec<u32>> {
         let mut words = Vec::new();
         for image in &self.written {
@@ -184,7 +188,7 @@ impl Resources {
                     let channels = content.iter().flat_map(|w| w.to_le_bytes());
                     words.extend(channels.map(|c| (f32::from(c) / 255.0).to_bits()));
                 }
-                // Small integers, so that comparing them as floats is exact.
+                // The values are small integers, so comparing them as floats is exact.
                 vk::Format::R32_UINT if as_float => words.extend(content.iter().map(|w| (*w as f32).to_bits())),
                 _ => words.extend(content),
             }
@@ -215,7 +219,8 @@ fn compute(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
     let module = gpu.module(&shader.modules[0])?;
     let pipeline = gpu.compute_pipeline(ShaderStage { module, constants: &shader.spec }, layout)?;
     gpu.run(|d, cmd| {
-        // SAFETY: all handles are alive, the set matches the layout and covers what the shader uses.
+        // SAFETY: all handles are alive. The set matches the layout and covers all resources of the
+        // shader.
         unsafe {
             d.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
             d.cmd_bind_descriptor_sets(cmd, vk::PipelineBindPoint::COMPUTE, layout, 0, &[set], &[]);
@@ -297,7 +302,8 @@ fn draw(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
         .clear_values(&clears);
     let meshes = ash::ext::mesh_shader::Device::new(&gpu.instance, &gpu.device);
     gpu.run(|d, cmd| {
-        // SAFETY: all handles are alive, the set matches the layout, the vertex buffer holds the vertices drawn.
+        // SAFETY: all handles are alive, the set matches the layout, and the vertex buffer holds
+        // the vertices of the draw.
         unsafe {
             d.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
             d.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);

@@ -1,4 +1,4 @@
-//! Shaders with what they are run with: their directives, SPIR-V and input.
+//! Shaders with the data to run them: their directives, SPIR-V and input.
 
 use crate::vk::raw as vk;
 use crate::vk::{Error, Result, spirv_words};
@@ -6,49 +6,49 @@ use std::path::{Path, PathBuf};
 
 const WORDS: usize = 4096;
 
-/// How input words are made.
+/// Kind of the input words.
 #[derive(Clone, Copy, Debug)]
 pub enum Input {
-    /// Any bits.
+    /// Words with random bits.
     Uint,
-    /// Floats between two.
+    /// Floats between two values.
     Float(f32, f32),
 }
 
-/// How output words are compared.
+/// Comparison of output words.
 #[derive(Clone, Copy, Debug)]
 pub enum Compare {
-    /// All bits.
+    /// All bits must be equal.
     Exact,
-    /// Floats, with a tolerance.
+    /// Floats are compared with a tolerance.
     Float(f32),
-    /// Bytes, with a tolerance.
+    /// Bytes are compared with a tolerance.
     Bytes(u8),
 }
 
-/// A shader (or those of a draw, in the pipeline's order) and its directives.
+/// A shader, or the shaders of a draw in the order of the pipeline, and its directives.
 #[derive(Debug)]
 pub struct Shader {
-    /// The file's, without its ending.
+    /// Name of the file without its extension.
     pub name: String,
     pub(super) modules: Vec<Vec<u32>>,
     input: Input,
-    /// How two drivers' outputs are compared.
+    /// Comparison of two drivers' outputs.
     pub compare: Compare,
     /// Share of the words that may differ.
     pub outliers: f64,
     pub(super) topology: vk::PrimitiveTopology,
-    /// Control points of a patch.
+    /// Number of control points of a patch.
     pub(super) patch: u32,
     pub(super) stages: Vec<&'static str>,
     resources: Vec<String>,
     pub(super) push: Vec<u32>,
     pub(super) spec: Vec<(u32, u32)>,
-    /// It has subgroup operations.
+    /// True if the shader has subgroup operations.
     pub subgroups: bool,
 }
 
-/// Where the shaders are.
+/// Returns the folder of the shaders.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/glsl")
 }
@@ -58,10 +58,10 @@ fn read(name: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).map_err(|e| Error::Io(path, e))
 }
 
-/// All GLSL sources of a folder.
+/// Returns all GLSL sources of a folder.
 ///
 /// # Errors
-/// It can't be read.
+/// Returns an error if the folder cannot be read.
 pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(|e| Error::Io(folder.into(), e))?;
     const STAGES: [&str; 8] = ["comp", "vert", "tesc", "tese", "geom", "task", "mesh", "frag"];
@@ -69,10 +69,10 @@ pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.flatten().map(|e| e.path()).filter(is_source).collect())
 }
 
-/// Names of all shaders and draws, sorted.
+/// Returns the sorted names of all shaders and draws.
 ///
 /// # Errors
-/// As [`sources`].
+/// Returns the errors of [`sources`].
 pub fn names() -> Result<Vec<String>> {
     let is_last = |p: &PathBuf| p.extension().is_some_and(|e| e == "comp" || e == "frag");
     let found = sources(&folder())?.into_iter().filter(is_last);
@@ -85,10 +85,10 @@ impl Shader {
     /// Reads a shader's directives and its SPIR-V.
     ///
     /// # Errors
-    /// A file can't be read.
+    /// Returns an error if a file cannot be read.
     ///
     /// # Panics
-    /// It has a directive that nobody knows.
+    /// Panics if the shader has an unknown directive.
     pub fn read(name: &str) -> Result<Self> {
         let compute = folder().join(format!("{name}.comp"));
         let has = |stage: &&str| folder().join(format!("{name}.{stage}")).exists();
@@ -139,13 +139,13 @@ impl Shader {
                 self.spec = pairs.iter().map(|p| pair(p).expect("ID=VALUE")).collect();
             }
             ["api", "1.1"] => self.subgroups = true,
-            // Which only the compiler has to know.
+            // Only the compiler uses this version.
             ["api", "1.2"] => {}
             _ => panic!("{}: unknown directive {words:?}", self.name),
         }
     }
 
-    /// The same at every run.
+    /// Returns input words that are equal in every run.
     pub fn random_input(&self) -> Vec<u32> {
         let seed = self.name.bytes().fold(0x1234_5678u32, |h, b| (h ^ u32::from(b)).wrapping_mul(16_777_619));
         Random(seed | 1).words(self.input, WORDS)
@@ -160,7 +160,7 @@ impl Shader {
     }
 }
 
-/// A topology by its name in the specification.
+/// Returns a topology by its name in the specification.
 fn topology(name: &str) -> vk::PrimitiveTopology {
     match name {
         "points" => vk::PrimitiveTopology::POINT_LIST,
@@ -170,7 +170,7 @@ fn topology(name: &str) -> vk::PrimitiveTopology {
     }
 }
 
-/// xorshift32.
+/// xorshift32 random number generator.
 pub(super) struct Random(pub(super) u32);
 
 impl Random {

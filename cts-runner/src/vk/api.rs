@@ -1,27 +1,29 @@
-//! Opening a driver: directly, as the loader would do it, or through the loader.
+//! Opens a Vulkan driver, either directly through the loader–driver interface or through the Vulkan
+//! loader.
 //!
-//! Opened libraries are never unloaded: drivers keep threads and thread-local destructors, and a test process that
-//! unloads one gains nothing.
+//! Opened libraries are never unloaded, because drivers keep threads and thread-local destructors.
+//! Unloading also brings no benefit to a test process.
 
 use super::error::{Error, Result};
 use ash::vk;
 use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
 
-/// Newest loader–driver interface version we speak.
+/// Newest version of the loader–driver interface that the harness supports.
 const INTERFACE_VERSION: u32 = 7;
 
-/// An ICD manifest: the JSON file that `VK_DRIVER_FILES` names.
+/// An ICD manifest, which is the JSON file that `VK_DRIVER_FILES` names.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    /// Where the manifest is.
+    /// Path of the manifest file.
     pub path: PathBuf,
-    /// The driver's library; relative paths are resolved against the manifest, as the loader does.
+    /// Path of the driver's library. A relative path is resolved against the manifest, as the
+    /// loader does.
     pub library: PathBuf,
 }
 
 impl Manifest {
-    /// Reads a manifest.
+    /// Reads and parses a manifest file.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|e| Error::Io(path.into(), e))?;
         let json: serde_json::Value =
@@ -29,7 +31,7 @@ impl Manifest {
         let library = json["ICD"]["library_path"]
             .as_str()
             .ok_or_else(|| Error::Manifest(path.into(), "has no ICD.library_path"))?;
-        // A bare file name is left to the dynamic linker's search path; anything with a slash is a path.
+        // The dynamic linker searches for a bare file name. A name that contains a slash is a path.
         let library = match (library.contains('/'), path.parent()) {
             (true, Some(folder)) => folder.join(library),
             _ => PathBuf::from(library),
@@ -38,14 +40,14 @@ impl Manifest {
     }
 }
 
-/// The global commands of a driver or of the loader.
+/// Entry point of a driver or of the loader, with its global commands.
 #[derive(Clone)]
 pub struct Api {
-    /// Global-level commands.
+    /// Global-level Vulkan commands.
     pub entry: ash::Entry,
-    /// What was opened, for people.
+    /// Name of the opened library, for messages.
     pub name: String,
-    /// Whether layers can be enabled.
+    /// True if the Vulkan loader was opened, so that layers can be enabled.
     pub through_loader: bool,
 }
 
@@ -53,10 +55,11 @@ type GetInstanceProcAddr = unsafe extern "system" fn(vk::Instance, *const c_char
 type Negotiate = unsafe extern "system" fn(*mut u32) -> vk::Result;
 
 impl Api {
-    /// Opens a driver with no loader: negotiates the interface version and takes `vk_icdGetInstanceProcAddr`.
+    /// Opens a driver without the loader. Negotiates the interface version and takes
+    /// `vk_icdGetInstanceProcAddr`.
     pub fn open_icd(manifest: &Manifest) -> Result<Self> {
         let library = open_library(&manifest.library)?;
-        // SAFETY: the loader–driver interface gives this symbol this type.
+        // SAFETY: the loader–driver interface defines this symbol with the type `Negotiate`.
         if let Ok(negotiate) = unsafe { library.get::<Negotiate>(b"vk_icdNegotiateLoaderICDInterfaceVersion") } {
             let mut version = INTERFACE_VERSION;
             // SAFETY: `version` is valid for the call.
@@ -70,7 +73,8 @@ impl Api {
         Ok(Self::from_get(get, manifest.library.display().to_string(), false))
     }
 
-    /// Opens the Vulkan loader; which drivers it finds is up to `VK_DRIVER_FILES` and its own search path.
+    /// Opens the Vulkan loader. `VK_DRIVER_FILES` and the loader's own search path decide which
+    /// drivers it finds.
     pub fn open_loader() -> Result<Self> {
         let path = PathBuf::from("libvulkan.so.1");
         let library = open_library(&path)?;
@@ -79,9 +83,9 @@ impl Api {
         Ok(Self::from_get(get, "the Vulkan loader".into(), true))
     }
 
-    /// Whether the loader knows a layer of this name.
+    /// Reports whether the loader knows a layer with this name.
     pub fn has_layer(&self, name: &CStr) -> bool {
-        // SAFETY: a plain query without inputs.
+        // SAFETY: the command is a global query without inputs, and the library stays loaded.
         let layers = unsafe { self.entry.enumerate_instance_layer_properties() }.unwrap_or_default();
         self.through_loader && layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name))
     }
@@ -95,13 +99,14 @@ impl Api {
 }
 
 fn open_library(path: &Path) -> Result<libloading::Library> {
-    // SAFETY: running a driver's initialisers is what opening a driver means; the path comes from the user.
+    // SAFETY: the path comes from the user; opening a driver means running its initialisers.
     unsafe { libloading::Library::new(path) }.map_err(|e| Error::Library(path.into(), e.to_string()))
 }
 
 fn find_get_instance_proc_addr(library: &libloading::Library, name: &CStr, path: &Path) -> Result<GetInstanceProcAddr> {
     let symbol = CString::from(name);
-    // SAFETY: the interface gives this symbol this type; the library is leaked by the caller, so it outlives the pointer.
+    // SAFETY: the loader–driver interface defines this symbol with this type. The calling functions
+    // leak the library, so it outlives the pointer.
     let get = unsafe { library.get::<GetInstanceProcAddr>(symbol.as_bytes_with_nul()) };
     get.map(|g| *g).map_err(|e| Error::Library(path.into(), e.to_string()))
 }

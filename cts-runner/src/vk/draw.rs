@@ -1,9 +1,10 @@
-//! Render passes and graphics pipelines of more shapes than [`super::GraphicsDesc`]: several attachments, samples, resolves,
-//! several vertex streams, a fragment stage or none.
+//! Render passes and graphics pipelines of more shapes than [`super::GraphicsDesc`]: several
+//! attachments, samples, resolves, several vertex streams, and an optional fragment stage.
 //!
-//! Idea: a [`Pass`] is a render pass with its framebuffer and clear values, a [`Program`] a pipeline with its layout and one
-//! descriptor set; both are what a [`super::Recorder`] takes. Each pass waits for everything before it and is waited for by
-//! everything after it, so that callers need no barriers between passes.
+//! Idea: a [`Pass`] is a render pass with its framebuffer and clear values. A [`Program`] is a
+//! pipeline with its layout and one descriptor set. A [`super::Recorder`] takes both. Each pass
+//! waits for all earlier commands, and all later commands wait for it, so callers need no barriers
+//! between passes.
 
 use super::error::{Context, Result};
 use super::gpu::{Gpu, Owned};
@@ -11,53 +12,55 @@ use super::memory::Image;
 use super::pipeline::{Binding, Constants, PipelineDesc, Resource, blend_state, stage_info};
 use ash::vk;
 
-/// What an attachment is for.
+/// Purpose of an attachment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The next colour attachment.
     Color,
     /// The depth attachment.
     Depth,
-    /// What the next colour attachment is resolved to.
+    /// The target to which the next colour attachment is resolved.
     Resolve,
 }
 
-/// An attachment of a [`Pass`]. It is cleared or its old content is lost.
+/// An attachment of a [`Pass`]. It is either cleared or its old content is undefined.
 #[derive(Clone, Copy)]
 pub struct Attachment {
-    /// The image; all of it is used.
+    /// Image of the attachment, which is used as a whole.
     pub image: Image,
-    /// What for.
+    /// Purpose of the attachment.
     pub role: Role,
-    /// What it is cleared to.
+    /// Value to which the attachment is cleared; `None` leaves the old content undefined.
     pub clear: Option<vk::ClearValue>,
-    /// Whether its content is kept.
+    /// True if the content is kept after the pass.
     pub store: bool,
-    /// The layout after the pass.
+    /// Image layout after the pass.
     pub leave: vk::ImageLayout,
 }
 
 impl Attachment {
-    /// A cleared colour attachment that is copied from afterwards.
+    /// Returns a cleared colour attachment from which commands copy after the pass.
     pub fn color(image: Image, clear: [f32; 4]) -> Self {
         let clear = Some(vk::ClearValue { color: vk::ClearColorValue { float32: clear } });
         Self { image, role: Role::Color, clear, store: true, leave: vk::ImageLayout::TRANSFER_SRC_OPTIMAL }
     }
 
-    /// A colour attachment of which every pixel is written and which is sampled afterwards.
+    /// Returns a colour attachment of which the pass writes every pixel and which is sampled
+    /// afterwards.
     pub fn texture(image: Image) -> Self {
         let leave = vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL;
         Self { image, role: Role::Color, clear: None, store: true, leave }
     }
 
-    /// A depth attachment, cleared to 1, which is not needed afterwards.
+    /// Returns a depth attachment that is cleared to 1 and is not needed after the pass.
     pub fn depth(image: Image) -> Self {
         let depth_stencil = vk::ClearDepthStencilValue { depth: 1.0, stencil: 0 };
         let leave = vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
         Self { image, role: Role::Depth, clear: Some(vk::ClearValue { depth_stencil }), store: false, leave }
     }
 
-    /// What a multisampled colour attachment is resolved to; copied from afterwards.
+    /// Returns the resolve target of a multisampled colour attachment, from which commands copy
+    /// after the pass.
     pub fn resolve(image: Image) -> Self {
         let leave = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
         Self { image, role: Role::Resolve, clear: None, store: true, leave }
@@ -87,37 +90,37 @@ impl Attachment {
 /// A render pass of one subpass, its framebuffer and its clear values.
 #[derive(Clone)]
 pub struct Pass {
-    /// The render pass.
+    /// Vulkan handle of the render pass.
     pub handle: vk::RenderPass,
-    /// The framebuffer.
+    /// Framebuffer that holds the attachments.
     pub framebuffer: vk::Framebuffer,
-    /// Size of the framebuffer; all of it is the render area.
+    /// Size of the framebuffer in pixels, all of which is the render area.
     pub extent: vk::Extent2D,
-    /// One value per attachment.
+    /// Clear values, one per attachment.
     pub clears: Vec<vk::ClearValue>,
     colors: usize,
     samples: vk::SampleCountFlags,
 }
 
-/// A vertex buffer's layout.
+/// Layout of a vertex buffer.
 #[derive(Clone, Copy)]
 pub struct Stream<'a> {
-    /// Bytes from one element to the next.
+    /// Number of bytes from one element to the next.
     pub stride: u32,
-    /// One element per instance instead of per vertex.
+    /// True if the buffer has one element per instance instead of one per vertex.
     pub per_instance: bool,
-    /// Format and offset of each attribute; locations are counted over all streams.
+    /// Format and offset of each attribute. Locations are counted over all streams.
     pub attributes: &'a [(vk::Format, u32)],
 }
 
-/// What a [`Program`] is made from. The viewport is the whole framebuffer of the pass.
+/// Parameters from which a [`Program`] is made. The viewport is the whole framebuffer of the pass.
 #[derive(Clone, Copy)]
 pub struct ProgramDesc<'a> {
-    /// SPIR-V of the vertex shader; empty where there is a mesh shader.
+    /// SPIR-V of the vertex shader; empty if there is a mesh shader.
     pub vertex: &'a [u32],
-    /// SPIR-V of the tessellation shaders: control, evaluation.
+    /// SPIR-V of the tessellation control and evaluation shaders, in this order.
     pub tessellation: Option<[&'a [u32]; 2]>,
-    /// Control points of a patch; 0 without tessellation.
+    /// Number of control points of a patch; 0 without tessellation.
     pub patch_points: u32,
     /// SPIR-V of the geometry shader; empty for none.
     pub geometry: &'a [u32],
@@ -127,25 +130,26 @@ pub struct ProgramDesc<'a> {
     pub mesh: &'a [u32],
     /// SPIR-V of the fragment shader; empty for none.
     pub fragment: &'a [u32],
-    /// Specialisation constants of all, `(constant_id, value)`.
+    /// Specialisation constants of all stages, as pairs `(constant_id, value)`.
     pub constants: &'a [(u32, u32)],
-    /// Set 0: the binding is the index.
+    /// Resources of descriptor set 0, whose binding numbers are the indices.
     pub resources: &'a [Resource],
-    /// An array of descriptors in the binding after those; none when it is empty.
+    /// Array of descriptors in the binding after `resources`; empty if there is none.
     pub array: &'a [Resource],
-    /// Bytes of push constants.
+    /// Number of bytes of push constants.
     pub push: u32,
-    /// Vertex buffers.
+    /// Vertex buffers, in the order of their bindings.
     pub streams: &'a [Stream<'a>],
-    /// How vertices make primitives.
+    /// Primitive topology of the vertices.
     pub topology: vk::PrimitiveTopology,
-    /// Depth test, and whether depth is written; none for neither.
+    /// Compare operation of the depth test, and whether depth is written; `None` disables both.
     pub depth: Option<(vk::CompareOp, bool)>,
-    /// Source and destination factor of colour and alpha (`ADD`) in all attachments; none for no blending.
+    /// Source and destination factor of colour and alpha (`ADD`) in all attachments; `None`
+    /// disables blending.
     pub blend: Option<(vk::BlendFactor, vk::BlendFactor)>,
-    /// The scissor is set while recording.
+    /// True if the scissor is set while commands are recorded.
     pub dynamic_scissor: bool,
-    /// Nothing is rasterized.
+    /// True if no primitive is rasterized.
     pub discard: bool,
 }
 
@@ -176,21 +180,22 @@ impl Default for ProgramDesc<'_> {
 /// A graphics pipeline, its layout and its descriptor set.
 #[derive(Clone, Copy)]
 pub struct Program {
-    /// The pipeline.
+    /// Vulkan handle of the pipeline.
     pub pipeline: vk::Pipeline,
-    /// Its layout.
+    /// Pipeline layout that the descriptor set and push constants use.
     pub layout: vk::PipelineLayout,
-    /// Set 0, when there are resources.
+    /// Descriptor set 0, if the program has resources.
     pub set: Option<vk::DescriptorSet>,
     set_layout: vk::DescriptorSetLayout,
 }
 
-/// The stages that push constants and descriptors of a [`Program`] are for.
+/// Shader stages that can access the push constants and descriptors of a [`Program`].
 pub(super) const STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
 
 impl Gpu {
-    /// Makes a render pass with these attachments and its framebuffer, of as many layers as the first one has.
+    /// Makes a render pass with these attachments and its framebuffer, which has as many layers as
+    /// the first attachment.
     pub fn pass(&self, attachments: &[Attachment]) -> Result<Pass> {
         let handle = self.pass_handle(attachments)?;
         let [width, height, _] = attachments.first().map_or([0; 3], |a| a.image.desc.extent);
@@ -256,7 +261,7 @@ impl Gpu {
         Ok(Program { pipeline, layout, set, set_layout })
     }
 
-    /// The same pipeline with a descriptor set of its own.
+    /// Returns a program that shares the pipeline of `program` and has a descriptor set of its own.
     pub fn with_resources(&self, program: &Program, resources: &[Resource]) -> Result<Program> {
         let set = Some(self.descriptor_set(program.set_layout, &bindings(resources, &[]))?);
         Ok(Program { set, ..*program })
@@ -304,13 +309,13 @@ impl Gpu {
     }
 }
 
-/// A binding for each resource, and one more for the array.
+/// Returns a binding for each resource, and one more binding for the array.
 pub fn bindings(resources: &[Resource], array: &[Resource]) -> Vec<Binding> {
     let single = resources.iter().zip(0..).map(|(&resource, index)| Binding { index, resource });
     single.chain(array.iter().map(|&resource| Binding { index: resources.len() as u32, resource })).collect()
 }
 
-/// Everything of one side before everything of the other.
+/// Returns a dependency that orders all commands of `src` before all commands of `dst`.
 fn edge(src: u32, dst: u32) -> vk::SubpassDependency {
     let stages = |subpass| match subpass {
         vk::SUBPASS_EXTERNAL => vk::PipelineStageFlags::ALL_COMMANDS,

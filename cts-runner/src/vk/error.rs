@@ -1,4 +1,5 @@
-//! What can go wrong between a manifest and a read-back, as one type.
+//! Error type of the harness, which covers every step from reading a manifest to reading back
+//! results.
 
 use ash::vk;
 use std::fmt;
@@ -15,11 +16,11 @@ pub enum Error {
     Library(PathBuf, String),
     /// A manifest is not what the loader's documentation describes.
     Manifest(PathBuf, &'static str),
-    /// The driver lacks something the caller needs.
+    /// The driver or the checkout lacks something that the caller needs.
     Missing(String),
 }
 
-/// Result of the harness.
+/// Result type of the harness.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl fmt::Display for Error {
@@ -36,9 +37,9 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Names the command that returned an error code.
+/// Adds the name of the command that returned an error code.
 pub(crate) trait Context<T> {
-    /// Turns a `vk::Result` into an [`Error`] that says which command failed.
+    /// Turns a `vk::Result` into an [`Error`] that names the command that failed.
     fn of(self, command: &'static str) -> Result<T>;
 }
 

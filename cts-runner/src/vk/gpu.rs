@@ -1,4 +1,4 @@
-//! Instance, device and queue, and the list of everything made on them.
+//! Instance, device and queue, and the list of all objects made on them.
 
 use super::api::Api;
 use super::core::Core;
@@ -9,32 +9,34 @@ use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The Khronos validation layer.
+/// Name of the Khronos validation layer.
 pub const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// How to make a [`Gpu`].
+/// Options for making a [`Gpu`].
 #[derive(Clone, Copy)]
 pub struct GpuOptions {
-    /// `apiVersion` of the instance, lowered to what the driver knows.
+    /// `apiVersion` of the instance, which is lowered to the version that the driver supports.
     pub api_version: u32,
-    /// Features to enable where the device has them.
+    /// Features to enable if the device has them.
     pub features: vk::PhysicalDeviceFeatures,
-    /// Enable the validation layer and count its messages.
+    /// Enables the validation layer and counts its messages.
     pub validation: bool,
-    /// Also enable what [`Optional`] lists, where the device has it.
+    /// Also enables the features of [`Optional`] that the device has.
     pub optional: bool,
-    /// Enable all of [`Core`] instead of these.
+    /// Enables all features of [`Core`] instead of those of [`Optional`].
     pub core: bool,
 }
 
 impl GpuOptions {
-    /// Everything a device has but `robustBufferAccess`, which has a price in every access.
+    /// Returns options that enable every feature except `robustBufferAccess`, which costs time in
+    /// every access.
     pub fn everything() -> Self {
         let features = all_features().robust_buffer_access(false);
         Self { api_version: vk::API_VERSION_1_3, features, validation: false, optional: true, core: false }
     }
 
-    /// The same with checked accesses, for programs of which nobody knows what they read and write.
+    /// Adds `robustBufferAccess` to the options, for programs whose accesses are not known to be in
+    /// bounds.
     pub fn robust(self) -> Self {
         Self { features: self.features.robust_buffer_access(true), ..self }
     }
@@ -47,7 +49,7 @@ impl Default for GpuOptions {
     }
 }
 
-/// A handle the [`Gpu`] destroys.
+/// A handle that the [`Gpu`] destroys.
 #[derive(Clone, Copy)]
 pub(crate) enum Owned {
     Buffer(vk::Buffer),
@@ -67,25 +69,25 @@ pub(crate) enum Owned {
     Framebuffer(vk::Framebuffer),
 }
 
-/// One device of one driver, one queue that does graphics and compute, and all objects made on them.
+/// One device of one driver, one queue for graphics and compute, and all objects made on them.
 pub struct Gpu {
-    /// Instance-level commands.
+    /// Instance-level Vulkan commands.
     pub instance: ash::Instance,
     /// The physical device in use.
     pub physical: vk::PhysicalDevice,
-    /// Device-level commands.
+    /// Device-level Vulkan commands.
     pub device: ash::Device,
-    /// A queue with graphics and compute.
+    /// A queue that supports graphics and compute.
     pub queue: vk::Queue,
     /// Properties of the physical device.
     pub properties: vk::PhysicalDeviceProperties,
-    /// The features that were enabled.
+    /// Vulkan 1.0 features that were enabled.
     pub features: vk::PhysicalDeviceFeatures,
-    /// What was enabled beyond Vulkan 1.0.
+    /// Features beyond Vulkan 1.0 that were enabled.
     pub optional: Optional,
-    /// All that was enabled of the core, when that was asked for.
+    /// Features of Vulkan 1.1 to 1.3 that were enabled, if the options requested them.
     pub core: Option<Core>,
-    /// Instance version in use: the requested one, lowered to what the driver knows.
+    /// Instance version in use, which is the requested version lowered to what the driver supports.
     pub api_version: u32,
     pub(crate) memory_types: vk::PhysicalDeviceMemoryProperties,
     pub(crate) pool: vk::CommandPool,
@@ -110,7 +112,7 @@ impl Gpu {
         // SAFETY: `instance` is alive.
         let all = unsafe { instance.enumerate_physical_devices() }.of("vkEnumeratePhysicalDevices")?;
         let physical = *all.first().ok_or_else(|| Error::Missing("a physical device".into()))?;
-        // SAFETY: `physical` belongs to `instance`; plain queries.
+        // SAFETY: `physical` belongs to `instance`; the commands are queries without preconditions.
         let (properties, supported, families, memory_types) = unsafe {
             (
                 instance.get_physical_device_properties(physical),
@@ -141,9 +143,11 @@ impl Gpu {
             Some(core) => core.chain(info),
             None => more.chain(info),
         };
-        // SAFETY: `info` and what it points to are valid; the enabled features are a subset of the supported ones.
+        // SAFETY: `info` and what it points to are valid; the enabled features are a subset of the
+        // supported ones.
         let device = unsafe { instance.create_device(physical, &info, None) }.of("vkCreateDevice")?;
-        // SAFETY: the family has at least one queue and was requested above.
+        // SAFETY: the family has at least one queue, and the device was created with one queue of
+        // it.
         let queue = unsafe { device.get_device_queue(family, 0) };
         let info = vk::CommandPoolCreateInfo::default()
             .queue_family_index(family)
@@ -168,30 +172,32 @@ impl Gpu {
         })
     }
 
-    /// Name of the device.
+    /// Returns the name of the device.
     pub fn name(&self) -> String {
         self.properties.device_name_as_c_str().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// What `vkGetPhysicalDeviceFormatProperties` says of optimal tiling.
+    /// Returns the features of a format with optimal tiling, as
+    /// `vkGetPhysicalDeviceFormatProperties` reports them.
     pub fn optimal_features(&self, format: vk::Format) -> vk::FormatFeatureFlags {
-        // SAFETY: `physical` belongs to `instance`; a plain query.
+        // SAFETY: `physical` belongs to `instance`; the command is a query without preconditions.
         unsafe { self.instance.get_physical_device_format_properties(self.physical, format) }.optimal_tiling_features
     }
 
-    /// Number of messages of the validation layer so far (warnings and errors).
+    /// Returns the number of warnings and errors that the validation layer has reported so far.
     pub fn validation_messages(&self) -> usize {
         self.messenger.as_ref().map_or(0, |m| m.count.load(Ordering::Relaxed))
     }
 
-    /// A point in the list of owned objects, for [`Self::release_to`].
+    /// Returns the current position in the list of owned objects, for [`Self::release_to`].
     pub fn mark(&self) -> usize {
         self.owned.borrow().len()
     }
 
-    /// Waits for the device, then destroys everything made since the mark, newest first.
+    /// Waits for the device, then destroys all objects made since the mark, newest first.
     pub fn release_to(&self, mark: usize) {
-        // SAFETY: `device` is alive. A lost device also ends the wait, and its objects may be destroyed.
+        // SAFETY: `device` is alive. A lost device also ends the wait, and its objects may be
+        // destroyed.
         let _ = unsafe { self.device.device_wait_idle() };
         let mut owned = self.owned.borrow_mut();
         while owned.len() > mark {
@@ -233,7 +239,8 @@ impl Gpu {
 impl Drop for Gpu {
     fn drop(&mut self) {
         self.release_to(0);
-        // SAFETY: the device is idle and everything made on it is gone; children are destroyed before parents.
+        // SAFETY: the device is idle and all objects made on it are destroyed. Children are
+        // destroyed before parents.
         unsafe {
             self.device.destroy_command_pool(self.pool, None);
             self.device.destroy_device(None);
@@ -246,7 +253,7 @@ impl Drop for Gpu {
 }
 
 fn create_instance(api: &Api, options: &GpuOptions) -> Result<(ash::Instance, u32)> {
-    // SAFETY: a plain query; `None` means a 1.0 implementation.
+    // SAFETY: the command is a global query; `None` means a Vulkan 1.0 implementation.
     let known = unsafe { api.entry.try_enumerate_instance_version() }.of("vkEnumerateInstanceVersion")?;
     let api_version = options.api_version.min(known.unwrap_or(vk::API_VERSION_1_0));
     let application = vk::ApplicationInfo::default().application_name(c"cts-runner").api_version(api_version);
@@ -287,7 +294,8 @@ unsafe extern "system" fn on_message(
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     user: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: `user` is the counter given at creation; `data` and its string are valid during the call.
+    // SAFETY: `user` is the counter given at creation; `data` and its string are valid during the
+    // call.
     unsafe {
         (*user.cast::<AtomicUsize>()).fetch_add(1, Ordering::Relaxed);
         if let Some(message) = (*data).message_as_c_str() {
@@ -300,7 +308,7 @@ unsafe extern "system" fn on_message(
 /// Number of features in `VkPhysicalDeviceFeatures`.
 const FEATURES: usize = size_of::<vk::PhysicalDeviceFeatures>() / size_of::<vk::Bool32>();
 
-/// The features that are both wanted and supported.
+/// Returns the features that are both wanted and supported.
 fn intersect(a: &vk::PhysicalDeviceFeatures, b: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
     // SAFETY: the structure is a C struct of `FEATURES` VkBool32 and nothing else.
     unsafe {
@@ -311,8 +319,8 @@ fn intersect(a: &vk::PhysicalDeviceFeatures, b: &vk::PhysicalDeviceFeatures) -> 
     }
 }
 
-/// Every feature.
+/// Returns a structure with every feature set.
 fn all_features() -> vk::PhysicalDeviceFeatures {
-    // SAFETY: as in `intersect`.
+    // SAFETY: the structure is a C struct of `FEATURES` values of type VkBool32 and nothing else.
     unsafe { std::mem::transmute([vk::TRUE; FEATURES]) }
 }

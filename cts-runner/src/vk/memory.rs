@@ -8,68 +8,74 @@ use std::ptr::NonNull;
 /// A buffer in host-visible coherent memory, mapped for its whole life.
 #[derive(Clone, Copy)]
 pub struct Buffer {
-    /// The Vulkan handle.
+    /// Vulkan handle of the buffer.
     pub handle: vk::Buffer,
     /// Size in bytes.
     pub size: usize,
     map: NonNull<u8>,
 }
 
-// SAFETY: the mapping belongs to the device, not to a thread; `Buffer` offers only copies in and out.
+// SAFETY: the mapping belongs to the device, not to a thread. `Buffer` only offers copies into and
+// out of it.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// Copies words into the buffer. Call only while the device does not use it.
+    /// Copies words into the buffer. The device must not use the buffer during the call.
     pub fn write(&self, offset: usize, words: &[u32]) {
         assert!(offset + size_of_val(words) <= self.size, "write past the end of a buffer");
-        // SAFETY: the range is inside the mapping (asserted); the caller's submissions have ended.
+        // SAFETY: the range lies inside the mapping (asserted), and no submission that uses the
+        // buffer is pending.
         unsafe {
             std::ptr::copy_nonoverlapping(words.as_ptr().cast(), self.map.as_ptr().add(offset), size_of_val(words))
         }
     }
 
-    /// Copies floats into the buffer. Call only while the device does not use it.
+    /// Copies floats into the buffer. The device must not use the buffer during the call.
     pub fn write_f32(&self, offset: usize, values: &[f32]) {
         let words: Vec<u32> = values.iter().map(|v| v.to_bits()).collect();
         self.write(offset, &words);
     }
 
-    /// Copies the whole buffer out as words. Call only while the device does not use it.
+    /// Returns a copy of the whole buffer as words. The device must not use the buffer during the
+    /// call.
     pub fn read(&self) -> Vec<u32> {
         let mut words = vec![0u32; self.size / 4];
-        // SAFETY: the mapping holds `size` bytes; the caller's submissions have ended.
+        // SAFETY: the mapping holds `size` bytes, and no submission that uses the buffer is
+        // pending.
         unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr(), words.as_mut_ptr().cast(), words.len() * 4) }
         words
     }
 
-    /// Copies the whole buffer out as bytes. Call only while the device does not use it.
+    /// Returns a copy of the whole buffer as bytes. The device must not use the buffer during the
+    /// call.
     pub fn read_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0u8; self.size];
-        // SAFETY: as in `read`.
+        // SAFETY: the mapping holds `size` bytes, and no submission that uses the buffer is
+        // pending.
         unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr(), bytes.as_mut_ptr(), bytes.len()) }
         bytes
     }
 }
 
-/// What image and view to make.
+/// Parameters of an image and its view.
 #[derive(Clone, Copy)]
 pub struct ImageDesc {
-    /// View type; the image type, the cube flag and the aspect follow from it and the format.
+    /// View type. The image type, the cube flag and the aspect follow from it and the format.
     pub view: vk::ImageViewType,
-    /// Of its texels.
+    /// Format of the texels.
     pub format: vk::Format,
-    /// Width, height, depth.
+    /// Width, height and depth in texels.
     pub extent: [u32; 3],
-    /// Array layers.
+    /// Number of array layers.
     pub layers: u32,
-    /// Mip levels.
+    /// Number of mip levels.
     pub levels: u32,
-    /// What will be done with it.
+    /// Vulkan usage flags of the image.
     pub usage: vk::ImageUsageFlags,
 }
 
 impl ImageDesc {
-    /// A 2D image with one layer and one level.
+    /// Describes a 2D image with one layer and one level.
     pub fn d2(format: vk::Format, width: u32, height: u32, usage: vk::ImageUsageFlags) -> Self {
         let view = vk::ImageViewType::TYPE_2D;
         Self { view, format, extent: [width, height, 1], layers: 1, levels: 1, usage }
@@ -79,23 +85,24 @@ impl ImageDesc {
 /// An image with a view of all of it.
 #[derive(Clone, Copy)]
 pub struct Image {
-    /// The Vulkan handle.
+    /// Vulkan handle of the image.
     pub handle: vk::Image,
-    /// A view of all levels and layers; null when the usage is transfers only.
+    /// View of all levels and layers; null if the image is only used for transfers.
     pub view: vk::ImageView,
-    /// What it was made from.
+    /// Parameters from which the image was made.
     pub desc: ImageDesc,
-    /// Samples per texel.
+    /// Number of samples per texel.
     pub samples: vk::SampleCountFlags,
 }
 
 impl Image {
-    /// The aspect of the image: depth or colour (the harness uses no stencil).
+    /// Returns the aspect of the image, which is depth or colour because the harness uses no
+    /// stencil.
     pub fn aspect(&self) -> vk::ImageAspectFlags {
         aspect_of(self.desc.format)
     }
 
-    /// All levels and layers.
+    /// Returns the range of all levels and layers.
     pub fn full_range(&self) -> vk::ImageSubresourceRange {
         vk::ImageSubresourceRange::default()
             .aspect_mask(self.aspect())
@@ -103,12 +110,12 @@ impl Image {
             .layer_count(self.desc.layers)
     }
 
-    /// All layers of a level.
+    /// Returns all layers of a level.
     pub fn layers_of(&self, level: u32) -> vk::ImageSubresourceLayers {
         vk::ImageSubresourceLayers::default().aspect_mask(self.aspect()).mip_level(level).layer_count(self.desc.layers)
     }
 
-    /// Size of a level.
+    /// Returns the size of a level in texels.
     pub fn level_extent(&self, level: u32) -> vk::Extent3D {
         let [width, height, depth] = self.desc.extent.map(|n| (n >> level).max(1));
         vk::Extent3D { width, height, depth }
@@ -127,7 +134,7 @@ fn aspect_of(format: vk::Format) -> vk::ImageAspectFlags {
 }
 
 impl Gpu {
-    /// Makes a zeroed buffer in mapped memory.
+    /// Makes a buffer in mapped memory that is filled with zeros.
     pub fn buffer(&self, size: usize, usage: vk::BufferUsageFlags) -> Result<Buffer> {
         let info = vk::BufferCreateInfo::default().size(size as u64).usage(usage);
         // SAFETY: `info` is valid.
@@ -137,7 +144,8 @@ impl Gpu {
         let needs = unsafe { self.device.get_buffer_memory_requirements(handle) };
         let flags = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
         let memory = self.allocate(&needs, flags)?;
-        // SAFETY: memory and buffer are new and fit each other; the memory is host-visible and mapped once.
+        // SAFETY: memory and buffer are new and fit each other. The memory is host-visible and
+        // mapped once.
         let map = unsafe {
             self.device.bind_buffer_memory(handle, memory, 0).of("vkBindBufferMemory")?;
             self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).of("vkMapMemory")?
@@ -153,7 +161,7 @@ impl Gpu {
         self.image_of_samples(desc, vk::SampleCountFlags::TYPE_1)
     }
 
-    /// As [`Self::image`], with several samples per texel.
+    /// Makes an image as [`Self::image`] does, with several samples per texel.
     pub fn image_of_samples(&self, desc: &ImageDesc, samples: vk::SampleCountFlags) -> Result<Image> {
         let mut image = self.bound_image(desc, samples)?;
         // An image that is only copied needs no view and must not have one.
@@ -171,7 +179,8 @@ impl Gpu {
         Ok(image)
     }
 
-    /// As [`Self::image`], for views of other kinds than the usual one.
+    /// Makes an image as [`Self::image`] does but without a view, so that the caller can make a
+    /// view of another kind.
     pub fn image_without_view(&self, desc: &ImageDesc) -> Result<Image> {
         self.bound_image(desc, vk::SampleCountFlags::TYPE_1)
     }

@@ -1,12 +1,16 @@
-//! A small Vulkan harness: the part of an application that every test, demo and benchmark here needs.
+//! A small Vulkan harness with the part of an application that every test, demo and benchmark here
+//! needs.
 //!
-//! Idea: a [`Gpu`] owns every object made through it and destroys them newest first, when it is dropped or when a
-//! [`Gpu::mark`]/[`Gpu::release_to`] pair brackets a test. So callers write no destruction code, and the validation layer
-//! still sees none left over.
+//! Idea: a [`Gpu`] owns every object made through it. It destroys them newest first, either when it
+//! is dropped or when a [`Gpu::mark`]/[`Gpu::release_to`] pair brackets a test. Callers therefore
+//! write no destruction code, and the validation layer still finds no object left over.
 //!
-//! Invariants: only Vulkan 1.0 is used unless a caller asks for more; a driver is opened with no Vulkan package installed
-//! ([`Api::open_icd`]) or through the loader ([`Api::open_loader`]); both give the same [`Api`].
-//! Unsafe code of this crate lives in this module and in the recording functions of its callers.
+//! Invariants:
+//! - Only Vulkan 1.0 is used unless a caller asks for more.
+//! - A driver is opened without any Vulkan package installed ([`Api::open_icd`]) or through the
+//!   loader ([`Api::open_loader`]). Both give the same [`Api`].
+//!
+//! Unsafe code of this crate lies in this module and in the recording functions of its callers.
 
 mod api;
 mod core;

@@ -1,41 +1,41 @@
-//! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations, transform feedback, conversions of
-//! Y'CbCr, mesh shaders.
+//! Features beyond Vulkan 1.0 that a workload may use: small types, descriptor indexing, subgroup
+//! operations, transform feedback, Y'CbCr conversions, mesh shaders.
 
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, c_char};
 
-/// The extensions that are part of Vulkan 1.2.
+/// Extensions that are part of Vulkan 1.2.
 const EXTENSIONS: [&CStr; 3] =
     [khr::_8bit_storage::NAME, khr::shader_float16_int8::NAME, ext::descriptor_indexing::NAME];
 
-/// What was found and is enabled. All of it is absent on a Vulkan 1.0 device.
+/// Features that were found and are enabled. All of them are absent on a Vulkan 1.0 device.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Optional {
-    /// `storageBuffer16BitAccess`.
+    /// True if the device has the feature `storageBuffer16BitAccess`.
     pub storage16: bool,
-    /// `storageBuffer8BitAccess`.
+    /// True if the device has the feature `storageBuffer8BitAccess`.
     pub storage8: bool,
-    /// `shaderFloat16`.
+    /// True if the device has the feature `shaderFloat16`.
     pub float16: bool,
-    /// `shaderInt8`.
+    /// True if the device has the feature `shaderInt8`.
     pub int8: bool,
-    /// `subgroupSize`; 0 when unknown.
+    /// `subgroupSize`; 0 if it is unknown.
     pub subgroup_size: u32,
-    /// The subgroup operations of compute shaders.
+    /// Subgroup operations that compute shaders support.
     pub subgroup_operations: vk::SubgroupFeatureFlags,
-    /// `shaderSampledImageArrayNonUniformIndexing`.
+    /// True if the device has the feature `shaderSampledImageArrayNonUniformIndexing`.
     pub divergent_images: bool,
-    /// `shaderStorageBufferArrayNonUniformIndexing`.
+    /// True if the device has the feature `shaderStorageBufferArrayNonUniformIndexing`.
     pub divergent_buffers: bool,
-    /// `cooperativeMatrix`, with `vulkanMemoryModel`.
+    /// True if the device has the features `cooperativeMatrix` and `vulkanMemoryModel`.
     pub cooperative: bool,
-    /// `transformFeedback`.
+    /// True if the device has the feature `transformFeedback`.
     pub transform_feedback: bool,
-    /// `samplerYcbcrConversion`.
+    /// True if the device has the feature `samplerYcbcrConversion`.
     pub conversion: bool,
-    /// `meshShader` and `taskShader`.
+    /// True if the device has the features `meshShader` and `taskShader`.
     pub mesh_shader: bool,
-    /// Which of [`EXTENSIONS`] the device has.
+    /// For each of [`EXTENSIONS`], whether the device has it.
     has: [bool; EXTENSIONS.len()],
 }
 
@@ -55,13 +55,13 @@ pub(super) struct Features {
 }
 
 impl Optional {
-    /// Asks a device whose version (the lower of instance and device) is `version`; `young`: also for what validation layers of that version
-    /// take for a mistake, since they are older than its structures.
+    /// Queries a device. `version` is the lower of the instance and device versions. `young` also
+    /// queries structures that are newer than the validation layers, which report them as invalid.
     pub(super) fn query(instance: &ash::Instance, physical: vk::PhysicalDevice, version: u32, young: bool) -> Self {
         if version < vk::API_VERSION_1_1 {
             return Self::default();
         }
-        // SAFETY: `physical` belongs to `instance`; a plain query.
+        // SAFETY: `physical` belongs to `instance`; the command is a query without preconditions.
         let extensions = unsafe { instance.enumerate_device_extension_properties(physical) }.unwrap_or_default();
         let listed = |name| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
         let core = version >= vk::API_VERSION_1_2;
@@ -96,7 +96,8 @@ impl Optional {
         }
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
-        // SAFETY: instance and device know Vulkan 1.1, and the chained structures belong to it or to what the device lists.
+        // SAFETY: instance and device support Vulkan 1.1. The chained structures belong to it or to
+        // extensions and versions that the device supports.
         unsafe {
             instance.get_physical_device_features2(physical, &mut features);
             instance.get_physical_device_properties2(physical, &mut properties);
@@ -119,7 +120,7 @@ impl Optional {
         }
     }
 
-    /// The structures that enable what was found.
+    /// Returns the structures that enable the features that were found.
     pub(super) fn features(&self) -> Features {
         let small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
         let indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default()
@@ -152,7 +153,7 @@ impl Optional {
         }
     }
 
-    /// The extensions that a device of this version needs for them.
+    /// Returns the extensions that a device of this version needs for the enabled features.
     pub(super) fn extensions(&self, version: u32) -> Vec<*const c_char> {
         let below = version < vk::API_VERSION_1_2;
         let missing = EXTENSIONS.iter().zip(self.has).filter(|&(_, has)| has && below).map(|(name, _)| name.as_ptr());
@@ -166,7 +167,7 @@ impl Optional {
 }
 
 impl Features {
-    /// Appends the structures to a device's creation.
+    /// Appends the structures to the create info of a device.
     pub(super) fn chain<'a>(&'a mut self, mut info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
         if self.wanted[0] {
             info = info.push_next(&mut self.storage16);

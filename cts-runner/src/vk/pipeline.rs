@@ -1,4 +1,4 @@
-//! Descriptor sets and pipelines from short descriptions.
+//! Makes descriptor sets and pipelines from short descriptions.
 
 use super::error::{Context, Result};
 use super::gpu::{Gpu, Owned};
@@ -6,18 +6,19 @@ use super::memory::{Buffer, Image};
 use ash::vk;
 use std::ffi::CStr;
 
-/// What a descriptor points to.
+/// Object that a descriptor refers to.
 #[derive(Clone, Copy)]
 pub enum Resource {
     /// A whole storage buffer.
     Storage(vk::Buffer),
     /// A whole uniform buffer.
     Uniform(vk::Buffer),
-    /// A part of a uniform buffer of this many bytes; where it begins is a dynamic offset.
+    /// A part of a uniform buffer with this number of bytes, which begins at a dynamic offset.
     UniformDynamic(vk::Buffer, u64),
     /// A combined image and sampler, in `SHADER_READ_ONLY_OPTIMAL`.
     Texture(vk::ImageView, vk::Sampler),
-    /// A combined image and sampler with a Y'CbCr conversion, which is the set layout's.
+    /// A combined image and sampler with a Y'CbCr conversion. The sampler is part of the set
+    /// layout.
     Converted(vk::ImageView, vk::Sampler),
     /// A sampled image, in `SHADER_READ_ONLY_OPTIMAL`.
     Sampled(vk::ImageView),
@@ -36,12 +37,12 @@ pub enum Resource {
 pub struct Binding {
     /// Binding number.
     pub index: u32,
-    /// What it points to.
+    /// Object that the descriptor refers to.
     pub resource: Resource,
 }
 
 impl Resource {
-    /// The descriptor type.
+    /// Returns the descriptor type.
     pub fn kind(&self) -> vk::DescriptorType {
         match self {
             Resource::Storage(_) => vk::DescriptorType::STORAGE_BUFFER,
@@ -90,59 +91,61 @@ impl Resource {
 /// A shader of a pipeline, with its specialisation constants as 32-bit words.
 #[derive(Clone, Copy)]
 pub struct ShaderStage<'a> {
-    /// The module.
+    /// Shader module, whose entry point is `main`.
     pub module: vk::ShaderModule,
-    /// `(constant_id, value)` pairs.
+    /// Specialisation constants as pairs `(constant_id, value)`.
     pub constants: &'a [(u32, u32)],
 }
 
-/// A graphics pipeline with one vertex layout, one colour and one depth attachment, and full-target viewport.
+/// A graphics pipeline with one vertex layout, one colour and one depth attachment, and a viewport
+/// of the whole target.
 #[derive(Clone, Copy)]
 pub struct GraphicsDesc<'a> {
-    /// Task shader.
+    /// Optional task shader.
     pub task: Option<ShaderStage<'a>>,
-    /// Mesh shader.
+    /// Mesh shader, if the pipeline has no vertex shader.
     pub mesh: Option<ShaderStage<'a>>,
-    /// Vertex shader; none where there is a mesh shader.
+    /// Vertex shader; `None` if there is a mesh shader.
     pub vertex: Option<ShaderStage<'a>>,
-    /// Tessellation shaders: control, evaluation.
+    /// Tessellation control and evaluation shaders, in this order.
     pub tessellation: Option<[ShaderStage<'a>; 2]>,
-    /// Control points of a patch; 0 without tessellation.
+    /// Number of control points of a patch; 0 without tessellation.
     pub patch_points: u32,
-    /// Geometry shader.
+    /// Optional geometry shader.
     pub geometry: Option<ShaderStage<'a>>,
     /// Fragment shader.
     pub fragment: ShaderStage<'a>,
-    /// Pipeline layout.
+    /// Layout of descriptor sets and push constants.
     pub layout: vk::PipelineLayout,
-    /// Render pass; subpass 0 is used.
+    /// Render pass, of which subpass 0 is used.
     pub render_pass: vk::RenderPass,
-    /// Vertex buffers.
+    /// Vertex buffer bindings.
     pub bindings: &'a [vk::VertexInputBindingDescription],
-    /// Vertex attributes.
+    /// Vertex attributes of the bindings.
     pub attributes: &'a [vk::VertexInputAttributeDescription],
-    /// How vertices make primitives.
+    /// Primitive topology of the vertices.
     pub topology: vk::PrimitiveTopology,
-    /// Cull mode; front faces are counter-clockwise.
+    /// Cull mode. Front faces are counter-clockwise.
     pub cull: vk::CullModeFlags,
-    /// Depth test (`LESS_OR_EQUAL`).
+    /// True if the depth test (`LESS_OR_EQUAL`) is enabled.
     pub depth_test: bool,
-    /// Depth write.
+    /// True if depth is written.
     pub depth_write: bool,
-    /// Source and destination factor of both colour and alpha blending (`ADD`); none for no blending.
+    /// Source and destination factor of both colour and alpha blending (`ADD`); `None` disables
+    /// blending.
     pub blend: Option<(vk::BlendFactor, vk::BlendFactor)>,
-    /// Size of the render area.
+    /// Size of the render area in pixels.
     pub extent: vk::Extent2D,
 }
 
-/// A stage of a pipeline without specialisation.
+/// A pipeline stage without specialisation.
 #[derive(Clone, Copy)]
 pub struct EntryPoint<'a> {
-    /// Which stage.
+    /// Shader stage of the entry point.
     pub stage: vk::ShaderStageFlags,
-    /// The module.
+    /// Module that contains the entry point.
     pub module: vk::ShaderModule,
-    /// The entry point's name.
+    /// Name of the entry point.
     pub name: &'a CStr,
 }
 
@@ -152,30 +155,31 @@ impl EntryPoint<'_> {
     }
 }
 
-/// A graphics pipeline of any stages.
+/// A graphics pipeline with any combination of stages.
 #[derive(Clone, Copy)]
 pub struct StagesDesc<'a> {
-    /// Stages in any order.
+    /// Stages of the pipeline, in any order.
     pub stages: &'a [EntryPoint<'a>],
-    /// Pipeline layout.
+    /// Layout of descriptor sets and push constants.
     pub layout: vk::PipelineLayout,
-    /// Render pass; subpass 0 is used.
+    /// Render pass, of which subpass 0 is used.
     pub render_pass: vk::RenderPass,
-    /// For each of its colour attachments, whether it is written.
+    /// For each colour attachment of the subpass, whether the pipeline writes it.
     pub colors: &'a [bool],
-    /// Vertex buffers.
+    /// Vertex buffer bindings.
     pub bindings: &'a [vk::VertexInputBindingDescription],
-    /// Vertex attributes.
+    /// Vertex attributes of the bindings.
     pub attributes: &'a [vk::VertexInputAttributeDescription],
-    /// How vertices make primitives.
+    /// Primitive topology of the vertices.
     pub topology: vk::PrimitiveTopology,
-    /// Control points of a patch; 0 without tessellation.
+    /// Number of control points of a patch; 0 without tessellation.
     pub patch_points: u32,
-    /// Size of the render area.
+    /// Size of the render area in pixels.
     pub extent: vk::Extent2D,
 }
 
-/// All that graphics pipelines differ in here: what the other descriptions are made into. Subpass 0 is used.
+/// All parameters in which graphics pipelines of the harness differ. The other descriptions are
+/// converted to this type. Subpass 0 is used.
 pub(super) struct PipelineDesc<'a> {
     pub stages: &'a [vk::PipelineShaderStageCreateInfo<'a>],
     pub layout: vk::PipelineLayout,
@@ -183,18 +187,18 @@ pub(super) struct PipelineDesc<'a> {
     pub bindings: &'a [vk::VertexInputBindingDescription],
     pub attributes: &'a [vk::VertexInputAttributeDescription],
     pub topology: vk::PrimitiveTopology,
-    /// Control points of a patch; 0 without tessellation.
+    /// Number of control points of a patch; 0 without tessellation.
     pub patch_points: u32,
     pub cull: vk::CullModeFlags,
-    /// Nothing is rasterized.
+    /// True if no primitive is rasterized.
     pub discard: bool,
     pub samples: vk::SampleCountFlags,
-    /// Depth test, and whether depth is written; none for neither.
+    /// Compare operation of the depth test, and whether depth is written; `None` disables both.
     pub depth: Option<(vk::CompareOp, bool)>,
-    /// By colour attachment.
+    /// Blend state of each colour attachment.
     pub blend: &'a [vk::PipelineColorBlendAttachmentState],
     pub dynamic: &'a [vk::DynamicState],
-    /// Viewport and scissor.
+    /// Size of the viewport and the scissor in pixels.
     pub extent: vk::Extent2D,
     pub cache: vk::PipelineCache,
 }
@@ -205,13 +209,14 @@ impl Gpu {
     /// Makes a shader module.
     pub fn module(&self, code: &[u32]) -> Result<vk::ShaderModule> {
         let info = vk::ShaderModuleCreateInfo::default().code(code);
-        // SAFETY: `info` is valid; whether the SPIR-V is valid is the driver's business to find out.
+        // SAFETY: `info` is valid, and the driver checks whether the SPIR-V is valid.
         let module = unsafe { self.device.create_shader_module(&info, None) }.of("vkCreateShaderModule")?;
         self.own(Owned::Module(module));
         Ok(module)
     }
 
-    /// Makes a descriptor-set layout with a descriptor of each given type; a binding that is given several times is an array.
+    /// Makes a descriptor-set layout with one descriptor for each given type. A binding that occurs
+    /// several times is an array.
     pub fn set_layout(
         &self,
         kinds: &[(u32, vk::DescriptorType)],
@@ -220,7 +225,8 @@ impl Gpu {
         self.set_layout_with(kinds, stages, &[])
     }
 
-    /// The same, where some bindings have a sampler for good.
+    /// Makes a descriptor-set layout as [`Self::set_layout`] does, with immutable samplers in some
+    /// bindings.
     pub fn set_layout_with(
         &self,
         kinds: &[(u32, vk::DescriptorType)],
@@ -259,7 +265,7 @@ impl Gpu {
         self.pipeline_layout_of(&[set], push_bytes, stages)
     }
 
-    /// As [`Self::pipeline_layout`], of any number of sets.
+    /// Makes a pipeline layout as [`Self::pipeline_layout`] does, with any number of sets.
     pub fn pipeline_layout_of(
         &self,
         sets: &[vk::DescriptorSetLayout],
@@ -277,9 +283,10 @@ impl Gpu {
         Ok(layout)
     }
 
-    /// Makes a descriptor set (with its own pool) and writes it; bindings of one number are an array's elements in order.
+    /// Makes a descriptor set with its own pool and writes it. Bindings with the same number are
+    /// the elements of an array, in order.
     pub fn descriptor_set(&self, layout: vk::DescriptorSetLayout, bindings: &[Binding]) -> Result<vk::DescriptorSet> {
-        // What is converted may take a descriptor per plane.
+        // A descriptor with a conversion may count as one descriptor per plane.
         let planes = |b: &Binding| if matches!(b.resource, Resource::Converted(..)) { 3 } else { 1 };
         let sizes: Vec<_> = bindings
             .iter()
@@ -291,7 +298,7 @@ impl Gpu {
         self.own(Owned::DescriptorPool(pool));
         let layouts = [layout];
         let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
-        // SAFETY: the pool has room for this set.
+        // SAFETY: the pool was created with capacity for this set.
         let set = unsafe { self.device.allocate_descriptor_sets(&info) }.of("vkAllocateDescriptorSets")?[0];
         for (i, binding) in bindings.iter().enumerate() {
             let element = bindings[..i].iter().filter(|b| b.index == binding.index).count();
@@ -315,7 +322,8 @@ impl Gpu {
             Resource::UniformTexel(_) | Resource::StorageTexel(_) => write.texel_buffer_view(&texels),
             _ => write.image_info(&images),
         };
-        // SAFETY: the set is new and not in use; the write names the type its layout was made with.
+        // SAFETY: the set is new and not in use. The write has the type with which the layout was
+        // made.
         unsafe { self.device.update_descriptor_sets(&[write], &[]) }
     }
 
@@ -369,7 +377,7 @@ impl Gpu {
         })
     }
 
-    /// Makes a graphics pipeline of any description.
+    /// Makes a graphics pipeline from a full description.
     pub(super) fn pipeline(&self, desc: &PipelineDesc<'_>) -> Result<vk::Pipeline> {
         let input = vk::PipelineVertexInputStateCreateInfo::default()
             .vertex_binding_descriptions(desc.bindings)
@@ -413,7 +421,8 @@ impl Gpu {
         self.keep_pipeline(made, "vkCreateGraphicsPipelines")
     }
 
-    /// Makes a pipeline cache from what [`Self::pipeline_cache_data`] gave, or an empty one.
+    /// Makes a pipeline cache from data that [`Self::pipeline_cache_data`] returned, or an empty
+    /// one.
     pub fn pipeline_cache(&self, data: &[u8]) -> Result<vk::PipelineCache> {
         let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
         // SAFETY: `info` is valid; the driver checks the data's header.
@@ -422,13 +431,13 @@ impl Gpu {
         Ok(cache)
     }
 
-    /// What a pipeline cache holds.
+    /// Returns the data of a pipeline cache.
     pub fn pipeline_cache_data(&self, cache: vk::PipelineCache) -> Result<Vec<u8>> {
         // SAFETY: the cache is alive.
         unsafe { self.device.get_pipeline_cache_data(cache) }.of("vkGetPipelineCacheData")
     }
 
-    /// Makes a compute pipeline in a cache.
+    /// Makes a compute pipeline with a pipeline cache.
     pub fn compute_pipeline_in(
         &self,
         stage: EntryPoint<'_>,
@@ -441,7 +450,8 @@ impl Gpu {
         self.keep_pipeline(made, "vkCreateComputePipelines")
     }
 
-    /// Makes a graphics pipeline of any stages in a cache: no depth, no blending, fixed viewport.
+    /// Makes a graphics pipeline of any stages with a pipeline cache. It has no depth test, no
+    /// blending and a fixed viewport.
     pub fn stages_pipeline_in(&self, desc: &StagesDesc<'_>, cache: vk::PipelineCache) -> Result<vk::Pipeline> {
         let stages: Vec<_> = desc.stages.iter().map(EntryPoint::info).collect();
         self.pipeline(&PipelineDesc {
@@ -473,7 +483,8 @@ impl Gpu {
         Ok(pipeline)
     }
 
-    /// A render pass that clears colour and depth and leaves colour in `TRANSFER_SRC_OPTIMAL`, with its framebuffer.
+    /// Makes a render pass that clears colour and depth and leaves colour in
+    /// `TRANSFER_SRC_OPTIMAL`, with its framebuffer.
     pub fn render_target(&self, color: &Image, depth: &Image) -> Result<(vk::RenderPass, vk::Framebuffer)> {
         let attachment = |image: &Image, store, layout| {
             vk::AttachmentDescription::default()
@@ -527,7 +538,8 @@ impl Gpu {
         Ok((pass, framebuffer))
     }
 
-    /// A render pass that clears one colour attachment and leaves it in `TRANSFER_SRC_OPTIMAL`, with its framebuffer.
+    /// Makes a render pass that clears one colour attachment and leaves it in
+    /// `TRANSFER_SRC_OPTIMAL`, with its framebuffer.
     pub fn color_target(&self, color: &Image) -> Result<(vk::RenderPass, vk::Framebuffer)> {
         let attachments = [vk::AttachmentDescription::default()
             .format(color.desc.format)
@@ -558,7 +570,7 @@ impl Gpu {
         Ok((pass, framebuffer))
     }
 
-    /// A buffer with the given usage that holds `words`.
+    /// Makes a buffer with the given usage that holds `words`.
     pub fn buffer_with(&self, words: &[u32], usage: vk::BufferUsageFlags) -> Result<Buffer> {
         let buffer = self.buffer(size_of_val(words), usage)?;
         buffer.write(0, words);
@@ -592,7 +604,7 @@ pub(super) fn stage_info<'a>(
     if special.map_entry_count == 0 { info } else { info.specialization_info(special) }
 }
 
-/// Specialisation constants in the form Vulkan wants them.
+/// Specialisation constants in the form of `VkSpecializationInfo`.
 pub(super) struct Constants {
     entries: Vec<vk::SpecializationMapEntry>,
     data: Vec<u8>,
@@ -614,7 +626,7 @@ impl Constants {
     }
 }
 
-/// SPIR-V words from the bytes of a file.
+/// Converts the bytes of a file to SPIR-V words.
 pub fn spirv_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }

@@ -6,14 +6,16 @@ use super::submit::PATIENCE;
 use ash::vk;
 use std::time::{Duration, Instant};
 
-/// A recorded command buffer. It lives as long as the [`Gpu`]; what it uses must live as long as it is submitted.
+/// A recorded command buffer. It lives as long as the [`Gpu`]. Objects that it uses must live as
+/// long as it is submitted.
 #[derive(Clone, Copy)]
 pub struct Recorded {
     cmd: vk::CommandBuffer,
 }
 
 impl Gpu {
-    /// Records a command buffer for [`Self::submit`]. Consecutive submissions overlap unless it ends with a barrier.
+    /// Records a command buffer for [`Self::submit`]. Consecutive submissions overlap unless it
+    /// ends with a barrier.
     pub fn record(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) -> Result<Recorded> {
         let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
         // SAFETY: the pool is used by one thread at a time (`Gpu` is not `Sync`).
@@ -22,12 +24,13 @@ impl Gpu {
         // SAFETY: `cmd` is new and recorded by this thread alone.
         unsafe { self.device.begin_command_buffer(cmd, &begin) }.of("vkBeginCommandBuffer")?;
         record(&self.device, cmd);
-        // SAFETY: as above.
+        // SAFETY: `cmd` is in the recording state and only this thread uses it.
         unsafe { self.device.end_command_buffer(cmd) }.of("vkEndCommandBuffer")?;
         Ok(Recorded { cmd })
     }
 
-    /// Submits a command buffer `times` times in one submission, waits for its fence, returns the time both took.
+    /// Submits a command buffer `times` times in one submission and waits for its fence. Returns
+    /// the time of submission and wait.
     pub fn submit(&self, recorded: &Recorded, times: u32) -> Result<Duration> {
         let d = &self.device;
         // SAFETY: `device` is alive.
@@ -35,8 +38,8 @@ impl Gpu {
         let buffers = vec![recorded.cmd; times as usize];
         let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
         let start = Instant::now();
-        // SAFETY: queue, command buffer and fence are alive and used by this thread alone; the buffer allows to be pending
-        // more than once.
+        // SAFETY: queue, command buffer and fence are alive and only this thread uses them. The
+        // command buffer has `SIMULTANEOUS_USE`, so it may be pending more than once.
         let waited = unsafe {
             d.queue_submit(self.queue, &submit, fence)
                 .of("vkQueueSubmit")
@@ -44,7 +47,8 @@ impl Gpu {
         };
         let time = start.elapsed();
         if waited.is_err() {
-            // SAFETY: the fence must not be in use when it goes; a lost device returns at once.
+            // SAFETY: `device` is alive and only this thread uses its queue. The wait ends all use
+            // of the fence before it is destroyed; on a lost device it returns at once.
             let _ = unsafe { d.device_wait_idle() };
         }
         // SAFETY: the fence is no longer in use.

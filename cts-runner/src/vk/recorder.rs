@@ -1,7 +1,8 @@
-//! Recording commands without unsafe code at each call.
+//! Recording of commands without unsafe code at each call.
 //!
-//! Invariant, as for all of this harness: what a method is given was made by the same [`Gpu`], is not destroyed while the
-//! command buffer can be submitted, and regions lie inside of what they name. The validation layer checks the callers.
+//! Invariant, as in the whole harness: the objects given to a method were made by the same [`Gpu`]
+//! and are not destroyed while the command buffer can be submitted. Regions lie inside the objects
+//! that they refer to. The validation layer checks the callers.
 
 use super::draw::{Pass, Program, STAGES};
 use super::error::Result;
@@ -11,11 +12,11 @@ use super::record::Recorded;
 use super::submit::{image_barrier, memory_barrier};
 use ash::vk;
 
-/// The layouts that transfers use here.
+/// Source layout of image transfers.
 const SRC: vk::ImageLayout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
 const DST: vk::ImageLayout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
 
-/// A command buffer being recorded.
+/// A command buffer that is being recorded.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     d: &'a ash::Device,
@@ -23,18 +24,18 @@ pub struct Recorder<'a> {
 }
 
 impl Gpu {
-    /// As [`Gpu::record`], with a [`Recorder`].
+    /// Records a command buffer as [`Gpu::record`] does, with a [`Recorder`].
     pub fn recorded(&self, record: impl FnOnce(Recorder<'_>)) -> Result<Recorded> {
         self.record(|d, cmd| record(Recorder { d, cmd }))
     }
 
-    /// As [`Gpu::run`], with a [`Recorder`].
+    /// Records and runs commands once as [`Gpu::run`] does, with a [`Recorder`].
     pub fn once(&self, record: impl FnOnce(Recorder<'_>)) -> Result<()> {
         self.run(|d, cmd| record(Recorder { d, cmd })).map(|_| ())
     }
 }
 
-/// Draws.
+/// Draw commands.
 impl Recorder<'_> {
     /// Begins a render pass.
     pub fn begin(self, pass: &Pass) {
@@ -43,105 +44,112 @@ impl Recorder<'_> {
             .framebuffer(pass.framebuffer)
             .render_area(vk::Rect2D { offset: vk::Offset2D::default(), extent: pass.extent })
             .clear_values(&pass.clears);
-        // SAFETY: the module's invariant; one clear value per attachment.
+        // SAFETY: `pass` belongs to this device (module invariant) and has one clear value per
+        // attachment.
         unsafe { self.d.cmd_begin_render_pass(self.cmd, &info, vk::SubpassContents::INLINE) }
     }
 
     /// Ends the render pass.
     pub fn end(self) {
-        // SAFETY: a pass was begun.
+        // SAFETY: [`Self::begin`] has begun a render pass.
         unsafe { self.d.cmd_end_render_pass(self.cmd) }
     }
 
-    /// Binds a pipeline and its descriptors.
+    /// Binds a graphics pipeline and its descriptor set.
     pub fn bind(self, program: &Program) {
-        // SAFETY: the module's invariant.
+        // SAFETY: the pipeline is alive and belongs to this device (module invariant).
         unsafe { self.d.cmd_bind_pipeline(self.cmd, vk::PipelineBindPoint::GRAPHICS, program.pipeline) }
         if program.set.is_some() {
             self.offsets(program, &[]);
         }
     }
 
-    /// Binds a pipeline alone; descriptors follow with [`Self::offsets`].
+    /// Binds a pipeline alone. The descriptor set follows with [`Self::offsets`].
     pub fn bind_pipeline(self, program: &Program) {
-        // SAFETY: the module's invariant.
+        // SAFETY: the pipeline is alive and belongs to this device (module invariant).
         unsafe { self.d.cmd_bind_pipeline(self.cmd, vk::PipelineBindPoint::GRAPHICS, program.pipeline) }
     }
 
-    /// Binds a program's descriptors with these dynamic offsets.
+    /// Binds the descriptor set of a program with these dynamic offsets.
     pub fn offsets(self, program: &Program, offsets: &[u32]) {
         let (point, sets) = (vk::PipelineBindPoint::GRAPHICS, [program.set.unwrap_or_default()]);
-        // SAFETY: the module's invariant; one offset per dynamic descriptor.
+        // SAFETY: layout and set belong to this device (module invariant). There is one offset per
+        // dynamic descriptor.
         unsafe { self.d.cmd_bind_descriptor_sets(self.cmd, point, program.layout, 0, &sets, offsets) }
     }
 
     /// Sets push constants from offset 0.
     pub fn push(self, program: &Program, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
-        // SAFETY: the layout's range begins at 0 and is as long as what the caller pushes.
+        // SAFETY: the range of the layout begins at 0 and covers all words that are pushed (module
+        // invariant).
         unsafe { self.d.cmd_push_constants(self.cmd, program.layout, STAGES, 0, &bytes) }
     }
 
     /// Binds vertex buffers from binding 0.
     pub fn vertices(self, buffers: &[Buffer]) {
         let handles: Vec<_> = buffers.iter().map(|b| b.handle).collect();
-        // SAFETY: the module's invariant.
+        // SAFETY: the buffers are alive and belong to this device (module invariant).
         unsafe { self.d.cmd_bind_vertex_buffers(self.cmd, 0, &handles, &vec![0; handles.len()]) }
     }
 
     /// Binds an index buffer.
     pub fn indices(self, buffer: &Buffer, kind: vk::IndexType) {
-        // SAFETY: the module's invariant.
+        // SAFETY: the buffer is alive and belongs to this device (module invariant).
         unsafe { self.d.cmd_bind_index_buffer(self.cmd, buffer.handle, 0, kind) }
     }
 
-    /// Sets the scissor: position, then size.
+    /// Sets the scissor rectangle, given as position and size in pixels.
     pub fn scissor(self, [x, y, width, height]: [u32; 4]) {
         let offset = vk::Offset2D { x: x as i32, y: y as i32 };
         let rect = vk::Rect2D { offset, extent: vk::Extent2D { width, height } };
-        // SAFETY: a pipeline with a dynamic scissor is bound or will be.
+        // SAFETY: the draws use a pipeline with a dynamic scissor (module invariant).
         unsafe { self.d.cmd_set_scissor(self.cmd, 0, &[rect]) }
     }
 
-    /// vkCmdDraw, from vertex and instance 0.
+    /// Records `vkCmdDraw`, with first vertex and first instance 0.
     pub fn draw(self, vertices: u32, instances: u32) {
-        // SAFETY: a pipeline and what it needs are bound, a pass was begun.
+        // SAFETY: a pipeline and its resources are bound inside a render pass (module invariant).
         unsafe { self.d.cmd_draw(self.cmd, vertices, instances, 0, 0) }
     }
 
-    /// Draws vertices from `first` on, once.
+    /// Draws one instance of `vertices` vertices, starting at `first`.
     pub fn draw_range(self, first: u32, vertices: u32) {
-        // SAFETY: as in `draw`.
+        // SAFETY: a pipeline and its resources are bound inside a render pass (module invariant).
         unsafe { self.d.cmd_draw(self.cmd, vertices, 1, first, 0) }
     }
 
-    /// vkCmdDrawIndirect: as many tightly packed commands from the start of a buffer.
+    /// Records `vkCmdDrawIndirect` with `count` tightly packed commands from the start of a buffer.
     pub fn draw_indirect(self, commands: &Buffer, count: u32) {
-        // SAFETY: as in `draw`; the buffer has the usage and holds the commands.
+        // SAFETY: a pipeline and its resources are bound inside a render pass (module invariant).
+        // The buffer has the indirect usage and holds the commands.
         unsafe {
             self.d.cmd_draw_indirect(self.cmd, commands.handle, 0, count, size_of::<vk::DrawIndirectCommand>() as u32)
         }
     }
 
-    /// vkCmdDrawMeshTasksEXT. The device has the extension.
+    /// Records `vkCmdDrawMeshTasksEXT`. The device must have the extension.
     pub fn draw_mesh_tasks(self, functions: &ash::ext::mesh_shader::Device, [x, y, z]: [u32; 3]) {
-        // SAFETY: as in `draw`.
+        // SAFETY: a pipeline and its resources are bound inside a render pass (module invariant).
         unsafe { functions.cmd_draw_mesh_tasks(self.cmd, x, y, z) }
     }
 
-    /// Draws indexed: `count` indices from `first`, with `base` added to each.
+    /// Draws `count` indices from `first`, with `base` added to each.
     pub fn draw_indexed(self, count: u32, first: u32, base: i32, instances: u32) {
-        // SAFETY: as in `draw`; an index buffer is bound.
+        // SAFETY: a pipeline, an index buffer and other resources are bound inside a render pass
+        // (module invariant).
         unsafe { self.d.cmd_draw_indexed(self.cmd, count, instances, first, base, 0) }
     }
 }
 
-/// Transform feedback.
+/// Transform feedback commands.
 impl Recorder<'_> {
-    /// What is drawn meanwhile is captured in a buffer, from its beginning. The device has the extension.
+    /// Captures the draws of `draws` in a buffer, from its beginning. The device must have the
+    /// extension.
     pub fn capture(self, functions: &ash::ext::transform_feedback::Device, to: &Buffer, draws: impl FnOnce()) {
         let (f, no_offsets) = (functions.fp(), std::ptr::null());
-        // SAFETY: the module's invariant; no counters, so pointers to none.
+        // SAFETY: the buffer is alive and belongs to this device (module invariant). The counter
+        // count is 0, so the null pointers are not read.
         unsafe {
             (f.cmd_bind_transform_feedback_buffers_ext)(self.cmd, 0, 1, &to.handle, &0, no_offsets);
             (f.cmd_begin_transform_feedback_ext)(self.cmd, 0, 0, std::ptr::null(), no_offsets);
@@ -151,22 +159,23 @@ impl Recorder<'_> {
     }
 }
 
-/// What has a recording function of its own.
+/// Commands with a recording function of their own.
 impl Recorder<'_> {
-    /// Records with this function.
+    /// Calls a function that records commands directly.
     pub fn with(self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) {
         record(self.d, self.cmd);
     }
 }
 
-/// Transfers and barriers. Images are read in `TRANSFER_SRC_OPTIMAL` and written in `TRANSFER_DST_OPTIMAL`.
+/// Transfers and barriers. Images are read in `TRANSFER_SRC_OPTIMAL` and written in
+/// `TRANSFER_DST_OPTIMAL`.
 impl Recorder<'_> {
-    /// Everything before happens before everything after.
+    /// Records a barrier that orders all earlier commands before all later commands.
     pub fn barrier(self) {
         memory_barrier(self.d, self.cmd);
     }
 
-    /// Moves all of an image to another layout.
+    /// Moves all levels and layers of an image to another layout.
     pub fn layout(self, image: &Image, from: vk::ImageLayout, to: vk::ImageLayout) {
         image_barrier(self.d, self.cmd, image, image.full_range(), from, to);
     }
@@ -179,62 +188,62 @@ impl Recorder<'_> {
 
     /// Copies between buffers.
     pub fn copy_buffer(self, from: &Buffer, to: &Buffer, regions: &[vk::BufferCopy]) {
-        // SAFETY: the module's invariant.
+        // SAFETY: both buffers are alive and contain the regions (module invariant).
         unsafe { self.d.cmd_copy_buffer(self.cmd, from.handle, to.handle, regions) }
     }
 
-    /// Fills a buffer.
+    /// Fills a whole buffer with a word.
     pub fn fill_buffer(self, to: &Buffer, word: u32) {
-        // SAFETY: the module's invariant.
+        // SAFETY: the buffer is alive and belongs to this device (module invariant).
         unsafe { self.d.cmd_fill_buffer(self.cmd, to.handle, 0, vk::WHOLE_SIZE, word) }
     }
 
     /// Writes bytes (at most 65,536) to a buffer.
     pub fn update_buffer(self, to: &Buffer, offset: u64, bytes: &[u8]) {
-        // SAFETY: the module's invariant.
+        // SAFETY: the buffer is alive and contains the range (module invariant).
         unsafe { self.d.cmd_update_buffer(self.cmd, to.handle, offset, bytes) }
     }
 
     /// Copies between images.
     pub fn copy_image(self, from: &Image, to: &Image, regions: &[vk::ImageCopy]) {
-        // SAFETY: the module's invariant.
+        // SAFETY: both images are alive and contain the regions (module invariant).
         unsafe { self.d.cmd_copy_image(self.cmd, from.handle, SRC, to.handle, DST, regions) }
     }
 
     /// Copies from a buffer to an image.
     pub fn copy_to_image(self, from: &Buffer, to: &Image, regions: &[vk::BufferImageCopy]) {
-        // SAFETY: the module's invariant.
+        // SAFETY: buffer and image are alive and contain the regions (module invariant).
         unsafe { self.d.cmd_copy_buffer_to_image(self.cmd, from.handle, to.handle, DST, regions) }
     }
 
     /// Copies from an image to a buffer.
     pub fn copy_to_buffer(self, from: &Image, to: &Buffer, regions: &[vk::BufferImageCopy]) {
-        // SAFETY: the module's invariant.
+        // SAFETY: image and buffer are alive and contain the regions (module invariant).
         unsafe { self.d.cmd_copy_image_to_buffer(self.cmd, from.handle, SRC, to.handle, regions) }
     }
 
-    /// Blits between images or levels of one.
+    /// Blits between images or between levels of one image.
     pub fn blit(self, from: &Image, to: &Image, regions: &[vk::ImageBlit], filter: vk::Filter) {
-        // SAFETY: the module's invariant.
+        // SAFETY: both images are alive and contain the regions (module invariant).
         unsafe { self.d.cmd_blit_image(self.cmd, from.handle, SRC, to.handle, DST, regions, filter) }
     }
 
     /// Resolves a multisampled image.
     pub fn resolve(self, from: &Image, to: &Image, regions: &[vk::ImageResolve]) {
-        // SAFETY: the module's invariant.
+        // SAFETY: both images are alive and contain the regions (module invariant).
         unsafe { self.d.cmd_resolve_image(self.cmd, from.handle, SRC, to.handle, DST, regions) }
     }
 
-    /// Clears all of a colour image.
+    /// Clears all levels and layers of a colour image.
     pub fn clear_color(self, image: &Image, color: vk::ClearColorValue) {
-        // SAFETY: the module's invariant.
+        // SAFETY: the image is alive and belongs to this device (module invariant).
         unsafe { self.d.cmd_clear_color_image(self.cmd, image.handle, DST, &color, &[image.full_range()]) }
     }
 
-    /// Clears all of a depth image.
+    /// Clears all levels and layers of a depth image.
     pub fn clear_depth(self, image: &Image, depth: f32) {
         let (value, range) = (vk::ClearDepthStencilValue { depth, stencil: 0 }, [image.full_range()]);
-        // SAFETY: the module's invariant.
+        // SAFETY: the image is alive and belongs to this device (module invariant).
         unsafe { self.d.cmd_clear_depth_stencil_image(self.cmd, image.handle, DST, &value, &range) }
     }
 }

@@ -1,4 +1,4 @@
-//! One-shot submissions, barriers and uploads.
+//! Submissions that run once, barriers and uploads.
 
 use super::error::{Context, Result};
 use super::gpu::Gpu;
@@ -6,11 +6,12 @@ use super::memory::{Buffer, Image};
 use ash::vk;
 use std::time::{Duration, Instant};
 
-/// How long a submission may take before the harness gives up on it.
+/// Time limit of a submission, after which the harness reports an error.
 pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Gpu {
-    /// Records a command buffer, submits it, waits for its fence; returns the time from submit to fence.
+    /// Records a command buffer, submits it and waits for its fence. Returns the time from
+    /// submission to fence.
     pub fn run(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) -> Result<Duration> {
         let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
         // SAFETY: the pool is used by one thread at a time (`Gpu` is not `Sync`).
@@ -31,7 +32,7 @@ impl Gpu {
         // SAFETY: `cmd` is new and recorded by this thread alone.
         unsafe { d.begin_command_buffer(cmd, &begin) }.of("vkBeginCommandBuffer")?;
         record(d, cmd);
-        // SAFETY: as above.
+        // SAFETY: `cmd` is in the recording state and only this thread uses it.
         unsafe { d.end_command_buffer(cmd) }.of("vkEndCommandBuffer")?;
         // SAFETY: `device` is alive.
         let fence = unsafe { d.create_fence(&vk::FenceCreateInfo::default(), None) }.of("vkCreateFence")?;
@@ -46,7 +47,8 @@ impl Gpu {
         };
         let time = start.elapsed();
         if waited.is_err() {
-            // SAFETY: the objects below must not be in use when they go; a lost device returns at once.
+            // SAFETY: `device` is alive and only this thread uses its queue. The wait ends all use
+            // of the objects that are destroyed next; on a lost device it returns at once.
             let _ = unsafe { d.device_wait_idle() };
         }
         // SAFETY: the fence is no longer in use.
@@ -54,8 +56,8 @@ impl Gpu {
         waited.map(|()| time)
     }
 
-    /// Fills all levels of an image from a buffer that holds them one after the other, each level all layers, and leaves it
-    /// in `layout`.
+    /// Fills all levels of an image from a buffer and leaves the image in `layout`. The buffer
+    /// holds the levels one after the other, each with all its layers.
     pub fn upload(&self, buffer: &Buffer, image: &Image, texel: u64, layout: vk::ImageLayout) -> Result<()> {
         let mut offset = 0;
         let mut regions = Vec::new();
@@ -74,14 +76,14 @@ impl Gpu {
         let to = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
         self.run(|d, cmd| {
             image_barrier(d, cmd, image, full, vk::ImageLayout::UNDEFINED, to);
-            // SAFETY: the regions lie inside buffer and image; the image is in the layout named.
+            // SAFETY: the regions lie inside buffer and image; the image is in the layout `to`.
             unsafe { d.cmd_copy_buffer_to_image(cmd, buffer.handle, image.handle, to, &regions) };
             image_barrier(d, cmd, image, full, to, layout);
         })?;
         Ok(())
     }
 
-    /// Copies level 0 of an image out of `layout` into a new mapped buffer.
+    /// Copies level 0 of an image, which is in `layout`, into a new mapped buffer.
     pub fn read_image(&self, image: &Image, texel: usize, layout: vk::ImageLayout) -> Result<Buffer> {
         let [width, height, depth] = image.desc.extent.map(|n| n as usize);
         let size = width * height * depth * image.desc.layers as usize * texel;
@@ -91,7 +93,7 @@ impl Gpu {
         let from = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
         self.run(|d, cmd| {
             image_barrier(d, cmd, image, image.full_range(), layout, from);
-            // SAFETY: the buffer has the size of the region; the image is in the layout named.
+            // SAFETY: the buffer has the size of the region; the image is in the layout `from`.
             unsafe { d.cmd_copy_image_to_buffer(cmd, image.handle, from, buffer.handle, &[region]) };
             memory_barrier(d, cmd);
         })?;
@@ -99,7 +101,8 @@ impl Gpu {
     }
 }
 
-/// Everything before happens before everything after, host reads included: tests want order, not speed.
+/// Records a barrier that orders all earlier commands before all later commands and host reads. It
+/// is as wide as possible because tests need order, not speed.
 pub fn memory_barrier(d: &ash::Device, cmd: vk::CommandBuffer) {
     let barrier = vk::MemoryBarrier::default()
         .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
@@ -110,7 +113,7 @@ pub fn memory_barrier(d: &ash::Device, cmd: vk::CommandBuffer) {
     unsafe { d.cmd_pipeline_barrier(cmd, all, all | vk::PipelineStageFlags::HOST, flags, &[barrier], &[], &[]) }
 }
 
-/// A full barrier that moves a range of an image to another layout.
+/// Records a full barrier that moves a range of an image to another layout.
 pub fn image_barrier(
     d: &ash::Device,
     cmd: vk::CommandBuffer,

@@ -1,4 +1,4 @@
-//! Frames of video: images of two planes, which a sampler converts.
+//! Video frames, which are images of two planes that a sampler converts.
 
 use super::error::{Context, Result};
 use super::gpu::{Gpu, Owned};
@@ -6,11 +6,12 @@ use super::memory::ImageDesc;
 use super::submit::image_barrier;
 use ash::vk;
 
-/// Luma, and chroma of half of its width and height.
+/// Format of a frame, with a luma plane and a chroma plane of half the width and height.
 pub const FRAME: vk::Format = vk::Format::G8_B8R8_2PLANE_420_UNORM;
 
 impl Gpu {
-    /// A frame of these bytes (whole words) in `SHADER_READ_ONLY_OPTIMAL`, seen as BT.709 of narrow range with cosited chroma and linear filters, and its sampler.
+    /// Makes a frame from these bytes (whole words), in `SHADER_READ_ONLY_OPTIMAL`, and its
+    /// sampler. The conversion is BT.709 with narrow range, cosited chroma and linear filters.
     pub fn frame(&self, size: [u32; 2], luma: &[u8], chroma: &[u8]) -> Result<(vk::ImageView, vk::Sampler)> {
         let info = vk::SamplerYcbcrConversionCreateInfo::default()
             .format(FRAME)
@@ -33,7 +34,8 @@ impl Gpu {
             .address_mode_w(edge)
             .push_next(&mut own);
         let sampler = self.sampler(&info)?;
-        // Copied to and sampled; the view is one with a conversion, not the usual one.
+        // The frame is only copied to and sampled. It has no usual view, because its view needs the
+        // conversion.
         let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
         let image = self.image_without_view(&ImageDesc::d2(FRAME, size[0], size[1], usage))?;
         let staging = self.buffer(luma.len() + chroma.len(), vk::BufferUsageFlags::TRANSFER_SRC)?;
@@ -51,7 +53,7 @@ impl Gpu {
         let (full, to) = (image.full_range(), vk::ImageLayout::TRANSFER_DST_OPTIMAL);
         self.run(|d, cmd| {
             image_barrier(d, cmd, &image, full, vk::ImageLayout::UNDEFINED, to);
-            // SAFETY: the regions lie inside buffer and image; the image is in the layout named.
+            // SAFETY: the regions lie inside buffer and image; the image is in the layout `to`.
             unsafe { d.cmd_copy_buffer_to_image(cmd, staging.handle, image.handle, to, &regions) };
             image_barrier(d, cmd, &image, full, to, vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL);
         })?;

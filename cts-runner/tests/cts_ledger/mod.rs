@@ -1,11 +1,13 @@
-//! `cts-runner cts --portion --ledger` and `cts-runner ledger` from outside: shares of all cases on several machines, put together.
+//! Tests `cts-runner cts --portion --ledger` and `cts-runner ledger` from outside: portions of all
+//! cases on several machines are merged.
 
 use crate::cts_mock::{Bench, Run, status};
 use crate::{assert_first_attempts, case, wait_for};
 use serde_json::Value;
 use std::process::Command;
 
-/// All cases of the mock's CTS: mostly harmless ones, and everything that can go wrong without hurting its neighbours.
+/// Returns all cases of the mock's CTS: mostly harmless ones, and all kinds of failures that do not
+/// affect neighbouring cases.
 fn all_cases(bench: &Bench) -> Vec<String> {
     const WILD: [&str; 10] =
         ["fail", "crash", "hang", "warn", "missing", "unsupported", "exit", "lost", "unsupported", "poison"];
@@ -15,7 +17,7 @@ fn all_cases(bench: &Bench) -> Vec<String> {
     names
 }
 
-/// A portion on a machine of its own: its own folder and ledger.
+/// Runs a portion on a simulated machine with its own folder and ledger.
 fn portion(bench: &Bench, portion: &str, machine: &str, more: &[&str]) -> Run {
     let mut command = bench.listless();
     command.arg("--out").arg(bench.path(&format!("out-{machine}")));
@@ -33,7 +35,7 @@ fn json(run: &Run) -> Value {
     serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{run:?}"))
 }
 
-/// How many of the names have a status.
+/// Returns how many of the names have a status.
 fn count(names: &[String], wanted: &str) -> u64 {
     names.iter().filter(|name| status(name) == wanted).count() as u64
 }
@@ -43,7 +45,7 @@ fn portions_of_all_cases_on_several_machines_make_a_complete_ledger() {
     let bench = Bench::new("machines");
     let names = all_cases(&bench);
     for machine in ["1", "2", "3"] {
-        // A crash, a hang, a lost device: the portion goes on, and its ledger is written.
+        // The portion continues after a crash, a hang and a lost device, and its ledger is written.
         let run = portion(&bench, &format!("{machine}/3"), machine, &["--shard-size", "9", "--jobs", "2"]);
         assert_eq!(run.code, Some(1), "{run:?}");
     }
@@ -74,13 +76,13 @@ fn portions_of_all_cases_on_several_machines_make_a_complete_ledger() {
     for wanted in ["Complete: all 40 cases were run", "| dEQP-VK.g1 |", "mock-cts-1", "## Runs", "`dEQP-VK.g"] {
         assert!(page.contains(wanted), "{wanted} is not in\n{page}");
     }
-    // The merged file is a ledger like any other, and nothing counts twice.
+    // The merged file is a regular ledger, and no case counts twice.
     let again = ledger(&bench, &["all", "2", "all"], &["--json"]);
     assert_eq!(json(&again), found);
     let text = ledger(&bench, &["1", "3"], &["--complete"]);
     assert!(text.out.contains("2/3 of all groups") && text.out.contains("not complete: "), "{}", text.out);
 
-    // What is known to fail is told with its reason; the rest is known by nobody.
+    // Expected failures are listed with their reasons, so none of them is a surprise.
     bench.write("expect/fails.txt", "dEQP-VK.*fail_* rounding\ndEQP-VK.*lost_* gone\n*missing_* [Missing] why\n");
     bench.write("expect/flakes.txt", "dEQP-VK.* by chance\n");
     let run = ledger(&bench, &["all"], &["--complete"]);
@@ -102,14 +104,15 @@ fn one_folder_and_one_ledger_take_all_portions_and_list_the_cases_once() {
     assert_eq!((&found["complete"], &found["runs"], &found["run"]), (&true.into(), &4.into(), &30.into()));
     let listings = || std::fs::read_to_string(bench.path("state/listings")).unwrap().lines().count();
     assert_eq!(listings(), 1);
-    // Groups are taken from the list that is there, another deqp has another list.
+    // Groups are selected from the stored list. Another deqp has another list.
     assert_eq!(portion(&bench, "1/1", "0", &["--group", "g2"]).code, Some(0));
     assert_eq!(listings(), 1);
     let script = std::fs::read_to_string(bench.path("deqp")).unwrap();
     bench.write("deqp", &(script + "# another build\n"));
     assert_eq!(portion(&bench, "1/2", "0", &[]).code, Some(0));
     assert_eq!(listings(), 2);
-    // The whole group was run later than the portions; the half of everything replaces two of them, wholly.
+    // The whole group was run later than the portions. The half of all cases replaces two of the
+    // portions completely.
     let text = std::fs::read_to_string(bench.path("0.ledger")).unwrap();
     let runs = |word: &str| text.lines().filter(|line| line.starts_with(&format!("{word}\t"))).count();
     assert_eq!(runs("run"), 4, "{text}");
@@ -148,7 +151,7 @@ fn a_portion_that_was_killed_goes_on_and_then_gets_its_entry() {
 #[test]
 fn a_later_run_replaces_an_earlier_one_case_by_case() {
     let bench = Bench::new("overlap");
-    // Each flaky case fails the first time that it runs, and passes ever after.
+    // Each flaky case fails in its first run and passes in all later ones.
     let names: Vec<String> = (0..40).map(|i| case(i % 2, if i % 5 == 0 { "flaky" } else { "pass" }, i)).collect();
     bench.write("state/all.txt", &(names.join("\n") + "\n"));
     let outcome = |word: &str| json(&ledger(&bench, &["m"], &["--json"]))["outcomes"][word].as_u64();
@@ -161,7 +164,7 @@ fn a_later_run_replaces_an_earlier_one_case_by_case() {
     assert!(mended > 0 && (again.len() as u64) < 40);
     assert_eq!((outcome("Pass"), outcome("Fail")), (Some(32 + mended), Some(8 - mended)));
     assert_eq!(json(&ledger(&bench, &["m"], &["--json"]))["run"], 40);
-    // What failed, from a list.
+    // The failed cases are run again from a list.
     let failing: Vec<String> = names.iter().filter(|name| name.contains("flaky")).cloned().collect();
     bench.list(&failing);
     let path = bench.path("list.txt").display().to_string();
@@ -186,7 +189,7 @@ fn builds_are_not_mixed() {
     assert_eq!(portion(&bench, "2/4", "two", &[]).code, Some(0));
     let run = ledger(&bench, &["one", "two"], &[]);
     assert!(run.code == Some(2) && run.err.contains("two.ledger: a ledger is of one build"), "{run:?}");
-    // A driver that is replaced while the run goes on.
+    // The driver is replaced while the run continues.
     let mut command = bench.listless();
     command.args(["--portion", "1/1", "--jobs", "1"]).arg("--ledger").arg(bench.path("three.ledger"));
     let running = command.stderr(std::process::Stdio::piped()).spawn().unwrap();

@@ -1,14 +1,16 @@
-//! A deqp without a CTS: does to its runner what real ones do. The name of a case says what happens in it: the last component up to `_`.
+//! A mock of deqp that misbehaves towards its runner as real ones do. The last component of a
+//! case's name, up to `_`, selects what happens in the case.
 //!
-//! The process is the test's own executable, started by a shell script with the name of one ignored test. Drivers are manifests that name
-//! empty libraries; the "device" of `libX.so` is `Mock X`.
+//! The process is the test's own executable. A shell script starts it with the name of one ignored
+//! test. Drivers are manifests that name empty libraries, and the "device" of `libX.so` is `Mock
+//! X`.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What can happen in a case, and the status the runner must give it without repetitions.
+/// Possible events in a case, and the status that the runner must give it without repetitions.
 pub const ACTS: [(&str, &str); 19] = [
     ("pass", "Pass"),
     ("fail", "Fail"),
@@ -31,13 +33,13 @@ pub const ACTS: [(&str, &str); 19] = [
     ("hang", "Timeout"),
 ];
 
-/// What a case's name says.
+/// Returns the event that a case's name selects.
 pub fn act(name: &str) -> &str {
     let last = name.rsplit('.').next().unwrap_or(name);
     last.split('_').next().unwrap_or(last)
 }
 
-/// The status the runner must give a case.
+/// Returns the status that the runner must give a case.
 pub fn status(name: &str) -> &'static str {
     ACTS.iter().find(|(act_name, _)| *act_name == act(name)).map_or("Pass", |(_, status)| status)
 }
@@ -48,7 +50,7 @@ struct Mock {
     log: Option<std::fs::File>,
 }
 
-/// The mock process; its arguments are in `MOCK_ARGS`, one a line.
+/// Runs the mock process. Its arguments are in `MOCK_ARGS`, one per line.
 pub fn run() {
     let arguments = std::env::var("MOCK_ARGS").expect("started by the script");
     let option = |name: &str| arguments.lines().find_map(|line| line.strip_prefix(&format!("--deqp-{name}=")));
@@ -100,7 +102,7 @@ impl Mock {
             self.write(&format!("#sessionInfo releaseName mock-cts-1\n#sessionInfo deviceName {device}\n"));
         }
         self.write("\n#beginSession\n");
-        // deqp runs in the order of its own tree.
+        // deqp runs cases in the order of its own tree.
         names.sort();
         for name in &names {
             let once = |kind: &str| act(name) == kind && self.first_time(name);
@@ -123,7 +125,7 @@ impl Mock {
         }
     }
 
-    /// Whether this is the first time that the driver gets here with the case.
+    /// Returns true if the driver runs the case for the first time.
     fn first_time(&self, name: &str) -> bool {
         let path = self.state.join(format!("{}-{name}", self.device));
         OpenOptions::new().create_new(true).write(true).open(path).is_ok()
@@ -131,7 +133,8 @@ impl Mock {
 
     fn case(&mut self, name: &str) {
         let mut starts = OpenOptions::new().create(true).append(true).open(self.state.join("starts")).expect("a file");
-        // One write: several processes append to the file, and `writeln!` would write the line in pieces.
+        // A single write is used, because several processes append to the file, and `writeln!`
+        // would write the line in pieces.
         starts.write_all(format!("{} {name}\n", self.device).as_bytes()).expect("a line");
         print(&format!("\nTest case '{name}'..\n"));
         if act(name) != "nolog" {
@@ -187,7 +190,7 @@ impl Mock {
         }
     }
 
-    /// Never comes back, and neither does the process it starts.
+    /// Hangs forever, together with a process that it starts.
     fn hang(&self) -> ! {
         let mut child = std::process::Command::new("/bin/sleep").arg("1000").spawn().expect("sleep");
         std::fs::write(self.state.join("sleeper"), child.id().to_string()).expect("a file");
@@ -197,7 +200,7 @@ impl Mock {
     }
 }
 
-/// Output that is no text and has no end.
+/// Prints long output that is not text.
 fn garbage() {
     let mut out = std::io::stdout();
     let _ = out.write_all(b"\xff\xfe\x00Test case 'dEQP-VK.not.asked'..\n  Pass (for)\n\xf0\x28");
@@ -206,9 +209,9 @@ fn garbage() {
     let _ = out.flush();
 }
 
-/// A folder with the mock, two drivers and room for results.
+/// A folder with the mock, two drivers and the results.
 pub struct Bench {
-    /// The folder.
+    /// Path of the folder.
     pub folder: PathBuf,
 }
 
@@ -220,7 +223,8 @@ impl Bench {
         std::fs::create_dir_all(folder.join("state")).expect("a folder");
         std::fs::create_dir_all(folder.join("expect")).expect("a folder");
         let this = std::env::current_exe().expect("the test's executable");
-        // In place of the shell: what the runner starts must be the process that hangs.
+        // `exec` replaces the shell, because the process that the runner starts must be the one
+        // that hangs.
         let script = format!(
             "#!/bin/sh\nMOCK_ARGS=$(printf '%s\\n' \"$@\")\nexport MOCK_ARGS\nexec '{}' --exact mock_deqp --ignored --nocapture -q\n",
             this.display()
@@ -239,7 +243,7 @@ impl Bench {
         bench
     }
 
-    /// A file in the folder.
+    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -254,7 +258,8 @@ impl Bench {
         self.write("list.txt", &(names.join("\n") + "\n"));
     }
 
-    /// The runner on driver A, with the case list of the folder unless one is given.
+    /// Returns the command of the runner on driver A, with the case list of the folder unless
+    /// `--group` is given.
     pub fn runner(&self, arguments: &[&str]) -> std::process::Command {
         let mut command = self.listless();
         if !arguments.contains(&"--group") {
@@ -264,7 +269,8 @@ impl Bench {
         command
     }
 
-    /// The runner on driver A, which asks deqp for its cases.
+    /// Returns the command of the runner on driver A without a case list, so that it asks deqp for
+    /// the cases.
     pub fn listless(&self) -> std::process::Command {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cts-runner"));
         command.arg("cts").arg("--deqp").arg(self.path("deqp")).arg("--icd").arg(self.path("A.json"));
@@ -278,12 +284,12 @@ impl Bench {
         Run::of(&mut self.runner(arguments))
     }
 
-    /// The rows of a CSV: case, attempt, status.
+    /// Returns the rows of a CSV: case, attempt, status.
     pub fn rows(&self, name: &str) -> Vec<(String, u32, String)> {
         rows(&self.path(name))
     }
 
-    /// The cases that mock processes started, with their driver.
+    /// Returns the cases that mock processes started, with their driver.
     pub fn starts(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.path("state/starts")).unwrap_or_default();
         text.lines().filter(|line| !line.contains(".info.")).map(str::to_owned).collect()
@@ -298,10 +304,10 @@ impl Drop for Bench {
     }
 }
 
-/// What a run of the runner gave.
+/// Result of a run of the runner.
 #[derive(Debug)]
 pub struct Run {
-    /// Exit code.
+    /// Exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
     /// Standard output.
     pub out: String,
@@ -318,7 +324,7 @@ impl Run {
     }
 }
 
-/// The complete rows of a CSV.
+/// Returns the complete rows of a CSV.
 pub fn rows(path: &Path) -> Vec<(String, u32, String)> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let whole = text.rfind('\n').map_or(0, |end| end + 1);

@@ -1,4 +1,4 @@
-//! Runs one shader on the driver under test and on the reference, and compares.
+//! Runs one shader on the driver under test and on the reference driver, and compares the outputs.
 
 use crate::support;
 use cts_runner::hashes::{Compare, Driver, Shader};
@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 type Pair = std::result::Result<[Driver; 2], String>;
 
-/// The driver under test and the reference.
+/// The driver under test and the reference driver.
 static DRIVERS: LazyLock<std::result::Result<Mutex<[Driver; 2]>, String>> =
     LazyLock::new(|| open_pair().map(Mutex::new));
 
@@ -22,19 +22,21 @@ pub fn run_on_both(shader: &Shader) {
         Ok(drivers) => drivers,
         Err(why) => return support::skip(why),
     };
-    // A failed test poisons the lock; each run leaves the drivers usable.
+    // A failed test poisons the lock, but each run leaves the drivers usable.
     let mut drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner);
     let input = shader.random_input();
     let [tested, reference] = &mut *drivers;
     if !reference.knows(shader) {
-        // Older than these stages. Its hash (`hashes.rs`) stands alone.
+        // The reference driver is older than these stages, so only the hash of the shader
+        // (`hashes.rs`) checks the result.
         let output = tested.run(shader, &input).unwrap_or_else(|e| panic!("{}: {e}", shader.name));
         return assert!(output.iter().any(|w| *w != 0), "{}: nothing is drawn", shader.name);
     }
     let expected = reference.run(shader, &input).unwrap_or_else(|e| panic!("{} on the reference: {e}", shader.name));
     let actual = tested.run(shader, &input);
     if shader.subgroups && tested.api_version < vk::API_VERSION_1_1 {
-        // What a device does not advertise it refuses; only a device of Vulkan 1.1 has subgroup operations.
+        // A device refuses features that it does not advertise, and only a device of Vulkan 1.1 has
+        // subgroup operations.
         return assert!(actual.is_err(), "{} is accepted by a device of Vulkan 1.0", shader.name);
     }
     let actual = actual.unwrap_or_else(|e| panic!("{}: {e}", shader.name));

@@ -1,37 +1,39 @@
-//! The modules of a crate and the arrows between them, read from its source.
+//! Reads the modules of a crate and the dependencies between them from its source.
 //!
-//! An arrow leads from the module that names something to the module that defines it: a re-export (`pub use`) is a sign on a door and no arrow,
-//! who follows it ends in the room behind. A module and the modules within it are one thing and its parts, so between these there are no
-//! arrows; between the parts there are. Tests (`#[cfg(test)]`) are left out. Names inside macro calls count as they stand there.
+//! A dependency leads from the module that names an item to the module that defines it. A re-export
+//! (`pub use`) is no dependency: a path through it leads to the defining module. There are no
+//! dependencies between a module and the modules within it, because they are one unit and its
+//! parts. Between the parts there are. Tests (`#[cfg(test)]`) are left out. Names inside macro
+//! calls count as they are written.
 
 use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::{Item, UseTree};
 
-/// Where a module is: the names from the crate's root.
+/// Path of a module: the names from the root of the crate.
 pub type Name = Vec<String>;
 
-/// A module.
+/// A module of a crate.
 pub struct Module {
-    /// Its file, also for modules within one.
+    /// File of the module. An inline module has the file of its parent.
     pub file: PathBuf,
-    /// It, and with it what is inside it, says `#![forbid(unsafe_code)]`.
+    /// True if the module has `#![forbid(unsafe_code)]`, which includes the modules inside it.
     pub forbids_unsafe: bool,
     items: Vec<Item>,
     children: BTreeSet<String>,
-    /// Names that it re-exports, and the paths as written.
+    /// Names that the module re-exports, and the paths as written.
     signs: Vec<(String, Vec<String>)>,
 }
 
-/// A crate.
+/// All modules of a crate.
 pub struct House {
-    /// By name; the root's is empty.
+    /// Modules by path. The path of the root is empty.
     pub modules: BTreeMap<Name, Module>,
 }
 
 impl House {
-    /// Reads the crate whose root is this file.
+    /// Reads the crate with this root file.
     pub fn read(root: &Path) -> House {
         let mut house = House { modules: BTreeMap::new() };
         house.enter(Vec::new(), root);
@@ -80,7 +82,7 @@ impl House {
         }
     }
 
-    /// All arrows, with what was named.
+    /// Returns all dependencies, with the items that are named.
     pub fn arrows(&self) -> BTreeMap<(Name, Name), BTreeSet<String>> {
         let mut arrows: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
         for (name, module) in &self.modules {
@@ -94,7 +96,8 @@ impl House {
         arrows
     }
 
-    /// The module that a path within a module leads to, and what it names there; `None` out of the crate.
+    /// Returns the module to which a path within a module leads, and the item that it names there.
+    /// Returns `None` for a path outside the crate.
     fn resolve(&self, from: &Name, path: &[String], depth: usize) -> Option<(Name, String)> {
         let (mut at, mut rest) = (from.clone(), path);
         let (first, tail) = path.split_first()?;
@@ -115,7 +118,7 @@ impl House {
             } else if module.children.contains(next) {
                 at.push(next.clone());
             } else {
-                // A sign leads on; so may a star, which is followed if something is there.
+                // A re-export is followed to the module of its path, if that resolves.
                 let sign = module.signs.iter().find(|(name, _)| name == next);
                 let led = sign.filter(|_| depth < 8).and_then(|(_, path)| self.resolve(&at, path, depth + 1));
                 return Some(led.unwrap_or_else(|| (at, next.clone())));
@@ -125,7 +128,7 @@ impl House {
         Some((at, "itself".into()))
     }
 
-    /// Groups of modules that reach each other.
+    /// Returns groups of modules that depend on each other.
     pub fn circles(&self) -> Vec<Vec<Name>> {
         let mut next: BTreeMap<&Name, BTreeSet<&Name>> = BTreeMap::new();
         let arrows = self.arrows();
@@ -155,7 +158,8 @@ impl House {
 }
 
 impl Module {
-    /// The keyword stands in its code, or a macro that writes it there: `base::host::compiled!`, icd's `ffi::table::row!`.
+    /// Returns true if the code of the module contains the keyword or a macro that expands to it:
+    /// `base::host::compiled!`, icd's `ffi::table::row!`.
     pub fn has_unsafe(&self) -> bool {
         fn find(tokens: TokenStream) -> bool {
             let mut before = String::new();
@@ -175,7 +179,7 @@ impl Module {
         self.items.iter().any(|item| find(quote::ToTokens::to_token_stream(item)))
     }
 
-    /// Every path that the module's code names.
+    /// Returns every path that the module's code names.
     fn named(&self) -> BTreeSet<Vec<String>> {
         let mut all = BTreeSet::new();
         for item in &self.items {
@@ -199,12 +203,12 @@ fn is_test(item: &Item) -> bool {
     attributes.iter().any(|a| says(a, "cfg", "test"))
 }
 
-/// Is the attribute `name(what)`?
+/// Returns true if the attribute is `name(what)`.
 fn says(attribute: &syn::Attribute, name: &str, what: &str) -> bool {
     attribute.path().is_ident(name) && attribute.meta.require_list().is_ok_and(|l| l.tokens.to_string() == what)
 }
 
-/// The file of a child that has its own.
+/// Returns the file of a child module that has its own file.
 fn file_of(parent: &Path, name: &Name, child: &Ident) -> PathBuf {
     let folder = parent.parent().expect("a folder");
     let stem = parent.file_stem().expect("a file").to_string_lossy();
@@ -227,7 +231,7 @@ impl Used {
     }
 }
 
-/// The paths of a tree of uses. A star names the module before it.
+/// Returns the paths of a use tree. A star names the module before it.
 fn paths(tree: &UseTree) -> Vec<Used> {
     fn walk(tree: &UseTree, before: &mut Vec<String>, all: &mut Vec<Used>) {
         match tree {
@@ -254,7 +258,7 @@ fn paths(tree: &UseTree) -> Vec<Used> {
     all
 }
 
-/// Paths in tokens: `a::b::c` that begin with `crate`, `self`, `super` or a child's name.
+/// Collects paths in tokens: `a::b::c` that begin with `crate`, `self`, `super` or a child's name.
 fn scan(tokens: TokenStream, children: &BTreeSet<String>, all: &mut BTreeSet<Vec<String>>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut i = 0;
@@ -282,7 +286,7 @@ fn scan(tokens: TokenStream, children: &BTreeSet<String>, all: &mut BTreeSet<Vec
     }
 }
 
-/// Is there `::` at this place?
+/// Returns true if `::` is at this index.
 fn colons(tokens: &[TokenTree], at: usize) -> bool {
     let colon = |i: usize| match tokens.get(i) {
         Some(TokenTree::Punct(p)) if p.as_char() == ':' => Some(p.spacing()),

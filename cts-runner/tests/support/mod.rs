@@ -1,6 +1,7 @@
-//! What the tests share: finding drivers and tools, and saying so when one is missing.
+//! Shared parts of the tests: they find drivers and tools and report missing ones.
 //!
-//! A missing tool skips a test with "skipped: why"; with `CI=true` it fails the test, so that nothing is skipped there.
+//! A missing tool skips a test with "skipped: why". With `CI=true` it fails the test, so that no
+//! test is skipped there.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-/// The driver under test: `GRUS_TEST_ICD`, or Grus from this checkout, brought up to date in the profile of the tests.
+/// Returns the manifest of the driver under test. It is `GRUS_TEST_ICD`, or Grus from this
+/// checkout, brought up to date in the profile of the tests.
 pub fn driver() -> PathBuf {
     static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| match std::env::var_os("GRUS_TEST_ICD") {
         Some(path) => path.into(),
@@ -17,7 +19,7 @@ pub fn driver() -> PathBuf {
     DRIVER.clone()
 }
 
-/// Lavapipe, the driver compared with.
+/// Returns the manifest of lavapipe, which is the reference driver.
 pub fn reference() -> Result<PathBuf, String> {
     let folder = Path::new("/usr/share/vulkan/icd.d");
     let found = std::fs::read_dir(folder).ok().and_then(|entries| {
@@ -29,26 +31,26 @@ pub fn reference() -> Result<PathBuf, String> {
     found.ok_or_else(|| "lavapipe is not installed (mesa-vulkan-drivers)".into())
 }
 
-/// A program on the path.
+/// Returns the path of a program in `PATH`.
 pub fn tool(name: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| p.is_file());
     found.ok_or_else(|| format!("{name} is not installed"))
 }
 
-/// The Vulkan loader.
+/// Opens the Vulkan loader.
 pub fn loader() -> Result<cts_runner::vk::Api, String> {
     cts_runner::vk::Api::open_loader().map_err(|e| e.to_string())
 }
 
-/// Says why a test is skipped; fails it with `CI=true`.
+/// Prints why a test is skipped. With `CI=true`, the test fails instead.
 pub fn skip(why: &str) {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "missing in CI: {why}");
     println!("skipped: {why}");
     eprintln!("skipped: {why}");
 }
 
-/// A command that sees one driver only.
+/// Returns a command that only sees one driver.
 pub fn command(program: impl AsRef<std::ffi::OsStr>, icd: &Path) -> Command {
     let mut command = Command::new(program);
     command.env("VK_ICD_FILENAMES", icd).env("VK_DRIVER_FILES", icd);
@@ -68,7 +70,7 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// A fresh folder for a test's files.
+/// Creates a new folder for a test's files.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -76,7 +78,8 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// The program of an example of this crate, up to date: `cargo test` builds examples only when it runs all targets.
+/// Builds an example of this crate and returns its path, because `cargo test` builds examples only
+/// when it runs all targets.
 pub fn example(name: &str) -> PathBuf {
     let exe = std::env::current_exe().expect("the path of this test");
     let profile = exe.ancestors().nth(2).expect("the folder of the profile");
@@ -88,7 +91,8 @@ pub fn example(name: &str) -> PathBuf {
     profile.join("examples").join(name)
 }
 
-/// The validation layer was enabled by the environment and said nothing; it reports on standard output.
+/// Checks that the validation layer reported no messages. The environment enabled it, and it
+/// reports on standard output.
 pub fn assert_silent(output: &Output) {
     for stream in [&output.stdout, &output.stderr] {
         let text = String::from_utf8_lossy(stream);
@@ -97,7 +101,7 @@ pub fn assert_silent(output: &Output) {
     }
 }
 
-/// The loader and the validation layer.
+/// Checks that the loader and the validation layer exist.
 pub fn layer() -> Result<(), String> {
     let found = loader()?.has_layer(cts_runner::vk::VALIDATION_LAYER);
     found.then_some(()).ok_or_else(|| "VK_LAYER_KHRONOS_validation is not installed (vulkan-validationlayers)".into())

@@ -1,5 +1,5 @@
-//! Atomics and descriptors that lanes do not share: one word that all want, a list that all append to, a table of many words,
-//! and buffers that differ from invocation to invocation.
+//! Atomics and descriptors that differ between lanes: one word for all invocations, a list to which
+//! all append, a table of many words, and buffers that differ between invocations.
 
 use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of, zero};
 use crate::bench::check::{Random, equal};
@@ -8,13 +8,13 @@ use crate::bench::recording::need_limit;
 use crate::vk::{Buffer, Error, Gpu, Resource};
 
 const WORDS: usize = 1 << 19;
-/// Words of each half of the table.
+/// Number of words in each half of the table.
 const TABLE: usize = 1 << 16;
 const PARTS: usize = 16;
-/// Words of a part.
+/// Number of words in a buffer of the array.
 const PART: usize = 1024;
 
-/// A word of `x` per invocation, after the output was set to 0.
+/// Makes a workload in which each invocation reads a word of `x`, after the output was set to 0.
 fn atomics(
     gpu: &Gpu,
     code: &[u32],
@@ -32,7 +32,7 @@ fn atomics(
     job(gpu, (WORDS as f64, Unit::Element), work, move |_| check(&output.read()))
 }
 
-/// Two words that all invocations change.
+/// Makes a workload in which all invocations change the same two words.
 pub fn contended(gpu: &Gpu) -> Made {
     let x = Random::new(31).words(WORDS);
     let sum = x.iter().fold(0u32, |sum, v| sum.wrapping_add(v & 255));
@@ -41,7 +41,7 @@ pub fn contended(gpu: &Gpu) -> Made {
     atomics(gpu, &spirv!("compute/atomics_contended.comp"), &x, storage(gpu, 8)?, check)
 }
 
-/// A list whose length is an atomic.
+/// Makes a workload that appends to a list whose length is an atomic.
 pub fn append(gpu: &Gpu) -> Made {
     let x = Random::new(32).words(WORDS);
     let mut expected: Vec<u32> = x.iter().copied().filter(|v| v & 3 == 0).collect();
@@ -55,7 +55,7 @@ pub fn append(gpu: &Gpu) -> Made {
     atomics(gpu, &spirv!("compute/atomics_append.comp"), &x, storage(gpu, (WORDS + 1) * 4)?, check)
 }
 
-/// A word for each lane, in two branches.
+/// Makes a workload in which each lane changes its own word, in two branches.
 pub fn divergent(gpu: &Gpu) -> Made {
     let x = Random::new(33).words(WORDS);
     let mut expected = vec![0u32; 2 * TABLE];
@@ -70,7 +70,7 @@ pub fn divergent(gpu: &Gpu) -> Made {
     atomics(gpu, &spirv!("compute/atomics_divergent.comp"), &x, storage(gpu, 2 * TABLE * 4)?, check)
 }
 
-/// Loads from a buffer of an array, another one for each lane.
+/// Makes a workload that loads from an array of buffers, with a different buffer for each lane.
 pub fn buffers(gpu: &Gpu) -> Made {
     if !gpu.optional.divergent_buffers {
         return Err(Error::Missing("shaderStorageBufferArrayNonUniformIndexing".into()).into());

@@ -5,9 +5,10 @@ use crate::bench::check::{Random, as_floats, close, equal};
 use crate::vk::{Gpu, Resource};
 
 const NODES: usize = 1 << 17;
-/// Out-degrees are 1 to this, so a vector of nodes diverges.
+/// Maximum out-degree of a node. Degrees are 1 to this value, so the lanes of a vector of nodes
+/// diverge.
 const DEGREE: u32 = 31;
-/// Levels that are searched.
+/// Number of levels that are searched.
 const LEVELS: u32 = 8;
 const FAR: u32 = u32::MAX;
 
@@ -37,7 +38,7 @@ impl Graph {
     }
 }
 
-/// A step of page rank.
+/// Makes a step of page rank.
 pub fn gather(gpu: &Gpu) -> Made {
     let graph = Graph::new();
     let rank = Random::new(19).floats(NODES, 0.0, 1.0);
@@ -54,7 +55,7 @@ pub fn gather(gpu: &Gpu) -> Made {
     })
 }
 
-/// Breadth-first search from node 0, a dispatch per level.
+/// Makes a breadth-first search from node 0, with one dispatch per level.
 pub fn breadth_first(gpu: &Gpu) -> Made {
     let graph = Graph::new();
     let distances = storage(gpu, NODES * 4)?;
@@ -62,7 +63,8 @@ pub fn breadth_first(gpu: &Gpu) -> Made {
     let resources = [rows, edges, Resource::Storage(distances.handle)];
     let kernel = Kernel::new(gpu, &spirv!("compute/graph_bfs.comp"), &resources, 1)?;
     let work = |d: &ash::Device, cmd| {
-        // SAFETY: the buffer has the usage and lives as long as the device; the ranges are inside and do not overlap.
+        // SAFETY: the buffer has the usage and lives as long as the device. The ranges lie inside
+        // it and do not overlap.
         unsafe {
             d.cmd_fill_buffer(cmd, distances.handle, 0, 4, 0);
             d.cmd_fill_buffer(cmd, distances.handle, 4, ash::vk::WHOLE_SIZE, FAR);

@@ -1,4 +1,4 @@
-//! A 5×5 convolution: from a storage image, through a sampler, and in shared memory over a buffer.
+//! A 5×5 convolution from a storage image, through a sampler, and in shared memory over a buffer.
 
 use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
@@ -6,9 +6,9 @@ use crate::bench::figure::Wrong;
 use crate::vk::{Error, Gpu, Image, ImageDesc, Resource, image_barrier};
 use ash::vk;
 
-/// Width and height.
+/// Width and height of the image in pixels.
 const N: usize = 512;
-/// A binomial kernel.
+/// Weights of a binomial kernel.
 const ROW: [f32; 5] = [1.0, 4.0, 6.0, 4.0, 1.0];
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
@@ -17,7 +17,7 @@ fn weights() -> Vec<f32> {
     ROW.iter().flat_map(|y| ROW.map(|x| x * y / 256.0)).collect()
 }
 
-/// The convolution at a pixel, of a value that `at` gives.
+/// Returns the convolution at a pixel of the values that `at` returns.
 fn convolved(x: usize, y: usize, at: impl Fn(usize, usize) -> f32) -> f32 {
     let near = |centre: usize, k: usize| (centre + k).saturating_sub(2).min(N - 1);
     let term = |k: usize| ROW[k / 5] * ROW[k % 5] / 256.0 * at(near(x, k % 5), near(y, k / 5));
@@ -29,13 +29,13 @@ fn image(gpu: &Gpu, usage: vk::ImageUsageFlags) -> Result<Image, Error> {
     gpu.image(&ImageDesc::d2(FORMAT, N as u32, N as u32, usage | copies))
 }
 
-/// From a storage image.
+/// Makes a convolution that reads a storage image.
 pub fn convolve_storage(gpu: &Gpu) -> Made {
     let source = image(gpu, vk::ImageUsageFlags::STORAGE)?;
     convolve(gpu, &spirv!("compute/convolve_storage.comp"), source, Resource::StorageImage(source.view), GENERAL)
 }
 
-/// Through a bilinear sampler.
+/// Makes a convolution that reads through a bilinear sampler.
 pub fn convolve_sampled(gpu: &Gpu) -> Made {
     let source = image(gpu, vk::ImageUsageFlags::SAMPLED)?;
     let clamp = vk::SamplerAddressMode::CLAMP_TO_EDGE;
@@ -62,7 +62,7 @@ fn convolve(gpu: &Gpu, code: &[u32], source: Image, resource: Resource, layout: 
     job(gpu, ((N * N) as f64, Unit::Pixel), work, move |gpu| {
         let mark = gpu.mark();
         let bytes = gpu.read_image(&target, 4, GENERAL)?.read_bytes();
-        // The copy out left the image in another layout.
+        // The copy in `read_image` left the image in another layout.
         let from = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
         gpu.run(|d, cmd| image_barrier(d, cmd, &target, target.full_range(), from, GENERAL))?;
         gpu.release_to(mark);
@@ -85,7 +85,7 @@ fn check_pixels(bytes: &[u8], pixels: &[u32]) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Tiles in shared memory.
+/// Makes a convolution with tiles in shared memory.
 pub fn convolve_shared(gpu: &Gpu) -> Made {
     let x = Random::new(21).floats(N * N, -1.0, 1.0);
     let y = storage(gpu, N * N * 4)?;

@@ -1,4 +1,5 @@
-//! What a dispatch costs when it does nothing: one per submission, and a thousand with barriers between.
+//! Cost of dispatches that do nothing: one per submission, and a thousand with barriers between
+//! them.
 
 use super::{Kernel, Made, Unit, between, job, spirv, storage};
 use crate::bench::check::equal;
@@ -8,7 +9,7 @@ use crate::vk::{Buffer, Error, Gpu, Recorded, Resource, memory_barrier};
 
 const WORD: u32 = 0x1234_5678;
 
-/// Each iteration is a submission of its own that is waited for.
+/// Workload in which each iteration is a submission of its own and is waited for.
 struct Latency {
     recorded: Recorded,
     output: Buffer,
@@ -29,7 +30,7 @@ impl Workload for Latency {
     }
 }
 
-/// From submit to fence.
+/// Makes an empty dispatch, which is timed from submission to fence.
 pub fn empty_dispatch(gpu: &Gpu) -> Made {
     let output = storage(gpu, 4)?;
     let kernel = Kernel::new(gpu, &spirv!("compute/empty.comp"), &[Resource::Storage(output.handle)], 1)?;
@@ -43,7 +44,7 @@ pub fn empty_dispatch(gpu: &Gpu) -> Made {
 const DISPATCHES: u32 = 1000;
 const WORDS: usize = 1024;
 
-/// A small dispatch that needs the one before, a thousand times.
+/// Makes a thousand small dispatches, each of which depends on the previous one.
 pub fn many_dispatches(gpu: &Gpu) -> Made {
     let data = storage(gpu, WORDS * 4)?;
     let kernel = Kernel::new(gpu, &spirv!("compute/increment.comp"), &[Resource::Storage(data.handle)], 0)?;

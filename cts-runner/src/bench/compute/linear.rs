@@ -1,19 +1,19 @@
-//! Dense linear algebra in f32: saxpy and four ways to multiply matrices.
+//! Dense linear algebra in f32: saxpy and four kinds of matrix multiplication.
 
 use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Error, Gpu, Resource};
 
 const SAXPY: usize = 4 << 20;
-/// Rows of the square matrices.
+/// Number of rows of the square matrices.
 const N: usize = 256;
 
-/// One element per invocation.
+/// Makes a saxpy with one element per invocation.
 pub fn saxpy(gpu: &Gpu) -> Made {
     saxpy_with(gpu, &spirv!("compute/saxpy.comp"), SAXPY as u32 / 256)
 }
 
-/// Four elements per invocation.
+/// Makes a saxpy with four elements per invocation.
 pub fn saxpy_vec4(gpu: &Gpu) -> Made {
     saxpy_with(gpu, &spirv!("compute/saxpy_vec4.comp"), SAXPY as u32 / 256)
 }
@@ -21,7 +21,8 @@ pub fn saxpy_vec4(gpu: &Gpu) -> Made {
 fn saxpy_with(gpu: &Gpu, code: &[u32], groups: u32) -> Made {
     const A: f32 = 1.5;
     let mut random = Random::new(1);
-    // Multiples of 2⁻¹² below 8: products and sums are exact, with or without a fused multiply-add.
+    // The values are multiples of 2⁻¹² below 8, so products and sums are exact with or without
+    // fused multiply-adds.
     let mut grid = || (0..SAXPY).map(|_| (random.word() >> 17) as f32 / 4096.0).collect::<Vec<f32>>();
     let (x, y) = (grid(), grid());
     let [x_buffer, y_buffer] = [storage_of_floats(gpu, &x)?, storage_of_floats(gpu, &y)?];
@@ -36,22 +37,22 @@ fn saxpy_with(gpu: &Gpu, code: &[u32], groups: u32) -> Made {
     })
 }
 
-/// One element per invocation, no reuse.
+/// Makes a multiplication with one element per invocation and no reuse.
 pub fn matmul_naive(gpu: &Gpu) -> Made {
     matmul(gpu, &spirv!("compute/matmul_naive.comp"), [16, 16])
 }
 
-/// Tiles in shared memory.
+/// Makes a multiplication with tiles in shared memory.
 pub fn matmul_tiled(gpu: &Gpu) -> Made {
     matmul(gpu, &spirv!("compute/matmul_tiled.comp"), [16, 16])
 }
 
-/// Tiles in shared memory, 4×4 elements in registers.
+/// Makes a multiplication with tiles in shared memory and 4×4 elements in registers.
 pub fn matmul_blocked(gpu: &Gpu) -> Made {
     matmul(gpu, &spirv!("compute/matmul_blocked.comp"), [64, 64])
 }
 
-/// Cooperative matrices, eight for each subgroup.
+/// Makes a multiplication with cooperative matrices, eight for each subgroup.
 pub fn matmul_cooperative(gpu: &Gpu) -> Made {
     if !gpu.optional.cooperative {
         return Err(Error::Missing("cooperativeMatrix".into()).into());
@@ -59,7 +60,8 @@ pub fn matmul_cooperative(gpu: &Gpu) -> Made {
     matmul(gpu, &spirv!("compute/matmul_cooperative.comp"), [16, 32])
 }
 
-/// `tile`: columns and rows that a workgroup makes.
+/// Makes a matrix multiplication. `tile` is the number of columns and rows of the result that a
+/// workgroup computes.
 fn matmul(gpu: &Gpu, code: &[u32], tile: [u32; 2]) -> Made {
     let mut random = Random::new(2);
     let (a, b) = (random.floats(N * N, -1.0, 1.0), random.floats(N * N, -1.0, 1.0));
@@ -70,7 +72,8 @@ fn matmul(gpu: &Gpu, code: &[u32], tile: [u32; 2]) -> Made {
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[N as u32], [x, y, 1]);
     let flops = 2.0 * (N * N * N) as f64;
     job(gpu, (flops, Unit::Flop), work, move |_| {
-        // Every 61st element: a stride that meets all rows and columns of a tile.
+        // The check compares every 61st element, because this stride meets all rows and columns of
+        // a tile.
         let all = as_floats(&c.read());
         let picks = (0..N * N).step_by(61);
         let actual: Vec<f32> = picks.clone().map(|i| all[i]).collect();

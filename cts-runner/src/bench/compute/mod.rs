@@ -1,4 +1,4 @@
-//! Family `compute`: dispatches, from streaming to sorting, as compute programs and language models use them.
+//! Family `compute`: dispatches of compute programs and language models, from streaming to sorting.
 
 mod atomics;
 mod graph;
@@ -19,7 +19,7 @@ use super::workload::{Family, Spec, spirv};
 
 const C: Family = Family::Compute;
 
-/// The workloads.
+/// Workloads of the family.
 pub const SPECS: &[Spec] = &[
     Spec::quick("compute/saxpy", C, linear::saxpy),
     Spec::full("compute/saxpy-vec4", C, linear::saxpy_vec4),

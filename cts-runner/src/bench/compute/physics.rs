@@ -7,10 +7,10 @@ use crate::vk::{Gpu, Resource};
 use std::f64::consts::PI;
 
 const BODIES: usize = 2048;
-/// Operations per pair, by the custom of the field.
+/// Operations per pair, as conventionally counted for n-body simulations.
 const PAIR: f64 = 20.0;
 
-/// All pairs.
+/// Makes an n-body simulation over all pairs.
 pub fn nbody(gpu: &Gpu) -> Made {
     let mut random = Random::new(15);
     let bodies: Vec<f32> = (0..BODIES)
@@ -47,14 +47,14 @@ fn acceleration(bodies: &[f32], body: usize) -> [f32; 3] {
 const WIDTH: usize = 1024;
 const HEIGHT: usize = 512;
 
-/// Iterations until escape.
+/// Makes a Mandelbrot set, as the number of iterations until escape.
 pub fn mandelbrot(gpu: &Gpu) -> Made {
     let output = storage(gpu, WIDTH * HEIGHT * 4)?;
     let kernel = Kernel::new(gpu, &spirv!("compute/mandelbrot.comp"), &[Resource::Storage(output.handle)], 2)?;
     let push = [WIDTH as u32, HEIGHT as u32];
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &push, [push[0] / 8, push[1] / 8, 1]);
     job(gpu, ((WIDTH * HEIGHT) as f64, Unit::Pixel), work, move |_| {
-        // Rounding decides where the orbit is chaotic: a few counts may differ.
+        // Rounding decides the count where the orbit is chaotic, so a few counts may differ.
         let counts = output.read();
         let far = (0..WIDTH * HEIGHT).step_by(3).filter(|&i| counts[i] != escape(i % WIDTH, i / WIDTH)).count();
         let share = far as f64 / (WIDTH * HEIGHT / 3) as f64;
@@ -75,7 +75,7 @@ fn escape(x: usize, y: usize) -> u32 {
 const POINTS: usize = 1024;
 const TRANSFORMS: usize = 1024;
 
-/// Many transforms of 1024 points.
+/// Makes many transforms of 1024 points.
 pub fn fft(gpu: &Gpu) -> Made {
     let x = Random::new(16).floats(POINTS * TRANSFORMS * 2, -1.0, 1.0);
     let turn = |i: usize| -2.0 * PI * i as f64 / POINTS as f64;
@@ -98,7 +98,7 @@ pub fn fft(gpu: &Gpu) -> Made {
     })
 }
 
-/// One bin of the transform, by its definition.
+/// Returns one bin of the transform, computed by its definition.
 fn fourier(x: &[f32], bin: usize) -> [f32; 2] {
     let mut sum = [0.0f64; 2];
     for (i, v) in x.chunks_exact(2).enumerate() {
@@ -114,18 +114,18 @@ const PARTICLES: usize = 1 << 20;
 const FIELDS: usize = 8;
 const DT: f32 = 0.01;
 
-/// Array of structures.
+/// Makes a particle step over an array of structures.
 pub fn particles_aos(gpu: &Gpu) -> Made {
     particles(gpu, &spirv!("compute/particles_aos.comp"), |particle, field| particle * FIELDS + field)
 }
 
-/// Structure of arrays.
+/// Makes a particle step over a structure of arrays.
 pub fn particles_soa(gpu: &Gpu) -> Made {
     particles(gpu, &spirv!("compute/particles_soa.comp"), |particle, field| field * PARTICLES + particle)
 }
 
 fn particles(gpu: &Gpu, code: &[u32], place: fn(usize, usize) -> usize) -> Made {
-    // position, mass, velocity, age
+    // The fields of a particle are position, mass, velocity and age.
     let before = Random::new(17).floats(PARTICLES * FIELDS, 0.0, 1.0);
     let (input, output) = (storage_of_floats(gpu, &before)?, storage(gpu, before.len() * 4)?);
     let kernel = Kernel::new(gpu, code, &[input.handle, output.handle].map(Resource::Storage), 2)?;

@@ -11,12 +11,12 @@ const PER_GROUP: usize = 2048;
 const SCANNED: usize = 1 << 20;
 const BLOCK: usize = 1024;
 
-/// Sums by a tree in shared memory.
+/// Makes a reduction by a tree in shared memory.
 pub fn reduce_shared(gpu: &Gpu) -> Made {
     reduce(gpu, &spirv!("compute/reduce_shared.comp"))
 }
 
-/// Sums by subgroup operations.
+/// Makes a reduction by subgroup operations.
 pub fn reduce_subgroup(gpu: &Gpu) -> Made {
     need_arithmetic(gpu)?;
     reduce(gpu, &spirv!("compute/reduce_subgroup.comp"))
@@ -28,7 +28,7 @@ fn need_arithmetic(gpu: &Gpu) -> Result<(), MakeError> {
 }
 
 fn reduce(gpu: &Gpu, code: &[u32]) -> Made {
-    // Small multiples of 1/8: every order of summation is exact.
+    // The values are small multiples of 1/8, so every order of summation is exact.
     let mut random = Random::new(10);
     let x: Vec<f32> = (0..REDUCED).map(|_| (random.word() >> 29) as f32 / 8.0).collect();
     let (groups, second) = (REDUCED / PER_GROUP, REDUCED / PER_GROUP / PER_GROUP);
@@ -49,12 +49,12 @@ fn reduce(gpu: &Gpu, code: &[u32]) -> Made {
     })
 }
 
-/// Scan of blocks by Hillis and Steele in shared memory.
+/// Makes a scan of blocks by the method of Hillis and Steele in shared memory.
 pub fn scan_shared(gpu: &Gpu) -> Made {
     scan(gpu, &spirv!("compute/scan_shared.comp"))
 }
 
-/// Scan of blocks by subgroup operations.
+/// Makes a scan of blocks by subgroup operations.
 pub fn scan_subgroup(gpu: &Gpu) -> Made {
     need_arithmetic(gpu)?;
     scan(gpu, &spirv!("compute/scan_subgroup.comp"))

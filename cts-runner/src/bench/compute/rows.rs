@@ -6,10 +6,11 @@ use crate::vk::{Buffer, Gpu, Resource};
 
 const ROWS: usize = 512;
 const COLUMNS: usize = 4096;
-/// Every how many rows one is checked.
+/// Step between the rows that the check compares.
 const STRIDE: usize = 37;
 
-/// `scale` brings the values to about 1, where the tolerance of `close` is relative.
+/// Function that computes a row on the CPU. The `scale` that `rows` gets with it brings the values
+/// to about 1, because the tolerance of `close` is relative from there.
 type Reference = Box<dyn Fn(&[f32]) -> Vec<f32>>;
 
 fn rows(gpu: &Gpu, code: &[u32], more: Option<Buffer>, scale: f32, reference: Reference) -> Made {
@@ -31,7 +32,7 @@ fn rows(gpu: &Gpu, code: &[u32], more: Option<Buffer>, scale: f32, reference: Re
     })
 }
 
-/// Softmax.
+/// Makes a softmax.
 pub fn softmax(gpu: &Gpu) -> Made {
     let reference = |row: &[f32]| {
         let most = row.iter().copied().fold(f32::MIN, f32::max);
@@ -42,7 +43,7 @@ pub fn softmax(gpu: &Gpu) -> Made {
     rows(gpu, &spirv!("compute/softmax.comp"), None, COLUMNS as f32, Box::new(reference))
 }
 
-/// Layer norm with gain and bias.
+/// Makes a layer norm with gain and bias.
 pub fn layer_norm(gpu: &Gpu) -> Made {
     let gain_bias = Random::new(9).floats(COLUMNS * 2, -2.0, 2.0);
     let buffer = storage_of_floats(gpu, &gain_bias)?;

@@ -7,15 +7,16 @@ use crate::vk::{Gpu, Resource};
 const COUNTED: usize = 4 << 20;
 const MESSAGES: usize = 1 << 15;
 const SORTED: usize = 1 << 17;
-/// Elements that one workgroup sorts by itself.
+/// Number of elements that one workgroup sorts by itself.
 const LOCAL: u32 = 512;
 
-/// Atomics in shared memory first.
+/// Makes a histogram with atomics in shared memory first.
 pub fn histogram_shared(gpu: &Gpu) -> Made {
     histogram(gpu, &spirv!("compute/histogram_shared.comp"), COUNTED / 4096)
 }
 
-/// Atomics in device memory only; 65535 workgroups are all a dispatch may have in a direction.
+/// Makes a histogram with atomics in device memory only. It uses 65535 workgroups, which is the
+/// maximum per dimension that every device supports.
 pub fn histogram_global(gpu: &Gpu) -> Made {
     histogram(gpu, &spirv!("compute/histogram_global.comp"), COUNTED / 256)
 }
@@ -37,7 +38,7 @@ fn histogram(gpu: &Gpu, code: &[u32], groups: usize) -> Made {
     })
 }
 
-/// A digest per invocation.
+/// Makes one SHA-256 digest per invocation.
 pub fn sha256(gpu: &Gpu) -> Made {
     let messages = Random::new(13).words(MESSAGES * 16);
     let (input, output) = (storage_of(gpu, &messages)?, storage(gpu, MESSAGES * 32)?);
@@ -52,13 +53,14 @@ pub fn sha256(gpu: &Gpu) -> Made {
     })
 }
 
-/// The first 32 bits of the fractional parts of `root` of the first primes: the constants of FIPS 180-4 by their definition.
+/// Returns the first 32 bits of the fractional parts of `root` of the first primes. These are the
+/// constants of FIPS 180-4 by their definition.
 fn constants(count: usize, root: fn(f64) -> f64) -> Vec<u32> {
     let primes = (2u32..).filter(|n| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0));
     primes.take(count).map(|p| (root(f64::from(p)).fract() * 4_294_967_296.0) as u32).collect()
 }
 
-/// SHA-256 of a message of 16 words.
+/// Returns the SHA-256 digest of a message of 16 words.
 fn digest(message: &[u32]) -> Vec<u32> {
     let (k, mut h) = (constants(64, f64::cbrt), constants(8, f64::sqrt));
     let mut padding = [0; 16];
@@ -85,7 +87,8 @@ fn digest(message: &[u32]) -> Vec<u32> {
     h
 }
 
-/// Copies the unsorted words, then sorts them: steps of small distance in shared memory, the others one dispatch each.
+/// Makes a bitonic sort. It copies the unsorted words, sorts steps of small distance in shared
+/// memory, and uses one dispatch for each other step.
 pub fn bitonic_sort(gpu: &Gpu) -> Made {
     let x = Random::new(14).words(SORTED);
     let (input, data) = (storage_of(gpu, &x)?, storage(gpu, SORTED * 4)?);
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_reference_is_sha_256() {
-        // 64 times the letter a.
+        // The message is 64 times the letter `a`.
         let expected =
             [0xffe0_54fe, 0x7ae0_cb6d, 0xc65c_3af9, 0xb61d_5209, 0xf439_851d, 0xb43d_0ba5, 0x9973_37df, 0x1546_68eb];
         assert_eq!(digest(&[0x6161_6161; 16]), expected);

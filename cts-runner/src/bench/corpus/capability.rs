@@ -1,13 +1,13 @@
-//! Which capabilities of SPIR-V a device has: by the features that unlock them.
+//! Capabilities of SPIR-V that a device has, derived from the features that enable them.
 //!
-//! A capability without a row is one that no driver is asked for here.
+//! A capability without a row counts as unsupported on every driver.
 
 use super::module::Module;
 use crate::bench::figure::MakeError;
 use crate::vk::{Core, Gpu};
 use ash::vk::{self, Bool32, PhysicalDeviceFeatures as F, SubgroupFeatureFlags as S, TRUE};
 
-/// What unlocks a capability.
+/// Condition under which a device has a capability.
 enum By {
     Always,
     Vulkan10(fn(&F) -> Bool32),
@@ -17,7 +17,7 @@ enum By {
 
 use By::{Always, Core as C, Subgroups, Vulkan10 as V};
 
-/// By number.
+/// Conditions by the number of the capability.
 const ROWS: &[(u32, By)] = &[
     (0, Always),
     (1, Always),
@@ -88,7 +88,7 @@ const ROWS: &[(u32, By)] = &[
     (6019, C(|c| c.v13.shader_integer_dot_product)),
 ];
 
-/// Refuses a module that is not for this device.
+/// Returns an error if a module needs a capability that the device lacks.
 pub fn check(gpu: &Gpu, module: &Module) -> Result<(), MakeError> {
     let version = module.words.get(1).copied().unwrap_or(0);
     let newest = match vk::api_version_minor(gpu.properties.api_version) {

@@ -1,72 +1,74 @@
-//! What an entry point asks of the pipeline around it: descriptors, push constants, attributes, what goes between stages, attachments.
+//! Requirements of an entry point on its pipeline: descriptors, push constants, attributes,
+//! interface between stages, attachments.
 
 use super::module::{Entry, ImageType, Module, Type, Variable, spirv};
 use std::collections::BTreeMap;
 
-/// A kind of number, as formats and stages must agree on it.
+/// Number type in which formats and stages must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Number {
-    /// Floats of so many bits.
+    /// Floats with this number of bits.
     Float(u32),
-    /// Signed integers.
+    /// Signed integers with this number of bits.
     Signed(u32),
-    /// Unsigned integers.
+    /// Unsigned integers with this number of bits.
     Unsigned(u32),
 }
 
-/// What stands at a location: numbers and how many components.
+/// Content of each location and component: number type and number of components.
 pub type Slots = BTreeMap<(u32, u32), (Number, u32)>;
 
-/// What a descriptor is for.
+/// Kind and content of a descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A uniform buffer that holds this.
+    /// A uniform buffer with this content.
     Uniform(Vec<u8>),
-    /// A storage buffer that holds this.
+    /// A storage buffer with this content.
     Storage(Vec<u8>),
-    /// An image, whether it has its sampler, and what its texels are.
+    /// An image, whether it is combined with a sampler, and the number type of its texels.
     Image(ImageType, bool, Number),
-    /// A sampler alone.
+    /// A sampler without an image.
     Sampler,
 }
 
-/// A binding.
+/// A descriptor binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
-    /// Set and number in it.
+    /// Set and binding number.
     pub place: (u32, u32),
-    /// What for.
+    /// Kind of the descriptor.
     pub kind: Kind,
-    /// Elements of the array, or 1.
+    /// Number of elements of the array, or 1.
     pub count: u32,
-    /// Whether it is read with a comparison.
+    /// True if the image is sampled with a comparison.
     pub compared: bool,
 }
 
-/// What an entry point asks for.
+/// Requirements of an entry point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interface {
-    /// By place.
+    /// Descriptors in the order of their set and binding.
     pub descriptors: Vec<Descriptor>,
-    /// Push constants.
+    /// Content of the push constants.
     pub push: Vec<u8>,
-    /// Inputs that are not built in.
+    /// Inputs that are not built-ins.
     pub inputs: Slots,
-    /// Outputs that are not built in.
+    /// Outputs that are not built-ins.
     pub outputs: Slots,
 }
 
-/// Elements given to an array of descriptors without a length.
+/// Number of elements that an array of descriptors without a length gets.
 const UNBOUNDED: u32 = 4;
-/// Bytes of a buffer that needs no more.
+/// Minimum number of bytes of a buffer.
 const BYTES: u64 = 4 << 10;
-/// More than any buffer here.
+/// Maximum number of bytes of a buffer, beyond which a module is refused.
 const MOST_BYTES: u64 = 64 << 20;
-/// More than any driver here is asked for.
+/// Maximum number of descriptors, beyond which a module is refused.
 const MOST_DESCRIPTORS: u32 = 4096;
 
 impl Interface {
-    /// Of an entry point; an error says what there are no resources for.
+    /// Returns the requirements of an entry point. An error names what no resources can be made
+    /// for.
     pub fn of(module: &Module, entry: &Entry) -> Result<Self, String> {
         let mut interface = Self::default();
         for variable in module.variables_of(entry) {
@@ -96,7 +98,7 @@ impl Interface {
         old.kind = match (old.kind.clone(), new.kind) {
             (Kind::Uniform(a), Kind::Uniform(b)) => Kind::Uniform(longer(a, b)),
             (Kind::Storage(a), Kind::Storage(b)) => Kind::Storage(longer(a, b)),
-            // An image and its sampler under one number are a combined one.
+            // An image and its sampler in one binding are a combined image sampler.
             (Kind::Image(image, _, texel), Kind::Sampler) | (Kind::Sampler, Kind::Image(image, _, texel)) => {
                 Kind::Image(image, true, texel)
             }
@@ -109,7 +111,7 @@ impl Interface {
         Ok(())
     }
 
-    /// With another stage's descriptors and push constants.
+    /// Adds the descriptors and push constants of another stage.
     pub fn join(&mut self, other: &Self) -> Result<(), String> {
         self.push = longer(std::mem::take(&mut self.push), other.push.clone());
         other.descriptors.iter().try_for_each(|d| self.add(d.clone()))
@@ -120,7 +122,8 @@ fn longer(a: Vec<u8>, b: Vec<u8>) -> Vec<u8> {
     if a.len() < b.len() { b } else { a }
 }
 
-/// So many bytes at least of a type with a layout, in which every number is 1: loops over what is read are short, and nothing is divided by 0.
+/// Returns at least `least` bytes of a type with a layout, in which every number is 1. Loops over
+/// the data are therefore short, and no division is by 0.
 fn content(module: &Module, id: u32, least: u64) -> Result<Vec<u8>, String> {
     let bytes = module.bytes(id).max(least);
     if bytes > MOST_BYTES {
@@ -131,7 +134,7 @@ fn content(module: &Module, id: u32, least: u64) -> Result<Vec<u8>, String> {
     Ok(content)
 }
 
-/// The type at a variable or its array's element, and the array's length.
+/// Returns the type of a variable or of the elements of its array, and the length of the array.
 fn element(module: &Module, holds: u32) -> (u32, u32) {
     match module.types.get(&holds) {
         Some(&Type::Array(inner, count)) => {
@@ -169,7 +172,7 @@ fn descriptor(module: &Module, variable: &Variable) -> Result<Descriptor, String
     Ok(Descriptor { place, kind, count, compared: module.compared.contains(&variable.id) })
 }
 
-/// The number that a scalar or vector consists of.
+/// Returns the number type of a scalar or vector.
 pub fn number(module: &Module, id: u32) -> Option<Number> {
     Some(match *module.types.get(&id)? {
         Type::Float(bits) => Number::Float(bits),
@@ -180,7 +183,7 @@ pub fn number(module: &Module, id: u32) -> Option<Number> {
     })
 }
 
-/// The locations of an input or output; none of one that is built in.
+/// Returns the locations of an input or output; a built-in has none.
 pub fn slots(module: &Module, variable: &Variable) -> Result<Slots, String> {
     let mut found = Slots::new();
     let decorated = |what| module.decorated(variable.id, what);
@@ -245,7 +248,7 @@ mod tests {
         assert!(matches!(found.descriptors[2].kind, Kind::Storage(_)));
         assert!(found.push.is_empty());
         assert_eq!(module.workgroup(&module.entries[0]), [8, 8, 1]);
-        // A factor and a number of elements.
+        // The push constants are a factor and a number of elements.
         let expected = [1.0f32.to_ne_bytes(), 1u32.to_ne_bytes()].concat();
         assert_eq!(interface(spirv!("compute/saxpy.comp")).1.push, expected);
     }

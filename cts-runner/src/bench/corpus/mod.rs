@@ -1,11 +1,17 @@
-//! Family `corpus`: first use of every pipeline of a folder of SPIR-V modules, of any maker and any size (`--corpus DIR`).
+//! Family `corpus`: first use of every pipeline of a folder of SPIR-V modules, from any compiler
+//! and of any size (`--corpus DIR`).
 //!
-//! For each entry point of a vertex, fragment or compute stage, in a process of its own: `create` (shader modules and pipeline, without a
-//! cache), and `first-use` (that, and the smallest draw or dispatch up to its fence). The driver has made and used another pipeline before, so that
-//! what it does once in a process is not measured. Layouts and resources follow from the module (`interface.rs`, `rig.rs`). `NAME.vert.spv`
-//! and `NAME.frag.spv` that fit are one pipeline; else a stage gets a partner made for its interface (`partner.rs`).
+//! Each entry point of a vertex, fragment or compute stage is measured in a process of its own.
+//! `create` is the time for shader modules and pipeline, without a cache. `first-use` adds the
+//! smallest draw or dispatch up to its fence. The driver has made and used another pipeline before,
+//! so that its one-time work in a process is not measured.
 //!
-//! Nothing is checked but that it works: what a module computes from such resources has no meaning.
+//! Layouts and resources follow from the module (`interface.rs`, `rig.rs`). `NAME.vert.spv` and
+//! `NAME.frag.spv` form one pipeline if they match. Otherwise a stage gets a partner that is made
+//! for its interface (`partner.rs`).
+//!
+//! The only check is that the pipeline works, because the results of a module with such resources
+//! have no meaning.
 
 mod capability;
 mod interface;
@@ -25,8 +31,9 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// A workload for each pipeline of the modules in a folder, by name, or of those alone that may be the one of a name: a child reads no others.
-/// The list lives as long as the process.
+/// Returns a workload for each pipeline of the modules in a folder, in the order of names. A child
+/// passes the name in `wanted`, and then only modules that may match it are read. The list lives as
+/// long as the process.
 pub fn specs(folder: &Path, wanted: Option<&str>) -> Result<Vec<Spec>> {
     let entries = std::fs::read_dir(folder).map_err(|e| Error::Io(folder.into(), e))?;
     let mut files: Vec<_> = entries.flatten().map(|e| e.path()).collect();
@@ -49,19 +56,19 @@ fn read(path: &Path) -> Result<Module> {
     Module::read(spirv_words(&bytes)).ok_or_else(|| Error::Missing(format!("SPIR-V in {}", path.display())))
 }
 
-/// What a file is called.
+/// Returns the name of a file.
 fn name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "_")
 }
 
-/// The same without its stage: the first part of a pair's names.
+/// Returns the name of a file without its stage, which is the first part of the names of a pair.
 fn stem(path: &Path) -> String {
     let name = name(path);
     let stage = [".vert", ".frag", ".comp"].into_iter().find_map(|stage| name.strip_suffix(stage));
     stage.unwrap_or(&name).to_owned()
 }
 
-/// Pairs that fit, and every other entry point alone.
+/// Returns the pairs that match, and every other entry point alone.
 fn cases(files: &[PathBuf]) -> Result<BTreeMap<String, Case>> {
     let mut cases = BTreeMap::new();
     let mut previous: Option<(&PathBuf, Module)> = None;
@@ -95,7 +102,8 @@ fn flags(entry: &Entry) -> Option<Flags> {
     }
 }
 
-/// Whether a fragment stage reads only what a vertex stage writes, both being the only ones of their modules.
+/// Returns true if a fragment stage reads only outputs of a vertex stage, and both are the only
+/// ones of their modules.
 fn fit(vertex: &Module, fragment: &Module) -> bool {
     let stages = [vertex, fragment].map(|m| flags(&m.entries[0]));
     let (Ok(from), Ok(to)) = (Interface::of(vertex, &vertex.entries[0]), Interface::of(fragment, &fragment.entries[0]))
@@ -109,7 +117,7 @@ fn fit(vertex: &Module, fragment: &Module) -> bool {
     stages == [Some(Flags::VERTEX), Some(Flags::FRAGMENT)] && to.inputs.iter().all(written) && both.join(&to).is_ok()
 }
 
-/// The stages of a pipeline; a lone stage of drawing gets its partner.
+/// Returns the stages of a pipeline. A single graphics stage gets a partner.
 fn stages(gpu: &Gpu, case: &Case) -> std::result::Result<Vec<Stage>, MakeError> {
     let mut stages = Vec::new();
     for (path, index) in &case.stages {
@@ -149,7 +157,7 @@ fn check_size(gpu: &Gpu, size: [u32; 3]) -> std::result::Result<(), MakeError> {
     if fits { Ok(()) } else { Err(MakeError::Unsupported(format!("a workgroup of {size:?}"))) }
 }
 
-/// A pipeline of the benchmark's own.
+/// Returns a stage from a shader of the benchmark itself.
 fn known(stage: Flags, code: Vec<u32>) -> std::result::Result<Stage, MakeError> {
     let module = Module::read(code).ok_or_else(|| Error::Missing("SPIR-V".into()))?;
     let entry = module.entries.first().ok_or_else(|| Error::Missing("an entry point".into()))?.clone();
@@ -157,7 +165,7 @@ fn known(stage: Flags, code: Vec<u32>) -> std::result::Result<Stage, MakeError> 
     self::stage(module, &entry)
 }
 
-/// Makes and uses pipelines of both kinds that are none of the corpus.
+/// Makes and uses a graphics and a compute pipeline that do not belong to the corpus.
 fn warm_up(gpu: &Gpu) -> std::result::Result<(), MakeError> {
     let draw =
         [known(Flags::VERTEX, spirv!("create/screen.vert"))?, known(Flags::FRAGMENT, spirv!("create/solid.frag"))?];
@@ -168,7 +176,7 @@ fn warm_up(gpu: &Gpu) -> std::result::Result<(), MakeError> {
     Ok(())
 }
 
-/// One pipeline in this process.
+/// Measures one pipeline in this process.
 pub fn measure(fresh: &Fresh<'_>, case: &Case) -> std::result::Result<Vec<Figure>, FreshError> {
     let gpu = Gpu::new(fresh.api, &GpuOptions { core: true, ..fresh.options.robust() })?;
     warm_up(&gpu).map_err(FreshError::Make)?;

@@ -1,10 +1,11 @@
-//! A module's declarations, from its SPIR-V: what layouts, resources and the other stage of its pipeline are made from.
+//! Reads the declarations of a SPIR-V module. Layouts, resources and the partner stage of its
+//! pipeline are made from them.
 //!
-//! Any maker's module is read; one that is cut off or of which something is missing just declares less.
+//! Modules of any compiler are accepted. A truncated or incomplete module merely declares less.
 
 use std::collections::{HashMap, HashSet};
 
-/// Numbers of SPIR-V that matter here.
+/// SPIR-V numbers that are used here.
 pub mod spirv {
     pub const MAGIC: u32 = 0x0723_0203;
     pub const VERTEX: u32 = 0;
@@ -47,15 +48,15 @@ pub mod spirv {
 /// A type of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// Bits and signedness.
+    /// Number of bits, and true for a signed type.
     Int(u32, bool),
-    /// Bits.
+    /// Number of bits.
     Float(u32),
-    /// Type of a component, their number.
+    /// Type of a component, and number of components.
     Vector(u32, u32),
-    /// Type of a column, their number.
+    /// Type of a column, and number of columns.
     Matrix(u32, u32),
-    /// Type of an element; the constant that is their number, none for a run-time array.
+    /// Type of an element, and the constant with their number; `None` for a run-time array.
     Array(u32, Option<u32>),
     /// Types of the members.
     Struct(Vec<u32>),
@@ -65,37 +66,37 @@ pub enum Type {
     Sampler,
     /// Type of the image.
     SampledImage(u32),
-    /// Storage class and what it points to.
+    /// Storage class, and type of the pointee.
     Pointer(u32, u32),
-    /// Anything else that has a descriptor or an address: acceleration structures, forward pointers.
+    /// Any other type with a descriptor or an address: acceleration structures, forward pointers.
     Other,
 }
 
-/// The operands of `OpTypeImage`.
+/// Operands of `OpTypeImage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageType {
-    /// Type of what is read.
+    /// Type of a component that is read.
     pub texel: u32,
-    /// `Dim`.
+    /// Value of `Dim`.
     pub dim: u32,
-    /// 1 is a depth image, 2 may be one.
+    /// 1 for a depth image, 2 if it may be one.
     pub depth: u32,
-    /// Has layers.
+    /// True if the image has layers.
     pub arrayed: bool,
-    /// Has several samples.
+    /// True if the image has several samples.
     pub multisampled: bool,
-    /// 1 is sampled, 2 is a storage image.
+    /// 1 for a sampled image, 2 for a storage image.
     pub sampled: u32,
-    /// `ImageFormat`.
+    /// Value of `ImageFormat`.
     pub format: u32,
 }
 
 /// A variable outside of functions.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
-    /// Its id.
+    /// Id of the variable.
     pub id: u32,
-    /// Type of what it holds.
+    /// Type of the content.
     pub holds: u32,
     /// Storage class.
     pub class: u32,
@@ -106,34 +107,35 @@ pub struct Variable {
 pub struct Entry {
     /// Execution model.
     pub model: u32,
-    /// Its function.
+    /// Id of the function.
     pub function: u32,
-    /// Its name.
+    /// Name of the entry point.
     pub name: String,
-    /// Ids of its inputs and outputs, at least.
+    /// Ids of at least the inputs and outputs.
     pub interface: Vec<u32>,
 }
 
-/// What a function mentions.
+/// Ids to which a function refers.
 #[derive(Default)]
 struct Function {
     calls: Vec<u32>,
-    /// Words that are ids of variables; a literal may be taken for one, which does no harm.
+    /// Operand words, which may be ids of variables. A literal may be mistaken for an id, which is
+    /// harmless.
     words: HashSet<u32>,
 }
 
-/// What a module declares.
+/// Declarations of a module.
 #[derive(Default)]
 pub struct Module {
-    /// Everything, as it was read.
+    /// All words of the module.
     pub words: Vec<u32>,
     /// Types by id.
     pub types: HashMap<u32, Type>,
-    /// Values of scalar constants, of specialisation constants their defaults.
+    /// Values of scalar constants; for specialisation constants, their defaults.
     pub constants: HashMap<u32, u64>,
-    /// Capabilities.
+    /// Numbers of the capabilities.
     pub capabilities: Vec<u32>,
-    /// Entry points.
+    /// Entry points of the module.
     pub entries: Vec<Entry>,
     /// Variables outside of functions.
     pub variables: Vec<Variable>,
@@ -145,11 +147,11 @@ pub struct Module {
     composites: HashMap<u32, Vec<u32>>,
     functions: HashMap<u32, Function>,
     current: u32,
-    /// What a value was loaded from, or combined of.
+    /// For each value, the values that it was loaded from or combined from.
     origins: HashMap<u32, Vec<u32>>,
 }
 
-/// Opcodes and operands.
+/// Returns the opcodes and operands of all instructions.
 pub fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
     let mut rest = words.get(5..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -162,7 +164,7 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
 }
 
 impl Module {
-    /// Reads a module; none when it is not SPIR-V of this machine's byte order.
+    /// Reads a module. Returns `None` if it is not SPIR-V in the byte order of this machine.
     pub fn read(words: Vec<u32>) -> Option<Self> {
         if words.first() != Some(&spirv::MAGIC) {
             return None;
@@ -249,10 +251,11 @@ impl Module {
         match (opcode, operands) {
             (54, &[_, id, ..]) => self.current = id,
             (56, _) => self.current = 0,
-            // OpLoad, OpAccessChain, OpInBoundsAccessChain, OpCopyObject; OpSampledImage and OpImage.
+            // OpLoad, OpAccessChain, OpInBoundsAccessChain, OpCopyObject; OpSampledImage and
+            // OpImage.
             (61 | 65 | 66 | 83 | 100, &[_, id, from, ..]) => _ = self.origins.insert(id, vec![from]),
             (86, &[_, id, image, sampler]) => _ = self.origins.insert(id, vec![image, sampler]),
-            // The instructions with `Dref`.
+            // Instructions with a `Dref` operand.
             (89 | 90 | 93 | 94 | 97 | 307 | 308 | 311 | 312 | 315, &[_, _, from, ..]) => self.mark_compared(from),
             _ => {}
         }
@@ -270,22 +273,23 @@ impl Module {
         }
     }
 
-    /// A decoration of a type or variable.
+    /// Returns a decoration of a type or variable.
     pub fn decorated(&self, id: u32, what: u32) -> Option<u32> {
         self.decorations.get(&(id, what)).copied()
     }
 
-    /// A decoration of a member.
+    /// Returns a decoration of a member.
     pub fn member(&self, id: u32, member: usize, what: u32) -> Option<u32> {
         self.members.get(&(id, member as u32, what)).copied()
     }
 
-    /// Length of an array; none for a run-time array.
+    /// Returns the length of an array; `None` for a run-time array.
     pub fn length(&self, count: Option<u32>) -> Option<u32> {
         count.map(|id| self.constants.get(&id).copied().unwrap_or(1) as u32)
     }
 
-    /// An entry point's inputs and outputs, and the other variables that its functions mention.
+    /// Returns the inputs and outputs of an entry point, and the other variables to which its
+    /// functions refer.
     pub fn variables_of(&self, entry: &Entry) -> Vec<Variable> {
         let (mut waiting, mut seen) = (vec![entry.function], HashSet::new());
         while let Some(function) = waiting.pop() {
@@ -301,7 +305,7 @@ impl Module {
         self.variables.iter().filter(wanted).copied().collect()
     }
 
-    /// Size of an entry point's workgroup.
+    /// Returns the workgroup size of an entry point.
     pub fn workgroup(&self, entry: &Entry) -> [u32; 3] {
         let value = |&id: &u32| self.constants.get(&id).copied().unwrap_or(1) as u32;
         let three = |all: &[u32]| <[u32; 3]>::try_from(all).unwrap_or([1; 3]);
@@ -318,7 +322,8 @@ impl Module {
         }
     }
 
-    /// Bytes from the beginning of a type with a layout to its end, at least; a run-time array counts as one element.
+    /// Returns the minimum number of bytes from the beginning of a type with a layout to its end. A
+    /// run-time array counts as one element.
     pub fn bytes(&self, id: u32) -> u64 {
         match self.types.get(&id) {
             Some(Type::Int(bits, _) | Type::Float(bits)) => u64::from(*bits) / 8,
@@ -338,7 +343,8 @@ impl Module {
         }
     }
 
-    /// Writes 1 into every number of a type with a layout that begins where the bytes do; a run-time array fills them.
+    /// Writes 1 to every number of a type with a layout that starts at the beginning of `bytes`. A
+    /// run-time array fills the rest.
     pub fn write_ones(&self, id: u32, bytes: &mut [u8]) {
         let mut write = |one: &[u8]| {
             if let Some(place) = bytes.get_mut(..one.len()) {
@@ -388,7 +394,8 @@ mod tests {
 
     #[test]
     fn a_comparison_is_found_through_loads() {
-        // Variables 5 (image), 6 (sampler), 7 (another image), 8: OpSampledImage of 5 and 6 is sampled with Dref.
+        // Variables are 5 (image), 6 (sampler), 7 (another image) and 8. The OpSampledImage of 5
+        // and 6 is sampled with Dref.
         let body: [&[u32]; 8] = [
             &[54, 1, 20, 0, 2],
             &[61, 3, 30, 5],

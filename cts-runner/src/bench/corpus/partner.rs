@@ -1,12 +1,14 @@
-//! The other stage of a pipeline, when there is only one: made for the interface of what is there.
+//! Makes the partner stage of a pipeline if the corpus has only one stage, from the interface of
+//! the existing stage.
 //!
-//! Idea: a vertex stage gives every location that a fragment stage reads a value that depends on the vertex, and a fragment stage adds up
-//! every component that a vertex stage writes, so that no driver can drop a part of the stage that is measured.
+//! Idea: a vertex stage gives a value that depends on the vertex to every location that a fragment
+//! stage reads. A fragment stage adds up every component that a vertex stage writes. No driver can
+//! therefore remove a part of the stage that is measured.
 
 use super::module::{Entry, Module, Type, Variable, instructions, spirv};
 use std::collections::HashMap;
 
-/// Opcodes.
+/// SPIR-V opcodes.
 mod op {
     pub const EXTENSION: u32 = 10;
     pub const CAPABILITY: u32 = 17;
@@ -29,16 +31,16 @@ mod op {
     pub const AND: u32 = 199;
 }
 
-/// A module in the making.
+/// A module that is being assembled.
 struct Assembler<'a> {
     source: &'a Module,
     next: u32,
     names: Vec<u32>,
     globals: Vec<u32>,
     body: Vec<u32>,
-    /// Types and constants, which may not be declared twice.
+    /// Ids of types and constants, which may not be declared twice.
     known: HashMap<Vec<u32>, u32>,
-    /// What a type of the source is called here.
+    /// Ids in this module of types of the source.
     copies: HashMap<u32, u32>,
     interface: Vec<u32>,
 }
@@ -59,7 +61,7 @@ impl<'a> Assembler<'a> {
         self.next - 1
     }
 
-    /// A type: opcode and operands without the result.
+    /// Returns the id of a type. The operands exclude the result.
     fn kind(&mut self, opcode: u32, operands: &[u32]) -> u32 {
         let key = [&[opcode], operands].concat();
         if let Some(&id) = self.known.get(&key) {
@@ -99,7 +101,7 @@ impl<'a> Assembler<'a> {
         id
     }
 
-    /// The same type as one of the source, with what is decorated at its members.
+    /// Returns the copy of a type of the source, with the decorations of its members.
     fn copy(&mut self, id: u32) -> Option<u32> {
         if let Some(&copy) = self.copies.get(&id) {
             return Some(copy);
@@ -153,7 +155,7 @@ impl<'a> Assembler<'a> {
         id
     }
 
-    /// The counterpart of a variable of the other stage.
+    /// Declares the counterpart of a variable of the other stage.
     fn counterpart(&mut self, class: u32, variable: &Variable, flat: bool) -> Option<(u32, u32)> {
         let kind = self.copy(variable.holds)?;
         let source = self.source;
@@ -165,14 +167,14 @@ impl<'a> Assembler<'a> {
         Some((self.variable(class, kind, &decorations), kind))
     }
 
-    /// An instruction with a result.
+    /// Appends an instruction with a result.
     fn value(&mut self, opcode: u32, kind: u32, operands: &[u32]) -> u32 {
         let id = self.id();
         instruction(&mut self.body, opcode, &[&[kind, id], operands].concat());
         id
     }
 
-    /// A value of a type of the source, made of a number in both forms.
+    /// Returns a value of a type of the source, made from a number in float and integer form.
     fn splat(&mut self, id: u32, float: u32, int: u32) -> Option<u32> {
         let kind = self.copy(id)?;
         let (parts, count) = match self.source.types.get(&id)? {
@@ -194,7 +196,7 @@ impl<'a> Assembler<'a> {
         Some(self.value(op::CONSTRUCT, kind, &made.repeat(count as usize)))
     }
 
-    /// Adds every component of a value of a type of the source to a sum.
+    /// Adds every component of a value, which has a type of the source, to a sum.
     fn add_up(&mut self, id: u32, value: u32, sum: u32) -> Option<u32> {
         let float = self.float();
         let opcode = match self.source.types.get(&id)? {
@@ -231,7 +233,8 @@ impl<'a> Assembler<'a> {
         let (main, label) = (self.id(), self.id());
         let version = self.source.words.get(1).copied().unwrap_or(0x1_0000);
         let mut words = vec![spirv::MAGIC, version, 0, self.next, 0];
-        // What the source needs for the types of its interface, whatever that is.
+        // The types of the interface may need any capability or extension of the source, so all are
+        // copied.
         for wanted in [op::CAPABILITY, op::EXTENSION] {
             for (opcode, operands) in instructions(&self.source.words).filter(|(opcode, _)| *opcode == wanted) {
                 instruction(&mut words, opcode, operands);
@@ -242,7 +245,7 @@ impl<'a> Assembler<'a> {
         let name = u32::from_le_bytes(*b"main");
         instruction(&mut words, 15, &[&[model, main, name, 0], &*self.interface].concat());
         if model == spirv::FRAGMENT {
-            // OriginUpperLeft.
+            // Execution mode OriginUpperLeft.
             instruction(&mut words, 16, &[main, 7]);
         }
         words.extend(self.names);
@@ -256,7 +259,7 @@ impl<'a> Assembler<'a> {
     }
 }
 
-/// The variables of a class that go from stage to stage.
+/// Returns the variables of a storage class that are passed between stages.
 fn passed(module: &Module, entry: &Entry, class: u32) -> Vec<Variable> {
     let located = |v: &Variable| {
         let count = if let Some(Type::Struct(members)) = module.types.get(&v.holds) { members.len() } else { 0 };
@@ -266,7 +269,8 @@ fn passed(module: &Module, entry: &Entry, class: u32) -> Vec<Variable> {
     module.variables_of(entry).into_iter().filter(|v| v.class == class && located(v)).collect()
 }
 
-/// A vertex stage that covers the target with a triangle and gives a fragment stage all that it reads.
+/// Returns a vertex stage that covers the target with a triangle and writes all inputs of a
+/// fragment stage.
 pub fn vertex_for(module: &Module, fragment: &Entry) -> Option<Vec<u32>> {
     let mut a = Assembler::new(module);
     let (int, float, vec4) = (a.int(), a.float(), a.vec4());
@@ -281,7 +285,7 @@ pub fn vertex_for(module: &Module, fragment: &Entry) -> Option<Vec<u32>> {
         let value = a.splat(holds, number, index)?;
         instruction(&mut a.body, op::STORE, &[output, value]);
     }
-    // Corners (-1, -1), (3, -1), (-1, 3).
+    // The corners are (-1, -1), (3, -1) and (-1, 3).
     let zero = a.constant(float, 0);
     let one = a.constant(float, 1.0f32.to_bits());
     let minus = a.constant(float, (-1.0f32).to_bits());
@@ -298,7 +302,7 @@ pub fn vertex_for(module: &Module, fragment: &Entry) -> Option<Vec<u32>> {
     Some(a.finish(spirv::VERTEX))
 }
 
-/// A fragment stage that reads all that a vertex stage writes.
+/// Returns a fragment stage that reads all outputs of a vertex stage.
 pub fn fragment_for(module: &Module, vertex: &Entry) -> Option<Vec<u32>> {
     let mut a = Assembler::new(module);
     let (float, vec4) = (a.float(), a.vec4());
@@ -319,7 +323,7 @@ pub fn fragment_for(module: &Module, vertex: &Entry) -> Option<Vec<u32>> {
     Some(a.finish(spirv::FRAGMENT))
 }
 
-/// Whether a value can't be interpolated.
+/// Returns true if a value cannot be interpolated.
 fn is_flat(module: &Module, id: u32) -> bool {
     match module.types.get(&id) {
         Some(Type::Int(..) | Type::Float(64)) => true,

@@ -1,6 +1,7 @@
-//! Everything around a pipeline of any module: layouts, small resources of every kind, a target of one pixel's neighbourhood.
+//! Environment of a pipeline of any module: layouts, small resources of every kind, and a target of
+//! 4×4 pixels.
 //!
-//! Every number in a buffer is 1 (`interface.rs`); images are cleared.
+//! Every number in a buffer is 1 (`interface.rs`), and images are cleared.
 
 use super::interface::{Descriptor, Interface, Kind, Number, Slots};
 use super::module::{ImageType, spirv};
@@ -13,27 +14,27 @@ use ash::vk;
 
 type Result<T> = std::result::Result<T, MakeError>;
 
-/// A stage of a program.
+/// A stage of a pipeline.
 pub struct Stage {
-    /// Which.
+    /// Vulkan stage.
     pub stage: vk::ShaderStageFlags,
-    /// Its module.
+    /// SPIR-V of the module.
     pub code: Vec<u32>,
-    /// Name of its entry point.
+    /// Name of the entry point.
     pub name: std::ffi::CString,
-    /// What it asks for.
+    /// Requirements of the entry point.
     pub interface: Interface,
 }
 
-/// Width and height of the target.
+/// Width and height of the target in pixels.
 const SIDE: u32 = 4;
-/// Bytes of a texel buffer.
+/// Number of bytes of a texel buffer.
 const TEXEL_BYTES: usize = 4096;
-/// Bytes of an attribute: the widest format of one location.
+/// Number of bytes of an attribute, which is the widest format of one location.
 const ATTRIBUTE: usize = 32;
 const VERTICES: u32 = 3;
 
-/// All but the pipeline.
+/// All objects that a pipeline needs, except the pipeline itself.
 pub struct Rig<'a> {
     gpu: &'a Gpu,
     stages: &'a [Stage],
@@ -43,12 +44,12 @@ pub struct Rig<'a> {
     attributes: Vec<vk::VertexInputAttributeDescription>,
     vertices: [Buffer; 2],
     pass: Option<Pass>,
-    /// Which attachments are written.
+    /// For each attachment, whether it is written.
     written: Vec<bool>,
 }
 
 impl<'a> Rig<'a> {
-    /// Makes all but the pipeline.
+    /// Makes all objects except the pipeline.
     pub fn new(gpu: &'a Gpu, stages: &'a [Stage]) -> Result<Self> {
         let mut all = Interface::default();
         stages.iter().try_for_each(|s| all.join(&s.interface)).map_err(MakeError::Unsupported)?;
@@ -77,7 +78,7 @@ impl<'a> Rig<'a> {
         })
     }
 
-    /// Makes the modules and the pipeline; this is what is timed.
+    /// Makes the shader modules and the pipeline. This is the part that is timed.
     pub fn pipeline(&self) -> std::result::Result<vk::Pipeline, Error> {
         let make = |s: &'a Stage| Ok(EntryPoint { stage: s.stage, module: self.gpu.module(&s.code)?, name: &s.name });
         let stages = self.stages.iter().map(make).collect::<std::result::Result<Vec<_>, Error>>()?;
@@ -101,12 +102,12 @@ impl<'a> Rig<'a> {
         self.gpu.stages_pipeline_in(&desc, vk::PipelineCache::null())
     }
 
-    /// Uses the pipeline once: one workgroup or one triangle.
+    /// Uses the pipeline once, with one workgroup or one triangle.
     pub fn run(&self, pipeline: vk::Pipeline) -> std::result::Result<(), Error> {
         let done = self.gpu.run(|d, cmd| match &self.pass {
             None => {
                 self.bind(d, cmd, pipeline, vk::PipelineBindPoint::COMPUTE);
-                // SAFETY: `cmd` is being recorded and everything the pipeline uses is bound.
+                // SAFETY: `cmd` is being recorded and everything that the pipeline uses is bound.
                 unsafe { d.cmd_dispatch(cmd, 1, 1, 1) };
                 memory_barrier(d, cmd);
             }
@@ -117,7 +118,8 @@ impl<'a> Rig<'a> {
 
     fn bind(&self, d: &ash::Device, cmd: vk::CommandBuffer, pipeline: vk::Pipeline, point: vk::PipelineBindPoint) {
         let stages = self.stages.iter().fold(vk::ShaderStageFlags::empty(), |flags, s| flags | s.stage);
-        // SAFETY: `cmd` is being recorded; everything was made for this layout.
+        // SAFETY: `cmd` is being recorded. Pipeline, sets and push constants were made for this
+        // layout.
         unsafe {
             d.cmd_bind_pipeline(cmd, point, pipeline);
             for &(number, set) in &self.sets {
@@ -135,7 +137,8 @@ impl<'a> Rig<'a> {
             .framebuffer(pass.framebuffer)
             .render_area(vk::Rect2D::default().extent(pass.extent))
             .clear_values(&pass.clears);
-        // SAFETY: `cmd` is being recorded; the framebuffer belongs to the pass and the vertex buffers hold all that is drawn.
+        // SAFETY: `cmd` is being recorded. The framebuffer belongs to the pass, and the vertex
+        // buffers hold all vertices of the draw.
         unsafe {
             d.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
             self.bind(d, cmd, pipeline, vk::PipelineBindPoint::GRAPHICS);
@@ -146,7 +149,7 @@ impl<'a> Rig<'a> {
     }
 }
 
-/// The pipeline layout and the sets that have descriptors.
+/// Makes the pipeline layout and the sets that have descriptors.
 fn layouts(
     gpu: &Gpu,
     all: &Interface,
@@ -210,7 +213,7 @@ fn sampler(gpu: &Gpu, compared: bool) -> Result<vk::Sampler> {
     Ok(gpu.sampler(&info)?)
 }
 
-/// A small image, cleared and in the layout that descriptors name.
+/// Makes a small image that is cleared and in the layout that descriptors use.
 fn image_of(gpu: &Gpu, image: ImageType, texel: Number, compared: bool) -> Result<Image> {
     use vk::{FormatFeatureFlags as F, ImageUsageFlags as U, ImageViewType as V};
     let is_depth = image.sampled == 1 && (image.depth == 1 || compared);
@@ -241,7 +244,7 @@ fn image_of(gpu: &Gpu, image: ImageType, texel: Number, compared: bool) -> Resul
 fn clear(d: &ash::Device, cmd: vk::CommandBuffer, image: &Image, last: vk::ImageLayout) {
     let (range, to) = (image.full_range(), vk::ImageLayout::TRANSFER_DST_OPTIMAL);
     image_barrier(d, cmd, image, range, vk::ImageLayout::UNDEFINED, to);
-    // SAFETY: `cmd` is being recorded; the image is in the layout that is named.
+    // SAFETY: `cmd` is being recorded, and the image is in the layout that the clear names.
     unsafe {
         match image.aspect() {
             vk::ImageAspectFlags::COLOR => {
@@ -253,7 +256,7 @@ fn clear(d: &ash::Device, cmd: vk::CommandBuffer, image: &Image, last: vk::Image
     image_barrier(d, cmd, image, range, to, last);
 }
 
-/// Formats by SPIR-V's `ImageFormat`, from 1.
+/// Formats by the value of SPIR-V's `ImageFormat`, from 1.
 const IMAGE_FORMATS: [vk::Format; 39] = {
     use vk::Format as F;
     [
@@ -299,7 +302,7 @@ const IMAGE_FORMATS: [vk::Format; 39] = {
     ]
 };
 
-/// The format of an image that names it, or one of its texels.
+/// Returns the format that an image declares, or else a format for its texels.
 fn texel_format(image: ImageType, texel: Number, float: vk::Format) -> Result<vk::Format> {
     match (image.format, texel) {
         (0, Number::Float(32)) => Ok(float),
@@ -312,11 +315,11 @@ fn texel_format(image: ImageType, texel: Number, float: vk::Format) -> Result<vk
     }
 }
 
-/// Attributes of every location: floats in buffer 0, integers in buffer 1.
+/// Returns the attributes of every location, with floats in buffer 0 and integers in buffer 1.
 fn attributes(gpu: &Gpu, inputs: &Slots) -> Result<Vec<vk::VertexInputAttributeDescription>> {
     let of = |(&(location, component), &(number, count)): (&(u32, u32), &(Number, u32))| {
         let format = attribute_format(number, component + count)?;
-        // SAFETY: `physical` belongs to `instance`; a plain query.
+        // SAFETY: `physical` belongs to `instance`; the command is a query without preconditions.
         let properties = unsafe { gpu.instance.get_physical_device_format_properties(gpu.physical, format) };
         if !properties.buffer_features.contains(vk::FormatFeatureFlags::VERTEX_BUFFER) {
             return Err(MakeError::Unsupported(format!("{format:?} as an attribute")));
@@ -325,7 +328,8 @@ fn attributes(gpu: &Gpu, inputs: &Slots) -> Result<Vec<vk::VertexInputAttributeD
         Ok(vk::VertexInputAttributeDescription { location, binding, format, offset: 0 })
     };
     let mut all = inputs.iter().map(of).collect::<Result<Vec<_>>>()?;
-    // Several inputs may share a location, component by component: the last one's format has all of them.
+    // Several inputs may share a location, each with some components. The format of the last one
+    // has all of them.
     all.reverse();
     all.dedup_by_key(|a| a.location);
     Ok(all)
@@ -343,7 +347,7 @@ fn attribute_format(number: Number, components: u32) -> Result<vk::Format> {
     Ok(all[(components.clamp(1, 4) - 1) as usize])
 }
 
-/// An attachment for every location up to the last one.
+/// Makes a pass with an attachment for every location up to the last one.
 fn target(gpu: &Gpu, outputs: &Slots) -> Result<Pass> {
     let count = outputs.keys().last().map_or(1, |&(location, _)| location + 1);
     if count > gpu.properties.limits.max_color_attachments {

@@ -1,8 +1,11 @@
-//! Family `create`: how long pipelines take to make. Each module in new processes: `cold` (shader modules and pipeline with
-//! an empty cache), `first-use` (that, and the first draw or dispatch up to its fence: a driver that compiles late pays here),
-//! and in a second process `warm` (from the data of a `VkPipelineCache`).
+//! Family `create`: creation times of pipelines. Each module is measured in new processes.
 //!
-//! Each pipeline draws a picture, which is compared with the committed one (`expected.png`, a contact sheet).
+//! `cold` is the time for shader modules and pipeline with an empty cache. `first-use` adds the
+//! first draw or dispatch up to its fence, where drivers that compile late spend their time. `warm`
+//! is measured in a second process with the data of a `VkPipelineCache`.
+//!
+//! Each pipeline draws a picture, which is compared with the committed one (`expected.png`, a
+//! contact sheet).
 
 mod modules;
 mod picture;
@@ -16,12 +19,12 @@ pub use modules::{MODULES, Module};
 use rig::{Program, Rig};
 use std::time::Instant;
 
-/// The workloads.
+/// Workloads of the family.
 pub const SPECS: &[Spec] = modules::SPECS;
 
 const WARM: &str = "warm";
 
-/// One module: cold and first use here, warm in a second process.
+/// Measures one module: cold and first use in this process, warm in a second process.
 fn measure(fresh: &Fresh<'_>, index: usize) -> Result<Vec<Figure>, FreshError> {
     let module = &MODULES[index];
     let program = module.program();
@@ -41,7 +44,7 @@ fn measure(fresh: &Fresh<'_>, index: usize) -> Result<Vec<Figure>, FreshError> {
     Ok(figures)
 }
 
-/// Creates, uses, checks; the times and the cache's data.
+/// Creates, uses and checks a pipeline. Returns the times and the data of the cache.
 fn one(
     gpu: &Gpu,
     program: &Program,
@@ -49,7 +52,7 @@ fn one(
     data: &[u8],
     names: [&str; 2],
 ) -> Result<(Vec<Figure>, Vec<u8>), FreshError> {
-    // First the cache, as engines do when they make their device.
+    // The cache is made first, as engines do when they make their device.
     let cache = gpu.pipeline_cache(data)?;
     let rig = Rig::new(gpu, program).map_err(FreshError::Make)?;
     let start = Instant::now();
@@ -62,7 +65,8 @@ fn one(
     Ok((vec![Figure::seconds(names[0], created), Figure::seconds(names[1], used)], data))
 }
 
-/// The picture of a module on a device; for recording the contact sheet and for programs that use many pipelines.
+/// Draws the picture of a module on a device. It is used to record the contact sheet and by
+/// programs that use many pipelines.
 pub fn draw(gpu: &Gpu, module: &Module) -> Result<Vec<u8>, super::MakeError> {
     let program = module.program();
     let rig = Rig::new(gpu, &program)?;

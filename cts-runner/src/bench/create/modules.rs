@@ -1,4 +1,4 @@
-//! The list of modules: a name, a source, how it is drawn.
+//! List of the modules, with name, source and topology of each.
 
 use super::rig::{Program, SIDE};
 use crate::bench::workload::{Family, Make, Spec, spirv};
@@ -6,16 +6,16 @@ use crate::vk::raw::{PrimitiveTopology as Topology, ShaderStageFlags as Stage};
 
 /// A module of the family.
 pub struct Module {
-    /// Name of the source, without stage.
+    /// Name of the source, without the stage.
     pub name: &'static str,
-    /// Whether its picture is one colour.
+    /// True if the picture is a single colour.
     #[cfg(test)]
     pub plain: bool,
     program: fn() -> Program,
 }
 
 impl Module {
-    /// Its stages and how it is drawn.
+    /// Returns the stages and the drawing parameters.
     pub fn program(&self) -> Program {
         (self.program)()
     }
@@ -51,7 +51,7 @@ fn tessellation(vertex: Vec<u32>, control: Vec<u32>, evaluation: Vec<u32>) -> Pr
     Program { stages, topology: Topology::PATCH_LIST, vertices: 4 }
 }
 
-/// Code of a module by kind and name.
+/// Expands to the program of a module with a kind and name.
 macro_rules! program {
     (compute $name:literal) => {
         compute(spirv!("create/", $name, ".comp"))
@@ -89,10 +89,11 @@ macro_rules! only {
     };
 }
 
-/// One row per module: its place in the list, kind, name, part of which run, and whether its picture is one colour.
+/// Declares one row per module: index, kind, name, part of the run, and whether its picture is a
+/// single colour.
 macro_rules! modules {
     ($($index:literal $kind:ident $name:literal $run:ident $($plain:ident)?;)*) => {
-        /// All modules; the contact sheet has their pictures in this order.
+        /// All modules. The contact sheet contains their pictures in this order.
         pub const MODULES: &[Module] = &[
             $(Module {
                 name: $name,
@@ -101,7 +102,7 @@ macro_rules! modules {
                 program: || program!($kind $name),
             },)*
         ];
-        /// A workload per module.
+        /// Workloads, one per module.
         pub const SPECS: &[Spec] = &[
             $(Spec {
                 name: concat!("create/", $name),
@@ -213,7 +214,8 @@ mod tests {
 
     #[test]
     fn every_row_names_its_place() {
-        // A spec's closure holds the index by number; the order of names must be the same.
+        // The closure of a `Spec` contains the index as a number, so the names must be in the same
+        // order.
         assert!(MODULES.len() >= 60);
         for (module, spec) in MODULES.iter().zip(SPECS) {
             assert_eq!(spec.name, format!("create/{}", module.name));

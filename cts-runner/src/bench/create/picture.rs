@@ -1,7 +1,8 @@
-//! The contact sheet: what each module of the family draws, 16×16 pixels each.
+//! The contact sheet with the picture of each module of the family, 16×16 pixels each.
 //!
-//! It is recorded from one driver and confirmed by others (`cts-runner/tests/bench.rs` compares them); drivers may round, so
-//! a picture may differ a little everywhere and much in few pixels.
+//! It is recorded from one driver and confirmed by others (`cts-runner/tests/bench.rs` compares
+//! them). Drivers may round differently, so a picture may differ slightly everywhere and strongly
+//! in a few pixels.
 
 use super::modules::MODULES;
 use super::rig::{PICTURE, SIDE};
@@ -10,14 +11,14 @@ use crate::vk::{Error, Result};
 use std::path::Path;
 
 const EXPECTED: &[u8] = include_bytes!("expected.png");
-/// Pictures in a row of the sheet.
+/// Number of pictures in a row of the sheet.
 const COLUMNS: usize = 10;
-/// What a channel may differ by anywhere.
+/// Difference of a channel that is allowed everywhere.
 const NEAR: u8 = 4;
-/// Share of pixels that may differ by more: edges fall either way.
+/// Share of pixels that may differ by more, because drivers may place edges differently.
 const EDGES: f32 = 0.06;
 
-/// Whether a picture is the expected one.
+/// Checks that a picture is the expected one.
 pub fn check(picture: &[u8], index: usize) -> std::result::Result<(), Wrong> {
     let sheet = sheet(EXPECTED)?;
     let expected = sheet.get(index).ok_or_else(|| Wrong::Output("the contact sheet has no such picture".into()))?;
@@ -38,7 +39,7 @@ fn compare(actual: &[u8], expected: &[u8]) -> std::result::Result<(), Wrong> {
     Err(Wrong::Output(format!("{count} of {} pixels differ, first ({x}, {y}): {is:?}, not {should:?}", SIDE * SIDE)))
 }
 
-/// The pictures of a sheet.
+/// Returns the pictures of a sheet.
 pub fn sheet(png: &[u8]) -> Result<Vec<Vec<u8>>> {
     let failed = |e: png::DecodingError| Error::Io("expected.png".into(), std::io::Error::other(e));
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().map_err(failed)?;
@@ -49,14 +50,14 @@ pub fn sheet(png: &[u8]) -> Result<Vec<Vec<u8>>> {
     Ok((0..count).map(|i| (0..PICTURE).map(|byte| pixels[place(i, byte, pitch)]).collect()).collect())
 }
 
-/// Where a byte of picture `i` is on the sheet.
+/// Returns the index on the sheet of a byte of picture `i`.
 fn place(i: usize, byte: usize, pitch: usize) -> usize {
     let row = SIDE as usize * 4;
     let (x, y) = (i % COLUMNS * row + byte % row, i / COLUMNS * SIDE as usize + byte / row);
     y * pitch + x
 }
 
-/// Writes a sheet.
+/// Writes a sheet as a PNG file.
 pub fn write_sheet(path: &Path, pictures: &[Vec<u8>]) -> Result<()> {
     let (width, rows) = (COLUMNS * SIDE as usize, MODULES.len().div_ceil(COLUMNS));
     let mut pixels = vec![0; width * 4 * rows * SIDE as usize];

@@ -1,6 +1,8 @@
-//! What a module binds and reads, from its SPIR-V: enough to feed any shader of the family without a table beside it.
+//! Reads the bindings and inputs of a module from its SPIR-V, which suffices to run any shader of
+//! the family without a separate table.
 //!
-//! Knows what `glslangValidator` makes of the sources here: one descriptor set, no arrays of descriptors.
+//! It supports the output of `glslangValidator` for the sources here: one descriptor set, no arrays
+//! of descriptors.
 
 use ash::vk;
 use std::collections::HashMap;
@@ -8,15 +10,15 @@ use std::collections::HashMap;
 /// Resources and inputs of a module.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Binding and type of each descriptor, by binding.
+    /// Binding and type of each descriptor, ordered by binding.
     pub descriptors: Vec<(u32, vk::DescriptorType)>,
-    /// Whether there are push constants.
+    /// True if there are push constants.
     pub push: bool,
-    /// Location and number of components of each input that is not built in.
+    /// Location and number of components of each input that is not a built-in.
     pub inputs: Vec<(u32, u32)>,
 }
 
-/// The types of SPIR-V that matter here.
+/// SPIR-V types that are used here.
 enum Type {
     Scalar,
     Vector(u32),
@@ -106,7 +108,7 @@ impl Parsed {
 }
 
 impl Interface {
-    /// Reads a module.
+    /// Reads the interface of a module.
     pub fn of(code: &[u32]) -> Self {
         let parsed = Parsed::new(code);
         let mut interface = Self::default();
@@ -132,7 +134,7 @@ impl Interface {
         interface
     }
 
-    /// Adds what another stage of the same pipeline binds.
+    /// Adds the bindings of another stage of the same pipeline.
     pub fn join(&mut self, other: &Self) {
         self.descriptors.extend(&other.descriptors);
         self.push |= other.push;

@@ -1,28 +1,30 @@
-//! Everything around a pipeline of the family: layouts, resources with fixed content, a target of 16×16 pixels.
+//! Environment of a pipeline of the family: layouts, resources with fixed content, and a target of
+//! 16×16 pixels.
 //!
-//! Conventions of the shaders: a fragment shader gets `uv` at location 0 and writes a colour; a vertex (or tessellation or
-//! geometry) shader places 256 points on the pixels and hands a colour on; a compute shader writes 256 packed colours to
-//! binding 0. So every pipeline leaves one picture, which can be compared.
+//! The shaders follow conventions. A fragment shader gets `uv` at location 0 and writes a colour. A
+//! vertex, tessellation or geometry shader places 256 points on the pixels and passes on a colour.
+//! A compute shader writes 256 packed colours to binding 0. Every pipeline therefore produces one
+//! picture, which can be compared.
 
 use super::reflect::Interface;
 use crate::bench::figure::MakeError;
 use crate::vk::{Binding, Buffer, EntryPoint, Error, Gpu, Image, ImageDesc, Resource, StagesDesc, memory_barrier};
 use ash::vk;
 
-/// Width and height of the picture.
+/// Width and height of the picture in pixels.
 pub const SIDE: u32 = 16;
-/// Bytes of the picture.
+/// Number of bytes of the picture.
 pub const PICTURE: usize = (SIDE * SIDE * 4) as usize;
 
 type Stage = vk::ShaderStageFlags;
 
-/// The stages of a pipeline and their code.
+/// Stages of a pipeline and the parameters of its draw.
 pub struct Program {
     /// Stages in order, with their SPIR-V.
     pub stages: Vec<(Stage, Vec<u32>)>,
     /// Topology of a graphics pipeline.
     pub topology: vk::PrimitiveTopology,
-    /// Vertices that are drawn.
+    /// Number of vertices that are drawn.
     pub vertices: u32,
 }
 
@@ -36,7 +38,7 @@ impl Program {
     }
 }
 
-/// All but the pipeline.
+/// All objects that a pipeline needs, except the pipeline itself.
 pub struct Rig<'a> {
     gpu: &'a Gpu,
     program: &'a Program,
@@ -52,16 +54,19 @@ pub struct Rig<'a> {
 const PUSH_BYTES: u32 = 64;
 const UNIFORM_BYTES: usize = 16 << 10;
 const STORAGE_BYTES: usize = 64 << 10;
-/// Bytes between vertices: all attributes overlap in one vec4 at their location's place.
+/// Number of bytes between vertices. All attributes overlap in one vec4 at the offset of their
+/// location.
 const STRIDE: u32 = 64;
 
-/// Numbers in 0..1 that repeat nowhere near: multiples of the golden ratio.
+/// Returns floats in 0..1 without short repetitions, which are fractional parts of multiples of the
+/// golden ratio.
 fn pattern(bytes: usize) -> Vec<u32> {
     (0..bytes / 4).map(|i| (((i as u32).wrapping_mul(0x9e37_79b9) >> 8) as f32 / 16_777_216.0).to_bits()).collect()
 }
 
 impl<'a> Rig<'a> {
-    /// Makes all but the pipeline; refuses a program whose stages the device does not have.
+    /// Makes all objects except the pipeline. Returns an error if the device lacks a stage of the
+    /// program.
     pub fn new(gpu: &'a Gpu, program: &'a Program) -> Result<Self, MakeError> {
         check_stages(gpu, program)?;
         let mut interface = Interface::default();
@@ -86,7 +91,7 @@ impl<'a> Rig<'a> {
         Ok(Self { gpu, program, layout, set, push: interface.push, output, inputs, vertices, target })
     }
 
-    /// Makes the modules and the pipeline; this is what is timed.
+    /// Makes the shader modules and the pipeline. This is the part that is timed.
     pub fn pipeline(&self, cache: vk::PipelineCache) -> Result<vk::Pipeline, Error> {
         let make = |&(stage, ref code): &(Stage, Vec<u32>)| {
             Ok(EntryPoint { stage, module: self.gpu.module(code)?, name: c"main" })
@@ -137,7 +142,8 @@ impl<'a> Rig<'a> {
     }
 
     fn bind(&self, d: &ash::Device, cmd: vk::CommandBuffer, pipeline: vk::Pipeline, point: vk::PipelineBindPoint) {
-        // SAFETY: `cmd` is being recorded; everything was made for this layout.
+        // SAFETY: `cmd` is being recorded. Pipeline, set and push constants were made for this
+        // layout.
         unsafe {
             d.cmd_bind_pipeline(cmd, point, pipeline);
             d.cmd_bind_descriptor_sets(cmd, point, self.layout, 0, &[self.set], &[]);
@@ -150,7 +156,7 @@ impl<'a> Rig<'a> {
 
     fn record_dispatch(&self, d: &ash::Device, cmd: vk::CommandBuffer, pipeline: vk::Pipeline) {
         self.bind(d, cmd, pipeline, vk::PipelineBindPoint::COMPUTE);
-        // SAFETY: as in `bind`.
+        // SAFETY: `cmd` is being recorded and everything that the pipeline uses is bound.
         unsafe { d.cmd_dispatch(cmd, 1, 1, 1) };
         memory_barrier(d, cmd);
     }
@@ -173,7 +179,8 @@ impl<'a> Rig<'a> {
         // SAFETY: `cmd` is being recorded; the framebuffer belongs to the pass.
         unsafe { d.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE) };
         self.bind(d, cmd, pipeline, vk::PipelineBindPoint::GRAPHICS);
-        // SAFETY: as above; the vertex buffer holds as many vertices as are drawn.
+        // SAFETY: `cmd` is being recorded inside the pass. The vertex buffer holds as many vertices
+        // as are drawn.
         unsafe {
             if let Some(vertices) = &self.vertices {
                 d.cmd_bind_vertex_buffers(cmd, 0, &[vertices.handle], &[0]);
@@ -232,12 +239,13 @@ fn bindings(gpu: &Gpu, program: &Program, interface: &Interface, output: &Buffer
     interface.descriptors.iter().map(make).collect()
 }
 
-/// A smooth texture of 64×64 with a repeating bilinear sampler.
+/// Makes a smooth texture of 64×64 texels with a repeating bilinear sampler.
 fn texture(gpu: &Gpu) -> Result<Resource, Error> {
     const N: u32 = 64;
     let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
     let image = gpu.image(&ImageDesc::d2(vk::Format::R8G8B8A8_UNORM, N, N, usage))?;
-    // Triangle waves: continuous over the edges, so that repeating shows no seam.
+    // The content are triangle waves, which are continuous across the edges, so that repetition
+    // shows no seam.
     let wave = |v: u32| (v % N).min(N - v % N) * 255 / (N / 2);
     let texel = |i: u32| {
         let (x, y) = (i % N, i / N);

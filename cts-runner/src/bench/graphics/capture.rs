@@ -1,4 +1,4 @@
-//! Transform feedback: the vertex stage as a kernel, nothing is rasterized.
+//! Transform feedback: the vertex stage runs as a kernel, and nothing is rasterized.
 
 use super::super::check::{Random, as_floats, close};
 use super::super::figure::{Amount, Unit};
@@ -8,17 +8,18 @@ use super::target::{Target, float_vertices};
 use crate::vk::{Gpu, ProgramDesc, Recorder, Stream};
 use ash::vk;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/transform-feedback", Family::Graphics, transform_feedback)];
 
 const VERTICES: u32 = 1 << 20;
-/// Floats of a vertex, of what is read and of what is captured.
+/// Number of floats of a vertex, both of the input and of the captured output.
 const FLOATS: usize = 8;
 
 fn transform_feedback(gpu: &Gpu) -> Made {
     need(gpu.optional.transform_feedback.into(), "transformFeedback")?;
     let target = Target::covered(gpu, 16)?;
-    // Sums of products that are exact, whatever is fused.
+    // The values are chosen so that sums of products are exact, with or without fused
+    // multiply-adds.
     let particles: Vec<f32> =
         Random::new(7).words(VERTICES as usize * FLOATS).into_iter().map(|w| (w >> 20) as f32 / 16.0).collect();
     let vertices = float_vertices(gpu, &particles)?;

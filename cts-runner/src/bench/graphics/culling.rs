@@ -1,5 +1,6 @@
-//! Work that the device finds for itself: compute finds the lights of each tile of 16×16 pixels and the objects that can be
-//! seen, indirect draws draw these, and a fragment adds its tile's lights.
+//! Draws that depend on results of the device. Compute shaders find the lights of each tile of
+//! 16×16 pixels and the visible objects. Indirect draws draw these objects, and a fragment adds the
+//! lights of its tile.
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
@@ -12,14 +13,14 @@ use super::target::{SIZE, Target};
 use crate::vk::{Gpu, ProgramDesc, Recorder, Resource};
 use ash::vk;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/light-culling", Family::Graphics, culled)];
 
 const LIGHTS: u32 = 512;
 const OBJECTS: u32 = 4096;
-/// Indirect draws: an object is of the mesh that its number says, modulo this.
+/// Number of indirect draws. An object uses the mesh of its number modulo this value.
 const MESHES: u32 = 64;
-/// Tiles in a row and in a column, and the most lights of one.
+/// Number of tiles in a row and in a column. `LIST` is the maximum number of lights of a tile.
 const TILES: u32 = 64;
 const LIST: u32 = 64;
 
@@ -39,16 +40,17 @@ fn lights() -> Vec<Light> {
     (0..LIGHTS).map(light).collect()
 }
 
-/// Corner in pixels, size, depth. About four in nine can be seen.
+/// Returns the objects: corner in pixels, size, depth. About four in nine are visible.
 fn objects() -> Vec<[f32; 4]> {
     let mut random = Random::new(59);
     let mut at = || (random.word() % 1536) as f32 - 256.0;
-    // 1237 is prime to their number: each gets its own depth, in a mixed order.
+    // 1237 is coprime to the number of objects, so each gets a different depth, in a mixed order.
     let object = |i: u32| [at(), at(), (24 + i % 5 * 8) as f32, (i * 1237 % OBJECTS + 1) as f32 / 8192.0];
     (0..OBJECTS).map(object).collect()
 }
 
-/// The draws before culling: four vertices, no instances, and where each mesh's list begins.
+/// Returns the draws before culling: four vertices, no instances, and the start of each mesh's
+/// list.
 fn draws() -> Vec<u32> {
     (0..MESHES).flat_map(|mesh| [4, 0, 0, mesh * (OBJECTS / MESHES)]).collect()
 }
@@ -97,14 +99,14 @@ fn culled(gpu: &Gpu) -> Made {
     let color = target.color;
     Recording::make(gpu, Amount::new(SIZE * SIZE, Unit::Pixel), record, move |gpu| {
         let nearest = nearest(&objects);
-        // Sums of lights come in any order.
+        // Lights are summed in an unspecified order.
         Picture::read(gpu, &color)?.near(3, Tolerance::of(1.5), |x, y| {
             nearest[y * SIZE as usize + x].map_or([0.0, 0.0, 0.0, 1.0], |object| lit(&lights, object, x, y))
         })
     })
 }
 
-/// The nearest object at each pixel.
+/// Returns the nearest object at each pixel.
 fn nearest(objects: &[[f32; 4]]) -> Vec<Option<u32>> {
     let mut pixels = vec![(1.0f32, None); (SIZE * SIZE) as usize];
     for (&[x, y, size, depth], i) in objects.iter().zip(0..) {
@@ -118,7 +120,7 @@ fn nearest(objects: &[[f32; 4]]) -> Vec<Option<u32>> {
     pixels.into_iter().map(|p| p.1).collect()
 }
 
-/// What `culled.frag` makes of it, from all lights.
+/// Returns the colour that `culled.frag` computes for an object, summed over all lights.
 fn lit(lights: &[Light], object: u32, x: usize, y: usize) -> [f32; 4] {
     let unpacked = |color: u32| color.to_le_bytes().map(|c| f32::from(c) / 255.0);
     let (pixel, mut sum) = ([x as f32 + 0.5, y as f32 + 0.5], [0.1; 3]);

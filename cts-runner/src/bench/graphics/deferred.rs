@@ -12,7 +12,7 @@ use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("graphics/gbuffer-and-lighting", FAMILY, both),
     Spec::full("graphics/gbuffer", FAMILY, gbuffer_alone),
@@ -22,7 +22,7 @@ const CELLS: u32 = 64;
 const LAYERS: u32 = 3;
 const FORMATS: [vk::Format; 4] = [COLOR, vk::Format::R16G16B16A16_SFLOAT, COLOR, vk::Format::R32_SFLOAT];
 
-/// The G-buffer and what draws it.
+/// The G-buffer and the objects that draw it.
 struct GBuffer {
     images: [Image; 4],
     pass: Pass,
@@ -32,7 +32,7 @@ struct GBuffer {
 }
 
 impl GBuffer {
-    /// The images are left in this layout.
+    /// Makes the G-buffer. The pass leaves the images in the layout `leave`.
     fn new(gpu: &Gpu, leave: vk::ImageLayout) -> Result<Self, MakeError> {
         need_limit(gpu.properties.limits.max_color_attachments >= 4, "maxColorAttachments")?;
         for format in FORMATS {
@@ -72,7 +72,7 @@ impl GBuffer {
     }
 }
 
-/// What `gbuffer.frag` writes for the nearest layer.
+/// Values that `gbuffer.frag` writes for the nearest layer.
 struct Surface {
     albedo: [f32; 4],
     normal: [f32; 3],
@@ -147,7 +147,7 @@ fn both(gpu: &Gpu) -> Made {
     })
 }
 
-/// What `light.frag` makes of it.
+/// Returns the colour that `light.frag` computes.
 fn lit(x: usize, y: usize, lights: &[[f32; 4]]) -> [f32; 4] {
     let s = surface(x, y);
     let place = [(x as f32 + 0.5) / SIZE as f32, (y as f32 + 0.5) / SIZE as f32, s.height];

@@ -1,4 +1,4 @@
-//! A depth-only shadow map, and four samples per pixel with a resolve.
+//! A depth-only shadow map, and rendering with four samples per pixel and a resolve.
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit, Wrong};
@@ -12,15 +12,15 @@ use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] =
     &[Spec::quick("graphics/shadow-map", FAMILY, shadow_map), Spec::quick("graphics/msaa4-resolve", FAMILY, msaa)];
 
-/// Cells of the height field, of four pixels each.
+/// Number of cells per side of the height field, with four pixels per side of a cell.
 const CELLS: u32 = 256;
 const FIELDS: u32 = 3;
 
-/// What `depth.vert` makes of a vertex.
+/// Returns the depth that `depth.vert` computes for a vertex.
 fn depth_of(i: u32, j: u32, instance: u32) -> f32 {
     let z = ((i * 5 + j * 9) % 64) as f32 / 64.0;
     wave(z + instance as f32 * 0.3125)
@@ -58,7 +58,7 @@ fn shadow_map(gpu: &Gpu) -> Made {
     Recording::make(gpu, amount, record, move |gpu| compare_depths(gpu, &image))
 }
 
-/// Every texel is the least of the fields' depths.
+/// Checks that every texel is the minimum of the depths of the fields.
 fn compare_depths(gpu: &Gpu, image: &Image) -> Result<(), Wrong> {
     let words = gpu.read_image(image, 4, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)?.read();
     for (at, word) in (0u32..).zip(words) {
@@ -71,18 +71,19 @@ fn compare_depths(gpu: &Gpu, image: &Image) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The depth of a field's triangle in the middle of a pixel.
+/// Returns the depth of a field's triangle at the centre of a pixel.
 fn field_depth(x: u32, y: u32, field: u32) -> f32 {
     let (i, j) = (x / 4, y / 4);
     let [s, t] = [x % 4, y % 4].map(|n| (n as f32 + 0.5) / 4.0);
     let [a, b, c, d] = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(k, l)| depth_of(i + k, j + l, field));
-    // The top-left rule gives pixels on the diagonal to the triangle below it; both agree there.
+    // The top-left rule assigns pixels on the diagonal to the triangle below it. Both triangles
+    // have the same depth there.
     if s + t < 1.0 { a + (b - a) * s + (c - a) * t } else { d + (c - d) * (1.0 - s) + (b - d) * (1.0 - t) }
 }
 
 const RECTANGLES: u32 = 5_000;
 
-/// A rectangle whose edges lie in the middle of pixels, in units of half a pixel.
+/// A rectangle whose edges run through the centres of pixels, in units of half a pixel.
 struct Rectangle {
     left: u32,
     top: u32,
@@ -94,7 +95,8 @@ struct Rectangle {
 
 fn rectangles() -> Vec<Rectangle> {
     let mut random = Random::new(17);
-    // 1,031 is prime to their number: each gets its own depth, in a mixed order.
+    // 1,031 is coprime to the number of rectangles, so each gets a different depth, in a mixed
+    // order.
     let rectangle = |i: u32| Rectangle {
         left: random.word() % (2 * SIZE - 96),
         top: random.word() % (2 * SIZE - 96),
@@ -167,7 +169,8 @@ fn msaa(gpu: &Gpu) -> Made {
     })
 }
 
-/// Each quarter of a pixel holds one of the four standard sample locations.
+/// Returns the resolved picture. Each quarter of a pixel contains one of the four standard sample
+/// locations.
 fn resolved_picture(all: &[Rectangle]) -> Vec<[f32; 4]> {
     let side = 2 * SIZE as usize;
     let mut quarters = vec![(1.0f32, [0u8, 0, 0, 255]); side * side];
@@ -191,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_fields_triangles_meet() {
-        // On both sides of the diagonal of a cell the depth is what lies between its ends.
+        // On both sides of the diagonal of a cell, the depth is interpolated between the ends of
+        // the diagonal.
         let (b, c) = (depth_of(1, 0, 0), depth_of(0, 1, 0));
         assert!((field_depth(3, 0, 0) - super::super::reference::mix(c, b, 0.875)).abs() < 1e-6);
         assert!((field_depth(0, 3, 0) - super::super::reference::mix(c, b, 0.125)).abs() < 1e-6);

@@ -1,5 +1,6 @@
-//! A desktop as a compositor draws it: a picture, its blurred copy of half the size, and windows of frosted glass with round
-//! corners and soft shadows over it, blended one over the other.
+//! A desktop as a compositor draws it: a picture, its blurred copy of half the size, and windows
+//! over it. The windows are frosted glass with round corners and soft shadows, blended one over the
+//! other.
 
 use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording};
@@ -12,17 +13,17 @@ use super::target::{COLOR, SIZE, Target};
 use crate::vk::{Gpu, Program, ProgramDesc, Recorder, Resource};
 use ash::vk;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/desktop", Family::Graphics, desktop)];
 
-/// How far a shadow reaches, how much lower than its window it falls, in pixels.
+/// Reach of a shadow in pixels. `FALL` is its distance below the window in pixels.
 const REACH: f32 = 32.0;
 const FALL: f32 = 6.0;
 const RADIUS: f32 = 12.0;
 /// Width and height of a window's content in texels.
 const CONTENT: u32 = 256;
 
-/// Position and size in pixels, tint.
+/// A window: position and size in pixels, and tint.
 struct Window {
     rectangle: [f32; 4],
     tint: [f32; 4],
@@ -38,14 +39,15 @@ const WINDOWS: [Window; 7] = [
     Window { rectangle: [112.0, 964.0, 800.0, 50.0], tint: [1.0, 1.0, 1.0, 0.3] },
 ];
 
-/// The picture behind: large squares of random colours under fine ones.
+/// Returns a texel of the background picture: large squares of random colours mixed with small
+/// ones.
 fn paper_texel(x: u32, y: u32) -> [u8; 4] {
     let (coarse, fine) = (hash(x / 64 + y / 64 * 16).to_le_bytes(), hash(x / 4 + y / 4 * 256).to_le_bytes());
     let [r, g, b] = [0, 1, 2].map(|i: usize| (u32::from(coarse[i]) * 3 / 4 + u32::from(fine[i]) / 4) as u8);
     [r, g, b, 255]
 }
 
-/// Lines of something like text under a bar.
+/// Returns a texel of a window's content: a bar, and below it lines that resemble text.
 fn content_texel(x: u32, y: u32) -> [u8; 4] {
     match (y < 20, y % 12 < 7 && hash(x / 6 + y / 12 * 64) & 3 != 0) {
         (true, _) => [40, 60, 90, 200],
@@ -54,7 +56,7 @@ fn content_texel(x: u32, y: u32) -> [u8; 4] {
     }
 }
 
-/// The programs of the last pass.
+/// Programs of the last pass.
 struct Programs {
     paper: Program,
     shadow: Program,
@@ -108,7 +110,8 @@ fn desktop(gpu: &Gpu) -> Made {
     let color = target.color;
     Recording::make(gpu, Amount::new(amount, Unit::Pixel), record, move |gpu| {
         let expected = Expected::new();
-        // Each of up to eight layers is rounded to 8 bits, and so is the picture behind the glass, three times.
+        // Each of up to eight layers is rounded to 8 bits. The picture behind the glass is rounded
+        // three times.
         Picture::read(gpu, &color)?.near(3, Tolerance { component: 4.0, outliers: 0.001 }, |x, y| expected.at(x, y))
     })
 }
@@ -129,7 +132,7 @@ impl Programs {
     }
 }
 
-/// The picture that must come out.
+/// Reference for the final picture.
 struct Expected {
     paper: Level,
     glass: Level,
@@ -150,7 +153,7 @@ impl Expected {
         WINDOWS.iter().fold(paper, |below, window| self.over(window, pixel, below))
     }
 
-    /// A window and its shadow over what lies below.
+    /// Blends a window and its shadow over the colour `below`.
     fn over(&self, window: &Window, pixel: [f32; 2], below: [f32; 4]) -> [f32; 4] {
         let [x, y, width, height] = window.rectangle;
         let local = [pixel[0] - x - width * 0.5, pixel[1] - y - height * 0.5];
@@ -173,12 +176,12 @@ impl Expected {
     }
 }
 
-/// Source alpha over.
+/// Blends with source alpha over the colour below.
 fn blend(below: [f32; 4], above: [f32; 4]) -> [f32; 4] {
     std::array::from_fn(|i| mix(below[i], above[i], above[3]))
 }
 
-/// `box` of `box.glsl`.
+/// Distance function `box` of `box.glsl`.
 fn distance(p: [f32; 2], size: [f32; 2]) -> f32 {
     let q: [f32; 2] = std::array::from_fn(|i| p[i].abs() - size[i] * 0.5 + RADIUS);
     let outside = q.map(|c| c.max(0.0));

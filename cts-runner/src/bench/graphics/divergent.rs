@@ -1,4 +1,5 @@
-//! Sampling through descriptors that differ from quad to quad: an array of textures, indexed without uniformity.
+//! Sampling through descriptors that differ between quads: an array of textures with non-uniform
+//! indexing.
 
 use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording, need_limit};
@@ -10,14 +11,14 @@ use super::target::{SIZE, Target};
 use crate::vk::{Error, Gpu, ProgramDesc, Resource};
 use ash::vk;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/divergent-textures", Family::Graphics, divergent)];
 
 const TEXTURES: u32 = 16;
-/// Width and height of a texture.
+/// Width and height of a texture in texels.
 const TEXTURE: u32 = 64;
 
-/// Soft squares in the texture's own colours.
+/// Returns a texel: soft squares in colours that differ between textures.
 fn texel(texture: u32, x: u32, y: u32) -> [u8; 4] {
     let [r, g, b, _] = hash(texture * 64 + x / 8 + y / 8 * 8).to_le_bytes();
     [r, g, b, (texture * 17) as u8]

@@ -1,4 +1,4 @@
-//! Fill: whole targets, opaque, with a gradient, blended, and layer upon layer with a depth test.
+//! Fills of whole targets: opaque, with a gradient, blended, and several layers with a depth test.
 
 use super::super::figure::{Amount, Unit, Wrong};
 use super::super::recording::{Made, Recording};
@@ -11,7 +11,7 @@ use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("graphics/fill-opaque", FAMILY, opaque::<LAYERS>),
     Spec::quick("graphics/fill-opaque-1", FAMILY, opaque::<1>),
@@ -24,7 +24,7 @@ pub const SPECS: &[Spec] = &[
     Spec::quick("graphics/overdraw-back-to-front", FAMILY, back_to_front),
 ];
 
-/// Layers of a fill; of one layer there is nothing to hide.
+/// Number of layers of a fill. With a single layer, occlusion culling has no effect.
 const LAYERS: usize = 16;
 
 type Blend = Option<(vk::BlendFactor, vk::BlendFactor)>;
@@ -40,7 +40,7 @@ fn smooth() -> Shaders {
     (spirv!("graphics/gradient.vert"), spirv!("graphics/smooth.frag"))
 }
 
-/// One instance over the whole target for each colour, over black.
+/// Makes a fill that draws one instance over the whole target for each colour, over black.
 fn fill<const N: usize>(
     gpu: &Gpu,
     (vertex, fragment): Shaders,
@@ -75,7 +75,7 @@ fn fill<const N: usize>(
     Recording::make(gpu, amount, record, move |gpu| check(&Picture::read(gpu, &color)?))
 }
 
-/// A colour for each layer, all with this alpha.
+/// Returns a colour for each layer, all with the same alpha.
 fn colors<const N: usize>(alpha: u8) -> [[u8; 4]; N] {
     std::array::from_fn(|i| {
         let [r, g, b, _] = hash(i as u32 + 7).to_le_bytes();
@@ -88,7 +88,7 @@ fn opaque<const N: usize>(gpu: &Gpu) -> Made {
     fill(gpu, flat(), colors, None, move |picture| picture.exact(|_, _| colors[colors.len() - 1]))
 }
 
-/// What `gradient.vert` makes of a colour.
+/// Returns the colour at a pixel that `gradient.vert` gives from a colour.
 fn gradient_of(color: [u8; 4], x: usize, y: usize) -> [f32; 4] {
     let [u, v] = [x, y].map(|n| (n as f32 + 0.5) / SIZE as f32);
     let [r, g, b, a] = color.map(|c| f32::from(c) / 255.0);
@@ -111,7 +111,8 @@ fn blended<const N: usize>(gpu: &Gpu) -> Made {
             std::array::from_fn(|i| above[i] * above[3] + below[i] * (1.0 - above[3]))
         })
     };
-    // Each layer is rounded to 8 bits, by up to one step, and a quarter of what lies below is lost: 1 + 3/4 + 9/16 + ….
+    // Each layer is rounded to 8 bits, by up to one step, and a quarter of the error below it is
+    // lost: 1 + 3/4 + 9/16 + ….
     let tolerance = Tolerance::of((0..N as i32).map(|i| 0.75f32.powi(i)).sum());
     fill(gpu, smooth(), colors, over, move |picture| picture.near(3, tolerance, expected))
 }
@@ -125,7 +126,7 @@ fn additive(gpu: &Gpu) -> Made {
 
 const DEEP: u32 = 32;
 
-/// Layers with a depth test; `nearest` is the layer that must be seen.
+/// Makes layers with a depth test. `nearest` is the layer that must be visible.
 fn overdraw(gpu: &Gpu, first: f32, next: f32, nearest: u32) -> Made {
     let target = Target::deep(gpu, [0.0; 4])?;
     let program = gpu.program(

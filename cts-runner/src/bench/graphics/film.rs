@@ -1,5 +1,5 @@
-//! The post-processing of a frame of 1920×1080 as a game or a film does it: exposure, glow from a blur at half the size, tone
-//! mapping, sharpening.
+//! Post-processing of a frame of 1920×1080 as in a game or a film: exposure, glow from a blur at
+//! half the size, tone mapping, sharpening.
 
 use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording};
@@ -12,15 +12,16 @@ use super::target::COLOR;
 use crate::vk::{Attachment, Gpu, ImageDesc};
 use ash::vk;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/post-1080p", Family::Graphics, film)];
 
 const FULL: [u32; 2] = [1920, 1080];
 const HALF: [u32; 2] = [FULL[0] / 2, FULL[1] / 2];
-/// What is darker does not glow.
+/// Brightness below which a pixel does not glow.
 const THRESHOLD: f32 = 0.75;
 
-/// The frame: squares of random colours that slowly become brighter to the right.
+/// Returns a texel of the frame: squares of random colours that gradually become brighter to the
+/// right.
 fn frame_texel(x: u32, y: u32) -> [u8; 4] {
     let [r, g, b, _] = hash(x / 24 + y / 24 * 128).to_le_bytes();
     let dim = |c: u8| (u32::from(c) * (512 + x) / 2560) as u8;
@@ -62,13 +63,14 @@ fn film(gpu: &Gpu) -> Made {
         |r| steps.iter().for_each(|s| s.record(r)),
         move |gpu| {
             let graded = graded_level();
-            // The graded picture is rounded to 8 bits, and the mask makes at most 2.6 times as much of it.
+            // The graded picture is rounded to 8 bits, and the sharpening mask amplifies the error
+            // by at most 2.6.
             Picture::read(gpu, &shown)?.near(3, Tolerance::of(3.0), |x, y| sharpened(&graded, x, y))
         },
     )
 }
 
-/// The picture before the last pass.
+/// Returns the picture before the last pass.
 fn graded_level() -> Level {
     let frame = level_of(FULL, frame_texel);
     let light = Level::new(frame.width, frame.height, |x, y| {
@@ -90,7 +92,7 @@ fn graded_level() -> Level {
     })
 }
 
-/// What `sharpen.frag` makes of it.
+/// Returns the colour that `sharpen.frag` computes.
 fn sharpened(graded: &Level, x: usize, y: usize) -> [f32; 4] {
     let at = |dx: i64, dy: i64| graded.texel(x as i64 + dx, y as i64 + dy, Wrap::Clamp);
     let taps = [at(0, 0), at(-1, 0), at(1, 0), at(0, -1), at(0, 1)];

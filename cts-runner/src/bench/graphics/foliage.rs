@@ -10,21 +10,21 @@ use super::target::{COLOR, SIZE, Target, packed};
 use crate::vk::{Gpu, ImageDesc, ProgramDesc, Recorder, Resource, Stream};
 use ash::vk;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/foliage-alpha-test", Family::Graphics, foliage)];
 
 const LEAVES: u32 = 1_500;
-/// Width and height of a leaf in pixels and of the texture in texels.
+/// Width and height of a leaf in pixels, and of the texture in texels.
 const LEAF: u32 = 64;
 
-/// A texel: a jagged shape that covers about half of the square.
+/// Returns a texel of a jagged shape that covers about half of the square.
 fn texel(x: u32, y: u32) -> [u8; 4] {
     let (dx, dy) = (x as i32 - 32, (y as i32 - 32) * 3 / 2);
     let inside = dx * dx + dy * dy < 900 && (x ^ y) & 12 != 12;
     [(x * 4) as u8, (255 - y * 4) as u8, 128, if inside { 255 } else { 0 }]
 }
 
-/// Where a leaf is, how deep, and its colour.
+/// A leaf: its position, depth and colour.
 struct Leaf {
     at: [u32; 2],
     depth: f32,
@@ -33,7 +33,7 @@ struct Leaf {
 
 fn leaves() -> Vec<Leaf> {
     let mut random = Random::new(29);
-    // 647 is prime to their number: each gets its own depth, in a mixed order.
+    // 647 is coprime to the number of leaves, so each gets a different depth, in a mixed order.
     let leaf = |i: u32| Leaf {
         at: [random.word() % (SIZE - LEAF), random.word() % (SIZE - LEAF)],
         depth: (i * 647 % LEAVES + 1) as f32 / 2048.0,
@@ -101,7 +101,7 @@ fn foliage(gpu: &Gpu) -> Made {
     })
 }
 
-/// The picture: a texel per pixel.
+/// Returns the expected picture, with one texel per pixel.
 fn drawn(leaves: &[Leaf]) -> Vec<[f32; 4]> {
     let mut pixels = vec![(1.0f32, [0.0, 0.0, 0.0, 1.0]); (SIZE * SIZE) as usize];
     for leaf in leaves {

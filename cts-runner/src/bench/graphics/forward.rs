@@ -1,5 +1,5 @@
-//! A forward-lit scene: 200 draws of tilted patches, each with one of eight materials of four mipmapped textures, under four
-//! lights, with a depth test.
+//! A forward-lit scene: 200 draws of tilted patches with a depth test, under four lights. Each
+//! patch has one of eight materials of four mipmapped textures.
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
@@ -12,21 +12,21 @@ use crate::vk::{Error, Gpu, ImageDesc, Program, ProgramDesc, Recorder, Resource,
 use ash::vk;
 use std::rc::Rc;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/forward-200", Family::Graphics, forward)];
 
 const DRAWS: u32 = 200;
 const MATERIALS: usize = 8;
 const TEXTURES: usize = 4;
-/// Width and height of a texture, and its levels.
+/// Width and height of a texture in texels. `LEVELS` is its number of mip levels.
 const TEXTURE: u32 = 256;
 const LEVELS: u32 = 9;
-/// Quads in a row of a patch.
+/// Number of quads in a row of a patch.
 const CELLS: u32 = 12;
 const CLEAR: [f32; 4] = [0.0, 0.0, 0.25, 1.0];
 const LIGHTS: [[f32; 4]; 4] = [[0.2, 0.3, 0.2, 0.7], [0.8, 0.2, 0.3, 0.5], [0.5, 0.9, 0.25, 0.6], [0.6, 0.5, 0.5, 0.3]];
 
-/// Where a patch is and how it lies, in the order of the push constants.
+/// Position and tilt of a patch, in the order of the push constants.
 struct Patch {
     middle: [f32; 2],
     tilt: [f32; 2],
@@ -36,7 +36,7 @@ struct Patch {
 
 fn scene() -> Vec<Patch> {
     let mut random = Random::new(47);
-    // 77 is prime to their number: each gets its own depth, in a mixed order.
+    // 77 is coprime to the number of patches, so each gets a different depth, in a mixed order.
     let patch = |i: u32| Patch {
         middle: [random.float(80.0, 944.0), random.float(80.0, 944.0)],
         tilt: [random.float(-0.4, 0.4), random.float(-0.4, 0.4)],
@@ -46,7 +46,8 @@ fn scene() -> Vec<Patch> {
     (0..DRAWS).map(patch).collect()
 }
 
-/// A texture: a wave per component that is long enough to look the same at the levels that are used.
+/// Returns a texel of a texture. It is a wave per component, which is long enough to look the same
+/// at the levels that are used.
 fn texel(material: usize, texture: usize, u: f32, v: f32) -> [f32; 4] {
     std::array::from_fn(|i| {
         let seed = material * 7 + texture * 3 + i;
@@ -56,7 +57,7 @@ fn texel(material: usize, texture: usize, u: f32, v: f32) -> [f32; 4] {
     })
 }
 
-/// A texture and its levels: each texel is the wave at its middle.
+/// Makes a texture and its levels. Each texel is the wave at its centre.
 fn texture(gpu: &Gpu, material: usize, texture: usize) -> Result<vk::ImageView, Error> {
     let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
     let image = gpu.image(&ImageDesc { levels: LEVELS, ..ImageDesc::d2(COLOR, TEXTURE, TEXTURE, usage) })?;
@@ -74,7 +75,7 @@ fn texture(gpu: &Gpu, material: usize, texture: usize) -> Result<vk::ImageView, 
     Ok(image.view)
 }
 
-/// A program per material: one pipeline, sets of their own.
+/// Makes a program per material. The programs share one pipeline and have separate sets.
 fn materials(gpu: &Gpu, target: &Target) -> Result<Vec<Program>, Error> {
     let linear = vk::Filter::LINEAR;
     let info = vk::SamplerCreateInfo::default().mag_filter(linear).min_filter(linear).max_lod(LEVELS as f32);
@@ -135,12 +136,13 @@ fn forward(gpu: &Gpu) -> Made {
     };
     let color = target.color;
     Recording::make(gpu, Amount::new(DRAWS, Unit::Draw), record, move |gpu| {
-        // Edges of patches fall to either side; levels of detail differ a little.
+        // Drivers may assign the edges of patches differently, and levels of detail differ
+        // slightly.
         Picture::read(gpu, &color)?.near(3, Tolerance { component: 4.0, outliers: 0.005 }, |x, y| seen(&scene, x, y))
     })
 }
 
-/// The nearest patch at a pixel.
+/// Returns the colour of the nearest patch at a pixel.
 fn seen(scene: &[Patch], x: usize, y: usize) -> [f32; 4] {
     let pixel = [x as f32 + 0.5, y as f32 + 0.5];
     let hits = scene.iter().enumerate().filter_map(|(i, p)| Some((i, p, hit(p, pixel)?)));
@@ -148,7 +150,8 @@ fn seen(scene: &[Patch], x: usize, y: usize) -> [f32; 4] {
     nearest.map_or(CLEAR, |(i, patch, c)| lit(i % MATERIALS, patch, c))
 }
 
-/// Where on a patch, from its middle, a pixel is: `forward.vert` backwards.
+/// Returns the point of a patch at a pixel, relative to the patch's centre. It inverts
+/// `forward.vert`.
 fn hit(patch: &Patch, pixel: [f32; 2]) -> Option<[f32; 2]> {
     let d: [f32; 2] = std::array::from_fn(|i| (pixel[i] - patch.middle[i]) / patch.size);
     let w = 1.0 / (1.0 - patch.tilt[0] * d[0] - patch.tilt[1] * d[1]);
@@ -156,7 +159,7 @@ fn hit(patch: &Patch, pixel: [f32; 2]) -> Option<[f32; 2]> {
     (w > 0.0 && c.iter().all(|v| v.abs() <= 0.5)).then_some(c)
 }
 
-/// What `forward.frag` makes of it.
+/// Returns the colour that `forward.frag` computes.
 fn lit(material: usize, patch: &Patch, c: [f32; 2]) -> [f32; 4] {
     let [albedo, normal, surface, glow] = [0, 1, 2, 3].map(|t| texel(material, t, c[0] + 0.5, c[1] + 0.5));
     let normal = normalize([normal[0] * 2.0 - 1.0, normal[1] * 2.0 - 1.0, 1.0]);

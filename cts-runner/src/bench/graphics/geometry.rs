@@ -1,4 +1,4 @@
-//! Geometry: a million small triangles, a heavy vertex shader, point sprites.
+//! Geometry: a million small triangles, an expensive vertex shader, point sprites.
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit, Wrong};
@@ -12,16 +12,16 @@ use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("graphics/million-triangles", FAMILY, million_triangles),
     Spec::quick("graphics/heavy-vertex", FAMILY, heavy_vertex),
     Spec::quick("graphics/point-sprites", FAMILY, point_sprites),
 ];
 
-/// Cells of the grid, each two triangles of 4.1 pixels.
+/// Number of cells per side of the grid, each with two triangles of 4.1 pixels.
 const CELLS: u32 = 356;
-/// Width of a cell in sixteenths of a pixel; the grid begins at 1/16.
+/// Width of a cell in sixteenths of a pixel. The grid begins at 1/16.
 const CELL: u32 = 46;
 const LAYERS: u32 = 4;
 
@@ -54,8 +54,9 @@ fn million_triangles(gpu: &Gpu) -> Made {
     Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.exact(small_triangle))
 }
 
-/// The last layer's colour: the triangle at the top left of the cell has its colour from there, the other one from the
-/// opposite vertex and the pixels that lie on the edge between them, by the top-left rule.
+/// Returns the colour of the last layer. The top-left triangle of a cell has the colour of its
+/// top-left vertex. The other triangle has the colour of the opposite vertex. It also owns the
+/// pixels on the common edge, by the top-left rule.
 fn small_triangle(x: usize, y: usize) -> [u8; 4] {
     let [x, y] = [x, y].map(|n| n as u32 * 16 + 8 - 1);
     let (i, j) = (x / CELL, y / CELL);
@@ -64,7 +65,7 @@ fn small_triangle(x: usize, y: usize) -> [u8; 4] {
     (hash(vertex + (LAYERS - 1) * 0x10_0000) | 0xff00_0000).to_le_bytes()
 }
 
-/// `CELLS` of `heavy.vert`, and its `SIZE` in sixteenths of a pixel.
+/// `CELLS` of `heavy.vert`. `HEAVY_CELL` is its `SIZE` in sixteenths of a pixel.
 const HEAVY_CELLS: u32 = 314;
 const HEAVY_CELL: u32 = 52;
 const BONES: usize = 64;
@@ -75,7 +76,7 @@ fn heavy_vertex(gpu: &Gpu) -> Made {
     let mut random = Random::new(11);
     let mut scene = Vec::new();
     for _ in 0..BONES {
-        // About the identity, so that no skinned vector is short.
+        // The matrices are close to the identity, so that no skinned vector is short.
         let mut near = |x: f32| x + random.float(-0.25, 0.25);
         scene.extend([near(1.0), near(0.0), near(0.0), near(0.0)]);
         scene.extend([near(0.0), near(1.0), near(0.0), near(0.0)]);
@@ -118,7 +119,7 @@ fn heavy_vertex(gpu: &Gpu) -> Made {
     })
 }
 
-/// The triangle that covers a pixel. No pixel's middle lies on an edge.
+/// Returns the triangle that covers a pixel. No pixel centre lies on an edge.
 fn heavy_triangle(x: usize, y: usize) -> Option<u32> {
     let [x, y] = [x, y].map(|n| n as u32 * 16 + 8 - 1);
     let (i, j) = (x / HEAVY_CELL, y / HEAVY_CELL);
@@ -126,7 +127,7 @@ fn heavy_triangle(x: usize, y: usize) -> Option<u32> {
     covered.then_some(i + j * HEAVY_CELLS)
 }
 
-/// What `heavy.vert` computes for a vertex.
+/// Returns the colour that `heavy.vert` computes for a vertex.
 fn heavy(vertex: u32, scene: &[f32]) -> [f32; 4] {
     let seed = vertex * 64;
     let p = [0, 1, 2].map(|i| unit(seed + i) * 2.0 - 1.0);
@@ -155,7 +156,7 @@ fn heavy(vertex: u32, scene: &[f32]) -> [f32; 4] {
     [light, total, n[2] * 0.5 + 0.5, 1.0].map(|c: f32| c.clamp(0.0, 1.0))
 }
 
-/// `noise` of `heavy.vert`.
+/// Function `noise` of `heavy.vert`.
 fn noise(p: [f32; 3]) -> f32 {
     let c = p.map(|x| x.floor() as u32);
     let t = p.map(|x| x - x.floor()).map(|t| t * t * (3.0 - 2.0 * t));
@@ -167,10 +168,11 @@ fn noise(p: [f32; 3]) -> f32 {
     mix(plane(0), plane(1), t[2])
 }
 
-/// Sprites of a draw.
+/// Number of sprites of a draw.
 pub const SPRITES: u32 = 20_000;
 
-/// Middles and sizes in pixels. Middles are on corners of pixels and sizes even: edges fall on edges of pixels.
+/// Returns centres and sizes in pixels. Centres are on pixel corners and sizes are even, so edges
+/// are on pixel edges.
 pub fn sprites() -> Vec<[u32; 3]> {
     let mut random = Random::new(5);
     let mut one =
@@ -208,7 +210,7 @@ fn point_sprites(gpu: &Gpu) -> Made {
     Recording::make(gpu, Amount::new(pixels, Unit::Pixel), record, move |gpu| compare_sprites(gpu, &color, &sprites))
 }
 
-/// Counts are exact.
+/// Checks the counts of a picture of sprites, which are exact.
 pub fn compare_sprites(gpu: &Gpu, color: &crate::vk::Image, sprites: &[[u32; 3]]) -> Result<(), Wrong> {
     let mut expected = vec![[0u8; 4]; (SIZE * SIZE) as usize];
     for &[x, y, size] in sprites {

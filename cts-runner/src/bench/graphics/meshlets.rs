@@ -1,4 +1,5 @@
-//! Meshlets: a task stage sorts out what can't be seen, a mesh stage makes the triangles of the rest.
+//! Meshlets: a task stage removes meshlets that are not visible, and a mesh stage makes the
+//! triangles of the others.
 
 use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording, need};
@@ -8,18 +9,18 @@ use super::reference::hash;
 use super::target::Target;
 use crate::vk::{Gpu, ProgramDesc, Recorder};
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/meshlets", Family::Graphics, meshlets)];
 
-/// Meshlets in a row of a layer, of which a task looks at some.
+/// Number of meshlets in a row of a layer. A task workgroup examines `TASK` of them.
 const ROW: u32 = 64;
 const TASK: u32 = 32;
 const LAYERS: u32 = 4;
-/// Cells in a row of a meshlet, each two triangles.
+/// Number of cells in a row of a meshlet, each with two triangles.
 const CELLS: u32 = 8;
-/// Width of a cell in sixteenths of a pixel; the grid begins at 1/16.
+/// Width of a cell in sixteenths of a pixel. The grid begins at 1/16.
 const CELL: u32 = 46;
-/// Meshlets in a row that begin inside of the picture.
+/// Number of meshlets in a row that begin inside the picture.
 const SEEN: u32 = (16 * 1024 - 1_u32).div_ceil(CELLS * CELL);
 
 fn meshlets(gpu: &Gpu) -> Made {
@@ -46,8 +47,8 @@ fn meshlets(gpu: &Gpu) -> Made {
     Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.exact(last_layer))
 }
 
-/// The last layer's colour: a cell has a triangle at its top left, and the pixels that lie on the edge between its two are the other's, by the
-/// top-left rule.
+/// Returns the colour of the last layer. A cell has a triangle at its top left and another one,
+/// which owns the pixels on their common edge by the top-left rule.
 fn last_layer(x: usize, y: usize) -> [u8; 4] {
     let [x, y] = [x, y].map(|n| n as u32 * 16 + 8 - 1);
     let other = u32::from(x % CELL + y % CELL >= CELL);

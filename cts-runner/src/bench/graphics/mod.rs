@@ -1,10 +1,14 @@
-//! Draws: fill rate, sampling, geometry, depth, several samples and attachments, and what applications do with them.
+//! Family `graphics`: fill rate, sampling, geometry, depth, several samples and attachments, and
+//! typical draws of applications.
 //!
-//! Idea: a workload draws to a target (of 1024×1024, but for one) and knows what must be there. Positions are multiples of 1/16 of a
-//! pixel and exact as floats all the way through the viewport, so coverage is known to the pixel on every driver; colours
-//! are exact where the workload allows it, else a reference computed here must be close.
+//! Idea: a workload draws to a target (of 1024×1024, with one exception) and knows the expected
+//! content. Positions are multiples of 1/16 of a pixel and exact as floats through the whole
+//! viewport transformation. Coverage is therefore known to the pixel on every driver. Colours are
+//! exact where the workload allows it; otherwise they must be close to a reference that is computed
+//! here.
 //!
-//! Invariant: what is drawn does not depend on what was there before; passes clear or overwrite all of their attachments.
+//! Invariant: the result does not depend on the previous content, because passes clear or overwrite
+//! all of their attachments.
 
 mod capture;
 mod culling;
@@ -33,7 +37,7 @@ mod ui;
 use super::workload::Spec;
 pub(super) use reference::{Level, Wrap, hash};
 
-/// The workloads, in the order they are shown.
+/// Workloads of the family, in the order in which they are shown.
 pub const SPECS: &[&[Spec]] = &[
     fill::SPECS,
     sampling::SPECS,

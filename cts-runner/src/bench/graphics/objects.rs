@@ -1,4 +1,5 @@
-//! Many objects: instances of a mesh in one draw, and draws that differ by a dynamic uniform offset.
+//! Many objects: instances of a mesh in one draw, and draws that differ by a dynamic uniform
+//! offset.
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
@@ -12,18 +13,18 @@ use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("graphics/instances", FAMILY, instances),
     Spec::quick("graphics/dynamic-uniforms", FAMILY, dynamic_uniforms),
 ];
 
-/// Instances in a row and in a column.
+/// Number of instances in a row and in a column.
 const SIDE: u32 = 100;
 /// Half the edge of a cube, in pixels.
 const HALF: f32 = 3.5;
 
-/// An instance: a rotation as a quaternion, where it is, its colour.
+/// An instance: its rotation as a quaternion, its position and its colour.
 struct Instance {
     turn: [f32; 4],
     middle: [f32; 2],
@@ -46,7 +47,7 @@ fn scene() -> Vec<Instance> {
     (0..SIDE * SIDE).map(instance).collect()
 }
 
-/// Positions and normals of a cube's 36 vertices.
+/// Returns positions and normals of the 36 vertices of a cube.
 fn cube() -> Vec<f32> {
     let mut vertices = Vec::new();
     for face in 0..6 {
@@ -62,7 +63,7 @@ fn cube() -> Vec<f32> {
     vertices
 }
 
-/// `turned` of `instance.vert`.
+/// Function `turned` of `instance.vert`.
 fn turned(q: [f32; 4], v: [f32; 3]) -> [f32; 3] {
     let axis = [q[0], q[1], q[2]];
     let inner = cross(axis, v);
@@ -110,17 +111,20 @@ fn instances(gpu: &Gpu) -> Made {
     Recording::make(gpu, amount, record, move |gpu| {
         let picture = Picture::read(gpu, &color)?;
         let places = scene.iter().map(|i| (i.middle[0] as usize, i.middle[1] as usize));
-        // Neighbours reach into each other but not into their middles; an edge may run through a middle.
+        // Neighbouring cubes overlap but do not reach each other's centres. An edge may run through
+        // a centre.
         picture.near_at(places, Tolerance { component: 2.0, outliers: 0.01 }, |x, y| {
             middle_of(&scene[(y - 17) / 10 * SIDE as usize + (x - 17) / 10])
         })?;
-        // A cube's shadow has between one and √3 times the area of a face; neighbours may share a little of it.
+        // The shadow of a cube has between one and √3 times the area of a face. Neighbouring
+        // shadows may overlap slightly.
         let face = (4.0 * HALF * HALF) as usize * scene.len();
         within("covered pixels", picture.count_other([0; 4]), face * 115 / 100..=face * 173 / 100)
     })
 }
 
-/// The colour in the middle of an instance: that of the face whose normal points at the eye most.
+/// Returns the colour in the centre of an instance, which is that of the face most directed at the
+/// eye.
 fn middle_of(instance: &Instance) -> [f32; 4] {
     let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let facing = axes.map(|a| turned(instance.turn, a)[2].abs()).into_iter().fold(0.0, f32::max);
@@ -129,7 +133,7 @@ fn middle_of(instance: &Instance) -> [f32; 4] {
 }
 
 const DRAWS: u32 = 5_000;
-/// Rectangles in a row, and their size with the gap between them.
+/// Number of rectangles in a row, and their size including the gap between them.
 const ROW: u32 = 72;
 const STEP: u32 = 14;
 

@@ -1,28 +1,28 @@
-//! Reading a target back and comparing it with what must be there.
+//! Reads a target back and compares it with the expected content.
 
 use super::super::figure::Wrong;
 use crate::vk::{Gpu, Image};
 use ash::vk;
 
-/// A picture of 8 bits per component.
+/// A picture with 8 bits per component.
 pub struct Picture {
     /// Width in pixels.
     pub width: usize,
-    /// Row by row.
+    /// Pixels row by row.
     pub pixels: Vec<[u8; 4]>,
 }
 
-/// How much may differ.
+/// Limits of the allowed difference.
 #[derive(Clone, Copy)]
 pub struct Tolerance {
-    /// Of a component, in 1/255.
+    /// Maximum difference of a component, in 1/255.
     pub component: f32,
-    /// Share of the pixels that may be further off.
+    /// Share of the pixels that may differ by more.
     pub outliers: f64,
 }
 
 impl Tolerance {
-    /// No outliers.
+    /// Returns a tolerance without outliers.
     pub fn of(component: f32) -> Self {
         Self { component, outliers: 0.0 }
     }
@@ -36,12 +36,12 @@ impl Picture {
         Ok(Self { width: image.desc.extent[0] as usize, pixels })
     }
 
-    /// A pixel.
+    /// Returns a pixel.
     pub fn at(&self, x: usize, y: usize) -> [u8; 4] {
         self.pixels[y * self.width + x]
     }
 
-    /// Every pixel is what is expected of it.
+    /// Checks that every pixel has its expected value.
     pub fn exact(&self, expected: impl Fn(usize, usize) -> [u8; 4]) -> Result<(), Wrong> {
         for (i, &pixel) in self.pixels.iter().enumerate() {
             let (x, y) = (i % self.width, i / self.width);
@@ -53,7 +53,8 @@ impl Picture {
         Ok(())
     }
 
-    /// Pixels of a raster that is `step` wide are near what is expected of them (in 0..1).
+    /// Checks that pixels of a raster with distance `step` are near their expected values (in
+    /// 0..1).
     pub fn near(
         &self,
         step: usize,
@@ -65,7 +66,7 @@ impl Picture {
         self.near_at(places, tolerance, expected)
     }
 
-    /// Pixels at these places are near what is expected of them (in 0..1).
+    /// Checks that the pixels at these positions are near their expected values (in 0..1).
     pub fn near_at(
         &self,
         places: impl Iterator<Item = (usize, usize)>,
@@ -90,13 +91,13 @@ impl Picture {
         }
     }
 
-    /// The number of pixels that are not this colour.
+    /// Returns the number of pixels that do not have this colour.
     pub fn count_other(&self, color: [u8; 4]) -> usize {
         self.pixels.iter().filter(|&&p| p != color).count()
     }
 }
 
-/// A count lies in a range.
+/// Checks that a count lies in a range.
 pub fn within(what: &str, count: usize, range: std::ops::RangeInclusive<usize>) -> Result<(), Wrong> {
     if range.contains(&count) {
         return Ok(());

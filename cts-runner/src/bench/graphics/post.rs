@@ -1,4 +1,5 @@
-//! Post-processing: a separable blur, and a bloom chain of bright pass, smaller sizes, blurs and their sum.
+//! Post-processing: a separable blur, and a bloom chain of bright pass, smaller sizes, blurs and
+//! their sum.
 
 use super::super::figure::{Amount, MakeError, Unit};
 use super::super::recording::{Made, Recording};
@@ -12,11 +13,11 @@ use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] =
     &[Spec::quick("graphics/blur", FAMILY, blur), Spec::quick("graphics/bloom-chain", FAMILY, bloom)];
 
-/// The picture: squares of random colours, a tenth of them bright.
+/// Returns a texel of the picture: squares of random colours, of which a tenth are bright.
 fn source_texel(x: u32, y: u32) -> [u8; 4] {
     let seed = x / 16 + y / 16 * 64;
     let [r, g, b, dice] = hash(seed).to_le_bytes();
@@ -32,7 +33,7 @@ fn source_level() -> Level {
     level_of([SIZE; 2], source_texel)
 }
 
-/// Weights of the 13 taps from the middle.
+/// Weights of the 13 taps, from the centre outwards.
 const GAUSS: [f32; 7] =
     [0.225_585_94, 0.193_359_38, 0.120_849_61, 0.053_710_94, 0.016_113_281, 0.002_929_687_5, 0.000_244_140_63];
 
@@ -56,7 +57,7 @@ fn blur(gpu: &Gpu) -> Made {
         move |gpu| {
             let across = gauss(&source_level(), 1, 0);
             let both = gauss(&across, 0, 1);
-            // The picture in between is rounded to 8 bits.
+            // The intermediate picture is rounded to 8 bits.
             Picture::read(gpu, &color)?.near(1, Tolerance::of(1.6), |x, y| both.texels[y * both.width + x])
         },
     )
@@ -70,7 +71,8 @@ fn gauss(level: &Level, dx: i64, dy: i64) -> Level {
     })
 }
 
-/// Sizes of the chain: halves of the target's.
+/// Number of sizes of the chain. The first is half of the target's size, and each further one is
+/// half of the previous one.
 const LEVELS: u32 = 4;
 const THRESHOLD: f32 = 0.5;
 
@@ -91,7 +93,7 @@ fn bloom(gpu: &Gpu) -> Made {
     )
 }
 
-/// The passes, and how many pixels they write.
+/// Returns the passes and the number of pixels that they write.
 fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, u32), MakeError> {
     let sampler = linear_sampler(gpu)?;
     let full = spirv!("graphics/full.vert");
@@ -117,7 +119,7 @@ fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, 
     Ok((steps, pixels))
 }
 
-/// What `blur.frag` makes of a level.
+/// Returns the level that `blur.frag` computes from a level.
 pub(super) fn blurred(level: &Level, dx: f64, dy: f64) -> Level {
     let (across, down) = (1.0 / level.width as f64, 1.0 / level.height as f64);
     resample([level.width, level.height], |u, v| {
@@ -127,7 +129,7 @@ pub(super) fn blurred(level: &Level, dx: f64, dy: f64) -> Level {
     })
 }
 
-/// The picture that the chain must make.
+/// Returns the picture that the chain must produce.
 fn bloomed() -> Level {
     let source = source_level();
     let mut chain = Vec::new();

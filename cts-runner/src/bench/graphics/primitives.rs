@@ -1,5 +1,5 @@
-//! Stages that make primitives of others: displaced terrain and curves by tessellation; particles, shadow volumes and a cube's shadow map
-//! by geometry.
+//! Stages that generate primitives: terrain with displacement and curves by tessellation, and
+//! particles, shadow volumes and a cube shadow map by geometry shaders.
 
 use super::super::check::{Random, as_floats};
 use super::super::figure::{Amount, Unit, Wrong};
@@ -14,7 +14,7 @@ use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("graphics/terrain-patches", FAMILY, terrain_factors),
     Spec::full("graphics/terrain-isotropic", FAMILY, terrain_isotropic),
@@ -36,22 +36,23 @@ fn need_geometry(gpu: &Gpu) -> Result<(), super::super::figure::MakeError> {
     need(gpu.features.geometry_shader, "geometryShader")
 }
 
-/// Patches on a side, and pixels of one.
+/// Number of patches per side. `PATCH` is the size of a patch in pixels.
 const PATCHES: u32 = 16;
 const PATCH: u32 = SIZE / PATCHES;
-/// Patches of a draw: no driver has to hold more than 2¹⁶ of its vertices, beyond which lavapipe draws something else.
+/// Number of patches of a draw. It keeps the tessellated vertices of a draw within 2¹⁶, beyond
+/// which lavapipe draws wrong results.
 const PER_DRAW: usize = 8;
 
-/// The levels of a terrain's patches.
+/// Tessellation levels of a terrain's patches.
 enum Levels {
-    /// Factors of their own for edges (`terrain.tesc`).
+    /// Each edge has a factor of its own (`terrain.tesc`).
     Factors,
-    /// This one everywhere (`terrain_level.tesc`).
+    /// All edges have this level (`terrain_level.tesc`).
     Same(u32),
 }
 
 impl Levels {
-    /// Triangles of a patch.
+    /// Returns the number of triangles of a patch.
     fn triangles(&self, corners: [[u32; 2]; 4]) -> u32 {
         match self {
             Levels::Factors => triangles_of_factors(corners),
@@ -113,7 +114,7 @@ fn terrain(gpu: &Gpu, levels: &Levels) -> Made {
     })
 }
 
-/// Triangles of a patch with the levels of `terrain.tesc`.
+/// Returns the number of triangles of a patch with the levels of `terrain.tesc`.
 fn triangles_of_factors(corners: [[u32; 2]; 4]) -> u32 {
     let factor = |a: usize, b: usize| {
         let ([x, y], along) = (corners[a], if corners[b][0] > corners[a][0] { 0x10_0000 } else { 0 });
@@ -125,7 +126,7 @@ fn triangles_of_factors(corners: [[u32; 2]; 4]) -> u32 {
     2 * (across - 2) * (down - 2) + ring
 }
 
-/// What `terrain.tese` makes of a pixel's middle.
+/// Returns the colour that `terrain.tese` computes at the centre of a pixel.
 fn terrain_color(x: usize, y: usize) -> [f32; 4] {
     let [x, y] = [x, y].map(|c| c as f32 + 0.5);
     let (a, b) = ((x + y) * 0.03, y * 0.017 - x * 0.011);
@@ -134,13 +135,13 @@ fn terrain_color(x: usize, y: usize) -> [f32; 4] {
     [0.5 + 0.25 * a.sin() + 0.25 * b.sin(), normal[0], normal[1], normal[2]]
 }
 
-/// Curves on a side, each in a square of 64 pixels.
+/// Number of curves per side, each in a square of 64 pixels.
 const CURVES: u32 = 16;
 const LINES: u32 = 4;
 const PIECES: u32 = 64;
-/// Curves of a draw, for the same reason as patches.
+/// Number of curves of a draw, which is limited for the same reason as `PER_DRAW`.
 const CURVES_PER_DRAW: usize = 128;
-/// How often each is drawn.
+/// Number of times that each curve is drawn.
 const TIMES: u32 = 8;
 
 fn curves(gpu: &Gpu) -> Made {
@@ -184,7 +185,8 @@ fn curves(gpu: &Gpu) -> Made {
     Recording::make(gpu, amount, record, move |gpu| compare_curves(&Picture::read(gpu, &color)?, &points))
 }
 
-/// Where the curves are there are pixels of their colours, and nowhere else.
+/// Checks that pixels along the curves have the colours of the curves, and that no other pixels
+/// have.
 fn compare_curves(picture: &Picture, points: &[[f32; 2]]) -> Result<(), Wrong> {
     let size = SIZE as i32;
     let mut near = vec![None; (SIZE * SIZE) as usize];
@@ -244,9 +246,9 @@ fn particles(gpu: &Gpu) -> Made {
     })
 }
 
-/// Meshes, on 16 in a row.
+/// Number of meshes, with 16 in a row.
 const MESHES: u32 = 256;
-/// Times that an octahedron's triangles are cut in four.
+/// Number of times that the triangles of an octahedron are divided into four.
 const CUTS: u32 = 3;
 
 fn volumes(gpu: &Gpu) -> Made {
@@ -278,18 +280,20 @@ fn volumes(gpu: &Gpu) -> Made {
     };
     let color = target.color;
     Recording::make(gpu, Amount::new(count / 6 * MESHES, Unit::Triangle), record, move |gpu| {
-        // Who looks through a closed volume sees as many of its faces from before as from behind.
+        // A ray through a closed volume crosses as many front faces as back faces.
         let picture = Picture::read(gpu, &color)?;
         let open = picture.pixels.iter().position(|[front, back, ..]| front != back);
         if let Some(i) = open {
             return Err(Wrong::Output(format!("pixel {i} sees {:?} front and back faces", picture.pixels[i])));
         }
-        // A ball and its shadow, of 24 pixels' radius and 57 pixels' length; some lie before others.
+        // A ball and its shadow have a radius of 24 pixels and a length of 57 pixels. Some occlude
+        // others.
         within("pixels in volumes", picture.count_other([0; 4]), 920_000..=960_000)
     })
 }
 
-/// A closed mesh of triangles about a ball of radius 1, and its indices with those of the neighbours' vertices.
+/// Returns a closed mesh of triangles on a ball of radius 1, and its indices with the adjacent
+/// vertices.
 fn ball() -> (Vec<[f32; 3]>, Vec<u32>) {
     let axis = |i: usize, sign: f32| [0, 1, 2].map(|k| if k == i { sign } else { 0.0 });
     let mut triangles: Vec<[[f32; 3]; 3]> = (0..8)
@@ -316,7 +320,7 @@ fn ball() -> (Vec<[f32; 3]>, Vec<u32>) {
         }) as u32
     };
     let corners: Vec<[u32; 3]> = triangles.into_iter().map(|t| t.map(&mut number)).collect();
-    // The vertex that is opposite of an edge, by the edge in its own triangle's direction.
+    // Vertex opposite an edge, indexed by the edge in the direction of its own triangle.
     let opposite: std::collections::HashMap<[u32; 2], u32> =
         corners.iter().flat_map(|&[a, b, c]| [([a, b], c), ([b, c], a), ([c, a], b)]).collect();
     let beside = |&[a, b, c]: &[u32; 3]| [a, opposite[&[b, a]], b, opposite[&[c, b]], c, opposite[&[a, c]]];
@@ -324,11 +328,11 @@ fn ball() -> (Vec<[f32; 3]>, Vec<u32>) {
     (positions, indices)
 }
 
-/// Texels of a face's side.
+/// Number of texels per side of a face.
 const FACE: u32 = 512;
 const BOXES: usize = 2000;
 
-/// A box: its lower and its upper corner.
+/// A box, given by its lower and its upper corner.
 type Bounds = [[f32; 3]; 2];
 
 fn cube_shadow(gpu: &Gpu) -> Made {
@@ -363,7 +367,7 @@ fn cube_shadow(gpu: &Gpu) -> Made {
     Recording::make(gpu, Amount::new(count / 3, Unit::Triangle), record, move |gpu| compare_cube(gpu, &image, &boxes))
 }
 
-/// Boxes around the origin, none of which comes near it.
+/// Returns boxes around the origin, none of which is close to it.
 fn boxes() -> Vec<Bounds> {
     let mut random = Random::new(17);
     let mut one = || {
@@ -385,7 +389,7 @@ fn box_triangles(bounds: &Bounds) -> Vec<[f32; 3]> {
     (0..3).flat_map(|axis| [side(axis, 0), side(axis, 1)].concat()).collect()
 }
 
-/// Depths are those of the nearest boxes, but at their edges.
+/// Checks that depths are those of the nearest boxes, except at the edges of boxes.
 fn compare_cube(gpu: &Gpu, image: &Image, boxes: &[Bounds]) -> Result<(), Wrong> {
     const STEP: u32 = 16;
     let depths = as_floats(&gpu.read_image(image, 4, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)?.read());
@@ -415,7 +419,7 @@ fn compare_cube(gpu: &Gpu, image: &Image, boxes: &[Bounds]) -> Result<(), Wrong>
     }
 }
 
-/// Where a ray from the origin comes into a box.
+/// Returns the distance at which a ray from the origin enters a box.
 fn entry(bounds: &Bounds, way: [f32; 3]) -> Option<f32> {
     let (mut near, mut far) = (0.0f32, f32::INFINITY);
     for k in 0..3 {

@@ -1,49 +1,49 @@
-//! What shaders compute, on the CPU.
+//! CPU reference implementations of functions that the shaders compute.
 
-/// The integer noise of `hash.glsl`.
+/// Returns the integer noise of `hash.glsl`.
 pub fn hash(x: u32) -> u32 {
     let x = (x ^ x >> 16).wrapping_mul(0x7feb_352d);
     let x = (x ^ x >> 15).wrapping_mul(0x846c_a68b);
     x ^ x >> 16
 }
 
-/// [`hash`] as a float in 0..1.
+/// Returns [`hash`] as a float in 0..1.
 pub fn unit(x: u32) -> f32 {
     (hash(x) >> 8) as f32 / 16_777_216.0
 }
 
-/// `abs(fract(x) * 2 - 1)`.
+/// Returns `abs(fract(x) * 2 - 1)`.
 pub fn wave(x: f32) -> f32 {
     ((x - x.floor()) * 2.0 - 1.0).abs()
 }
 
-/// The dot product.
+/// Returns the dot product.
 pub fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// The cross product.
+/// Returns the cross product.
 pub fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// A vector of length 1.
+/// Returns the vector scaled to length 1.
 pub fn normalize(v: [f32; 3]) -> [f32; 3] {
     let length = dot(v, v).sqrt();
     v.map(|x| x / length)
 }
 
-/// `a` for 0, `b` for 1.
+/// Interpolates linearly from `a` at 0 to `b` at 1.
 pub fn mix(a: f32, b: f32, t: f32) -> f32 {
     a + (b - a) * t
 }
 
-/// What a texture coordinate outside of the texture means.
+/// Handling of texture coordinates outside the texture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Wrap {
-    /// The texture again.
+    /// The texture repeats.
     Repeat,
-    /// The texel at the edge.
+    /// The coordinate is clamped to the edge texel.
     Clamp,
 }
 
@@ -54,18 +54,18 @@ pub struct Level {
     pub width: usize,
     /// Height in texels.
     pub height: usize,
-    /// Row by row.
+    /// Texels row by row.
     pub texels: Vec<[f32; 4]>,
 }
 
 impl Level {
-    /// A level of which each texel is known.
+    /// Creates a level from a function that returns each texel.
     pub fn new(width: usize, height: usize, texel: impl Fn(usize, usize) -> [f32; 4]) -> Self {
         let texels = (0..width * height).map(|i| texel(i % width, i / width)).collect();
         Self { width, height, texels }
     }
 
-    /// A texel.
+    /// Returns a texel.
     pub fn texel(&self, x: i64, y: i64, wrap: Wrap) -> [f32; 4] {
         let at = |i: i64, size: usize| match wrap {
             Wrap::Repeat => i.rem_euclid(size as i64) as usize,
@@ -74,12 +74,12 @@ impl Level {
         self.texels[at(y, self.height) * self.width + at(x, self.width)]
     }
 
-    /// The texel that contains a coordinate.
+    /// Returns the texel that contains a coordinate.
     pub fn nearest(&self, u: f64, v: f64, wrap: Wrap) -> [f32; 4] {
         self.texel((u * self.width as f64).floor() as i64, (v * self.height as f64).floor() as i64, wrap)
     }
 
-    /// Linear between the four texels around a coordinate.
+    /// Interpolates linearly between the four texels around a coordinate.
     pub fn bilinear(&self, u: f64, v: f64, wrap: Wrap) -> [f32; 4] {
         let (x, y) = (u * self.width as f64 - 0.5, v * self.height as f64 - 0.5);
         let (left, top) = (x.floor(), y.floor());
@@ -93,17 +93,17 @@ impl Level {
     }
 }
 
-/// [`mix`] of each component.
+/// Applies [`mix`] to each component.
 pub fn lerp(a: [f32; 4], b: [f32; 4], t: f32) -> [f32; 4] {
     std::array::from_fn(|i| mix(a[i], b[i], t))
 }
 
-/// The sum of each component.
+/// Adds each component.
 pub fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
-/// Each component times a factor.
+/// Multiplies each component by a factor.
 pub fn scale(a: [f32; 4], factor: f32) -> [f32; 4] {
     a.map(|x| x * factor)
 }

@@ -1,4 +1,4 @@
-//! Passes over whole targets, one after the other, and the images between them.
+//! Consecutive passes over whole targets, and the images between them.
 
 use super::super::figure::MakeError;
 use super::super::recording::need_format;
@@ -7,30 +7,30 @@ use super::target::{COLOR, packed};
 use crate::vk::{Attachment, Error, Gpu, Image, ImageDesc, Pass, Program, ProgramDesc, Recorder, Resource};
 use ash::vk;
 
-/// Format of what is brighter than white.
+/// Format of images with values above white.
 pub const BRIGHT: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
 
-/// Says that [`BRIGHT`] cannot be drawn to or filtered.
+/// Returns an error if [`BRIGHT`] cannot be rendered to or filtered.
 pub fn need_bright(gpu: &Gpu) -> Result<(), MakeError> {
     let features = vk::FormatFeatureFlags::COLOR_ATTACHMENT | vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR;
     need_format(gpu, BRIGHT, features)
 }
 
-/// An image between passes and the pass that writes it.
+/// Makes an image between passes and the pass that writes it.
 pub fn between(gpu: &Gpu, format: vk::Format, [width, height]: [u32; 2]) -> Result<(Image, Pass), Error> {
     let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::SAMPLED;
     let image = gpu.image(&ImageDesc::d2(format, width, height, usage))?;
     Ok((image, gpu.pass(&[Attachment::texture(image)])?))
 }
 
-/// A linear filter that stops at the edge.
+/// Makes a sampler with a linear filter that clamps to the edge.
 pub fn linear_sampler(gpu: &Gpu) -> Result<vk::Sampler, Error> {
     let (edge, linear) = (vk::SamplerAddressMode::CLAMP_TO_EDGE, vk::Filter::LINEAR);
     let info = vk::SamplerCreateInfo::default().mag_filter(linear).min_filter(linear);
     gpu.sampler(&info.address_mode_u(edge).address_mode_v(edge))
 }
 
-/// A texture of 8-bit components, of which each texel is known.
+/// Makes a texture of 8-bit components from a function that returns each texel.
 pub fn picture_of(gpu: &Gpu, [width, height]: [u32; 2], texel: impl Fn(u32, u32) -> [u8; 4]) -> Result<Image, Error> {
     let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
     let image = gpu.image(&ImageDesc::d2(COLOR, width, height, usage))?;
@@ -40,19 +40,19 @@ pub fn picture_of(gpu: &Gpu, [width, height]: [u32; 2], texel: impl Fn(u32, u32)
     Ok(image)
 }
 
-/// What [`picture_of`] holds.
+/// Returns the content of [`picture_of`] as a level.
 pub fn level_of([width, height]: [u32; 2], texel: impl Fn(u32, u32) -> [u8; 4]) -> Level {
     let color = |x, y| texel(x as u32, y as u32).map(|c| f32::from(c) / 255.0);
     Level::new(width as usize, height as usize, color)
 }
 
-/// A level of another size from samples of this one at the middles of its texels.
+/// Returns a level of another size. Each texel is a sample at its centre.
 pub fn resample([width, height]: [usize; 2], sample: impl Fn(f64, f64) -> [f32; 4]) -> Level {
     let middle = |i: usize, n: usize| (i as f64 + 0.5) / n as f64;
     Level::new(width, height, |x, y| sample(middle(x, width), middle(y, height)))
 }
 
-/// A pass over a whole target with what it pushes.
+/// A pass over a whole target and its push constants.
 pub struct Step {
     pass: Pass,
     program: Program,
@@ -60,7 +60,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step that samples its inputs.
+    /// Makes a step that samples its inputs.
     pub fn new(
         gpu: &Gpu,
         pass: Pass,
@@ -76,7 +76,7 @@ impl Step {
         Ok(Self { pass, program, push })
     }
 
-    /// Records it.
+    /// Records the step.
     pub fn record(&self, r: Recorder<'_>) {
         r.begin(&self.pass);
         r.bind(&self.program);

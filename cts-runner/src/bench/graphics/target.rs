@@ -1,9 +1,9 @@
-//! The target most workloads draw to, and meshes they share.
+//! The target to which most workloads draw, and meshes that they share.
 
 use crate::vk::{Attachment, Buffer, Error, Gpu, Image, ImageDesc, Pass};
 use ash::vk;
 
-/// Width and height of the target.
+/// Width and height of the target in pixels.
 pub const SIZE: u32 = 1024;
 
 /// Format of the target.
@@ -11,15 +11,15 @@ pub const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;
 /// Format of depth attachments.
 pub const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
 
-/// A colour image, with depth or without, and the pass that clears and draws to them.
+/// A colour image, an optional depth image, and the pass that clears them and draws to them.
 pub struct Target {
-    /// Colour, left to be copied from.
+    /// Colour image, which the pass leaves ready to be copied from.
     pub color: Image,
-    /// The pass.
+    /// Pass that clears and draws.
     pub pass: Pass,
 }
 
-/// An image that is drawn to and, as the second usage says, read.
+/// Makes an image that is a render target and is read as the usage `usage` states.
 pub fn attachment(gpu: &Gpu, format: vk::Format, size: u32, usage: vk::ImageUsageFlags) -> Result<Image, Error> {
     let drawn = match format {
         DEPTH => vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
@@ -28,20 +28,20 @@ pub fn attachment(gpu: &Gpu, format: vk::Format, size: u32, usage: vk::ImageUsag
     gpu.image(&ImageDesc::d2(format, size, size, drawn | usage))
 }
 
-/// A cleared depth image of the target's size.
+/// Makes a cleared depth image of the target's size.
 pub fn depth(gpu: &Gpu) -> Result<Attachment, Error> {
     Ok(Attachment::depth(attachment(gpu, DEPTH, SIZE, vk::ImageUsageFlags::empty())?))
 }
 
 impl Target {
-    /// A target that is cleared to a colour.
+    /// Makes a target that is cleared to a colour.
     pub fn flat(gpu: &Gpu, clear: [f32; 4]) -> Result<Self, Error> {
         let color = attachment(gpu, COLOR, SIZE, vk::ImageUsageFlags::TRANSFER_SRC)?;
         let pass = gpu.pass(&[Attachment::color(color, clear)])?;
         Ok(Self { color, pass })
     }
 
-    /// A target of which every pixel is written.
+    /// Makes a target of which every pixel is written.
     pub fn covered(gpu: &Gpu, size: u32) -> Result<Self, Error> {
         let color = attachment(gpu, COLOR, size, vk::ImageUsageFlags::TRANSFER_SRC)?;
         let whole = Attachment { clear: None, ..Attachment::color(color, [0.0; 4]) };
@@ -49,7 +49,7 @@ impl Target {
         Ok(Self { color, pass })
     }
 
-    /// A target with depth.
+    /// Makes a target with depth.
     pub fn deep(gpu: &Gpu, clear: [f32; 4]) -> Result<Self, Error> {
         let color = attachment(gpu, COLOR, SIZE, vk::ImageUsageFlags::TRANSFER_SRC)?;
         let pass = gpu.pass(&[Attachment::color(color, clear), depth(gpu)?])?;
@@ -57,14 +57,15 @@ impl Target {
     }
 }
 
-/// A vertex buffer of floats.
+/// Makes a vertex buffer of floats.
 pub fn float_vertices(gpu: &Gpu, values: &[f32]) -> Result<Buffer, Error> {
     let words: Vec<u32> = values.iter().map(|v| v.to_bits()).collect();
     gpu.buffer_with(&words, vk::BufferUsageFlags::VERTEX_BUFFER)
 }
 
-/// The indices of a grid of `cells`×`cells` quads over (`cells`+1)² vertices: the triangle at the top left, then the other;
-/// the first (provoking) vertex of each is the one at its right angle.
+/// Makes the indices of a grid of `cells`×`cells` quads over (`cells`+1)² vertices. The triangle at
+/// the top left comes first. The first (provoking) vertex of each triangle is the one at its right
+/// angle.
 pub fn grid_indices(gpu: &Gpu, cells: u32) -> Result<Buffer, Error> {
     let row = cells + 1;
     let quad = |i: u32| {
@@ -75,7 +76,7 @@ pub fn grid_indices(gpu: &Gpu, cells: u32) -> Result<Buffer, Error> {
     gpu.buffer_with(&indices, vk::BufferUsageFlags::INDEX_BUFFER)
 }
 
-/// Components of 8 bits in one word.
+/// Packs components of 8 bits into one word.
 pub fn packed(color: [u8; 4]) -> u32 {
     u32::from_le_bytes(color)
 }

@@ -1,7 +1,8 @@
-//! Texture formats: encoding of simple content, and what a sampler must decode from it.
+//! Texture formats: encoding of simple content, and the texels that a sampler must decode from it.
 //!
-//! Blocks of BC1, BC7 (mode 6) and ASTC (one partition, a weight of 3 bits for each texel) are encoded for colours that lie about on a line; what counts is that the decoded
-//! texels are known, not that they are close to the source.
+//! Blocks of BC1, BC7 (mode 6) and ASTC (one partition, a weight of 3 bits for each texel) are
+//! encoded for colours that lie approximately on a line. The decoded texels must be known, but need
+//! not be close to the source.
 
 use super::super::figure::MakeError;
 use super::super::recording::need_format;
@@ -9,34 +10,35 @@ use super::reference::Level;
 use crate::vk::{Gpu, Image, ImageDesc};
 use ash::vk;
 
-/// A block's bytes and its decoded texels.
+/// Bytes of a block and its decoded texels.
 type Block = (Vec<u8>, Vec<[f32; 4]>);
 
 /// A format and its encoder.
 pub struct Encoding {
-    /// The format.
+    /// Vulkan format.
     pub format: vk::Format,
     /// Width and height of a block in texels.
     block: usize,
     encode: fn(&[[u8; 4]]) -> Block,
-    /// How far decoders stray from each other, in 1/255, and how much steeper than the source its decoded values are.
+    /// Difference between decoders in 1/255, and factor by which decoded values are steeper than
+    /// the source.
     pub slack: (f32, f32),
 }
 
-/// [`ENCODINGS`]: 8-bit components.
+/// Index in [`ENCODINGS`] of 8-bit components.
 pub const RGBA8: usize = 0;
-/// [`ENCODINGS`]: 8-bit components in sRGB.
+/// Index in [`ENCODINGS`] of 8-bit components in sRGB.
 pub const SRGB: usize = 1;
-/// [`ENCODINGS`]: BC1.
+/// Index in [`ENCODINGS`] of BC1.
 pub const BC1: usize = 2;
-/// [`ENCODINGS`]: BC7.
+/// Index in [`ENCODINGS`] of BC7.
 pub const BC7: usize = 3;
-/// [`ENCODINGS`]: small floats.
+/// Index in [`ENCODINGS`] of small floats.
 pub const R11G11B10: usize = 4;
-/// [`ENCODINGS`]: ASTC, whose texels are halves.
+/// Index in [`ENCODINGS`] of ASTC, whose texels are decoded to half floats.
 pub const ASTC: usize = 5;
 
-/// The formats.
+/// Formats that the workloads use.
 pub const ENCODINGS: [Encoding; 6] = [
     Encoding { format: vk::Format::R8G8B8A8_UNORM, block: 1, encode: unorm, slack: (0.0, 1.0) },
     Encoding { format: vk::Format::R8G8B8A8_SRGB, block: 1, encode: srgb, slack: (0.0, 1.75) },
@@ -59,7 +61,8 @@ fn srgb(texels: &[[u8; 4]]) -> Block {
     (texels.concat(), texels.iter().map(decode).collect())
 }
 
-/// The 5-bit exponent and the mantissa of a value in 0..=1, cut off, and what is left of the value.
+/// Returns the 5-bit exponent and the truncated mantissa of a value in 0..=1, and the remainder of
+/// the value.
 fn small_float(value: f32, mantissa: u32) -> (u32, f32) {
     let bits = value.to_bits() >> (23 - mantissa);
     let offset = (127 - 15) << mantissa;
@@ -80,14 +83,14 @@ fn small_floats(texels: &[[u8; 4]]) -> Block {
     (bytes, decoded)
 }
 
-/// The colours with least and most red.
+/// Returns the colours with the minimum and maximum of red.
 fn ends(texels: &[[u8; 4]]) -> ([u8; 4], [u8; 4]) {
     let by_red = |t: &&[u8; 4]| t[0];
     let (least, most) = (texels.iter().min_by_key(by_red), texels.iter().max_by_key(by_red));
     (least.copied().unwrap_or_default(), most.copied().unwrap_or_default())
 }
 
-/// The entry of a palette whose red is nearest.
+/// Returns the palette entry whose red is nearest.
 fn nearest(palette: &[[f32; 4]], texel: [u8; 4]) -> usize {
     let distance = |i: usize| (palette[i][0] * 255.0 - f32::from(texel[0])).abs();
     (0..palette.len()).min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
@@ -97,7 +100,7 @@ fn bc1(texels: &[[u8; 4]]) -> Block {
     let (least, most) = ends(texels);
     let pack = |c: [u8; 4]| u16::from(c[0] >> 3) << 11 | u16::from(c[1] >> 2) << 5 | u16::from(c[2] >> 3);
     let unpack = |c: u16| [f32::from(c >> 11) / 31.0, f32::from(c >> 5 & 63) / 63.0, f32::from(c & 31) / 31.0, 1.0];
-    // The larger word first is the mode with four colours.
+    // The larger word comes first, which selects the mode with four colours.
     let (c0, c1) = (pack(most).max(pack(least)), pack(most).min(pack(least)));
     let (a, b) = (unpack(c0), unpack(c1));
     let thirds = |n: f32| std::array::from_fn(|i| (a[i] * (3.0 - n) + b[i] * n) / 3.0);
@@ -122,7 +125,7 @@ fn bc7(texels: &[[u8; 4]]) -> Block {
         WEIGHTS.map(entry).into()
     };
     let (mut a, mut b) = (least, most);
-    // The top bit of the first index is not stored: it is 0.
+    // The top bit of the first index is not stored and must be 0.
     if nearest(&palette_of(a, b), texels[0]) >= 8 {
         (a, b) = (b, a);
     }
@@ -148,7 +151,7 @@ fn bc7(texels: &[[u8; 4]]) -> Block {
 
 fn astc(texels: &[[u8; 4]]) -> Block {
     let (a, b) = ends(texels);
-    // Ends in the other order are of another mode.
+    // The reverse order of the end points selects another mode.
     let sum = |c: [u8; 4]| c[..3].iter().map(|&c| u32::from(c)).sum::<u32>();
     let (a, b) = if sum(a) <= sum(b) { (a, b) } else { (b, a) };
     let entry = |w: u32| {
@@ -157,7 +160,8 @@ fn astc(texels: &[[u8; 4]]) -> Block {
     };
     let palette = [0, 9, 18, 27, 37, 46, 55, 64].map(entry);
     let indices: Vec<usize> = texels.iter().map(|&t| nearest(&palette, t)).collect();
-    // 4×4 weights in 0..=7; two colours without alpha, red, green and blue of both in turns. Weights lie at the end, their lowest bits last.
+    // 4×4 weights in 0..=7; two colours without alpha, whose red, green and blue alternate. The
+    // weights are stored at the end, with their lowest bits last.
     let mut block = 0x53 | 8 << 13;
     for i in 0..3 {
         block |= u128::from(a[i]) << (17 + 16 * i) | u128::from(b[i]) << (25 + 16 * i);
@@ -168,7 +172,7 @@ fn astc(texels: &[[u8; 4]]) -> Block {
 }
 
 impl Encoding {
-    /// Encodes a square level; its size is a multiple of the block's.
+    /// Encodes a square level, whose size is a multiple of the block size.
     fn level(&self, size: usize, source: &[[u8; 4]]) -> (Vec<u8>, Level) {
         let n = self.block;
         let (mut bytes, mut decoded) = (Vec::new(), vec![[0.0; 4]; size * size]);
@@ -184,12 +188,13 @@ impl Encoding {
     }
 }
 
-/// Mip levels of the texture: the smallest one is a block of 4×4.
+/// Number of mip levels of the texture. The smallest level is a block of 4×4.
 const LEVELS: u32 = 9;
-/// Size of the texture.
+/// Width and height of the texture in texels.
 pub const TEXTURE: u32 = 1024;
 
-/// What the levels hold: red is a wave that also tells the axes apart, green its inverse, blue the level's number.
+/// Returns the content of the levels. Red is a wave that differs between the axes, green its
+/// inverse, blue the number of the level.
 fn sources() -> Vec<(usize, Vec<[u8; 4]>)> {
     let mut size = TEXTURE as usize;
     let wave = |t: usize| if t < 64 { t * 4 } else { (127 - t) * 4 };
@@ -207,7 +212,7 @@ fn sources() -> Vec<(usize, Vec<[u8; 4]>)> {
     levels
 }
 
-/// Makes the texture in a format; also what its levels decode to.
+/// Makes the texture in a format. Also returns the decoded levels.
 pub fn texture(gpu: &Gpu, encoding: &Encoding) -> Result<(Image, Vec<Level>), MakeError> {
     need_format(gpu, encoding.format, vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)?;
     let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
@@ -233,7 +238,8 @@ pub fn texture(gpu: &Gpu, encoding: &Encoding) -> Result<(Image, Vec<Level>), Ma
     Ok((image, levels))
 }
 
-/// A picture in sRGB, without levels, and what it decodes to: the first level's waves, in parabolas.
+/// Makes a picture in sRGB without mip levels, with the waves of the first level as parabolas. Also
+/// returns the decoded level.
 pub fn picture(gpu: &Gpu, [width, height]: [u32; 2]) -> Result<(Image, Level), MakeError> {
     let format = ENCODINGS[SRGB].format;
     need_format(gpu, format, vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)?;

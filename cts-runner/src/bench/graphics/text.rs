@@ -1,4 +1,4 @@
-//! Text: a page of glyphs whose coverage lies in an atlas of one component, blended.
+//! Text: a page of glyphs whose coverage is in an atlas of one component, blended.
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
@@ -11,12 +11,12 @@ use crate::vk::{Buffer, Error, Gpu, Image, ImageDesc, ProgramDesc, Recorder, Res
 use ash::vk;
 use std::rc::Rc;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/text", Family::Graphics, text)];
 
-/// Width and height of the atlas, which holds 16×16 glyphs.
+/// Width and height in texels of the atlas, which holds 16×16 glyphs.
 const ATLAS: u32 = 256;
-/// Size of a glyph in pixels and in texels, and the step to the next one.
+/// Size of a glyph in pixels and in texels. `STEP` is the distance to the next glyph and line.
 const GLYPH: [u32; 2] = [9, 14];
 const STEP: [u32; 2] = [8, 16];
 const COLUMNS: u32 = 126;
@@ -29,7 +29,8 @@ struct Glyph {
     color: [u8; 4],
 }
 
-/// Coverage: a ring with soft edges, crossed by a stroke whose place the glyph's code says.
+/// Returns the coverage of a texel: a ring with soft edges, crossed by a stroke whose position
+/// depends on the glyph's code.
 fn coverage(x: u32, y: u32) -> u8 {
     let (code, gx, gy) = (x / 16 + y / 16 * 16, (x % 16) as i32, (y % 16) as i32);
     let (dx, dy) = (2 * gx - 8, 2 * gy - 13);
@@ -39,7 +40,7 @@ fn coverage(x: u32, y: u32) -> u8 {
     if inside { ring.max(stroke) as u8 } else { 0 }
 }
 
-/// Lines of words; what is no letter is not drawn.
+/// Returns the glyphs of lines of words. Spaces are not drawn.
 fn page() -> Vec<Glyph> {
     let mut random = Random::new(43);
     let glyph = |i: u32| {
@@ -55,7 +56,7 @@ fn texel_of(glyph: &Glyph) -> [u32; 2] {
     [glyph.code % 16 * 16, glyph.code / 16 * 16]
 }
 
-/// Vertices of 20 bytes, and indices.
+/// Makes the vertices of 20 bytes and the indices.
 fn buffers(gpu: &Gpu, page: &[Glyph]) -> Result<(Buffer, Buffer), Error> {
     let mut words = Vec::new();
     for glyph in page {
@@ -120,12 +121,12 @@ fn text(gpu: &Gpu) -> Made {
     let (color, amount) = (target.color, Amount::new(2 * glyphs, Unit::Triangle));
     Recording::make(gpu, amount, record, move |gpu| {
         let expected = drawn(&page);
-        // Neighbours share a column; each blend is rounded to 8 bits.
+        // Neighbouring glyphs share a column, and each blend is rounded to 8 bits.
         Picture::read(gpu, &color)?.near(1, Tolerance::of(2.5), |x, y| expected[y * SIZE as usize + x])
     })
 }
 
-/// The picture: a texel per pixel, one blend after the other.
+/// Returns the expected picture, with one texel per pixel and one blend after the other.
 fn drawn(page: &[Glyph]) -> Vec<[f32; 4]> {
     let mut pixels = vec![PAPER; (SIZE * SIZE) as usize];
     for glyph in page {

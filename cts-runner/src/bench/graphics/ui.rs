@@ -1,5 +1,5 @@
-//! A 2D interface as its libraries draw it: windows of small textured quads, blended, each window and each of its lists
-//! with a scissor of its own.
+//! A 2D interface as user interface libraries draw it: windows of small textured quads, blended.
+//! Each window and each of its lists has a scissor of its own.
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
@@ -12,17 +12,18 @@ use crate::vk::{Buffer, Error, Gpu, Image, ImageDesc, ProgramDesc, Recorder, Res
 use ash::vk;
 use std::rc::Rc;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[Spec::quick("graphics/interface-2d", Family::Graphics, interface)];
 
-/// Width and height of the atlas.
+/// Width and height of the atlas in texels.
 const ATLAS: u32 = 256;
 const WINDOWS: u32 = 600;
 const GLYPHS: u32 = 16;
 /// Size of a glyph in pixels and in texels.
 const GLYPH: [u32; 2] = [8, 12];
 
-/// A quad: where it is, its size, where in the atlas, colour. A size in texels equal to that in pixels.
+/// A quad: its position, its size, its position in the atlas, and its colour. Its size in texels
+/// equals its size in pixels.
 #[derive(Clone, Copy)]
 struct Quad {
     at: [u32; 2],
@@ -31,19 +32,21 @@ struct Quad {
     color: [u8; 4],
 }
 
-/// A draw: its scissor (position, size) and its quads.
+/// A draw: its scissor (position and size) and its quads.
 struct Draw {
     scissor: [u32; 4],
     quads: Vec<Quad>,
 }
 
-/// The atlas: below the top 128 rows, which are white, glyphs whose alpha is a soft pattern.
+/// Returns a texel of the atlas. The top 128 rows are white. Below them are glyphs whose alpha is a
+/// soft pattern.
 fn atlas_texel(x: u32, y: u32) -> [u8; 4] {
     let alpha = if y < 128 { 255 } else { (hash(x / 2 + y / 2 * 128) & 0xc0) as u8 + 63 };
     [255, 255, 255, alpha]
 }
 
-/// Each window is a draw of four quads that make its frame, and one of a line of text that is cut off by its scissor.
+/// Returns the draws. Each window has a draw of four quads that make its frame, and one of a line
+/// of text that its scissor clips.
 fn draws() -> Vec<Draw> {
     let mut random = Random::new(41);
     let mut draws = Vec::new();
@@ -79,7 +82,8 @@ fn draws() -> Vec<Draw> {
     draws
 }
 
-/// Vertices of 20 bytes and 16-bit indices of up to `GLYPHS` quads; draws add to the indices.
+/// Makes the vertices of 20 bytes and the 16-bit indices of up to `GLYPHS` quads. Draws add a base
+/// to the indices.
 fn buffers(gpu: &Gpu, draws: &[Draw]) -> Result<(Buffer, Buffer), Error> {
     let mut words = Vec::new();
     for quad in draws.iter().flat_map(|d| &d.quads) {
@@ -155,7 +159,7 @@ fn interface(gpu: &Gpu) -> Made {
     })
 }
 
-/// The picture: a texel per pixel, one blend after the other.
+/// Returns the expected picture, with one texel per pixel and one blend after the other.
 fn drawn(draws: &[Draw]) -> Vec<[f32; 4]> {
     let mut pixels = vec![[0.2, 0.2, 0.2, 1.0]; (SIZE * SIZE) as usize];
     for draw in draws {

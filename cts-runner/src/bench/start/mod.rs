@@ -1,4 +1,5 @@
-//! Family `start`: what a program pays before its first frame, and how much memory the driver takes.
+//! Family `start`: time that a program spends before its first frame, and memory that the driver
+//! takes.
 
 use super::create::{self, MODULES};
 use super::figure::{Figure, MakeError, Wrong};
@@ -8,13 +9,14 @@ use crate::vk::{Error, Gpu, ImageDesc, image_barrier, memory_barrier};
 use ash::vk;
 use std::time::Instant;
 
-/// The workloads.
+/// Workloads of the family.
 pub const SPECS: &[Spec] = &[
     Spec { name: "start/trivial", family: Family::Start, quick: true, make: Make::Fresh(trivial) },
     Spec { name: "start/heavy", family: Family::Start, quick: false, make: Make::Fresh(heavy) },
 ];
 
-/// Instance, device, first pixel: the time of each step, and of all since the driver's library was opened.
+/// Measures instance, device and first pixel: the time of each step, and the time since the
+/// driver's library was opened.
 fn trivial(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
     let start = Instant::now();
     let info = vk::InstanceCreateInfo::default();
@@ -22,7 +24,7 @@ fn trivial(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
     let instance = unsafe { fresh.api.entry.create_instance(&info, None) };
     let instance = instance.map_err(|code| Error::Vulkan("vkCreateInstance", code))?;
     let made = start.elapsed();
-    // SAFETY: nothing was made from the instance.
+    // SAFETY: no object of the instance is alive.
     unsafe { instance.destroy_instance(None) };
     let start = Instant::now();
     let gpu = Gpu::new(fresh.api, &fresh.options)?;
@@ -45,15 +47,16 @@ fn trivial(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
     ])
 }
 
-/// Side of the heavy program's render targets.
+/// Width and height of the heavy program's render targets in pixels.
 const SIDE: u32 = 2048;
-/// How many of them there are.
+/// Number of render targets.
 const TARGETS: usize = 8;
-/// Buffers of this many bytes.
+/// Number of bytes of a buffer.
 const BUFFER: usize = 16 << 20;
 const BUFFERS: usize = 8;
 
-/// A program with all pipelines of the create family alive, 128 MiB of images and as much of buffers, all of them touched.
+/// Measures a program that keeps all pipelines of the create family alive, with 128 MiB of images
+/// and as much of buffers, all of them touched.
 fn heavy(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
     let start = Instant::now();
     let gpu = Gpu::new(fresh.api, &fresh.options)?;
@@ -71,14 +74,14 @@ fn heavy(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
         let clear = vk::ClearColorValue { float32: [0.5; 4] };
         gpu.run(|d, cmd| {
             image_barrier(d, cmd, &image, image.full_range(), vk::ImageLayout::UNDEFINED, layout);
-            // SAFETY: the image is in the layout and has the usage.
+            // SAFETY: the image has the layout and the usage that the clear needs.
             unsafe { d.cmd_clear_color_image(cmd, image.handle, layout, &clear, &[image.full_range()]) };
         })?;
     }
     for i in 0..BUFFERS {
         let buffer = gpu.buffer(BUFFER, vk::BufferUsageFlags::TRANSFER_DST)?;
         gpu.run(|d, cmd| {
-            // SAFETY: the buffer has the usage.
+            // SAFETY: the buffer has the usage that the fill needs.
             unsafe { d.cmd_fill_buffer(cmd, buffer.handle, 0, vk::WHOLE_SIZE, i as u32) };
             memory_barrier(d, cmd);
         })?;

@@ -11,7 +11,7 @@ use ash::vk;
 
 const FAMILY: Family = Family::Transfer;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("transfer/blit-same-size", FAMILY, same_size),
     Spec::quick("transfer/blit-half-linear", FAMILY, |gpu| scaled(gpu, SIZE, SIZE / 2, vk::Filter::LINEAR)),
@@ -23,7 +23,7 @@ pub const SPECS: &[Spec] = &[
     Spec::quick("transfer/mip-chain", FAMILY, mip_chain),
 ];
 
-/// All of a level of one image to all of a level of another.
+/// Returns a blit of a whole level of one image to a whole level of another.
 fn region(from: &Image, from_level: u32, to: &Image, to_level: u32) -> vk::ImageBlit {
     let end = |image: &Image, level: u32| {
         let extent = image.level_extent(level);
@@ -36,7 +36,7 @@ fn region(from: &Image, from_level: u32, to: &Image, to_level: u32) -> vk::Image
         .dst_offsets(end(to, to_level))
 }
 
-/// A blit of one image to a new one of a format and size.
+/// Makes a blit of one image to a new image of another format and size.
 fn blit(
     gpu: &Gpu,
     from: Image,
@@ -80,7 +80,8 @@ fn to_half(gpu: &Gpu) -> Made {
         for (i, (pair, word)) in w.chunks(2).zip(&words).enumerate() {
             let halves = [pair[0] & 0xffff, pair[0] >> 16, pair[1] & 0xffff, pair[1] >> 16];
             for (half, byte) in halves.into_iter().zip(word.to_le_bytes()) {
-                // Either neighbour of the exact value is right: within a step of 2⁻¹¹ of the value.
+                // Both halves next to the exact value are correct, that is, within a step of 2⁻¹¹
+                // of the value.
                 let exact = f32::from(byte) / 255.0;
                 let found = positive_half(half);
                 if found.is_nan() || (found - exact).abs() > exact / 1024.0 {
@@ -92,7 +93,7 @@ fn to_half(gpu: &Gpu) -> Made {
     })
 }
 
-/// The value of a positive normal half, or 0.
+/// Returns the value of a positive normal half, or 0.
 fn positive_half(bits: u32) -> f32 {
     if bits == 0 { 0.0 } else { f32::from_bits((bits << 13) + ((127 - 15) << 23)) }
 }
@@ -118,7 +119,7 @@ fn need_linear(gpu: &Gpu) -> Result<(), MakeError> {
     need_format(gpu, RGBA8, vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)
 }
 
-/// Levels from 2048 to 1.
+/// Number of levels, with sizes from 2048 to 1.
 const LEVELS: u32 = 12;
 
 fn mip_chain(gpu: &Gpu) -> Made {
@@ -147,7 +148,7 @@ fn mip_chain(gpu: &Gpu) -> Made {
     Recording::make(gpu, Amount::new(bytes, Unit::Byte), record, move |gpu| check_chain(gpu, &chain))
 }
 
-/// Each level is the mean of four texels of the one above, rounded once more.
+/// Checks that each level is the mean of four texels of the level above, rounded again.
 fn check_chain(gpu: &Gpu, chain: &Image) -> Result<(), Wrong> {
     let mut expected = level_of(SIZE);
     for level in 1..LEVELS {

@@ -10,7 +10,7 @@ use ash::vk;
 
 const FAMILY: Family = Family::Transfer;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("transfer/copy-buffer", FAMILY, copy),
     Spec::full("transfer/copy-buffer-regions", FAMILY, copy_regions),
@@ -18,7 +18,7 @@ pub const SPECS: &[Spec] = &[
     Spec::quick("transfer/update-buffer", FAMILY, update),
 ];
 
-/// Words of a buffer: 32 MiB.
+/// Number of words of a buffer, which has 32 MiB.
 const WORDS: u32 = 8 << 20;
 
 fn copy(gpu: &Gpu) -> Made {
@@ -31,11 +31,11 @@ fn copy(gpu: &Gpu) -> Made {
     Recording::make(gpu, Amount::new(2 * WORDS * 4, Unit::Byte), record, move |_| equal(&to.read(), &words))
 }
 
-/// Words of a region, and how many there are.
+/// Number of words of a region. `REGIONS` is the number of regions.
 const REGION: u32 = 256;
 const REGIONS: u32 = WORDS / 4 / REGION;
 
-/// Where a region goes: an odd factor permutes a power of two.
+/// Returns the destination of a region. An odd factor permutes the numbers below a power of two.
 fn place(region: u32) -> u32 {
     region * 1031 % REGIONS
 }
@@ -74,7 +74,8 @@ fn fill(gpu: &Gpu) -> Made {
     })
 }
 
-/// The most that `vkCmdUpdateBuffer` takes, in words, and how many updates there are: 8 MiB.
+/// Maximum number of words for `vkCmdUpdateBuffer`. `UPDATES` is the number of updates, of 8 MiB in
+/// total.
 const UPDATE: u32 = 65_536 / 4;
 const UPDATES: u32 = 128;
 

@@ -11,7 +11,7 @@ use ash::vk;
 
 const FAMILY: Family = Family::Transfer;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("transfer/clear-color", FAMILY, color),
     Spec::full("transfer/clear-color-rgba16f", FAMILY, color_half),
@@ -48,7 +48,7 @@ fn depth(gpu: &Gpu) -> Made {
     })
 }
 
-/// A render pass that clears and nothing else.
+/// Makes a render pass that only clears.
 fn attachment(gpu: &Gpu) -> Made {
     let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
     let to = gpu.image(&ImageDesc::d2(RGBA8, SIZE, SIZE, usage))?;
@@ -62,7 +62,8 @@ fn attachment(gpu: &Gpu) -> Made {
     })
 }
 
-/// Size of the resolved image, and of the stripes in it: from the middle of a pixel to the end of the next, then a gap.
+/// Width and height of the resolved image. A stripe in it reaches from the centre of a pixel to the
+/// end of the next one, and a gap follows.
 const RESOLVED: u32 = 1024;
 const STRIPES: u32 = RESOLVED / 3;
 
@@ -77,7 +78,8 @@ fn resolve(gpu: &Gpu) -> Made {
     need_limit(limits.standard_sample_locations == vk::TRUE, "standardSampleLocations")?;
     let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
     let from = gpu.image_of_samples(&ImageDesc::d2(RGBA8, RESOLVED, RESOLVED, usage), four)?;
-    // A resolve's destination must be an attachment's format; the image itself is only written by the resolve.
+    // The destination of a resolve needs a format that supports attachments. The image itself is
+    // only written by the resolve.
     let to = image(gpu, RGBA8, RESOLVED)?;
     draw_stripes(gpu, from)?;
     let region = vk::ImageResolve::default()

@@ -10,7 +10,7 @@ use ash::vk;
 
 const FAMILY: Family = Family::Transfer;
 
-/// The workloads.
+/// Workloads of this module.
 pub const SPECS: &[Spec] = &[
     Spec::quick("transfer/copy-image-rgba8", FAMILY, |gpu| copy(gpu, RGBA8, 4)),
     Spec::full("transfer/copy-image-r8", FAMILY, |gpu| copy(gpu, vk::Format::R8_UNORM, 1)),
@@ -24,7 +24,8 @@ pub const SPECS: &[Spec] = &[
 fn copy(gpu: &Gpu, format: vk::Format, texel: u32) -> Made {
     let bytes = SIZE * SIZE * texel;
     let words = noise(bytes / 4);
-    // Halves that are NaN may be changed by a copy through floats; a copy of texels must not, but nothing needs them here.
+    // A copy through floats may change halves that are NaN. A copy of texels must not, but this
+    // benchmark does not depend on it.
     let words: Vec<u32> = if texel == 8 { words.iter().map(|w| w & 0x3bff_3bff).collect() } else { words };
     let (from, to) = (source(gpu, format, SIZE, &words)?, image(gpu, format, SIZE)?);
     let region = vk::ImageCopy::default()
@@ -37,11 +38,11 @@ fn copy(gpu: &Gpu, format: vk::Format, texel: u32) -> Made {
     })
 }
 
-/// Size of a tile, and tiles in a row.
+/// Size of a tile in texels. `TILES` is the number of tiles in a row.
 const TILE: u32 = 64;
 const TILES: u32 = SIZE / TILE;
 
-/// Where a tile goes: an odd factor permutes a power of two.
+/// Returns the destination of a tile. An odd factor permutes the numbers below a power of two.
 fn place(tile: u32) -> u32 {
     tile * 421 % (TILES * TILES)
 }
@@ -76,7 +77,7 @@ fn copy_regions(gpu: &Gpu) -> Made {
     })
 }
 
-/// All of an image, from or to the start of a buffer.
+/// Returns the copy of a whole image from or to the start of a buffer.
 fn whole(image: &Image) -> vk::BufferImageCopy {
     vk::BufferImageCopy::default().image_subresource(image.layers_of(0)).image_extent(image.level_extent(0))
 }
@@ -103,7 +104,7 @@ fn image_to_buffer(gpu: &Gpu) -> Made {
     Recording::make(gpu, amount, record, move |_| equal(&to.read(), &words))
 }
 
-/// Texels of a row in the buffer: more than the image has.
+/// Number of texels of a row in the buffer, which exceeds that of the image.
 const PITCH: u32 = SIZE + 100;
 
 fn rows_to_image(gpu: &Gpu) -> Made {

@@ -1,4 +1,4 @@
-//! `cts-runner ledger`: merges ledgers and says what they hold.
+//! `cts-runner ledger`: merges ledgers and shows their content.
 
 use super::summary::Summary;
 use super::{Ledger, file, show};
@@ -40,7 +40,8 @@ struct Options {
     json: bool,
 }
 
-/// The command: 0 as expected, 1 a surprise, 2 an error.
+/// Runs the command. The exit code is 0 if all results are as expected, 1 for surprises, 2 for an
+/// error.
 pub fn command(parser: &mut Parser) -> ExitCode {
     let outcome = match read(parser) {
         Ok(Some(options)) => run(&options),
@@ -59,7 +60,7 @@ pub fn command(parser: &mut Parser) -> ExitCode {
     }
 }
 
-/// The command line; none when help is wanted.
+/// Parses the command line. Returns `None` if help was requested.
 fn read(parser: &mut Parser) -> std::result::Result<Option<Options>, lexopt::Error> {
     let mut options = Options::default();
     while let Some(arg) = parser.next()? {
@@ -80,7 +81,7 @@ fn read(parser: &mut Parser) -> std::result::Result<Option<Options>, lexopt::Err
     Ok(Some(options))
 }
 
-/// Whether all is as expected.
+/// Runs the command and returns true if all results are as expected.
 fn run(options: &Options) -> Result<bool> {
     let mut ledger: Option<Ledger> = None;
     for path in &options.files {

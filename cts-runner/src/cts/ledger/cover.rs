@@ -1,20 +1,22 @@
-//! Which runs together hold every case once, and what they leave out.
+//! Finds runs that together contain every case once, and the cases that they leave out.
 //!
-//! Portions of different N combine exactly where one N divides the other; a residue `r` modulo the least common multiple M of all N in play
-//! stands for portion (r + 1)/M. Runs are taken coarse before fine, late before early, and only when they meet none that was taken.
+//! Portions of different N combine exactly if one N divides the other. A residue `r` modulo M, the
+//! least common multiple of all N that occur, stands for portion (r + 1)/M. Coarse runs are taken
+//! before fine ones, and late before early ones. A run is taken only if it meets no run that was
+//! taken before.
 
 use super::super::portion::{FINEST, Portion, gcd};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Portions that no run holds: from `first` to `last`, of `of`.
+/// A range of portions that no run contains.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Gap {
-    /// The first of them.
+    /// First portion of the range.
     pub first: u64,
-    /// The last of them.
+    /// Last portion of the range.
     pub last: u64,
-    /// N.
+    /// Number N of portions.
     pub of: u64,
 }
 
@@ -27,28 +29,29 @@ impl fmt::Display for Gap {
     }
 }
 
-/// What a set of runs holds.
+/// Coverage of a set of runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cover {
-    /// The runs that count, by their place in the argument: no two of them meet.
+    /// Indices of the runs that count, no two of which have a case in common.
     pub bases: Vec<usize>,
-    /// What none of them holds.
+    /// Portions that no run contains.
     pub gaps: Vec<Gap>,
 }
 
-/// The best cover by some portions, earliest first.
+/// Returns the best cover by some portions, which are ordered from earliest to latest.
 pub fn cover(portions: &[Portion]) -> Cover {
     let sizes: BTreeSet<u64> = portions.iter().map(|portion| portion.of).collect();
     let candidates = sizes.iter().map(|&size| bases(portions, size));
     let share = |bases: &Vec<usize>| bases.iter().map(|&at| 1.0 / portions[at].of as f64).sum::<f64>();
-    // The first of equal ones: the coarsest.
+    // Among equal candidates, the first and therefore coarsest one is kept.
     let better = |best: Vec<usize>, next: Vec<usize>| if share(&next) > share(&best) + 1e-9 { next } else { best };
     let bases = candidates.reduce(better).unwrap_or_default();
     let gaps = gaps(&bases.iter().map(|&at| portions[at]).collect::<Vec<_>>());
     Cover { bases, gaps }
 }
 
-/// Runs that do not meet, those of N = `size` first, then coarse before fine, late before early.
+/// Returns runs that do not meet. Runs with N = `size` come first, then coarse before fine and late
+/// before early.
 fn bases(portions: &[Portion], size: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..portions.len()).rev().collect();
     order.sort_by_key(|&at| (portions[at].of != size, portions[at].of));
@@ -64,12 +67,12 @@ fn bases(portions: &[Portion], size: u64) -> Vec<usize> {
     taken
 }
 
-/// Least common multiple; none when residues would be too many.
+/// Returns the least common multiple; `None` if there would be too many residues.
 fn lcm(a: u64, b: u64) -> Option<u64> {
     Some(a / gcd(a, b) * b).filter(|&multiple| multiple <= FINEST)
 }
 
-/// What portions that do not meet leave out, as portions as coarse as possible.
+/// Returns what portions that do not meet leave out, as the coarsest possible portions.
 fn gaps(portions: &[Portion]) -> Vec<Gap> {
     let modulus = portions.iter().try_fold(1, |modulus, portion| lcm(modulus, portion.of)).unwrap_or(1);
     let mut open = vec![true; modulus as usize];
@@ -125,9 +128,10 @@ mod tests {
     #[test]
     fn fine_portions_inside_of_coarse_ones_do_not_count_again() {
         assert_eq!(told(&["1/16", "1/2", "17/32", "2/2"]), (vec!["1/2".into(), "2/2".into()], String::new()));
-        // Of the same portion, the later run.
+        // The later of two runs of one portion counts.
         assert_eq!(cover(&portions(&["1/2", "2/2", "1/2"])).bases, [2, 1]);
-        // Portions that neither contain each other nor are apart do not combine: the larger share counts.
+        // Portions that overlap without containing each other do not combine, so the larger share
+        // counts.
         assert_eq!(told(&["1/3", "1/16", "2/16", "3/16", "4/16", "5/16", "6/16"]).0.len(), 6);
         assert_eq!(told(&["1/3", "1/16"]).0, ["1/3"]);
         assert_eq!(told(&["1/4", "2/6"]), (vec!["1/4".into(), "2/6".into()], "3/4 4/6 6/6".into()));

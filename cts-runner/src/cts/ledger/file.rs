@@ -1,4 +1,5 @@
-//! Adding a run to a ledger's file, that other runners on this machine may add to at the same moment.
+//! Adds a run to the file of a ledger, to which other runners on this machine may add at the same
+//! time.
 
 use super::{Ledger, format};
 use crate::cts::error::{At, Error, Result};
@@ -7,7 +8,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Reads a ledger's file.
+/// Reads a ledger from a file.
 pub fn read(path: &Path) -> Result<Ledger> {
     parse(path, &std::fs::read(path).at(path)?)
 }
@@ -16,7 +17,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Ledger> {
     format::read(bytes).map_err(|(line, why)| Error::Line { path: path.into(), line, why })
 }
 
-/// Merges a ledger into the file, which need not be there yet. Gives what the file holds then.
+/// Merges a ledger into the file, which need not exist yet. Returns the new content of the file.
 pub fn add(path: &Path, new: Ledger) -> Result<Ledger> {
     let mut file = lock(path)?;
     let mut bytes = Vec::new();
@@ -28,18 +29,20 @@ pub fn add(path: &Path, new: Ledger) -> Result<Ledger> {
     Ok(whole)
 }
 
-/// Whether runs of a build may be added to the file, before hours are spent on one.
+/// Checks that runs of a build may be added to the file. This happens before a run, which takes
+/// hours.
 pub fn check(path: &Path, new: &Ledger) -> Result<()> {
     match path.exists() {
         true if std::fs::metadata(path).at(path)?.len() > 0 => {
             read(path)?.merge(new.clone()).map_err(|why| Error::Ledger(path.into(), why))
         }
-        // Also tells whether it can be made.
+        // Locking also checks that the file can be created.
         _ => lock(path).map(drop),
     }
 }
 
-/// Writes the whole file at once: beside it first, so that nobody ever reads half of it.
+/// Writes the whole file atomically: into a temporary file first, so that readers never see half of
+/// it.
 pub fn write(path: &Path, ledger: &Ledger) -> Result<()> {
     let part = path.with_file_name(format!(
         "{}.{}.part",
@@ -50,12 +53,13 @@ pub fn write(path: &Path, ledger: &Ledger) -> Result<()> {
     std::fs::rename(&part, path).at(path)
 }
 
-/// Opens the file for nobody else to add to until it is closed.
+/// Opens the file and locks it exclusively until it is closed.
 fn lock(path: &Path) -> Result<File> {
     loop {
         let file = OpenOptions::new().read(true).create(true).append(true).open(path).at(path)?;
         file.lock().at(path)?;
-        // Who had the lock before has put another file in its place.
+        // The previous owner of the lock may have replaced the file, so the path must still refer
+        // to the locked file.
         let there = std::fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
         let here = file.metadata().at(path)?;
         if there == Some((here.dev(), here.ino())) {

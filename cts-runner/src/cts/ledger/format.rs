@@ -1,19 +1,22 @@
-//! The text of a ledger: lines of fields between tabs, the first of which says what the line is. `#` begins a comment line.
+//! The text format of a ledger. Its lines consist of fields between tabs, and the first field
+//! states the kind of the line. `#` begins a comment line.
 //!
-//! | line | fields |
-//! |---|---|
-//! | `cts-ledger` | version of the format: [`VERSION`]; the first line |
-//! | `cts`, `driver`, `api`, `build` | a text each, see [`Build`] |
-//! | `total` | group, cases that deqp lists in it |
-//! | `run` | id, start (RFC 3339, UTC), portion, scope, seconds, seconds of all cases, resumed cases, device, host, build of deqp |
-//! | `count` | id of the run, group, a number for each of [`Tally::NAMES`] |
-//! | `case` | id of the run, statuses of its executions between commas (`-` when it did not run), seconds, name, message |
-//! | `end` | number of runs; the last line |
+//! - `cts-ledger`: version of the format, [`VERSION`]; the first line.
+//! - `cts`, `driver`, `api`, `build`: a text each, see [`Build`].
+//! - `total`: group, number of cases that deqp lists in it.
+//! - `run`: id, start (RFC 3339, UTC), portion, scope, seconds, seconds of all cases, resumed
+//!   cases, device, host, build of deqp.
+//! - `count`: id of the run, group, a number for each of [`Tally::NAMES`].
+//! - `case`: id of the run, statuses of its executions between commas (`-` when it did not run),
+//!   seconds, name, message.
+//! - `end`: number of runs; the last line.
 //!
-//! A scope is `all`, or words between commas: `group=NAME`, `case=PATTERN`, `list`; white space, `,` and `%` in it are written `%xx`.
+//! A scope is `all`, or words between commas: `group=NAME`, `case=PATTERN`, `list`. White space,
+//! `,` and `%` in it are written as `%xx`.
 //!
-//! A ledger may come from anywhere: what is not in this format is an error with the number of its line, and so is a file that has lost
-//! lines: numbers and names must agree, and the last line must be there.
+//! A ledger may come from any source. Text that is not in this format is an error with its line
+//! number. A file that has lost lines is also an error: numbers and names must agree, and the last
+//! line must exist.
 
 use super::super::portion::Portion;
 use super::super::status::Status;
@@ -21,13 +24,13 @@ use super::{Build, Finding, Ledger, Run, Scope, Tally};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The version of the format that is written, and the only one that is read.
+/// Version of the format that is written, which is also the only one that is read.
 pub const VERSION: &str = "1";
 
-/// A fault and its line, from 1.
+/// A fault: the number of its line, from 1, and its description.
 pub type Fault = (usize, String);
 
-/// The text of a ledger.
+/// Returns the text of a ledger.
 pub fn write(ledger: &Ledger) -> String {
     let mut out = format!("cts-ledger\t{VERSION}\n");
     out += "# What is known of one build of a Vulkan driver from runs of the CTS; cts-runner ledger reads and merges it.\n";
@@ -69,7 +72,7 @@ fn write_run(out: &mut String, run: &Run) {
     }
 }
 
-/// A text without what would end its field.
+/// Returns a text without the characters that would end its field.
 pub fn clean(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.trim().to_string()
@@ -133,7 +136,7 @@ fn read_scope(text: &str) -> Option<Scope> {
     Some(scope)
 }
 
-/// Reads a ledger.
+/// Parses a ledger.
 pub fn read(bytes: &[u8]) -> Result<Ledger, Fault> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
@@ -266,13 +269,13 @@ impl Reader {
         self.ledger.build = Build { cts: text("cts")?, driver: text("driver")?, api: text("api")?, id: text("build")? };
         self.ledger.runs.iter().try_for_each(check)?;
         let mut ledger = Ledger { runs: Vec::new(), ..self.ledger.clone() };
-        // In order, and without what a later run replaces.
+        // Merging sorts the runs and removes those that a later run replaces.
         ledger.merge(self.ledger)?;
         Ok(ledger)
     }
 }
 
-/// Whether numbers and names of a run agree.
+/// Checks that the numbers and names of a run agree.
 fn check(run: &Run) -> Read<()> {
     let mut named: BTreeMap<&str, Tally> = BTreeMap::new();
     for (name, finding) in &run.findings {
@@ -286,7 +289,7 @@ fn check(run: &Run) -> Read<()> {
     for (group, tally) in &run.counts {
         let named = named.get(group.as_str()).copied().unwrap_or_default();
         for (place, what) in Tally::NAMES.iter().enumerate() {
-            // Of what passed or is not supported, only the slow ones have names.
+            // Among passed and unsupported cases, only the slow ones have names.
             let fits = if place < 2 { named.0[place] <= tally.0[place] } else { named.0[place] == tally.0[place] };
             if !fits {
                 let (told, found) = (tally.0[place], named.0[place]);
@@ -306,7 +309,7 @@ fn name(text: &str) -> Read<String> {
     if sound { Ok(text.into()) } else { Err(format!("{text:?} is no name")) }
 }
 
-/// Below 10⁹, so that no sum of a file's numbers overflows.
+/// Parses a number below 10⁹, so that no sum of the numbers in a file overflows.
 fn whole(text: &str, what: &str) -> Read<u64> {
     let digits = !text.is_empty() && text.len() <= 9 && text.bytes().all(|c| c.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);

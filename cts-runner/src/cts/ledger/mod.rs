@@ -1,13 +1,25 @@
-//! The ledger: what is known of one build of a driver, from runs on any number of machines and days, as a small table of text.
+//! The ledger is a small text table of the known results of one build of a driver, from runs on any
+//! number of machines and days.
 //!
-//! A [`Run`] is one call of `cts-runner cts` that went to its end: a portion of all cases or of some groups, its outcomes by group, and by
-//! name what is neither Pass nor NotSupported and what was slow. [`format`] reads and writes the text, [`Ledger::merge`] puts ledgers
-//! together, [`cover`] finds which runs together hold every case once and what is missing, [`summary`] draws the conclusions, [`show`]
-//! writes them down, [`file`] adds a run to a file that others may add to at the same time.
+//! A [`Run`] is one complete call of `cts-runner cts`. It covers a portion of all cases or of some
+//! groups. It stores outcomes by group, and names the slow cases and those that are neither Pass
+//! nor NotSupported.
 //!
-//! Invariants: a ledger is of one build of the driver and one CTS; no case is counted twice; of two runs of a case the later one counts. What
-//! fails is known by name, so a later run of a portion that a coarser one holds mends or marks single cases in the coarser one's
-//! numbers: a case that was named and is no longer counts as passed, for only what is supported can fail.
+//! - [`format`] reads and writes the text.
+//! - [`Ledger::merge`] combines ledgers.
+//! - [`cover`] finds which runs together contain every case once, and what is missing.
+//! - [`summary`] draws the conclusions.
+//! - [`show`] writes them down.
+//! - [`file`] adds a run to a file to which other processes may add at the same time.
+//!
+//! Invariants:
+//! - A ledger belongs to one build of the driver and one CTS.
+//! - No case is counted twice.
+//! - Of two runs of a case the later one counts.
+//!
+//! Failures are known by name. A later run of a portion that a coarser run contains therefore
+//! corrects single cases in the coarser run's numbers. A case that was named and no longer is
+//! counts as passed, because only supported cases can fail.
 
 pub mod command;
 pub mod cover;
@@ -22,17 +34,17 @@ use super::status::Status;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-/// Cases that took at least this long are named: milliseconds.
+/// Time in milliseconds from which a case counts as slow and is named.
 pub const SLOW: u64 = 5000;
-/// A run over lists names every case when it has at most this many.
+/// Maximum number of cases for which a run over lists names every case.
 pub const NAMED: usize = 2000;
 
-/// What all runs of a ledger have in common.
+/// Properties that all runs of a ledger share.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Build {
     /// Release of the CTS, with its commit.
     pub cts: String,
-    /// `driverName` and `driverInfo`.
+    /// `driverName` and `driverInfo` of the device.
     pub driver: String,
     /// `apiVersion`, as `1.3.0`.
     pub api: String,
@@ -40,30 +52,31 @@ pub struct Build {
     pub id: String,
 }
 
-/// Which cases a run drew its portion from.
+/// The cases from which a run selected its portion.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scope {
     /// Groups, as on the command line.
     pub groups: Vec<String>,
     /// Patterns, as on the command line.
     pub cases: Vec<String>,
-    /// Whether lists said which cases exist: then only what the run names is known to be in it.
+    /// True if lists defined the cases. Only the cases that the run names are then known to be in
+    /// it.
     pub listed: bool,
 }
 
 impl Scope {
-    /// Of a command line.
+    /// Returns the scope of a selection on the command line.
     pub fn new(selection: &Selection) -> Self {
         let (groups, cases) = (selection.groups.clone(), selection.cases.clone());
         Self { groups, cases, listed: !selection.lists.is_empty() }
     }
 
-    /// Whether these are all cases that deqp has.
+    /// Returns true if the scope contains all cases of deqp.
     pub fn is_all(&self) -> bool {
         *self == Scope::default()
     }
 
-    /// Whether the scope is known to hold a name.
+    /// Returns true if the scope is known to contain a case.
     fn holds(&self, name: &str) -> bool {
         !self.listed && self.chosen(name)
     }
@@ -72,15 +85,15 @@ impl Scope {
         chosen(&self.groups, &self.cases, name)
     }
 
-    /// Whether all cases of a [`super::listing::table_group`] are in the scope.
+    /// Returns true if all cases of a [`super::listing::table_group`] are in the scope.
     pub fn covers(&self, group: &str) -> bool {
         self.is_all() || !self.listed && !self.groups.is_empty() && chosen(&self.groups, &[], group)
     }
 
-    /// Whether all cases of another scope are in this one.
+    /// Returns true if all cases of another scope are in this one.
     fn contains(&self, other: &Scope) -> bool {
         let inside = |group: &String| {
-            // A group without its package is that group of every package.
+            // A group without a package stands for that group of every package.
             let full = if group.starts_with("dEQP-") { group.clone() } else { format!("*.{group}") };
             self.covers(full.trim_end_matches('.'))
         };
@@ -89,35 +102,37 @@ impl Scope {
     }
 }
 
-/// How many cases have which status; the last place is for those that expectations keep from running.
+/// Number of cases per status. The last element counts the cases that expectations exclude from
+/// running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally(pub [u64; Tally::NAMES.len()]);
 
 impl Tally {
-    /// Words for the places: those of [`Status::ALL`], then the cases that did not run.
+    /// Names of the elements: those of [`Status::ALL`], then the cases that did not run.
     pub const NAMES: [&'static str; 8] =
         ["Pass", "NotSupported", "Warning", "Fail", "Crash", "Timeout", "Missing", "Skip"];
 
-    /// The place of a case with these executions.
+    /// Returns the index of the element that counts a case with these executions.
     pub fn place(statuses: &[Status]) -> usize {
         let place = |first: &Status| Status::ALL.iter().position(|status| status == first);
         statuses.first().and_then(place).unwrap_or(Status::ALL.len())
     }
 
-    /// Number of cases.
+    /// Returns the number of cases.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Adds another one.
+    /// Adds another tally to this one.
     pub fn add(&mut self, other: &Tally) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, count)| *sum += count);
     }
 
-    /// A case is known better: it counts in place `to` now, and no longer in `from`.
+    /// Moves one case from element `from` to element `to`, because a later run knows its result
+    /// better.
     fn move_one(&mut self, from: usize, to: usize) {
         const PASS_THEN_NOT_SUPPORTED: [usize; 2] = [0, 1];
-        // Of a case without a name it is only known that it is in one of these two places.
+        // A case without a name is only known to be in one of these two elements.
         let places = [from].into_iter().chain(PASS_THEN_NOT_SUPPORTED);
         if let Some(from) = places.into_iter().find(|&place| self.0[place] > 0) {
             self.0[from] -= 1;
@@ -129,55 +144,56 @@ impl Tally {
 /// A case that a run names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Finding {
-    /// What each execution gave; none when expectations kept it from running.
+    /// Status of each execution; empty if expectations exclude the case from running.
     pub statuses: Vec<Status>,
     /// Time of the first execution, in milliseconds.
     pub millis: u64,
-    /// What it says, in one line.
+    /// Message of the case, in one line.
     pub message: String,
 }
 
 /// One call of the runner.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// Tells runs apart, on all machines.
+    /// Unique id of the run, on all machines.
     pub id: String,
-    /// When it began, in whole milliseconds.
+    /// Start of the run, in whole milliseconds.
     pub start: SystemTime,
-    /// Which portion.
+    /// Portion of the scope that was run.
     pub portion: Portion,
-    /// Of which cases.
+    /// Cases from which the portion was selected.
     pub scope: Scope,
-    /// How long the call took, in milliseconds.
+    /// Duration of the call, in milliseconds.
     pub wall: u64,
-    /// The sum of the cases' times, in milliseconds; of all calls, when a killed run went on.
+    /// Sum of the times of the cases, in milliseconds. If a killed run was continued, it includes
+    /// all calls.
     pub busy: u64,
-    /// Results that earlier, killed calls had left.
+    /// Number of results that earlier, killed calls had left.
     pub resumed: u64,
-    /// The device's name.
+    /// Name of the device.
     pub device: String,
-    /// The machine.
+    /// Description of the machine.
     pub host: String,
     /// Identity of the deqp binary.
     pub deqp: String,
     /// Outcomes by group.
     pub counts: BTreeMap<String, Tally>,
-    /// What is neither Pass nor NotSupported, and what was slow.
+    /// Slow cases and cases that are neither Pass nor NotSupported, by name.
     pub findings: BTreeMap<String, Finding>,
 }
 
 impl Run {
-    /// Number of cases.
+    /// Returns the number of cases.
     pub fn cases(&self) -> u64 {
         self.counts.values().map(Tally::total).sum()
     }
 
-    /// Whether a case is known to have been in the run.
+    /// Returns true if a case is known to have been in the run.
     pub fn holds(&self, name: &str) -> bool {
         self.findings.contains_key(name) || self.portion.holds(name) && self.scope.holds(name)
     }
 
-    /// Whether nothing of this run counts any more because of a later one.
+    /// Returns true if a later run replaces all results of this run.
     fn superseded_by(&self, later: &Run) -> bool {
         (later.start, &later.id) > (self.start, &self.id)
             && later.portion.contains(self.portion)
@@ -185,19 +201,19 @@ impl Run {
     }
 }
 
-/// All that is known of a build.
+/// All known results of a build.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
-    /// Of what.
+    /// Build to which the results belong.
     pub build: Build,
-    /// Cases that deqp lists, by group, as far as runs were drawn from all cases of a group.
+    /// Number of cases that deqp lists, by group, for the groups of which runs used all cases.
     pub totals: BTreeMap<String, u64>,
     /// The runs, earliest first.
     pub runs: Vec<Run>,
 }
 
 impl Ledger {
-    /// Puts another ledger's runs into this one; an error says why the two do not belong together.
+    /// Adds another ledger's runs to this one. An error states why the two do not belong together.
     pub fn merge(&mut self, other: Ledger) -> Result<(), String> {
         if self.build != other.build {
             return Err(differ(&self.build, &other.build));

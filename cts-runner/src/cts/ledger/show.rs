@@ -1,4 +1,4 @@
-//! A ledger for people: on the terminal, and as the page `docs/conformance.md`.
+//! Shows a ledger on the terminal and as the page `docs/conformance.md`.
 
 use super::summary::{Group, Named, Summary};
 use super::{Ledger, Run, Tally};
@@ -9,10 +9,10 @@ use crate::cts::report::terminal;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Lines of a list on the terminal.
+/// Maximum number of lines of a list on the terminal.
 const LINES: usize = 40;
 
-/// A row per group, with a column for every outcome that came up.
+/// Returns a table with a row per group and a column for every outcome that occurred.
 fn by_group(summary: &Summary) -> Table {
     let places: Vec<usize> = (0..Tally::NAMES.len()).filter(|&place| summary.total.0[place] > 0).collect();
     let mut header = vec!["group".to_string(), "cases".into(), "run".into()];
@@ -48,7 +48,7 @@ fn scope(run: &Run) -> String {
     if words.is_empty() { "all".into() } else { words.join(", ") }
 }
 
-/// One sentence: how much of everything was run, and how it went.
+/// Summarizes in one sentence how many of all cases were run, and with which result.
 pub fn verdict(summary: &Summary) -> String {
     let total = summary.total.total();
     let much = match (summary.complete(), summary.listed) {
@@ -70,7 +70,7 @@ fn failure(named: &Named) -> String {
     format!("{}{times}{reason}", named.finding.message)
 }
 
-/// The text for the terminal.
+/// Returns the text for the terminal.
 pub fn text(ledger: &Ledger, summary: &Summary) -> String {
     let mut out = String::new();
     terminal::draw(&mut out, &by_group(summary));
@@ -118,7 +118,7 @@ fn places(summary: &Summary, groups: &[&str]) -> String {
     if groups.len() == summary.groups.len() { "all groups".into() } else { groups.join(", ") }
 }
 
-/// The page.
+/// Returns the page in Markdown.
 pub fn page(ledger: &Ledger, summary: &Summary) -> String {
     let mut out = "# Conformance\n\n".to_string();
     let build = &ledger.build;

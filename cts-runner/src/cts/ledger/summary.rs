@@ -1,4 +1,5 @@
-//! What a ledger says: outcomes of all cases that some run holds, what is missing for a complete run, what is known to fail.
+//! Summary of a ledger: outcomes of all cases that some run contains, missing cases of a complete
+//! run, and known failures.
 
 use super::cover::{Cover, Gap, cover};
 use super::{Finding, Ledger, Run, SLOW, Tally};
@@ -9,66 +10,67 @@ use crate::cts::status::{Outcome, Status};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-/// One group.
+/// Results of one group.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Group {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// Cases that deqp lists; none when no run has asked.
+    /// Number of cases that deqp lists; `None` if no run has asked for it.
     pub listed: Option<u64>,
-    /// What is known of its cases.
+    /// Known results of its cases.
     pub tally: Tally,
-    /// Portions that no run holds.
+    /// Portions that no run contains.
     pub gaps: Vec<Gap>,
 }
 
-/// A case that has a name here.
+/// A case that the summary lists by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named {
-    /// Full name.
+    /// Full name of the case.
     pub name: String,
-    /// What became of it, by the expectations.
+    /// Outcome of the case under the expectations.
     pub outcome: Outcome,
-    /// What the latest run that holds it says.
+    /// Result of the latest run that contains the case.
     pub finding: Finding,
-    /// The reason of the expectation that decided.
+    /// Reason of the expectation that decided the outcome.
     pub reason: Option<String>,
 }
 
-/// Warnings that say the same, but for numbers.
+/// Warnings with the same text, apart from numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kind {
-    /// What they say, with `N` for every number.
+    /// Text of the warning, with `N` for every number.
     pub text: String,
-    /// How many.
+    /// Number of cases.
     pub cases: usize,
-    /// The first of them.
+    /// Name of the first case.
     pub example: String,
 }
 
-/// The conclusions.
+/// Conclusions from a ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
-    /// By group.
+    /// Results by group.
     pub groups: Vec<Group>,
-    /// All groups together.
+    /// Sum of the results of all groups.
     pub total: Tally,
-    /// Cases that deqp lists, when a run was drawn from all of them.
+    /// Number of cases that deqp lists, if a run was drawn from all of them.
     pub listed: Option<u64>,
-    /// What failed, is expected to or did not run; surprises first.
+    /// Cases that failed, are expected to fail or did not run; surprises come first.
     pub failures: Vec<Named>,
-    /// The cases that passed with a remark, by what they say.
+    /// Cases that passed with a remark, by the text of the remark.
     pub warnings: Vec<Kind>,
-    /// Cases over [`SLOW`], slowest first.
+    /// Cases that took at least [`SLOW`], slowest first.
     pub slow: Vec<Named>,
-    /// Names of known failures that the runs hold and that did not fail, with the reason of the expectation.
+    /// Names of known failures that the runs contain and that did not fail, with the reason of the
+    /// expectation.
     pub mended: Vec<(String, String)>,
-    /// Whether some run's numbers disagree with what deqp lists.
+    /// Descriptions of groups whose numbers disagree with what deqp lists.
     pub odd: Vec<String>,
 }
 
 impl Summary {
-    /// Draws the conclusions; `expect` is the folder of the expectations.
+    /// Draws the conclusions. `expect` is the folder of the expectations.
     pub fn new(ledger: &Ledger, expect: &Path) -> Result<Self> {
         let mut covers = Covers { ledger, known: HashMap::new() };
         let names: BTreeSet<&String> =
@@ -144,26 +146,26 @@ impl Summary {
                 _ => self.failures.push(named),
             }
         }
-        // Stable: cases of one outcome stay in the order of their names.
+        // The sort is stable, so cases of one outcome stay in the order of their names.
         self.failures.sort_by_key(|named| (!named.outcome.surprise(), named.outcome));
         self.slow.sort_by_key(|named| std::cmp::Reverse(named.finding.millis));
         self.warnings = kinds.into_values().collect();
         self.warnings.sort_by_key(|kind| std::cmp::Reverse(kind.cases));
     }
 
-    /// Whether every case that deqp lists was run.
+    /// Returns true if every case that deqp lists was run.
     pub fn complete(&self) -> bool {
         self.listed == Some(self.total.total())
             && self.groups.iter().all(|group| group.gaps.is_empty())
             && self.odd.is_empty()
     }
 
-    /// What failed and nobody expects to, or is expected to and does not.
+    /// Returns the number of unexpected failures and of expected failures that did not fail.
     pub fn surprises(&self) -> usize {
         self.failures.iter().filter(|named| named.outcome.surprise()).count() + self.mended.len()
     }
 
-    /// What is missing, with the groups where it is.
+    /// Returns the missing portions, with the groups in which they are missing.
     pub fn missing(&self) -> Vec<(String, Vec<&str>)> {
         let mut missing: BTreeMap<&[Gap], Vec<&str>> = BTreeMap::new();
         for group in self.groups.iter().filter(|group| !group.gaps.is_empty()) {
@@ -174,20 +176,21 @@ impl Summary {
     }
 }
 
-/// A complete group whose cases are not those that deqp lists.
+/// Describes a complete group whose number of cases differs from what deqp lists.
 fn oddity(group: &Group) -> Option<String> {
     let (ran, listed) = (group.tally.total(), group.listed?);
     let odd = ran > listed || group.gaps.is_empty() && ran != listed;
     odd.then(|| format!("{}: {ran} cases were run and deqp lists {listed}", group.name))
 }
 
-/// A message with `N` for every number, so that cases that differ in measured values only are one kind.
+/// Returns a message with `N` for every number, so that cases that differ only in measured values
+/// are one kind.
 fn kind_of(message: &str) -> String {
     let mut out = String::new();
     let mut before = ' ';
     let mut chars = message.chars().peekable();
     while let Some(c) = chars.next() {
-        // Digits inside of a name (`R8G8`, `sample_2`) belong to it.
+        // Digits inside a name (`R8G8`, `sample_2`) belong to the name.
         if c.is_ascii_digit() && !before.is_alphanumeric() && before != '_' {
             while chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '.').is_some() {}
             out.push('N');
@@ -199,7 +202,7 @@ fn kind_of(message: &str) -> String {
     out
 }
 
-/// Covers by group; most groups have the same runs.
+/// Cache of covers by group, because most groups have the same runs.
 struct Covers<'a> {
     ledger: &'a Ledger,
     known: HashMap<Vec<usize>, Cover>,

@@ -1,4 +1,4 @@
-//! Ledgers made by hand: merging, what counts, what is refused.
+//! Tests with constructed ledgers: merging, counting, and refused files.
 
 use super::summary::Summary;
 use super::*;
@@ -6,12 +6,13 @@ use crate::cts::listing::table_group;
 use crate::cts::portion::hash;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Cases of a made-up CTS.
+/// Returns the cases of a constructed CTS.
 fn names() -> Vec<String> {
     (0..600).map(|i| format!("dEQP-VK.g{}.sub.case_{i}", i % 3)).collect()
 }
 
-/// What a case gives at a time: mostly passes, and what fails at first is mended by hour 100.
+/// Returns the status of a case at an hour. Most cases pass, and cases that fail at first are fixed
+/// by hour 100.
 fn status(name: &str, hour: u64) -> Status {
     match hash(name.as_bytes()) / 7919 % 20 {
         0..6 => Status::NotSupported,
@@ -67,7 +68,7 @@ fn summary(ledger: &Ledger) -> Summary {
     Summary::new(ledger, std::path::Path::new("/nowhere")).unwrap()
 }
 
-/// What all cases give, each at the hour that `when` says.
+/// Returns the tally of all cases, each at the hour that `when` returns.
 fn truth(when: impl Fn(&str) -> u64) -> Tally {
     let mut tally = Tally::default();
     names().iter().for_each(|name| tally.0[Tally::place(&[status(name, when(name))])] += 1);
@@ -160,7 +161,7 @@ fn portions_of_several_machines_make_a_complete_run() {
     let whole = summary(&all);
     assert!(whole.complete() && whole.missing().is_empty());
     assert_eq!((whole.total, whole.listed), (truth(|_| 1), Some(600)));
-    // In whatever order, however often.
+    // The order and the number of repetitions of the merged parts make no difference.
     let mut other = parts.clone();
     other.reverse();
     other.extend_from_slice(&parts[3..9]);
@@ -175,12 +176,12 @@ fn portions_of_several_machines_make_a_complete_run() {
 
 #[test]
 fn a_later_run_of_a_case_replaces_the_earlier_one() {
-    // Of the same portion: nothing of the earlier run is left.
+    // A later run of the same portion replaces the earlier run completely.
     let both = merged(&[run(1, "1/1", &[]), run(100, "1/1", &[])]);
     assert_eq!(both.runs.len(), 1);
     assert_eq!(summary(&both).total, truth(|_| 100));
     assert_eq!(merged(&[run(100, "1/1", &[]), run(1, "1/1", &[])]), both);
-    // Of a finer portion, and of a group: case by case.
+    // A later run of a finer portion or of a group replaces results case by case.
     let third = Portion { part: 3, of: 4 };
     let mixed = merged(&[run(1, "1/1", &[]), run(100, "3/4", &[]), run(101, "1/2", &["g1"])]);
     assert_eq!(mixed.runs.len(), 3);
@@ -195,7 +196,7 @@ fn a_later_run_of_a_case_replaces_the_earlier_one() {
     let expected = names().into_iter().filter(|name| status(name, when(name)).failed());
     assert_eq!(failing.len(), expected.clone().count());
     expected.for_each(|name| assert!(failing.contains(&name.as_str()), "{name}"));
-    // An early fine portion inside of a late coarse one says nothing any more.
+    // An early fine portion inside a late coarse one no longer counts.
     assert_eq!(merged(&[run(1, "3/4", &[]), run(100, "1/2", &[])]).runs.len(), 1);
 }
 

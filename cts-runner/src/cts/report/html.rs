@@ -1,8 +1,9 @@
-//! The report as one HTML page that needs no other file and no network: bars per group, differences, each failing case with its log,
-//! output and images, and a search over the report's rows.
+//! The report as one HTML page that needs no other file and no network. It shows bars per group,
+//! differences, each failing case with its log, output and images, and a search over the rows.
 //!
-//! Everything from outside is escaped where it is written ([`escape`]); the script of the page puts text in with `textContent` only.
-//! The names of the report's rows are stored with the length of the prefix they share with the one before: a hundred thousand take a few MB.
+//! All external text is escaped where it is written ([`escape`]). The script of the page inserts
+//! text with `textContent` only. The name of a row is stored with the length of the prefix that it
+//! shares with the previous one, so a hundred thousand names take a few MB.
 
 use super::table::{self, Table};
 use super::{Outcome, Report, Row, image, terminal};
@@ -11,21 +12,21 @@ use crate::cts::progress::clock;
 use crate::cts::qpa::{self, Part};
 use std::fmt::Write;
 
-/// Bytes of a case's text that the page shows.
+/// Maximum number of bytes of a case's text on the page.
 const TEXT_LIMIT: usize = 64 << 10;
-/// Images that the page shows per case.
+/// Maximum number of images per case on the page.
 const IMAGES: usize = 12;
-/// Bytes of images in the whole page.
+/// Maximum number of bytes of images on the whole page.
 const IMAGE_BUDGET: usize = 48 << 20;
-/// Cases that are shown with their logs.
+/// Maximum number of cases with their logs.
 const CASES: usize = 2000;
-/// Groups listed per kind of difference.
+/// Maximum number of groups per kind of difference.
 const GROUPS: usize = 500;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// The page.
+/// Returns the page.
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     let device = escape(&report.device.describe());
@@ -99,7 +100,7 @@ fn compare(out: &mut String, comparison: &Comparison) {
     }
 }
 
-/// The cases with something to look at, surprises first.
+/// Writes the cases to inspect: surprises, then flakes, expected failures and warnings.
 fn cases(out: &mut String, report: &Report) {
     let mut rows = report.surprises();
     let expected = [Outcome::Flake, Outcome::ExpectedFail, Outcome::Is(super::Status::Warning)];
@@ -168,7 +169,7 @@ fn log_parts(out: &mut String, parts: &[Part], budget: &mut usize) {
     }
 }
 
-/// The names of the rows: shared length, rest, outcome, milliseconds.
+/// Returns the names of the rows: shared length, rest, outcome, milliseconds.
 fn names(report: &Report) -> String {
     let mut out = String::new();
     let mut before = "";
@@ -176,7 +177,7 @@ fn names(report: &Report) -> String {
         let shared = before.bytes().zip(row.name.bytes()).take_while(|(a, b)| a == b).count();
         let shared = row.name.floor_char_boundary(shared);
         let outcome = Outcome::ALL.iter().position(|&o| o == row.outcome).unwrap_or(0);
-        // Nothing in here may end the element.
+        // The text must not contain characters that end the HTML element.
         let rest = row.name[shared..].replace(['<', '|'], "_");
         let _ = writeln!(out, "{shared}|{rest}|{outcome}|{:.0}", row.seconds * 1e3);
         before = &row.name;
@@ -235,7 +236,7 @@ mod tests {
         {
             assert_eq!(page.matches(open).count(), page.matches(close).count(), "{open}");
         }
-        // Nothing is fetched from anywhere.
+        // The page loads no file from outside.
         assert!(!page.contains("http") && !page.contains("src=\"/"));
     }
 

@@ -1,13 +1,14 @@
-//! Images of a log as PNG in base64, the form a page can hold inside. deqp mostly logs PNGs already; a deqp without libpng logs rows of pixels.
+//! Converts images of a log to PNG in base64, which a page can embed. deqp usually logs PNG files
+//! already. A deqp without libpng logs rows of pixels.
 
 use crate::cts::qpa::Image;
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The image as a PNG in base64; none when the data are not what they say.
+/// Returns the image as a PNG in base64; `None` if the data do not match their description.
 pub fn png(image: &Image) -> Option<String> {
     if image.png {
-        // Only the letters are looked at: the page must not contain anything else.
+        // Only the alphabet is checked, so that the page cannot contain any other text.
         let sound = image.base64.bytes().all(|c| c == b'=' || LETTERS.contains(&c));
         return (sound && !image.base64.is_empty()).then(|| image.base64.clone());
     }

@@ -1,18 +1,22 @@
-//! The report as JUnit XML, which CI systems show: a suite per group, failures and errors where there is a surprise.
-//! The suites hold the report's rows: of very many cases, what neither passed nor is unsupported. The numbers at the top are of all cases.
+//! The report as JUnit XML, which CI systems show. It has a suite per group, and a failure or error
+//! for each surprise.
+//!
+//! The suites contain the rows of the report. If there are very many cases, these are the cases
+//! that neither passed nor are unsupported. The numbers at the top include all cases.
 
 use super::{Outcome, Report, Row};
 use crate::cts::status::Status;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The XML.
+/// Returns the XML text.
 pub fn render(report: &Report) -> String {
     let mut suites: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in &report.rows {
         suites.entry(split(&row.name).0).or_default().push(row);
     }
-    // Of very many cases only some have rows; the others passed or are unsupported.
+    // A report of very many cases has rows for only some of them. The others passed or are
+    // unsupported.
     let count = |outcome: Outcome| report.counts().get(outcome);
     let unlisted = if report.has_every_row() { 0 } else { count(Outcome::Is(Status::NotSupported)) };
     let listed = Totals::of(&report.rows.iter().collect::<Vec<_>>());
@@ -28,7 +32,7 @@ pub fn render(report: &Report) -> String {
     out
 }
 
-/// The element a case gets besides its own: its name and its message.
+/// Returns the child element of a case, as its name and message; `None` if the case needs none.
 fn element(row: &Row) -> Option<(&'static str, String)> {
     let reason = || row.reason.clone().unwrap_or_default();
     match row.outcome {
@@ -88,12 +92,12 @@ impl Totals {
     }
 }
 
-/// Group and last component.
+/// Splits a name into its group and its last component.
 fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
-/// Text for an attribute; characters that XML 1.0 cannot hold are replaced.
+/// Escapes text for an attribute. Characters that XML 1.0 cannot contain are replaced.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

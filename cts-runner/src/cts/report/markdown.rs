@@ -4,10 +4,10 @@ use super::table::{self, Table};
 use super::{Outcome, Report, Row, terminal};
 use std::fmt::Write;
 
-/// Groups listed per kind of difference.
+/// Maximum number of groups per kind of difference.
 const GROUPS: usize = 500;
 
-/// The text.
+/// Returns the Markdown text.
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# CTS on {}\n", escape(&report.device.describe()));
@@ -55,7 +55,7 @@ fn list(out: &mut String, title: &str, rows: &[&Row]) {
     }
 }
 
-/// Draws a table.
+/// Writes a table.
 pub(crate) fn draw(out: &mut String, table: &Table) {
     let line =
         |cells: &[String]| format!("| {} |", cells.iter().map(|cell| escape(cell)).collect::<Vec<_>>().join(" | "));
@@ -66,7 +66,7 @@ pub(crate) fn draw(out: &mut String, table: &Table) {
     }
 }
 
-/// Text in which nothing has a meaning of its own.
+/// Escapes all characters that have a meaning in Markdown.
 pub(crate) fn escape(text: &str) -> String {
     let special = |c: char| matches!(c, '|' | '<' | '>' | '*' | '_' | '`' | '[' | ']' | '\\');
     text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()

@@ -1,4 +1,5 @@
-//! What a run found, in the forms people and machines read: terminal, Markdown, JUnit, HTML, JSON. All are written from one [`Report`].
+//! Results of a run in the forms that users and programs read: terminal, Markdown, JUnit, HTML,
+//! JSON. All are written from one [`Report`].
 
 pub mod html;
 pub mod image;
@@ -15,37 +16,38 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How many of the slowest cases are listed.
+/// Maximum number of slowest cases that are listed.
 pub const SLOWEST: usize = 20;
 
-/// Most cases that have a row each in the reports: more, and nobody reads or opens them.
+/// Maximum number of cases that all get a row in the reports. Larger reports would be too large to
+/// open.
 pub const EVERY: usize = 100_000;
 
-/// One case.
+/// Result of one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Full name.
+    /// Full name of the case.
     pub name: String,
-    /// What became of it.
+    /// Final outcome of the case.
     pub outcome: Outcome,
-    /// What each execution gave.
+    /// Status of each execution.
     pub attempts: Vec<Status>,
-    /// deqp's code, or how the process died.
+    /// Result code of deqp, or how the process died.
     pub code: String,
-    /// Why.
+    /// Reason for the status.
     pub message: String,
     /// Seconds of the first execution.
     pub seconds: f64,
-    /// The reason of the expectation that decided.
+    /// Reason of the expectation that decided the outcome.
     pub reason: Option<String>,
-    /// Log and output, when there are any.
+    /// Paths of the log and the output, if they exist.
     pub logs: Option<[PathBuf; 2]>,
     /// Status and seconds on the other driver.
     pub there: Option<(Status, f64)>,
 }
 
 impl Row {
-    /// What it says in a line: the message, or else the code.
+    /// Returns the reason in one line: the message, the code, or both.
     pub fn why(&self) -> String {
         match (self.message.as_str(), self.code == self.outcome.name()) {
             (message, _) if message.is_empty() || message == self.code => self.code.clone(),
@@ -55,24 +57,25 @@ impl Row {
     }
 }
 
-/// All that a run found. Made by [`Report::new`] and a [`Report::add`] per case.
+/// All results of a run. It is made by [`Report::new`] and one [`Report::add`] per case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The driver that ran.
     pub device: Device,
-    /// The driver compared with.
+    /// The driver that it is compared with.
     pub other: Option<Device>,
     /// Number of cases.
     pub cases: usize,
-    /// The cases in the order of the selection: all up to [`EVERY`], of more only those that neither passed nor are unsupported.
+    /// Cases in the order of the selection. If there are more than [`EVERY`], only those that
+    /// neither passed nor are unsupported.
     pub rows: Vec<Row>,
-    /// What differs from that driver and from the baseline.
+    /// Differences from the other driver and from the baseline.
     pub comparisons: Vec<Comparison>,
-    /// Oddities that no case is to blame for.
+    /// Problems that belong to no case.
     pub notes: Vec<String>,
-    /// Time of this call.
+    /// Duration of this call.
     pub wall: Duration,
-    /// Results that an earlier call had left.
+    /// Number of results that an earlier call had left.
     pub resumed: usize,
     every: bool,
     counts: Counts,
@@ -81,7 +84,7 @@ pub struct Report {
     groupings: Vec<Grouping>,
 }
 
-/// The cases by the first components of their names.
+/// The cases, grouped by the first components of their names.
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Grouping {
     depth: usize,
@@ -113,20 +116,21 @@ impl Grouping {
 /// The cases of one group.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Group {
-    /// Common beginning of their names.
+    /// Common prefix of their names.
     pub name: String,
-    /// What became of them.
+    /// Outcomes of the cases.
     pub counts: Counts,
-    /// Seconds they took.
+    /// Seconds that the cases took.
     pub seconds: f64,
-    /// On the other driver: how many pass, and seconds.
+    /// Number of passed cases and seconds on the other driver.
     pub there: (usize, f64),
 }
 
 impl Report {
-    /// Of a number of cases, which are to be added.
+    /// Creates a report of `cases` cases, which are then added.
     pub fn new(device: Device, other: Option<Device>, cases: usize) -> Self {
-        // Finest first; the last one is taken however many groups it has.
+        // The groupings are ordered from finest to coarsest. The last one is used regardless of its
+        // number of groups.
         let groupings = (2..=4).rev().map(|depth| Grouping { depth, ..Grouping::default() }).collect();
         Self {
             device,
@@ -152,7 +156,7 @@ impl Report {
         self.counts.add(row.outcome);
         self.seconds += row.seconds;
         self.groupings.iter_mut().for_each(|grouping| grouping.add(&row));
-        // As many components of the names as give a table one can look at.
+        // The groups use as many components of the names as still give a readable table.
         self.groupings.retain(|grouping| grouping.depth == 2 || grouping.groups.len() <= LARGEST);
         let last = self.slowest.get(SLOWEST - 1).map_or(0.0, |slow| slow.seconds);
         if row.seconds > last {
@@ -165,39 +169,39 @@ impl Report {
         }
     }
 
-    /// Outcomes of all cases.
+    /// Returns the outcomes of all cases.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Whether `rows` has all cases.
+    /// Returns true if `rows` contains all cases.
     pub fn has_every_row(&self) -> bool {
         self.every
     }
 
-    /// The cases that nobody expected to end so, worst first.
+    /// Returns the cases with unexpected outcomes, worst first.
     pub fn surprises(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().filter(|row| row.outcome.surprise()).collect();
         rows.sort_by_key(|row| Outcome::ALL.iter().position(|&o| o == row.outcome));
         rows
     }
 
-    /// The cases that took longest.
+    /// Returns the cases that took longest.
     pub fn slowest(&self) -> &[Row] {
         &self.slowest
     }
 
-    /// Seconds of all cases.
+    /// Returns the sum of the seconds of all cases.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// The cases by group.
+    /// Returns the cases by group.
     pub fn groups(&self) -> &[Group] {
         self.groupings.first().map_or(&[], |grouping| &grouping.groups)
     }
 
-    /// The summary that scripts read.
+    /// Returns the summary that scripts read.
     pub fn json(&self) -> Value {
         let counts = self.counts();
         let by_outcome: serde_json::Map<String, Value> =
@@ -222,7 +226,7 @@ impl Report {
     }
 }
 
-/// The first components of a name, without the last one.
+/// Returns the first components of a name, without the last component.
 fn group_name(name: &str, depth: usize) -> &str {
     let end = name.match_indices('.').take(depth).last().map_or(name.len(), |(dot, _)| dot);
     &name[..end]
@@ -233,7 +237,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::cts::diff::Pair;
 
-    /// A report with one case of each kind, and texts that every format must escape.
+    /// Returns a report with one case of each kind, and texts that every format must escape.
     pub fn sample() -> Report {
         let row = |name: &str, outcome, message: &str| Row {
             name: format!("dEQP-VK.{name}"),

@@ -1,11 +1,11 @@
-//! The tables of the reports, as text in cells: the formats only draw them.
+//! Tables of the reports, as text in cells. The formats only draw them.
 
 use super::{Group, Report};
 use crate::cts::progress::clock;
 use crate::cts::status::Outcome;
 use std::time::Duration;
 
-/// A table; the first column is text, the others are numbers.
+/// A table. The first column is text, the others are numbers.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Table {
     /// Titles of the columns.
@@ -14,7 +14,8 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The groups with a column per outcome that came up, times, and the other driver.
+/// Returns a table of the groups with a column per outcome that occurred, times, and the other
+/// driver.
 pub fn by_group(report: &Report) -> Table {
     let counts = report.counts();
     let outcomes: Vec<Outcome> = counts.nonzero().map(|(outcome, _)| outcome).collect();
@@ -43,7 +44,7 @@ pub fn by_group(report: &Report) -> Table {
     Table { header, rows }
 }
 
-/// The slowest cases.
+/// Returns a table of the slowest cases.
 pub fn slowest(report: &Report) -> Table {
     let mut header: Vec<String> = vec!["slowest cases".into(), "time".into()];
     header.extend(report.other.as_ref().map(|_| "there".to_string()));
@@ -55,12 +56,12 @@ pub fn slowest(report: &Report) -> Table {
     Table { header, rows: report.slowest().iter().map(row).collect() }
 }
 
-/// Zero is left blank: what is there stands out.
+/// Formats a number. Zero is left blank, so that other numbers stand out.
 fn number(count: usize) -> String {
     if count == 0 { String::new() } else { count.to_string() }
 }
 
-/// A time in seconds as people read it.
+/// Formats a time in seconds for display.
 pub fn time(seconds: f64) -> String {
     if seconds < 60.0 { format!("{seconds:.2} s") } else { clock(Duration::from_secs_f64(seconds)) }
 }

@@ -1,4 +1,4 @@
-//! The report on the terminal.
+//! The report as text for the terminal.
 
 use super::table::{self, Table};
 use super::{Report, Row};
@@ -7,12 +7,12 @@ use crate::cts::progress::clock;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Surprises listed one by one.
+/// Maximum number of surprises that are listed individually.
 const SURPRISES: usize = 30;
-/// Groups listed per kind of difference.
+/// Maximum number of groups per kind of difference.
 const GROUPS: usize = 12;
 
-/// The text; with colours on a terminal.
+/// Returns the text, with colours if `colour` is set.
 pub fn render(report: &Report, folder: &Path, colour: bool) -> String {
     let paint = |code: &str, text: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() };
     let mut out = String::new();
@@ -45,7 +45,7 @@ pub fn render(report: &Report, folder: &Path, colour: bool) -> String {
     out
 }
 
-/// How well it is proven which driver ran.
+/// Describes how well it is proven which driver ran.
 pub fn library(report: &Report) -> String {
     match &report.device.library {
         Some(path) => format!("proven: deqp loaded {} and logged this device in every process", path.display()),
@@ -92,7 +92,7 @@ fn compare(out: &mut String, comparison: &Comparison, paint: &impl Fn(&str, &str
     let _ = writeln!(out, "  {}", times(comparison));
 }
 
-/// Total times of both sides.
+/// Returns the total times of both sides.
 pub fn times(comparison: &Comparison) -> String {
     let [here, there] = comparison.seconds.map(table::time);
     let ratio = comparison.seconds[1] / comparison.seconds[0];

@@ -30,6 +30,7 @@ mod modifiers;
 mod most;
 mod mutable;
 mod order;
+mod provoking;
 mod shaders;
 mod single_sampled;
 mod subgroup_sizes;

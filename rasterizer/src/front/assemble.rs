@@ -72,19 +72,30 @@ impl Topology {
     #[inline]
     pub fn vertices_last_first(self, i: u32) -> [u32; 3] {
         let [a, b, c] = self.vertices(i);
-        match (self, i & 1) {
-            (Topology::TriangleList | Topology::TriangleListWithAdjacency, _) => [c, a, b],
-            (Topology::TriangleStrip | Topology::TriangleStripWithAdjacency, 0) => [c, a, b],
-            (Topology::TriangleStrip | Topology::TriangleStripWithAdjacency | Topology::TriangleFan, _) => [b, c, a],
+        match self {
+            Topology::TriangleList
+            | Topology::TriangleListWithAdjacency
+            | Topology::TriangleStrip
+            | Topology::TriangleStripWithAdjacency
+            | Topology::TriangleFan => {
+                if self.ends_early(i) {
+                    [b, c, a]
+                } else {
+                    [c, a, b]
+                }
+            }
             _ => [a, b, c],
         }
     }
 }
 
 impl Topology {
-    /// All vertices of primitive `i` of `n`, in the order that a stage sees; behind them, its first one.
+    /// Returns all vertices of primitive `i` of `n` in the order in which a geometry stage receives them, followed by
+    /// copies of the first one. The provoking vertex is the first of the primitive's own (non-adjacency) vertices, or
+    /// with `last` the last one (specification, "Primitive Topologies" and `VkProvokingVertexModeEXT`): the vertices
+    /// of a triangle are rotated for that, which keeps its winding order.
     #[inline]
-    pub fn all_vertices(self, i: u32, n: u32) -> [u32; 6] {
+    pub fn all_vertices(self, i: u32, n: u32, last: bool) -> [u32; 6] {
         let few = |v: [u32; 3]| [v[0], v[1], v[2], v[0], v[0], v[0]];
         let run = |first: u32| core::array::from_fn(|k| first + k as u32);
         match self {
@@ -92,9 +103,11 @@ impl Topology {
             | Topology::PatchList
             | Topology::LineList
             | Topology::LineStrip
-            | Topology::TriangleList
-            | Topology::TriangleStrip
-            | Topology::TriangleFan => few(self.vertices(i)),
+            | Topology::TriangleList => few(self.vertices(i)),
+            Topology::TriangleStrip | Topology::TriangleFan => {
+                let [a, b, c] = self.vertices(i);
+                few(if last && self.ends_early(i) { [c, a, b] } else { [a, b, c] })
+            }
             Topology::LineListWithAdjacency => [4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, 4 * i, 4 * i],
             Topology::LineStripWithAdjacency => [i, i + 1, i + 2, i + 3, i, i],
             Topology::TriangleListWithAdjacency => run(6 * i),
@@ -102,8 +115,25 @@ impl Topology {
                 let before = if i == 0 { 1 } else { 2 * i - 2 };
                 let behind = 2 * i + if i + 1 == n { 5 } else { 6 };
                 let [a, b, c] = self.vertices(i);
-                if i & 1 == 0 { [a, before, b, behind, c, 2 * i + 3] } else { [a, 2 * i + 3, b, behind, c, before] }
+                if !self.ends_early(i) {
+                    [a, before, b, behind, c, 2 * i + 3]
+                } else if last {
+                    [c, before, a, 2 * i + 3, b, behind]
+                } else {
+                    [a, 2 * i + 3, b, behind, c, before]
+                }
             }
+        }
+    }
+
+    /// Is the vertex that provokes in the last-vertex mode the second one of [`Topology::vertices`], not the third?
+    /// In a fan the common vertex is the third one, and every other triangle of a strip has the last two exchanged.
+    #[inline]
+    fn ends_early(self, i: u32) -> bool {
+        match self {
+            Topology::TriangleStrip | Topology::TriangleStripWithAdjacency => i & 1 == 1,
+            Topology::TriangleFan => true,
+            _ => false,
         }
     }
 }
@@ -123,11 +153,11 @@ impl Corners for [u32; 3] {
     }
 }
 
-/// For a stage: all of them, whichever provokes.
+/// A geometry stage receives all vertices, in the order that the provoking mode defines.
 impl Corners for [u32; 6] {
     #[inline(always)]
     fn of(state: &DrawState, i: u32, n: u32) -> Self {
-        state.topology.all_vertices(i, n)
+        state.topology.all_vertices(i, n, state.provoking_last)
     }
 }
 
@@ -229,50 +259,81 @@ pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBu
 mod tests {
     use super::*;
 
-    /// The specification's "Triangle Strips With Adjacency" and "Line Strips With Adjacency".
-    #[test]
-    fn stages_see_adjacent_vertices() {
-        let strip = Topology::TriangleStripWithAdjacency;
-        assert_eq!(strip.all_vertices(0, 1), [0, 1, 2, 5, 4, 3]);
-        assert_eq!(strip.all_vertices(0, 4), [0, 1, 2, 6, 4, 3]);
-        assert_eq!(strip.all_vertices(1, 4), [2, 5, 6, 8, 4, 0]);
-        assert_eq!(strip.all_vertices(2, 4), [4, 2, 6, 10, 8, 7]);
-        assert_eq!(strip.all_vertices(3, 4), [6, 9, 10, 11, 8, 4]);
-        assert_eq!(strip.all_vertices(2, 3), [4, 2, 6, 9, 8, 7]);
-        assert_eq!(Topology::TriangleListWithAdjacency.all_vertices(2, 3), [12, 13, 14, 15, 16, 17]);
-        assert_eq!(Topology::LineStripWithAdjacency.all_vertices(2, 3)[..4], [2, 3, 4, 5]);
-        assert_eq!(Topology::LineListWithAdjacency.all_vertices(2, 3)[..4], [8, 9, 10, 11]);
-        assert_eq!(Topology::TriangleFan.all_vertices(2, 3)[..3], [3, 4, 0]);
-        assert_eq!(Topology::TriangleStrip.all_vertices(1, 3)[..3], [1, 3, 2]);
-        for i in 0..5 {
-            let [a, _, b, _, c, _] = strip.all_vertices(i, 5);
-            assert_eq!([a, b, c], strip.vertices(i), "the triangle of a primitive");
+    /// The vertices of consecutive primitives, each as a stage receives them.
+    type Order = &'static [&'static [u32]];
+
+    /// The vertices of the first primitives of every topology, from the equations of the specification ("Primitive
+    /// Topologies"), with the first vertex provoking and with the last one. The equations hold for the first mode; in
+    /// the other one the list is rotated so that the vertex that the specification calls provoking is "the last
+    /// non-adjacency vertex in the list of vertices" (`VkProvokingVertexModeEXT`).
+    #[rustfmt::skip]
+    static ORDERS: &[(Topology, Order, Order)] = &[
+        (Topology::PointList, &[&[0], &[1], &[2]], &[&[0], &[1], &[2]]),
+        (Topology::LineList, &[&[0, 1], &[2, 3]], &[&[0, 1], &[2, 3]]),
+        (Topology::LineStrip, &[&[0, 1], &[1, 2], &[2, 3]], &[&[0, 1], &[1, 2], &[2, 3]]),
+        (Topology::TriangleList, &[&[0, 1, 2], &[3, 4, 5]], &[&[0, 1, 2], &[3, 4, 5]]),
+        (Topology::TriangleStrip,
+            &[&[0, 1, 2], &[1, 3, 2], &[2, 3, 4], &[3, 5, 4]],
+            &[&[0, 1, 2], &[2, 1, 3], &[2, 3, 4], &[4, 3, 5]]),
+        (Topology::TriangleFan,
+            &[&[1, 2, 0], &[2, 3, 0], &[3, 4, 0]],
+            &[&[0, 1, 2], &[0, 2, 3], &[0, 3, 4]]),
+        (Topology::LineListWithAdjacency, &[&[0, 1, 2, 3], &[4, 5, 6, 7]], &[&[0, 1, 2, 3], &[4, 5, 6, 7]]),
+        (Topology::LineStripWithAdjacency,
+            &[&[0, 1, 2, 3], &[1, 2, 3, 4], &[2, 3, 4, 5]],
+            &[&[0, 1, 2, 3], &[1, 2, 3, 4], &[2, 3, 4, 5]]),
+        (Topology::TriangleListWithAdjacency,
+            &[&[0, 1, 2, 3, 4, 5], &[6, 7, 8, 9, 10, 11]],
+            &[&[0, 1, 2, 3, 4, 5], &[6, 7, 8, 9, 10, 11]]),
+        (Topology::TriangleStripWithAdjacency, &[&[0, 1, 2, 5, 4, 3]], &[&[0, 1, 2, 5, 4, 3]]),
+        (Topology::TriangleStripWithAdjacency,
+            &[&[0, 1, 2, 6, 4, 3], &[2, 5, 6, 7, 4, 0]],
+            &[&[0, 1, 2, 6, 4, 3], &[4, 0, 2, 5, 6, 7]]),
+        (Topology::TriangleStripWithAdjacency,
+            &[&[0, 1, 2, 6, 4, 3], &[2, 5, 6, 8, 4, 0], &[4, 2, 6, 9, 8, 7]],
+            &[&[0, 1, 2, 6, 4, 3], &[4, 0, 2, 5, 6, 8], &[4, 2, 6, 9, 8, 7]]),
+        (Topology::TriangleStripWithAdjacency,
+            &[&[0, 1, 2, 6, 4, 3], &[2, 5, 6, 8, 4, 0], &[4, 2, 6, 10, 8, 7], &[6, 9, 10, 11, 8, 4]],
+            &[&[0, 1, 2, 6, 4, 3], &[4, 0, 2, 5, 6, 8], &[4, 2, 6, 10, 8, 7], &[8, 4, 6, 9, 10, 11]]),
+    ];
+
+    /// The positions of a primitive's own vertices among those that a stage receives.
+    fn own(received: &[u32]) -> Vec<u32> {
+        match *received {
+            [_, b, c, _] => vec![b, c],
+            [a, _, b, _, c, _] => vec![a, b, c],
+            ref all => all.to_vec(),
         }
     }
 
-    /// The specification's table of provoking vertices ("Primitive Topologies"); a triangle is turned, never mirrored.
     #[test]
-    fn the_last_vertex_provokes() {
-        // Each step, then the first one's last vertex.
-        let last = [
-            (Topology::TriangleList, 3, 2),
-            (Topology::TriangleStrip, 1, 2),
-            (Topology::TriangleFan, 1, 2),
-            (Topology::TriangleListWithAdjacency, 6, 4),
-            (Topology::TriangleStripWithAdjacency, 2, 4),
-            (Topology::PointList, 1, 0),
-        ];
-        for (topology, step, first) in last {
-            for i in 0..6 {
-                let (usual, mut turned) = (topology.vertices(i), topology.vertices_last_first(i));
-                assert_eq!(turned[0], step * i + first, "{topology:?} {i}");
-                let at = turned.iter().position(|&v| v == usual[0]).expect("the same vertices");
-                turned.rotate_left(at);
-                assert_eq!(turned, usual, "{topology:?} {i}");
+    fn stages_receive_vertices_in_the_order_of_the_specification() {
+        for &(topology, first, last) in ORDERS {
+            for (provoking_last, order) in [(false, first), (true, last)] {
+                for (i, &want) in (0..).zip(order) {
+                    let got = topology.all_vertices(i, order.len() as u32, provoking_last);
+                    assert_eq!(&got[..want.len()], want, "{topology:?} {i}, last: {provoking_last}");
+                    assert!(got[want.len()..].iter().all(|&v| v == want[0]), "the others are the first one");
+                }
             }
         }
-        for topology in [Topology::LineList, Topology::LineStrip, Topology::LineListWithAdjacency] {
-            assert_eq!(topology.vertices_last_first(5), topology.vertices(5));
+    }
+
+    /// Setup receives the provoking vertex first, of a triangle with the winding order of the specification; a line
+    /// has its ends in their order.
+    #[test]
+    fn setup_receives_the_provoking_vertex_first() {
+        for &(topology, first, last) in ORDERS {
+            for (i, (first, last)) in (0..).zip(first.iter().zip(last)) {
+                let [first, last] = [own(first), own(last)];
+                let n = first.len();
+                assert_eq!(topology.vertices(i)[..n], first[..], "{topology:?} {i}");
+                let mut turned = topology.vertices_last_first(i);
+                if n == 3 {
+                    turned.rotate_left(1);
+                }
+                assert_eq!(turned[..n], last[..], "{topology:?} {i}");
+            }
         }
     }
 }

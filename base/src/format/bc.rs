@@ -1,20 +1,30 @@
 //! Decoding of BC1–BC7 blocks to texels of a plain format (`blocks::plain`).
 //!
-//! What a block's indices can choose is computed once; then each texel is a look. The bits are those of bcdec, which rounds as the hardware of the
-//! formats' makers does; BC6H is decoded by it. BC4 and BC5 come out as floats at full precision, BC6H as halves.
+//! What a block's indices can choose is computed once; then each texel is a look. The colours of BC1 to BC3 and the
+//! alpha of BC3 are fractions that the Khronos Data Format Specification interpolates without rounding. They come out as
+//! the nearest bytes; sRGB-encoded ones are decoded from the fractions themselves (`bc_srgb`). BC7 is defined in bytes.
+//! BC4 and BC5 come out as floats at full precision, BC6H as halves, decoded by bcdec.
 
 #![forbid(unsafe_code)]
 
 use super::row::BlockWords;
-use super::{ChannelType, FormatInfo, bc7};
+use super::{ChannelType, FormatInfo, bc_srgb, bc7};
 
 const OPAQUE: u32 = 0xff00_0000;
+
+/// Is it an sRGB-encoded format whose colours are fractions of 31 and 63 (BC1, BC2 or BC3)?
+pub(super) fn is_srgb_of_fractions(info: &FormatInfo) -> bool {
+    info.channels[0].ty == ChannelType::Srgb && matches!(info.name.as_bytes(), [b'B', b'C', b'1'..=b'3', ..])
+}
 
 /// The texels of the block at the start of `block`, in the format's plain one.
 pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> BlockWords {
     let signed = matches!(info.channels[0].ty, ChannelType::Snorm | ChannelType::Sfloat);
     let whole = u128::from_le_bytes(*block);
     let (first, second) = (whole as u64, (whole >> 64) as u64);
+    if is_srgb_of_fractions(info) {
+        return bc_srgb::decode(info, first, second);
+    }
     match info.name.as_bytes()[2] {
         b'1' => {
             let opaque = if info.channel_count == 3 { OPAQUE } else { 0 };
@@ -54,14 +64,14 @@ fn colors(block: u64, always: bool) -> [u32; 16] {
     core::array::from_fn(|i| palette[(block >> (32 + 2 * i)) as usize & 3])
 }
 
-/// A block of BC3's alpha: two ends, and three bits per texel.
+/// A block of BC3's alpha: two ends, and three bits per texel. What lies between the ends is the nearest byte.
 fn alphas(block: u64) -> [u32; 16] {
     let [a, b] = [block as u32 & 0xff, (block >> 8) as u32 & 0xff];
     let palette = if a > b {
-        let sixth = |n: u32| ((7 - n) * a + n * b + 1) / 7;
+        let sixth = |n: u32| ((7 - n) * a + n * b + 3) / 7;
         [a, b, sixth(1), sixth(2), sixth(3), sixth(4), sixth(5), sixth(6)]
     } else {
-        let fourth = |n: u32| ((5 - n) * a + n * b + 1) / 5;
+        let fourth = |n: u32| ((5 - n) * a + n * b + 2) / 5;
         [a, b, fourth(1), fourth(2), fourth(3), fourth(4), 0, 0xff]
     };
     core::array::from_fn(|i| palette[(block >> (16 + 3 * i)) as usize & 7])
@@ -170,7 +180,9 @@ mod tests {
             bcdec_rs::bc2(&block, &mut bytes, 16);
             assert_eq!(decode("BC2_UNORM_BLOCK")[0], texels(&bytes), "{block:x?}");
             bcdec_rs::bc3(&block, &mut bytes, 16);
-            assert_eq!(decode("BC3_UNORM_BLOCK")[0], texels(&bytes), "{block:x?}");
+            // Its alpha is cut to bytes, not rounded.
+            let colors = |texels: [u32; 16]| texels.map(|texel| texel & 0x00ff_ffff);
+            assert_eq!(colors(decode("BC3_UNORM_BLOCK")[0]), colors(texels(&bytes)), "{block:x?}");
             for (name, signed) in [("BC5_UNORM_BLOCK", false), ("BC5_SNORM_BLOCK", true)] {
                 bcdec_rs::bc5_float(&block, &mut floats, 8, signed);
                 let want = [0, 1].map(|w: usize| core::array::from_fn(|i| floats[2 * i + w].to_bits()));

@@ -309,8 +309,25 @@ const ANCHORS_OF_THREE: [[u8; 2]; 64] = [
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{EACH, WEIGHTS, between, decode, expand};
     use crate::random::Rng;
+
+    /// Every pair of ends with every weight, and ends of every number of bits, by the specification's equations.
+    #[test]
+    fn ends_and_weights_are_exact() {
+        for bits in 4..=8 {
+            for end in 0..1u64 << bits {
+                let want = end << (8 - bits) | end >> (2 * bits - 8);
+                assert_eq!(expand(end * EACH, bits as u32), want * EACH, "{end} of {bits} bits");
+            }
+        }
+        for (a, b) in (0..256u64).flat_map(|a| (0..256u64).map(move |b| (a, b))) {
+            for &weight in WEIGHTS.iter().copied().flatten() {
+                let want = (a * (64 - u64::from(weight)) + b * u64::from(weight) + 32) / 64;
+                assert_eq!(between([a * EACH, b * EACH], weight), want * EACH, "{a} {b} {weight}");
+            }
+        }
+    }
 
     /// Another decoder, of another hand.
     #[test]

@@ -3,17 +3,16 @@
 use super::lanes::row;
 use core::arch::x86_64::*;
 
-/// Is a texel of these formats found by itself ([`colors`])? Then whether all are opaque.
+/// Returns whether all texels of a format are opaque, if each of them can be found by itself ([`colors`]). Texels of
+/// sRGB-encoded blocks are not: they are halves of linear values (`bc_srgb`).
 #[inline(always)]
 pub const fn by_itself(format: u32) -> Option<bool> {
-    const RGB: [u32; 2] = [row("BC1_RGB_UNORM_BLOCK") as u32, row("BC1_RGB_SRGB_BLOCK") as u32];
-    const RGBA: [u32; 2] = [row("BC1_RGBA_UNORM_BLOCK") as u32, row("BC1_RGBA_SRGB_BLOCK") as u32];
-    if format == RGB[0] || format == RGB[1] {
-        Some(true)
-    } else if format == RGBA[0] || format == RGBA[1] {
-        Some(false)
-    } else {
-        None
+    const RGB: u32 = row("BC1_RGB_UNORM_BLOCK") as u32;
+    const RGBA: u32 = row("BC1_RGBA_UNORM_BLOCK") as u32;
+    match format {
+        RGB => Some(true),
+        RGBA => Some(false),
+        _ => None,
     }
 }
 
@@ -126,9 +125,9 @@ mod tests {
             return;
         }
         let mut rng = Rng(0xbc10_0000_0000_0001);
-        let formats = ["BC1_RGB_UNORM_BLOCK", "BC1_RGB_SRGB_BLOCK", "BC1_RGBA_UNORM_BLOCK", "BC1_RGBA_SRGB_BLOCK"];
+        let formats = ["BC1_RGB_UNORM_BLOCK", "BC1_RGBA_UNORM_BLOCK"];
         for i in 0..200_000 {
-            let format = Format(super::row(formats[i % 4]) as u16);
+            let format = Format(super::row(formats[i % 2]) as u16);
             let opaque = super::by_itself(format.0.into()).expect("one of them");
             let mut ends = rng.wide() as u32;
             if i % 8 < 2 {
@@ -142,6 +141,8 @@ mod tests {
             let block = u128::from(u64::from(ends) | u64::from(indices) << 32).to_le_bytes();
             decode_tiles(format, &block, &mut |_, words| assert_eq!(got, words[0], "{ends:x} {indices:x} {format:?}"));
         }
-        assert_eq!(super::by_itself(super::row("BC2_UNORM_BLOCK") as u32), None);
+        for other in ["BC2_UNORM_BLOCK", "BC1_RGB_SRGB_BLOCK", "BC1_RGBA_SRGB_BLOCK"] {
+            assert_eq!(super::by_itself(super::row(other) as u32), None);
+        }
     }
 }

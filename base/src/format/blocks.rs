@@ -18,6 +18,8 @@ pub fn plain(format: Format) -> Format {
         (1, _) => const { row("R32_SFLOAT") },
         (2, _) => const { row("R32G32_SFLOAT") },
         (_, ChannelType::Ufloat | ChannelType::Sfloat) => const { row("R16G16B16A16_SFLOAT") },
+        // Linear values: the decoder applies the sRGB function, before it rounds.
+        (_, ChannelType::Srgb) if bc::is_srgb_of_fractions(info) => const { row("R16G16B16A16_SFLOAT") },
         (_, ChannelType::Srgb) => const { row("R8G8B8A8_SRGB") },
         // decode_float16.
         _ if info.layout == Layout::Astc => const { row("R16G16B16A16_SFLOAT") },

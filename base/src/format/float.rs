@@ -88,6 +88,19 @@ pub fn pack_shared_exponent(rgb: [f32; 3]) -> u32 {
     quantise(c[0], e) | quantise(c[1], e) << 9 | quantise(c[2], e) << 18 | (e as u32) << 27
 }
 
+/// Converts a value in 0..=1 to the nearest half, of two equally near ones to the even one.
+pub(super) const fn fraction_to_half(x: f64) -> u16 {
+    let exponent = (x.to_bits() >> 52) as i32 - 1023;
+    // Halves below 2^-14 are denormal: all of them are multiples of 2^-24.
+    let shift = if exponent < -14 { 24 } else { 10 - exponent };
+    let scaled = x * f64::from_bits(((1023 + shift) as u64) << 52);
+    let floor = scaled as u32;
+    let rest = scaled - floor as f64;
+    let rounded = floor + (rest > 0.5 || rest == 0.5 && floor & 1 == 1) as u32;
+    // A normal number's leading one is part of `rounded`, and adds one to the exponent.
+    if exponent < -14 { rounded as u16 } else { (((exponent + 14) << 10) as u32 + rounded) as u16 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,10 +6,13 @@
 mod astc;
 mod bc;
 mod bc7;
+mod bc_srgb;
 #[cfg(target_arch = "x86_64")]
 pub mod bc_vectors;
 mod blocks;
 mod etc2;
+#[cfg(test)]
+mod exact_tests;
 pub mod float;
 pub mod lanes;
 pub mod pack;

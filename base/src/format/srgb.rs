@@ -9,7 +9,7 @@
 use crate::host::{Floats, Ints};
 
 /// sRGB to linear for an encoded value in 0..=1, to f64 accuracy.
-const fn linear(encoded: f64) -> f64 {
+pub(super) const fn linear(encoded: f64) -> f64 {
     if encoded <= 0.04045 {
         return encoded / 12.92;
     }

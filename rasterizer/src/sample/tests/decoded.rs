@@ -3,8 +3,10 @@
 use super::*;
 
 /// Formats of blocks of 8 and 16 bytes, one tile or several, whose texels have one word or two.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 9] = [
     "BC1_RGBA_UNORM_BLOCK",
+    "BC1_RGBA_SRGB_BLOCK",
+    "BC3_SRGB_BLOCK",
     "BC7_SRGB_BLOCK",
     "BC5_UNORM_BLOCK",
     "BC6H_UFLOAT_BLOCK",

@@ -102,7 +102,7 @@ fn wide_samples_are_the_portable_ones() {
         check::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>("BC3_UNORM_BLOCK"),
         check::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>("BC7_SRGB_BLOCK"),
         check::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>("BC1_RGBA_UNORM_BLOCK"),
-        check::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>("BC1_RGB_SRGB_BLOCK"),
+        check::<Blocks<{ row("R16G16B16A16_SFLOAT") }, 2, false>>("BC1_RGB_SRGB_BLOCK"),
         check::<Plain<{ row("B10G11R11_UFLOAT_PACK32") }, false>>("B10G11R11_UFLOAT_PACK32"),
         check::<Blocks<{ row("R16G16B16A16_SFLOAT") }, 2, false>>("ASTC_5x5_SFLOAT_BLOCK"),
         check::<Plain<{ row("R8_UNORM") }, true>>("R8_UNORM"),

@@ -76,6 +76,8 @@ pub struct RenderTargets {
     pub layers: u32,
     /// Render area x, y, width, height: nothing outside is touched.
     pub area: [u32; 4],
+    /// Which of these attachments input attachments may be: those of the subpass, or of dynamic rendering.
+    pub inputs: AttachmentLoops,
 }
 
 numbered! {
@@ -273,7 +275,7 @@ pub struct DrawState {
     pub ordered: bool,
 }
 
-/// Attachments that a fragment stage may read, other than as input attachments.
+/// Attachments that a fragment stage may read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AttachmentLoops {
     /// Of colour.

@@ -2,6 +2,7 @@
 
 use super::image::ImageView;
 use ash::vk;
+use rasterizer::api::AttachmentLoops;
 use std::sync::Arc;
 
 /// An attachment of a render pass.
@@ -24,7 +25,7 @@ pub struct AttachmentInfo {
 /// A subpass. Attachment references are indices into the render pass's attachments.
 #[derive(Clone, Default)]
 pub struct Subpass {
-    /// Input attachments; only their first uses matter here, descriptors say what is read.
+    /// Input attachments. Descriptors say which of them is read.
     pub inputs: Vec<u32>,
     /// Colour attachments by number.
     pub colors: Vec<Option<u32>>,
@@ -46,6 +47,12 @@ impl Subpass {
     /// Those that are rendered to.
     pub fn targets(&self) -> impl Iterator<Item = u32> {
         self.colors.iter().chain([&self.depth_stencil]).flatten().copied()
+    }
+
+    /// Which of those that are rendered to are input attachments too.
+    pub fn own_inputs(&self) -> AttachmentLoops {
+        let is_input = |attachment: &Option<u32>| attachment.is_some_and(|a| self.inputs.contains(&a));
+        AttachmentLoops { color: self.colors.iter().any(is_input), depth_stencil: is_input(&self.depth_stencil) }
     }
 
     /// Every attachment it refers to.

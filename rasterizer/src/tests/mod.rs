@@ -13,6 +13,7 @@ pub(crate) mod guard;
 mod hidden;
 mod lines;
 mod memory;
+mod ordered;
 mod panics;
 mod primitives;
 mod rectangles;

@@ -93,12 +93,12 @@ fn quad_groups(masks: &[u32], q: i32) -> SampleGroups {
 impl TileJob<'_> {
     #[inline(always)]
     pub fn primitive(&mut self, prim: &Prim, edges: &[Edge], x0: i32, y0: i32) {
-        if self.draw.plan.ordered && self.scratch.quads.len() != 0 {
-            fragment::shade(self);
-        }
         (self.owner, self.colored) = (0, false);
         let side = 1 << TILE_SHIFT;
         let rect = intersect(prim.rect(), [x0, y0, x0 + side, y0 + side]);
+        if self.draw.plan.ordered {
+            self.keep_order(rect);
+        }
         self.flat_here = self.flat && is_worth(rect);
         let is_rectangle = prim.edge_count == 0 && prim.pixels == 0;
         if self.flat_here && self.fills && is_rectangle && self.fill_rectangle(prim, rect) {
@@ -122,6 +122,22 @@ impl TileJob<'_> {
             _ if self.draw.plan.places.is_none() => self.rarer::<false>(prim, edges, x0, y0),
             _ => self.rarer::<true>(prim, edges, x0, y0),
         }
+    }
+
+    /// Shades the waiting quads if the next primitive, whose pixels lie in `rect`, may have a pixel of theirs: the
+    /// fragments of a batch run at once.
+    #[inline(never)]
+    fn keep_order(&mut self, rect: [i32; 4]) {
+        let [x0, y0, x1, y1] = intersect(self.waiting, rect);
+        if self.scratch.quads.len() != 0 && x0 < x1 && y0 < y1 {
+            fragment::shade(self);
+        }
+        self.waiting = match self.scratch.quads.len() {
+            0 => rect,
+            _ => core::array::from_fn(
+                |i| if i < 2 { self.waiting[i].min(rect[i]) } else { self.waiting[i].max(rect[i]) },
+            ),
+        };
     }
 
     /// A primitive with other numbers of samples, or positions of the draw's own. (A function of its own, so that those that are common stay small.)

@@ -64,6 +64,8 @@ pub struct TileJob<'a> {
     pub reject: Option<DepthReject<'a>>,
     /// What is covered becomes owner of its pixels.
     pub deferred: bool,
+    /// In draws whose fragments are ordered, a rectangle around the primitives whose quads wait to be shaded.
+    pub waiting: [i32; 4],
     /// The primitive's number as an owner, if it has one already.
     pub owner: u16,
     /// Fragments must pass the plan's filter before they are shaded.
@@ -116,6 +118,7 @@ impl<'a> TileJob<'a> {
             scratch,
             reject: None,
             deferred: false,
+            waiting: [0; 4],
             owner: 0,
             all_plain: false,
             plain: false,

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::bounds::DepthBounds;
-use crate::api::RenderTargets;
+use crate::api::{AttachmentLoops, RenderTargets};
 use crate::prim::{Grid, TILE_SHIFT};
 use crate::surface::Surface;
 use base::abi::MAX_SAMPLES;
@@ -33,6 +33,8 @@ pub struct Pass {
     pub grid: Grid,
     /// Fragments that later ones hide are not shaded.
     pub hides: bool,
+    /// Which of the attachments input attachments may be.
+    pub inputs: AttachmentLoops,
     /// What keys of the pixels' state say of the attachments.
     pub formats: TargetFormats,
 }
@@ -76,6 +78,7 @@ impl Pass {
         let bytes =
             color.iter().flatten().map(|s| s.bytes * s.extent[0] as usize * s.extent[1] as usize).sum::<usize>();
         let far = bytes > NEAR_BYTES;
-        Pass { color, depth, stencil, depth_bounds, area, far, grid, hides: true, formats }
+        let inputs = targets.inputs;
+        Pass { color, depth, stencil, depth_bounds, area, far, grid, hides: true, inputs, formats }
     }
 }

@@ -63,7 +63,10 @@ pub struct TileDraw<'a> {
 pub struct TilePlan {
     /// Tests run before the fragment stage (and nothing after it can change coverage).
     pub early: bool,
-    /// Primitives are shaded one after the other, and so are the samples of a pixel.
+    /// The fragments of a pixel are shaded one after the other in the order of primitives, and so are its samples: the
+    /// stage asks for it, or it reads an attachment that it writes. (Without a flag of
+    /// VK_EXT_rasterization_order_attachment_access the specification promises no order for such reads, but other
+    /// drivers have one and applications rely on it.)
     pub ordered: bool,
     /// The fragment stage sees the coverage before early tests: of pixels that any sample is left of.
     pub sees_all: bool,
@@ -199,11 +202,15 @@ impl TilePlan {
             && !sees_writes;
         let filter = if !early && leaves_out { depth.filter() } else { None };
         let shades = facts.is_some() && (!colors.is_empty() || changes);
+        let reads = |inputs: bool, loops: bool| loops || inputs && fragment.reads_input_attachments;
+        let reads_own = reads(pass.inputs.color, loops.color) && written != 0
+            || reads(pass.inputs.depth_stencil, loops.depth_stencil) && depth.writes();
         let sample_mask = values.sample_mask & ((1 << key.samples) - 1);
         TilePlan {
             early,
             sees_all,
             ordered: fragment.ordered
+                || reads_own
                 || ordered && (fragment.reads_input_attachments || loops.color || loops.depth_stencil),
             filter,
             plain: early && shades && depth.idle() && key.samples == 1 && sample_mask != 0 && lines.is_none(),

@@ -19,7 +19,7 @@ use crate::object::query::QueryPool;
 use ash::vk;
 use base::pixel::{Locations, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS};
 use rasterizer::RenderPassInstance;
-use rasterizer::api::{Attachment, RenderTargets};
+use rasterizer::api::{Attachment, AttachmentLoops, RenderTargets};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -54,6 +54,8 @@ struct Targets {
     view_mask: u32,
     /// Samples that attachments of one are rendered with.
     multisampled: Option<u32>,
+    /// Which of them input attachments may be.
+    inputs: AttachmentLoops,
 }
 
 /// View indices.
@@ -259,6 +261,7 @@ impl Targets {
             samples,
             layers: layers_of(self.layers, self.view_mask),
             area: self.area,
+            inputs: self.inputs,
             ..Default::default()
         };
         for (i, color) in self.colors.iter().enumerate().take(MAX_COLOR_ATTACHMENTS) {
@@ -312,6 +315,7 @@ impl SubpassSource {
             layers: self.layers,
             view_mask: subpass.view_mask,
             multisampled: subpass.multisampled,
+            inputs: subpass.own_inputs(),
             ..Default::default()
         };
         let color = |(i, a): (usize, &Option<u32>)| {
@@ -492,6 +496,8 @@ impl<'d> Executor<'d> {
             layers: c.layer_count,
             view_mask: c.view_mask,
             multisampled: c.multisampled,
+            // With dynamic rendering there are no others.
+            inputs: AttachmentLoops { color: true, depth_stencil: true },
             ..Default::default()
         };
         // A colour whose mode is not said is the average, as in a render pass object.

@@ -1,0 +1,31 @@
+//! Draws whose fragments are shaded in the order of primitives: those that read an attachment that they write, and no
+//! others.
+
+use super::*;
+use crate::tile::{Pass, TilePlan, TileState};
+
+#[test]
+fn only_draws_that_read_what_they_write_are_ordered() {
+    let (color, depth) = (Image::new(R32F, 16, 16, 1, 1), Image::new(D32F, 16, 16, 1, 1));
+    let of = |[color, depth_stencil]: [bool; 2]| AttachmentLoops { color, depth_stencil };
+    let all = [[false, false], [false, true], [true, false], [true, true]];
+    for (inputs, loops) in all.into_iter().flat_map(|inputs| all.map(|loops| (inputs, loops))) {
+        for (writes, reads_inputs) in all.into_iter().flat_map(|writes| [false, true].map(|reads| (writes, reads))) {
+            let facts = FragmentFacts { reads_input_attachments: reads_inputs, ..FragmentFacts::default() };
+            let stages = stages(vertex_stage(), Some(fragment_stage(fs_color, &[], facts)));
+            let pass = Pass::new(&RenderTargets { inputs: of(inputs), ..targets(&color, Some(&depth)) });
+            let mut state = DrawState { loops: of(loops), ..state(Topology::TriangleList, 16, 16) };
+            state.pixel.blend[0].write_mask = if writes[0] { 15 } else { 0 };
+            (state.pixel.depth_test, state.pixel.depth_write) = (true, writes[1]);
+            let plan = |state: &DrawState| {
+                TilePlan::new(&stages, &TileState::new(state, Topology::TriangleList, &pass), &pass)
+            };
+            let reads = |i: usize| loops[i] || reads_inputs && inputs[i];
+            let want = (0..2).any(|i| reads(i) && writes[i]);
+            assert_eq!(plan(&state).ordered, want, "{inputs:?} {loops:?} {writes:?} {reads_inputs}");
+            // The flags of VK_EXT_rasterization_order_attachment_access order all that may read an attachment.
+            state.ordered = true;
+            assert_eq!(plan(&state).ordered, reads_inputs || loops != [false; 2]);
+        }
+    }
+}

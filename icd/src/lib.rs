@@ -7,7 +7,8 @@
 //! `backend` (stages and their code); `object`; `device`; `command`; `wsi`; `entry`. `tests/api/floors.rs` asserts it.
 //!
 //! Invariants: a handle is the address of a reference-counted object, and recorded commands own references, so that an
-//! application that destroys too early does not take the process down. Nothing here panics on purpose; what panics anyway
+//! application that destroys too early does not take the process down; device memory is released in
+//! spite of them. Nothing here panics on purpose; what panics anyway
 //! becomes a `VkResult` at the entry point or a lost device in the queue.
 
 mod backend;

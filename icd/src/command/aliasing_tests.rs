@@ -23,7 +23,7 @@ fn buffer(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64, bytes: u64) -> Bu
     let flags = vk::BufferCreateFlags::SPARSE_BINDING;
     let buffer = Buffer::new(&vk::BufferCreateInfo::default().flags(flags).size(bytes), 0, 0);
     buffer.place(heap).expect("addresses");
-    bind(buffer.sparse().expect("sparse"), memory, offset, bytes);
+    bind(&buffer.sparse().expect("sparse"), memory, offset, bytes);
     buffer
 }
 
@@ -42,7 +42,7 @@ fn image(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64) -> Image {
         .samples(vk::SampleCountFlags::TYPE_1);
     let image = Image::new(&info, 0).expect("image");
     image.place(heap).expect("addresses");
-    bind(image.sparse().expect("sparse"), memory, offset, image.layout.size);
+    bind(&image.sparse().expect("sparse"), memory, offset, image.layout.size);
     image
 }
 

@@ -1,4 +1,6 @@
-//! Commands: recorded as a typed list that owns references to what it uses, executed later by [`execute`].
+//! Commands: recorded as a typed list that owns references to what it uses, executed later by
+//! [`execute`]. The memory of buffers and images is released in spite of these references
+//! (`object::memory`).
 //!
 //! Recording copies everything out of the application's memory. A command has the name of its `vkCmd…`; commands with a second
 //! form (`2`, indirect) share a variant.

@@ -15,6 +15,7 @@ use super::Device;
 use super::fault::Cause;
 use super::watchdog::Watched;
 use crate::fallible;
+use crate::object::execution::Released;
 use crate::object::payload::{Signal, Wait, wait_for};
 use crate::os::condvar::Condvar;
 use crate::os::patience::Patience;
@@ -198,15 +199,25 @@ impl std::fmt::Display for Queue {
 fn run(device: &Arc<Device>, queue: &Queue) {
     while let Some(submission) = queue.next() {
         let Submission { waits, work, signals, fence } = submission;
-        if execute(device, queue, &waits, work) {
+        // What waited for the end of this submission is released after its signals.
+        let (done, released) = execute(device, queue, &waits, work);
+        if done {
             signals.into_iter().chain(fence).for_each(|signal| signal.give(&device.sync));
             device.sync.notify(|| queue.completed.fetch_add(1, Ordering::AcqRel));
         }
+        drop(released);
     }
 }
 
-/// Waits and works; false when the work was not done to its end. What it referred to is released either way.
-fn execute(device: &Arc<Device>, queue: &Queue, waits: &[Wait], work: Vec<Work>) -> bool {
+/// Waits and works; false when the work was not done to its end. What it referred to is released
+/// either way. The second value owns what the application freed meanwhile, which the caller drops
+/// after the signals.
+fn execute<'d>(
+    device: &'d Arc<Device>,
+    queue: &Queue,
+    waits: &[Wait],
+    work: Vec<Work>,
+) -> (bool, Option<Released<'d>>) {
     for wait in waits {
         let mut signaled = false;
         let result = wait_for(&device.sync, u64::MAX, &[&wait.payload], || {
@@ -215,18 +226,16 @@ fn execute(device: &Arc<Device>, queue: &Queue, waits: &[Wait], work: Vec<Work>)
         });
         // The device is lost, or destroyed while its work waits: both end the wait.
         if result != vk::Result::SUCCESS || !signaled {
-            return false;
+            return (false, None);
         }
     }
-    if !work.is_empty() {
-        device.watchdog.busy(device, &queue.watched);
+    if work.is_empty() {
+        return (!device.is_losing(), None);
     }
-    for item in work {
-        if !perform(device, queue, item) {
-            return false;
-        }
-    }
-    !device.is_losing()
+    device.watchdog.busy(device, &queue.watched);
+    let execution = device.heap.executions.begin();
+    let done = work.into_iter().all(|item| perform(device, queue, item));
+    (done && !device.is_losing(), Some(execution.end()))
 }
 
 /// False if it was not begun: the device is being lost.

@@ -22,6 +22,7 @@ use ash::vk::{self, Handle};
 use base::format::MAX_PLANES;
 use core::ffi::c_void;
 use std::sync::Arc;
+use std::time::Duration;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
@@ -148,6 +149,10 @@ pub const COMMANDS: &[CommandRow] = &[
 
 /// A buffer is smaller.
 const MOST: u64 = 1 << 47;
+
+/// An allocation that finds no memory waits so long for submissions whose end releases memory that
+/// was freed meanwhile.
+const SUBMISSION_TIME: Duration = Duration::from_secs(2);
 
 /// A sparse resource is bound in blocks, to memory that can be mapped twice; others lie in memory of any type.
 fn requirements(size: u64, alignment: u64, sparse: bool) -> vk::MemoryRequirements {
@@ -286,11 +291,25 @@ pub unsafe fn view_of(info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, v
     }
 }
 
+/// Keeps an object that descriptors point to until no submission that executes can use it.
+///
+/// # Safety
+/// `device` is live.
+unsafe fn retire<T: Send + Sync + 'static>(device: vk::Device, object: Arc<T>) {
+    // SAFETY: the caller's promise.
+    unsafe { dispatchable::<Device>(device) }.heap.executions.retire_described(object);
+}
+
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let lent = memory_of(device, allocator);
         let device = dispatchable::<Device>(device);
-        *memory = handle::create(Arc::new(allocate(device, &*info)?), lent)?;
+        let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+        let made = allocate(device, &*info);
+        // Memory that was freed may still wait for the end of a submission.
+        let again = made.as_ref().is_err_and(|error| *error == out) && device.heap.executions.settle(SUBMISSION_TIME);
+        let made = if again { allocate(device, &*info) } else { made };
+        *memory = handle::create(Arc::new(made?), lent)?;
         Ok(())
     }
 
@@ -299,8 +318,10 @@ shims! {
 
     fn free_memory(device: vk::Device, memory: vk::DeviceMemory, allocator: Allocator<'_>) {
         if let Some(memory) = optional::<Memory>(memory) {
-            if let Some(heaps) = &dispatchable::<Device>(device).heaps {
-                memory.range(0, memory.size()).into_iter().for_each(|range| heaps.forget_memory(range));
+            let device = dispatchable::<Device>(device);
+            if let Some(heaps) = &device.heaps {
+                let all = memory.range(0, memory.size());
+                all.into_iter().for_each(|range| heaps.forget_memory(&device.heap, range));
             }
             memory.leave();
         }
@@ -353,6 +374,7 @@ shims! {
     }
 
     fn destroy_buffer(device: vk::Device, buffer: vk::Buffer, allocator: Allocator<'_>) {
+        optional::<Buffer>(buffer).iter().for_each(|buffer| buffer.end());
         handle::destroy::<Buffer>(buffer, memory_of(device, allocator));
     }
 
@@ -398,12 +420,13 @@ shims! {
 
     fn create_buffer_view(device: vk::Device, info: *const vk::BufferViewCreateInfo<'_>, allocator: Allocator<'_>, view: *mut vk::BufferView) -> VkResult {
         let info = &*info;
-        let object = BufferView::new(share::<Buffer>(info.buffer), format_of(info.format)?, info.offset, info.range);
+        let object = BufferView::new(get::<Buffer>(info.buffer), format_of(info.format)?, info.offset, info.range);
         *view = handle::create(Arc::new(object), memory_of(device, allocator))?;
         Ok(())
     }
 
     fn destroy_buffer_view(device: vk::Device, view: vk::BufferView, allocator: Allocator<'_>) {
+        optional::<BufferView>(view).into_iter().for_each(|view| retire(device, view));
         handle::destroy::<BufferView>(view, memory_of(device, allocator));
     }
 
@@ -420,7 +443,10 @@ shims! {
     }
 
     fn destroy_image(device: vk::Device, image: vk::Image, allocator: Allocator<'_>) {
-        dispatchable::<Device>(device).heaps.iter().for_each(|heaps| heaps.forget_image(handle::address(image.as_raw())));
+        let heap = &dispatchable::<Device>(device).heap;
+        let heaps = dispatchable::<Device>(device).heaps.iter();
+        heaps.for_each(|heaps| heaps.forget_image(heap, handle::address(image.as_raw())));
+        optional::<Image>(image).iter().for_each(|image| image.end());
         handle::destroy::<Image>(image, memory_of(device, allocator));
     }
 
@@ -510,6 +536,7 @@ shims! {
 
     fn destroy_image_view(device: vk::Device, view: vk::ImageView, allocator: Allocator<'_>) {
         dispatchable::<Device>(device).living.forget_view(handle::address(view.as_raw()));
+        optional::<ImageView>(view).into_iter().for_each(|view| retire(device, view));
         handle::destroy::<ImageView>(view, memory_of(device, allocator));
     }
 
@@ -525,6 +552,7 @@ shims! {
 
     fn destroy_sampler(device: vk::Device, sampler: vk::Sampler, allocator: Allocator<'_>) {
         dispatchable::<Device>(device).living.forget_sampler(handle::address(sampler.as_raw()));
+        optional::<Sampler>(sampler).into_iter().for_each(|sampler| retire(device, sampler));
         handle::destroy::<Sampler>(sampler, memory_of(device, allocator));
     }
 

@@ -76,7 +76,7 @@ impl Binds {
     /// Handles are live or null.
     unsafe fn opaque(
         &mut self,
-        range: Option<&Arc<SparseRange>>,
+        range: Option<Arc<SparseRange>>,
         binds: &[vk::SparseMemoryBind],
     ) -> Result<(), vk::Result> {
         let Some(range) = range else {

@@ -39,7 +39,7 @@ impl Buffer {
     }
 
     /// Of a sparse buffer.
-    pub fn sparse(&self) -> Option<&Arc<SparseRange>> {
+    pub fn sparse(&self) -> Option<Arc<SparseRange>> {
         self.binding.get()?.as_sparse()
     }
 
@@ -47,7 +47,9 @@ impl Buffer {
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
         let binding = Binding::new(memory, offset, self.size)?;
         match self.addresses {
-            Addresses::At(address) if binding.range().address as u64 != address => Err(self.addresses.refusal()),
+            Addresses::At(address) if binding.range().is_none_or(|range| range.address as u64 != address) => {
+                Err(self.addresses.refusal())
+            }
             _ => self.set(binding),
         }
     }
@@ -56,9 +58,15 @@ impl Buffer {
         self.binding.set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
-    /// All bytes; none before binding.
+    /// Ends the binding to memory because the buffer's handle ends. Commands that are executed later
+    /// find no bytes.
+    pub fn end(&self) {
+        self.binding.get().into_iter().for_each(Binding::end);
+    }
+
+    /// All bytes of the buffer: none before it is bound, and none after [`Buffer::end`].
     pub fn memory(&self) -> MemoryRange {
-        self.binding.get().map_or(MemoryRange::NULL, Binding::range)
+        self.binding.get().and_then(Binding::range).unwrap_or(MemoryRange::NULL)
     }
 
     /// The part of `[offset, offset + size)` that is inside the buffer (`VK_WHOLE_SIZE`: to the end).
@@ -82,18 +90,16 @@ impl Buffer {
 pub struct BufferView {
     /// As shaders see it.
     pub view: Box<abi::ImageView>,
-    /// Kept alive by the view.
-    _buffer: Arc<Buffer>,
 }
 
 impl BufferView {
     /// A view of a bound buffer.
-    pub fn new(buffer: Arc<Buffer>, format: Format, offset: u64, size: u64) -> BufferView {
+    pub fn new(buffer: &Buffer, format: Format, offset: u64, size: u64) -> BufferView {
         let range = buffer.range(offset, size);
         let mut view = rasterizer::sample::buffer_view(range, format);
         if let (Some(sparse), true) = (buffer.sparse(), view.texels > 0) {
             rasterizer::sample::tell_residency(&mut view, sparse.piece().residency(offset));
         }
-        BufferView { view: Box::new(view), _buffer: buffer }
+        BufferView { view: Box::new(view) }
     }
 }

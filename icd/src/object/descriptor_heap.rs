@@ -93,16 +93,20 @@ impl<K: Clone + Eq + std::hash::Hash, T> Known<K, T> {
         Ok(word)
     }
 
-    /// What has these addresses ends.
-    fn forget(&mut self, gone: std::ops::RangeInclusive<u64>) {
+    /// What has these addresses ends. Returns the objects, which a submission that executes may
+    /// still read.
+    fn forget(&mut self, gone: std::ops::RangeInclusive<u64>) -> Vec<T> {
         let of: Vec<u64> = self.of.range(gone).map(|(&of, _)| of).collect();
+        let mut objects = Vec::new();
         for key in of.iter().filter_map(|of| self.of.remove(of)).flatten() {
-            if let Some((word, _)) = self.by_key.remove(&key) {
+            if let Some((word, object)) = self.by_key.remove(&key) {
                 let index = word & ((1 << HEAP_INDEX_BITS) - 1);
                 self.table.set(index as usize, 0, std::ptr::null());
                 self.free.push(index as u32);
+                objects.push(object);
             }
         }
+        objects
     }
 
     fn context(&self, memory: MemoryRange) -> HeapContext {
@@ -153,15 +157,19 @@ impl DescriptorHeaps {
         self.samplers.lock().word((0, key), || Ok(Sampler::new(sampler)), |s| (&raw const *s.sampler).cast())
     }
 
-    /// An image's handle ends.
-    pub fn forget_image(&self, image: u64) {
-        self.views.lock().forget(image..=image);
+    /// An image's handle ends. Views of it are dropped when no submission that executes can read
+    /// them.
+    pub fn forget_image(&self, heap: &Heap, image: u64) {
+        let views = self.views.lock().forget(image..=image);
+        heap.executions.retire_described(views);
     }
 
-    /// Memory ends.
-    pub fn forget_memory(&self, memory: MemoryRange) {
+    /// Memory ends. Views of texel buffers in it are dropped when no submission that executes can
+    /// read them.
+    pub fn forget_memory(&self, heap: &Heap, memory: MemoryRange) {
         let first = memory.address as u64;
-        self.views.lock().forget(first..=first.saturating_add(memory.size.saturating_sub(1)));
+        let views = self.views.lock().forget(first..=first.saturating_add(memory.size.saturating_sub(1)));
+        heap.executions.retire_described(views);
     }
 
     /// A heap of resources, or of samplers, as shaders see it.

@@ -1,5 +1,6 @@
 //! The memory heap: addresses for all device memory, and how much of it is used.
 
+use super::execution::Executions;
 use crate::caps::heap_size;
 use crate::caps::limits::SPARSE_ADDRESS_SPACE;
 use crate::os::arena::{Addresses, Arena, SparsePiece};
@@ -21,6 +22,8 @@ pub struct Heap {
     same: AtomicBool,
     /// From the first allocation on; None: the process got no addresses.
     arena: OnceLock<Option<Arc<Arena>>>,
+    /// Submissions that may use the heap's memory, and freed memory that waits for their end.
+    pub executions: Executions,
 }
 
 /// What all heaps have used.
@@ -82,7 +85,7 @@ impl Heap {
         let taken = Taken { heap: self.clone(), bytes };
         let size = usize::try_from(bytes).map_err(|_| out)?;
         let piece = self.arena().ok_or(out)?.sparse(size, addresses).ok_or(addresses.refusal())?;
-        Ok(SparseAddresses { piece, _taken: taken })
+        Ok(SparseAddresses { piece, taken })
     }
 
     /// Counts `bytes` as used; `None` when there are not so many left.
@@ -96,7 +99,8 @@ impl Heap {
 
 /// Bytes of a heap that are counted as used as long as this lives.
 pub struct Reserved {
-    heap: Arc<Heap>,
+    /// The heap that the bytes are counted against.
+    pub heap: Arc<Heap>,
     bytes: u64,
 }
 
@@ -112,7 +116,14 @@ pub struct SparseAddresses {
     // Goes first.
     /// The addresses.
     pub piece: SparsePiece,
-    _taken: Taken,
+    taken: Taken,
+}
+
+impl SparseAddresses {
+    /// The heap that the addresses belong to.
+    pub fn heap(&self) -> &Arc<Heap> {
+        &self.taken.heap
+    }
 }
 
 /// Bytes of addresses that are counted as long as this lives.

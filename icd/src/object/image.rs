@@ -104,7 +104,7 @@ impl Image {
     }
 
     /// Of a sparse image.
-    pub fn sparse(&self) -> Option<&Arc<SparseRange>> {
+    pub fn sparse(&self) -> Option<Arc<SparseRange>> {
         self.bindings[0].get()?.as_sparse()
     }
 
@@ -143,9 +143,15 @@ impl Image {
         plane.filter(|_| self.disjoint).map_or(self.layout.size, |aspect| self.plane(aspect).size)
     }
 
-    /// Memory, once bound, of all planes.
+    /// Ends the bindings to memory because the image's handle ends. Commands that are executed later
+    /// find no memory.
+    pub fn end(&self) {
+        self.bindings.iter().filter_map(OnceLock::get).for_each(Binding::end);
+    }
+
+    /// Memory of all planes: none before they are bound, and none after [`Image::end`].
     pub fn memory(&self) -> Option<ImageMemory> {
-        let address = |binding: &OnceLock<Binding>| Some(binding.get()?.range().address);
+        let address = |binding: &OnceLock<Binding>| Some(binding.get()?.range()?.address);
         if !self.disjoint {
             return Some(ImageMemory { base: address(&self.bindings[0])?, layout: self.layout.clone() });
         }
@@ -236,8 +242,9 @@ pub struct ImageView {
     shader: ShaderView,
     /// As they see it as a storage image, where that is something else: some slices of a volume.
     sliced: Option<Box<abi::ImageView>>,
-    /// The image, kept alive by the view.
-    _image: Arc<Image>,
+    /// The image that the view is of. Its memory is released when its handle ends, in spite of this
+    /// reference.
+    image: Arc<Image>,
     /// As a render target: level, layers and format of the view's base level.
     pub attachment: Attachment,
 }
@@ -316,7 +323,12 @@ impl ImageView {
         let slices = desc.dim == Dim::D3;
         let target_layers = if dim == Dim::D3 { all_layers } else { layers };
         let attachment = Attachment { image: memory, format, level, base_layer: layer, layers: target_layers, slices };
-        Ok(ImageView { shader, sliced, _image: image, attachment })
+        Ok(ImageView { shader, sliced, image, attachment })
+    }
+
+    /// Returns false after the image's handle has ended: there is no memory behind the view any more.
+    pub fn has_memory(&self) -> bool {
+        self.image.bindings[0].get().and_then(Binding::range).is_some()
     }
 
     /// As shaders see it.

@@ -105,7 +105,8 @@ impl Implicits {
     fn allocate(&self, heap: &Arc<Heap>, bytes: u64) -> Result<Memory, vk::Result> {
         let allocate = || Memory::allocate(heap, bytes, Backing::usual(), Addresses::Any);
         allocate().or_else(|_| {
-            self.kept.lock().clear();
+            // No submission uses what is kept, and this one needs its bytes now.
+            self.kept.lock().drain(..).for_each(Memory::release);
             allocate()
         })
     }

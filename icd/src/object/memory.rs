@@ -2,6 +2,12 @@
 //!
 //! What lies in the arena has a tail of a few bytes that may be read ([`ADDRESS_TAIL`]). Memory of the application's has none: there the resources'
 //! requirements have one ([`Binding::new`] sees to it that it is inside).
+//!
+//! Memory is referenced by its handle and by the bindings of living buffers and images, and by
+//! nothing else that stays: vkDestroyBuffer and vkDestroyImage end the binding ([`Binding::end`]),
+//! whatever still refers to the resource (recorded commands, views). The last of these references
+//! gives the memory back ("Device Memory" of the specification, vkFreeMemory), as soon as no
+//! submission that had begun before executes ([`super::execution`]).
 
 pub use super::heap::Heap;
 use super::heap::Reserved;
@@ -14,6 +20,7 @@ use base::abi::ADDRESS_TAIL;
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// `VkDeviceMemory`.
@@ -28,17 +35,26 @@ impl Drop for Memory {
         for range in self.bound.get_mut().drain(..).filter_map(|range| range.upgrade()) {
             range.forget(std::ptr::from_ref(&self.place) as usize);
         }
+        if let Place::Arena(allocation) = self.take() {
+            // Before the question which submissions execute: later ones find no live address in it.
+            allocation.piece.hide();
+            let heap = allocation.reserved.heap.clone();
+            heap.executions.retire(allocation);
+        }
     }
 }
 
 enum Place {
-    Arena {
-        // Goes first: what is counted as free can be allocated.
-        piece: Piece,
-        _reserved: Reserved,
-    },
+    Arena(Allocation),
     /// The application's, which keeps it alive as long as this.
     Host(MemoryRange),
+}
+
+/// Memory of a heap.
+struct Allocation {
+    // Goes first: what is counted as free can be allocated.
+    piece: Piece,
+    reserved: Reserved,
 }
 
 impl Memory {
@@ -65,6 +81,16 @@ impl Memory {
         Memory { place, bound: Mutex::default() }
     }
 
+    fn take(&mut self) -> Place {
+        std::mem::replace(&mut self.place, Place::Host(MemoryRange::NULL))
+    }
+
+    /// Gives the memory back without waiting for submissions that execute: the caller knows that
+    /// none uses it.
+    pub fn release(mut self) {
+        drop(self.take());
+    }
+
     fn place(
         heap: &Arc<Heap>,
         size: u64,
@@ -74,7 +100,7 @@ impl Memory {
         let reserved = heap.reserve(size).filter(|_| size != 0).ok_or(out)?;
         let bytes = usize::try_from(size).map_err(|_| out)?;
         let piece = place(heap.arena().ok_or(out)?, bytes)?;
-        Ok(Memory::at(Place::Arena { piece, _reserved: reserved }))
+        Ok(Memory::at(Place::Arena(Allocation { piece, reserved })))
     }
 
     /// Memory of the application's: it may be read and written as long as this lives.
@@ -86,7 +112,7 @@ impl Memory {
     /// or the memory is not of that kind.
     pub fn export(&self, kind: Given) -> Result<File, vk::Result> {
         let file = match &self.place {
-            Place::Arena { piece, .. } => piece.export(kind),
+            Place::Arena(allocation) => allocation.piece.export(kind),
             Place::Host(_) => None,
         };
         file.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
@@ -102,7 +128,7 @@ impl Memory {
         offset: u64,
     ) -> Result<usize, vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
-        let Place::Arena { piece, .. } = &self.place else { return Err(out) };
+        let Place::Arena(Allocation { piece, .. }) = &self.place else { return Err(out) };
         let mut bound = self.bound.lock();
         if !bound.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(range))) {
             bound.retain(|known| known.strong_count() > 0);
@@ -115,15 +141,15 @@ impl Memory {
     /// All bytes.
     fn all(&self) -> MemoryRange {
         match &self.place {
-            Place::Arena { piece, .. } => piece.range(),
+            Place::Arena(allocation) => allocation.piece.range(),
             Place::Host(range) => *range,
         }
     }
 
     /// Its handle ends: who asks for its addresses by a capture gets them.
     pub fn leave(&self) {
-        if let Place::Arena { piece, .. } = &self.place {
-            piece.leave();
+        if let Place::Arena(allocation) = &self.place {
+            allocation.piece.leave();
         }
     }
 
@@ -145,16 +171,18 @@ impl Memory {
     /// Bytes behind a resource that must be inside of the memory too.
     fn tail(&self) -> u64 {
         match self.place {
-            Place::Arena { .. } => 0,
+            Place::Arena(_) => 0,
             Place::Host(_) => ADDRESS_TAIL as u64,
         }
     }
 }
 
-/// Where a resource lies, set once.
+/// Where a resource lies, set once, until the resource's handle ends.
 pub struct Binding {
-    keeps: Keeps,
     range: MemoryRange,
+    /// The resource's handle has ended.
+    ended: AtomicBool,
+    keeps: Mutex<Option<Keeps>>,
 }
 
 /// What a binding keeps alive.
@@ -168,26 +196,40 @@ impl Binding {
     pub fn new(memory: Arc<Memory>, offset: u64, bytes: u64) -> Result<Binding, vk::Result> {
         let range = memory.range(offset, bytes.saturating_add(memory.tail())).and_then(|range| range.exact(0, bytes));
         let range = range.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        Ok(Binding { keeps: Keeps::Memory { _memory: memory }, range })
+        Ok(Binding::at(range, Keeps::Memory { _memory: memory }))
     }
 
     /// `bytes` bytes of addresses whose memory comes and goes. As [`Heap::sparse`].
     pub fn sparse(heap: &Arc<Heap>, bytes: u64, addresses: Addresses) -> Result<Binding, vk::Result> {
         let sparse = SparseRange::new(heap, bytes, addresses)?;
         let range = sparse.piece().range();
-        Ok(Binding { keeps: Keeps::Sparse(sparse), range })
+        Ok(Binding::at(range, Keeps::Sparse(sparse)))
     }
 
-    /// The bytes.
-    pub fn range(&self) -> MemoryRange {
-        self.range
+    fn at(range: MemoryRange, keeps: Keeps) -> Binding {
+        Binding { range, ended: AtomicBool::new(false), keeps: Mutex::new(Some(keeps)) }
+    }
+
+    /// The resource's handle ends: from now on there are no bytes, and the memory is referenced no
+    /// more. A submission that has begun before may use the bytes until it ends.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        let keeps = self.keeps.lock().take();
+        if let Some(Keeps::Sparse(range)) = keeps {
+            SparseRange::end(range);
+        }
+    }
+
+    /// The bytes, until the resource's handle has ended.
+    pub fn range(&self) -> Option<MemoryRange> {
+        (!self.ended.load(Ordering::Acquire)).then_some(self.range)
     }
 
     /// Of a sparse resource.
-    pub fn as_sparse(&self) -> Option<&Arc<SparseRange>> {
-        match &self.keeps {
-            Keeps::Sparse(range) => Some(range),
-            Keeps::Memory { .. } => None,
+    pub fn as_sparse(&self) -> Option<Arc<SparseRange>> {
+        match &*self.keeps.lock() {
+            Some(Keeps::Sparse(range)) => Some(range.clone()),
+            Some(Keeps::Memory { .. }) | None => None,
         }
     }
 }

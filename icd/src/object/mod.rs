@@ -9,6 +9,7 @@ pub mod descriptor_buffer;
 pub mod descriptor_heap;
 pub mod descriptor_pool;
 pub mod descriptor_update;
+pub mod execution;
 mod heap;
 pub mod image;
 pub mod implicit;

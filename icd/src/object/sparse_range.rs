@@ -26,6 +26,15 @@ impl SparseRange {
         &self.addresses.piece
     }
 
+    /// The handle of its resource ends: its addresses go back when no submission can use them any
+    /// more.
+    pub fn end(this: Arc<SparseRange>) {
+        let Some(range) = Arc::into_inner(this) else { return };
+        range.piece().hide();
+        let heap = range.addresses.heap().clone();
+        heap.executions.retire(range);
+    }
+
     /// Memory `gone` is not to be seen any more.
     pub fn forget(&self, gone: usize) {
         let mut bound = self.bound.lock();

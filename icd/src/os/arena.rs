@@ -120,6 +120,17 @@ impl Piece {
         }
     }
 
+    /// Takes its granules out of the table, so that no address in it is found any more. What has
+    /// found one before may use it until the piece is dropped.
+    pub fn hide(&self) {
+        let _left = self.arena.left.lock();
+        // Its addresses are another piece's, which is alive.
+        if self.given.as_ref().is_none_or(|given| !given.load(Ordering::Relaxed)) {
+            self.arena.mark(self.start(), self.granules, 0);
+            self.arena.note_run(self.start(), self.granules, false);
+        }
+    }
+
     fn start(&self) -> usize {
         (self.range.address as usize - self.arena.base as usize) / GRANULE
     }

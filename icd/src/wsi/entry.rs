@@ -322,8 +322,9 @@ shims! {
     }
 
     fn destroy_swapchain(device: vk::Device, swapchain: vk::SwapchainKHR, allocator: Allocator<'_>) {
-        if let (Some(heaps), Some(swapchain)) = (&dispatchable::<Device>(device).heaps, optional::<Swapchain>(swapchain)) {
-            swapchain.images().iter().for_each(|image| heaps.forget_image(image.as_raw()));
+        let parent = dispatchable::<Device>(device);
+        if let (Some(heaps), Some(swapchain)) = (&parent.heaps, optional::<Swapchain>(swapchain)) {
+            swapchain.images().iter().for_each(|image| heaps.forget_image(&parent.heap, image.as_raw()));
         }
         handle::destroy::<Swapchain>(swapchain, handle::memory::<Device>(device, allocator));
     }

@@ -336,6 +336,7 @@ impl Progress {
 
 impl Drop for Swapchain {
     fn drop(&mut self) {
+        self.images.iter().for_each(|image| image.image.end());
         if let Some(window) = self.surface.wayland_window() {
             window.remove(self.number);
         }

@@ -31,6 +31,7 @@ mod most;
 mod mutable;
 mod order;
 mod provoking;
+mod release;
 mod shaders;
 mod single_sampled;
 mod subgroup_sizes;

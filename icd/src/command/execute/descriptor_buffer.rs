@@ -94,7 +94,8 @@ impl Shadow {
         (kind, view, sampler): (DescriptorKind, u64, u64),
     ) {
         let mut descriptor = ImageDescriptor { view: null_view(), sampler: default_sampler() };
-        if let Some(view) = device.living.view(view).filter(|_| kind != DescriptorKind::Sampler) {
+        let seen = |view: &Arc<ImageView>| kind != DescriptorKind::Sampler && view.has_memory();
+        if let Some(view) = device.living.view(view).filter(seen) {
             descriptor.view = match kind {
                 DescriptorKind::StorageImage => std::ptr::from_ref(view.storage()),
                 _ => std::ptr::from_ref(view.view()),

@@ -2,13 +2,28 @@
 
 use super::Executor;
 use crate::command::Space;
+use crate::object::buffer::Buffer;
 use base::mem::MemoryRange;
 
 impl Executor<'_> {
+    /// Tells the application where there are no bytes because the buffer has no memory.
+    #[cold]
+    fn check(&self, buffer: &Buffer) {
+        if buffer.memory().address.is_null() {
+            self.device.misuse("a command uses a buffer that has no memory: it was never bound, or has been destroyed");
+        }
+    }
+
     /// The part of `[offset, offset + size)` that there is (`VK_WHOLE_SIZE`: to the end of the buffer, or of what is alive there).
     pub(super) fn range(&self, space: &Space, offset: u64, size: u64) -> MemoryRange {
         match space {
-            Space::Buffer(buffer) => buffer.range(offset, size),
+            Space::Buffer(buffer) => {
+                let range = buffer.range(offset, size);
+                if range.address.is_null() {
+                    self.check(buffer);
+                }
+                range
+            }
             Space::Addresses => self.device.heap.prefix(offset, size).unwrap_or(MemoryRange::NULL),
         }
     }
@@ -16,7 +31,13 @@ impl Executor<'_> {
     /// Exactly `size` bytes at `offset`, or nothing.
     pub(super) fn exact(&self, space: &Space, offset: u64, size: u64) -> Option<MemoryRange> {
         match space {
-            Space::Buffer(buffer) => buffer.exact(offset, size),
+            Space::Buffer(buffer) => {
+                let range = buffer.exact(offset, size);
+                if range.is_none() {
+                    self.check(buffer);
+                }
+                range
+            }
             Space::Addresses => self.device.heap.range(offset, size).filter(|range| range.size != 0),
         }
     }

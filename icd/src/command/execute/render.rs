@@ -38,6 +38,12 @@ struct Target {
 }
 
 impl Target {
+    /// Returns false where the image of the attachment, or of its resolve attachment, has been
+    /// destroyed.
+    fn has_memory(&self) -> bool {
+        self.view.has_memory() && self.resolve.as_ref().is_none_or(|(view, _)| view.has_memory())
+    }
+
     fn attachment(&self) -> &Attachment {
         self.implicit.as_ref().map_or(&self.view.attachment, |implicit| &implicit.attachment)
     }
@@ -415,6 +421,10 @@ impl SubpassSource {
     }
 }
 
+/// The message about a render pass instance that is not begun because there is no memory to render
+/// to.
+const ENDED: &str = "an attachment's image has been destroyed: nothing is rendered";
+
 /// x, y, width, height of what a rectangle has at positions from 0 on.
 pub(super) fn area_of(rect: &vk::Rect2D) -> [u32; 4] {
     let axis = |at: i32, size: u32| (at.max(0) as u32, size.saturating_sub(at.min(0).unsigned_abs()));
@@ -437,6 +447,9 @@ impl<'d> Executor<'d> {
     pub(super) fn begin_render_pass(&mut self, c: &BeginRenderPass) {
         let area = cut(area_of(&c.area), c.views.iter().map(|v| v.extent()));
         self.check_area(&c.area, area);
+        if !c.views.iter().all(|view| view.has_memory()) {
+            return self.device.misuse(ENDED);
+        }
         let source = SubpassSource {
             render_pass: c.render_pass.clone(),
             views: c.views.clone(),
@@ -521,6 +534,9 @@ impl<'d> Executor<'d> {
         (targets.colors, targets.depth, targets.stencil) = (colors, depth, stencil);
         targets.area = cut(targets.area, targets.all().map(|t| t.view.extent()));
         self.check_area(&c.area, targets.area);
+        if !targets.all().all(Target::has_memory) {
+            return self.device.misuse(ENDED);
+        }
         let Some(mut instance) = self.begin(targets, resumes) else { return };
         instance.suspends = c.flags.contains(vk::RenderingFlags::SUSPENDING);
         self.render = Some(instance);

@@ -26,7 +26,8 @@ impl Executor<'_> {
     pub(super) fn bound(&self, command: &str, image: &Image) -> Option<ImageMemory> {
         let memory = image.memory();
         if memory.is_none() {
-            self.device.misuse(&format!("{command}: an image has no memory"));
+            self.device
+                .misuse(&format!("{command}: an image has no memory: it was never bound, or has been destroyed"));
         }
         memory
     }

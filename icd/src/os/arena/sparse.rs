@@ -58,7 +58,13 @@ impl SparsePiece {
         self.piece.range
     }
 
-    /// The table's bytes of its granules, from the one that holds byte `offset` on: 0 where one is not bound. Valid as long as the piece.
+    /// Hides the granules from lookups of addresses, as [`Piece::hide`] does.
+    pub fn hide(&self) {
+        self.piece.hide();
+    }
+
+    /// The table's bytes of its granules, from the one that holds byte `offset` on: 0 where one is
+    /// not bound. Valid as long as the arena.
     pub fn residency(&self, offset: u64) -> *const u8 {
         let start = (self.piece.range.address as usize - self.piece.arena.base as usize + offset as usize) / GRANULE;
         self.piece.arena.live.wrapping_add(start)

@@ -46,6 +46,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_KHR_timeline_semaphore, &["vkGetSemaphoreCounterValueKHR", "vkWaitSemaphoresKHR", "vkSignalSemaphoreKHR"]),
     (E::VK_KHR_copy_commands2, &["vkCmdCopyBuffer2KHR", "vkCmdCopyImage2KHR", "vkCmdCopyBufferToImage2KHR", "vkCmdCopyImageToBuffer2KHR", "vkCmdBlitImage2KHR", "vkCmdResolveImage2KHR"]),
     (E::VK_KHR_buffer_device_address, &["vkGetBufferDeviceAddressKHR", "vkGetBufferOpaqueCaptureAddressKHR", "vkGetDeviceMemoryOpaqueCaptureAddressKHR"]),
+    (E::VK_EXT_buffer_device_address, &["vkGetBufferDeviceAddressEXT"]),
     (E::VK_KHR_draw_indirect_count, &["vkCmdDrawIndirectCountKHR", "vkCmdDrawIndexedIndirectCountKHR"]),
     (E::VK_KHR_sampler_ycbcr_conversion, &["vkCreateSamplerYcbcrConversionKHR", "vkDestroySamplerYcbcrConversionKHR"]),
     (E::VK_KHR_map_memory2, &["vkMapMemory2KHR", "vkUnmapMemory2KHR"]),

@@ -131,7 +131,6 @@ macro_rules! extensions {
 
 const YES: Support = Support::Yes;
 // "Feature Requirements" name a feature for each of these that must come with the extension.
-const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
 #[rustfmt::skip]
@@ -256,7 +255,8 @@ extensions! {
     VK_GOOGLE_decorate_string, 1, Device, YES, None, [];
     VK_GOOGLE_hlsl_functionality1, 1, Device, YES, None, [];
     VK_GOOGLE_user_type, 1, Device, YES, None, [];
-    VK_EXT_buffer_device_address, 2, Device, SUPERSEDED, None, [PROPERTIES2];
+    VK_EXT_buffer_device_address, 2, Device, YES, None, [PROPERTIES2];
+    VK_VALVE_shader_mixed_float_dot_product, 1, Device, YES, None, [PROPERTIES2, Any(&[Ext(E::VK_KHR_shader_float16_int8), Core(V1_2)])];
     VK_EXT_extended_dynamic_state, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_extended_dynamic_state2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_robustness2, 1, Device, YES, None, [PROPERTIES2];
@@ -561,10 +561,6 @@ mod tests {
         let surface = missing(c"VK_KHR_surface");
         assert_eq!(surface, "extension VK_KHR_surface is not advertised", "it is not a device extension");
         assert_eq!(missing(c"VK_NV_mesh_shader"), "extension VK_NV_mesh_shader is not advertised");
-        assert_eq!(
-            missing(c"VK_EXT_buffer_device_address"),
-            "extension VK_EXT_buffer_device_address is not supported: VK_KHR_buffer_device_address replaced it"
-        );
         assert_eq!(enable_instance([c"\xff"]).map_err(vk::Result::from), Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT));
         let set = enable_device([c"VK_KHR_swapchain", c"VK_KHR_swapchain"]).unwrap();
         assert!(set.has(Extension::VK_KHR_swapchain) && set.has_name("VK_KHR_swapchain") && set.iter().count() == 1);

@@ -63,6 +63,9 @@ const NO_SHARED: Support = Support::No("no kernels for blocks that are decoded t
 const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
 const NO_REPLAY: Support = Support::No("the words of a heap are those of one process");
+/// The extension's own bufferDeviceAddressCaptureReplay gives a buffer its address before it has memory; that of the KHR extension gives it
+/// to the memory. The name has a suffix, as the two are different features of one name.
+const NO_EXT_REPLAY: Support = Support::No("addresses are replayed by VK_KHR_buffer_device_address");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
 const NO_DUMP: Support = Support::No("what there is to say of a fault is in its reports");
 const NO_MASKED: Support = Support::No("no fault is recovered from");
@@ -153,6 +156,10 @@ extended {
     shaderBFloat16CooperativeMatrix, shader_b_float16_cooperative_matrix, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
     shaderFloat8, shader_float8, YES, [PhysicalDeviceShaderFloat8FeaturesEXT];
     shaderFloat8CooperativeMatrix, shader_float8_cooperative_matrix, YES, [PhysicalDeviceShaderFloat8FeaturesEXT];
+    shaderMixedFloatDotProductFloat16AccFloat32, shader_mixed_float_dot_product_float16_acc_float32, YES, [PhysicalDeviceShaderMixedFloatDotProductFeaturesVALVE];
+    shaderMixedFloatDotProductFloat16AccFloat16, shader_mixed_float_dot_product_float16_acc_float16, YES, [PhysicalDeviceShaderMixedFloatDotProductFeaturesVALVE];
+    shaderMixedFloatDotProductBFloat16Acc, shader_mixed_float_dot_product_b_float16_acc, YES, [PhysicalDeviceShaderMixedFloatDotProductFeaturesVALVE];
+    shaderMixedFloatDotProductFloat8AccFloat32, shader_mixed_float_dot_product_float8_acc_float32, YES, [PhysicalDeviceShaderMixedFloatDotProductFeaturesVALVE];
     shaderRelaxedExtendedInstruction, shader_relaxed_extended_instruction, YES, [PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR];
     shaderFloat16, shader_float16, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
     shaderInt8, shader_int8, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
@@ -185,9 +192,10 @@ extended {
     separateDepthStencilLayouts, separate_depth_stencil_layouts, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceSeparateDepthStencilLayoutsFeatures];
     hostQueryReset, host_query_reset, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceHostQueryResetFeatures];
     timelineSemaphore, timeline_semaphore, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceTimelineSemaphoreFeatures];
-    bufferDeviceAddress, buffer_device_address, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
+    bufferDeviceAddress, buffer_device_address, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures, PhysicalDeviceBufferDeviceAddressFeaturesEXT];
     bufferDeviceAddressCaptureReplay, buffer_device_address_capture_replay, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
-    bufferDeviceAddressMultiDevice, buffer_device_address_multi_device, ONE_DEVICE, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
+    bufferDeviceAddressMultiDevice, buffer_device_address_multi_device, ONE_DEVICE, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures, PhysicalDeviceBufferDeviceAddressFeaturesEXT];
+    bufferDeviceAddressCaptureReplayEXT, buffer_device_address_capture_replay, NO_EXT_REPLAY, [PhysicalDeviceBufferDeviceAddressFeaturesEXT];
     vulkanMemoryModel, vulkan_memory_model, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];
     vulkanMemoryModelDeviceScope, vulkan_memory_model_device_scope, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];
     vulkanMemoryModelAvailabilityVisibilityChains, vulkan_memory_model_availability_visibility_chains, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];
@@ -429,6 +437,7 @@ structs! {
     PhysicalDeviceSynchronization2Features: [Ext(E::VK_KHR_synchronization2), Core(V1_3)];
     PhysicalDeviceTimelineSemaphoreFeatures: [Ext(E::VK_KHR_timeline_semaphore), Core(V1_2)];
     PhysicalDeviceBufferDeviceAddressFeatures: [Ext(E::VK_KHR_buffer_device_address), Core(V1_2)];
+    PhysicalDeviceBufferDeviceAddressFeaturesEXT: [Ext(E::VK_EXT_buffer_device_address)];
     PhysicalDeviceSeparateDepthStencilLayoutsFeatures: [Ext(E::VK_KHR_separate_depth_stencil_layouts), Core(V1_2)];
     PhysicalDeviceImagelessFramebufferFeatures: [Ext(E::VK_KHR_imageless_framebuffer), Core(V1_2)];
     PhysicalDeviceUniformBufferStandardLayoutFeatures: [Ext(E::VK_KHR_uniform_buffer_standard_layout), Core(V1_2)];
@@ -441,6 +450,7 @@ structs! {
     PhysicalDeviceShaderFloat16Int8Features: [Ext(E::VK_KHR_shader_float16_int8), Core(V1_2)];
     PhysicalDeviceShaderBfloat16FeaturesKHR: [Ext(E::VK_KHR_shader_bfloat16)];
     PhysicalDeviceShaderFloat8FeaturesEXT: [Ext(E::VK_EXT_shader_float8)];
+    PhysicalDeviceShaderMixedFloatDotProductFeaturesVALVE: [Ext(E::VK_VALVE_shader_mixed_float_dot_product)];
     PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR: [Ext(E::VK_KHR_shader_relaxed_extended_instruction)];
     PhysicalDeviceShaderFloatControls2FeaturesKHR: [Ext(E::VK_KHR_shader_float_controls2)];
     PhysicalDeviceShaderAtomicInt64Features: [Ext(E::VK_KHR_shader_atomic_int64), Core(V1_2)];

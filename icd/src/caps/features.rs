@@ -332,6 +332,7 @@ mod tests {
             (E::VK_KHR_synchronization2, &[F::synchronization2]),
             (E::VK_KHR_timeline_semaphore, &[F::timelineSemaphore]),
             (E::VK_KHR_buffer_device_address, &[F::bufferDeviceAddress]),
+            (E::VK_EXT_buffer_device_address, &[F::bufferDeviceAddress]),
             (E::VK_KHR_imageless_framebuffer, &[F::imagelessFramebuffer]),
             (E::VK_KHR_separate_depth_stencil_layouts, &[F::separateDepthStencilLayouts]),
             (E::VK_KHR_uniform_buffer_standard_layout, &[F::uniformBufferStandardLayout]),

@@ -209,6 +209,12 @@ structures! {
     PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV = 1_000_563_000 { shader_float16_vector_atomics }
     PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
     PhysicalDeviceShaderFloat8FeaturesEXT = 1_000_567_000 { shader_float8, shader_float8_cooperative_matrix }
+    PhysicalDeviceShaderMixedFloatDotProductFeaturesVALVE = 1_000_673_000 {
+        shader_mixed_float_dot_product_float16_acc_float32,
+        shader_mixed_float_dot_product_float16_acc_float16,
+        shader_mixed_float_dot_product_b_float16_acc,
+        shader_mixed_float_dot_product_float8_acc_float32
+    }
     PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR = 1_000_558_000 { shader_relaxed_extended_instruction }
     PhysicalDeviceShaderReplicatedCompositesFeaturesEXT = 1_000_564_000 { shader_replicated_composites }
     PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT = 1_000_662_000 { shader_subgroup_partitioned }

@@ -95,9 +95,16 @@ shims! {
         allocator: Allocator<'_>,
         layout: *mut vk::DescriptorSetLayout,
     ) -> VkResult {
+        let (memory, device) = (memory_of(device, allocator), dispatchable::<Device>(device));
         // Nothing but pipelines needs one.
-        dispatchable::<Device>(device).compiler.expect_stages();
-        *layout = handle::create(Arc::new(set_layout(&*info)?), memory_of(device, allocator))?;
+        device.compiler.expect_stages();
+        let made = set_layout(&*info).inspect_err(|&e| {
+            device.unsupported(match e {
+                vk::Result::ERROR_FEATURE_NOT_PRESENT => "vkCreateDescriptorSetLayout: a type of descriptor that is not supported",
+                _ => "vkCreateDescriptorSetLayout: the descriptors take more than 2 GiB, or there is no memory for the layout",
+            });
+        })?;
+        *layout = handle::create(Arc::new(made), memory)?;
         Ok(())
     }
 
@@ -124,10 +131,15 @@ shims! {
         allocator: Allocator<'_>,
         layout: *mut vk::PipelineLayout,
     ) -> VkResult {
-        dispatchable::<Device>(device).compiler.expect_stages();
+        let (memory, device) = (memory_of(device, allocator), dispatchable::<Device>(device));
+        device.compiler.expect_stages();
         let info = &*info;
         let sets = slice(info.p_set_layouts, info.set_layout_count).iter().map(|l| optional::<SetLayout>(*l)).collect();
-        *layout = handle::create(Arc::new(PipelineLayout::new(sets)?), memory_of(device, allocator))?;
+        let made = PipelineLayout::new(sets).map_err(|e| {
+            device.unsupported(&format!("vkCreatePipelineLayout: {e}"));
+            vk::Result::from(e)
+        })?;
+        *layout = handle::create(Arc::new(made), memory)?;
         Ok(())
     }
 

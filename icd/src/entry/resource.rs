@@ -361,7 +361,13 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let tail = tail_of(device, "vkCreateBuffer", info.p_next)?;
         if info.size >= MOST {
+            device.unsupported("vkCreateBuffer: the size is more than any buffer can have");
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        }
+        let replayed = find::<vk::BufferDeviceAddressCreateInfoEXT<'_>>(info.p_next).map_or(0, |i| i.device_address);
+        if replayed != 0 {
+            device.unsupported("vkCreateBuffer: VkBufferDeviceAddressCreateInfoEXT::deviceAddress asks for VK_EXT_buffer_device_address's bufferDeviceAddressCaptureReplay");
+            return Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
         }
         let opaque = find::<vk::BufferOpaqueCaptureAddressCreateInfo<'_>>(info.p_next).map(|i| i.opaque_capture_address);
         let opaque = opaque.filter(|&address| address != 0).or_else(|| captured_data(info.p_next)).unwrap_or(0);
@@ -434,7 +440,9 @@ shims! {
         let lent = memory_of(device, allocator);
         let device = dispatchable::<Device>(device);
         let tail = tail_of(device, "vkCreateImage", (*info).p_next)?;
-        let object = image_of(&*info, tail)?;
+        let object = image_of(&*info, tail).inspect_err(|e| {
+            device.unsupported(&format!("vkCreateImage: {e:?}: the image is not one of those that vkGetPhysicalDeviceImageFormatProperties2 allows"));
+        })?;
         if object.is_sparse {
             object.place(&device.heap)?;
         }

@@ -27,9 +27,36 @@ pub struct PipelineLayout {
     empty: OnceLock<DescriptorSet>,
 }
 
+/// Why a pipeline layout is refused: it has more than the limits allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TooLarge {
+    /// More sets than `maxBoundDescriptorSets`.
+    Sets(usize),
+    /// More dynamic buffers in all sets than the driver has offsets for.
+    DynamicBuffers(u32),
+}
+
+impl std::fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TooLarge::Sets(n) => write!(f, "{n} descriptor sets, more than {MAX_DESCRIPTOR_SETS}"),
+            TooLarge::DynamicBuffers(n) => write!(f, "{n} dynamic buffers, more than {MAX_DYNAMIC_BUFFERS}"),
+        }
+    }
+}
+
+impl From<TooLarge> for vk::Result {
+    fn from(_: TooLarge) -> vk::Result {
+        vk::Result::ERROR_OUT_OF_HOST_MEMORY
+    }
+}
+
 impl PipelineLayout {
     /// Joins set layouts; a missing set is an empty one.
-    pub fn new(sets: Vec<Option<Arc<SetLayout>>>) -> Result<PipelineLayout, vk::Result> {
+    ///
+    /// # Errors
+    /// [`TooLarge`].
+    pub fn new(sets: Vec<Option<Arc<SetLayout>>>) -> Result<PipelineLayout, TooLarge> {
         let mut info = PipelineLayoutInfo::default();
         let mut dynamic_base = Vec::with_capacity(sets.len());
         let mut dynamic = 0u32;
@@ -47,8 +74,11 @@ impl PipelineLayout {
             info.sets.push(layout.collect());
             dynamic = set.iter().fold(dynamic, |n, s| n.saturating_add(s.dynamic_count));
         }
-        if sets.len() > MAX_DESCRIPTOR_SETS || dynamic > MAX_DYNAMIC_BUFFERS {
-            return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        if sets.len() > MAX_DESCRIPTOR_SETS {
+            return Err(TooLarge::Sets(sets.len()));
+        }
+        if dynamic > MAX_DYNAMIC_BUFFERS {
+            return Err(TooLarge::DynamicBuffers(dynamic));
         }
         let null_sets = sets.iter().map(|_| OnceLock::new()).collect();
         Ok(PipelineLayout {

@@ -164,6 +164,66 @@ fn bad_modules_are_refused_with_a_message() {
     layout.destroy(&c);
 }
 
+#[test]
+fn a_layout_of_too_many_sets_is_refused_with_a_message() {
+    let c = Context::new(&[c"VK_EXT_debug_utils"], &[]);
+    let messenger = Messenger::new(&c);
+    let layout = Layout::new(&c, &SQUARE);
+    // SAFETY: (all here) valid usage, but for the number of sets.
+    unsafe {
+        let most = c.instance.get_physical_device_properties(c.physical).limits.max_bound_descriptor_sets;
+        let sets = vec![layout.set_layout; most as usize + 1];
+        let create = |sets: &[_]| {
+            c.device.create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default().set_layouts(sets), None)
+        };
+        assert_eq!(create(&sets).err(), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
+        let messages = messenger.take();
+        assert!(messages.iter().any(|m| m.contains(&format!("{} descriptor sets", most + 1))), "{messages:?}");
+        c.device.destroy_pipeline_layout(create(&sets[1..]).expect("as many as there may be"), None);
+    }
+    assert_eq!(messenger.take(), [""; 0]);
+    layout.destroy(&c);
+}
+
+/// VK_EXT_buffer_device_address beside the KHR extension: the same addresses, its own structures, and its SPIR-V extension, which a module
+/// may declare without a use of it.
+#[test]
+fn the_older_extension_of_buffer_addresses() {
+    let mut features = vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default().buffer_device_address(true);
+    let c = Context::with(&[], &[c"VK_EXT_buffer_device_address"], &mut [&mut features]);
+    let mut told = vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default();
+    let buffer = c.buffer(64);
+    // SAFETY: valid usage, but for an address that is asked for without the feature for that.
+    unsafe {
+        let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut told);
+        c.instance.get_physical_device_features2(c.physical, &mut all);
+        assert_eq!((told.buffer_device_address, told.buffer_device_address_capture_replay), (vk::TRUE, vk::FALSE));
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
+        let older = ash::ext::buffer_device_address::Device::new(&c.instance, &c.device);
+        let address = older.get_buffer_device_address(&info);
+        assert_eq!(address, c.device.get_buffer_device_address(&info));
+        let mut replay = vk::BufferDeviceAddressCreateInfoEXT::default().device_address(address);
+        let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        let info = vk::BufferCreateInfo::default().size(64).usage(usage).push_next(&mut replay);
+        let refused = c.device.create_buffer(&info, None).err();
+        assert_eq!(refused, Some(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS));
+    }
+    c.free(buffer);
+
+    let mut words = shader!("square.comp");
+    // Behind the header, whose words may look like an instruction.
+    let import = words[5..].iter().position(|w| w & 0xffff == 11).expect("OpExtInstImport") + 5;
+    let mut name = b"SPV_EXT_physical_storage_buffer".to_vec();
+    name.resize(32, 0);
+    let name: Vec<u32> = name.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    words.splice(import..import, [&[9 << 16 | 10][..], &name].concat());
+    let layout = Layout::new(&c, &SQUARE);
+    let pipeline = compute_with(&c, vk::PipelineCache::null(), layout.layout, &words, &[]).expect("accepted");
+    // SAFETY: not in use.
+    unsafe { c.device.destroy_pipeline(pipeline, None) };
+    layout.destroy(&c);
+}
+
 struct Draw<'a> {
     fragment: &'a [u32],
     layout: vk::PipelineLayout,

@@ -126,6 +126,7 @@ const USERS: &[User] = &[
         wants: "shaderFloat16 storageBuffer16BitAccess VK_KHR_16bit_storage VK_KHR_shader_float16_int8 shaderInt8 storageBuffer8BitAccess shaderInt16 shaderInt64
             VK_KHR_maintenance4 maintenance4 VK_EXT_subgroup_size_control subgroupSizeControl computeFullSubgroups
             VK_KHR_shader_integer_dot_product shaderIntegerDotProduct VK_KHR_cooperative_matrix cooperativeMatrix VK_NV_cooperative_matrix2
+            VK_VALVE_shader_mixed_float_dot_product shaderMixedFloatDotProductFloat16AccFloat32
             VK_KHR_shader_bfloat16 shaderBFloat16Type shaderBFloat16CooperativeMatrix VK_EXT_pipeline_robustness pipelineRobustness VK_EXT_memory_budget
             VK_EXT_memory_priority memoryPriority VK_EXT_external_memory_host VK_KHR_pipeline_executable_properties pipelineExecutableInfo
             VK_KHR_push_descriptor VK_EXT_shader_64bit_indexing bufferDeviceAddress vulkanMemoryModel vulkanMemoryModelDeviceScope timelineSemaphore synchronization2",

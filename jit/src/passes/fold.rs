@@ -10,12 +10,15 @@ use crate::ir::eval::{self, eval, is_nan};
 use crate::ir::{
     Binary, Builtin, Cmp, Convert, Inst, InstData, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef,
 };
+use base::shader::Stage;
 use smallvec::{SmallVec, smallvec};
 
-/// `maxComputeWorkGroupInvocations` and `maxComputeWorkGroupCount`: what the driver advertises at most.
+/// `maxComputeWorkGroupInvocations`, `maxTaskWorkGroupInvocations` and `maxMeshWorkGroupInvocations`: what the driver advertises at most.
 const MAX_WORKGROUP_INVOCATIONS: u32 = 1024;
-/// See [`MAX_WORKGROUP_INVOCATIONS`].
-const MAX_WORKGROUPS: u64 = 65535;
+/// `maxComputeWorkGroupCount`, as [`MAX_WORKGROUP_INVOCATIONS`].
+const MAX_COMPUTE_WORKGROUPS: u64 = 65535;
+/// `maxTaskWorkGroupCount` and `maxMeshWorkGroupCount`, likewise.
+const MAX_MESH_WORKGROUPS: u64 = 65536;
 
 /// Runs the pass.
 pub fn fold(shader: &mut Shader) {
@@ -248,6 +251,10 @@ impl Fold<'_> {
     fn greatest(&self, v: Value, depth: u32) -> u64 {
         let wide = |e: &Self, n: usize| e.greatest(e.arg(v, n), depth - 1);
         let invocations = u64::from(MAX_WORKGROUP_INVOCATIONS);
+        let workgroups = match self.shader.stage() {
+            Stage::Task | Stage::Mesh => MAX_MESH_WORKGROUPS,
+            _ => MAX_COMPUTE_WORKGROUPS,
+        };
         let ty = self.shader.ty(v);
         let all = ones(ty);
         // Of operations that are no smaller than either operand: where one may be anything, the other is not asked, else trees of them take all of `depth`.
@@ -262,8 +269,8 @@ impl Fold<'_> {
                 Builtin::LocalInvocationIndex | Builtin::SubgroupInvocation | Builtin::LocalInvocationId(_) => {
                     invocations
                 }
-                Builtin::WorkgroupId(_) | Builtin::NumWorkgroups(_) => MAX_WORKGROUPS,
-                Builtin::GlobalInvocationId(_) => MAX_WORKGROUPS * invocations,
+                Builtin::WorkgroupId(_) | Builtin::NumWorkgroups(_) => workgroups,
+                Builtin::GlobalInvocationId(_) => workgroups * invocations,
                 _ => all,
             },
             _ if depth == 0 => all,

@@ -382,6 +382,26 @@ fn optimised(build: impl FnOnce(&mut Builder<'_>)) -> Shader {
     shader
 }
 
+/// Compute stages have at most 65,535 workgroups in a dimension, task and mesh stages 65,536 (`maxTaskWorkGroupCount`).
+#[test]
+fn a_count_of_workgroups_has_the_bound_of_its_stage() {
+    for (stage, known) in [(Stage::Compute, true), (Stage::Task, false), (Stage::Mesh, false)] {
+        let mut shader = Shader::new(stage, "test");
+        let mut b = Builder::new(&mut shader);
+        let (count, sixteen) = (b.builtin(Builtin::NumWorkgroups(1), Ty::I32), b.i32(16));
+        let high = b.binary(Binary::LShr, count, sixteen);
+        let result = b.var(Ty::I32, 1, "result");
+        b.var_store(result, None, high);
+        b.finish();
+        fold(&mut shader);
+        let mut shifts = 0;
+        for_each_inst(&shader.root.body, &mut |inst| {
+            shifts += u32::from(shader.insts[inst].op == Op::Binary(Binary::LShr));
+        });
+        assert_eq!(shifts == 0, known, "{stage:?}\n{shader}");
+    }
+}
+
 /// A switch as the front end makes it: a scope, tests of the selector, breaks.
 #[test]
 fn a_switch_becomes_selects() {

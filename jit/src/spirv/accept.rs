@@ -140,6 +140,10 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (6033, "AtomicFloat32AddEXT"),
     (6034, "AtomicFloat64AddEXT"),
     (6095, "AtomicFloat16AddEXT"),
+    (6912, "DotProductFloat16AccFloat32VALVE"),
+    (6913, "DotProductFloat16AccFloat16VALVE"),
+    (6914, "DotProductBFloat16AccVALVE"),
+    (6915, "DotProductFloat8AccFloat32VALVE"),
 ];
 
 /// Extensions that are implemented (or need nothing).
@@ -195,6 +199,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_NV_cooperative_matrix2",
     "SPV_NV_shader_atomic_fp16_vector",
     "SPV_NV_shader_subgroup_partitioned",
+    "SPV_VALVE_mixed_float_dot_product",
 ];
 
 impl Accept {

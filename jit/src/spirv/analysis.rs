@@ -6,6 +6,7 @@ use super::module::{End, Module};
 use super::opcodes::op;
 use super::structure::{FunctionTree, MAX_DEPTH, Node, Tree, structure};
 use super::types::{Spec, Type};
+use super::validate::each_id;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ pub(crate) struct Analysis {
     pub trees: Vec<Option<FunctionTree>>,
     /// Used outside the region that defines it: lives in variables.
     pub escapes: Vec<bool>,
-    /// How often it occurs as an operand in reachable code (or a literal that looks like it).
+    /// How often it occurs as an operand in reachable code; literals and debug information do not count.
     pub uses: Vec<u32>,
     /// (root variable or 0, type): array or matrix levels that are indexed with something that is not a constant.
     /// Root 0 stands for any variable.
@@ -161,8 +162,13 @@ impl Analysis {
                     op::OpAccessChain | op::OpInBoundsAccessChain => scan_chain(s, &mut self.dynamic, v.args),
                     _ => {}
                 }
-                // Literals may look like ids; that only makes a variable too many.
-                v.args.iter().for_each(|&id| use_at(id, region));
+                if s.m.means_nothing(v) {
+                    continue;
+                }
+                each_id(s.m, &v, &mut |id| {
+                    use_at(id, region);
+                    Ok(())
+                })?;
             }
             match block.end {
                 End::Cond(id, ..) | End::Switch(id) | End::ReturnValue(id) => use_at(id, region),

@@ -1,6 +1,8 @@
-//! Integer dot products (SPV_KHR_integer_dot_product): vectors of integers, or four bytes packed into a word.
+//! Dot products of numbers that are smaller than their sum: of integers (SPV_KHR_integer_dot_product: vectors, or four bytes packed into a
+//! word), and of halves, bfloat16 and floats of 8 bits (SPV_VALVE_mixed_float_dot_product).
 
 use super::body::Translator;
+use super::encoding::SmallFloat;
 use super::module::View;
 use super::opcodes::op;
 use super::value::Flat;
@@ -44,6 +46,51 @@ impl Translator<'_> {
         // Signed if any operand is.
         let total = if signed_a { self.add_signed(sum, accumulator) } else { self.add_unsigned(sum, accumulator) };
         Ok(Flat::from_slice(&[total]))
+    }
+
+    /// OpFDot2MixAcc32VALVE, OpFDot2MixAcc16VALVE and OpFDot4MixAcc32VALVE. Order and precision are the implementation's: products are
+    /// added to the accumulator in binary32, in the order of the components, each product and sum with one rounding as in a cooperative
+    /// matrix; a result of 16 bits is rounded once more.
+    pub fn mixed_dot(&mut self, v: View<'_>) -> Result<Flat> {
+        let (a, b) = self.pair(v, 0, 1)?;
+        let accumulator = self.operand1(v, 2)?;
+        let encodings = [0, 1].map(|i| self.small_float(v.args[i]));
+        let [of_a, of_b] = [encodings[0].clone()?, encodings[1].clone()?];
+        let of_sum = self.small_float(v.args[2])?;
+        let ty = |e: &Self, x: Value, small: Option<SmallFloat>| small.map_or(Some(e.b.ty(x)), |_| None);
+        let (ty_a, ty_b) = (ty(self, a[0], of_a), ty(self, b[0], of_b));
+        let wide = v.op != op::OpFDot2MixAcc16VALVE;
+        let small = match of_a {
+            None => ty_a == Some(Ty::F16) && a.len() == 2,
+            Some(SmallFloat::BFloat16) => a.len() == 2,
+            Some(SmallFloat::E4M3 | SmallFloat::E5M2) => a.len() == 4,
+        };
+        let eight = matches!(of_a, Some(SmallFloat::E4M3 | SmallFloat::E5M2));
+        let sum = match wide {
+            true => of_sum.is_none() && self.b.ty(accumulator) == Ty::F32,
+            false => of_sum == of_a && (of_sum.is_some() || self.b.ty(accumulator) == Ty::F16),
+        };
+        if !small || !sum || (of_a, ty_a) != (of_b, ty_b) || eight != (v.op == op::OpFDot4MixAcc32VALVE) {
+            return Err(Error::invalid("dot product of vectors of these types"));
+        }
+        // Conversions of small floats are steps of bits: modes of the entry point's arithmetic are not meant.
+        let modes = std::mem::take(&mut self.b.modes);
+        let widen = |e: &mut Self, x: Value| match of_a {
+            Some(small) => e.widen_small(x, small),
+            None => e.b.cvt(Convert::FToF, x, Ty::F32),
+        };
+        let mut total = if wide { accumulator } else { widen(self, accumulator) };
+        for (&x, &y) in a.iter().zip(&b) {
+            let (x, y) = (widen(self, x), widen(self, y));
+            total = self.b.fma(x, y, total);
+        }
+        let result = match of_sum {
+            Some(small) => self.narrow_small(total, small, false),
+            None if wide => total,
+            None => self.b.cvt(Convert::FToF, total, Ty::F16),
+        };
+        self.b.modes = modes;
+        Ok(Flat::from_slice(&[result]))
     }
 
     /// Components of an operand in the result's width.

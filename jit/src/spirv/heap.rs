@@ -100,7 +100,10 @@ impl Translator<'_> {
         if r.desc.set != RESOURCE_HEAP {
             return Err(Error::unsupported("pointer to a buffer whose descriptor is in no resource heap"));
         }
-        let place = Place::Memory(self.block_of(r.desc, class == class::UNIFORM, false));
+        // The result is a declaration of memory as a variable is, with the same decorations.
+        let has = |kind| self.m.decorated(v.result, kind);
+        let readonly = class == class::UNIFORM || (has(deco::NON_WRITABLE) && has(deco::RESTRICT));
+        let place = Place::Memory(self.block_of(r.desc, readonly, has(deco::VOLATILE)));
         self.pointer_result(v, Pointer { ty: to, place })
     }
 

@@ -287,7 +287,12 @@ impl Translator<'_> {
             let op = if gather { SampleOp::ResidentGather } else { SampleOp::Resident };
             out.push(self.b.val(Op::Sample(SampleInfo { op, component: 0, ..info }), &args, Ty::I32));
         }
-        out.extend(self.b.vals(Op::Sample(info), &args, tys));
+        let texel = self.b.vals(Op::Sample(info), &args, tys);
+        // The result of a comparison is 0 or 1, or something between them where it is filtered; an image of integers gives a number of
+        // its own component type.
+        let compares = matches!(kind.op, SampleOp::SampleDref | SampleOp::GatherDref);
+        let integer = compares && t.texel != Ty::F32;
+        out.extend(texel.into_iter().map(|x| if integer { self.b.cvt(Convert::FToU, x, t.texel) } else { x }));
         Ok(out)
     }
 

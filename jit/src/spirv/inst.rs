@@ -94,6 +94,10 @@ impl Translator<'_> {
                 let flat = self.integer_dot(v)?;
                 self.result(v, flat)
             }
+            op::OpFDot2MixAcc32VALVE..=op::OpFDot4MixAcc32VALVE => {
+                let flat = self.mixed_dot(v)?;
+                self.result(v, flat)
+            }
             op::OpGroupNonUniformElect..=op::OpGroupNonUniformQuadSwap
             | op::OpSubgroupBallotKHR..=op::OpSubgroupFirstInvocationKHR
             | op::OpSubgroupAllKHR..=op::OpSubgroupReadInvocationKHR
@@ -272,7 +276,7 @@ impl Translator<'_> {
     fn ext_inst(&mut self, v: View<'_>) -> Result<()> {
         match self.m.ext_set(v.arg(0)?) {
             Some(ExtSet::Glsl450) => self.glsl(v),
-            Some(ExtSet::NonSemantic) => Ok(()),
+            Some(ExtSet::NonSemantic | ExtSet::Debug) => Ok(()),
             Some(ExtSet::Other(name)) => Err(Error::unsupported(format!("extended instruction set {name}"))),
             None => Err(Error::invalid("extended instruction set is not imported")),
         }

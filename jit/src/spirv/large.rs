@@ -9,6 +9,7 @@ use super::memory::Index;
 use super::module::View;
 use super::opcodes::op;
 use super::types::Type;
+use super::validate::count_id;
 use super::value::{Place, Pointer, Slot, Val};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Term, Ty};
@@ -51,7 +52,11 @@ impl Translator<'_> {
         for inst in first + 1..=first + LOOK_AHEAD {
             // A block's end comes before the function's.
             let v = self.m.view(inst);
-            let here = v.args.iter().filter(|&&a| a == id).count() as u32;
+            if self.m.means_nothing(v) {
+                continue;
+            }
+            // Counted as the analysis counts: a literal is no use.
+            let here = count_id(self.m, &v, id);
             seen += here;
             if seen >= uses {
                 return here > 0 && matches!(v.op, op::OpStore | op::OpCompositeExtract);

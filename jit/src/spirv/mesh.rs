@@ -10,6 +10,7 @@ use super::layout::{natural, push_memory_leaves};
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::Type;
+use super::validate::count_id;
 use super::value::{Memory, Own, Place, Pointer};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
@@ -194,7 +195,7 @@ impl Translator<'_> {
                         }
                     }
                     op::OpLoad | op::OpStore | op::OpCopyMemory | op::OpFunctionCall | op::OpCopyObject
-                        if v.args.contains(&variable) =>
+                        if count_id(self.m, &v, variable) > 0 =>
                     {
                         return Ok(Written::All);
                     }

@@ -67,8 +67,10 @@ pub struct EntryPoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ExtSet {
     Glsl450,
-    /// `NonSemantic.*` and debug information: ignored.
+    /// `NonSemantic.*`: the instructions are ignored; all of their operands are ids.
     NonSemantic,
+    /// Debug information of before `NonSemantic.*`: the instructions are ignored; some of their operands are literals.
+    Debug,
     Other(String),
 }
 
@@ -283,6 +285,12 @@ impl Module {
         Some(&self.ext_sets[at].1)
     }
 
+    /// An instruction of a set that is ignored: it is no use of what it names.
+    pub(crate) fn means_nothing(&self, v: View<'_>) -> bool {
+        matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR)
+            && v.args.first().is_some_and(|&set| matches!(self.ext_set(set), Some(ExtSet::NonSemantic | ExtSet::Debug)))
+    }
+
     /// The function with that id.
     pub(crate) fn function(&self, id: u32) -> Option<usize> {
         let inst = self.def_inst(id)?;
@@ -468,7 +476,8 @@ impl Reader {
                 let name = literal_string(v.args).ok_or_else(bad_string)?.0;
                 let set = match name.as_str() {
                     "GLSL.std.450" => ExtSet::Glsl450,
-                    n if n.starts_with("NonSemantic.") || n == "OpenCL.DebugInfo.100" => ExtSet::NonSemantic,
+                    "OpenCL.DebugInfo.100" | "DebugInfo" => ExtSet::Debug,
+                    n if n.starts_with("NonSemantic.") => ExtSet::NonSemantic,
                     _ => ExtSet::Other(name),
                 };
                 let result = v.result;
@@ -556,11 +565,6 @@ impl Reader {
         Ok(())
     }
 
-    /// An instruction of a set that is ignored.
-    fn means_nothing(&self, v: View<'_>) -> bool {
-        v.args.first().and_then(|&set| self.m.ext_set(set)) == Some(&ExtSet::NonSemantic)
-    }
-
     /// One function from OpFunction on; returns the instruction behind its end.
     fn function(&mut self, start: u32, limit: u32) -> Result<u32> {
         let head = self.m.view(start);
@@ -590,7 +594,7 @@ impl Reader {
                 }
                 op::OpLine | op::OpNoLine | op::OpNop if !open => {}
                 // Compilers leave debug information behind a block's end.
-                op::OpExtInst | op::OpExtInstWithForwardRefsKHR if !open && self.means_nothing(v) => {}
+                _ if !open && self.m.means_nothing(v) => {}
                 op::OpFunction | op::OpFunctionEnd | op::OpFunctionParameter | op::OpLabel => {
                     return Err(Error::invalid("misplaced in a function").at(v.opcode(), v.result));
                 }

@@ -455,6 +455,9 @@ opcodes! {
     5632 OpDecorateString b"inN";
     5633 OpMemberDecorateString b"innN";
     6035 OpAtomicFAddEXT b"triiii";
+    6916 OpFDot2MixAcc32VALVE b"triii";
+    6917 OpFDot2MixAcc16VALVE b"triii";
+    6918 OpFDot4MixAcc32VALVE b"triii";
 }
 
 #[cfg(test)]

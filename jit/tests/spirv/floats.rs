@@ -166,3 +166,73 @@ fn small_floats_are_rounded_once() {
         }
     }
 }
+
+/// The number of a small float with so many bits of fraction; `infinity`: the greatest exponent is that of infinities and NaN, else its last
+/// number is NaN.
+fn small(bits: u32, exponent_bits: u32, fraction_bits: u32, infinity: bool) -> f32 {
+    let sign = if bits >> (exponent_bits + fraction_bits) & 1 != 0 { -1.0 } else { 1.0 };
+    let (fraction, all) = (bits & ((1 << fraction_bits) - 1), (1 << exponent_bits) - 1);
+    let exponent = (bits >> fraction_bits & all) as i32;
+    let magnitude = bits & ((1 << (exponent_bits + fraction_bits)) - 1);
+    let nan = if infinity {
+        exponent == all as i32 && fraction != 0
+    } else {
+        magnitude == all << fraction_bits | fraction && fraction == 7 && exponent == all as i32
+    };
+    if nan {
+        return f32::NAN;
+    }
+    if infinity && exponent == all as i32 {
+        return sign * f32::INFINITY;
+    }
+    let hidden = if exponent == 0 { 0 } else { 1 << fraction_bits };
+    let scale = exponent.max(1) - ((all as i32 >> 1) + fraction_bits as i32);
+    sign * (f64::from(hidden + fraction) * 2f64.powi(scale)) as f32
+}
+
+/// Products are added to the accumulator in binary32, in order, each with one rounding; a result of 16 bits is rounded once more.
+#[test]
+fn mixed_dot_products() {
+    let mut random = Rng::new(23);
+    let shader = shader("mixed_dot.comp");
+    for _ in 0..200 {
+        let words: Vec<u32> = (0..8)
+            .flat_map(|_| {
+                let any = random.next() as u32;
+                // Mostly of like size, so that nothing is all of a sum.
+                let near = |x: u64| (x as u32 & 0x83ff_83ff) | 0x3c00_3c00;
+                let [a, b] = [(); 2].map(|()| if any & 7 != 0 { near(random.next()) } else { random.next() as u32 });
+                [a, b, (random.below(2000) as f32 / 7.0 - 100.0).to_bits(), random.next() as u32 & 0xbfff]
+            })
+            .collect();
+        let memory = Memory { buffers: vec![((0, 0), bytes(&words)), ((0, 1), vec![0; 8 * 24])], ..Memory::default() };
+        let out = read(&execute(&shader, &memory, 8, true), 0, 1);
+        for (input, out) in words.chunks_exact(4).zip(out.chunks_exact(6)) {
+            let parts = |word: u32, n: u32| (0..n).map(move |i| word >> (32 / n * i) & (u32::MAX >> (32 - 32 / n)));
+            let dot = |n: u32, decode: &dyn Fn(u32) -> f32, sum: f32| {
+                parts(input[0], n).zip(parts(input[1], n)).fold(sum, |sum, (x, y)| decode(x).mul_add(decode(y), sum))
+            };
+            let sum = f32::from_bits(input[2]);
+            let of_half = |bits: u32| value(bits as u16) as f32;
+            let of_brain = |bits: u32| f32::from_bits(bits << 16);
+            let low = input[3] & 0xffff;
+            let narrow = |x: f32| {
+                let bits = x.to_bits();
+                f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000)
+            };
+            let want = [
+                dot(2, &of_half, sum),
+                of_half(half(dot(2, &of_half, of_half(low)).into()).into()),
+                dot(2, &of_brain, sum),
+                narrow(dot(2, &of_brain, of_brain(low))),
+                dot(4, &|bits| small(bits, 4, 3, false), sum),
+                dot(4, &|bits| small(bits, 5, 2, true), sum),
+            ];
+            for (n, (want, got)) in want.into_iter().zip(out).enumerate() {
+                let got = f32::from_bits(*got);
+                let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+                assert!(same, "{n} of {input:x?}: {got:e} not {want:e}");
+            }
+        }
+    }
+}

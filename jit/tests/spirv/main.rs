@@ -5,6 +5,7 @@ mod emit_common;
 #[path = "../spirv_common/mod.rs"]
 mod spirv_common;
 
+mod accepted;
 mod corpus;
 mod execute;
 mod floats;

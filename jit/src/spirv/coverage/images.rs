@@ -78,6 +78,7 @@ pub fn tables() -> Vec<Made> {
     for &(capabilities, image) in SAMPLED {
         list.push((format!("{image:?}"), FRAGMENT, Box::new(move |a| sampled(a, capabilities, image))));
     }
+    list.push(("comparisons of integers".to_owned(), FRAGMENT, Box::new(integer_comparisons)));
     for capability in [5303, 5310] {
         list.push((format!("attachments {capability}"), FRAGMENT, Box::new(move |a| attachments(a, capability))));
     }
@@ -177,6 +178,23 @@ fn sampled(a: &mut Asm, capabilities: &[u32], image: Image) {
         keep(a, 96, false, &[plain.0, at, component, 0x10, offset]);
     }
     queries(a, image, plain, at);
+}
+
+/// Comparisons with the depths of images whose component type is one of integers.
+fn integer_comparisons(a: &mut Asm) {
+    for of in [UINT, Scalar::Int(32)] {
+        let ty = Image { of, ..Image::sampled(D2, 0) }.id(a, 1);
+        let held = a.global(27, false, &[ty]);
+        let variable = a.bound(0, held, 2);
+        let loaded = a.r(61, held, &[variable]);
+        let (at, reference) = (a.value(Ty::new(FLOAT, 2)), a.value(F32));
+        let (one, four) = (Ty::new(of, 1), Ty::new(of, 4));
+        let [scalar, vector] = [one, four].map(|ty| a.ty(ty));
+        let value = a.r(89, scalar, &[loaded, at, reference]);
+        a.keep(one, value);
+        let value = a.r(97, vector, &[loaded, at, reference]);
+        a.keep(four, value);
+    }
 }
 
 /// What gives a code beside the texel. (The projective ones are reserved.)

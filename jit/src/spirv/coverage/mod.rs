@@ -48,6 +48,7 @@ fn cases() -> Vec<Case> {
     list.push(case("old ballots", COMPUTE, rows::old_ballots));
     list.push(case("packing", COMPUTE, rows::packing));
     list.push(case("dots", COMPUTE, rows::dots));
+    list.push(case("mixed dots", COMPUTE, rows::mixed_dots));
     list.extend(special::CASES.iter().map(|&(name, model, make)| case(name, model, make)));
     list.extend(
         special::tables().into_iter().chain(images::tables()).map(|(name, model, make)| case(name, model, make)),

@@ -343,3 +343,31 @@ pub fn dots(a: &mut Asm) {
         }
     }
 }
+
+/// Dot products of halves, bfloat16 and floats of 8 bits.
+pub fn mixed_dots(a: &mut Asm) {
+    a.capabilities.extend([5116, 4212, 6912, 6913, 6914, 6915]);
+    a.extensions.extend(["SPV_KHR_bfloat16", "SPV_EXT_float8", "SPV_VALVE_mixed_float_dot_product"]);
+    let half = Ty::new(Scalar::Float(16), 1);
+    let (float, halves) = (a.ty(F32), a.ty(half));
+    let [brain, e4m3, e5m2] = [[16, 0], [8, 4214], [8, 4215]].map(|encoding| a.global(22, false, &encoding));
+    let (word, sum) = (a.value(U32), a.value(F32));
+    // Opcode, component, components, result.
+    for (opcode, elem, n, result) in [
+        (6916, halves, 2, float),
+        (6917, halves, 2, halves),
+        (6916, brain, 2, float),
+        (6917, brain, 2, brain),
+        (6918, e4m3, 4, float),
+        (6918, e5m2, 4, float),
+    ] {
+        let vector = a.global(23, false, &[elem, n]);
+        let x = a.r(124, vector, &[word]);
+        let accumulator = if result == float { sum } else { a.r(81, elem, &[x, 0]) };
+        let mut value = a.r(opcode, result, &[x, x, accumulator]);
+        if result != float {
+            value = a.r(115, float, &[value]);
+        }
+        a.keep(F32, value);
+    }
+}

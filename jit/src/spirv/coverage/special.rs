@@ -187,9 +187,13 @@ fn descriptor_heaps(a: &mut Asm) {
     // A buffer.
     let place = a.r(4419, opaque, &[buffers, resources, one]);
     let pointer = a.pointer(12, word);
-    let place = a.r(5119, pointer, &[place]);
-    let value = a.r(61, word, &[place]);
-    a.keep(U32, value);
+    // With the decorations of a memory object declaration, of which compilers use NonWritable.
+    for decorations in [&[][..], &[24], &[24, 19], &[21, 23, 25]] {
+        let place = a.r(5119, pointer, &[place]);
+        decorations.iter().for_each(|&decoration| a.decorate(&[place, decoration]));
+        let value = a.r(61, word, &[place]);
+        a.keep(U32, value);
+    }
     // Data.
     let words = a.global(23, false, &[word, 4]);
     let place = a.r(4419, opaque, &[words, resources, one]);

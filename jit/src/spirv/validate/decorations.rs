@@ -16,7 +16,7 @@ enum On {
     Member,
     /// A variable.
     Variable,
-    /// A variable or a parameter, or a member.
+    /// What declares an object in memory (a variable, a parameter, OpBufferPointerEXT), or a member.
     Object,
     /// A variable or a member.
     Interface,
@@ -123,7 +123,7 @@ fn fits(m: &Module, target: u32, member: bool, on: On) -> bool {
                 )
         }
         Variable => !member && variable,
-        Object => member || variable || v.op == op::OpFunctionParameter,
+        Object => member || variable || matches!(v.op, op::OpFunctionParameter | op::OpBufferPointerEXT),
         Interface => member || variable,
         Builtin => member || variable || is_constant(v.op),
         Spec => {

@@ -128,8 +128,9 @@ impl Walk<'_> {
     }
 }
 
-/// Calls `f` for every operand that is an id, behind the result type.
-pub(super) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
+/// Calls `f` for every operand that is an id, behind the result type. Of an opcode without a row, and of an instruction of a set
+/// that has literals among its operands ([`ExtSet::Debug`]), the operands are not known, so that `f` is called for none of them.
+pub(in crate::spirv) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     let Some(row) = opcodes::row(v.op) else { return Ok(()) };
     let (row, args) = match v.op {
         op::OpSpecConstantOp => match u16::try_from(v.args[0]).ok().and_then(opcodes::row) {
@@ -138,6 +139,9 @@ pub(super) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32) -> Resul
         },
         _ => (row, v.args),
     };
+    if matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR) && m.ext_set(v.args[0]) == Some(&ExtSet::Debug) {
+        return f(v.args[0]);
+    }
     if row.rest.is_empty() && args.len() == row.single as usize {
         let mut named = args.iter().enumerate().filter(|(i, _)| row.ids >> i & 1 != 0);
         return named.try_for_each(|(_, &id)| f(id));
@@ -158,6 +162,17 @@ pub(super) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32) -> Resul
         Part::Cases(rest) => rest.chunks_exact(selector(m, v) + 1).try_for_each(|case| f(case[case.len() - 1])),
         Part::Literal | Part::Literals(_) | Part::Mask([]) => Ok(()),
     })
+}
+
+/// How often an instruction names an id among its operands.
+pub(in crate::spirv) fn count_id(m: &Module, v: &View<'_>, id: u32) -> u32 {
+    let mut count = 0;
+    let each = each_id(m, v, &mut |named| {
+        count += u32::from(named == id);
+        Ok(())
+    });
+    // What is not known may be the id in every place.
+    if each.is_ok() { count } else { v.args.len() as u32 }
 }
 
 /// The open end of ids; OpSource ends with a string.

@@ -19,6 +19,7 @@ mod operands;
 use super::module::{Module, View};
 use super::opcodes::op;
 use crate::error::{Error, Result};
+pub(super) use ids::{count_id, each_id};
 
 /// The passes, in the order in which they rely on each other.
 const PASSES: [fn(&Module) -> Result<()>; 7] =

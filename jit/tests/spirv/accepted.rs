@@ -1,0 +1,32 @@
+//! Modules that are valid, or have one meaning, and were refused once.
+
+use crate::spirv_common::*;
+use base::shader::Stage;
+use jit::error::Error;
+use jit::ir::Shader;
+use jit::ir::interp::Memory;
+use jit::spirv::{Accept, Module, Specialization, translate};
+
+/// Translates with a layout that has no binding 2 in set 0.
+fn without_binding_2(name: &str, entry: &str) -> Result<Shader, Error> {
+    let mut layout = layout();
+    layout.sets[0].retain(|binding| binding.binding != 2);
+    let module = Module::parse(&words(name))?;
+    translate(&module, Stage::Compute, entry, &Specialization::default(), &layout, &Accept::all_implemented())
+}
+
+/// A literal that is the number of a variable's id (of an extended instruction, a component, an alignment) is no use of the variable.
+#[test]
+fn a_literal_is_no_use_of_an_id() {
+    without_binding_2("literal_as_use.comp", "main").expect("a stage that does not use the binding");
+    let error = without_binding_2("literal_as_use.comp", "other").expect_err("a stage that uses it");
+    assert!(error.to_string().contains("binding 2"), "{error}");
+}
+
+/// Debug information is ignored, whatever its operands are.
+#[test]
+fn debug_information_means_nothing() {
+    let memory = Memory { buffers: vec![((0, 0), float_bytes(&[1.25]))], ..Memory::default() };
+    let after = execute(&shader("debug_info.comp"), &memory, 8, true);
+    assert_eq!(read(&after, 0, 0), [2.5f32.to_bits()]);
+}

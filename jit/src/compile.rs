@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::host;
 use crate::ir::{Builtin, Node, Op, Region, Shader};
 use crate::passes;
-use crate::spirv::{self, Accept, Module, Specialization};
+use crate::spirv::{self, Accept, Deviation, Module, Specialization};
 use crate::tier::{self, Tier};
 use crate::wide;
 use base::epilogue::Epilogue;
@@ -40,6 +40,7 @@ pub struct CompileRequest<'a> {
 pub struct Prepared {
     body: Body,
     facts: StageFacts,
+    deviations: Vec<Deviation>,
 }
 
 /// How far a stage has come.
@@ -107,6 +108,11 @@ impl Prepared {
     /// Everything about the stage but the code.
     pub fn facts(&self) -> &StageFacts {
         &self.facts
+    }
+
+    /// What the module does against the specification and was accepted all the same.
+    pub fn deviations(&self) -> &[Deviation] {
+        &self.deviations
     }
 
     /// Makes the code: by this tier, or by one before it where that would take unbounded time.
@@ -218,7 +224,7 @@ pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
             true => Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, blind })),
             false => Body::Lir(emission(&shader, request.layout, EmitOptions::of(lanes))?),
         };
-        Ok(Prepared { body, facts })
+        Ok(Prepared { body, facts, deviations: request.module.deviations() })
     })
 }
 

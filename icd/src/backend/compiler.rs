@@ -131,6 +131,11 @@ impl Compiler {
                 fallible::available(request.words.len() * COMPILER_BYTES).map_err(|_| Refusal::OutOfMemory)?;
                 self.rehearse();
                 let prepared = request.prepare().map_err(Refusal::Shader)?;
+                for deviation in prepared.deviations() {
+                    let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
+                    let message = format!("{:?} shader, entry point \"{}\": {deviation}", request.stage, request.entry);
+                    self.messages.report(severity, "GRUS-deviation", &message, None);
+                }
                 let code = self.enlist(TieredCode::new(self.owner(), key, request, prepared));
                 self.generate(&code);
                 (code, CodeOrigin::Compiled)

@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::info::{RGBA8, Triangles, viewport};
 use crate::common::{Context, Image};
-use crate::pipeline::{AREA, Messenger, compute_with, module};
+use crate::pipeline::{AREA, Messenger, Set, compute_with, module, record_dispatch};
 use ash::vk;
 
 const LAYOUT: vk::ImageLayout = vk::ImageLayout::GENERAL;
@@ -162,6 +162,27 @@ fn bad_modules_are_refused_with_a_message() {
     assert!(compute_with(&c, vk::PipelineCache::null(), layout.layout, &kernel, &[]).is_err());
     assert!(said("OpCapability"));
     layout.destroy(&c);
+}
+
+/// A module of an old optimiser, which breaks a rule and has one meaning, runs, and the application is told.
+#[test]
+fn what_is_accepted_against_the_specification_is_told() {
+    let c = Context::new(&[c"VK_EXT_debug_utils"], &[]);
+    let messenger = Messenger::of_warnings(&c);
+    let set = Set::new(&c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
+    let mut buffer = c.buffer(16);
+    buffer.fill_words(|i| if i == 0 { 5 } else { 0 });
+    set.buffers(&c, 0, vk::DescriptorType::STORAGE_BUFFER, &[(buffer.buffer, 0, vk::WHOLE_SIZE)]);
+    let words = common::spirv(include_bytes!("../../../jit/tests/data/merge_is_continue.comp.spv"));
+    let pipeline = compute_with(&c, vk::PipelineCache::null(), set.layout, &words, &[]).expect("accepted");
+    let messages = messenger.take();
+    assert!(messages.iter().any(|m| m.contains("the continue target of a loop around it")), "{messages:?}");
+    c.run(|b| record_dispatch(&c, b, &set, pipeline, &[], 1)).unwrap();
+    assert_eq!(buffer.words(), [5, 7, 210, 20]);
+    // SAFETY: not in use any more.
+    unsafe { c.device.destroy_pipeline(pipeline, None) };
+    set.destroy(&c);
+    c.free(buffer);
 }
 
 #[test]

@@ -313,11 +313,25 @@ impl Messenger {
         Messenger::of(&c.entry, &c.instance)
     }
 
+    /// As [`Messenger::new`], of warnings too.
+    pub fn of_warnings(c: &Context) -> Messenger {
+        let severity = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR | vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
+        Messenger::of_severity(&c.entry, &c.instance, severity)
+    }
+
     pub fn of(entry: &ash::Entry, instance: &ash::Instance) -> Messenger {
+        Messenger::of_severity(entry, instance, vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
+    }
+
+    fn of_severity(
+        entry: &ash::Entry,
+        instance: &ash::Instance,
+        severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    ) -> Messenger {
         let functions = ash::ext::debug_utils::Instance::new(entry, instance);
         let messages: Box<Mutex<Vec<String>>> = Box::default();
         let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
-            .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
+            .message_severity(severity)
             .message_type(vk::DebugUtilsMessageTypeFlagsEXT::GENERAL)
             .pfn_user_callback(Some(collect))
             .user_data((&raw const *messages).cast_mut().cast());

@@ -22,6 +22,7 @@ mod cooperative;
 #[cfg(test)]
 mod coverage;
 mod declare;
+mod deviations;
 mod dot;
 mod effect;
 mod encoding;
@@ -54,6 +55,7 @@ mod variable;
 mod vertices;
 
 pub use accept::Accept;
+pub use deviations::Deviation;
 pub use mode::{loop_headers, output_vertices};
 pub use module::{EntryPoint, Module};
 

@@ -316,7 +316,7 @@ impl Structurer<'_> {
     fn step(&mut self, b: BlockIx, opened: bool, tail: u32, t: &mut Tree) -> Result<Option<BlockIx>> {
         let block = &self.blocks[b as usize];
         if let (Merge::Loop { merge, cont }, false) = (block.merge, opened) {
-            return self.loop_(b, merge, cont, t);
+            return self.loop_(b, (merge, cont), tail, t);
         }
         if std::mem::replace(&mut self.placed[b as usize], true) {
             return Err(self.fail(b, "block is reached in a way that structured control flow does not allow"));
@@ -325,14 +325,14 @@ impl Structurer<'_> {
         match block.end {
             End::Branch(to) => return Ok(self.goto(b, to, tail, t)),
             End::Cond(_, x, y) if x == y => match block.merge {
-                Merge::Selection(merge) => return self.straight(b, x, merge, t),
+                Merge::Selection(merge) => return self.straight(b, x, merge, tail, t),
                 _ => return Ok(self.goto(b, x, tail, t)),
             },
             End::Cond(cond, x, y) => match block.merge {
-                Merge::Selection(merge) => return self.selection(b, cond, (x, y), merge, t),
+                Merge::Selection(merge) => return self.selection(b, cond, (x, y), (merge, tail), t),
                 _ => return self.branch(b, cond, (x, y), tail, t),
             },
-            End::Switch(selector) => return self.switch(b, selector, t),
+            End::Switch(selector) => return self.switch(b, selector, tail, t),
             End::Return => {
                 self.returns += 1;
                 t.term = self.leave(self.ret, tail);
@@ -362,7 +362,7 @@ impl Structurer<'_> {
         b: BlockIx,
         cond: u32,
         (x, y): (BlockIx, BlockIx),
-        merge: BlockIx,
+        (merge, tail): (BlockIx, u32),
         t: &mut Tree,
     ) -> Result<Option<BlockIx>> {
         let label = self.label();
@@ -376,7 +376,7 @@ impl Structurer<'_> {
         })?;
         let reaches = self.used(label) || body.term == Term::Yield;
         t.nodes.extend(self.scoped(label, body).nodes);
-        Ok(self.merged(reaches, merge, t))
+        Ok(self.merged(reaches, merge, tail, t))
     }
 
     /// What `f` makes of a header's branch towards `tail`, and behind it the blocks in which its arms meet before the merge block
@@ -403,22 +403,34 @@ impl Structurer<'_> {
     }
 
     /// A selection whose arms are one: what is in it can still leave it for its merge block.
-    fn straight(&mut self, b: BlockIx, to: BlockIx, merge: BlockIx, t: &mut Tree) -> Result<Option<BlockIx>> {
+    fn straight(
+        &mut self,
+        b: BlockIx,
+        to: BlockIx,
+        merge: BlockIx,
+        tail: u32,
+        t: &mut Tree,
+    ) -> Result<Option<BlockIx>> {
         let label = self.label();
         let body = self.with_exit(merge, Exit::Label(label), |st| st.arm(b, to, label))?;
         let reaches = self.used(label) || body.term == Term::Yield;
         let body = self.scoped(label, body);
         t.nodes.extend(body.nodes);
         t.term = body.term;
-        Ok(reaches.then_some(merge))
+        Ok(if reaches { self.merged(true, merge, tail, t) } else { None })
     }
 
-    /// Goes on behind a construct, or ends the region when nothing comes out of it.
-    fn merged(&mut self, reaches: bool, merge: BlockIx, t: &mut Tree) -> Option<BlockIx> {
+    /// Goes on behind a construct, or ends the region when nothing comes out of it. A merge block that ends an enclosing construct too
+    /// (`deviations`) is left to as by a branch; its phis have their values already, from the branches that led to it.
+    fn merged(&mut self, reaches: bool, merge: BlockIx, tail: u32, t: &mut Tree) -> Option<BlockIx> {
         if !reaches {
             t.term = Term::Unreachable;
+            return None;
         }
-        reaches.then_some(merge)
+        let Some((label, flag)) = self.exit(merge) else { return Some(merge) };
+        t.nodes.extend(flag.map(Node::SetFlag));
+        t.term = self.leave(label, tail);
+        None
     }
 
     /// A conditional branch without a merge instruction: at least one side leaves.
@@ -448,7 +460,13 @@ impl Structurer<'_> {
         Ok(None)
     }
 
-    fn loop_(&mut self, header: BlockIx, merge: BlockIx, cont: BlockIx, t: &mut Tree) -> Result<Option<BlockIx>> {
+    fn loop_(
+        &mut self,
+        header: BlockIx,
+        (merge, cont): (BlockIx, BlockIx),
+        tail: u32,
+        t: &mut Tree,
+    ) -> Result<Option<BlockIx>> {
         let label = self.label();
         let back = self.label();
         let body = self.with_exit(merge, Exit::Label(label), |st| {
@@ -470,7 +488,7 @@ impl Structurer<'_> {
         })?;
         t.nodes.push(Node::Loop { label, body });
         let reaches = self.used(label);
-        Ok(self.merged(reaches, merge, t))
+        Ok(self.merged(reaches, merge, tail, t))
     }
 
     /// Literals and target of each case of an OpSwitch, the default last without literal.
@@ -494,7 +512,7 @@ impl Structurer<'_> {
         Ok(out)
     }
 
-    fn switch(&mut self, b: BlockIx, selector: u32, t: &mut Tree) -> Result<Option<BlockIx>> {
+    fn switch(&mut self, b: BlockIx, selector: u32, tail: u32, t: &mut Tree) -> Result<Option<BlockIx>> {
         let Merge::Selection(merge) = self.blocks[b as usize].merge else {
             return Err(self.fail(b, "switch without a merge instruction"));
         };
@@ -559,7 +577,7 @@ impl Structurer<'_> {
         }
         let cases = order(cases, &open.falls).ok_or_else(|| self.fail(b, "cases fall into each other in a circle"))?;
         t.nodes.push(Node::Switch { selector, cases });
-        Ok(self.merged(reaches, merge, t))
+        Ok(self.merged(reaches, merge, tail, t))
     }
 }
 

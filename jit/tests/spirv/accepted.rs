@@ -30,3 +30,18 @@ fn debug_information_means_nothing() {
     let after = execute(&shader("debug_info.comp"), &memory, 8, true);
     assert_eq!(read(&after, 0, 0), [2.5f32.to_bits()]);
 }
+
+/// A construct whose merge block is the continue target of a loop around it: its end continues the loop, and the module says so.
+#[test]
+fn merge_blocks_may_be_continue_targets() {
+    let words = words("merge_is_continue.comp");
+    let memory = Memory { buffers: vec![((0, 0), bytes(&[5, 0, 0, 0]))], ..Memory::default() };
+    let shader = compile(&words, Stage::Compute, &Specialization::default()).expect("accepted");
+    assert_eq!(read(&execute(&shader, &memory, 8, true), 0, 0), [5, 7, 210, 20]);
+    let deviations = Module::parse(&words).expect("a module").deviations();
+    assert_eq!(deviations.len(), 1);
+    assert!(deviations[0].to_string().contains("the continue target of a loop around it"), "{}", deviations[0]);
+    for name in ["control.comp", "switches.comp", "joins.comp"] {
+        assert_eq!(Module::parse(&self::words(name)).expect("a module").deviations(), [], "{name}");
+    }
+}

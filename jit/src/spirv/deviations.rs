@@ -1,0 +1,65 @@
+//! What a module may do against the specification and is accepted all the same, in one table: old optimisers made it, programs in the field
+//! have it, and it has only one meaning. The application is told with a warning.
+//!
+//! What the validator (`validate`) does not look at, because only the Vulkan environment asks for it, is no deviation in this sense.
+
+use super::module::{Function, Merge, Module};
+
+/// A row of [`DEVIATIONS`].
+#[derive(Debug)]
+struct Row {
+    /// The rule that is broken, and the section of the SPIR-V specification.
+    rule: &'static str,
+    /// What is made of it.
+    meaning: &'static str,
+    /// The label of a block that breaks it.
+    find: fn(&Function) -> Option<u32>,
+}
+
+static DEVIATIONS: &[Row] = &[
+    // spirv-opt of 2018 to 2020, in modules of DXC and of Unreal Engine 4. `Structurer::merged` is its meaning.
+    Row {
+        rule: "the merge block of a construct is the continue target of a loop around it (2.11)",
+        meaning: "the end of the construct continues the loop",
+        find: merge_is_continue_target,
+    },
+];
+
+/// A deviation in a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    row: usize,
+    id: u32,
+}
+
+impl std::fmt::Display for Deviation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Row { rule, meaning, .. } = &DEVIATIONS[self.row];
+        write!(f, "%{}: {rule}: accepted, {meaning}", self.id)
+    }
+}
+
+impl Module {
+    /// What the module does against the specification, of each kind the first one.
+    pub fn deviations(&self) -> Vec<Deviation> {
+        let first = |(row, of): (usize, &Row)| {
+            let id = self.functions.iter().filter(|f| f.blocks.len() > 1).find_map(of.find)?;
+            Some(Deviation { row, id })
+        };
+        DEVIATIONS.iter().enumerate().filter_map(first).collect()
+    }
+}
+
+fn merge_is_continue_target(f: &Function) -> Option<u32> {
+    let mut continues = vec![false; f.blocks.len()];
+    for block in &f.blocks {
+        if let Merge::Loop { cont, .. } = block.merge {
+            continues[cont as usize] = true;
+        }
+    }
+    let merge = |merge: Merge| match merge {
+        Merge::None => None,
+        Merge::Selection(merge) | Merge::Loop { merge, .. } => Some(merge),
+    };
+    f.blocks.iter().find(|b| merge(b.merge).is_some_and(|merge| continues[merge as usize])).map(|b| b.label)
+}

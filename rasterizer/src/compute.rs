@@ -1,6 +1,7 @@
 //! Dispatches: workgroups in batches over the pool.
 //!
-//! A workgroup runs whole on one worker; a call of generated code runs the workgroups of a batch one after the other.
+//! One worker runs a whole workgroup; a call of generated code runs the workgroups of a batch one
+//! after the other.
 
 use crate::api::{Dispatch, statistic};
 use crate::pool::{Effort, Pool, Scratch};
@@ -8,21 +9,23 @@ use crate::stage::{StageMemory, aborted};
 use base::abi::ComputeBatch;
 use base::shader::WorkgroupFacts;
 
-/// Batches per thread that a dispatch is cut into, so that stealing can level uneven groups.
+/// Number of batches per thread into which a dispatch is cut, so that work sharing can balance
+/// uneven groups.
 const BATCHES_PER_THREAD: u64 = 16;
-/// Most workgroups per batch.
+/// Largest number of workgroups per batch.
 const MAX_GROUPS_PER_BATCH: u64 = 64;
-/// Batches between two looks at the abort flag outside of them: a dispatch of 2^64 workgroups must end when the device is lost.
+/// Number of batches between two checks of the abort flag outside of them: a dispatch of 2^64
+/// workgroups must end when the device is lost.
 const ROUND: u64 = 1 << 20;
 
 /// Runs all workgroups; stops early when the context's abort flag is set.
 pub(crate) fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, d: &Dispatch) {
-    // Nobody comes to the end of so many.
+    // The product saturates, because a dispatch of so many workgroups never ends.
     let total = d.groups.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
     let Some(workgroup) = d.stage.facts.payload.workgroup().filter(|_| total != 0) else { return };
     let per_batch = (total / (pool.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
     let batches = total.div_ceil(per_batch);
-    // Code is replaced now and then, and the dispatch becomes another one.
+    // Tier-up sometimes replaces code; the dispatch then has another key.
     let effort = Effort::like((std::sync::Arc::as_ptr(&d.stage.code).cast::<()>() as usize, total));
     for start in (0..batches).step_by(ROUND as usize) {
         pool.for_each((batches - start).min(ROUND) as usize, effort, |worker, scratch, i| {
@@ -55,7 +58,8 @@ fn run_groups(d: &Dispatch, workgroup: &WorkgroupFacts, memory: &mut StageMemory
         _pad: 0,
         shared,
     };
-    // SAFETY: the icd vouches for stage and context (they belong together and live until the dispatch ends); scratch and shared memory have
-    // the sizes the stage asks for, and only this worker uses them.
+    // SAFETY: the icd guarantees that stage and context belong together and live until the dispatch
+    // ends. Scratch and shared memory have the sizes that the stage requires, and only this worker
+    // uses them.
     unsafe { d.stage.run(&d.context, (&raw mut batch).cast()) };
 }

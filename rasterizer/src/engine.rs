@@ -1,4 +1,4 @@
-//! The engine: the thread pool and all that draws and dispatches keep between uses.
+//! The engine: the thread pool and the state that draws and dispatches keep between uses.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,8 @@ use crate::pool::Pool;
 use crate::scene::{Arenas, RenderPassInstance, Scratch};
 use crate::team::Team;
 
-/// Runs dispatches and render passes, of several threads at a time. Creating an engine starts no thread.
+/// An engine, which runs dispatches and render passes, of several threads at a time. Creating an
+/// engine starts no thread.
 pub struct Engine {
     pub(crate) pool: Pool<Scratch>,
     arenas: Arenas,
@@ -20,27 +21,29 @@ impl core::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// `threads`: 0 takes the count from affinity and cgroup quota. The pool starts at first use.
+    /// Makes an engine of `threads` threads; 0 takes the count from affinity and cgroup quota. The
+    /// pool starts at first use.
     pub fn new(threads: usize) -> Engine {
         Engine { pool: Pool::new(threads), arenas: Arenas::default() }
     }
 
-    /// Worker threads.
+    /// Returns the number of worker threads.
     pub fn threads(&self) -> usize {
         self.pool.threads()
     }
 
-    /// The pool has been started.
+    /// Returns true if the pool has been started.
     pub fn started(&self) -> bool {
         self.team().started()
     }
 
-    /// The threads, for transfers.
+    /// Returns the threads, for transfers.
     pub fn team(&self) -> &Team {
         self.pool.team()
     }
 
-    /// The threads, for jobs that nobody waits for; starts them. `None` where the system grants not even one: the work is done by who has it.
+    /// Returns the threads, for jobs for which no thread waits; starts them. `None` means that the
+    /// system grants no thread, so that the caller does its work itself.
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
         self.team().pool()
     }
@@ -55,7 +58,7 @@ impl Engine {
         RenderPassInstance::new(&self.pool, &self.arenas, targets)
     }
 
-    /// What workers are at at this moment, each command once.
+    /// Returns the commands that workers run at this moment, each once.
     pub fn running(&self) -> Vec<Running> {
         self.pool.running()
     }

@@ -1,7 +1,9 @@
-//! Transform feedback that is active: its buffers, and how far they are filled.
+//! Active transform feedback: its buffers, and how far they are filled.
 //!
-//! Primitives get their places in draw order, before they are written, by whoever appends draws: a chunk whose number of primitives is
-//! known before it is shaded at once, others when the front end is done with all chunks before them. So chunks are written in any order.
+//! The thread that appends draws reserves space for primitives in draw order, before they are
+//! written. A chunk whose number of primitives is known before it is shaded gets its space at once.
+//! Other chunks get it when the front end has run all chunks before them. Chunks can thus be
+//! written in any order.
 
 #![forbid(unsafe_code)]
 
@@ -10,81 +12,83 @@ use base::shader::{CAPTURE_BUFFERS, Capture, STREAMS};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where some primitives that follow each other go.
+/// The space of some consecutive primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Byte of the first vertex in each buffer.
+    /// Byte offset of the first vertex in each buffer.
     pub at: [u32; CAPTURE_BUFFERS],
-    /// So many of them fit into all buffers; later ones are not written.
+    /// Number of primitives that fit all buffers; later ones are not written.
     pub primitives: u32,
 }
 
 impl Span {
-    /// What is left behind the first primitives, of so many vertices each.
+    /// Returns the space after the first `primitives` primitives, of `vertices` vertices each.
     pub fn behind(self, capture: &Capture, vertices: u32, primitives: u32) -> Span {
         let primitives = primitives.min(self.primitives);
         let mut at = self.at;
         for (byte, stride) in at.iter_mut().zip(capture.strides) {
-            // (Of buffers of other streams it means nothing.)
+            // (In buffers of other streams, the offset has no meaning.)
             *byte = byte.wrapping_add(stride.wrapping_mul(vertices).wrapping_mul(primitives));
         }
         Span { at, primitives: self.primitives - primitives }
     }
 }
 
-/// From the command that makes transform feedback active to the one that ends it.
+/// Transform feedback from the command that makes it active to the one that ends it.
 #[derive(Debug)]
 pub struct Feedback {
     buffers: [MemoryRange; CAPTURE_BUFFERS],
     filled: Mutex<Filled>,
-    /// Chunks that have no place yet.
+    /// Number of chunks that have no space yet.
     waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct Filled {
-    /// Byte of the next vertex.
+    /// Byte offset of the next vertex.
     bytes: [u32; CAPTURE_BUFFERS],
-    /// A primitive of the stream did not fit: none is written any more.
+    /// True if a primitive of the stream did not fit, after which none is written.
     full: [bool; STREAMS],
 }
 
 impl Feedback {
-    /// Buffers from their binding's offset on (null: not bound), and the byte in each at which writing begins.
+    /// Makes transform feedback for buffers from their binding's offset on (null: not bound), given
+    /// the byte in each at which writing begins.
     pub fn new(buffers: [MemoryRange; CAPTURE_BUFFERS], starts: [u32; CAPTURE_BUFFERS]) -> Feedback {
-        // What is counted in words of 32 bits ends there.
+        // Offsets have 32 bits, so a buffer ends there.
         let buffers =
             buffers.map(|MemoryRange { address, size }| MemoryRange { address, size: size.min(u32::MAX.into()) });
         let filled = Mutex::new(Filled { bytes: starts, full: [false; STREAMS] });
         Feedback { buffers, filled, waiting: AtomicUsize::new(0) }
     }
 
-    /// The memory of a buffer, null where nothing is captured in it.
+    /// Returns the memory of a buffer; null if nothing is captured in it.
     pub fn buffer(&self, number: u32) -> MemoryRange {
         self.buffers.get(number as usize).copied().unwrap_or(MemoryRange::NULL)
     }
 
-    /// Bytes of the buffers up to where the next vertex would be written: final as far as [`Feedback::is_settled`].
+    /// Returns the byte offset in the buffers of the next vertex; it is final only if
+    /// [`Feedback::is_settled`].
     pub fn bytes(&self) -> [u32; CAPTURE_BUFFERS] {
         self.filled.lock().bytes
     }
 
-    /// All primitives of the draws so far have their places.
+    /// Returns true if all primitives of the draws so far have their space.
     pub fn is_settled(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0
     }
 
-    /// A chunk will have its place later.
+    /// Records a chunk that gets its space later.
     pub(crate) fn wait(&self) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A chunk that waited is placed now.
+    /// Records that a waiting chunk has its space now.
     pub(crate) fn settle(&self) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The place of the next primitives of a stream, of `vertices` each.
+    /// Reserves the space of the next primitives of a stream, of `vertices` vertices each.
     pub(crate) fn reserve(&self, capture: &Capture, stream: u32, vertices: u32, primitives: u32) -> Span {
         let mut filled = self.filled.lock();
         let Filled { bytes, full } = &mut *filled;
@@ -109,7 +113,7 @@ impl Feedback {
 mod tests {
     use super::*;
 
-    /// Addresses only: nothing is written here.
+    /// Makes a buffer with a dummy address, to which nothing is written.
     fn buffer(size: u64) -> MemoryRange {
         MemoryRange { address: core::ptr::dangling_mut(), size }
     }
@@ -123,7 +127,8 @@ mod tests {
         let buffers = [buffer(100), buffer(1000), MemoryRange::NULL, buffer(7)];
         let feedback = Feedback::new(buffers, [4, 8, 12, 3]);
         let capture = capture([8, 4, 16, 0]);
-        // 96 bytes: four triangles of 24, of lines then none although one would fit.
+        // The buffer has 96 bytes: four triangles of 24 fit; after they are full, no line is
+        // written although one would fit.
         assert_eq!(feedback.reserve(&capture, 0, 3, 3), Span { at: [4, 8, 12, 3], primitives: 3 });
         assert_eq!(feedback.bytes(), [76, 44, 12, 3], "the third is not bound, nothing goes to the fourth");
         let span = Span { at: [4, 8, 12, 3], primitives: 3 };

@@ -1,7 +1,10 @@
-//! Inputs of fragments where their invocations are: generated code asks for those of a whole batch at once (`HelperTable::interpolate`).
+//! Inputs of fragments at the positions of their invocations: generated code requests those of a
+//! whole batch at once (`HelperTable::interpolate`).
 //!
-//! Quads go in pairs, the eight lanes of a row. Where vectors have 512 bits, four quads of one primitive go together: what belongs to the primitive is then
-//! the same in all lanes, an operand in memory. The bits are those of `FragmentPrimitive`'s formulas, operation by operation.
+//! Quads are processed in pairs, the eight lanes of a row. On hosts with 512-bit vectors, four
+//! quads of one primitive are processed together: the primitive's values are then the same in all
+//! lanes, and an operand in memory. The bits are those of `FragmentPrimitive`'s formulas, operation
+//! by operation.
 
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, MAX_SAMPLES, QuadPositions};
 use base::host::{Floats, Host, Ints, Level};
@@ -15,33 +18,35 @@ base::compiled! {
     }
 }
 
-/// `HelperTable::interpolate`.
+/// Implements `HelperTable::interpolate`.
 ///
 /// # Safety
-/// As for the helper: a batch as a fragment stage takes it, `count` inputs that its primitives have, and room for all rows.
+/// The requirements of the helper hold: a batch as a fragment stage takes it, `count` inputs that
+/// its primitives have, and memory for all rows.
 pub unsafe extern "C" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
-    // SAFETY: the caller's promise; the host's level.
+    // SAFETY: the level is the host's, and the `# Safety` section of this function requires the
+    // same of the pointers.
     unsafe { interpolate_of(Level::here())(batch.cast(), quads, inputs, count, rows) }
 }
 
-/// The quads of a batch, and those that pad its last chunk of so many.
+/// Returns the quads of a batch, with those that pad its last chunk of `chunk` quads.
 ///
 /// # Safety
-/// As for the helpers.
+/// The requirements of the helpers hold; in particular, the batch is padded.
 #[inline(always)]
 unsafe fn padded(batch: &FragmentBatch, chunk: u32) -> &[FragmentQuad] {
-    // SAFETY: the caller's promise: the batch is padded.
+    // SAFETY: the batch is padded to whole chunks (`# Safety`).
     unsafe { core::slice::from_raw_parts(batch.quads, batch.count.next_multiple_of(chunk) as usize) }
 }
 
-/// An input at two quads.
+/// The values of an input at two quads.
 type Row = [u32; MAX_LANES];
 
 /// # Safety
-/// As for [`interpolate`]; the host is `H`.
+/// The requirements of [`interpolate`] hold, and the host has level `H`.
 #[inline(always)]
 unsafe fn batch_of<H: Host>(batch: &FragmentBatch, mut rest: &[FragmentQuad], inputs: &[u32], mut rows: *mut Row) {
-    // SAFETY: the caller's promise: quads of valid primitives.
+    // SAFETY: the quads have valid primitives, and there is memory for all rows (`# Safety`).
     unsafe {
         while let Some(first) = rest.first() {
             #[cfg(target_arch = "x86_64")]
@@ -64,7 +69,7 @@ unsafe fn batch_of<H: Host>(batch: &FragmentBatch, mut rest: &[FragmentQuad], in
     }
 }
 
-/// A quad's positions inside of its pixels.
+/// Returns a quad's positions inside of its pixels.
 #[inline(always)]
 fn inside<'a>(batch: &'a FragmentBatch, quad: &FragmentQuad) -> &'a QuadPositions {
     // SAFETY: a batch has positions.
@@ -72,12 +77,13 @@ fn inside<'a>(batch: &'a FragmentBatch, quad: &FragmentQuad) -> &'a QuadPosition
     positions.get(usize::from(quad.sample)).unwrap_or(&positions[FragmentBatch::CENTRE as usize])
 }
 
-/// `HelperTable::centroids`.
+/// Implements `HelperTable::centroids`.
 ///
 /// # Safety
-/// As for the helper: a batch as a fragment stage takes it, and room for all rows.
+/// The requirements of the helper hold: a batch as a fragment stage takes it, and memory for all
+/// rows.
 pub unsafe extern "C" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
-    // SAFETY: the caller's promise: so many quads, with groups beside them.
+    // SAFETY: the batch has padded quads, and as many groups (`# Safety`).
     let (batch, quads, groups, positions) = unsafe {
         let batch = &*batch.cast::<FragmentBatch>();
         let quads = padded(batch, quads);
@@ -92,14 +98,15 @@ pub unsafe extern "C" fn centroids(batch: *const c_void, quads: u32, rows: *mut 
             };
             let at = centroid(positions, mask, batch.samples);
             for (axis, at) in at.into_iter().enumerate() {
-                // SAFETY: the caller's promise: two rows of eight for each pair.
+                // SAFETY: there is memory for two rows of eight for each pair (`# Safety`).
                 unsafe { rows.add((number / 2 * 2 + axis) * MAX_LANES + number % 2 * 4 + pixel).write(at) };
             }
         }
     }
 }
 
-/// The mean of the positions of some of so many samples, the centre of none or all.
+/// Returns the mean of the positions of the masked ones of `samples` samples; the centre if the
+/// mask has none or all.
 fn centroid(positions: &[QuadPositions; MAX_SAMPLES + 1], mask: u32, samples: u32) -> [f32; 2] {
     let count = mask.count_ones();
     if count == 0 || count >= samples {
@@ -114,7 +121,7 @@ fn centroid(positions: &[QuadPositions; MAX_SAMPLES + 1], mask: u32, samples: u3
     sum.map(|sum| sum / count as f32)
 }
 
-/// A float of each quad's primitive, which is the same one with `SAME`.
+/// Returns a float of each quad's primitive, which is the same one with `SAME`.
 #[inline(always)]
 fn each<H: Host, const SAME: bool>(a: f32, b: f32) -> H::Floats {
     if SAME {
@@ -124,17 +131,17 @@ fn each<H: Host, const SAME: bool>(a: f32, b: f32) -> H::Floats {
     H::Ints::of([a, a, a, a, b, b, b, b]).as_floats()
 }
 
-/// `[dx, dy, c]` of each quad's primitive at (x, y).
+/// Evaluates the plane `[dx, dy, c]` of each quad's primitive at (x, y).
 #[inline(always)]
 fn plane<H: Host, const SAME: bool>(a: &[f32; 3], b: &[f32; 3], [x, y]: [H::Floats; 2]) -> H::Floats {
     let row = each::<H, SAME>(a[1], b[1]).fused(y, each::<H, SAME>(a[2], b[2]));
     each::<H, SAME>(a[0], b[0]).fused(x, row)
 }
 
-/// Two quads, of one primitive with `SAME`.
+/// Interpolates the inputs of two quads, which have one primitive with `SAME`.
 ///
 /// # Safety
-/// As for [`batch_of`]; the quads are of the batch.
+/// The requirements of [`batch_of`] hold, and the quads belong to the batch.
 #[inline(always)]
 unsafe fn pair<H: Host, const SAME: bool>(
     batch: &FragmentBatch,
@@ -142,7 +149,7 @@ unsafe fn pair<H: Host, const SAME: bool>(
     inputs: &[u32],
     rows: *mut Row,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the quads belong to the batch, so their primitives are valid (`# Safety`).
     let (a, b) = unsafe { (&*first.primitive, &*second.primitive) };
     let corner = |quad: &FragmentQuad, primitive: &FragmentPrimitive| {
         let [x, y] = primitive.origin;
@@ -150,7 +157,7 @@ unsafe fn pair<H: Host, const SAME: bool>(
     };
     let (corner_a, corner_b) = (corner(first, a), corner(second, b));
     let (inside_a, inside_b) = (inside(batch, first), inside(batch, second));
-    // SAFETY: positions of four lanes each.
+    // SAFETY: the positions have four lanes each.
     let at = unsafe {
         let x = H::halves_at(inside_a.x.as_ptr().cast(), inside_b.x.as_ptr().cast()).as_floats();
         let y = H::halves_at(inside_a.y.as_ptr().cast(), inside_b.y.as_ptr().cast()).as_floats();
@@ -166,7 +173,7 @@ unsafe fn pair<H: Host, const SAME: bool>(
     for (i, input) in inputs.iter().enumerate() {
         let slot = (input >> 1) as usize;
         let [w1, w2] = if input & 1 != 0 { smooth } else { linear };
-        // SAFETY: the caller's promise: the primitives have the slot, and there is room for the row.
+        // SAFETY: the primitives have the slot, and there is memory for the row (`# Safety`).
         unsafe {
             let (a, b) = ((*a.attributes.add(slot)).map(f32::from_bits), (*b.attributes.add(slot)).map(f32::from_bits));
             let sum = w1.fused(each::<H, SAME>(a[1], b[1]), each::<H, SAME>(a[0], b[0]));
@@ -182,28 +189,30 @@ mod wide {
     use base::abi::{FragmentBatch, FragmentQuad};
     use core::arch::x86_64::*;
 
-    /// `[dx, dy, c]` at (x, y).
+    /// Evaluates the plane `[dx, dy, c]` at (x, y).
     #[inline(always)]
     unsafe fn plane(plane: &[f32; 3], [x, y]: [__m512; 2]) -> __m512 {
-        // SAFETY: the caller's host is wide.
+        // SAFETY: the only caller, `four`, requires the 512-bit level.
         unsafe {
             let row = _mm512_fmadd_ps(_mm512_set1_ps(plane[1]), y, _mm512_set1_ps(plane[2]));
             _mm512_fmadd_ps(_mm512_set1_ps(plane[0]), x, row)
         }
     }
 
-    /// Four quads of one primitive, at the same sample: two rows of each input.
+    /// Interpolates the inputs of four quads of one primitive, at the same sample: two rows of each
+    /// input.
     ///
     /// # Safety
-    /// As for [`super::batch_of`]; the quads are of the batch. The host is wide.
+    /// The requirements of [`super::batch_of`] hold, and the quads belong to the batch. The host
+    /// has the 512-bit level.
     #[inline(always)]
     pub unsafe fn four(batch: &FragmentBatch, quads: &[FragmentQuad; 4], inputs: &[u32], rows: *mut Row) {
         const { assert!(size_of::<FragmentQuad>() == 16 && core::mem::offset_of!(FragmentQuad, x) == 0) };
         const { assert!(core::mem::offset_of!(FragmentQuad, y) == 2) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the quads belong to the batch, and the host has the 512-bit level (`# Safety`).
         unsafe {
             let primitive = &*quads[0].primitive;
-            // The first word of each quad, in all of its lanes: x and y.
+            // The first word of each quad, x and y, is broadcast to all of its lanes.
             let corners = _mm512_shuffle_epi32::<0>(_mm512_loadu_si512(quads.as_ptr().cast()));
             let x = _mm512_and_si512(corners, _mm512_set1_epi32(0xffff));
             let y = _mm512_srli_epi32::<16>(corners);
@@ -273,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Quads of few primitives, mostly several of one after the other.
+    /// Makes quads of few primitives, with several consecutive quads of each.
     fn quads(rng: &mut Rng, primitives: &[FragmentPrimitive], count: u32) -> Vec<FragmentQuad> {
         let (mut primitive, mut sample) = (0, FragmentBatch::CENTRE);
         let mut quad = |_| {
@@ -306,7 +315,7 @@ mod tests {
             let primitives: Vec<_> = attributes.iter().map(|rows| primitive(&mut rng, rows)).collect();
             let count = 1 + rng.below(FragmentBatch::MOST_QUADS as u32);
             let quads = quads(&mut rng, &primitives, count);
-            // Few bits, so that sums are exact in any order.
+            // Positions have few bits, so that sums are exact in any order.
             let samples: [[f32; 2]; 4] = std::array::from_fn(|_| [0; 2].map(|_| rng.below(16) as f32 / 16.0));
             let positions = FragmentBatch::positions(&samples);
             let batch = FragmentBatch {
@@ -323,10 +332,11 @@ mod tests {
             let inputs = &inputs[..1 + rng.below(4) as usize];
             let list: Vec<u32> = inputs.iter().map(|&(slot, perspective)| interpolated(slot, perspective)).collect();
             for level in Level::all_here() {
-                // One pair more than there are, which stays as it is.
+                // One more pair is allocated, which must stay unchanged.
                 let pairs = quads.len().div_ceil(2);
                 let mut rows = vec![[7u32; MAX_LANES]; (pairs + 1) * list.len()];
-                // SAFETY: the host has the level; valid quads, slots of their primitives, room for the rows.
+                // SAFETY: the host has the level, the quads are valid, their primitives have the
+                // slots, and there is memory for the rows.
                 unsafe { interpolate_of(level)(&batch, 1, list.as_ptr(), list.len() as u32, rows.as_mut_ptr().cast()) };
                 assert!(rows[pairs * list.len()..].iter().all(|row| *row == [7; MAX_LANES]));
                 for (number, quad) in quads.iter().enumerate() {
@@ -337,7 +347,7 @@ mod tests {
                         for lane in 0..4 {
                             let [x, y] = [f32::from(quad.x) + at.x[lane], f32::from(quad.y) + at.y[lane]];
                             let mode = if perspective { Smooth } else { Linear };
-                            // SAFETY: a slot of the primitive.
+                            // SAFETY: the primitive has the slot.
                             let want = unsafe { oracle(primitive, slot as usize, x, y, mode) };
                             let got = rows[number / 2 * list.len() + i][number % 2 * 4 + lane];
                             let nan = f32::from_bits(want).is_nan() && f32::from_bits(got).is_nan();

@@ -1,8 +1,9 @@
 //! Aligned scratch memory of a worker: the buffers that compiled stages read and write.
 //!
-//! Buffers only grow (without memory for it, the thread unwinds); contents are unspecified between uses (they are always initialised bytes).
+//! Buffers only grow (if there is no memory for it, the thread unwinds). Their contents are
+//! unspecified between uses, but always initialised bytes.
 
-/// 64 bytes, aligned to 64.
+/// A block of 64 bytes, aligned to 64.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
@@ -14,7 +15,7 @@ pub struct AlignedBuf {
 }
 
 impl AlignedBuf {
-    /// At least `bytes` bytes; the pointer is valid until the next call.
+    /// Makes the buffer at least `bytes` bytes long; the pointer is valid until the next call.
     pub fn ensure(&mut self, bytes: usize) -> *mut u8 {
         let lines = bytes.div_ceil(64).max(1);
         if self.lines.len() < lines {
@@ -25,21 +26,24 @@ impl AlignedBuf {
         self.lines.as_mut_ptr().cast()
     }
 
-    /// As [`AlignedBuf::ensure`], in 32-bit words, as a slice.
+    /// Makes the buffer long enough, as [`AlignedBuf::ensure`] does, and returns its first `words`
+    /// words.
     pub fn words(&mut self, words: usize) -> &mut [u32] {
         let p = self.ensure(words * 4).cast::<u32>();
-        // SAFETY: `ensure` made at least `words * 4` initialised bytes, aligned to 64; the borrow of self keeps them.
+        // SAFETY: `ensure` made at least `words * 4` initialised bytes, aligned to 64, which the
+        // borrow of self keeps alive.
         unsafe { core::slice::from_raw_parts_mut(p, words) }
     }
 
-    /// The first `words` words as they are; the buffer must have been sized before.
+    /// Returns the first `words` words unchanged; the buffer must have been sized before.
     pub fn as_words(&self, words: usize) -> &[u32] {
         assert!(words * 4 <= self.lines.len() * 64, "buffer sized before");
-        // SAFETY: inside the initialised lines by the assertion, aligned to 64.
+        // SAFETY: by the assertion, the words are inside of the initialised lines, which are
+        // aligned to 64.
         unsafe { core::slice::from_raw_parts(self.lines.as_ptr().cast(), words) }
     }
 
-    /// Gives memory back when the buffer has grown beyond `bytes`.
+    /// Frees the memory if the buffer has grown beyond `bytes`.
     pub fn trim(&mut self, bytes: usize) {
         if self.lines.len() * 64 > bytes {
             self.lines = Vec::new();
@@ -47,8 +51,9 @@ impl AlignedBuf {
     }
 }
 
-/// The processor that this thread is on, which may be another one at once: whose caches have what it has just written.
+/// Returns the processor on which this thread runs, whose caches have what the thread has just
+/// written. The thread may move to another processor at any time.
 pub fn processor() -> usize {
-    // SAFETY: no arguments.
+    // SAFETY: the function has no arguments and no requirements.
     usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }

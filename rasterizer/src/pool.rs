@@ -1,7 +1,9 @@
-//! Work of the rasterizer's on a [`Team`]; each thread that takes part keeps scratch of the owner's kind.
+//! Distribution of the rasterizer's work on a [`Team`]; each participating thread keeps scratch
+//! memory of the owner's type.
 //!
-//! Items are taken in order, results never depend on who takes which. Others are woken for what is worth it ([`Effort`]). Several threads may have work at a time,
-//! which know nothing of each other. A panic in an item unwinds to the caller.
+//! Items are taken in order, and results never depend on which thread takes which. Other threads
+//! are woken if the work justifies it ([`Effort`]). Several threads may own work at a time,
+//! independently. A panic in an item unwinds to the caller.
 
 #![forbid(unsafe_code)]
 
@@ -13,63 +15,64 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// Scratch memory that a worker keeps between uses is cut to this many bytes.
+/// Number of bytes to which scratch memory that a worker keeps between uses is trimmed.
 const KEEP_SCRATCH: usize = 4 << 20;
 
-/// How many efforts are remembered.
+/// Number of efforts that are remembered.
 const REMEMBERED: usize = 64;
 
-/// How much work there is, as far as the caller knows.
+/// The caller's estimate of the amount of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Not worth another thread.
+    /// The work does not justify another thread.
     Small,
-    /// Worth all threads at once.
+    /// The work justifies all threads at once.
     Large,
-    /// As much as the last time that there was a work of this key; the first time it is large.
+    /// The work is as much as the last work with this key; the first one is large.
     Like(u64),
 }
 
 impl Effort {
-    /// The effort of what has the same hash.
+    /// Returns the effort of work that is identified by the hash of `what`.
     pub fn like(what: impl Hash) -> Effort {
         let mut hasher = base::hash::WordHasher::default();
         what.hash(&mut hasher);
-        // 0 stands for nothing.
+        // 0 means that there is no key.
         Effort::Like(hasher.finish() | 1)
     }
 }
 
-/// What a thread keeps between the items it works on, and between uses.
+/// State that a thread keeps between items, and between uses.
 pub(crate) trait Scratch: Default + Send {
-    /// Gives memory back where more than `bytes` are kept.
+    /// Frees memory if more than `bytes` bytes are kept.
     fn trim(&mut self, bytes: usize);
 }
 
-/// A thread at work.
+/// A thread that takes part in work.
 #[derive(Default)]
 pub(crate) struct Worker {
     running: Arc<RunningCell>,
-    /// See [`Worker::processor`].
+    /// Processor on which it began: [`Worker::processor`].
     processor: usize,
 }
 
 impl Worker {
-    /// The processor it was on when it began, whose caches have what it keeps.
+    /// Returns the processor on which the thread was when it began; that processor's caches have
+    /// the worker's memory.
     pub fn processor(&self) -> usize {
         self.processor
     }
 
-    /// Works for a command from now on.
+    /// Sets the command for which the thread works from now on.
     pub fn runs(&self, what: Running) {
-        // The number is 0 while the two do not belong together.
+        // The command's number is 0 while the two fields do not belong together.
         self.running.command.store(0, Ordering::Relaxed);
         self.running.pipeline.store(what.pipeline, Ordering::Release);
         self.running.command.store(what.command, Ordering::Release);
     }
 }
 
-/// What a worker is at, to be looked at by others; no two of them in one piece of a cache.
+/// The command that a worker runs, which other threads may read; each is in separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct RunningCell {
@@ -78,7 +81,7 @@ struct RunningCell {
 }
 
 impl RunningCell {
-    /// `None` when it is nothing, or just changing.
+    /// Returns `None` if there is no command, or if it is just changing.
     fn get(&self) -> Option<Running> {
         let command = self.command.load(Ordering::Acquire);
         let pipeline = self.pipeline.load(Ordering::Acquire);
@@ -86,34 +89,38 @@ impl RunningCell {
     }
 }
 
-/// What takes part keeps. Creating a pool starts no thread.
+/// A pool of workers. Creating a pool starts no thread.
 pub(crate) struct Pool<S> {
     team: Team,
     workers: Mutex<Vec<(Worker, S)>>,
     /// [`Worker::running`] of all workers.
     running: Mutex<Vec<Weak<RunningCell>>>,
-    /// By their keys, the efforts that kept the caller for less than [`AWAKENING`] the last time. Others may take a key's place.
+    /// Keys of the efforts that kept the caller for less than [`AWAKENING`] the last time, by hash.
+    /// Another key may replace a key.
     small: [AtomicU64; REMEMBERED],
 }
 
-/// The last piece of work that began, of all pools ([`epoch`]).
+/// Number of the last piece of work that began, of all pools ([`epoch`]).
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
-/// A number that is another one for each piece of work ([`Pool::for_each`]) that begins after others ended: what was read of memory under an older one may
-/// have changed. It may also change while a piece of work goes on.
+/// Returns a number that changes whenever a piece of work ([`Pool::for_each`]) begins after earlier
+/// ones have ended. Memory that was read under an older number may have changed. The number may
+/// also change during a piece of work.
 ///
-/// Who sees a number sees what was written before the piece of work began that made it: a thread that is at another owner's work may see it first.
+/// A thread that reads a number sees everything that was written before the piece of work began
+/// that made it. A thread in another owner's work may read it first.
 #[inline(always)]
 pub fn epoch() -> u64 {
     EPOCH.load(Ordering::Acquire)
 }
 
-/// A piece of work begins.
+/// Begins a new epoch, because a piece of work begins.
 pub fn next_epoch() {
     EPOCH.fetch_add(1, Ordering::Release);
 }
 
-/// Work goes on with the reserve of [`base::alloc`] as long as there is enough of it.
+/// Continues work with the reserve of [`base::alloc`] as long as there is enough of it, and unwinds
+/// otherwise.
 fn give_up_when_short() {
     if base::alloc::is_critical() {
         base::alloc::or_unwind(Err(base::alloc::OutOfMemory))
@@ -121,24 +128,25 @@ fn give_up_when_short() {
 }
 
 impl<S: Scratch> Pool<S> {
-    /// As [`Team::new`].
+    /// Makes a pool of `threads` threads, as [`Team::new`] does.
     pub fn new(threads: usize) -> Pool<S> {
         let small = std::array::from_fn(|_| AtomicU64::new(0));
         Pool { team: Team::new(threads), workers: Mutex::default(), running: Mutex::default(), small }
     }
 
-    /// The threads.
+    /// Returns the threads.
     pub fn team(&self) -> &Team {
         &self.team
     }
 
-    /// As many as take part at most.
+    /// Returns the largest number of threads that take part.
     pub fn threads(&self) -> usize {
         self.team.threads()
     }
 
-    /// Calls `f` for every item number below `items`. The caller's thread takes items; the pool's take some too, from the start or once
-    /// it turns out to be worth it, when there is more than one item.
+    /// Calls `f` for every item number below `items`. The caller's thread takes items. If there is
+    /// more than one, the pool's threads take some too, from the start or once the work turns out
+    /// to justify it.
     pub fn for_each(&self, items: usize, effort: Effort, f: impl Fn(&Worker, &mut S, usize) + Sync) {
         if items == 0 {
             return;
@@ -158,7 +166,7 @@ impl<S: Scratch> Pool<S> {
             self.give_worker(worker, scratch);
         };
         let took = self.team.for_each(items as u64, call, &part);
-        // What others have left to do, or have not begun, is not counted.
+        // Work that other threads still do, or have not begun, is not counted.
         if let Some(took) = took {
             self.remember(effort, took < AWAKENING);
         }
@@ -182,7 +190,7 @@ impl<S: Scratch> Pool<S> {
         &self.small[(key >> 1) as usize % REMEMBERED]
     }
 
-    /// What workers are at at this moment, each command once.
+    /// Returns the commands that workers run at this moment, each once.
     pub fn running(&self) -> Vec<Running> {
         let running = self.running.lock();
         let mut all: Vec<Running> = running.iter().filter_map(Weak::upgrade).filter_map(|r| r.get()).collect();
@@ -191,8 +199,9 @@ impl<S: Scratch> Pool<S> {
         all
     }
 
-    /// What was kept on this processor last; where there is no such thing, something new until every thread has some. (What others have written costs more to come by
-    /// than all else that is done for a small piece of work.)
+    /// Returns the worker that was kept last on this processor. If there is none, returns a new
+    /// one, until there is one for each thread. (Memory that other processors have written takes
+    /// longer to load than all other steps of a small piece of work.)
     fn take_worker(&self) -> (Worker, S) {
         let here = processor();
         let mut workers = self.workers.lock();
@@ -232,7 +241,8 @@ mod tests {
         fn trim(&mut self, _: usize) {}
     }
 
-    /// Which threads took part in so many items, each of which must be taken once.
+    /// Returns the threads that took part in the given number of items, each of which must be taken
+    /// once.
     fn takers(pool: &Pool<Nothing>, effort: Effort, items: usize, work: impl Fn(usize) + Sync) -> Vec<ThreadId> {
         let takers: Vec<Mutex<Option<ThreadId>>> = (0..items).map(|_| Mutex::default()).collect();
         pool.for_each(items, effort, |_, _, i| {
@@ -262,7 +272,7 @@ mod tests {
         // Two items that wait for each other need two threads: the caller's and another one.
         let both = Barrier::new(2);
         takers(&pool, effort, 2, |_| _ = both.wait());
-        // It takes a moment of quiet to be small.
+        // Work only counts as small if the machine is otherwise quiet for a moment.
         assert!((0..1000).any(|_| {
             takers(&pool, effort, 8, |_| ());
             pool.was_small(effort)

@@ -1,9 +1,15 @@
-//! A render pass instance: draws are cut into chunks and deferred; a flush runs front end, merge and tiles.
+//! A render pass instance: draws are cut into chunks and deferred; a flush runs front end, merge
+//! and tiles.
 //!
-//! Order: chunks are numbered in draw order, a tile runs its primitives by chunk number and, in a chunk, by primitive number.
-//! Memory is bounded: after [`ROUND_PRIMITIVES`] primitives the pending chunks are run, in the middle of a draw if need be; chunks that
-//! find [`ROUND_BYTES`] of outputs wait for the next round. Where a round ends changes nothing that is drawn.
-//! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
+//! Chunks are numbered in draw order. A tile runs its primitives by chunk number and, in a chunk,
+//! by primitive number.
+//!
+//! Memory is bounded. After [`ROUND_PRIMITIVES`] primitives, the pending chunks are run, in the
+//! middle of a draw if needed. Chunks that find [`ROUND_BYTES`] of outputs wait for the next round.
+//! The end of a round does not change what is drawn.
+//!
+//! A round's tiles share their parallel region with the next round's front end: a worker that finds
+//! no more tiles continues with chunks.
 
 mod arenas;
 mod homes;
@@ -23,34 +29,38 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Primitives that may be pending.
+/// Number of primitives that may be pending.
 const ROUND_PRIMITIVES: u32 = 16 << 10;
-/// No chunk is begun in a round that has left this many bytes for the tiles. (A usual round leaves a few megabytes.)
+/// No chunk is begun in a round that has left this many bytes for the tiles. (A usual round leaves
+/// a few megabytes.)
 pub(crate) const ROUND_BYTES: usize = 32 << 20;
-/// Primitives that may become of a chunk, unless they are one primitive's.
+/// Largest number of primitives that a chunk may make, unless a single primitive makes them.
 const CHUNK_PRIMITIVES: u32 = 16 << 10;
-/// Primitives that usually become of one.
+/// Number of primitives that a chunk usually makes.
 const CHUNK_USUAL: u32 = 1024;
-/// From so many on it is large: it leaves more than caches like, so that rounds are shorter, and who is done waits long for it, so that it is not left for
-/// the end of a round.
+/// Number of primitives from which on a chunk is large. Large chunks leave more than fits caches,
+/// so rounds are shorter. They also make other threads wait, so they do not begin at the end of a
+/// round.
 const CHUNK_LARGE: u32 = CHUNK_USUAL / 2;
-/// Batches of a chunk of a draw of which nothing is drawn: it leaves nothing, so that more of them cost less.
+/// Number of batches of a chunk of a draw that draws nothing. Such a chunk leaves nothing, so
+/// larger chunks are cheaper.
 const CHUNK_BATCHES: u32 = 8;
-/// Primitives of such a draw that are as much as one.
+/// Number of primitives of such a draw that count as one.
 const UNDRAWN: u32 = 16;
-/// Chunks a round has for each thread before it is large, up to [`FEW`].
+/// Number of chunks per thread that a round has before it is large, up to [`FEW`].
 const THREAD_CHUNKS: usize = 3;
-/// The same of a chunk of mesh workgroups, unless they are one workgroup's: as many as other chunks have, so that outputs are kept.
+/// Largest number of primitives that a chunk of mesh workgroups may make, unless a single workgroup
+/// makes them. It is that of batches of other draws, so that outputs are small enough to be kept.
 const CHUNK_MESHES: u32 = BATCH_PRIMITIVES;
-/// Draws that may be pending.
+/// Number of draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
-/// Segments that the pending draws may have.
+/// Number of segments that the pending draws may have.
 const ROUND_SEGMENTS: usize = 1 << 18;
-/// So many tiles and chunks may be little work.
+/// Largest number of tiles and of chunks that may be little work.
 const FEW: usize = 64;
-/// Rows of a clear that one worker takes.
+/// Number of rows of a clear that one worker takes.
 const CLEAR_ROWS: u32 = 64;
-/// What a worker keeps for draws and dispatches.
+/// State that a worker keeps for draws and dispatches.
 #[derive(Default)]
 pub(crate) struct Scratch {
     stage: StageMemory,
@@ -81,7 +91,7 @@ struct Plans {
 }
 
 impl Plans {
-    /// What draws keep of them.
+    /// Returns the parts that draws keep.
     fn shared(&self) -> (Arc<Linkage>, Arc<TilePlan>, Arc<[Transform]>) {
         (self.linkage.clone(), self.tile.clone(), self.viewports.clone())
     }
@@ -99,7 +109,7 @@ impl SceneDraw {
         FrontDraw { draw: &self.draw, plan: &self.front }
     }
 
-    /// It is not rasterized, and vertices are all that is made of it.
+    /// Returns true if the draw is not rasterized and makes only vertices.
     fn leaves_nothing(&self) -> bool {
         let stages = &self.draw.stages;
         self.draw.rasterized().is_none() && stages.foretell_primitives() && stages.mesh().is_none()
@@ -113,39 +123,41 @@ impl tile::Draws for Vec<SceneDraw> {
     }
 }
 
-/// Bytes of a chunk's output, with those of what the tiles make of it at most.
+/// Returns the number of bytes of a chunk's output, with the most that the tiles' runs of it take.
 fn bytes_of(output: &ChunkOutput) -> usize {
     output.bytes() + Runs::most_bytes(output.bins.len())
 }
 
-/// The last draw's serial number.
+/// Serial number of the last draw.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
-/// A render pass instance: draws in order, deferred until [`RenderPassInstance::flush`]. Dropping it without
-/// [`RenderPassInstance::end`] drops the deferred work (a panic is unwinding, or the device is lost).
+/// A render pass instance: draws in order, deferred until [`RenderPassInstance::flush`]. Dropping
+/// it without [`RenderPassInstance::end`] drops the deferred work (because a panic unwinds, or the
+/// device is lost).
 pub struct RenderPassInstance<'e> {
     pool: &'e Pool<Scratch>,
     arenas: &'e Arenas,
     pass: Pass,
     draws: Vec<SceneDraw>,
-    /// Segments of all draws.
+    /// Number of segments of all draws.
     segments: usize,
-    /// Bytes that task workgroups have left for all draws.
+    /// Number of bytes that task workgroups have left for all draws.
     asked_bytes: usize,
     chunks: Vec<Pending>,
-    /// Primitives of `chunks`.
+    /// Number of primitives of `chunks`.
     pending: u32,
-    /// Chunks whose front end is done and whose tiles are not.
+    /// Chunks whose front end has run and whose tiles have not.
     sealed: Round,
     plans: Option<Plans>,
     /// Stipple counter after the chunks that have run.
     stipple: u32,
-    /// [`ROUND_BYTES`].
+    /// Bound of a round's bytes: [`ROUND_BYTES`], except in tests.
     pub(crate) round_bytes: usize,
-    /// Captured primitives get their places after shading, as if their number were known only then.
+    /// True if captured primitives get their space after shading, as if their number were known
+    /// only then.
     #[cfg(test)]
     pub(crate) captures_later: bool,
-    /// Most bytes that rounds have had at once.
+    /// Largest number of bytes that rounds have had at once.
     #[cfg(test)]
     pub(crate) most_bytes: usize,
 }
@@ -153,19 +165,19 @@ pub struct RenderPassInstance<'e> {
 /// A chunk whose tiles have not been run.
 struct Pending {
     chunk: Chunk,
-    /// It overtook a chunk that found its round full.
+    /// Output of a chunk that overtook a chunk that found its round full.
     output: Option<ChunkOutput>,
 }
 
 /// Chunks that went through the front end together.
 #[derive(Default)]
 struct Round {
-    /// Where each chunk comes from.
+    /// Origin of each chunk.
     origins: Vec<ChunkOrigin>,
     outputs: Vec<ChunkOutput>,
     runs: Runs,
     homes: Option<Homes>,
-    /// Places of captured primitives that outputs have kept, by number of the output and stream.
+    /// Spans of captured primitives that outputs have kept, by number of the output and stream.
     captured: Vec<(usize, u32, Span)>,
 }
 
@@ -198,26 +210,27 @@ impl<'e> RenderPassInstance<'e> {
         }
     }
 
-    /// Turns hierarchical depth off, for what it is compared with.
+    /// Turns Hi-Z off, for comparison in tests.
     #[cfg(test)]
     pub(crate) fn without_depth_bounds(&mut self) {
         self.pass.depth_bounds = None;
     }
 
-    /// Shades what is hidden too, for what is compared with it.
+    /// Turns the visibility buffer and occlusion culling off, for comparison in tests.
     #[cfg(test)]
     pub(crate) fn without_hiding(&mut self) {
         self.pass.hides = false;
     }
 
-    /// Segments of the pending draws.
+    /// Returns the number of segments of the pending draws.
     #[cfg(test)]
     pub(crate) fn segments(&self) -> usize {
         self.draws.iter().map(|d| d.front.segments.len()).sum()
     }
 
-    /// Appends a draw; may defer it. Order is kept. How many of its task workgroups asked for more mesh workgroups than a task may
-    /// (`maxMeshWorkGroupTotalCount`): those got so many.
+    /// Appends a draw in order; may defer it. Returns how many of its task workgroups requested
+    /// more mesh workgroups than a task may (`maxMeshWorkGroupTotalCount`); each of them got that
+    /// number.
     pub fn draw(&mut self, draw: Draw) -> u64 {
         if draw.stages.mesh().is_some() {
             return self.draw_meshes(draw);
@@ -231,7 +244,7 @@ impl<'e> RenderPassInstance<'e> {
         0
     }
 
-    /// A draw with a mesh stage, in parts of so many tasks as are kept together.
+    /// Appends a draw with a mesh stage, in parts of as many tasks as are kept together.
     fn draw_meshes(&mut self, draw: Draw) -> u64 {
         let Some((stage, facts)) = draw.stages.task() else {
             let asked = Asked::by_draw(draw.groups);
@@ -282,14 +295,16 @@ impl<'e> RenderPassInstance<'e> {
         let draw = self.draws.len() as u32 - 1;
         let stages = &self.draws[draw as usize].draw.stages;
         let most_made = stages.most_made();
-        // Of few primitives, where much may become of each.
+        // A chunk has few patches, because many primitives may be made of each.
         let batch = if stages.tessellation().is_some() { MOST_PATCHES } else { BATCH_PRIMITIVES };
-        // A workgroup is more work than a primitive, and how many there are of a few meshes must go around.
+        // A workgroup is more work than a primitive, and the few workgroups of a few meshes must be
+        // distributed over the threads.
         let (room, weight) =
             if stages.mesh().is_some() { (CHUNK_MESHES, most_made.max(1)) } else { (CHUNK_PRIMITIVES, 1) };
         let usual = CHUNK_USUAL / stages.probably_made(1).max(1);
         let most = if self.draws[draw as usize].leaves_nothing() {
-            // (Of an instance at most, so that these chunks have one instance, or one batch.)
+            // (A chunk has at most the primitives of an instance, so these chunks have one
+            // instance, or one batch.)
             BATCH_PRIMITIVES * (primitives / self.evenly(BATCH_PRIMITIVES)).clamp(1, CHUNK_BATCHES)
         } else {
             (room / most_made.max(1)).min(usual).clamp(1, batch)
@@ -318,12 +333,13 @@ impl<'e> RenderPassInstance<'e> {
         }
     }
 
-    /// What pieces of so many primitives are together, so that there are enough for each thread.
+    /// Returns the number of primitives in pieces of `piece` primitives that are enough for each
+    /// thread.
     fn evenly(&self, piece: u32) -> u32 {
         piece.saturating_mul(u32::try_from(2 * THREAD_CHUNKS * self.pool.threads()).unwrap_or(u32::MAX))
     }
 
-    /// Primitives that probably become of a chunk, or that it takes.
+    /// Returns the number of primitives that a chunk will probably make, or that it takes.
     fn weight(&self, chunk: &Chunk) -> u32 {
         let taken = chunk.primitives * chunk.instances * chunk.weight;
         let draw = &self.draws[chunk.draw as usize];
@@ -333,19 +349,19 @@ impl<'e> RenderPassInstance<'e> {
         draw.draw.stages.probably_made(taken).min(ROUND_PRIMITIVES).max(taken)
     }
 
-    /// The pending chunks are enough work for everybody, and much for the cache.
+    /// Returns true if the pending chunks are enough work for all threads, and much for the caches.
     fn is_round(&self) -> bool {
         let few = (THREAD_CHUNKS * self.pool.threads()).min(FEW);
         let most = if self.are_large() { ROUND_PRIMITIVES / 2 } else { ROUND_PRIMITIVES };
         self.pending >= most && (self.chunks.len() >= few || self.pending >= 8 * ROUND_PRIMITIVES)
     }
 
-    /// The pending chunks are few large ones.
+    /// Returns true if the pending chunks are few large ones.
     fn are_large(&self) -> bool {
         self.chunks.len() <= FEW && self.pending >= CHUNK_LARGE * self.chunks.len() as u32
     }
 
-    /// The places of a draw's captured primitives are known only after shading.
+    /// Returns true if the space of a draw's captured primitives is known only after shading.
     fn captures_later(&self, draw: u32) -> bool {
         #[cfg(test)]
         if self.captures_later {
@@ -354,14 +370,14 @@ impl<'e> RenderPassInstance<'e> {
         !self.draws[draw as usize].draw.stages.foretell_primitives()
     }
 
-    /// Links and plans, reusing the last draw's when stages and state are the same objects.
+    /// Returns links and plans, reusing the last draw's if stages and state are the same objects.
     fn plans_of(&mut self, draw: &Draw) -> (Arc<Linkage>, Arc<TilePlan>, Arc<[Transform]>) {
         let same = |p: &&Plans| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
         if let Some(p) = self.plans.as_ref().filter(same) {
             return p.shared();
         }
         let state = &*draw.state;
-        // Each plan stays where what it depends on is equal.
+        // Each plan is reused if all that it depends on is equal.
         let last = self.plans.as_ref().filter(|p| Arc::ptr_eq(&p.stages, &draw.stages));
         let linked = last.filter(|p| p.state.attributes == state.attributes && p.state.bindings == state.bindings);
         let tile_state = TileState::new(state, draw.stages.topology(state.topology), &self.pass);
@@ -377,7 +393,7 @@ impl<'e> RenderPassInstance<'e> {
         self.plans.insert(plans).shared()
     }
 
-    /// Runs all deferred work: barriers, the end of the pass, before results are read.
+    /// Runs all deferred work: at barriers, at the end of the pass, and before results are read.
     pub fn flush(&mut self) {
         while !self.chunks.is_empty() || !self.sealed.outputs.is_empty() {
             self.run_chunks();
@@ -386,26 +402,29 @@ impl<'e> RenderPassInstance<'e> {
         (self.segments, self.asked_bytes) = (0, 0);
     }
 
-    /// Flushes and ends.
+    /// Flushes and ends the instance.
     pub fn end(mut self) {
         self.flush();
     }
 
-    /// The tiles of the sealed round and the front end of the pending chunks; those that find room become the sealed round.
+    /// Runs the tiles of the sealed round and the front end of the pending chunks. Chunks that fit
+    /// become the sealed round.
     pub(crate) fn run_chunks(&mut self) {
         let large = self.are_large();
         let chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
         let (pool, pass, draws, round_bytes) = (self.pool, &self.pass, &self.draws, self.round_bytes);
         let arenas = self.arenas;
-        // Once it is full it stays so: chunks are begun in their order, only those that others are at meanwhile may overtake.
+        // Once the round is full, it stays full. Chunks are begun in order, so only those that
+        // other threads have begun meanwhile may overtake.
         let bytes = AtomicUsize::new(0);
         let work: Vec<(Chunk, Mutex<Option<ChunkOutput>>)> =
             chunks.into_iter().map(|Pending { chunk, output }| (chunk, Mutex::new(output))).collect();
         let scene = Scene { pass, draws, origins: &sealed.origins, outputs: &sealed.outputs, runs: &sealed.runs };
         let captured = sealed.captured.len();
         let tiles = captured + sealed.runs.tiles();
-        // One or two tiles are not worth another thread's awakening; a few are if they were before, with such a draw.
+        // One or two tiles do not justify waking another thread; a few do if they did the last
+        // time, with such a draw.
         let effort = match (work.len(), tiles) {
             (0, ..=2) => Effort::Small,
             (..=FEW, ..=FEW) => {
@@ -413,7 +432,8 @@ impl<'e> RenderPassInstance<'e> {
             }
             _ => Effort::Large,
         };
-        // What is large is begun first, so that nobody waits long for who came last. (Else tiles are, before caches forget what they need.)
+        // Large chunks are begun first, so that no thread waits long for the last one. (Otherwise
+        // tiles are begun first, before caches evict their data.)
         let (first_tile, first_chunk) = if large { (work.len(), 0) } else { (0, tiles) };
         pool.for_each(tiles + work.len(), effort, |worker, scratch, i| {
             let Scratch { stage, front, tile: tile_scratch } = scratch;
@@ -430,7 +450,8 @@ impl<'e> RenderPassInstance<'e> {
             };
             let done = slot.lock().take();
             let begins = done.is_none() && (i == first_chunk || bytes.load(Ordering::Relaxed) < round_bytes);
-            // It is filled here, and not where others fill theirs beside it.
+            // The output is local while it is filled, so that it is not next to those that other
+            // threads fill.
             let output = done.or_else(|| {
                 let mut output = begins.then(|| arenas.take(worker.processor()))?;
                 let draw = &draws[chunk.draw as usize];
@@ -451,7 +472,8 @@ impl<'e> RenderPassInstance<'e> {
         self.arenas.give(sealed.outputs.into_iter(), self.pool.threads());
     }
 
-    /// The chunks up to the first that has not run become a round, the others are pending again.
+    /// Makes a round of the chunks up to the first one that has not run; the others are pending
+    /// again.
     fn seal(&mut self, work: Vec<(Chunk, Mutex<Option<ChunkOutput>>)>) -> Round {
         let mut round = Round::default();
         self.pending = 0;
@@ -481,8 +503,8 @@ impl<'e> RenderPassInstance<'e> {
         round
     }
 
-    /// Clears a rectangle (x, y, width, height) of layers of a colour attachment, after all draws so far. `value` are bits of
-    /// f32 or integers by the format's class.
+    /// Clears a rectangle (x, y, width, height) of layers of a colour attachment, after all draws
+    /// so far. `value` are bits of f32 or integers by the format's class.
     pub fn clear_color(&mut self, attachment: usize, value: [u32; 4], rect: [u32; 4], base_layer: u32, layers: u32) {
         self.flush();
         if let Some(surface) = self.pass.color.get(attachment).copied().flatten() {
@@ -520,7 +542,8 @@ impl<'e> RenderPassInstance<'e> {
         }
     }
 
-    /// Fills a rectangle of layers, cut to the render area and the surface, in all samples; returns what is left of both.
+    /// Fills a rectangle of layers, cut to the render area and the surface, in all samples; returns
+    /// the remaining rectangle.
     fn fill(
         &self,
         surface: &Surface,
@@ -550,7 +573,8 @@ impl<'e> RenderPassInstance<'e> {
             for y in first..(first + CLEAR_ROWS).min(y1) {
                 for piece in surface.pieces(x0, x1) {
                     let to = surface.at(layer, sample, piece.start, y);
-                    // SAFETY: rectangle, layer and sample lie inside the surface; items are disjoint.
+                    // SAFETY: rectangle, layer and sample lie inside the surface, and items are
+                    // disjoint.
                     unsafe { core::ptr::copy_nonoverlapping(row.as_ptr(), to, piece.len() * bytes) };
                 }
             }

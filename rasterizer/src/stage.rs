@@ -5,13 +5,13 @@ use base::abi::{BatchHeader, ShaderContext};
 use base::shader::CompiledStage;
 use std::sync::atomic::Ordering;
 
-/// No slot of an interface.
+/// Slot number that means that an interface has no such slot.
 pub const NO_SLOT: u16 = u16::MAX;
 
-/// Bytes at `BatchHeader::sink`.
+/// Number of bytes at `BatchHeader::sink`.
 const SINK_BYTES: usize = 64;
 
-/// What a worker has for the stages it calls.
+/// Memory of a worker for the stages that it calls.
 #[derive(Default)]
 pub struct StageMemory {
     scratch: AlignedBuf,
@@ -21,21 +21,22 @@ pub struct StageMemory {
 }
 
 impl StageMemory {
-    /// The header of a batch, with the scratch memory that the stage asks for.
+    /// Returns the header of a batch, with the scratch memory that the stage requires.
     pub fn header(&mut self, stage: &CompiledStage) -> BatchHeader {
         let scratch = self.scratch.ensure(stage.code.scratch_bytes());
         BatchHeader { scratch, sink: self.sink.ensure(SINK_BYTES) }
     }
 
-    /// Gives memory back where more than `bytes` are kept.
+    /// Frees memory if more than `bytes` bytes are kept.
     pub fn trim(&mut self, bytes: usize) {
         self.scratch.trim(bytes);
         self.shared.trim(bytes);
     }
 }
 
-/// The context's abort flag is set: the device is lost or the shader's budget spent.
+/// Returns true if the context's abort flag is set: the device is lost or the shader's budget is
+/// spent.
 pub fn aborted(context: &ShaderContext) -> bool {
-    // SAFETY: `abort` is never null and lives as long as the context (its contract).
+    // SAFETY: `abort` is never null and lives as long as the context, as `ShaderContext` requires.
     unsafe { (*context.abort).load(Ordering::Relaxed) != 0 }
 }

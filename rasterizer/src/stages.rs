@@ -1,4 +1,5 @@
-//! The stages of a graphics pipeline: a list in the pipeline's order, which begins where vertices come from.
+//! The stages of a graphics pipeline: a list in the pipeline's order, which begins with the source
+//! of vertices.
 
 #![forbid(unsafe_code)]
 
@@ -11,24 +12,25 @@ use base::shader::{
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Stages that fit together, linked once at pipeline creation. There is always one that makes vertices; without a fragment stage only
-/// depth and stencil are drawn.
+/// Stages that fit together, linked once at pipeline creation. There is always a stage that makes
+/// vertices; without a fragment stage only depth and stencil are drawn.
 #[derive(Clone, Debug)]
 pub struct GraphicsStages {
     first: CompiledStage,
-    /// In the order of [`Stage`].
+    /// The other stages, in the order of [`Stage`].
     rest: Vec<CompiledStage>,
-    /// One of them reads what the context has of a single draw.
+    /// True if one of the stages reads values of a single draw from the context.
     draw_parameters: bool,
     measured: Measured,
 }
 
-/// How many primitives became of one lately, where stages make them of others. It decides how draws are cut, never what they draw.
+/// The recent number of primitives that stages make of one. It determines how draws are cut, but
+/// never what they draw.
 #[derive(Debug)]
 struct Measured(AtomicU32);
 
 impl Measured {
-    /// The unit, so that less than one can be told.
+    /// Fixed-point unit, so that fractions can be represented.
     const ONE: u32 = 16;
 }
 
@@ -38,20 +40,20 @@ impl Clone for Measured {
     }
 }
 
-/// Why stages are no pipeline.
+/// The reasons why stages are not a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// None makes vertices of attributes, or of nothing.
+    /// No stage makes vertices from attributes, or from nothing.
     NoVertices,
-    /// It is with stages that it can't be with.
+    /// The stage cannot be combined with the other stages.
     Displaced(Stage),
-    /// Of a stage there are two.
+    /// The stage occurs twice.
     Twice(Stage),
-    /// It is no stage of a draw.
+    /// The stage is not a stage of a draw.
     NotGraphics(Stage),
-    /// One of the tessellation stages without the other.
+    /// One of the tessellation stages is missing.
     HalfTessellation,
-    /// No tessellation stage says what is tessellated.
+    /// No tessellation stage declares the domain.
     NoDomain,
 }
 
@@ -68,22 +70,22 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// More primitives than become of a usual patch.
+/// Number of primitives that exceeds that of a usual patch.
 const OF_PATCH: u32 = 1024;
 
 /// The tessellation stages.
 #[derive(Clone, Copy, Debug)]
 pub struct Tessellation<'a> {
-    /// `TessellationControl`.
+    /// The stage `TessellationControl`.
     pub control: &'a CompiledStage,
-    /// `TessellationEvaluation`.
+    /// The stage `TessellationEvaluation`.
     pub evaluation: &'a CompiledStage,
-    /// What both say.
+    /// The merged declarations of both stages.
     pub facts: TessellationFacts,
 }
 
 impl Tessellation<'_> {
-    /// What the tessellator does. (Where nothing is said, what GLSL says then.)
+    /// Returns the mode of the tessellator. (Missing declarations have GLSL's defaults.)
     pub fn mode(&self, lower_left: bool) -> Mode {
         Mode {
             domain: self.facts.domain.unwrap_or(Domain::Triangles),
@@ -93,7 +95,7 @@ impl Tessellation<'_> {
         }
     }
 
-    /// What it makes.
+    /// Returns the topology of the tessellator's primitives.
     fn topology(&self) -> Topology {
         match self.facts.domain {
             _ if self.facts.points => Topology::PointList,
@@ -108,10 +110,10 @@ fn stage_of(stage: &CompiledStage) -> Stage {
 }
 
 impl GraphicsStages {
-    /// Stages in any order.
+    /// Links stages, which may be in any order.
     ///
     /// # Errors
-    /// See [`Misfit`].
+    /// The stages do not form a pipeline; [`Misfit`] gives the reason.
     pub fn new(stages: impl IntoIterator<Item = CompiledStage>) -> Result<GraphicsStages, Misfit> {
         let mut rest: Vec<CompiledStage> = stages.into_iter().collect();
         rest.sort_by_key(stage_of);
@@ -125,7 +127,7 @@ impl GraphicsStages {
         if !has(Stage::Vertex) && !has(Stage::Mesh) {
             return Err(Misfit::NoVertices);
         }
-        // One road or the other.
+        // A pipeline uses either mesh stages or vertex stages.
         let meshes = |stage: Stage| matches!(stage, Stage::Task | Stage::Mesh);
         let common = |stage: Stage| stage.row().inputs == Side::Interpolated;
         let mut stages = rest.iter().map(stage_of);
@@ -138,7 +140,7 @@ impl GraphicsStages {
         let draw_parameters = rest.iter().any(|stage| stage.facts.draw_parameters);
         let measured = Measured(AtomicU32::new(Measured::ONE));
         let stages = GraphicsStages { first: rest.remove(0), rest, draw_parameters, measured };
-        // A patch is taken for a large one until something is known.
+        // Until a measurement exists, a patch counts as a large one.
         stages.measured.0.store(stages.most_made().min(OF_PATCH) * Measured::ONE, Ordering::Relaxed);
         if stages.tessellation().is_some_and(|stages| stages.facts.domain.is_none()) {
             return Err(Misfit::NoDomain);
@@ -146,23 +148,24 @@ impl GraphicsStages {
         Ok(stages)
     }
 
-    /// All, in the pipeline's order.
+    /// Returns all stages, in the pipeline's order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &CompiledStage> {
         core::iter::once(&self.first).chain(&self.rest)
     }
 
-    /// Does any of them see a draw's base vertex or instance, or its number?
+    /// Returns true if any stage reads a draw's base vertex or instance, or its number.
     pub fn read_draw_parameters(&self) -> bool {
         self.draw_parameters
     }
 
-    /// The one that input assembly feeds; with a mesh stage there is no such, but a task or mesh stage.
+    /// Returns the stage that input assembly feeds; in a pipeline with a mesh stage, the task or
+    /// mesh stage.
     #[inline]
     pub fn first(&self) -> &CompiledStage {
         &self.first
     }
 
-    /// The ones that make primitives of patches.
+    /// Returns the stages that make primitives of patches.
     pub fn tessellation(&self) -> Option<Tessellation<'_>> {
         let find = |stage: Stage| self.rest.iter().find(|s| stage_of(s) == stage);
         let (control, evaluation) = (find(Stage::TessellationControl)?, find(Stage::TessellationEvaluation)?);
@@ -170,22 +173,23 @@ impl GraphicsStages {
         Some(Tessellation { control, evaluation, facts: a.or(b) })
     }
 
-    /// The one that makes primitives of others, and what is known of it.
+    /// Returns the stage that makes primitives of others, and its facts.
     pub fn geometry(&self) -> Option<(&CompiledStage, &GeometryFacts)> {
         self.rest.iter().find_map(|stage| Some((stage, stage.facts.payload.geometry()?)))
     }
 
-    /// The one that asks for mesh workgroups, and what is known of it.
+    /// Returns the stage that requests mesh workgroups, and its facts.
     pub fn task(&self) -> Option<(&CompiledStage, &TaskFacts)> {
         self.first.facts.payload.task().map(|facts| (&self.first, facts))
     }
 
-    /// The one whose workgroups make meshes, and what is known of it.
+    /// Returns the stage whose workgroups make meshes, and its facts.
     pub fn mesh(&self) -> Option<(&CompiledStage, &MeshFacts)> {
         self.iter().take(2).find_map(|stage| Some((stage, stage.facts.payload.mesh()?)))
     }
 
-    /// How the vertices that come to the rasterizer make primitives, where those of the draw come as `assembled` says.
+    /// Returns the topology of the vertices that come to the rasterizer, given the draw's topology
+    /// `assembled`.
     pub fn topology(&self, assembled: Topology) -> Topology {
         if let Some((_, facts)) = self.mesh() {
             return match facts.output {
@@ -204,7 +208,7 @@ impl GraphicsStages {
         }
     }
 
-    /// Notes how many primitives became of some of the draw's.
+    /// Records how many primitives were made of some of the draw's.
     pub fn measure(&self, taken: u32, made: u32) {
         if !self.is_measured() {
             return;
@@ -212,11 +216,13 @@ impl GraphicsStages {
         let now = (u64::from(made) * u64::from(Measured::ONE)).div_ceil(u64::from(taken.max(1)));
         let now = now.min(u64::from(u32::MAX / 4)) as u32;
         let before = self.measured.0.load(Ordering::Relaxed);
-        // More is believed at once, less bit by bit. (Of updates that meet, one is lost.)
+        // Larger values apply at once, smaller ones gradually. (Of concurrent updates, one is
+        // lost.)
         self.measured.0.store(now.max((3 * before + now) / 4), Ordering::Relaxed);
     }
 
-    /// How many primitives probably become of some of the draw's; where no stage makes them, as many.
+    /// Returns how many primitives will probably be made of `taken` ones of the draw; the same
+    /// number if no stage makes primitives.
     pub fn probably_made(&self, taken: u32) -> u32 {
         if !self.is_measured() {
             return taken;
@@ -225,12 +231,14 @@ impl GraphicsStages {
         made.min(u32::MAX.into()) as u32
     }
 
-    /// What becomes of the draw's primitives is known afterwards. (Of mesh workgroups the most is a good guess.)
+    /// Returns true if the number of resulting primitives is known only afterwards. (For mesh
+    /// workgroups, the maximum is a good estimate.)
     fn is_measured(&self) -> bool {
         !self.foretell_primitives() && self.mesh().is_none()
     }
 
-    /// The most primitives that become of one of the draw's, or of a mesh workgroup; of a patch, so many that a usual one has fewer.
+    /// Returns the largest number of primitives that are made of one of the draw's, or of a mesh
+    /// workgroup. For a patch, it is a number that a usual one does not reach.
     pub fn most_made(&self) -> u32 {
         if let Some((_, facts)) = self.mesh() {
             return facts.max_primitives;
@@ -242,18 +250,19 @@ impl GraphicsStages {
         })
     }
 
-    /// The one whose vertices the rasterizer takes.
+    /// Returns the stage whose vertices the rasterizer takes.
     pub fn before_rasterizer(&self) -> &CompiledStage {
         let vertices = |stage: &&CompiledStage| matches!(stage_of(stage).row().outputs, Side::Vertices | Side::Mesh);
         self.iter().rev().find(vertices).unwrap_or(&self.first)
     }
 
-    /// Every assembled primitive is one that the rasterizer takes, so that their number is known before anything is shaded.
+    /// Returns true if the rasterizer takes exactly the assembled primitives, so that their number
+    /// is known before anything is shaded.
     pub fn foretell_primitives(&self) -> bool {
         stage_of(self.before_rasterizer()) == stage_of(&self.first)
     }
 
-    /// The one that shades what the rasterizer gives; none for depth-only pipelines.
+    /// Returns the stage that shades fragments; `None` for depth-only pipelines.
     #[inline]
     pub fn fragment(&self) -> Option<&CompiledStage> {
         self.rest.last().filter(|stage| stage_of(stage).row().inputs == Side::Interpolated)

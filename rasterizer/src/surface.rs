@@ -1,18 +1,21 @@
-//! Attachments as addressable surfaces: one level, seen row by row, sample by sample, layer by layer.
+//! Attachments as addressable surfaces: one level, accessed row by row, sample by sample, layer by
+//! layer.
 //!
-//! A surface is made from an attachment after its level, layers and extent were checked against the image's layout;
-//! addresses inside `extent`, `layers` and `samples` then lie inside the image.
+//! A surface is made from an attachment after its level, layers and extent were checked against the
+//! image's layout. Addresses inside `extent`, `layers` and `samples` then lie inside the image.
 //!
-//! A level that is cut into cells is seen row by row inside of a square of [`SQUARE`] pixels, which lies in one cell.
+//! Rows of a level that is cut into cells can be followed inside of a square of [`SQUARE`] pixels,
+//! which lies in one cell.
 
 use crate::api::Attachment;
 use base::format::{Aspect, Format};
 use base::image::{CELL, Grid};
 
-/// Pixels of a square that rows may be followed in, whatever the image: a tile of the rasterizer. Cells of images that are rendered to are as large at least.
+/// Side of a square of pixels in which rows can be followed, whatever the image: a tile of the
+/// rasterizer. Cells of images that are rendered to are at least as large.
 pub const SQUARE: u32 = 64;
 
-/// The bytes of a texel, rounded as the specification says.
+/// Returns the bytes of a texel, rounded as the specification requires.
 #[inline]
 pub fn pack_texel(format: Format, texel: [u32; 4]) -> [u8; 16] {
     (base::format::kernels(format).pack_one)(texel)
@@ -22,32 +25,33 @@ pub fn pack_texel(format: Format, texel: [u32; 4]) -> [u8; 16] {
 #[derive(Clone, Copy, Debug)]
 pub struct Surface {
     base: *mut u8,
-    /// Bytes between rows.
+    /// Number of bytes between rows.
     pub row_pitch: usize,
-    /// Bytes between samples.
+    /// Number of bytes between samples.
     pub sample_stride: usize,
     layer_stride: usize,
-    /// How the level is cut.
+    /// The way in which the level is cut into cells.
     grid: Option<Grid>,
-    /// Layers (or slices).
+    /// Number of layers (or slices).
     pub layers: u32,
-    /// Samples per pixel.
+    /// Number of samples per pixel.
     pub samples: u32,
-    /// In pixels.
+    /// Width and height in pixels.
     pub extent: [u32; 2],
-    /// View format.
+    /// Format of the view.
     pub format: Format,
-    /// Bytes of a texel.
+    /// Number of bytes of a texel.
     pub bytes: usize,
 }
 
-// SAFETY: an address and sizes; tiles write disjoint texels, the icd keeps the memory alive.
+// SAFETY: the type holds an address and sizes; tiles write disjoint texels, and the icd keeps the
+// memory alive.
 unsafe impl Send for Surface {}
-// SAFETY: as above.
+// SAFETY: tiles write disjoint texels, and the icd keeps the memory alive.
 unsafe impl Sync for Surface {}
 
 impl Surface {
-    /// `None` when the attachment names levels or layers that the image has not.
+    /// Returns `None` if the attachment names levels or layers that the image does not have.
     pub fn new(attachment: &Attachment, aspect: Aspect) -> Option<Surface> {
         let layout = &*attachment.image.layout;
         let plane = &layout.planes()[layout.plane_of(aspect.bit())];
@@ -56,7 +60,7 @@ impl Surface {
         let layers = attachment.layers.min(available.checked_sub(attachment.base_layer)?);
         let stride = if attachment.slices { level.slice_pitch } else { plane.layer_stride };
         let offset = plane.offset + level.offset + stride * u64::from(attachment.base_layer);
-        // Slices of a volume are not rendered to where they are cut.
+        // Slices of a volume that is cut into cells cannot be rendered to.
         if level.grid.is_some_and(|grid| attachment.slices || grid.log2[..2].iter().any(|&log2| 1 << log2 < SQUARE)) {
             return None;
         }
@@ -74,14 +78,15 @@ impl Surface {
         })
     }
 
-    /// Address of a texel; valid for coordinates inside the surface.
+    /// Returns the address of a texel, which is valid for coordinates inside the surface.
     #[inline(always)]
     pub fn at(&self, layer: u32, sample: u32, x: u32, y: u32) -> *mut u8 {
         self.origin(layer, x, y)
             .wrapping_add(sample as usize * self.sample_stride + y as usize * self.row_pitch + x as usize * self.bytes)
     }
 
-    /// Where the surface would begin if all of it were as its rows are at (x, y), which goes for the aligned [`SQUARE`] around.
+    /// Returns the address at which the surface would begin if all of it were stored as its rows
+    /// are at (x, y). It is valid for the aligned [`SQUARE`] around (x, y).
     #[inline(always)]
     pub fn origin(&self, layer: u32, x: u32, y: u32) -> *mut u8 {
         let base = self.base.wrapping_add(layer as usize * self.layer_stride);
@@ -98,7 +103,7 @@ impl Surface {
         cell.wrapping_sub((row << grid.log2[1]) * self.row_pitch + (column << grid.log2[0]) * self.bytes)
     }
 
-    /// The parts of a row from `x0` to `x1` that lie in one piece each.
+    /// Returns the parts of a row from `x0` to `x1` that lie in one piece of memory each.
     pub fn pieces(&self, x0: u32, x1: u32) -> impl Iterator<Item = core::ops::Range<u32>> + use<> {
         let step = if self.grid.is_some() { SQUARE } else { x1.max(1) };
         let mut at = x0;

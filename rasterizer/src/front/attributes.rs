@@ -1,4 +1,4 @@
-//! Attribute rows: what fragments of a primitive are given of its vertices.
+//! Attribute rows: the values of a primitive's vertices in the form that its fragments interpolate.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +9,7 @@ use crate::prim::{ChunkOutput, Rows, transposed};
 use crate::stage::NO_SLOT;
 use base::shader::Interpolation;
 
-/// Have the flat inputs of fragments the same value in both provoking vertices?
+/// Returns true if the flat inputs of fragments have the same value in both provoking vertices.
 #[inline(always)]
 pub fn flat_agree(linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) -> bool {
     linkage.links.iter().filter(|link| link.slot != NO_SLOT && !link.is_interpolated()).all(|link| {
@@ -20,12 +20,12 @@ pub fn flat_agree(linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) ->
     })
 }
 
-/// Where the values of a piece's attributes come from.
+/// The source of the values of a piece's attributes.
 #[derive(Clone, Copy)]
 pub enum Values<'a> {
-    /// Its vertices.
+    /// The primitive's vertices.
     Vertices,
-    /// Its vertices, cut.
+    /// The primitive's vertices, combined by the weights of a clipped piece.
     Weighted(&'a Weights),
     /// The corners of a rectangle.
     Half(&'a Half),
@@ -65,7 +65,8 @@ pub fn attributes(
     }
 }
 
-/// The rows of a whole triangle, whose first vertex provokes; `number`: as it was assembled.
+/// Appends the rows of a whole triangle, whose first vertex provokes; `number` is the one with
+/// which it was assembled.
 #[inline(always)]
 pub fn triangle_rows(
     linkage: &Linkage,
@@ -93,23 +94,25 @@ pub fn triangle_rows(
     }
 }
 
-/// Vertices' values by vertex, for [`Fours::rows`]; a worker keeps them. A vertex has a few words of many rows in the stage's outputs, and several triangles.
+/// Values of vertices by vertex, for [`Fours::rows`]; a worker keeps them. In the stage's outputs,
+/// a vertex has a few words of many rows, and several triangles share it.
 #[derive(Default)]
 pub struct Fours {
-    /// Of each vertex as many as `groups`: up to four interpolated slots of a link.
+    /// Values of the vertices, `groups` for each: up to four interpolated slots of a link.
     words: Vec<[u32; 4]>,
     groups: usize,
-    /// They are those of the batch at work.
+    /// True if the values are those of the current batch.
     ready: bool,
 }
 
 impl Fours {
-    /// Others' vertices come.
+    /// Invalidates the values before another batch.
     pub fn forget(&mut self) {
         self.ready = false;
     }
 
-    /// Has the values of so many vertices, if they lie in chunks of eight.
+    /// Makes the values of so many vertices unless they exist; returns false if vertices are not in
+    /// chunks of eight.
     #[inline(always)]
     pub fn ready(&mut self, linkage: &Linkage, shaded: Shaded<'_>, vertices: usize) -> bool {
         if !self.ready && vertices != 0 && shaded.layout.lanes() == 8 {
@@ -149,7 +152,7 @@ impl Fours {
         self.ready = true;
     }
 
-    /// As [`triangle_rows`].
+    /// Appends the rows of a whole triangle, as [`triangle_rows`] does.
     #[inline(always)]
     pub fn rows(
         &self,
@@ -182,7 +185,8 @@ impl Fours {
     }
 }
 
-/// The rows of a link that is flat, or not there, of a primitive with such a provoking vertex.
+/// Appends the rows of a link that is flat or missing, for a primitive with the given provoking
+/// vertex.
 #[inline(always)]
 fn flat_rows(
     link: &Link,
@@ -200,7 +204,7 @@ fn flat_rows(
     }
 }
 
-/// `[a0, d1, d2]` of a value of up to three corners.
+/// Returns `[a0, d1, d2]` of a value of up to three corners.
 #[cold]
 fn differences(v: [f32; 3], corners: usize, interpolation: Interpolation, weights: Option<&Weights>) -> [u32; 3] {
     let [a, b, c] = weights.map_or(v, |weights| weighted(v, weights, interpolation, corners));
@@ -209,7 +213,7 @@ fn differences(v: [f32; 3], corners: usize, interpolation: Interpolation, weight
     [a.to_bits(), d1.to_bits(), d2.to_bits()]
 }
 
-/// Values at the corners of a clipped piece.
+/// Returns the values at the corners of a clipped piece.
 fn weighted(v: [f32; 3], weights: &Weights, interpolation: Interpolation, corners: usize) -> [f32; 3] {
     let at = |k: usize| {
         let w = if interpolation == Interpolation::Linear { weights[k].1 } else { weights[k].0 };

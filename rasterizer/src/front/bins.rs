@@ -1,28 +1,32 @@
 //! Bins: the tiles that a primitive may touch.
 //!
-//! Tiles are the leaves of trees: a node of level `l` is a square of 4^l × 4^l tiles of a layer. A primitive is listed at nodes of which no two
-//! share a tile: a small one at its tiles, a large one at the nodes that lie inside of it and at tiles along its outline, or at larger
-//! nodes there when it spans more than [`SPAN`] tiles. So the entries of a primitive grow with its outline up to a bound
-//! (512, the tests say), not with its area. A tile runs what its own list and those of the nodes around it name (`tile::runs`).
+//! Tiles are the leaves of trees: a node of level `l` is a square of 4^l × 4^l tiles of a layer. A
+//! primitive is listed at nodes of which no two share a tile. A small one is listed at its tiles. A
+//! large one is listed at the nodes that lie inside of it, and at tiles along its outline, or at
+//! larger nodes there when it spans more than [`SPAN`] tiles. The number of entries of a primitive
+//! thus grows with its outline, up to a bound of 512 that the tests check, and not with its area. A
+//! tile runs the primitives that its own list and the lists of the nodes around it name
+//! (`tile::runs`).
 
 #![forbid(unsafe_code)]
 
 use crate::prim::{ChunkOutput, Edge, Grid, LEVELS, STEP, SUBPIXEL, TILE_SHIFT};
 
-/// Up to so many tiles are listed one by one.
+/// Largest number of tiles that are listed one by one.
 const FEW: i32 = 16;
-/// Nodes along an axis that a primitive's outline may be resolved to.
+/// Largest number of nodes along an axis to which a primitive's outline is resolved.
 const SPAN: i32 = 32;
 
-/// Pushes (node, primitive) pairs for all tiles that an edge of the last primitive does not exclude. What is asked of it comes beside it: the
-/// processor would wait for what it has just stored.
+/// Pushes (node, primitive) pairs for all tiles that no edge of the last primitive excludes. The
+/// primitive's data are passed as arguments, because the processor would wait for loads of data
+/// that it has just stored.
 #[inline(always)]
 pub fn bin(out: &mut ChunkOutput, grid: &Grid, rect: [i32; 4], edges: &[Edge], layer: u32) {
     let number = out.prims.len().wrapping_sub(1);
     bin_as(out, grid, (number, rect), edges, layer);
 }
 
-/// The same of the primitive of a number.
+/// Pushes the pairs of the primitive with a number, as [`bin`] does for the last one.
 #[inline(always)]
 pub fn bin_as(
     out: &mut ChunkOutput,
@@ -35,7 +39,7 @@ pub fn bin_as(
     let (tx0, ty0, tx1, ty1) = (x0 >> TILE_SHIFT, y0 >> TILE_SHIFT, (x1 - 1) >> TILE_SHIFT, (y1 - 1) >> TILE_SHIFT);
     let layer_base = u64::from(layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
     if tx0 == tx1 && ty0 == ty1 {
-        // Most primitives are small: without loops, and no edge is asked.
+        // Most primitives are small and lie in one tile; this case needs no loops and no edges.
         let tile = layer_base + ty0 as u64 * u64::from(grid.tiles[0]) + tx0 as u64;
         return out.bins.push(tile << 32 | number);
     }
@@ -60,7 +64,7 @@ pub fn bin_as(
     }
 }
 
-/// The same for a primitive whose pixels lie in many `tiles` (first and last, inclusive).
+/// Pushes the pairs of a primitive whose pixels lie in many `tiles` (first and last, inclusive).
 #[cold]
 #[inline(never)]
 fn bin_large(out: &mut ChunkOutput, grid: &Grid, at: usize, tiles: [i32; 4]) {
@@ -73,7 +77,8 @@ fn bin_large(out: &mut ChunkOutput, grid: &Grid, at: usize, tiles: [i32; 4]) {
         (0..LEVELS - 1).find(|&l| spans(l, x0, x1) <= nodes && spans(l, y0, y1) <= nodes).unwrap_or(LEVELS - 1)
     };
     let edges = &edges[prim.first_edge as usize..][..prim.edge_count as usize];
-    // A pixel's only sample is its centre; several may be anywhere in it (`sampleLocationCoordinateRange`).
+    // A pixel's only sample is its centre; several samples may be anywhere in it
+    // (`sampleLocationCoordinateRange`).
     let inset = if grid.samples == 1 { i64::from(SUBPIXEL) / 2 } else { 0 };
     let mut large = Large { grid, edges, tiles, layer: prim.shade.layer, leaf: level_of(SPAN), inset, number, bins };
     let top = level_of(1 << STEP);
@@ -84,23 +89,23 @@ fn bin_large(out: &mut ChunkOutput, grid: &Grid, at: usize, tiles: [i32; 4]) {
     }
 }
 
-/// A large primitive on its way down the tree.
+/// State of the descent of a large primitive in the tree.
 struct Large<'a> {
     grid: &'a Grid,
     edges: &'a [Edge],
-    /// Tiles its pixels lie in: first and last, inclusive.
+    /// Tiles in which its pixels lie: first and last, inclusive.
     tiles: [i32; 4],
     layer: u32,
     /// Level at which the descent ends.
     leaf: u32,
-    /// How far samples are from a node's border at least.
+    /// Least distance of samples from a node's border.
     inset: i64,
     number: u64,
     bins: &'a mut Vec<u64>,
 }
 
 impl Large<'_> {
-    /// Lists a node, or what is not excluded of it.
+    /// Lists a node, or the parts of it that are not excluded.
     fn node(&mut self, level: u32, at: [i32; 2]) {
         let shift = STEP * level;
         let first = at.map(|c| c << shift);
@@ -144,10 +149,10 @@ mod tests {
     use crate::prim::{Prim, Screen, intersect};
     use base::abi::FragmentPrimitive;
 
-    /// Entries of a primitive are fewer.
+    /// Upper bound of the number of entries of a primitive.
     const MOST_ENTRIES: usize = 512;
 
-    /// A triangle in a layer of a grid, and its bins.
+    /// Bins a triangle in a layer of a grid.
     fn binned(grid: &Grid, layer: u32, corners: [[i32; 2]; 3]) -> ChunkOutput {
         let outline = Outline::triangle(&corners.map(|[x, y]| Screen { x, y, z: 0.0, inv_w: 1.0 }));
         let edges = outline.edges();
@@ -166,7 +171,7 @@ mod tests {
         out
     }
 
-    /// Tiles that an outcome's entries stand for, sorted.
+    /// Returns the tiles that the entries of an output represent, sorted.
     fn tiles(grid: &Grid, out: &ChunkOutput) -> Vec<u32> {
         let mut all = Vec::new();
         for node in out.bins.iter().map(|bin| (bin >> 32) as u32) {

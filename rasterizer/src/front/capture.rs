@@ -1,7 +1,8 @@
 //! Transform feedback: the captured outputs of a batch's vertices, written to buffers.
 //!
-//! A primitive's vertices are written in the order of its topology ("Transform Feedback" of the specification), turned so that the provoking
-//! one is the first, or the last where the pipeline says so.
+//! A primitive's vertices are written in the order of its topology ("Transform Feedback" of the
+//! specification). They are rotated so that the provoking vertex is the first, or the last if the
+//! pipeline says so.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -13,26 +14,28 @@ use crate::feedback::{Feedback, Span};
 use crate::prim::ChunkOutput;
 use base::shader::{Capture, Captured, STREAMS};
 
-/// Bytes of a draw from which on they are written past the caches: as many as a large last level has.
+/// Least number of captured bytes of a draw for which non-temporal stores are used; it is the size
+/// of a large last-level cache.
 const MANY_BYTES: u64 = 16 << 20;
 
-/// What a draw captures, if transform feedback is active.
+/// Returns what a draw captures, if transform feedback is active.
 fn capture_of(draw: &Draw) -> Option<(&Feedback, &Capture)> {
     Some((draw.feedback.as_deref()?, draw.stages.before_rasterizer().facts.capture.as_deref()?))
 }
 
-/// Vertices of a primitive, in the order in which they are written, as positions in [`Assembled`].
+/// Returns the vertices of a primitive in the order in which they are written, as positions in
+/// [`Assembled`].
 fn order(draw: &Draw) -> &'static [usize] {
     match draw.stages.topology(draw.state.topology).class() {
         TopologyClass::Point => &[0],
         TopologyClass::Line => &[0, 1],
-        // The provoking vertex comes first there.
+        // The provoking vertex is the first one in `Assembled`.
         TopologyClass::Triangle if draw.state.provoking_last => &[1, 2, 0],
         TopologyClass::Triangle => &[0, 1, 2],
     }
 }
 
-/// The place of a chunk of so many primitives. Chunks ask in their order.
+/// Reserves the space of a chunk of so many primitives. Chunks must call this in their order.
 pub fn feed(draw: &Draw, primitives: u32, later: bool) -> Feed {
     match capture_of(draw) {
         None => Feed::Nowhere,
@@ -40,12 +43,13 @@ pub fn feed(draw: &Draw, primitives: u32, later: bool) -> Feed {
             feedback.wait();
             Feed::Later
         }
-        // What is not made by a geometry stage is of the first stream.
+        // Primitives that no geometry stage has made belong to the first stream.
         Some((feedback, capture)) => Feed::At(reserve(draw, feedback, capture, 0, primitives)),
     }
 }
 
-/// The places of a chunk that has gone through the front end without one, by stream. Chunks ask in their order.
+/// Reserves the space, by stream, of a chunk that has gone through the front end without it. Chunks
+/// must call this in their order.
 pub fn settle(draw: &Draw, output: &ChunkOutput) -> Option<[Span; STREAMS]> {
     let (feedback, capture) = capture_of(draw)?;
     feedback.settle();
@@ -60,7 +64,8 @@ fn reserve(draw: &Draw, feedback: &Feedback, capture: &Capture, stream: u32, pri
     span
 }
 
-/// The streams that somebody sees of a draw, as bits: whose primitives are captured, counted or rasterized.
+/// Returns the streams of a draw that have an effect, as bits: those whose primitives are captured,
+/// counted or rasterized.
 pub fn streams(draw: &Draw) -> u32 {
     let queries = &draw.queries;
     let seen = |stream: u32| {
@@ -73,7 +78,8 @@ pub fn streams(draw: &Draw) -> u32 {
     (0..STREAMS as u32).filter(|&stream| seen(stream)).fold(0, |bits, stream| bits | 1 << stream)
 }
 
-/// Writes a batch to its place, behind which the next one's is, or keeps it with the chunk's output until there is one.
+/// Writes a batch to its space, after which that of the next batch begins. If no space is reserved
+/// yet, keeps the batch with the chunk's output.
 #[inline(always)]
 pub fn take(draw: FrontDraw<'_>, feed: &mut Feed, batch: &Batch<'_>, out: &mut ChunkOutput) {
     let Some((feedback, capture)) = capture_of(draw.draw) else { return };
@@ -111,7 +117,8 @@ pub fn take(draw: FrontDraw<'_>, feed: &mut Feed, batch: &Batch<'_>, out: &mut C
     }
 }
 
-/// Does a draw capture more than will be in a cache when somebody reads it, as lines without gaps?
+/// Returns true if non-temporal stores should be used: the draw captures more than a cache keeps
+/// until it is read, as lines without gaps.
 #[inline(always)]
 fn goes_past(draw: &Draw, run: &Captured, to: &Target) -> bool {
     let bytes = u64::from(draw.counts.count) * u64::from(draw.counts.instances) * to.stride as u64;
@@ -119,7 +126,7 @@ fn goes_past(draw: &Draw, run: &Captured, to: &Target) -> bool {
     bytes >= MANY_BYTES && 4 * words == to.stride && words <= MOST && to.next.addr().is_multiple_of(16)
 }
 
-/// Writes what was kept of a stream to its place.
+/// Writes the kept output of a stream to its space.
 pub fn place(draw: &Draw, output: &ChunkOutput, stream: u32, span: Span) {
     let Some((feedback, capture)) = capture_of(draw) else { return };
     let words: usize = capture.of(stream).map(|run| run.words as usize).sum();
@@ -136,19 +143,20 @@ pub fn place(draw: &Draw, output: &ChunkOutput, stream: u32, span: Span) {
     }
 }
 
-/// Where a run of outputs goes, vertex by vertex.
+/// The destination of a run of outputs, vertex by vertex.
 #[derive(Clone)]
 struct Target {
     next: *mut u8,
     stride: usize,
-    /// Vertices that are inside.
+    /// Number of remaining vertices that fit.
     left: usize,
-    /// The run is whole vertices of whole quarters of lines, and goes past the caches.
+    /// True if the run is whole vertices of whole quarters of cache lines, which are written with
+    /// non-temporal stores.
     past: bool,
 }
 
 impl Target {
-    /// Of so many vertices in a place; nothing where the buffer is not bound.
+    /// Makes the target of `vertices` vertices in a span; `None` if the buffer is not bound.
     #[inline(always)]
     fn new(feedback: &Feedback, capture: &Capture, run: &Captured, span: Span, vertices: usize) -> Option<Target> {
         let stride = capture.strides[run.buffer as usize];
@@ -163,30 +171,34 @@ impl Target {
         })
     }
 
-    /// Writes words of the next vertex, which end where the run does at the latest.
+    /// Writes words of the next vertex, which end at the end of the run at the latest.
     #[inline(always)]
     fn put<const N: usize>(&mut self, words: [u32; N]) {
         if let Some(to) = self.step() {
-            // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex (`new`), the icd keeps the memory alive; no
-            // two vertices have one place, and nobody reads here without a barrier.
+            // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex
+            // (`new`), and the icd keeps the memory alive. No two vertices share space, and no
+            // thread reads it without a barrier.
             unsafe { to.cast::<[u32; N]>().write_unaligned(words) };
         }
     }
 
-    /// As [`Target::put`], of four words or eight, past the caches.
+    /// Writes four or eight words of the next vertex with non-temporal stores.
     #[inline(always)]
     fn put_past<const N: usize>(&mut self, words: [u32; N]) {
         if let Some(to) = self.step() {
-            // SAFETY: as there; `take` settles it.
+            // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex
+            // (`new`); `take` calls `past::settle` before any other access.
             unsafe { past::write(to, words) };
         }
     }
 
-    /// As [`Target::put`], of any number.
+    /// Writes any number of words of the next vertex, which end at the end of the run at the
+    /// latest.
     #[inline(always)]
     fn put_all(&mut self, words: &[u32]) {
         if let Some(to) = self.step() {
-            // SAFETY: as there.
+            // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex
+            // (`new`), and no other thread accesses it.
             unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), to, size_of_val(words)) };
         }
     }
@@ -199,10 +211,10 @@ impl Target {
     }
 }
 
-/// Words of a run that are written at once.
+/// Largest number of words of a run that are written at once.
 const MOST: usize = 8;
 
-/// Writes a run of the vertices of primitives, in pieces of up to [`MOST`] words.
+/// Writes a run of outputs of the vertices of primitives, in pieces of up to [`MOST`] words.
 #[inline(always)]
 fn write(primitives: &[Assembled], order: &[usize], shaded: Shaded<'_>, run: &Captured, to: Target) {
     let rows = shaded.layout.lanes() == LANES && in_sequence(primitives, order);
@@ -227,22 +239,22 @@ fn write(primitives: &[Assembled], order: &[usize], shaded: Shaded<'_>, run: &Ca
     }
 }
 
-/// Lanes of a vertex stage's chunks.
+/// Number of lanes of a vertex stage's chunks.
 const LANES: usize = 8;
 
 /// The vertices that are written.
 #[derive(Clone, Copy)]
 enum Vertices<'a> {
-    /// All from the batch's first one on: what lists without indices are.
+    /// All vertices from the batch's first one on, which is the order of lists without indices.
     InSequence,
-    /// Those of primitives, in this order.
+    /// The vertices of primitives, in this order.
     Of(&'a [Assembled], &'a [usize]),
 }
 
-/// Are the vertices written in the order in which they were shaded, each once?
+/// Returns true if each vertex is written once, in the order in which the vertices were shaded.
 #[inline(always)]
 fn in_sequence(primitives: &[Assembled], order: &[usize]) -> bool {
-    // (Known to be inside, so that nobody asks for each vertex.)
+    // (The patterns prove the bounds, so that no vertex needs a check.)
     match *order {
         [a @ 0..3] => in_order(primitives, [a]),
         [a @ 0..3, b @ 0..3] => in_order(primitives, [a, b]),
@@ -251,7 +263,7 @@ fn in_sequence(primitives: &[Assembled], order: &[usize]) -> bool {
     }
 }
 
-/// Looks at all primitives: without a branch for each.
+/// Examines all primitives, without a branch for each.
 #[inline(always)]
 fn in_order<const N: usize>(primitives: &[Assembled], order: [usize; N]) -> bool {
     let (mut next, mut others) = (0, 0);
@@ -297,7 +309,7 @@ fn write_words<const N: usize>(vertices: Vertices<'_>, shaded: Shaded<'_>, slot:
     }
 }
 
-/// Some slots of a vertex.
+/// Returns `N` slots of a vertex, from `slot` on.
 #[inline(always)]
 fn column<const N: usize>(shaded: Shaded<'_>, vertex: usize, slot: u16) -> [u32; N] {
     let from = shaded.column(shaded.base(vertex), slot, N);

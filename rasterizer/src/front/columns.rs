@@ -1,16 +1,17 @@
-//! Words of elements from memory, a row of eight elements for each word.
+//! SoA vertex fetch: words of elements from memory, as a row of eight elements for each word.
 //!
-//! Left to itself the compiler gathers each row, where vectors have 512 bits: a gather takes as long as all loads of one do here.
+//! On hosts with 512-bit vectors, the compiler would gather each row by itself. One such gather
+//! takes as long as all loads of a row here.
 
 use crate::prim::transposed;
 
-/// The words of eight elements of `N` words (up to four), at any addresses.
+/// Returns the words of eight elements of `N` words (up to four), at any addresses.
 ///
 /// # Safety
 /// `N` words are readable at each address.
 #[inline(always)]
 pub unsafe fn of_eight<const N: usize>(at: [*const u8; 8]) -> [[u32; 8]; 4] {
-    // SAFETY: the caller's contract.
+    // SAFETY: `N` words are readable at each address (`# Safety`).
     let [a, b, c, d, e, f, g, h] = at.map(|at| unsafe { element::<N>(at) });
     let (low, high) = (transposed([a, b, c, d]), transposed([e, f, g, h]));
     core::array::from_fn(|word| {
@@ -19,15 +20,16 @@ pub unsafe fn of_eight<const N: usize>(at: [*const u8; 8]) -> [[u32; 8]; 4] {
     })
 }
 
-/// An element's words, and nothing behind them.
+/// Reads an element's words, and nothing after them.
 ///
 /// # Safety
-/// As of [`of_eight`].
+/// `N` words are readable at `at`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn element<const N: usize>(at: *const u8) -> [u32; 4] {
     use core::arch::x86_64::*;
-    // SAFETY: the caller's contract; every processor of the architecture has these instructions, and vectors have the bits of words.
+    // SAFETY: `N` words are readable (`# Safety`), SSE2 is part of x86-64, and any bits are valid
+    // words.
     unsafe {
         let word = |i: usize| _mm_cvtsi32_si128(at.cast::<i32>().add(i).read_unaligned());
         core::mem::transmute::<__m128i, [u32; 4]>(match N {
@@ -39,15 +41,15 @@ unsafe fn element<const N: usize>(at: *const u8) -> [u32; 4] {
     }
 }
 
-/// An element's words.
+/// Reads an element's words.
 ///
 /// # Safety
-/// As of [`of_eight`].
+/// `N` words are readable at `at`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 unsafe fn element<const N: usize>(at: *const u8) -> [u32; 4] {
     let mut words = [0; 4];
-    // SAFETY: the caller's contract.
+    // SAFETY: `N` words are readable (`# Safety`).
     words[..N].copy_from_slice(&unsafe { at.cast::<[u32; N]>().read_unaligned() });
     words
 }

@@ -1,7 +1,9 @@
 //! Filled triangles of one viewport, in blocks.
 //!
-//! Half of a mesh faces away or touches no sample, and no processor can guess which half: a block's triangles are measured as lanes ([`super::measures`]), and only what may be seen is
-//! set up. Those of a few pixels become records as lanes too ([`Builder::small`]), the others one by one.
+//! Half of a mesh faces away or touches no sample, and no branch predictor can guess which half. A
+//! block's triangles are therefore measured as lanes ([`super::measures`]), and only those that may
+//! be visible are set up. Triangles of a few pixels become records as lanes too
+//! ([`Builder::small`]), the others one by one.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -22,7 +24,7 @@ use crate::prim::{GROUP, Screen, transposed, word_of};
 use crate::stage::NO_SLOT;
 
 impl Builder<'_> {
-    /// Is the chunk one for [`Builder::filled`]?
+    /// Returns true if [`Builder::filled`] handles the chunk.
     pub fn is_filled(&self) -> bool {
         let (state, linkage) = (&self.draw.draw.state, &self.draw.plan.linkage);
         self.draw.plan.topology.class() == TopologyClass::Triangle
@@ -31,7 +33,7 @@ impl Builder<'_> {
             && linkage.mesh.as_ref().is_none_or(|mesh| mesh.viewport == NO_SLOT)
     }
 
-    /// All primitives of a chunk of filled triangles in one viewport.
+    /// Sets up all primitives of a chunk of filled triangles in one viewport.
     #[inline(always)]
     pub fn filled(&mut self, batch: &Batch<'_>, lanes: &mut Measures) {
         let state = &*self.draw.draw.state;
@@ -57,7 +59,7 @@ impl Builder<'_> {
             lanes.measure(&filter);
             match self.grid.samples {
                 1 => lanes.cover(filter.limit, pairs),
-                // Nor are they those of another draw, whose lanes these were.
+                // The lanes may hold the results of another draw, which must not be used either.
                 _ => (lanes.pixels, lanes.nothing) = ([0; BLOCK], [0; BLOCK]),
             }
             lanes.place(filter.limit, self.grid);
@@ -77,7 +79,7 @@ impl Builder<'_> {
             let mut at = 0;
             loop {
                 let next = couples.trailing_zeros() as usize;
-                // Which stand before the next couple, in order.
+                // These triangles stand before the next couple, in order.
                 let here = at + seen[at..].iter().take_while(|&&i| usize::from(i) < next).count();
                 while at < here {
                     let end = here.min((at / GROUP + 1) * GROUP);
@@ -101,7 +103,7 @@ impl Builder<'_> {
         }
     }
 
-    /// May a triangle of a batch become one rectangle with the one before it?
+    /// Returns true if a triangle of a batch may become one rectangle with the one before it.
     #[inline(always)]
     pub fn follows(&self, batch: &Batch<'_>, i: usize) -> bool {
         match (self.draw.plan.linkage.pairs, batch.begins) {
@@ -114,7 +116,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What is common to the pieces of a triangle in the first viewport.
+    /// Returns the common values of the pieces of a triangle in the first viewport.
     #[inline(always)]
     pub fn common_of(&self, ids: [u32; 3], number: u32, layer: u32, area: f64) -> Common {
         let front = self.faces_front(area);
@@ -151,7 +153,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Those that may be rectangles with the one behind them, a bit each.
+    /// Returns a bit for each triangle that may be a rectangle together with the next one.
     #[inline(always)]
     fn couples(&self, batch: &Batch<'_>, start: usize, seen: &[u8], lanes: &Measures) -> u64 {
         let (mut couples, mut rest) = (0, seen);
@@ -167,7 +169,7 @@ impl Builder<'_> {
         couples
     }
 
-    /// The others, but for those that turned out to touch nothing.
+    /// Lists the triangles that are not in couples, except those that turned out to cover nothing.
     #[inline(always)]
     fn singles<'s>(&mut self, seen: &[u8], couples: u64, lanes: &Measures, to: &'s mut [u8; BLOCK]) -> &'s [u8] {
         let others = !(couples | couples << 1);
@@ -182,7 +184,8 @@ impl Builder<'_> {
         &to[..count]
     }
 
-    /// Makes the planes of those triangles of a block that must be looked at. Those that are for [`Builder::plain`] have a bit.
+    /// Computes the planes of those triangles of a block that may be visible. Returns a bit for
+    /// each that [`Builder::plain`] handles.
     #[inline(always)]
     fn planes(&self, block: &[Assembled], seen: &[u8], lanes: &mut Measures) -> u64 {
         let mut plain = 0;
@@ -205,8 +208,10 @@ impl Builder<'_> {
         plain
     }
 
-    /// Sets up unclipped triangles, most of them a few pixels, which are known: those at `some` lanes, whose planes begin with a number's and are of one group. What is larger has
-    /// edges too; whether it does nothing foretells, so all else is done for all of them.
+    /// Sets up unclipped triangles, most of which are a few pixels whose coverage is known. They
+    /// are those at `some` lanes; their planes begin with `number` and belong to one group. Larger
+    /// triangles have edges too. As no branch predictor can guess which are larger, everything else
+    /// is done for all of them.
     #[inline(always)]
     fn plain(&mut self, block: &[Assembled], some: &[u8], number: usize, lanes: &mut Measures) {
         self.leaving += some.len() as u64;
@@ -264,10 +269,11 @@ impl Builder<'_> {
         }
     }
 
-    /// Gives a triangle that is primitive `number` its edges.
+    /// Appends the edges of a triangle that is primitive `number`.
     #[inline(always)]
     fn edges(&mut self, ids: [u32; 3], number: usize, counter_clockwise: bool) {
-        // Not `map`, as below.
+        // `map` is avoided, because it would store each corner and load two at once, for which the
+        // processor would wait.
         let [a, b, c] = ids.map(|id| &self.vertices[id as usize].screen);
         let out = &mut *self.out;
         let Some(prim) = out.prims.get_mut(number) else { return };
@@ -276,7 +282,8 @@ impl Builder<'_> {
         out.edges.extend_from_slice(&edges.edges[..edges.count as usize]);
     }
 
-    /// A triangle that passed the filter, by its lane: a clipped one, or one that is a half of a rectangle.
+    /// Sets up a triangle that passed the filter, by its lane: a clipped one, or one that is half
+    /// of a rectangle.
     #[inline(always)]
     pub fn seen(&mut self, (ids, own): Assembled, i: usize, lanes: &Measures) {
         if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
@@ -285,7 +292,8 @@ impl Builder<'_> {
         self.leaving += 1;
         let area = lanes.area[i];
         let common = self.common_of(ids, own, lanes.layer[i], area);
-        // Not `map`, which would store each and load two at once: the processor would wait.
+        // `map` is avoided, because it would store each corner and load two at once, for which the
+        // processor would wait.
         let [a, b, c] = ids.map(|id| &self.vertices[id as usize].screen);
         let (bounds, pixels) = (lanes.bounds.each_ref().map(|row| row[i]), lanes.pixels[i]);
         self.fill(&[*a, *b, *c], area, (bounds, pixels), &common, None);

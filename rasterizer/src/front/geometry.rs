@@ -1,8 +1,10 @@
 //! The geometry stage: a source over input assembly and the vertex stage, or over tessellation.
 //!
-//! A lane is an invocation of a primitive, in the order of primitives and of their invocations, so that the lanes' primitives in the order of lanes are those
-//! of the stage. It reads the vertices where the vertex stage left them. A call takes as many invocations as fill [`CALL_BYTES`] or
-//! [`CALL_VERTICES`] with what they may make; what they made is given on in batches, as numbers of vertices: nothing is copied.
+//! A lane is an invocation of a primitive, in the order of primitives and of their invocations. The
+//! primitives of all lanes, in the order of lanes, are therefore those of the stage. The stage
+//! reads the vertices where the vertex stage left them. A call takes as many invocations as fill
+//! [`CALL_BYTES`] or [`CALL_VERTICES`] with the vertices that they may make. Its results are passed
+//! on in batches, as numbers of vertices, so that nothing is copied.
 
 use super::capture;
 use super::link::Made;
@@ -15,15 +17,15 @@ use base::abi::{PrimitiveBatch, SlotLayout};
 use base::shader::{CompiledStage, GeometryFacts, STREAMS, VertexMark};
 use core::ops::Range;
 
-/// Bytes of the vertices that a call may make, unless a chunk of lanes alone takes more.
+/// Number of bytes of the vertices that a call may make, unless a single chunk of lanes takes more.
 const CALL_BYTES: usize = 256 << 10;
-/// The same in vertices, which setup has further bytes for.
+/// Number of vertices that a call may make; setup needs further bytes for them.
 const CALL_VERTICES: usize = 4096;
 
-/// Vertices are few, and worth a list, when rows have room for so many times as many.
+/// Made vertices are listed if there are rows for at least so many times as many.
 const FEW: usize = 3;
 
-/// A primitive's vertices as the stage sees them.
+/// The vertices of a primitive as the stage receives them.
 pub type Whole = [u32; 6];
 
 /// Memory of the source.
@@ -57,23 +59,24 @@ struct List {
     begins: Vec<bool>,
 }
 
-/// What the invocations of a call have made.
+/// The result of the invocations of a call.
 #[derive(Clone, Copy, Default)]
 struct Outcome {
-    /// Invocations.
+    /// Number of invocations.
     count: usize,
-    /// Rows of vertices.
+    /// Number of rows of vertices.
     rows: usize,
 }
 
-/// Where the next primitive is looked for: an invocation of the last call, its next vertex, the strips of its streams.
+/// The position of the search for the next primitive: an invocation of the last call, its next
+/// vertex, and the strips of its streams.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
     lane: usize,
     vertex: u32,
-    /// Vertices of each stream's strip so far.
+    /// Number of vertices of each stream's strip so far.
     lengths: [u32; STREAMS],
-    /// The last vertices of each.
+    /// The last three vertices of each stream.
     last: [[u32; 3]; STREAMS],
 }
 
@@ -86,25 +89,27 @@ pub struct GeometrySource<'a, S> {
     inputs: S,
     calls: &'a mut Calls,
     listed: &'a mut Listed,
-    /// Invocations of the batch of inputs, and how many of them have run.
+    /// Number of invocations of the batch of inputs.
     invocations: usize,
     begun: usize,
     outcome: Outcome,
     cursor: Cursor,
     /// Streams that are listed, as bits.
     streams: u32,
-    /// The one whose list is given on.
+    /// The stream whose list is passed on.
     stream: usize,
-    /// Most vertices in the last call's rows are none: [`Batch::made`].
+    /// True if most rows of the last call have no vertex, so that the vertices are listed:
+    /// [`Batch::made`].
     few: bool,
-    /// A batch of the last call's vertices has been given on.
+    /// True if a batch of the last call's vertices has been passed on.
     seen: bool,
-    /// The last one has.
+    /// True if the current batch has the same vertices as the one before it.
     again: bool,
 }
 
 impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
-    /// At the chunk's beginning, of what the stage is given; `None`: the draw has no such stage.
+    /// Makes the source at the chunk's beginning, over the stage's inputs; `None` if the draw has
+    /// no such stage.
     #[inline(always)]
     pub fn new(draw: FrontDraw<'a>, inputs: S, scratch: &'a mut Option<Box<Scratch>>) -> Option<GeometrySource<'a, S>> {
         let made = draw.plan.linkage.made.as_ref()?;
@@ -130,7 +135,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         })
     }
 
-    /// Runs the next invocations; `false` when there are none.
+    /// Runs the next invocations; returns false if there are none.
     fn run(&mut self, memory: &mut StageMemory) -> bool {
         while self.begun == self.invocations {
             if !self.inputs.advance(memory) {
@@ -152,7 +157,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         self.cursor = Cursor::default();
         self.seen = false;
         self.draw.draw.queries.count(statistic::GEOMETRY_INVOCATIONS, count as u64);
-        // What a stage that was stopped has left is not what it makes.
+        // The results of a stage that was stopped are not complete, so they are not used.
         !aborted(&self.draw.draw.context)
     }
 
@@ -166,7 +171,8 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         let primitive_id = self.calls.primitive_id.words(padded);
         let invocation_id = self.calls.invocation_id.words(padded);
         let each = self.facts.invocations as usize;
-        // Counted along with the lanes: a division takes longer than all else that is done for one.
+        // Both are counted along with the lanes, because a division takes longer than the rest of a
+        // lane's work.
         let (mut primitive, mut invocation) = (first / each, first % each);
         for lane in 0..padded {
             let (corners, id) = inputs.primitives[primitive];
@@ -175,7 +181,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             for (slot, &corner) in corners.iter().enumerate().take(given.slots()) {
                 vertices[given.word(lane, slot)] = (4 * inputs.shaded.base(corner as usize)) as u32;
             }
-            // Lanes behind the last invocation are that one again.
+            // Lanes after the last invocation repeat it.
             if lane + 1 < count {
                 invocation += 1;
                 if invocation == each {
@@ -198,13 +204,15 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             counts: self.calls.counts.words(padded).as_mut_ptr(),
             first_rows: self.calls.first_rows.words(words.chunks(count)).as_mut_ptr(),
         };
-        // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface and facts, offsets of vertices lie in the stage before's
-        // outputs, those of slots among its slots; the icd vouches for stage and context.
+        // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface and
+        // facts. Offsets of vertices lie in the outputs of the stage before, those of slots among
+        // its slots. The icd guarantees that stage and context match.
         unsafe { self.stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
         Outcome { count, rows: (batch.rows as usize).min(most_rows) }
     }
 
-    /// Lists the vertices that invocations of the last call have made, unless those are most of its rows.
+    /// Lists the vertices that invocations of the last call have made, unless those are most of its
+    /// rows.
     fn list_made(&mut self) {
         let (lanes, Outcome { count, rows }) = (self.made.outputs.lanes(), self.outcome);
         let counts = self.calls.counts.as_words(count);
@@ -223,13 +231,14 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         }
     }
 
-    /// Vertices of the last call.
+    /// Returns the vertices of the last call.
     fn shaded(&self) -> Shaded<'_> {
         let layout = self.made.outputs;
         Shaded { outputs: self.calls.outputs.as_words(layout.words(self.outcome.rows * layout.lanes())), layout }
     }
 
-    /// Goes to the next stream of which there are primitives, lists those of the last call that come next; `false` when there are no more.
+    /// Goes to the next stream that has primitives, listing the next primitives of the last call if
+    /// needed; returns false if there are no more.
     fn next(&mut self) -> bool {
         let any = |list: &List| !list.primitives.is_empty();
         let found = |from: usize, listed: &Listed| (from..STREAMS).find(|&stream| any(&listed[stream]));
@@ -259,7 +268,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         let first_rows = self.calls.first_rows.as_words(outcome.count.div_ceil(lanes));
         let primitive_id = self.calls.primitive_id.as_words(outcome.count);
         let shaded = self.shaded();
-        // Without marks all vertices of an invocation are one strip of the first stream.
+        // Without marks, all vertices of an invocation are one strip of the first stream.
         let plain = self.made.mark == NO_SLOT && self.streams & 1 != 0;
         while cursor.lane < outcome.count && !listing.full {
             let lane = cursor.lane;
@@ -289,7 +298,8 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
     }
 }
 
-/// The rows of an invocation's vertices, by what the stage has left: nothing outside of the `rows` is looked at, whatever it says.
+/// Returns the rows of an invocation's vertices, by the counts that the stage has left. The result
+/// is limited to `rows`, whatever the stage has written.
 #[inline(always)]
 fn vertices_of(count: u32, facts: &GeometryFacts, first_row: u32, rows: usize) -> Range<usize> {
     let first = first_row as usize;
@@ -303,31 +313,32 @@ impl List {
     }
 }
 
-/// Batches in the making.
+/// State of batches that are being listed.
 struct Listing {
     listed: Listed,
-    /// Vertices of a primitive of a strip, relative to its first one: of an even number, of an odd one.
+    /// Vertices of a primitive of a strip, relative to its first one, for even and for odd numbers.
     corners: [[u32; 3]; 2],
-    /// The last vertex provokes.
+    /// True if the last vertex provokes.
     last: bool,
-    /// Vertices of a primitive.
+    /// Number of vertices of a primitive.
     need: u32,
     /// Streams that are listed, as bits.
     streams: u32,
-    /// Primitives of all streams.
+    /// Number of primitives of all streams.
     made: u64,
-    /// One of the lists has no room for more.
+    /// True if one of the lists is full.
     full: bool,
 }
 
 impl Listing {
-    /// The primitives of an invocation of which all vertices, from number `first` on and so far apart, are one strip of the first stream, if there is room for
-    /// all of them; else nothing. `id` as in [`Listing::vertex`].
+    /// Appends the primitives of an invocation whose vertices are all one strip of the first
+    /// stream; they have numbers from `first` on, at a distance of `step`. Appends nothing and
+    /// returns false if they do not all fit. `id` is as in [`Listing::vertex`].
     #[inline(always)]
     fn strip(&mut self, shaded: Shaded<'_>, (first, step): (u32, u32), count: u32, id: (u16, u32)) -> bool {
         let (list, made) = (&mut self.listed[0], (count + 1).saturating_sub(self.need));
         let room = BATCH_PRIMITIVES as usize - list.primitives.len().min(BATCH_PRIMITIVES as usize);
-        // One at the end would be left for the next batch.
+        // A single primitive at the end would be left for the next batch.
         if made as usize > room || made == 1 && room == 1 {
             return false;
         }
@@ -346,8 +357,10 @@ impl Listing {
         true
     }
 
-    /// One more vertex of an invocation, and the primitive that it ends, if it does. `id`: slot of PrimitiveId, and what it is without one. False, and
-    /// nothing was done, where a strip would begin with the last primitive of a batch: which primitives go together must not depend on batches.
+    /// Appends a vertex of an invocation, and the primitive that it completes, if any. `id` is the
+    /// slot of PrimitiveId, and the value to use without one. Returns false and does nothing if a
+    /// strip would begin with the last primitive of a batch, because which primitives are paired
+    /// must not depend on batches.
     #[inline(always)]
     fn vertex(
         &mut self,
@@ -374,7 +387,8 @@ impl Listing {
         let seen = [b, c, vertex];
         cursor.last[stream] = seen;
         let Some(number) = whole else { return true };
-        // The primitive's first vertex stands before the last ones of three.
+        // `seen` holds the last three vertices; a primitive of fewer begins at the position that
+        // `need` gives.
         let corners = self.corners[number as usize & 1].map(|at| seen[(at + 3 - self.need) as usize]);
         let provoking = corners[usize::from(self.last && self.need == 2)];
         let id = if id.0 == NO_SLOT { id.1 } else { shaded.get(provoking as usize, id.0) };

@@ -10,12 +10,13 @@ use crate::api::statistic;
 use crate::stage::{StageMemory, aborted};
 use core::ops::Range;
 
-/// Assembled ranges that a worker remembers.
+/// Number of assembled ranges that a worker remembers.
 const ASSEMBLIES: usize = 8;
 
-/// An assembled range of a draw's primitives: the same for every instance.
+/// An assembled range of a draw's primitives, which is the same for every instance.
 struct Assembly<C> {
-    /// `Plan::serial` and the first primitive; the draw's chunks have the same first primitives in every instance.
+    /// `Plan::serial` and the first primitive; the draw's chunks have the same first primitives in
+    /// every instance.
     key: (u64, u32),
     /// Local vertex numbers and `PrimitiveId`s.
     primitives: Vec<Assembled<C>>,
@@ -50,14 +51,14 @@ pub struct VertexSource<'a, C> {
     draw: FrontDraw<'a>,
     chunk: &'a Chunk,
     scratch: &'a mut Scratch<C>,
-    /// The next batch's first primitive.
+    /// First primitive of the next batch.
     next: u32,
-    /// Vertices of the batch.
+    /// Number of vertices of the batch.
     vertices: usize,
 }
 
 impl<'a, C: Corners> VertexSource<'a, C> {
-    /// At the chunk's beginning.
+    /// Makes the source at the chunk's beginning.
     #[inline(always)]
     pub fn new(draw: FrontDraw<'a>, chunk: &'a Chunk, scratch: &'a mut Scratch<C>) -> VertexSource<'a, C> {
         VertexSource { draw, chunk, scratch, next: chunk.primitive, vertices: 0 }
@@ -126,21 +127,21 @@ impl<C: Corners> Source for VertexSource<'_, C> {
 }
 
 impl<C: Corners> Assembly<C> {
-    /// One instance of some primitives.
+    /// Assembles one instance of some primitives.
     fn assemble(&mut self, draw: FrontDraw<'_>, primitives: Range<u32>, reuse: &mut Reuse) {
         self.primitives.clear();
         self.vertices.clear();
         reuse.restart();
         let Range { start, end } = primitives;
         let state = &*draw.draw.state;
-        // All of a list are the first one, moved.
+        // All primitives of a list are the first one with an offset.
         let list = state.topology.list().map(|n| (n, C::of(state, 0, 1)));
         let moved = |mut corners: C, by: u32| {
             corners.as_mut().iter_mut().for_each(|corner| *corner += by);
             corners
         };
         if let (None, Some((n, corners))) = (&draw.draw.index_buffer, list) {
-            // Every vertex is another one.
+            // All vertices are distinct.
             let first = start * n;
             let counted_from = draw.draw.counts.first;
             self.vertices.extend((first..end * n).map(|p| counted_from.wrapping_add(p)));

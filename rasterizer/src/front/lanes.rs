@@ -1,7 +1,9 @@
-//! What blocks of primitives have in common: which pixels small shapes cover, and planes, as lanes.
+//! Computations that blocks of primitives share: the pixels that small shapes cover, and planes, as
+//! lanes.
 //!
-//! A primitive's planes are some eighty operations, each of which would wait for one before it; those of a block's primitives wait for nothing. They are
-//! written once ([`super::planes`]): a loop over lanes of the same function has the same bits.
+//! A primitive's planes take some eighty operations, each of which would wait for an earlier one;
+//! across a block's primitives they are independent. They are written once ([`super::planes`]): a
+//! loop over lanes of the same function gives the same bits.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -10,11 +12,11 @@ use super::planes::{PlaneSource, Planes};
 use crate::prim::{GROUP, PrimLanes, SUBPIXEL, Screen, transposed};
 use base::abi::FragmentPrimitive;
 
-/// Primitives of a block.
+/// Number of primitives of a block.
 pub const BLOCK: usize = 64;
 
-/// The planes of a block's primitives of `C` corners, and what else their records have; a worker keeps them. Planes are made of groups as long as there are
-/// primitives.
+/// The planes of a block's primitives of `C` corners, and the other words of their records; a
+/// worker keeps them. Planes are computed by groups, up to the last primitive.
 pub struct PlaneLanes<const C: usize, const GROUPS: usize = { BLOCK / GROUP }>([Group<C>; GROUPS]);
 
 impl<const C: usize, const GROUPS: usize> Default for PlaneLanes<C, GROUPS> {
@@ -23,7 +25,7 @@ impl<const C: usize, const GROUPS: usize> Default for PlaneLanes<C, GROUPS> {
     }
 }
 
-/// The words of a group's corners (fixed point, depth, distance).
+/// Returns the words of a group's corners (fixed point, depth, distance), transposed.
 #[inline(always)]
 fn columns(corners: &[Screen; GROUP]) -> [[u32; GROUP]; 4] {
     let [a, b, c, d, e, f, g, h] = corners;
@@ -37,11 +39,12 @@ fn columns(corners: &[Screen; GROUP]) -> [[u32; GROUP]; 4] {
     columns
 }
 
-/// Some of them.
+/// The planes of a group of primitives.
 struct Group<const C: usize> {
-    /// The corners.
+    /// Corners of the primitives.
     corners: [[Screen; GROUP]; C],
-    /// Their records, of which [`super::planes::Relative`] and its origin are made here.
+    /// Records of the primitives, of which [`super::planes::Relative`] and its origin are computed
+    /// here.
     prims: PrimLanes,
 }
 
@@ -51,7 +54,7 @@ impl<const C: usize> Default for Group<C> {
     }
 }
 
-/// Rows of [`PrimLanes`].
+/// Rows of [`PrimLanes`], by field.
 mod row {
     use crate::prim::word_of;
     pub const B1: usize = word_of!(shade.b1);
@@ -65,7 +68,7 @@ mod row {
 }
 
 impl<const C: usize, const GROUPS: usize> PlaneLanes<C, GROUPS> {
-    /// Primitive `number` of the block.
+    /// Sets the corners and the origin of primitive `number` of the block.
     #[inline(always)]
     pub fn put(&mut self, number: usize, corners: [&Screen; C], origin: [i32; 2]) {
         let (group, i) = (&mut self.0[number / GROUP % GROUPS], number % GROUP);
@@ -77,7 +80,8 @@ impl<const C: usize, const GROUPS: usize> PlaneLanes<C, GROUPS> {
         }
     }
 
-    /// Makes the planes of the first `count`. (What others have in their place may be no numbers.)
+    /// Computes the planes of the first `count` primitives. (Corners after them may be
+    /// not-a-number.)
     #[inline(always)]
     pub fn make(&mut self, count: usize, planes: impl Fn(&[Screen; C]) -> Planes) {
         for Group { corners, prims } in self.0.iter_mut().take(count.div_ceil(GROUP)) {
@@ -85,7 +89,7 @@ impl<const C: usize, const GROUPS: usize> PlaneLanes<C, GROUPS> {
             for k in 0..C {
                 words[k] = columns(&corners[k]);
             }
-            // (Rows of their own, which nothing else is known to lie between.)
+            // (These are separate variables, so that the compiler knows that they do not overlap.)
             let [mut b1, mut b2, mut distance, mut depth] = [[[0u32; GROUP]; 3]; 4];
             let [mut distance1, mut distance2, mut affine] = [[0u32; GROUP]; 3];
             let origin = [prims.0[row::ORIGIN], prims.0[row::ORIGIN + 1]];
@@ -114,13 +118,13 @@ impl<const C: usize, const GROUPS: usize> PlaneLanes<C, GROUPS> {
         }
     }
 
-    /// The records of the group that begins with primitive `number`.
+    /// Returns the records of the group that begins with primitive `number`.
     #[inline(always)]
     pub fn prims(&mut self, number: usize) -> &mut PrimLanes {
         &mut self.0[number / GROUP % GROUPS].prims
     }
 
-    /// The planes of primitive `number`.
+    /// Returns the planes of primitive `number`.
     #[inline(always)]
     pub fn get(&self, number: usize) -> Lane<'_> {
         Lane { prims: &self.0[number / GROUP % GROUPS].prims, lane: number % GROUP }
@@ -150,7 +154,7 @@ impl PlaneSource for Lane<'_> {
 pub struct Corners<const C: usize> {
     pub x: [[i32; BLOCK]; C],
     pub y: [[i32; BLOCK]; C],
-    /// -1: they turn counter-clockwise (on a y-down screen), 0: clockwise.
+    /// Orientation: -1 if the corners turn counter-clockwise (on a y-down screen), 0 if clockwise.
     pub turned: [i32; BLOCK],
 }
 
@@ -161,12 +165,14 @@ impl<const C: usize> Default for Corners<C> {
 }
 
 impl<const C: usize> Corners<C> {
-    /// Finds out which pixels are covered at their centres, of the part inside of `limit` of those in `bounds` (x0, y0, x1, y1), where that is at most 4×4:
-    /// [`crate::prim::Prim::pixels`]. Elsewhere it means nothing.
+    /// Computes which pixels are covered at their centres, as [`crate::prim::Prim::pixels`], for
+    /// the part of `bounds` (x0, y0, x1, y1) inside of `limit`. The result is only meaningful if
+    /// that part is at most 4×4.
     #[inline(always)]
     pub fn cover(&self, bounds: &[[i32; BLOCK]; 4], limit: [i32; 4], pixels: &mut [u32; BLOCK]) {
         let [left, top, right, bottom] = bounds;
-        // The edges at the first pixel, and what a pixel adds: all of that is small where the shape is.
+        // `at` is the value of the edges at the first pixel, and the others are what a pixel adds.
+        // All of them are small if the shape is.
         let (mut at, mut across, mut down) = ([[0i32; BLOCK]; C], [[0i32; BLOCK]; C], [[0i32; BLOCK]; C]);
         for k in 0..C {
             let (px, py) = (&self.x[k], &self.y[k]);
@@ -222,7 +228,7 @@ mod tests {
 
     const GRID: Grid = Grid { tiles: [2, 2], layers: 1, samples: 1 };
 
-    /// Corners near each other; now and then all distances are 1.
+    /// Returns corners near each other; sometimes all distances are 1.
     fn corners(random: &mut Rng) -> [Screen; 3] {
         let at = [0; 2].map(|_| random.below(120 * SUBPIXEL as u32) as i32 - 2560);
         let affine = random.below(3) == 0;
@@ -234,7 +240,7 @@ mod tests {
         })
     }
 
-    /// The words of planes that somebody has.
+    /// Returns the words of the planes of a source.
     fn words(planes: &impl PlaneSource) -> [u32; 15] {
         let mut prim = crate::front::setup::NOTHING;
         planes.write(&mut prim.shade);

@@ -1,6 +1,7 @@
-//! What a (stages, state) pair means to the front end: vertex fetch plan, built-in slots, fragment input links.
+//! The front end's view of a (stages, state) pair: vertex fetch plan, built-in slots, fragment
+//! input links.
 //!
-//! Computed once per pair and shared by its draws; a draw never searches an interface.
+//! It is computed once per pair and shared by its draws; a draw never searches an interface.
 
 #![forbid(unsafe_code)]
 
@@ -13,10 +14,10 @@ use base::shader::{
     BuiltinSlot, Interpolation, PatchPlace, Records, SlotKind, StageFacts, StageInterface, WorkgroupFacts,
 };
 
-/// How an element becomes 32-bit components.
+/// The conversion of an element to 32-bit components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchKind {
-    /// `n` 32-bit channels in R, G, B, A order: copied.
+    /// `n` 32-bit channels in R, G, B, A order, which are copied.
     Raw32(u8),
     /// Four 8-bit unsigned normalised channels in R, G, B, A order.
     Unorm8x4,
@@ -29,139 +30,144 @@ pub enum FetchKind {
 pub struct AttributeFetch {
     /// Binding number.
     pub binding: u32,
-    /// Bytes between elements.
+    /// Number of bytes between elements.
     pub stride: u32,
-    /// `None`: per vertex; otherwise the instance divisor.
+    /// Instance divisor; `None` means that the attribute is per vertex.
     pub divisor: Option<u32>,
     /// Byte offset in the element.
     pub offset: u32,
     /// Format of the attribute in memory.
     pub format: Format,
-    /// Bytes of an element.
+    /// Number of bytes of an element.
     pub bytes: u32,
-    /// What the stage wants of it.
+    /// Conversion to the stage's components.
     pub kind: FetchKind,
     /// Input slot by component, or [`NO_SLOT`].
     pub slots: [u16; 4],
 }
 
-/// Source of a run of fragment inputs.
+/// The source of a run of fragment inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Vertex output slot of the first one, the next slots are of the others; or [`NO_SLOT`]: all read 0.
+    /// Vertex output slot of the first input, with the next slots for the others; or [`NO_SLOT`] if
+    /// all read 0.
     pub slot: u16,
-    /// How many.
+    /// Number of inputs.
     pub count: u16,
-    /// How it becomes the fragment's value.
+    /// The interpolation that gives the fragment's value.
     pub interpolation: Interpolation,
-    /// The slots are of the primitive's record, not of a vertex.
+    /// True if the slots are in the primitive's record and not in a vertex.
     pub of_primitive: bool,
 }
 
 impl Link {
-    /// Not flat, and there.
+    /// Returns true if the source exists and is not flat.
     #[inline(always)]
     pub fn is_interpolated(&self) -> bool {
         self.slot != NO_SLOT && self.interpolation != Interpolation::Flat
     }
 }
 
-/// What connects a stage that makes primitives of others with the one before it, and with setup.
+/// Connections of a stage that makes primitives of other primitives with the stage before it, and
+/// with setup.
 #[derive(Debug)]
 pub struct Made {
-    /// By input slot.
+    /// Sources by input slot.
     pub sources: Vec<InputSource>,
-    /// Its outputs.
+    /// Layout of the stage's outputs.
     pub outputs: SlotLayout,
     /// Slot of PrimitiveId.
     pub primitive_id: u16,
-    /// Slot of what else is said of a vertex.
+    /// Slot of the mark, which ends strips and selects streams.
     pub mark: u16,
 }
 
-/// What connects the tessellation stages with the vertex stage, each other, and the tessellator.
+/// Connections of the tessellation stages with the vertex stage, each other, and the tessellator.
 #[derive(Debug)]
 pub struct Tessellated {
-    /// By input slot of the control stage.
+    /// Sources by input slot of the control stage.
     pub control_sources: Vec<InputSource>,
-    /// Bytes from a patch to the next in what it makes.
+    /// Number of bytes from one patch to the next in the control stage's output.
     pub patch_bytes: u32,
-    /// Byte offsets in a patch of the outer levels, where they are written.
+    /// Byte offsets in a patch of the outer levels that are written.
     pub outer: [Option<u32>; 4],
-    /// Of the inner levels.
+    /// Byte offsets in a patch of the inner levels that are written.
     pub inner: [Option<u32>; 2],
-    /// By input slot of the evaluation stage.
+    /// Sources by input slot of the evaluation stage.
     pub sources: Vec<InputSource>,
-    /// Outputs of the evaluation stage.
+    /// Layout of the outputs of the evaluation stage.
     pub outputs: SlotLayout,
 }
 
-/// What connects a mesh stage with setup: slots are words of records.
+/// Connections of a mesh stage with setup; slots are words of records.
 #[derive(Debug)]
 pub struct MeshLink {
-    /// PrimitiveId.
+    /// Word of PrimitiveId.
     pub primitive_id: u16,
-    /// Layer.
+    /// Word of Layer.
     pub layer: u16,
-    /// ViewportIndex.
+    /// Word of ViewportIndex.
     pub viewport: u16,
-    /// CullPrimitiveEXT.
+    /// Word of CullPrimitiveEXT.
     pub cull: u16,
-    /// Vertices of a primitive.
+    /// Words of the indices of a primitive's vertices.
     pub corners: [u16; 3],
 }
 
-/// See the module.
+/// The connections between the stages of a draw and setup.
 #[derive(Debug)]
 pub struct Linkage {
     /// Attributes to fetch.
     pub fetch: Vec<AttributeFetch>,
-    /// Vertex input slots that no attribute feeds (zeroed).
+    /// Vertex input slots that no attribute feeds, and that are zeroed.
     pub unfed: Vec<u16>,
-    /// Inputs of the vertex stage.
+    /// Layout of the inputs of the vertex stage.
     pub inputs: SlotLayout,
-    /// Outputs of the vertex stage.
+    /// Layout of the outputs of the vertex stage.
     pub outputs: SlotLayout,
-    /// Of tessellation stages.
+    /// Connections of the tessellation stages, if there are any.
     pub tessellated: Option<Tessellated>,
-    /// Of a geometry stage.
+    /// Connections of the geometry stage, if there is one.
     pub made: Option<Made>,
-    /// Of a mesh stage, which has no other before it.
+    /// Connections of the mesh stage, if there is one; no vertex stage precedes it.
     pub mesh: Option<MeshLink>,
-    /// Position by component.
+    /// Slots of the position, by component.
     pub position: [u16; 4],
-    /// PointSize.
+    /// Slot of PointSize.
     pub point_size: u16,
     /// Slot of Layer.
     pub layer: u16,
-    /// ViewportIndex.
+    /// Slot of ViewportIndex.
     pub viewport: u16,
-    /// ClipDistance slots.
+    /// Slots of ClipDistance.
     pub clip: Vec<u16>,
-    /// CullDistance slots.
+    /// Slots of CullDistance.
     pub cull: Vec<u16>,
     /// Fragment inputs in slot order.
     pub links: Vec<Link>,
-    /// Attribute rows of a primitive.
+    /// Number of attribute rows of a primitive.
     pub rows: usize,
-    /// Some of them are interpolated.
+    /// True if some of the rows are interpolated.
     pub interpolates: bool,
-    /// Which triangles may become one rectangle.
+    /// The triangles that may become one rectangle.
     pub pairs: Pairs,
 }
 
-/// Which two triangles that come one after the other may be set up as one rectangle: what they are must not depend on chunks and batches.
+/// The pairs of consecutive triangles that may be set up as one rectangle. Which pairs these are
+/// must not depend on chunks and batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
-    /// None: fragments know their triangle's number, or have values of it, or batches of patches are cut anywhere.
+    /// No triangles may be paired: fragments know their triangle's number or have values of it, or
+    /// batches of patches end anywhere.
     None,
-    /// One of an even number, as the draw has them, and the next one.
+    /// A triangle with an even number in the draw and the next one.
     Numbered,
-    /// The first two of a strip that a geometry stage has made.
+    /// The first two triangles of a strip that a geometry stage has made.
     OfStrips,
 }
 
-/// An output of a stage before the rasterizer: its slot, of a mesh stage its word in the record.
+/// Returns the slot of an output of a stage before the rasterizer, or the word in the record for a
+/// mesh stage.
 fn word(interface: &StageInterface, kind: SlotKind) -> u16 {
     let at = |i: usize| interface.places.get(i).map_or(i, |place| place.offset as usize / 4);
     interface.output(kind).map_or(NO_SLOT, |i| at(i) as u16)
@@ -171,7 +177,7 @@ fn builtin(interface: &StageInterface, slot: BuiltinSlot) -> u16 {
     word(interface, SlotKind::Builtin(slot))
 }
 
-/// A mesh has it in the records of primitives.
+/// Returns true if a mesh stores this output in the records of primitives.
 fn is_of_primitive(slot: BuiltinSlot) -> bool {
     matches!(slot, BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId)
 }
@@ -185,7 +191,7 @@ impl Linkage {
         let (fetch, unfed) = fetch_plan(&first.interface, state);
         let vertex = &*stages.before_rasterizer().facts.interface;
         let mesh = stages.mesh().map(|(stage, _)| MeshLink::new(&stage.facts.interface));
-        // What a mesh's primitives have is no vertex'.
+        // Values that a mesh stores per primitive are not values of a vertex.
         let of_vertex = |slot| if mesh.is_none() || !is_of_primitive(slot) { builtin(vertex, slot) } else { NO_SLOT };
         let distances = |make: fn(u8) -> BuiltinSlot| {
             (0..8).map(|i| builtin(vertex, make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
@@ -224,7 +230,7 @@ impl Linkage {
     }
 }
 
-/// Where a stage finds its inputs among vertices of `[chunk][slot][lane]`.
+/// Returns the sources of a stage's inputs among vertices in the layout `[chunk][slot][lane]`.
 fn vertex_sources(before: &StageFacts, stage: &StageFacts) -> Vec<InputSource> {
     let layout = SlotLayout::new(before.interface.outputs.len(), before.lanes);
     let source = |kind: SlotKind| match before.interface.output(kind) {
@@ -267,14 +273,14 @@ impl MeshLink {
         }
     }
 
-    /// How records lie: one behind the other.
+    /// Returns the layout of records, which are stored one after the other.
     pub fn layout(records: Records) -> SlotLayout {
         SlotLayout::new(records.stride as usize / 4, 1)
     }
 }
 
 impl Made {
-    /// Of a stage behind another one.
+    /// Makes the connections of a stage after another one.
     fn new(before: &StageFacts, stage: &StageFacts) -> Made {
         Made {
             sources: vertex_sources(before, stage),
@@ -286,14 +292,14 @@ impl Made {
 }
 
 impl Link {
-    /// Is an input from a slot one more of the run?
+    /// Returns true if an input from a slot extends the run.
     fn goes_on_with(&self, slot: u16, interpolation: Interpolation, of_primitive: bool) -> bool {
         let next = if slot == NO_SLOT { Some(self.slot) } else { self.slot.checked_add(self.count) };
         (self.interpolation, self.of_primitive) == (interpolation, of_primitive) && next == Some(slot)
     }
 }
 
-/// Inputs that come from consecutive slots in the same way, as one link.
+/// Merges inputs that come from consecutive slots in the same way into links.
 fn runs(inputs: impl Iterator<Item = (u16, Interpolation, bool)>) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for (slot, interpolation, of_primitive) in inputs {
@@ -338,7 +344,7 @@ fn fetch_plan(vertex: &StageInterface, state: &DrawState) -> (Vec<AttributeFetch
         if *place == NO_SLOT {
             *place = i as u16;
         } else {
-            // Two locations read the same element: fetch it once more.
+            // Two locations read the same element, so it is fetched once more.
             let mut again = fetch[index];
             again.slots = [NO_SLOT; 4];
             again.slots[usize::from(component.min(3))] = i as u16;
@@ -348,7 +354,7 @@ fn fetch_plan(vertex: &StageInterface, state: &DrawState) -> (Vec<AttributeFetch
     (fetch, unfed)
 }
 
-/// What is fetched for a location.
+/// The part of memory that is fetched for a location.
 #[derive(Debug, PartialEq, Eq)]
 struct Element {
     offset: u32,
@@ -356,8 +362,8 @@ struct Element {
     kind: FetchKind,
 }
 
-/// What an attribute feeds a location with. One of 64 bits is fetched as words, two a component; behind its fourth word it goes on in the
-/// next location.
+/// Returns the element with which an attribute feeds a location. A 64-bit attribute is fetched as
+/// words, two per component; after its fourth word it continues in the next location.
 fn element_at(a: &VertexAttribute, location: u32) -> Option<Element> {
     let info = a.format.info();
     if info.channels[0].bits != 64 {
@@ -400,7 +406,8 @@ mod tests {
             VertexAttribute { location: 3, binding: 0, format, offset: 8 }
         };
         let raw = |offset, words| Some(Element { offset, bytes: 4 * u32::from(words), kind: FetchKind::Raw32(words) });
-        // R64_SFLOAT, R64G64_UINT, R64G64B64_SINT, R64G64B64A64_SFLOAT; R32G32_SFLOAT.
+        // The formats are R64_SFLOAT, R64G64_UINT, R64G64B64_SINT, R64G64B64A64_SFLOAT and
+        // R32G32_SFLOAT.
         let wide = [(112, 2, 0), (113, 4, 0), (117, 4, 2), (121, 4, 4)];
         for (format, low, high) in wide {
             let a = attribute(format);

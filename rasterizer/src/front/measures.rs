@@ -1,5 +1,6 @@
-//! The triangles of a block, measured as lanes: what nobody can see is sorted out without branches, and of triangles of a few pixels, which are those of tessellated and of
-//! distant meshes, lanes have the very pixels too ([`Measures::cover`]).
+//! SoA triangle batch: the triangles of a block, measured as lanes. Invisible triangles are removed
+//! without branches. Triangles of a few pixels, as in tessellated and distant meshes, get their
+//! exact pixels too ([`Measures::cover`]).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -14,51 +15,51 @@ use crate::prim::{Grid, SMALL, TILE_SHIFT};
 /// The triangles of a block, as lanes; a worker keeps them.
 pub struct Measures {
     pub corners: Corners<3>,
-    /// Outcodes that any corner has, and those that all have.
+    /// Outcodes of any corner; `all` has those of all corners.
     pub any: [u32; BLOCK],
     pub all: [u32; BLOCK],
     pub layer: [u32; BLOCK],
-    /// See [`doubled_area`]: exact.
+    /// Exact [`doubled_area`].
     pub area: [f64; BLOCK],
-    /// The same, rounded: of its sign.
+    /// Rounded area, which has the same sign.
     pub sign: [f32; BLOCK],
-    /// 1: faces front.
+    /// 1 if the triangle faces front.
     pub front: [u32; BLOCK],
     /// Pixels whose samples can be inside: x0, y0, x1, y1.
     pub bounds: [[i32; BLOCK]; 4],
-    /// Of triangles of at most 4×4 pixels, unclipped: [`crate::prim::Prim::pixels`]; else 0.
+    /// [`crate::prim::Prim::pixels`] of unclipped triangles of at most 4×4 pixels; 0 for others.
     pub pixels: [u32; BLOCK],
-    /// 1: of these, and covers none, though its other half may.
+    /// 1 if such a triangle covers no pixel, though the other half of its rectangle may.
     pub nothing: [u32; BLOCK],
-    /// Of unclipped ones, [`crate::prim::Prim::sides`] as words.
+    /// [`crate::prim::Prim::sides`] as words, for unclipped triangles.
     pub sides: [[u32; BLOCK]; 2],
-    /// And their tile, or [`SEVERAL`].
+    /// Tile of an unclipped triangle, or [`SEVERAL`].
     pub tile: [u32; BLOCK],
-    /// 1: half as large as the rectangle around it, unclipped.
+    /// 1 if the triangle is unclipped, and half as large as the rectangle around it.
     pub half: [u32; BLOCK],
-    /// 1: must be looked at.
+    /// 1 if the triangle may be visible.
     pub seen: [u32; BLOCK],
-    /// 1: leaves clipping, and touches no sample or is culled.
+    /// 1 if the triangle leaves clipping, and touches no sample or is culled.
     pub unseen: [u32; BLOCK],
-    /// Of those that are looked at.
+    /// Planes of the triangles that may be visible.
     pub planes: PlaneLanes<3>,
-    /// Pairs of them.
+    /// Pairs of these triangles.
     pub pairs: PairLanes,
-    /// The values of their vertices.
+    /// Values of the triangles' vertices.
     pub fours: Fours,
 }
 
-/// No tile's number.
+/// Value that is no tile's number.
 pub const SEVERAL: u32 = u32::MAX;
 
-/// What decides whether a triangle of a draw is seen.
+/// The parameters that decide whether a triangle of a draw is visible.
 pub struct Filter {
     pub bounding: Bounding,
     pub limit: [i32; 4],
-    /// Culls where the area is positive, where it is negative.
+    /// True if triangles with a positive area are culled; `negative` is for a negative area.
     pub positive: bool,
     pub negative: bool,
-    /// Faces front where the area is positive.
+    /// True if triangles with a positive area face front.
     pub clockwise: bool,
 }
 
@@ -122,7 +123,7 @@ impl Measures {
             let invisible = empty | !(above | below) | (above & filter.positive) | (below & filter.negative);
             let (any, all) = (self.any[i], self.all[i]);
             let rejected = (all & (code::REJECT | code::CULL) != 0) | (any & code::NAN != 0);
-            // Only of the projected and unclipped is that the last word.
+            // The result is final only for projected and unclipped triangles.
             let settled = (any & (code::CLIP | code::UNPROJECTED) == 0) & invisible;
             self.seen[i] = u32::from(!(rejected | settled));
             self.unseen[i] = u32::from(settled & !rejected);
@@ -131,8 +132,9 @@ impl Measures {
 }
 
 impl Measures {
-    /// Finds out which pixels small triangles cover at their centres, and sorts out those that cover none. (Where they go in `pairs`, a half of a rectangle may
-    /// become one with its other half, and is left for that.)
+    /// Computes which pixels small triangles cover at their centres, and removes those that cover
+    /// none. (With `pairs`, a half of a rectangle may become one with its other half, so it is
+    /// kept.)
     #[inline(always)]
     pub fn cover(&mut self, limit: [i32; 4], pairs: bool) {
         let mut small = [0u32; BLOCK];
@@ -157,7 +159,7 @@ impl Measures {
         }
     }
 
-    /// Finds out where all lanes lie.
+    /// Computes the sides and the tile of all lanes.
     #[inline(always)]
     pub fn place(&mut self, limit: [i32; 4], grid: &Grid) {
         let ([left, top, right, bottom], [columns, rows]) = (&self.bounds, grid.tiles);

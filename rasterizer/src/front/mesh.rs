@@ -1,7 +1,9 @@
-//! The mesh stage: a source of its own, before which nothing stands but a task stage, which has run already ([`Asked`]).
+//! The mesh stage: a source without any before it, except for a task stage, which has run already
+//! ([`Asked`]).
 //!
-//! A call takes as many workgroups, asked for together, as [`CALL_BYTES`] hold of their memory, in which it leaves what it makes. A batch is what one of them
-//! has made: its records are the vertices, in place, and a primitive is the number of its record.
+//! A call takes as many workgroups, requested together, as fit [`CALL_BYTES`] of memory, in which
+//! the stage leaves its output. A batch is the output of one workgroup: its records are the
+//! vertices, in place, and a primitive is the number of its record.
 
 use super::link::MeshLink;
 use super::plan::{Chunk, FrontDraw};
@@ -16,9 +18,9 @@ use base::shader::{CompiledStage, GROUP_HEAD, MeshFacts, Records};
 
 const _: () = assert!(MeshFacts::MOST_PRIMITIVES <= BATCH_PRIMITIVES);
 
-/// Bytes of workgroups that a call may make, unless one alone takes more.
+/// Number of bytes of workgroups that a call may make, unless a single one takes more.
 const CALL_BYTES: usize = 256 << 10;
-/// Workgroups that a call may make.
+/// Largest number of workgroups of a call.
 const CALL_GROUPS: usize = 64;
 
 /// Memory of the source.
@@ -36,18 +38,19 @@ pub struct MeshSource<'a> {
     made: &'a MeshLink,
     asked: &'a Asked,
     scratch: &'a mut Scratch,
-    /// Workgroups of the chunk that have not run.
+    /// Next workgroup of the chunk that has not run; `end` is the end of the chunk.
     next: u32,
     end: u32,
-    /// Workgroups of the last call, and how many of them have been looked at.
+    /// Number of workgroups of the last call; `seen` counts those whose primitives have been
+    /// listed.
     called: usize,
     seen: usize,
-    /// Vertices of the batch.
+    /// Number of vertices of the batch.
     vertices: usize,
 }
 
 impl<'a> MeshSource<'a> {
-    /// At the chunk's beginning; `None`: the draw has no such stage.
+    /// Makes the source at the chunk's beginning; `None` if the draw has no such stage.
     pub fn new(draw: FrontDraw<'a>, chunk: &Chunk, scratch: &'a mut Option<Box<Scratch>>) -> Option<MeshSource<'a>> {
         let (made, asked) = (draw.plan.linkage.mesh.as_ref()?, draw.plan.asked.as_deref()?);
         let (stage, facts) = draw.draw.stages.mesh()?;
@@ -56,18 +59,18 @@ impl<'a> MeshSource<'a> {
         Some(MeshSource { draw, stage, facts, made, asked, scratch, next, end, called: 0, seen: 0, vertices: 0 })
     }
 
-    /// Words of a workgroup's memory.
+    /// Returns the number of words of a workgroup's memory.
     fn words(&self) -> usize {
         self.facts.group.group_bytes() as usize / 4
     }
 
-    /// Memory of a workgroup of the last call.
+    /// Returns the memory of a workgroup of the last call.
     fn group(&self, number: usize) -> &[u32] {
         let words = self.words();
         &self.scratch.groups.as_words(self.called * words)[number * words..][..words]
     }
 
-    /// Runs the next workgroups; `false` when there are none.
+    /// Runs the next workgroups; returns false if there are none.
     fn run(&mut self, memory: &mut StageMemory) -> bool {
         if self.next == self.end || aborted(&self.draw.draw.context) {
             return false;
@@ -77,7 +80,7 @@ impl<'a> MeshSource<'a> {
         let count = (CALL_BYTES / (4 * words)).clamp(1, CALL_GROUPS);
         let count = count.min((self.end - self.next) as usize).min((set.end() - self.next) as usize);
         let groups = self.scratch.groups.words(count * words);
-        // What the stage leaves out is the same every time.
+        // Values that the stage does not write are the same every time.
         groups.fill(0);
         let head = GROUP_HEAD as usize / 4;
         let given = (self.facts.payload_bytes as usize).div_ceil(4).min(payload.len());
@@ -98,17 +101,19 @@ impl<'a> MeshSource<'a> {
             num_workgroups: set.groups,
             _pad: 0,
         };
-        // SAFETY: there is memory for as many workgroups as the stage's facts say, whole words of each; the icd vouches for stage and context.
+        // SAFETY: there is memory for as many workgroups as the stage's facts say, in whole words.
+        // The icd guarantees that stage and context match.
         unsafe { self.stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
         self.next += count as u32;
         (self.called, self.seen) = (count, 0);
         let invocations = count as u64 * self.facts.group.invocations();
         self.draw.draw.queries.count(statistic::MESH_INVOCATIONS, invocations);
-        // What a stage that was stopped has left is not what it makes.
+        // The results of a stage that was stopped are not complete, so they are not used.
         !aborted(&self.draw.draw.context)
     }
 
-    /// Lists the primitives of a workgroup. (No vertex is looked at that there is not, whatever the stage says.)
+    /// Lists the primitives of a workgroup. (Indices of vertices that do not exist are never
+    /// followed, whatever the stage has written.)
     fn list(&mut self, number: usize) {
         let group = self.group(number);
         let vertices = group[0].min(self.facts.max_vertices);
@@ -131,7 +136,7 @@ impl<'a> MeshSource<'a> {
         self.vertices = vertices as usize;
     }
 
-    /// Records of a workgroup.
+    /// Returns the records of a workgroup.
     fn records(&self, number: usize, records: Records, count: u32) -> Shaded<'_> {
         let (first, words) = (records.first as usize / 4, (records.stride * count) as usize / 4);
         Shaded { outputs: &self.group(number)[first..first + words], layout: MeshLink::layout(records) }

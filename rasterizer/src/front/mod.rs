@@ -1,16 +1,29 @@
-//! The front end: one chunk of primitives, taken whole by one worker.
+//! The front end: one worker takes a whole chunk of primitives.
 //!
-//! A [`Source`](stream::Source) makes primitives of shaded vertices and gives them out in batches of at most
-//! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
-//! capture for transform feedback (`capture`, much of it past the caches by `past`), outcodes and projection (`post`), culling in blocks (`filled` with `measures`, of lines `segments`, both with `lanes`), rectangles of two triangles (`rectangle` with `pairs`), clipping, setup and binning (`primitive`,
-//! `setup`, `planes`, `attributes`, `bins`).
-//! A batch's primitives are of one stream of vertices: all streams are captured and counted, one is set up.
-//! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
-//! the vertex stage; the tessellation stages are one over it (`tessellation`), the geometry stage is one over either (`geometry`).
-//! The mesh stage is a source without any before it (`mesh`), whose workgroups the draw or its task stage asks for (`tasks`).
+//! A [`Source`](stream::Source) makes primitives of shaded vertices and returns them in batches of
+//! at most [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES). Every stage between the first source and
+//! setup is a source over a source.
 //!
-//! A [`Chunk`] names a range of instances and primitives of one draw; [`run`] fills a [`ChunkOutput`] with set-up primitives
-//! and sorted (node, primitive) pairs (see `bins`). Nothing is allocated per primitive: the output's vectors are reused.
+//! Setup takes the batches. Its steps are:
+//! - capture for transform feedback (`capture`, with non-temporal stores by `past`),
+//! - outcodes and projection (`post`),
+//! - culling in blocks (`filled` with `measures` for triangles,
+//!   `segments` for lines, both with `lanes`),
+//! - rectangles of two triangles (`rectangle` with `pairs`),
+//! - clipping, setup and binning (`primitive`, `setup`, `planes`, `attributes`, `bins`).
+//!
+//! All primitives of a batch belong to one stream of vertices; all streams are captured and
+//! counted, and one is set up.
+//!
+//! Setup does not depend on the origin of primitives, and sources do not depend on the screen. The
+//! first source is `input`: index fetch, assembly and the vertex stage. The tessellation stages are
+//! a source over it (`tessellation`), and the geometry stage is one over either (`geometry`). The
+//! mesh stage is a source without any before it (`mesh`), whose workgroups the draw or its task
+//! stage requests (`tasks`).
+//!
+//! A [`Chunk`] names a range of instances and primitives of one draw. [`run`] fills a
+//! [`ChunkOutput`] with set-up primitives and sorted (node, primitive) pairs (see `bins`). Nothing
+//! is allocated per primitive: the output's vectors are reused.
 
 mod assemble;
 mod attributes;
@@ -60,8 +73,8 @@ use primitive::Builder;
 use stream::{Assembled, Batch, Source};
 use tessellation::TessellationSource;
 
-/// Bytes of a chunk's output beyond which it is given up, as if there were no memory for it: what stages make of a single patch
-/// or primitive knows no other bound.
+/// Largest number of bytes of a chunk's output. A larger one is given up, as if there were no
+/// memory for it, because the output of stages for a single patch or primitive has no other bound.
 const MOST_BYTES: usize = 512 << 20;
 
 /// Front-end memory of a worker.
@@ -74,7 +87,7 @@ pub struct Scratch {
     setup: SetupScratch,
 }
 
-/// Memory of the geometry stage and of what comes before it.
+/// Memory of the geometry stage and of the sources before it.
 #[derive(Default)]
 struct GeometryScratch {
     source: Option<Box<input::Scratch<Whole>>>,
@@ -100,7 +113,7 @@ pub fn run(
     scratch: &mut Scratch,
     out: &mut ChunkOutput,
 ) {
-    // SAFETY: the host's own level.
+    // SAFETY: the level is the host's own.
     unsafe { run_of(Level::here())(draw, grid, chunk, memory, scratch, out) };
 }
 
@@ -109,7 +122,7 @@ base::compiled! {
         out: &mut ChunkOutput) {
         run_any(H::LEVEL, draw, grid, chunk, memory, scratch, out);
     }
-    /// Primitives one by one, whatever they are.
+    /// Sets up primitives of any kind one by one.
     unsafe fn one_by_one(builder: &mut Builder<'_>, primitives: &[Assembled]) {
         for &(vertices, number) in primitives {
             builder.any(vertices, number);
@@ -118,9 +131,10 @@ base::compiled! {
 }
 
 impl Builder<'_> {
-    /// Primitives of a batch one by one: a function of its own, because several ask for it and it is large.
+    /// Sets up primitives of a batch one by one. It is not inlined, because it is large and has
+    /// several callers.
     fn one_by_one(&mut self, primitives: &[Assembled]) {
-        // SAFETY: the host has the level that this runs in.
+        // SAFETY: the host has the level in which this code runs.
         unsafe { one_by_one(self.level)(self, primitives) };
     }
 }
@@ -141,7 +155,7 @@ fn run_any(
         Some(source) => source,
         None => Last::Vertices(VertexSource::new(draw, chunk, source)),
     };
-    // Something was set up; setup has the batch's vertices.
+    // `any` means that a batch was set up; `known` means that setup has the batch's vertices.
     let (mut any, mut known, mut feed) = (false, false, chunk.feed);
     while source.advance(memory) {
         let batch = source.batch();
@@ -173,7 +187,7 @@ enum Last<'a> {
     Mesh(MeshSource<'a>),
 }
 
-/// A source behind the vertex stage; `None`: the draw has no such stages.
+/// Makes a source after the vertex stage; `None` if the draw has no such stages.
 #[inline(always)]
 fn later<'a>(
     draw: FrontDraw<'a>,
@@ -223,7 +237,7 @@ impl Source for Last<'_> {
     }
 }
 
-/// Clips, culls, sets up and bins a batch; `first`: of its chunk.
+/// Clips, culls, sets up and bins a batch; `first` means that it is the first of its chunk.
 #[inline(always)]
 fn set_up(
     level: Level,

@@ -1,4 +1,4 @@
-//! Pairs of triangles, as lanes: which of them are rectangles ([`super::rectangle`]).
+//! Pairs of triangles, as lanes, and which of them are rectangles ([`super::rectangle`]).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -13,34 +13,35 @@ use crate::stage::NO_SLOT;
 /// Pairs of triangles that may be rectangles, as lanes; a worker keeps them.
 #[derive(Default)]
 pub struct PairLanes {
-    /// The corners of either triangle: fixed point.
+    /// Fixed-point x of the corners of both triangles.
     pub x: [[[i32; GROUP]; 3]; 2],
     pub y: [[[i32; GROUP]; 3]; 2],
-    /// Where slot 0 of their vertices lies.
+    /// Position of slot 0 of the vertices.
     pub bases: [[[u32; GROUP]; 3]; 2],
-    /// Their depth and distance, in words.
+    /// Depth and distance of the pairs, as words.
     pub level: [[u32; GROUP]; 2],
-    /// Least x, least y, greatest x, greatest y of the first one.
+    /// Least x, least y, greatest x and greatest y of the first triangle.
     pub extremes: [[i32; GROUP]; 4],
-    /// Where slot 0 of the vertex lies that is at a corner of the rectangle (`x | y << 1`: 1 is right and below), if there is one.
+    /// Position of slot 0 of the vertex at each corner of the rectangle (`x | y << 1`: 1 is right
+    /// and below), if there is one.
     pub at: [[[u32; GROUP]; 4]; 2],
-    /// The corner without one.
+    /// The corner without a vertex.
     pub missing: [[u32; GROUP]; 2],
-    /// All ones: it is a rectangle.
+    /// All ones if the pair is a rectangle.
     pub whole: [u32; GROUP],
-    /// `[a0, d1, d2]` of each attribute row.
+    /// Values `[a0, d1, d2]` of each attribute row.
     pub rows: Vec<[[u32; GROUP]; 3]>,
     pub planes: PlaneLanes<3, 1>,
 }
 
-/// All ones or 0.
+/// Returns all ones if the condition holds, else 0.
 #[inline(always)]
 pub fn mask(condition: bool) -> u32 {
     u32::from(condition).wrapping_neg()
 }
 
 impl PairLanes {
-    /// Finds out which pairs are rectangles, by their corners.
+    /// Determines which pairs are rectangles, by their corners.
     #[inline(always)]
     pub fn measure(&mut self) {
         let mut ends = [[[0; GROUP]; 4]; 2];
@@ -88,7 +89,8 @@ impl PairLanes {
         (self.whole, self.extremes) = (whole, ends[0]);
     }
 
-    /// Makes the attribute rows of the first `count` pairs; those that have not the same in both halves are no rectangles.
+    /// Computes the attribute rows of the first `count` pairs; pairs whose halves have different
+    /// rows are not rectangles.
     #[inline(always)]
     pub fn attributes(&mut self, count: usize, linkage: &Linkage, shaded: Shaded<'_>, provoking: &[u32; GROUP]) {
         self.rows.clear();

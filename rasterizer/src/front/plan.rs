@@ -15,64 +15,66 @@ use std::sync::Arc;
 pub struct Chunk {
     /// Draw number in the scene.
     pub draw: u32,
-    /// First instance (from 0) and how many.
+    /// First instance, counted from 0.
     pub instance: u32,
-    /// See `instance`.
+    /// Number of instances.
     pub instances: u32,
-    /// Primitives of each of these instances (or mesh workgroups).
+    /// First primitive of each of these instances (or first mesh workgroup).
     pub primitive: u32,
-    /// See `primitive`.
+    /// Number of primitives of each of these instances (or of mesh workgroups).
     pub primitives: u32,
-    /// What each stands for when it is said how many are pending.
+    /// Number of primitives for which each one counts when pending work is counted.
     pub weight: u32,
-    /// Where its primitives are captured.
+    /// The destination of captured primitives.
     pub feed: Feed,
 }
 
-/// Where transform feedback puts a chunk's primitives.
+/// The destination of a chunk's primitives in transform feedback.
 #[derive(Clone, Copy, Debug)]
 pub enum Feed {
-    /// They are not captured.
+    /// The primitives are not captured.
     Nowhere,
-    /// There.
+    /// The space is reserved.
     At(Span),
-    /// How many there are is known when they are shaded: they are kept with the chunk's output.
+    /// The number of primitives is known only after shading, so they are kept with the chunk's
+    /// output.
     Later,
 }
 
-/// What the front end knows of a draw.
+/// The front end's data of a draw.
 #[derive(Clone)]
 pub struct Plan {
-    /// How outputs become inputs.
+    /// Connections between outputs and inputs.
     pub linkage: Arc<Linkage>,
-    /// By index.
+    /// Viewports by index.
     pub viewports: Arc<[Transform]>,
-    /// How the vertices that come to setup make primitives.
+    /// The topology of the vertices that come to setup.
     pub topology: Topology,
     /// Depth bias unit.
     pub depth_unit: Option<f32>,
-    /// Index stream cut at restarts.
+    /// Index stream, cut at restarts.
     pub segments: One<Segment>,
-    /// Not 0, and no other draw's.
+    /// Number of this plan, which is not 0 and differs from every other draw's.
     pub serial: u64,
-    /// Of a draw with a mesh stage: its workgroups, which are what chunks have of it.
+    /// Workgroups of a draw with a mesh stage, which are divided into chunks.
     pub asked: Option<Arc<Asked>>,
 }
 
 impl Plan {
-    /// Primitives of an instance; workgroups of a draw with a mesh stage.
+    /// Returns the number of primitives of an instance, or of workgroups for a draw with a mesh
+    /// stage.
     pub fn primitives(&self) -> u32 {
         let assembled = || self.segments.last().map_or(0, |last| last.base + last.primitives);
         self.asked.as_ref().map_or_else(assembled, |asked| asked.total())
     }
 }
 
-/// The index stream of a draw, cut at restarts.
+/// Returns the index stream of a draw, cut at restarts.
 pub fn cut(draw: &Draw) -> One<Segment> {
     segments(&draw.state, &draw.counts, draw.index_buffer.as_ref())
 }
 
-/// The viewports of a state in a pass with this render area (x0, y0, x1, y1).
+/// Returns the viewports of a state in a pass with this render area (x0, y0, x1, y1).
 pub fn viewports(state: &DrawState, area: [i32; 4], samples: u32) -> Arc<[Transform]> {
     let everything = [0, 0, i32::MAX, i32::MAX];
     let viewport = |(i, v)| {
@@ -82,11 +84,11 @@ pub fn viewports(state: &DrawState, area: [i32; 4], samples: u32) -> Arc<[Transf
     state.viewports.iter().enumerate().map(viewport).collect()
 }
 
-/// A draw at work.
+/// A draw that the front end processes.
 #[derive(Clone, Copy)]
 pub struct FrontDraw<'a> {
     /// The draw.
     pub draw: &'a Draw,
-    /// What is known of it here.
+    /// The front end's data of the draw.
     pub plan: &'a Plan,
 }

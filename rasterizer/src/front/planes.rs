@@ -1,6 +1,8 @@
-//! Planes: what is interpolated over a primitive, barycentric coordinates, depth and 1/w.
+//! Planes: the functions that are interpolated over a primitive, which are barycentric coordinates,
+//! depth and 1/w.
 //!
-//! They are computed in f64 from the snapped positions and rounded once, relative to an origin inside the primitive's pixel rectangle.
+//! They are computed in f64 from the snapped positions and rounded once, relative to an origin
+//! inside the primitive's pixel rectangle.
 
 #![forbid(unsafe_code)]
 
@@ -8,7 +10,7 @@ use crate::api::{DepthBias, DepthBiasUnit};
 use crate::prim::{SUBPIXEL, Screen};
 use base::abi::FragmentPrimitive;
 
-/// Affine function of the framebuffer position, in pixels from the framebuffer's origin.
+/// An affine function of the framebuffer position, in pixels from the framebuffer's origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plane {
     d: [f64; 2],
@@ -20,7 +22,7 @@ impl Plane {
         Plane { d: [0.0; 2], c }
     }
 
-    /// `v0 + b1*(v1-v0) + b2*(v2-v0)`.
+    /// Returns `v0 + b1*(v1-v0) + b2*(v2-v0)`.
     #[inline(always)]
     fn combine(v0: f32, v1: f32, v2: f32, b1: &Plane, b2: &Plane) -> Plane {
         let v0 = f64::from(v0);
@@ -48,27 +50,28 @@ pub struct Planes {
     z_max: f32,
 }
 
-/// Planes relative to a pixel: of [`FragmentPrimitive`] the fields of these names.
+/// Planes relative to a pixel: the fields of [`FragmentPrimitive`] with these names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Relative {
-    /// Barycentric 1.
+    /// Plane of barycentric coordinate 1.
     pub b1: [f32; 3],
-    /// Barycentric 2.
+    /// Plane of barycentric coordinate 2.
     pub b2: [f32; 3],
-    /// Distance.
+    /// Plane of the distance 1/w.
     pub inv_w: [f32; 3],
-    /// Depth.
+    /// Plane of the depth.
     pub z: [f32; 3],
-    /// Distance of the second corner.
+    /// Distance 1/w of the second corner.
     pub inv_w1: f32,
-    /// And of the third one.
+    /// Distance 1/w of the third corner.
     pub inv_w2: f32,
-    /// All distances are 1.
+    /// 1 if all distances are 1.
     pub affine: u32,
 }
 
-/// Who has a primitive's planes. They are written where they stay, each number by itself: what is stored as several words and copied as one is waited for,
-/// and with it all that was stored before, which no cache may have yet.
+/// A source of a primitive's planes. It writes them to their final location, one number at a time.
+/// A copy of words that were just stored separately would wait for those stores, and for all
+/// earlier ones, whose lines may not be in a cache yet.
 pub trait PlaneSource {
     /// Writes the fields of [`Relative`].
     fn write(&self, to: &mut FragmentPrimitive);
@@ -85,7 +88,8 @@ impl PlaneSource for Relative {
     }
 }
 
-/// `(x1-x0)*(y2-y0) - (x2-x0)*(y1-y0)`: positive when the vertices turn clockwise on a y-down screen. Exact: coordinates have 24 bits.
+/// Returns `(x1-x0)*(y2-y0) - (x2-x0)*(y1-y0)`, which is positive if the vertices turn clockwise on
+/// a y-down screen. It is exact, because coordinates have 24 bits.
 #[inline(always)]
 pub fn doubled_area(v: &[Screen; 3]) -> f64 {
     let d = |a: i32, b: i32| f64::from(a.wrapping_sub(b));
@@ -93,10 +97,10 @@ pub fn doubled_area(v: &[Screen; 3]) -> f64 {
 }
 
 impl Planes {
-    /// Of a triangle whose doubled area is not zero.
+    /// Makes the planes of a triangle whose doubled area is not zero.
     #[inline(always)]
     pub fn triangle(v: &[Screen; 3], area: f64) -> Planes {
-        // 1/256 pixel units: one factor of 256 remains when an edge is divided by the area.
+        // Units are 1/256 pixel: one factor of 256 remains when an edge is divided by the area.
         let scale = f64::from(SUBPIXEL) / area;
         let at = [f64::from(v[0].x) / f64::from(SUBPIXEL), f64::from(v[0].y) / f64::from(SUBPIXEL)];
         let from = |corner: &Screen| [corner.x.wrapping_sub(v[0].x), corner.y.wrapping_sub(v[0].y)];
@@ -117,7 +121,7 @@ impl Planes {
         }
     }
 
-    /// Of a segment: barycentric 1 grows along it.
+    /// Makes the planes of a segment, along which barycentric 1 grows.
     #[inline(always)]
     pub fn line(v: &[Screen; 2]) -> Planes {
         let d = [v[1].x.wrapping_sub(v[0].x), v[1].y.wrapping_sub(v[0].y)].map(|c| f64::from(c) / f64::from(SUBPIXEL));
@@ -137,7 +141,7 @@ impl Planes {
         }
     }
 
-    /// Of a point.
+    /// Makes the planes of a point.
     pub fn point(v: &Screen) -> Planes {
         Planes {
             inv_w: Plane::constant(f64::from(v.inv_w)),
@@ -149,11 +153,11 @@ impl Planes {
         }
     }
 
-    /// As fragments take them, relative to a pixel.
+    /// Returns the planes relative to a pixel, as fragments use them.
     #[inline(always)]
     pub fn relative(&self, origin: [i32; 2]) -> Relative {
         let Plane { d: [x, y], c } = self.inv_w;
-        // No branch: lanes have none.
+        // There is no branch, because this also runs in lanes.
         let affine = (x == 0.0) & (y == 0.0) & (c == 1.0) & (self.inv_w1 == 1.0) & (self.inv_w2 == 1.0);
         Relative {
             b1: self.b1.relative(origin),
@@ -166,12 +170,13 @@ impl Planes {
         }
     }
 
-    /// Greatest slope of depth.
+    /// Returns the greatest slope of depth.
     pub fn slope(&self) -> f32 {
         self.z.d[0].abs().max(self.z.d[1].abs()) as f32
     }
 
-    /// Adds a depth bias; `unit` is the least resolvable difference, or `None` for a float buffer; `slope` that of the polygon.
+    /// Adds a depth bias. `unit` is the least resolvable difference, or `None` for a float buffer;
+    /// `slope` is that of the polygon.
     pub fn bias(&mut self, bias: DepthBias, unit: Option<f32>, slope: f32) {
         let DepthBias { constant, clamp, .. } = bias;
         let r = match (bias.unit, unit) {
@@ -179,7 +184,7 @@ impl Planes {
             (DepthBiasUnit::Format | DepthBiasUnit::Unorm, Some(unit)) => unit,
             (DepthBiasUnit::Unorm, None) => 1.0 / (1 << f32::MANTISSA_DIGITS) as f32,
             (DepthBiasUnit::Format, None) => {
-                // 2^(exponent of the greatest depth - 23).
+                // The unit is 2^(exponent of the greatest depth - 23).
                 let exponent = (self.z_max.to_bits() >> 23) & 0xff;
                 f32::from_bits(exponent.saturating_sub(23).max(1) << 23)
             }

@@ -1,7 +1,8 @@
-//! Shaded vertices → outcodes and screen positions, a chunk of lanes at a time.
+//! Outcodes and screen positions of shaded vertices, a chunk of lanes at a time.
 //!
-//! The stage leaves its outputs as `[chunk][slot][lane]`, so the positions of a chunk are four rows; what happens to them is loops
-//! over lanes. Vertices that name another viewport are projected again one by one (see [`project`]).
+//! The stage leaves its outputs as `[chunk][slot][lane]`, so the positions of a chunk are four
+//! rows, which are processed by loops over lanes. Vertices that name another viewport are projected
+//! again one by one (see [`project`]).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -13,18 +14,19 @@ use super::viewport::{Projected, Transform, code};
 use crate::prim::{Screen, transposed};
 use crate::stage::NO_SLOT;
 
-/// A shaded vertex, ready for assembly. (Who cuts primitives asks the stage's outputs for clip coordinates: [`position`].)
+/// A shaded vertex, ready for assembly. (Clipping reads clip coordinates from the stage's outputs:
+/// [`position`].)
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Vertex {
     /// Projection, unless [`code::UNPROJECTED`].
     pub screen: Screen,
-    /// See [`code`].
+    /// Outcodes (see [`code`]).
     pub codes: u32,
     /// Viewport of `screen` and `codes`.
     pub viewport: u32,
 }
 
-/// The vertices of a batch, projected; they stay for further batches of the same vertices.
+/// Projects the vertices of a batch; they stay for further batches of the same vertices.
 #[inline(always)]
 pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
     if batch.seen {
@@ -44,7 +46,8 @@ pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
     }
 }
 
-/// Makes places for so many: all at once, since a vertex that is pushed would ask for room by itself; what others have left in them stays.
+/// Makes space for `count` vertices at once, because each push would check the capacity. Old values
+/// stay in the space.
 #[inline(always)]
 fn places(out: &mut Vec<Vertex>, count: usize) -> &mut [Vertex] {
     if out.len() < count {
@@ -53,7 +56,7 @@ fn places(out: &mut Vec<Vertex>, count: usize) -> &mut [Vertex] {
     &mut out[..count]
 }
 
-/// Those `made` of `count` vertices, wherever they lie.
+/// Projects the `made` ones of `count` vertices.
 #[inline(always)]
 fn listed<const N: usize>(
     linkage: &Linkage,
@@ -83,7 +86,7 @@ fn listed<const N: usize>(
     }
 }
 
-/// Lanes as vertices; there are fours of them.
+/// Converts lanes to vertices, four at a time.
 #[inline(always)]
 fn vertices<const N: usize>(lanes: &Projected<N>) -> [Vertex; N] {
     let mut to = [Vertex::default(); N];
@@ -101,7 +104,8 @@ fn vertices<const N: usize>(lanes: &Projected<N>) -> [Vertex; N] {
     to
 }
 
-/// `ROWS`: the vertices lie in chunks of as many.
+/// Projects vertices in chunks of lanes;
+/// `ROWS` means that the vertices are stored in chunks of `N`.
 #[inline(always)]
 fn chunks<const N: usize, const ROWS: bool>(
     linkage: &Linkage,
@@ -137,7 +141,7 @@ fn chunks<const N: usize, const ROWS: bool>(
     }
 }
 
-/// Outcodes of the user's clip and cull distances.
+/// Returns the outcodes of the user's clip and cull distances.
 #[inline(always)]
 fn distances(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> u32 {
     let negative = |slots: &[u16]| {
@@ -149,7 +153,7 @@ fn distances(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> u32 {
     negative(&linkage.clip) << code::USER_SHIFT | negative(&linkage.cull) << code::CULL_SHIFT
 }
 
-/// Clip coordinates of a vertex.
+/// Returns the clip coordinates of a vertex.
 pub fn position(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> [f32; 4] {
     let mut position = [0f32; 4];
     for (p, &slot) in position.iter_mut().zip(&linkage.position) {
@@ -158,14 +162,15 @@ pub fn position(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> [f32; 4] {
     position
 }
 
-/// Outcodes and projection of a vertex under the viewport it names.
+/// Returns the outcodes and the projection of a vertex under the viewport that it names.
 fn single(draw: FrontDraw<'_>, shaded: Shaded<'_>, v: usize) -> Vertex {
     let linkage = &*draw.plan.linkage;
     let viewport = if linkage.viewport == NO_SLOT { 0 } else { shaded.get(v, linkage.viewport) };
     project(draw, position(linkage, shaded, v), viewport, distances(linkage, shaded, v))
 }
 
-/// A vertex at clip coordinates under a viewport; a viewport that does not exist leaves it unprojected and marked to be dropped.
+/// Projects a vertex at clip coordinates under a viewport. If the viewport does not exist, the
+/// vertex stays unprojected and is marked to be dropped.
 pub fn project(draw: FrontDraw<'_>, position: [f32; 4], viewport: u32, distances: u32) -> Vertex {
     let Some(transform) = draw.plan.viewports.get(viewport as usize) else {
         return Vertex { codes: code::NAN | code::UNPROJECTED, viewport, ..Vertex::default() };

@@ -1,4 +1,4 @@
-//! Assembled primitives → clipped, culled, set-up pieces.
+//! The conversion of assembled primitives to clipped, culled and set-up pieces.
 
 #![forbid(unsafe_code)]
 
@@ -16,43 +16,44 @@ use crate::stage::NO_SLOT;
 use base::host::Level;
 use core::slice::from_ref;
 
-/// Cull mode bits.
+/// Bit of the cull mode that culls front faces; `CULL_BACK` culls back faces.
 pub const CULL_FRONT: u32 = 1;
 pub const CULL_BACK: u32 = 2;
 
-/// What a primitive has for itself, and not of its vertices.
+/// Values of a primitive that do not come from its vertices.
 pub struct Own {
     pub primitive_id: u32,
     layer: Option<u32>,
     viewport: Option<u32>,
 }
 
-/// Turns the primitives of a chunk into [`crate::prim::Prim`]s.
+/// The state that turns the primitives of a chunk into [`crate::prim::Prim`]s.
 pub struct Builder<'a> {
-    /// The host's, which it runs in.
+    /// The host's processor level, at which the code runs.
     pub level: Level,
     pub draw: FrontDraw<'a>,
     pub grid: &'a Grid,
     pub shaded: Shaded<'a>,
-    /// See [`Batch::records`].
+    /// Records of primitives: [`Batch::records`].
     pub records: Option<Shaded<'a>>,
     pub vertices: &'a [Vertex],
-    /// How many there are; 0 where most places are nobody's.
+    /// Number of vertices; 0 if most of them were not written.
     pub count: usize,
     pub out: &'a mut ChunkOutput,
-    /// Primitives that left clipping.
+    /// Number of primitives that left clipping.
     pub leaving: u64,
     /// Stipple counter.
     pub phase: Phase,
 }
 
 impl Builder<'_> {
-    /// All primitives of a batch whose lines are stippled; `first`: of the chunk.
+    /// Sets up all primitives of a batch whose lines are stippled; `first` means that the batch is
+    /// the first of its chunk.
     pub fn stippled(&mut self, batch: &Batch<'_>, first: bool) {
         let state = &*self.draw.draw.state;
         let Some(stipple) = state.line_stipple else { return };
         let (mode, width, strip) = (state.line_mode, self.line_width(), self.draw.plan.topology.is_line_strip());
-        // A chunk that begins inside of a strip goes on from the chunk before it.
+        // A chunk that begins inside of a strip continues from the chunk before it.
         self.phase = if first { Phase { value: 0, continued: true } } else { self.out.phase };
         for (i, primitive) in batch.primitives.iter().enumerate() {
             let &(ids, id) = primitive;
@@ -76,7 +77,7 @@ impl Builder<'_> {
         self.draw.draw.state.line_width.clamp(LINE_WIDTH_RANGE[0], LINE_WIDTH_RANGE[1])
     }
 
-    /// One primitive, provoking vertex first; but a line has its ends in their order.
+    /// Sets up one primitive, with the provoking vertex first; a line has its ends in order.
     #[inline(always)]
     pub fn any(&mut self, ids: [u32; 3], number: u32) {
         let class = self.draw.plan.topology.class();
@@ -118,12 +119,12 @@ impl Builder<'_> {
         }
     }
 
-    /// Clip coordinates of a vertex.
+    /// Returns the clip coordinates of a vertex.
     fn position(&self, id: u32) -> [f32; 4] {
         post::position(&self.draw.plan.linkage, self.shaded, id as usize)
     }
 
-    /// What a primitive has for itself.
+    /// Returns the values of a primitive that do not come from its vertices.
     #[inline(always)]
     pub fn own(&self, number: u32) -> Own {
         let (Some(records), Some(mesh)) = (self.records, &self.draw.plan.linkage.mesh) else {
@@ -134,7 +135,7 @@ impl Builder<'_> {
         Own { primitive_id, layer: word(mesh.layer), viewport: word(mesh.viewport) }
     }
 
-    /// The layer of a primitive.
+    /// Returns the layer of a primitive.
     #[inline(always)]
     pub fn layer(&self, own: &Own, provoking: u32) -> u32 {
         match (own.layer, self.draw.plan.linkage.layer) {
@@ -144,7 +145,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The layer of all primitives, where they don't say one.
+    /// Returns the layer of all primitives, if primitives do not select one.
     pub fn layer_of_all(&self) -> Option<u32> {
         let linkage = &self.draw.plan.linkage;
         let own = linkage.mesh.as_ref().is_some_and(|mesh| mesh.layer != NO_SLOT);
@@ -159,20 +160,20 @@ impl Builder<'_> {
         &self.draw.plan.viewports[common.viewport as usize]
     }
 
-    /// Pixels that a primitive may touch: x0, y0, x1, y1.
+    /// Returns the pixels that a primitive may touch: x0, y0, x1, y1.
     #[inline(always)]
     pub fn view_rect(&self, common: &Common) -> [i32; 4] {
         self.transform(common).view_rect
     }
 
-    /// Biased depth for pieces of a polygon: `slope` is the polygon's.
+    /// Biases the depth of pieces of a polygon; `slope` is the polygon's.
     pub fn bias(&self, planes: &mut Planes, slope: f32) {
         if let Some(bias) = self.draw.draw.state.depth_bias {
             planes.bias(bias, self.draw.plan.depth_unit, slope);
         }
     }
 
-    /// The planes of a whole triangle with its depth biased.
+    /// Returns the planes of a whole triangle with its depth biased.
     #[inline(always)]
     pub fn biased(&self, mut planes: Planes) -> Planes {
         if self.draw.draw.state.depth_bias.is_some() {
@@ -215,12 +216,12 @@ impl Builder<'_> {
         }
     }
 
-    /// The triangle cut by the planes that its outcodes name.
+    /// Returns the triangle cut by the planes that its outcodes name.
     fn clipped(&self, any: u32, common: &Common) -> Polygon {
         let mut polygon = Polygon::triangle(common.vertices.map(|id| self.position(id)));
         let transform = self.transform(common);
         if any & code::BEHIND != 0 {
-            // Keeps 1/w finite; the other planes alone only give w >= 0.
+            // This keeps 1/w finite; the other planes alone only give w >= 0.
             polygon.clip(|c| c.position[3] - 1e-9);
         }
         if any & code::NEAR != 0 {
@@ -230,7 +231,8 @@ impl Builder<'_> {
             polygon.clip(|c| c.position[3] - c.position[2]);
         }
         for i in 0..4 {
-            // A vertex behind the eye has no meaningful guard code: visit all four then.
+            // A vertex behind the eye has no meaningful guard code, so all four planes are visited
+            // then.
             if any & (1 << (8 + i) | code::BEHIND) != 0 {
                 polygon.clip(|c| transform.guard_distance(i, &c.position));
             }
@@ -239,7 +241,8 @@ impl Builder<'_> {
         polygon
     }
 
-    /// Calls `f` with the original vertices' distances for every user plane that some vertex is outside of.
+    /// Calls `f` with the original vertices' distances for every user plane outside of which some
+    /// vertex lies.
     fn for_user_planes(&self, any: u32, common: &Common, mut f: impl FnMut([f32; 3])) {
         for (i, &slot) in self.draw.plan.linkage.clip.iter().enumerate() {
             if any & (1 << (code::USER_SHIFT as usize + i)) != 0 {
@@ -256,20 +259,22 @@ impl Builder<'_> {
         Some(screens)
     }
 
-    /// The specification's area is -area/2: a counter-clockwise front face has negative `area` here (y points down).
+    /// Returns true if a primitive faces front. The specification's area is -area/2: a
+    /// counter-clockwise front face has negative `area` here (y points down).
     #[inline(always)]
     pub fn faces_front(&self, area: f64) -> bool {
         if self.draw.draw.state.front_clockwise { area > 0.0 } else { area < 0.0 }
     }
 
-    /// Decides the facing; `None` when culled.
+    /// Decides the facing; returns `None` if the primitive is culled.
     fn facing(&self, area: f64, mut common: Common) -> Option<Common> {
         common.front = self.faces_front(area);
         let culled = if common.front { CULL_FRONT } else { CULL_BACK };
         (self.draw.draw.state.cull_mode & culled == 0).then_some(common)
     }
 
-    /// A triangle of a doubled area, which can touch samples in the pixels of `bounds`; `known`: those it covers ([`crate::prim::Prim::pixels`]), or 0.
+    /// Sets up a triangle with a doubled area, which can touch samples in the pixels of
+    /// `bounds`. `known` is the pixels that it covers ([`crate::prim::Prim::pixels`]), or 0.
     #[inline(always)]
     pub fn fill(
         &mut self,
@@ -280,7 +285,8 @@ impl Builder<'_> {
         weights: Option<&Weights>,
     ) {
         let Some(shape) = self.shape(screen, area, (bounds, known), common) else { return };
-        // Where nothing is interpolated but depth and distance, which a half has one of, its planes are any triangle's.
+        // If only depth and distance are interpolated, which are constant in a half, its planes are
+        // those of any triangle.
         let half = if weights.is_none() && self.draw.plan.linkage.interpolates {
             Half::new(common.vertices, screen, area)
         } else {
@@ -298,7 +304,7 @@ impl Builder<'_> {
         self.emit(shape, &planes.relative(shape.0.origin), common, None, values);
     }
 
-    /// The pixels of a triangle, for [`Builder::fill`]; `None` when there are none.
+    /// Returns the pixels of a triangle, for [`Builder::fill`]; `None` if there are none.
     #[inline(always)]
     pub fn shape(
         &self,
@@ -318,7 +324,8 @@ impl Builder<'_> {
         Some((place, edges, place.pixels(self.grid, &edges)?))
     }
 
-    /// Polygon modes line and point: the polygon's own edges and vertices, clipped one by one.
+    /// Sets up a polygon in the modes line and point: its own edges and vertices, clipped one by
+    /// one.
     fn unfilled(&mut self, v: [&Vertex; 3], any: u32, common: Common, slope: f32) {
         for i in 0..3 {
             let j = (i + 1) % 3;
@@ -344,7 +351,7 @@ impl Builder<'_> {
         self.segment(&ends, &ends, &common, slope, Values::Vertices);
     }
 
-    /// A line that is cut, or isn't there.
+    /// Sets up a line that must be clipped, or that may not be visible.
     #[inline(never)]
     fn clipped_line(&mut self, v: [&Vertex; 2], any: u32, common: &Common, slope: Option<f32>) {
         let [from, to, _] = common.vertices.map(|id| self.position(id));
@@ -372,14 +379,15 @@ impl Builder<'_> {
         if !visible {
             return;
         }
-        // Distances along the line count from where it was before clipping, if that is on the screen.
+        // Distances along the line count from its position before clipping, if that is on the
+        // screen.
         let on_screen = |v: &Vertex| v.codes & code::UNPROJECTED == 0;
         let whole = [(v[0], a), (v[1], b)].map(|(v, clipped)| if on_screen(v) { v.screen } else { clipped });
         let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
         self.segment(&[a, b], &whole, common, slope, Values::Weighted(&weights));
     }
 
-    /// What is left of a `whole` line.
+    /// Sets up the remaining part of a `whole` line.
     #[inline(always)]
     fn segment(
         &mut self,
@@ -393,7 +401,8 @@ impl Builder<'_> {
         let limit = self.transform(common).scissor_rect;
         let Some((place, edges, extra)) = self.line_shape(ends, whole, limit) else { return };
         let edges = edges.cutting(cut(self.grid, place.rect));
-        // What no pixel is in is not worth a primitive; special lines ask for their pixels themselves.
+        // A line that covers no pixel gets no primitive; special lines compute their pixels
+        // themselves.
         let Some(pixels) = (if extra.is_some() { Some(0) } else { place.pixels(self.grid, &edges) }) else { return };
         let mut planes = Planes::line(ends);
         if let Some(slope) = slope {
@@ -403,7 +412,8 @@ impl Builder<'_> {
         self.out.lines.extend(extra);
     }
 
-    /// Where a line draws, by the rules of its mode, and what the tiles have to know when it is special. `None` when it touches nothing.
+    /// Returns where a line draws, by the rules of its mode, and the data that tiles need for
+    /// special lines; `None` if it touches nothing.
     #[inline(always)]
     fn line_shape(
         &self,
@@ -419,7 +429,8 @@ impl Builder<'_> {
                 let place = Place::new(self.grid, limit, &outline)?;
                 (place, outline.edges(), state.line_stipple.map(|_| rectangle()))
             }
-            // Half a pixel more on all sides: wherever the pixel square can have something of the rectangle.
+            // Half a pixel is added on all sides, because the square of any pixel in this margin
+            // can overlap the rectangle.
             LineMode::Smooth => {
                 let outline = Outline::line(ends, width, 0.5)?;
                 (Place::centres(limit, &outline)?, outline.edges(), Some(rectangle()))
@@ -474,7 +485,7 @@ impl Builder<'_> {
     }
 }
 
-/// Greatest depth slope of a triangle; 0 for one without area.
+/// Returns the greatest depth slope of a triangle; 0 for one without area.
 fn slope_of(screen: &[Screen; 3]) -> f32 {
     let area = doubled_area(screen);
     if area == 0.0 { 0.0 } else { Planes::triangle(screen, area).slope() }

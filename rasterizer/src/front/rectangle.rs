@@ -1,12 +1,16 @@
-//! Halves of rectangles, and two of them in a row that are one: what interfaces, glyphs, sprites and particles are made of.
+//! Halves of rectangles, and consecutive pairs of them that form one rectangle: interfaces, glyphs,
+//! sprites and particles consist of them.
 //!
-//! A half is a triangle at one depth and distance whose vertices are corners of the rectangle around it. Its planes are those of the rectangle's upper left half,
-//! whichever it is, with the value that a missing corner would have. So each value has bits of its own, whatever else the fragments are given, and where both
-//! halves have the same planes they are set up as one primitive whose outline is the rectangle's: nothing is shaded twice along the diagonal,
-//! and no pixel is asked on which side it lies. Which triangles go together depends on the draw alone ([`super::link::Pairs`]).
+//! A half is a triangle at one depth and distance whose vertices are corners of the rectangle
+//! around it. Its planes are those of the rectangle's upper left half, with the value that a
+//! missing corner would have. Each value thus depends on nothing else that the fragments receive.
+//! If both halves have the same planes, they are set up as one primitive whose outline is the
+//! rectangle's. Then nothing is shaded twice along the diagonal, and no pixel is tested against it.
+//! Which triangles are paired depends only on the draw ([`super::link::Pairs`]).
 //!
-//! Pairs are looked at, and set up, as lanes ([`PairLanes`]): whether two triangles are a rectangle is a long chain of comparisons of which all but the last
-//! hold for nearly all of them. A single half is [`super::setup::Half`], with the same bits.
+//! Pairs are tested and set up as lanes ([`PairLanes`]): whether two triangles are a rectangle is a
+//! long chain of comparisons, of which all but the last hold for nearly all of them. A single half
+//! is [`super::setup::Half`], with the same bits.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -22,7 +26,9 @@ use super::stream::Assembled;
 use crate::prim::{GROUP, SMALL, Screen, word_of};
 
 impl Builder<'_> {
-    /// Sets up the next couples of triangles of a block (the first one of each has a bit, which it loses), as rectangles or not: as many as make a group and begin before lane `end`.
+    /// Sets up the next couples of triangles of a block, as rectangles or not. The first triangle
+    /// of each has a bit in `couples`, which is cleared. The couples form one group and begin
+    /// before lane `end`.
     #[inline(always)]
     pub fn pairs(&mut self, block: &[Assembled], couples: &mut u64, end: usize, lanes: &mut Measures) {
         let (mut firsts, mut provoking, mut count) = ([0u8; GROUP], [0; GROUP], 0);
@@ -61,11 +67,13 @@ impl Builder<'_> {
         }
     }
 
-    /// Is there nothing about two halves of rectangles, in one layer and turned alike, that says that they are not one?
+    /// Returns true if no cheap test shows that two halves of rectangles, in one layer and with the
+    /// same orientation, are not one rectangle.
     #[inline(always)]
     pub fn may_be_rectangle(&self, pair: [Assembled; 2]) -> bool {
         let [(ids, _), (others, _)] = pair;
-        // It is known soonest, and a mesh whose triangles have a colour each loses no time here.
+        // This test is the fastest, so a mesh whose triangles have separate colours loses no time
+        // here.
         if !flat_agree(&self.draw.plan.linkage, self.shaded, [ids[0], others[0]]) {
             return false;
         }
@@ -78,7 +86,7 @@ impl Builder<'_> {
         other(ids[1]) | other(ids[2]) | other(others[0]) | other(others[1]) | other(others[2]) == 0
     }
 
-    /// Puts the vertices of a pair into lane `k`.
+    /// Stores the vertices of a pair in lane `k`.
     #[inline(always)]
     fn put_pair(&self, ids: [[u32; 3]; 2], k: usize, pairs: &mut PairLanes) {
         for half in 0..2 {
@@ -93,7 +101,8 @@ impl Builder<'_> {
         (pairs.level[0][k], pairs.level[1][k]) = (screen.z.to_bits(), screen.inv_w.to_bits());
     }
 
-    /// Makes the records of pairs as if all were rectangles, but for where their attributes and edges are. Are they, and none without pixels?
+    /// Makes the records of pairs as if all were rectangles, except for the positions of their
+    /// attributes and edges. Returns true if all are rectangles and have pixels.
     #[inline(always)]
     fn rectangles(&self, block: &[Assembled], firsts: &[u8], lanes: &mut Measures) -> bool {
         let viewport = &self.draw.plan.viewports[0];
@@ -130,7 +139,8 @@ impl Builder<'_> {
         for k in 0..GROUP {
             let mut rect = sides.each_ref().map(|row| row[k]);
             if one {
-                // The pixels whose centres are inside, those on the left and the upper side too: no edge is needed.
+                // The pixels are those whose centres are inside, including those on the left and
+                // the upper side, so no edge is needed.
                 for (side, extremes) in rect.iter_mut().zip(extremes.iter()) {
                     *side = Bounding::CENTRES.first(extremes[k]);
                 }
@@ -150,8 +160,8 @@ impl Builder<'_> {
         all[..firsts.len()].iter().all(|&rectangle| rectangle != 0)
     }
 
-    /// Gives the last record (`number`), which is the rectangle of lane `k`, what it has beside its words, and bins it; it goes again if there are no pixels in it. Its first triangle is
-    /// that of lane `i` of its block.
+    /// Completes the last record (`number`), which is the rectangle of lane `k`, and bins it;
+    /// removes it if it has no pixels. Its first triangle is that of lane `i` of its block.
     #[inline(always)]
     fn rectangle(&mut self, number: usize, k: usize, i: usize, lanes: &Measures) {
         self.leaving += 2;

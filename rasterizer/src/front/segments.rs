@@ -1,8 +1,10 @@
-//! Lines of one viewport, in blocks: what wireframes, graphs, curves and hair are made of.
+//! Line batches: lines of one viewport, in blocks; wireframes, graphs, curves and hair consist of
+//! them.
 //!
-//! Most are a few pixels long. As lanes they become the rectangles of their width, and the pixels that these cover; those that cover none, which no processor
-//! can guess, are sorted out without branches. What is cut, longer, or has another mode goes the way of all primitives ([`Builder::primitive`]), with the same
-//! bits.
+//! Most are a few pixels long. As lanes, they become the rectangles of their width, and the pixels
+//! that these cover. Lines that cover no pixel, which no branch predictor can guess, are removed
+//! without branches. Lines that are clipped, longer, or have another mode take the general path
+//! ([`Builder::primitive`]), with the same bits.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -18,7 +20,7 @@ use crate::api::{LineMode, TopologyClass};
 use crate::prim::SMALL;
 use crate::stage::NO_SLOT;
 
-/// Lines with one of these at an end are clipped, or are not there.
+/// Outcodes of an end with which a line is clipped, or is not visible.
 const CUT: u32 = code::REJECT | code::GUARD | code::UNPROJECTED | code::NAN;
 
 /// The lines of a block, as lanes; a worker keeps them.
@@ -30,17 +32,17 @@ pub struct Measures {
 }
 
 struct Ends {
-    /// Fixed-point coordinates.
+    /// Fixed-point x coordinates of both ends.
     x: [[i32; BLOCK]; 2],
     y: [[i32; BLOCK]; 2],
-    /// 1: is not for lanes.
+    /// 1 if the line takes the general path.
     other: [u32; BLOCK],
     layer: [u32; BLOCK],
     /// Pixels whose centres can be inside: x0, y0, x1, y1.
     bounds: [[i32; BLOCK]; 4],
-    /// Where it is for lanes: [`crate::prim::Prim::pixels`].
+    /// [`crate::prim::Prim::pixels`] of lines that are processed as lanes.
     pixels: [u32; BLOCK],
-    /// 1: must be looked at.
+    /// 1 if the line may be visible.
     seen: [u32; BLOCK],
 }
 
@@ -82,7 +84,7 @@ impl Measures {
             right[i] = bounding.end(a[i].max(b[i]).max(c[i].max(d[i])));
             top[i] = bounding.first(e[i].min(f[i]).min(g[i].min(h[i])));
             bottom[i] = bounding.end(e[i].max(f[i]).max(g[i].max(h[i])));
-            // Of a small one only, whose diagonals are short.
+            // The area is only used for a small rectangle, whose diagonals are short.
             let across = |rows: &[[i32; BLOCK]; 4], k: usize| rows[k + 2][i].wrapping_sub(rows[k][i]);
             let (u, v) = ([0, 1].map(|k| across(&rectangles.x, k)), [0, 1].map(|k| across(&rectangles.y, k)));
             let area = u[0].wrapping_mul(v[1]).wrapping_sub(u[1].wrapping_mul(v[0]));
@@ -102,7 +104,7 @@ impl Measures {
 }
 
 impl Builder<'_> {
-    /// Is the chunk one for [`Builder::segments`]?
+    /// Returns true if [`Builder::segments`] handles the chunk.
     pub fn is_thin(&self) -> bool {
         let (state, linkage) = (&self.draw.draw.state, &self.draw.plan.linkage);
         self.draw.plan.topology.class() == TopologyClass::Line
@@ -113,7 +115,7 @@ impl Builder<'_> {
             && linkage.mesh.as_ref().is_none_or(|mesh| mesh.viewport == NO_SLOT)
     }
 
-    /// All primitives of a batch of lines in one viewport.
+    /// Sets up all primitives of a batch of lines in one viewport.
     #[inline(always)]
     pub fn segments(&mut self, batch: &Batch<'_>, lanes: &mut Measures) {
         let Some(viewport) = self.draw.plan.viewports.first() else { return };
@@ -126,7 +128,7 @@ impl Builder<'_> {
                 seen[count] = i as u8;
                 count += lanes.ends.seen[i] as usize;
             }
-            // The others left clipping, and touch no sample.
+            // The other lines left clipping, and touch no sample.
             self.leaving += (block.len() - count) as u64;
             let seen = &seen[..count];
             for (number, &i) in seen.iter().enumerate() {
@@ -157,7 +159,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A line that must be looked at: lane `i` of its block, `number` among such.
+    /// Sets up a line that may be visible: lane `i` of its block, and `number` among such lines.
     #[inline(always)]
     fn segment_of(&mut self, line: Assembled, i: usize, number: usize, limit: [i32; 4], lanes: &Measures) {
         let ((vertices, own), ends) = (line, &lanes.ends);
@@ -181,7 +183,8 @@ mod tests {
     use crate::front::setup::Outline;
     use crate::prim::{Grid, SUBPIXEL, Screen};
 
-    /// Short lines in all directions, some of no length, some far away, some longer, at the edges of what is drawn.
+    /// Tests short lines in all directions: some have no length, some are far away, some are
+    /// longer, and some lie at the edges of the drawn area.
     #[test]
     fn lanes_find_the_pixels_of_each_line() {
         let mut random = base::random::Rng(11);
@@ -214,7 +217,8 @@ mod tests {
                 match (of.other[i], want) {
                     (0, None) => assert_eq!((of.seen[i], of.pixels[i]), (0, 0), "{ends:?} {width}"),
                     (0, Some(pixels)) => assert_eq!((of.seen[i], of.pixels[i]), (1, pixels), "{ends:?} {width}"),
-                    // What is left to others must be longer; some of it is cut to a few pixels or none.
+                    // Lines on the general path must be longer; clipping reduces some of them to a
+                    // few pixels or none.
                     _ => {
                         let [x0, y0, x1, y1] = of.bounds.each_ref().map(|row| row[i]);
                         assert!(of.seen[i] == 1 && (x1 - x0 > SMALL || y1 - y0 > SMALL), "{ends:?} {width}");

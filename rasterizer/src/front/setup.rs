@@ -1,4 +1,4 @@
-//! Setup: screen vertices → edges, attributes, bins.
+//! Setup: from screen vertices to edges, attributes and bins.
 //!
 //! An edge is `a*x + b*y + c >= 0` in fixed point; the top-left rule is folded into `c`.
 
@@ -17,14 +17,14 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// A triangle.
+    /// Makes the outline of a triangle.
     pub fn triangle(v: &[Screen; 3]) -> Outline {
         let third = [v[2].x, v[2].y];
         Outline { corners: [[v[0].x, v[0].y], [v[1].x, v[1].y], third, third], len: 3 }
     }
 
-    /// The rectangle of a line of `width` pixels ("strict" line rasterization). `None` for a line of no length.
-    /// `margin` pixels are added on all sides.
+    /// Makes the rectangle of a line of `width` pixels ("strict" line rasterization), with `margin`
+    /// pixels added on all sides. Returns `None` for a line of no length.
     #[inline(always)]
     pub fn line(v: &[Screen; 2], width: f32, margin: f64) -> Option<Outline> {
         let (dx, dy) = (f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y));
@@ -36,20 +36,20 @@ impl Outline {
         Some(Outline { corners, len: 4 })
     }
 
-    /// The square of a point.
+    /// Makes the square of a point.
     pub fn point(v: &Screen, size: f32) -> Outline {
         let side = fixed(size).max(1);
         let (x0, y0) = (v.x - side / 2, v.y - side / 2);
         Outline::rectangle([x0, y0, x0 + side, y0 + side])
     }
 
-    /// A rectangle with these extremes. Its corners turn clockwise.
+    /// Makes a rectangle with these extremes. Its corners turn clockwise.
     #[inline(always)]
     pub fn rectangle([x0, y0, x1, y1]: [i32; 4]) -> Outline {
         Outline { corners: [[x0, y0], [x1, y0], [x1, y1], [x0, y1]], len: 4 }
     }
 
-    /// Least x, least y, greatest x, greatest y. (Unused corners repeat a used one.)
+    /// Returns least x, least y, greatest x and greatest y. (Unused corners repeat a used one.)
     #[inline(always)]
     pub fn extremes(&self) -> [i32; 4] {
         let [p, q, r, s] = self.corners;
@@ -58,14 +58,14 @@ impl Outline {
         [least(0), least(1), greatest(0), greatest(1)]
     }
 
-    /// Pixels whose samples can be inside: x0, y0, x1, y1; empty ranges are possible.
+    /// Returns the pixels whose samples can be inside: x0, y0, x1, y1; empty ranges are possible.
     #[inline(always)]
     pub fn bounds(&self, bounding: Bounding) -> [i32; 4] {
         let [x0, y0, x1, y1] = self.extremes();
         [bounding.first(x0), bounding.first(y0), bounding.end(x1), bounding.end(y1)]
     }
 
-    /// Its half planes.
+    /// Returns the half planes of the outline.
     #[inline(always)]
     pub fn edges(&self) -> Edges {
         let wide = |v: i32| i64::from(v);
@@ -78,7 +78,9 @@ impl Outline {
         self.edges_turning(area < 0, None)
     }
 
-    /// The same for corners that are known to turn counter-clockwise (on a y-down screen), or clockwise; of a rectangle of pixels those that are [`Edges::cutting`].
+    /// Returns the half planes of corners that are known to turn counter-clockwise (on a y-down
+    /// screen), or clockwise. With the pixels of a rectangle, returns only those that are
+    /// [`Edges::cutting`].
     #[inline(always)]
     pub fn edges_turning(&self, counter_clockwise: bool, cut: Option<[i32; 4]>) -> Edges {
         let sign = if counter_clockwise { -1 } else { 1 };
@@ -96,14 +98,16 @@ impl Outline {
             let top_left = a > 0 || (a == 0 && b > 0);
             let at = -(wide(a) * wide(p[0]) + wide(b) * wide(p[1]));
             let edge = Edge { a, b, c: at - i64::from(!top_left) };
-            // Chosen while they are in registers: what was just stored in parts, and is loaded as a whole, has to be waited for.
+            // Edges are selected while they are in registers: loading as a whole what was just
+            // stored in parts would wait.
             edges.put(edge, cut.is_none_or(|rect| edge.excludes(rect)));
         }
         edges
     }
 }
 
-/// The corners of a line's rectangle, from half of its width, what is added on all sides, and its length, which is not 0.
+/// Returns the corners of a line's rectangle, given half of its width, the margin on all sides, and
+/// its length, which is not 0.
 #[inline(always)]
 pub fn line_corners([x0, y0]: [i32; 2], [x1, y1]: [i32; 2], (half, margin): (f64, f64), length: f64) -> [[i32; 2]; 4] {
     let (dx, dy) = (f64::from(x1.wrapping_sub(x0)), f64::from(y1.wrapping_sub(y0)));
@@ -117,41 +121,43 @@ pub fn line_corners([x0, y0]: [i32; 2], [x1, y1]: [i32; 2], (half, margin): (f64
     [corner(x0, y0, -1.0, 1.0), corner(x1, y1, 1.0, 1.0), corner(x1, y1, 1.0, -1.0), corner(x0, y0, -1.0, -1.0)]
 }
 
-/// The nearest number, the upper one of two; `c` is less than 2³¹ in magnitude, or the result means nothing.
+/// Returns the nearest integer, the upper one of two; the result has no meaning unless the
+/// magnitude of `c` is less than 2³¹.
 #[inline(always)]
 fn nearest(c: f64) -> i32 {
-    // Behind this sum's binary point is nothing, and its low bits are those of the number: lanes have no conversion that saturates.
+    // This sum has no bits after the binary point, and its low bits are those of the integer.
+    // Vector instructions have no saturating conversion.
     const SHIFT: f64 = (1u64 << 52 | 1u64 << 51) as f64;
     ((c + 0.5).floor() + SHIFT).to_bits() as i32
 }
 
-/// Fixed-point extremes → the pixels whose samples can be between them.
+/// The conversion from fixed-point extremes to the pixels whose samples can be between them.
 #[derive(Clone, Copy)]
 pub struct Bounding {
-    /// What is added to the lower ends before they lose their fraction, and to the upper ends.
+    /// Offset of the lower ends before they lose their fraction; `high` is that of the upper ends.
     low: i32,
     high: i32,
 }
 
 impl Bounding {
-    /// For samples at the centres only.
+    /// Bounding for samples at the centres only.
     pub const CENTRES: Bounding = Bounding { low: SUBPIXEL / 2 - 1, high: -SUBPIXEL / 2 };
-    /// For samples anywhere in a pixel.
+    /// Bounding for samples anywhere in a pixel.
     const ANYWHERE: Bounding = Bounding { low: 0, high: 0 };
 
-    /// For the samples of a render pass.
+    /// Returns the bounding for the samples of a render pass.
     #[inline(always)]
     pub fn new(grid: &Grid) -> Bounding {
         if grid.samples > 1 { Bounding::ANYWHERE } else { Bounding::CENTRES }
     }
 
-    /// First pixel along an axis.
+    /// Returns the first pixel along an axis.
     #[inline(always)]
     pub fn first(self, least: i32) -> i32 {
         (least + self.low) >> SUBPIXEL_BITS
     }
 
-    /// One behind the last.
+    /// Returns one more than the last pixel along an axis.
     #[inline(always)]
     pub fn end(self, greatest: i32) -> i32 {
         ((greatest + self.high) >> SUBPIXEL_BITS) + 1
@@ -161,17 +167,18 @@ impl Bounding {
 /// The half planes of a shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Edges {
-    /// In the order of the corners.
+    /// Half planes in the order of the corners.
     pub edges: [Edge; 4],
-    /// How many there are.
+    /// Number of half planes.
     pub count: u32,
 }
 
 impl Edges {
-    /// Of a shape whose pixels are known.
+    /// The edges of a shape whose pixels are known, which needs none.
     pub const NONE: Edges = Edges { edges: [Edge { a: 0, b: 0, c: 0 }; 4], count: 0 };
 
-    /// Those that exclude the centre of a pixel of a rectangle; the others need not be asked there. All where none is given ([`cut`]).
+    /// Returns the edges that exclude the centre of a pixel of a rectangle; the others need not be
+    /// tested there. Returns all edges if there is no rectangle ([`cut`]).
     #[inline(always)]
     pub fn cutting(self, cut: Option<[i32; 4]>) -> Edges {
         let Some(rect) = cut else { return self };
@@ -182,14 +189,14 @@ impl Edges {
         cutting
     }
 
-    /// Those of a primitive.
+    /// Copies the edges of a primitive.
     pub fn copied(all: &[Edge]) -> Edges {
         let mut edges = Edges::NONE;
         all.iter().take(4).for_each(|&edge| edges.put(edge, true));
         edges
     }
 
-    /// Appends one, at most the fourth, or not.
+    /// Appends an edge, which is at most the fourth, if `counts` is set.
     #[inline(always)]
     fn put(&mut self, edge: Edge, counts: bool) {
         self.edges[self.count as usize & 3] = edge;
@@ -197,48 +204,51 @@ impl Edges {
     }
 }
 
-/// The pixels of a rectangle, if their centres are all that edges are asked about.
+/// Returns the pixels of a rectangle, if edges are only tested at pixel centres.
 #[inline(always)]
 pub fn cut(grid: &Grid, rect: [i32; 4]) -> Option<[i32; 4]> {
     (grid.samples == 1).then_some(rect)
 }
 
-/// What all pieces of an assembled primitive share.
+/// Values that all pieces of an assembled primitive share.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
     /// Local vertex numbers, provoking vertex first.
     pub vertices: [u32; 3],
-    /// How many of them count: 1 point, 2 line, 3 triangle.
+    /// Number of vertices that count: 1 for a point, 2 for a line, 3 for a triangle.
     pub corners: usize,
     /// `PrimitiveId`.
     pub primitive_id: u32,
-    /// What it was assembled with: that, or the number of its record.
+    /// Number with which the primitive was assembled: its `PrimitiveId`, or the number of its
+    /// record.
     pub number: u32,
     /// Layer of the framebuffer.
     pub layer: u32,
     /// Index of the viewport.
     pub viewport: u32,
-    /// Front-facing.
+    /// True if the primitive is front-facing.
     pub front: bool,
-    /// Provoking vertex of the whole primitive (differs from `vertices[0]` for polygon modes line and point).
+    /// Provoking vertex of the whole primitive (differs from `vertices[0]` for polygon modes line
+    /// and point).
     pub provoking: u32,
 }
 
-/// A triangle that is half of a rectangle ([`super::rectangle`]), whose corners are numbered `x | y << 1`: 1 is right and below.
+/// A triangle that is half of a rectangle ([`super::rectangle`]), whose corners are numbered `x | y
+/// << 1`: 1 is right and below.
 #[derive(Clone, Copy, Debug)]
 pub struct Half {
-    /// Vertices by the corner they are at.
+    /// Vertices by the corner at which they are.
     vertices: [u32; 4],
-    /// The corner without one.
+    /// The corner without a vertex.
     missing: usize,
-    /// x0, y0, x1, y1 of the rectangle.
+    /// Extremes x0, y0, x1, y1 of the rectangle.
     extremes: [i32; 4],
     depth: f32,
     inv_w: f32,
 }
 
 impl Half {
-    /// `None` for other triangles.
+    /// Returns `None` if the triangle is not such a half.
     #[inline(always)]
     pub fn new(ids: [u32; 3], screen: &[Screen; 3], area: f64) -> Option<Half> {
         let extremes @ [x0, y0, x1, y1] = Outline::triangle(screen).extremes();
@@ -260,7 +270,7 @@ impl Half {
         (seen.count_ones() == 3).then_some(Half { vertices, missing, extremes, depth, inv_w })
     }
 
-    /// Its planes: barycentric 1 grows to the right, 2 downwards.
+    /// Returns the planes of the half: barycentric 1 grows to the right, 2 downwards.
     #[inline(always)]
     pub fn planes(&self) -> Planes {
         let [x0, y0, x1, y1] = self.extremes;
@@ -268,16 +278,17 @@ impl Half {
         Planes::triangle(&[at(x0, y0), at(x1, y0), at(x0, y1)], f64::from(x1 - x0) * f64::from(y1 - y0))
     }
 
-    /// The value at the upper left corner, and what is added to the right and downwards.
+    /// Returns a value at the upper left corner, and its increments to the right and downwards.
     #[inline(always)]
     pub fn row(&self, value: impl Fn(u32) -> f32) -> [u32; 3] {
-        // Not `map`, which may be a call.
+        // `map` is avoided, because it may become a call.
         let [left, right, below, last] = self.vertices;
         row_of(self.missing as u32, [value(left), value(right), value(below), value(last)])
     }
 }
 
-/// A value that a half has, from those at its corners (whatever stands for the missing one): at the upper left corner, and what is added to the right and downwards.
+/// Returns a value of a half as the value at the upper left corner, and its increments to the right
+/// and downwards. The value at the missing corner is ignored.
 #[inline(always)]
 pub fn row_of(missing: u32, [left, right, below, last]: [f32; 4]) -> [u32; 3] {
     let made = (f64::from(right) + f64::from(below) - f64::from(last)) as f32;
@@ -290,25 +301,26 @@ pub fn row_of(missing: u32, [left, right, below, last]: [f32; 4]) -> [u32; 3] {
 /// The pixels of a piece.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Pixels it may touch: x0, y0, x1, y1, not empty.
+    /// Pixels that the piece may touch: x0, y0, x1, y1, not empty.
     pub rect: [i32; 4],
-    /// What its planes are relative to.
+    /// Pixel to which its planes are relative.
     pub origin: [i32; 2],
 }
 
 impl Place {
-    /// `None` when an outline touches no sample inside of `limit`.
+    /// Returns `None` if an outline touches no sample inside of `limit`.
     #[inline(always)]
     pub fn new(grid: &Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
         Place::within(limit, outline.bounds(Bounding::new(grid)))
     }
 
-    /// The same for a shape whose coverage is that of pixel centres, whatever the samples.
+    /// Makes the place of a shape whose coverage is that of pixel centres, whatever the samples;
+    /// `None` if it touches none inside of `limit`.
     pub fn centres(limit: [i32; 4], outline: &Outline) -> Option<Place> {
         Place::within(limit, outline.bounds(Bounding::CENTRES))
     }
 
-    /// [`Prim::pixels`] of a shape here; `None` when it covers nothing.
+    /// Returns [`Prim::pixels`] of a shape here; `None` if it covers nothing.
     #[inline(always)]
     pub fn pixels(&self, grid: &Grid, edges: &Edges) -> Option<u32> {
         if grid.samples > 1 {
@@ -317,39 +329,40 @@ impl Place {
         pixels(&edges.edges[..edges.count as usize], self.rect)
     }
 
-    /// Of the pixels of `bounds` inside of `limit`.
+    /// Makes the place of the pixels of `bounds` inside of `limit`; `None` if there are none.
     #[inline(always)]
     pub fn within(limit: [i32; 4], bounds: [i32; 4]) -> Option<Place> {
         let rect = intersect(limit, bounds);
         (rect[0] < rect[2] && rect[1] < rect[3]).then_some(Place { rect, origin: Place::origin_of(bounds) })
     }
 
-    /// What the planes of a shape with these bounds are relative to. Not from the scissored rectangle: depth and attributes must not change a bit when the
-    /// scissor does.
+    /// Returns the pixel to which the planes of a shape with these bounds are relative. It does not
+    /// depend on the scissored rectangle, because the scissor must not change a bit of depth and
+    /// attributes.
     #[inline(always)]
     pub fn origin_of(bounds: [i32; 4]) -> [i32; 2] {
         [bounds[0].max(0), bounds[1].max(0)]
     }
 }
 
-/// A piece ready to be emitted.
+/// A piece that is ready to be emitted.
 #[derive(Clone, Copy)]
 pub struct Piece<'a> {
     /// Pixels that it may touch.
     pub place: Place,
-    /// Which of them it covers, unless `pixels` says it.
+    /// Edges that determine which of the pixels it covers, unless `pixels` does.
     pub edges: Edges,
-    /// See [`Prim::pixels`].
+    /// Covered pixels, if they are known: [`Prim::pixels`].
     pub pixels: u32,
-    /// What it shares with the whole primitive.
+    /// Values that it shares with the whole primitive.
     pub common: &'a Common,
-    /// Clamp of fragment depth.
+    /// Range to which fragment depth is clamped.
     pub depth_range: [f32; 2],
-    /// Points: size and upper left corner.
+    /// Size and upper left corner of a point.
     pub sprite: Option<(f32, [f32; 2])>,
 }
 
-/// A primitive before anything is known of it.
+/// A primitive whose fields are not set yet.
 pub const NOTHING: Prim = Prim {
     shade: FragmentPrimitive {
         b1: [0.0; 3],
@@ -379,7 +392,7 @@ pub const NOTHING: Prim = Prim {
 #[inline(always)]
 pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: Piece<'_>, planes: &impl PlaneSource) {
     let Piece { place: Place { rect, origin }, edges, pixels, common, depth_range, sprite } = piece;
-    // Its fields are written one by one, where they stay: see `PlaneSource`.
+    // The fields are written one by one to their final location: see `PlaneSource`.
     out.prims.push(NOTHING);
     let Some(prim) = out.prims.last_mut() else { return };
     let shade = &mut prim.shade;

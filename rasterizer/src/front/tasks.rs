@@ -1,7 +1,10 @@
-//! Mesh workgroups that are asked for: by a draw, or by the workgroups of its task stage.
+//! The mesh dispatch list: mesh workgroups that a draw requests, or the workgroups of its task
+//! stage.
 //!
-//! Task workgroups run before the chunks of their draw are cut, as many at a time as [`TASK_BYTES`] hold of their memory, which stays until the mesh workgroups
-//! have read their payloads: how many chunks there are, and what is in which, must not depend on how much becomes of one task.
+//! Task workgroups run before their draw is cut into chunks, as many at a time as fit
+//! [`TASK_BYTES`] of memory. The memory stays until the mesh workgroups have read their payloads.
+//! The number and the contents of chunks must not depend on how many mesh workgroups one task
+//! requests.
 
 use crate::api::Running;
 use crate::api::{Draw, statistic};
@@ -12,69 +15,72 @@ use base::abi::{ComputeBatch, MeshBatch};
 use base::shader::{CompiledStage, GROUP_HEAD, TaskFacts};
 use parking_lot::Mutex;
 
-/// Bytes of task workgroups that are kept together, unless one alone takes more.
+/// Number of bytes of task workgroups that are kept together, unless a single one takes more.
 const TASK_BYTES: u64 = 1 << 20;
-/// Task workgroups that are kept together: what all of them ask for is a number of 32 bits.
+/// Largest number of task workgroups that are kept together, so that the sum of their requests fits
+/// 32 bits.
 const MOST_TASKS: u64 = 1023;
-/// A task gets no more mesh workgroups: `maxMeshWorkGroupTotalCount`. Who asks for more is counted.
+/// Largest number of mesh workgroups that a task gets: `maxMeshWorkGroupTotalCount`. Tasks that
+/// request more are counted.
 const MOST_ASKED: u64 = 1 << 22;
 const _: () = assert!(MOST_TASKS * MOST_ASKED <= u32::MAX as u64);
-/// Task workgroups of a call.
+/// Number of task workgroups of a call.
 const CALL_TASKS: usize = 16;
 
-/// Mesh workgroups that are asked for together.
+/// Mesh workgroups that are requested together.
 #[derive(Clone, Copy, Debug)]
 pub struct Set {
-    /// Number of the first one.
+    /// Number of the first workgroup.
     first: u32,
-    /// How many there are.
+    /// Number of workgroups.
     count: u32,
     /// `NumWorkgroups`.
     pub groups: [u32; 3],
-    /// The task that asks, or 0.
+    /// The task that requests them, or 0.
     task: usize,
 }
 
 impl Set {
-    /// Number behind the last one's.
+    /// Returns one more than the number of the last workgroup.
     pub fn end(&self) -> u32 {
         self.first + self.count
     }
 
-    /// The position of a workgroup of a number.
+    /// Returns the position of a workgroup with a number.
     pub fn position(&self, number: u32) -> [u32; 3] {
         let (at, [width, height, _]) = (number - self.first, self.groups);
         [at % width, at / width % height, at / width / height]
     }
 }
 
-/// Mesh workgroups in their order, which is the order of their numbers.
+/// Requested mesh workgroups in the order of their numbers.
 #[derive(Default)]
 pub struct Asked {
     sets: Vec<Set>,
     total: u32,
-    /// Memory of tasks, so many words each.
+    /// Memory of tasks, with `words` words for each.
     tasks: AlignedBuf,
     words: usize,
     count: usize,
-    /// Tasks that asked for more than they get.
+    /// Number of tasks that requested more workgroups than they get.
     excessive: u32,
 }
 
-/// How many workgroups these are.
+/// Returns the number of workgroups, saturated.
 fn product(groups: [u32; 3]) -> u64 {
     groups.iter().fold(1, |product, &n| product.saturating_mul(u64::from(n)))
 }
 
 impl Asked {
-    /// What a draw without a task stage asks for.
+    /// Lists the workgroups that a draw without a task stage requests.
     pub fn by_draw(groups: [u32; 3]) -> Asked {
         let mut asked = Asked::default();
         asked.push(groups, u64::from(u32::MAX), 0);
         asked
     }
 
-    /// What `count` of a draw's task workgroups ask for, from number `first` on.
+    /// Lists the workgroups that `count` of a draw's task workgroups request, from number `first`
+    /// on.
     pub fn by_tasks<S: Scratch + AsMut<StageMemory>>(
         (pool, running): (&Pool<S>, Running),
         draw: &Draw,
@@ -114,34 +120,34 @@ impl Asked {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of workgroups.
     pub fn total(&self) -> u32 {
         self.total
     }
 
-    /// Tasks that asked for more than [`MOST_ASKED`] and get so many.
+    /// Returns the number of tasks that requested more than [`MOST_ASKED`] and get so many.
     pub fn excessive(&self) -> u32 {
         self.excessive
     }
 
-    /// Bytes that are kept.
+    /// Returns the number of bytes that are kept.
     pub fn bytes(&self) -> usize {
         4 * self.count * self.words + size_of_val(&*self.sets)
     }
 
-    /// What a workgroup belongs to.
+    /// Returns the set to which a workgroup belongs.
     pub fn set_of(&self, number: u32) -> Option<&Set> {
         self.sets.get(self.sets.partition_point(|set| set.end() <= number))
     }
 
-    /// Words of what a task has left for its mesh workgroups, and what follows that in its memory.
+    /// Returns the words of a task's payload for its mesh workgroups, with the rest of its memory.
     pub fn payload(&self, set: &Set) -> &[u32] {
         let all = self.tasks.as_words(self.count * self.words);
         all.get(set.task * self.words + GROUP_HEAD as usize / 4..(set.task + 1) * self.words).unwrap_or_default()
     }
 }
 
-/// How many of the task workgroups that are left run together.
+/// Returns how many of the remaining task workgroups run together.
 pub fn together(facts: &TaskFacts, left: u64) -> u64 {
     (TASK_BYTES / u64::from(facts.group.group_bytes())).clamp(1, MOST_TASKS).min(left)
 }
@@ -151,7 +157,7 @@ fn run(draw: &Draw, stage: &CompiledStage, memory: &mut StageMemory, first: u64,
     if aborted(&draw.context) {
         return;
     }
-    // What the stage leaves out is the same every time, and asks for nothing.
+    // Values that the stage does not write are the same every time, and request nothing.
     tasks.fill(0);
     let [width, height, _] = draw.groups;
     let (row, slice) = (u64::from(width), u64::from(width) * u64::from(height));
@@ -169,6 +175,7 @@ fn run(draw: &Draw, stage: &CompiledStage, memory: &mut StageMemory, first: u64,
         num_workgroups: draw.groups,
         _pad: 0,
     };
-    // SAFETY: there is memory for as many workgroups as the stage's facts say; the icd vouches for stage and context.
+    // SAFETY: there is memory for as many workgroups as the stage's facts say. The icd guarantees
+    // that stage and context match.
     unsafe { stage.run(&draw.context, (&raw mut batch).cast()) };
 }

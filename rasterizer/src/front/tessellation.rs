@@ -1,9 +1,11 @@
 //! The tessellation stages: a source over input assembly and the vertex stage.
 //!
-//! Patches go in three steps. A call of the control stage takes as many as [`CONTROL_BYTES`] hold of their memory, in which it leaves what it makes of
-//! each. The tessellator makes a pattern of a patch's levels, which is kept for the next one with the same. A call of the evaluation stage takes the
-//! vertices of as many patterns as [`CALL_VERTICES`] hold (of one at least: some 4,400), in the order of patches; their primitives are
-//! given on in batches, in the pattern's order. A discarded patch goes no further than its levels.
+//! Patches go through three steps. A call of the control stage takes as many patches as fit
+//! [`CONTROL_BYTES`] of memory, in which it leaves its output. The tessellator makes a pattern of a
+//! patch's levels, which is kept for the next patch with the same levels. A call of the evaluation
+//! stage takes the vertices of as many patterns as fit [`CALL_VERTICES`] (at least one pattern,
+//! which has up to some 4,400), in the order of patches. Their primitives are passed on in batches,
+//! in the pattern's order. A discarded patch ends after its levels.
 
 use super::assemble::Patch;
 use super::input::{self, VertexSource};
@@ -19,18 +21,20 @@ use crate::tessellate::{Domain, Levels, Mode, Pattern};
 use base::abi::{ComputeBatch, ControlBatch, EvaluationBatch, SlotLayout};
 use core::ops::Range;
 
-/// Bytes of patches that a call of the control stage may make, unless one alone takes more.
+/// Number of bytes of patches that a call of the control stage may make, unless a single one takes
+/// more.
 const CONTROL_BYTES: usize = 256 << 10;
-/// Vertices that a call of the evaluation stage takes, unless they are of one patch.
+/// Number of vertices that a call of the evaluation stage takes, unless they belong to one patch.
 const CALL_VERTICES: usize = 1024;
 
-/// Primitives of a pattern as those who take them see them.
+/// Primitives of a pattern in the form that a consumer takes.
 pub trait Corners: Copy {
-    /// Of one to three vertices; `last`: the last one provokes.
+    /// Makes a primitive of one to three vertices; `last` means that the last one provokes.
     fn of_pattern(corners: &[u32], last: bool) -> Self;
 }
 
-/// For setup: provoking vertex first, but the ends of a line in their order.
+/// The form for setup: the provoking vertex comes first, except that the ends of a line stay in
+/// order.
 impl Corners for [u32; 3] {
     #[inline(always)]
     fn of_pattern(corners: &[u32], last: bool) -> Self {
@@ -43,7 +47,7 @@ impl Corners for [u32; 3] {
     }
 }
 
-/// For a stage: all of them, whichever provokes.
+/// The form for a stage: all vertices in order, whichever provokes.
 impl Corners for [u32; 6] {
     #[inline(always)]
     fn of_pattern(corners: &[u32], _last: bool) -> Self {
@@ -80,16 +84,16 @@ struct Points {
     /// Byte offset of the patch.
     patch: u32,
     primitive_id: u32,
-    /// Number of the one behind the last.
+    /// One more than the number of the last vertex.
     end: usize,
 }
 
 /// A call of the evaluation stage, and its memory.
 struct Call<C> {
-    /// The pattern made last, and of what.
+    /// The pattern made last; `of` is the mode and levels of which it was made.
     pattern: Pattern,
     of: Option<(Mode, Levels)>,
-    /// Of several patterns, in their units.
+    /// Points of several patterns, in their units.
     points: Vec<[u32; 2]>,
     of_patches: Vec<Points>,
     primitives: Vec<Assembled<C>>,
@@ -138,21 +142,22 @@ pub struct TessellationSource<'a, C> {
     inputs: VertexSource<'a, Patch>,
     control: &'a mut Control,
     call: &'a mut Call<C>,
-    /// Patches of the batch of inputs, and which of them are those of the control stage's last call.
+    /// Number of patches of the batch of inputs; `controlled` are those of the control stage's last
+    /// call.
     patches: usize,
     controlled: Range<usize>,
-    /// How many of these have been tessellated.
+    /// Number of these patches that have been tessellated.
     tessellated: usize,
     /// Primitives of the call in the batch.
     batch: Range<usize>,
-    /// A batch of the call's vertices has been given on.
+    /// True if a batch of the call's vertices has been passed on.
     seen: bool,
-    /// The last one has.
+    /// True if the current batch has the same vertices as the one before it.
     again: bool,
 }
 
 impl<'a, C: Corners> TessellationSource<'a, C> {
-    /// At the chunk's beginning; `None`: the draw has no such stages.
+    /// Makes the source at the chunk's beginning; `None` if the draw has no such stages.
     pub fn new(
         draw: FrontDraw<'a>,
         chunk: &'a Chunk,
@@ -179,7 +184,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
         })
     }
 
-    /// Evaluates the vertices of the next patches that have any; `false` when there are none.
+    /// Evaluates the vertices of the next patches that have any; returns false if there are none.
     fn run(&mut self, memory: &mut StageMemory) -> bool {
         loop {
             if aborted(&self.draw.draw.context) {
@@ -191,13 +196,13 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             self.tessellate();
             if !self.call.points.is_empty() {
                 self.evaluate(memory);
-                // What a stage that was stopped has left is not what it makes.
+                // The results of a stage that was stopped are not complete, so they are not used.
                 return !aborted(&self.draw.draw.context);
             }
         }
     }
 
-    /// Runs the control stage for the next patches; `false` when there are none.
+    /// Runs the control stage for the next patches; returns false if there are none.
     fn control(&mut self, memory: &mut StageMemory) -> bool {
         while self.controlled.end == self.patches {
             if !self.inputs.advance(memory) {
@@ -222,7 +227,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             }
         }
         let outputs = self.control.outputs.words(count * bytes / 4);
-        // What the stage leaves out is the same every time.
+        // Values that the stage does not write are the same every time.
         outputs.fill(0);
         let stage = self.stages.control;
         let mut batch = ControlBatch {
@@ -242,14 +247,15 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             vertices: vertices.as_ptr(),
             primitive_id: primitive_id.as_ptr(),
         };
-        // SAFETY: there is memory for as many patches as the stage's facts say, offsets of vertices lie in the vertex stage's outputs, those of slots
-        // among its slots; the icd vouches for stage and context.
+        // SAFETY: there is memory for as many patches as the stage's facts say. Offsets of vertices
+        // lie in the vertex stage's outputs, those of slots among its slots. The icd guarantees
+        // that stage and context match.
         unsafe { stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
         self.draw.draw.queries.count(statistic::CONTROL_PATCHES, count as u64);
         true
     }
 
-    /// The levels of a patch of the last call of the control stage.
+    /// Returns the levels of a patch of the last call of the control stage.
     fn levels(&self, patch: usize) -> Levels {
         let bytes = self.made.patch_bytes as usize;
         let outputs = self.control.outputs.as_words(self.controlled.len() * bytes / 4);
@@ -260,7 +266,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
         Levels { outer: self.made.outer.map(level), inner: self.made.inner.map(level) }
     }
 
-    /// Lists vertices and primitives of as many patches as make a call.
+    /// Lists vertices and primitives of as many patches as fill a call.
     fn tessellate(&mut self) {
         self.call.points.clear();
         self.call.of_patches.clear();
@@ -270,7 +276,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
         while self.tessellated < self.controlled.len() {
             let levels = self.levels(self.tessellated);
             let call = &mut *self.call;
-            // (Levels that are no numbers equal nothing.)
+            // (Levels that are not-a-number compare unequal to everything.)
             if call.of != Some((self.mode, levels)) {
                 call.pattern.make(self.mode, &levels);
                 call.of = Some((self.mode, levels));
@@ -308,7 +314,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             primitive_id[first..end].fill(id);
             first = end;
         }
-        // Lanes behind the last vertex are that one again.
+        // Lanes after the last vertex repeat it.
         let (last, last_patch, last_id) = (call.points[count - 1], patches[count - 1], primitive_id[count - 1]);
         patches[count..].fill(last_patch);
         primitive_id[count..].fill(last_id);
@@ -336,8 +342,10 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             primitive_id: primitive_id.as_ptr(),
             outputs: call.outputs.words(self.made.outputs.words(count)).as_mut_ptr(),
         };
-        // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface; offsets of patches lie in the control stage's memory, those of
-        // slots and their vertices inside of a patch (with the word behind it that `group_bytes` counts); the icd vouches for stage and context.
+        // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface.
+        // Offsets of patches lie in the control stage's memory, those of slots and their vertices
+        // inside of a patch (with the word after it that `group_bytes` counts). The icd guarantees
+        // that stage and context match.
         unsafe { stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
         self.draw.draw.queries.count(statistic::EVALUATION_INVOCATIONS, count as u64);
     }

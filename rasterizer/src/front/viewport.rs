@@ -1,8 +1,8 @@
-//! Viewport transform, guard band, outcodes.
+//! Viewport transform, guard band and outcodes.
 //!
-//! Screen coordinates are fixed point and lie in the guard band, so that an edge function fits 32 bits inside a tile
-//! (see `tile::cover`). The view volume's sides are kept by the pixel rectangle of
-//! the viewport; geometry is really clipped at the guard band only.
+//! Screen coordinates are fixed point and lie in the guard band, so that an edge function fits 32
+//! bits inside a tile (see `tile::cover`). The pixel rectangle of the viewport enforces the sides
+//! of the view volume; geometry is clipped only at the guard band.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -14,68 +14,70 @@ use crate::prim::{GUARD, Screen, fixed, intersect};
 pub mod code {
     /// Outside x, y of the view volume (four planes).
     pub const VIEW: u32 = 0xf;
-    /// z < 0, or z < -w (negativeOneToOne).
+    /// Set if z < 0, or z < -w (negativeOneToOne).
     pub const NEAR: u32 = 1 << 4;
-    /// z > w.
+    /// Set if z > w.
     pub const FAR: u32 = 1 << 5;
-    /// w is not positive.
+    /// Set if w is not positive.
     pub const BEHIND: u32 = 1 << 6;
-    /// A coordinate is not a number: the primitive is dropped.
+    /// Set if a coordinate is not a number: the primitive is dropped.
     pub const NAN: u32 = 1 << 7;
     /// Outside the guard band (four planes).
     pub const GUARD: u32 = 0xf << 8;
-    /// Not in front of the eye, or outside the guard band: there is no projection.
+    /// Set if the vertex is not in front of the eye, or outside the guard band: there is no
+    /// projection.
     pub const UNPROJECTED: u32 = 1 << 12;
-    /// Negative clip distances.
+    /// Position of the bits of negative clip distances.
     pub const USER_SHIFT: u32 = 16;
-    /// See `USER_SHIFT`.
+    /// Bits of negative clip distances.
     pub const USER: u32 = 0xff << USER_SHIFT;
-    /// Negative cull distances.
+    /// Position of the bits of negative cull distances.
     pub const CULL_SHIFT: u32 = 24;
-    /// See `CULL_SHIFT`.
+    /// Bits of negative cull distances.
     pub const CULL: u32 = 0xff << CULL_SHIFT;
-    /// A plane that all vertices are outside of rejects the primitive.
+    /// A primitive is rejected if all of its vertices are outside of one of these planes.
     pub const REJECT: u32 = VIEW | NEAR | FAR | BEHIND | USER;
-    /// Planes that triangles are clipped against.
+    /// Planes against which triangles are clipped.
     pub const CLIP: u32 = NEAR | FAR | BEHIND | GUARD | USER;
 }
 
 /// Outcodes and projections of some vertices.
 #[derive(Clone, Copy, Debug)]
 pub struct Projected<const N: usize> {
-    /// See [`code`].
+    /// Outcodes (see [`code`]).
     pub codes: [u32; N],
-    /// Fixed point; 0 where not projected, as all that follows.
+    /// Fixed-point x; this and the following fields are 0 if the vertex is not projected.
     pub x: [i32; N],
-    /// Fixed point.
+    /// Fixed-point y.
     pub y: [i32; N],
     /// Depth after the viewport transform.
     pub z: [f32; N],
-    /// 1/w.
+    /// Reciprocal of w.
     pub inv_w: [f32; N],
 }
 
-/// A viewport with its scissor, made ready.
+/// A viewport with its scissor, prepared for use.
 #[derive(Clone, Debug)]
 pub struct Transform {
     scale: [f32; 3],
     offset: [f32; 3],
     /// Pixels x0, y0, x1, y1 that the viewport, the scissor and the render area leave to triangles.
     pub view_rect: [i32; 4],
-    /// The same without the viewport: for points and lines, which are clipped before they get their width.
+    /// Pixels that the scissor and the render area leave to points and lines, which are clipped
+    /// before they get their width.
     pub scissor_rect: [i32; 4],
-    /// Range fragment depth is clamped to.
+    /// Range to which fragment depth is clamped.
     pub depth_range: [f32; 2],
     depth_clip: bool,
     negative_one_to_one: bool,
 }
 
 impl Transform {
-    /// `area` is the render area x0, y0, x1, y1.
+    /// Prepares a viewport; `area` is the render area x0, y0, x1, y1.
     pub fn new(v: &Viewport, scissor: [i32; 4], area: [i32; 4], samples: u32, state: &DrawState) -> Transform {
         let [sx, sy, sw, sh] = scissor;
         let scissor_rect = intersect(area, [sx, sy, sx.saturating_add(sw), sy.saturating_add(sh)]);
-        // Without multisampling a pixel belongs to the viewport when its centre does.
+        // Without multisampling, a pixel belongs to the viewport if its centre does.
         let inset = if samples > 1 { 0.0 } else { 0.5 };
         let first = |x: f32| if samples > 1 { x.floor() as i32 } else { (x - inset).ceil() as i32 };
         let last = |x: f32| (x - inset).ceil() as i32;
@@ -91,14 +93,15 @@ impl Transform {
             offset: [v.x + v.width * 0.5, v.y + v.height * 0.5, depth_offset],
             view_rect: intersect(scissor_rect, [first(x0), first(y0), last(x1), last(y1)]),
             scissor_rect,
-            // What lies outside of the viewport's range and is not clamped is undefined; what lies inside stays as it is.
+            // Depth outside of the viewport's range that is not clamped is undefined; depth inside
+            // stays unchanged.
             depth_range: if state.depth_clamp { [near, far] } else { [near.min(0.0), far.max(1.0)] },
             depth_clip: state.depth_clip,
             negative_one_to_one: state.negative_one_to_one,
         }
     }
 
-    /// Signed distance to guard plane `i` (x low, x high, y low, y high).
+    /// Returns the signed distance to guard plane `i` (x low, x high, y low, y high).
     #[inline]
     pub fn guard_distance(&self, i: usize, p: &[f32; 4]) -> f32 {
         let axis = i / 2;
@@ -106,19 +109,20 @@ impl Transform {
         if i.is_multiple_of(2) { at - (GUARD[0] + 1.0) * p[3] } else { (GUARD[1] - 1.0) * p[3] - at }
     }
 
-    /// Signed distance to the near plane.
+    /// Returns the signed distance to the near plane.
     #[inline]
     pub fn near_distance(&self, p: &[f32; 4]) -> f32 {
         if self.negative_one_to_one { p[2] + p[3] } else { p[2] }
     }
 
-    /// Signed distance to side `i` of the view volume (same order as the guard planes).
+    /// Returns the signed distance to side `i` of the view volume (same order as the guard planes).
     #[inline]
     pub fn view_distance(i: usize, p: &[f32; 4]) -> f32 {
         if i.is_multiple_of(2) { p[i / 2] + p[3] } else { p[3] - p[i / 2] }
     }
 
-    /// Outcodes (without user distances) and projections of `N` vertices, component first.
+    /// Returns the outcodes (without user distances) and projections of `N` vertices, component
+    /// first.
     #[inline(always)]
     pub fn lanes<const N: usize>(&self, p: &[[f32; N]; 4]) -> Projected<N> {
         let mut out = Projected { codes: [0; N], x: [0; N], y: [0; N], z: [0.0; N], inv_w: [0.0; N] };
@@ -152,7 +156,7 @@ impl Transform {
             screen_x[i] = if inside { sx } else { 0.0 };
             screen_y[i] = if inside { sy } else { 0.0 };
         }
-        // What is not projected is zero, whatever it would have been.
+        // Values of vertices that are not projected are zero.
         for i in 0..N {
             out.x[i] = fixed(screen_x[i]);
             out.y[i] = fixed(screen_y[i]);
@@ -164,7 +168,8 @@ impl Transform {
         out
     }
 
-    /// Perspective division and viewport; `None` outside the guard band or behind the eye.
+    /// Performs the perspective division and the viewport transform; returns `None` outside the
+    /// guard band or behind the eye.
     #[inline(always)]
     pub fn project(&self, p: &[f32; 4]) -> Option<Screen> {
         let lanes = self.lanes(&p.map(|c| [c]));
@@ -177,7 +182,8 @@ impl Transform {
     }
 }
 
-/// Both comparisons, always: a range's `contains` would branch.
+/// Returns true if a coordinate is inside the guard band. It always evaluates both comparisons,
+/// because a range's `contains` would branch.
 #[inline(always)]
 fn in_guard(c: f32) -> bool {
     let (above, below) = (c >= GUARD[0], c <= GUARD[1]);

@@ -1,7 +1,9 @@
-//! Coverage rules: half planes, sample positions, and which of 4×4 pixels have a sample inside of them.
+//! Coverage rules: half planes, sample positions, and which of 4×4 pixels have a sample inside of
+//! the half planes.
 //!
-//! Samples lie on 1/256 pixel positions and pixels are 256 units apart, so for each sample position the sign of
-//! `a*X + b*Y + c` at pixel (x, y) is that of `a*x + b*y + floor(c' / 256)`: one 32-bit value per edge and sample.
+//! Samples lie on 1/256 pixel positions and pixels are 256 units apart. For each sample position,
+//! the sign of `a*X + b*Y + c` at pixel (x, y) is therefore that of `a*x + b*y + floor(c' / 256)`:
+//! one 32-bit value per edge and sample.
 
 use super::screen::SUBPIXEL;
 use base::abi::{FragmentBatch, MAX_SAMPLES, SamplePositions};
@@ -10,19 +12,19 @@ use base::pixel::SampleLocations;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Half plane in fixed point: inside where `a*x + b*y + c >= 0`.
+/// A half plane in fixed point; a position is inside if `a*x + b*y + c >= 0`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge {
-    /// d/dx.
+    /// Increment of the value per unit of x.
     pub a: i32,
-    /// d/dy.
+    /// Increment of the value per unit of y.
     pub b: i32,
     /// Value at the framebuffer's origin, top-left rule included.
     pub c: i64,
 }
 
 impl Edge {
-    /// Is the centre of a pixel of a rectangle outside?
+    /// Returns true if the centre of any pixel of a rectangle is outside.
     #[inline(always)]
     pub fn excludes(&self, [x0, y0, x1, y1]: [i32; 4]) -> bool {
         let centre = |pixel: i32| i64::from(pixel) * i64::from(SUBPIXEL) + i64::from(SUBPIXEL / 2);
@@ -31,7 +33,8 @@ impl Edge {
     }
 }
 
-/// Sample positions in sixteenths of pixels, by the logarithm of their number (`standardSampleLocations`).
+/// Sample positions in sixteenths of pixels, by the base-2 logarithm of their number
+/// (`standardSampleLocations`).
 const STANDARD: [&[[i32; 2]]; 5] = [
     &[[8, 8]],
     &[[12, 12], [4, 4]],
@@ -57,7 +60,7 @@ const STANDARD: [&[[i32; 2]]; 5] = [
     ],
 ];
 
-/// Sample positions in 1/256 pixels.
+/// Returns the sample positions in 1/256 pixels.
 pub const fn sample_offsets<const S: usize>() -> [[i32; 2]; S] {
     const { assert!(S.is_power_of_two() && S <= MAX_SAMPLES) };
     let places = STANDARD[S.ilog2() as usize];
@@ -70,7 +73,8 @@ pub const fn sample_offsets<const S: usize>() -> [[i32; 2]; S] {
     out
 }
 
-/// For each of so many samples, and [`base::abi::FragmentBatch::CENTRE`] behind them, where the pixels of a quad have it.
+/// Returns the position of each of `samples` samples, and of [`base::abi::FragmentBatch::CENTRE`]
+/// after them, in the pixels of a quad.
 pub fn sample_positions(samples: u32) -> &'static SamplePositions {
     const fn table<const S: usize>() -> SamplePositions {
         let offsets = sample_offsets::<S>();
@@ -86,17 +90,17 @@ pub fn sample_positions(samples: u32) -> &'static SamplePositions {
     TABLES.get(samples.max(1).ilog2() as usize).unwrap_or(&TABLES[0])
 }
 
-/// Sample positions that a draw has for itself.
+/// Sample positions that a draw sets.
 #[derive(Debug)]
 pub struct Places {
-    /// In 1/256 pixels.
+    /// Positions in 1/256 pixels.
     pub offsets: [[i32; 2]; MAX_SAMPLES],
-    /// As [`sample_positions`] has those of the standard.
+    /// Positions in the form of [`sample_positions`].
     pub positions: SamplePositions,
 }
 
 impl Places {
-    /// Of so many samples.
+    /// Makes the positions of `samples` samples.
     pub fn new(locations: &SampleLocations, samples: u32) -> Places {
         let offsets = locations.map(|location| location.map(i32::from));
         let floats = offsets.map(|offset| offset.map(|c| c as f32 / SUBPIXEL as f32));
@@ -105,14 +109,14 @@ impl Places {
     }
 }
 
-/// Bit `4*j + i` set where `e + i*dx + j*dy >= 0`.
+/// Returns a mask with bit `4*j + i` set if `e + i*dx + j*dy >= 0`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
     // SAFETY: SSE2 is part of x86-64.
     unsafe {
         let x = _mm_set1_epi32(dx);
-        // 0, dx, 2 dx, 3 dx.
+        // The steps are 0, dx, 2 dx, 3 dx.
         let steps = _mm_add_epi32(
             _mm_and_si128(x, _mm_set_epi32(-1, 0, -1, 0)),
             _mm_and_si128(_mm_add_epi32(x, x), _mm_set_epi32(-1, -1, 0, 0)),
@@ -122,13 +126,13 @@ pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
         let row1 = _mm_add_epi32(row0, step);
         let row2 = _mm_add_epi32(row1, step);
         let row3 = _mm_add_epi32(row2, step);
-        // Saturating packs keep the sign; one movemask gathers all sixteen.
+        // Saturating packs keep the sign, and one movemask gathers all sixteen signs.
         let bytes = _mm_packs_epi16(_mm_packs_epi32(row0, row1), _mm_packs_epi32(row2, row3));
         !(_mm_movemask_epi8(bytes) as u32) & 0xffff
     }
 }
 
-/// Bit `4*j + i` set where `e + i*dx + j*dy >= 0`.
+/// Returns a mask with bit `4*j + i` set if `e + i*dx + j*dy >= 0`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
@@ -138,18 +142,19 @@ pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
     })
 }
 
-/// An edge in a square: its value at the first pixel, and what a column and a row add.
+/// An edge in a square: its value at the first pixel, and the increments of a column and a row.
 pub type SquareEdge = [i32; 3];
 
-/// Pixels of a 16×16 square, four rows in a word, the first one lowest, bit `i` of a row being the column. (Words, because what is stored in pieces and loaded as a
-/// whole is waited for.)
+/// Pixels of a 16×16 square, with four rows in a word, the first row lowest; bit `i` of a row is
+/// the column. (They are words, because loading as a whole what was stored in pieces would wait.)
 pub type SquareRows = [u64; 4];
 
-/// Leaves of some pixels of a square those that are inside of up to four edges, none of which overflows there.
+/// Removes the pixels of a square that are outside of any of up to four edges, none of which
+/// overflows there.
 #[inline(always)]
 pub fn cut_rows(edges: &[SquareEdge], rows: &mut SquareRows) {
     if !edges.is_empty() {
-        // SAFETY: the host's own level.
+        // SAFETY: the level is the host's own.
         unsafe { cut_rows_of(Level::here())(edges, rows) };
     }
 }
@@ -171,7 +176,8 @@ base::compiled! {
 #[inline(always)]
 unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has level `H` (`# Safety`), and with it the instructions of the called
+    // function.
     unsafe {
         if H::WIDE {
             return cut_wide(edges, rows);
@@ -201,7 +207,7 @@ unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut Sq
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has AVX2 (`# Safety`).
     unsafe {
         let columns = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         let (mut left, mut right, mut down) =
@@ -233,11 +239,11 @@ unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRow
 }
 
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn cut_wide<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let columns = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         let (mut at, mut down) = ([_mm512_setzero_si512(); N], [_mm512_setzero_si512(); N]);
@@ -261,8 +267,8 @@ unsafe fn cut_wide<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRow
     }
 }
 
-/// The value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per pixel; far from zero it is only as large as
-/// keeps its sign over a block's steps.
+/// Returns the value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per
+/// pixel. Far from zero it is limited to a magnitude that keeps its sign over a block's steps.
 #[inline(always)]
 pub fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
     let (x, y) = ((i64::from(x) << 8) + i64::from(sx), (i64::from(y) << 8) + i64::from(sy));
@@ -270,7 +276,7 @@ pub fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
     at.clamp(-(1 << 30), 1 << 30) as i32
 }
 
-/// Of the 4×4 pixels at (x, y), those with a sample at `offset` inside of all edges.
+/// Returns those of the 4×4 pixels at (x, y) that have a sample at `offset` inside of all edges.
 #[inline(always)]
 pub fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
     let mut mask = 0xffff;
@@ -280,11 +286,12 @@ pub fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
     mask
 }
 
-/// Pixels along either axis up to which the front end finds out what a primitive covers.
+/// Largest number of pixels along either axis for which the front end computes the coverage of a
+/// primitive.
 pub const SMALL: i32 = 4;
 
-/// The pixels of a rectangle of at most 4×4 whose centres are inside of all edges, as [`super::Prim::pixels`] has them: `None` when there are none,
-/// 0 for a larger rectangle.
+/// Returns the pixels of a rectangle of at most 4×4 whose centres are inside of all edges, in the
+/// form of [`super::Prim::pixels`]. Returns `None` if there are none, and 0 for a larger rectangle.
 #[inline(always)]
 pub fn pixels(edges: &[Edge], [x0, y0, x1, y1]: [i32; 4]) -> Option<u32> {
     if x1 - x0 > SMALL || y1 - y0 > SMALL {

@@ -1,51 +1,54 @@
 //! The tiles of a render pass, and the trees of which they are the leaves.
 //!
-//! A node of level `l` is a square of 4^l × 4^l tiles of a layer. Nodes have numbers: tiles first, level by level.
+//! A node of level `l` is a square of 4^l × 4^l tiles of a layer. Nodes have numbers: tiles come
+//! first, then level by level.
 
 #![forbid(unsafe_code)]
 
-/// Tiles are 64×64 pixels.
+/// Base-2 logarithm of the side of a tile: tiles are 64×64 pixels.
 pub const TILE_SHIFT: u32 = 6;
-/// Levels of nodes; one of the last is 64×64 tiles: the largest render area has 4×4 of them.
+/// Number of levels of nodes. A node of the last level is 64×64 tiles, and the largest render area
+/// has 4×4 of them.
 pub const LEVELS: u32 = 4;
-/// Logarithm of a node's children along an axis.
+/// Base-2 logarithm of the number of a node's children along an axis.
 pub const STEP: u32 = 2;
 
-/// Tile grid of a render pass.
+/// The tile grid of a render pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
-    /// Tiles in x and y.
+    /// Numbers of tiles in x and y.
     pub tiles: [u32; 2],
-    /// Layers.
+    /// Number of layers.
     pub layers: u32,
-    /// Rasterization samples.
+    /// Number of rasterization samples.
     pub samples: u32,
 }
 
 impl Grid {
-    /// Nodes of a level in x and y.
+    /// Returns the numbers of nodes of a level in x and y.
     pub fn nodes(&self, level: u32) -> [u32; 2] {
         self.tiles.map(|n| n.div_ceil(1 << (STEP * level)))
     }
 
-    /// Number of a level's first node; tiles (level 0) come first. That of [`LEVELS`] is how many nodes there are.
+    /// Returns the number of a level's first node; tiles (level 0) come first. For [`LEVELS`] it is
+    /// the number of all nodes.
     pub fn first_node(&self, level: u32) -> u32 {
         (0..level).map(|l| self.nodes(l)).map(|[x, y]| x * y * self.layers).sum()
     }
 
-    /// Number of a node: level, layer, row, column.
+    /// Returns the number of a node, given its level, layer, column and row.
     pub fn node(&self, level: u32, layer: u32, [x, y]: [u32; 2]) -> u32 {
         let [columns, rows] = self.nodes(level);
         self.first_node(level) + (layer * rows + y) * columns + x
     }
 
-    /// Layer and position of a tile.
+    /// Returns the layer and the position of a tile.
     pub fn tile_at(&self, tile: u32) -> (u32, [u32; 2]) {
         let [columns, rows] = self.tiles;
         (tile / (columns * rows), [tile % columns, tile / columns % rows])
     }
 
-    /// The node of a level that a tile lies in.
+    /// Returns the node of a level in which a tile lies.
     pub fn around(&self, tile: u32, level: u32) -> u32 {
         let (layer, position) = self.tile_at(tile);
         self.node(level, layer, position.map(|c| c >> (STEP * level)))

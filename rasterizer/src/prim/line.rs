@@ -1,11 +1,14 @@
 //! Lines that are more than a rectangle: Bresenham coverage, stipple and smooth coverage.
 //!
-//! A line stays one primitive. Bresenham lines are two half planes and an exact range in the major direction ([`Diamonds`]); what the
-//! tiles need besides edges (where along the line a pixel lies, how far from it) goes into a [`LinePrim`], one per primitive of a
-//! draw that [`crate::api::DrawState::lines_are_special`], in the same order. Other draws have none.
+//! A line stays one primitive. Bresenham lines are two half planes and an exact range in the major
+//! direction ([`Diamonds`]). Tiles also need the position of a pixel along the line and its
+//! distance from the line. These data are in a [`LinePrim`], one per primitive of a draw that
+//! [`crate::api::DrawState::lines_are_special`], in the same order. Other draws have none.
 //!
-//! Stipple counters of a strip run on from chunk to chunk. A chunk counts from zero; [`Phase::then`] joins chunks in order afterwards, so
-//! neither threads nor the number of rounds can be seen. Counters are 1/65536 fragments modulo the pattern's period: sums are exact.
+//! Stipple counters of a strip continue from chunk to chunk. A chunk counts from zero;
+//! [`Phase::then`] joins chunks in order afterwards, so results depend neither on threads nor on
+//! the number of rounds. Counters are 1/65536 fragments modulo the pattern's period, so sums are
+//! exact.
 
 #![forbid(unsafe_code)]
 
@@ -13,36 +16,36 @@ use super::coverage::Edge;
 use super::screen::{SUBPIXEL, SUBPIXEL_BITS, Screen};
 use crate::api::{LineMode, Stipple};
 
-/// One fragment of a stipple counter.
+/// Value of one fragment in a stipple counter.
 const FRAGMENT: f64 = 65536.0;
-/// Half a pixel.
+/// Half a pixel in fixed point.
 const HALF: i64 = SUBPIXEL as i64 / 2;
 
 impl Stipple {
-    /// Counter values after which the pattern repeats.
+    /// Returns the number of counter values after which the pattern repeats.
     fn period(self) -> u32 {
         self.factor.clamp(1, 256) * 16 * FRAGMENT as u32
     }
-    /// Is a fragment at a counter drawn?
+    /// Returns true if a fragment at a counter is drawn.
     fn draws(self, counter: f64) -> bool {
         self.pattern >> (counter as u64 / u64::from(self.factor.clamp(1, 256)) % 16) & 1 == 1
     }
 }
 
-/// Stipple counter at the end of a chunk.
+/// The stipple counter at the end of a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phase {
-    /// Its value, counted from the last strip's start in the chunk, or from the chunk's.
+    /// Value counted from the last strip's start in the chunk, or from the chunk's start.
     pub value: u32,
-    /// No strip started in the chunk: what came before adds to it.
+    /// True if no strip started in the chunk, so that the value before the chunk is added.
     pub continued: bool,
 }
 
 impl Phase {
-    /// Where nothing is counted.
+    /// The phase if nothing is counted.
     pub const NONE: Phase = Phase { value: 0, continued: false };
 
-    /// Counter after a chunk that begins at `before`.
+    /// Returns the counter after a chunk that begins at `before`.
     pub fn then(self, before: u32, stipple: Option<Stipple>) -> u32 {
         let sum = self.value + if self.continued { before } else { 0 };
         stipple.map_or(0, |s| sum % s.period())
@@ -55,12 +58,13 @@ impl Phase {
     }
 }
 
-/// What the tiles need of a special line besides its primitive.
+/// Data of a special line that tiles need besides its primitive.
 #[derive(Clone, Copy, Debug)]
 pub struct LinePrim {
-    /// Pixels from the start along the line: d/dx, d/dy, value at the framebuffer's origin.
+    /// Distance in pixels from the start along the line: d/dx, d/dy, value at the framebuffer's
+    /// origin.
     along: [f64; 3],
-    /// Pixels from the line, signed.
+    /// Signed distance in pixels from the line, in the form of `along`.
     across: [f64; 3],
     length: f64,
     half_width: f64,
@@ -68,19 +72,19 @@ pub struct LinePrim {
     phase: Phase,
 }
 
-/// Affine function with this gradient and value 0 at a screen position.
+/// Returns the affine function with this gradient and value 0 at a screen position.
 fn affine(d: [f64; 2], at: &Screen) -> [f64; 3] {
     let unit = f64::from(SUBPIXEL);
     [d[0], d[1], -(d[0] * f64::from(at.x) + d[1] * f64::from(at.y)) / unit]
 }
 
-/// Length in pixels.
+/// Returns the length in pixels.
 fn length(v: &[Screen; 2]) -> f64 {
     let d = [f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y)];
     (d[0] * d[0] + d[1] * d[1]).sqrt() / f64::from(SUBPIXEL)
 }
 
-/// Fragments by which a line moves a stipple counter.
+/// Returns the number of fragments by which a line advances a stipple counter.
 pub fn counted(v: &[Screen; 2], mode: LineMode, width: f32) -> f64 {
     match mode {
         LineMode::Bresenham => Diamonds::new(v, width).map_or(0.0, |d| f64::from(d.last - d.first + 1)),
@@ -89,7 +93,8 @@ pub fn counted(v: &[Screen; 2], mode: LineMode, width: f32) -> f64 {
 }
 
 impl LinePrim {
-    /// Of a line of a mode other than Bresenham; `v` are its ends before clipping where they are on the screen.
+    /// Makes the data of a line in a mode other than Bresenham; `v` are its ends, before clipping
+    /// if they are on the screen.
     pub fn rectangle(v: &[Screen; 2], width: f32, phase: Phase) -> LinePrim {
         let length = length(v);
         let unit = |d: i32| if length > 0.0 { f64::from(d) / (f64::from(SUBPIXEL) * length) } else { 0.0 };
@@ -98,7 +103,7 @@ impl LinePrim {
         LinePrim { along: affine([dx, dy], &v[0]), across: affine([-dy, dx], &v[0]), length, half_width, phase }
     }
 
-    /// Of a Bresenham line: a step along it is a column (row) of fragments.
+    /// Makes the data of a Bresenham line: a step along it is a column (row) of fragments.
     pub fn diamonds(d: &Diamonds, phase: Phase) -> LinePrim {
         let step = if d.forward { 1.0 } else { -1.0 };
         let start = f64::from(if d.forward { d.first } else { d.last + 1 });
@@ -112,11 +117,12 @@ impl LinePrim {
         }
     }
 
-    /// Pixels of the 4×4 block at (x, y) that the stipple draws, seen at `offset` in the pixels; `before` is the counter at the start
-    /// of the chunk.
+    /// Returns the pixels of the 4×4 block at (x, y) that the stipple draws, at
+    /// `offset` in the pixels; `before` is the counter at the start of the chunk.
     pub fn stippled(&self, stipple: Stipple, before: u32, [x, y]: [i32; 2], offset: [f64; 2]) -> u32 {
         let start = f64::from(self.phase.then(before, Some(stipple))) / FRAGMENT;
-        // The rectangle's corners are rounded: what lies outside by a hair belongs to the first or last fragment.
+        // The rectangle's corners are rounded, so a position slightly outside belongs to the first
+        // or last fragment.
         let end = (self.length - 1.0 / 512.0).max(0.0);
         (0..16).fold(0, |mask, i| {
             let (px, py) = (f64::from(x + (i & 3)) + offset[0], f64::from(y + (i >> 2)) + offset[1]);
@@ -125,8 +131,8 @@ impl LinePrim {
         })
     }
 
-    /// Part of a pixel square that a smooth line covers: the product of what a unit interval around the centre has in common with the
-    /// line's extent across and along it.
+    /// Returns the part of a pixel square that a smooth line covers. It is the product of the
+    /// overlaps of a unit interval around the centre with the line's extent across and along it.
     pub fn coverage(&self, x: i32, y: i32) -> f32 {
         let (px, py) = (f64::from(x) + 0.5, f64::from(y) + 0.5);
         let at = |p: &[f64; 3]| p[0] * px + p[1] * py + p[2];
@@ -137,69 +143,72 @@ impl LinePrim {
 }
 
 impl LinePrim {
-    /// [`LinePrim::coverage`] of a quad's pixels.
+    /// Returns [`LinePrim::coverage`] of a quad's pixels.
     pub fn quad_coverage(&self, x: u16, y: u16) -> [f32; 4] {
         core::array::from_fn(|i| self.coverage(i32::from(x) + (i as i32 & 1), i32::from(y) + (i as i32 >> 1)))
     }
 }
 
-/// A Bresenham line: the fragments whose diamonds it exits (diamond-exit rule, ends moved by (-ε, -ε²)), as wide as it is.
+/// A Bresenham line: the fragments whose diamonds it exits (diamond-exit rule, with ends moved by
+/// (-ε, -ε²)), at the line's width.
 ///
-/// In a column of an x-major line the line meets exactly one diamond, that of the pixel whose centre is nearest, at the column's centre:
-/// this makes two half planes. Only the columns of the ends have to ask whether the diamond is met, and left.
+/// In a column of an x-major line, the line meets exactly one diamond at the column's centre: that
+/// of the pixel whose centre is nearest. This gives two half planes. Only in the columns of the
+/// ends must the code test whether the line meets and leaves the diamond.
 #[derive(Clone, Copy, Debug)]
 pub struct Diamonds {
     x_major: bool,
-    /// Towards greater coordinates in the major direction?
+    /// True if the line runs towards greater coordinates in the major direction.
     forward: bool,
-    /// First and last column (row of a y-major line).
+    /// First column (row of a y-major line); `last` is the last one.
     first: i32,
     last: i32,
     /// Pixels x0, y0, x1, y1.
     pub bounds: [i32; 4],
-    /// The two half planes.
+    /// The half planes of the line, of which two bound its minor direction.
     pub edges: [Edge; 4],
 }
 
 /// A line in (major, minor) coordinates.
 #[derive(Clone, Copy)]
 struct Major {
-    /// Start.
+    /// Start of the line.
     at: [i64; 2],
-    /// To the end, turned so that the major part is positive.
+    /// Vector to the end, reversed if needed so that the major part is positive.
     d: [i64; 2],
     x_major: bool,
-    /// On a boundary between two pixels the ε moves the line to the greater one.
+    /// True if the ε moves the line to the greater one of two pixels on whose boundary it lies.
     up: bool,
 }
 
 impl Major {
-    /// Row of the pixel that the line meets at a column's centre.
+    /// Returns the row of the pixel that the line meets at a column's centre.
     fn row(&self, column: i64) -> i64 {
         let centre = column * 2 * HALF + HALF;
         let n = self.at[1] * self.d[0] + self.d[1] * (centre - self.at[0]);
         (n - i64::from(!self.up)).div_euclid(2 * HALF * self.d[0])
     }
 
-    /// Column of an end.
+    /// Returns the column of an end.
     fn column(&self, end: [i64; 2]) -> i64 {
         (end[0] - 1).div_euclid(2 * HALF)
     }
 
-    /// Where an end lies from the centre of its column, and whether inside of the diamond that the line meets there.
+    /// Returns whether an end lies after the centre of its column, and whether it is inside of the
+    /// diamond that the line meets there.
     fn place(&self, end: [i64; 2]) -> (bool, bool) {
         let column = self.column(end);
         let u = end[0] - (column * 2 * HALF + HALF);
         let v = end[1] - (self.row(column) * 2 * HALF + HALF);
         let x = if self.x_major { u } else { v };
         let inside = u.abs() + v.abs() < HALF || (u.abs() + v.abs() == HALF && x > 0);
-        // On the centre: ε moves it below.
+        // If the end is on the centre, ε moves it below.
         (u > 0, inside)
     }
 }
 
 impl Diamonds {
-    /// `None` when no diamond is left.
+    /// Returns `None` if the line leaves no diamond.
     pub fn new(v: &[Screen; 2], width: f32) -> Option<Diamonds> {
         let [p, q] = [&v[0], &v[1]].map(|s| [i64::from(s.x), i64::from(s.y)]);
         let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
@@ -214,7 +223,8 @@ impl Diamonds {
         let forward = end[0] > start[0];
         let sign = if forward { 1 } else { -1 };
         let d = [sign * (end[0] - start[0]), sign * (end[1] - start[1])];
-        // x-major: the line moves by ε along x, which is up or down by its slope; y-major: by ε along the minor direction, down.
+        // An x-major line moves by ε along x, which is up or down by its slope; a y-major one moves
+        // by ε along the minor direction, down.
         let line = Major { at: start, d, x_major, up: x_major && d[1] > 0 };
         let ((start_after, start_in), (end_after, end_in)) = (line.place(start), line.place(end));
         let begins = start_in || start_after != forward;
@@ -235,7 +245,7 @@ impl Major {
         let minor = [r0.min(r1), r0.max(r1) + rows];
         let bounds = [first, minor[0], last + 1, minor[1]].map(|v| v as i32);
         let [a, b] = self.d;
-        // Minor distance times `a` at (major, minor): a*minor - b*major - at.
+        // The minor distance times `a` at (major, minor) is a*minor - b*major - at.
         let at = a * self.at[1] - b * self.at[0];
         let (strict_low, strict_high) = (i64::from(self.up), i64::from(!self.up));
         let edge = |sign: i64, c: i64| {
@@ -258,7 +268,8 @@ const _: () = assert!(SUBPIXEL_BITS == 8, "a stipple counter's 1/65536 holds sum
 mod tests {
     use super::*;
 
-    /// The diamond-exit rule word for word: ends moved by (-ε, -ε²) with an ε of 2^-20 units, in exact arithmetic.
+    /// Evaluates the diamond-exit rule literally: ends are moved by (-ε, -ε²) with an ε of 2^-20
+    /// units, in exact arithmetic.
     fn exits(a: [i64; 2], b: [i64; 2], centre: [i64; 2]) -> bool {
         const E: i128 = 1 << 20;
         let moved =
@@ -266,7 +277,8 @@ mod tests {
         let (a, b) = (moved(a), moved(b));
         let r = i128::from(HALF) * (E * E);
         let inside = |p: [i128; 2]| p[0].abs() + p[1].abs() < r;
-        // |x| + |y| is convex along the segment: it is least at an end or where a coordinate is zero.
+        // The sum |x| + |y| is convex along the segment, so it is least at an end or where a
+        // coordinate is zero.
         let crosses = |i: usize| {
             let (p, q, o) = (a[i], b[i], 1 - i);
             let other = a[o] * (p - q) + p * (b[o] - a[o]);
@@ -293,7 +305,8 @@ mod tests {
         let mut rng = base::random::Rng(7);
         let mut fragments = 0;
         for round in 0..4000 {
-            // Coarse positions meet the ties: corners and edges of diamonds, pixel boundaries, slopes of one.
+            // Coarse positions produce the ties: corners and edges of diamonds, pixel boundaries,
+            // slopes of one.
             let step = [1, 32, 64, 128][round % 4];
             let mut at = || [0, 1].map(|_: i64| i64::from(rng.below(2048)) / step * step);
             let (a, b) = (at(), at());

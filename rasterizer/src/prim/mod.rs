@@ -1,7 +1,9 @@
-//! What a primitive is: the words that the front end and the tiles share.
+//! Primitives: the types that the front end and the tiles share.
 //!
-//! `screen` has positions, `coverage` half planes and sample positions, `line` the lines that are more than a rectangle, `record` the
-//! set-up primitive and what a chunk of them leaves, `grid` the tiles. The front end writes records, tiles read them; neither knows the other.
+//! `screen` has positions, `coverage` half planes and sample positions, and
+//! `line` the lines that are more than a rectangle. `record` has the set-up primitive and the
+//! output of a chunk, and `grid` the tiles. The front end writes records and tiles read them;
+//! neither depends on the other.
 
 mod coverage;
 mod grid;

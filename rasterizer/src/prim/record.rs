@@ -1,42 +1,45 @@
-//! The set-up records of primitives, and what a chunk of them leaves for the tiles.
+//! The set-up records of primitives, and the output of a chunk for the tiles.
 
 use super::coverage::Edge;
 use super::line::{LinePrim, Phase};
 use base::abi::FragmentPrimitive;
 use base::shader::STREAMS;
 
-/// A set-up primitive: two cache lines, since there are many and each is written by one worker and read by another.
+/// A set-up primitive. It takes two cache lines, because there are many, and each is written by one
+/// worker and read by another.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct Prim {
-    /// What the fragment stage sees. First, so that a quad's pointer to it also finds the rest. Its attributes are the index of the first row until the
-    /// output is sealed.
+    /// Data for the fragment stage. They come first, so that a quad's pointer to them also finds
+    /// the other fields. `attributes` is the index of the first row until the output is sealed.
     pub shade: FragmentPrimitive,
-    /// Index of the first half plane that excludes something of the rectangle, among its output's.
+    /// Index, among its output's edges, of the first half plane that excludes a part of the
+    /// rectangle.
     pub first_edge: u32,
-    /// How many of them; none when `pixels` says it all.
+    /// Number of such half planes; 0 if `pixels` has the whole coverage.
     pub edge_count: u16,
-    /// Pixels it covers, bit `4*j + i` is pixel (i, j) from the rectangle's corner on; 0 when it is larger than 4×4, or has more than one
-    /// sample per pixel.
+    /// Pixels that the primitive covers: bit `4*j + i` is pixel (i, j) from the rectangle's corner
+    /// on. It is 0 if the rectangle is larger than 4×4, or if there is more than one sample per
+    /// pixel.
     pub pixels: u16,
-    /// See [`Prim::rect`].
+    /// The sides of [`Prim::rect`].
     pub sides: [u16; 4],
-    /// Clamp of fragment depth.
+    /// Range to which fragment depth is clamped.
     pub depth_range: [f32; 2],
 }
 
-/// Words of a primitive.
+/// Number of words of a primitive.
 const WORDS: usize = size_of::<Prim>() / size_of::<u32>();
 const _: () = assert!(WORDS == 32);
 
-/// Primitives that are made together.
+/// Number of primitives that are made together.
 pub const GROUP: usize = 8;
 
-/// Primitives word by word, as loops over lanes make them: each row has one word of all.
+/// Primitives word by word, as loops over lanes make them: each row has one word of all primitives.
 #[derive(Clone, Copy)]
 pub struct PrimLanes(pub [[u32; GROUP]; WORDS]);
 
-/// The word of a field, and the row that has it.
+/// Returns the index of a field's word, which is also its row in [`PrimLanes`].
 macro_rules! word_of {
     ($($field:tt)*) => {
         core::mem::offset_of!($crate::prim::Prim, $($field)*) / size_of::<u32>()
@@ -51,14 +54,14 @@ impl Default for PrimLanes {
 }
 
 impl Prim {
-    /// Pixels it may touch: x0, y0, x1, y1, never empty.
+    /// Returns the pixels that the primitive may touch: x0, y0, x1, y1, never empty.
     #[inline(always)]
     pub fn rect(&self) -> [i32; 4] {
         let [x0, y0, x1, y1] = self.sides;
         [i32::from(x0), i32::from(y0), i32::from(x1), i32::from(y1)]
     }
 
-    /// Clamped plane depth of a W×W block at (x, y), at `offset` in the pixels.
+    /// Returns the clamped plane depth of a W×W block at (x, y), at `offset` in the pixels.
     #[inline(always)]
     pub fn plane_z<const W: usize>(&self, x: i32, y: i32, offset: [f32; 2]) -> [f32; 16] {
         let [zx, zy, zc] = self.shade.z;
@@ -80,28 +83,30 @@ impl Prim {
     }
 }
 
-/// What a chunk leaves for the tiles.
+/// The output of a chunk for the tiles.
 #[derive(Default)]
 pub struct ChunkOutput {
     /// Set-up primitives.
     pub prims: Vec<Prim>,
-    /// Half planes: most primitives have less than a record has room for, the small ones none.
+    /// Half planes of the primitives. They are separate from the records, because most primitives
+    /// have few, and small ones none.
     pub edges: Vec<Edge>,
     /// Attribute rows, and one more.
     pub attributes: Vec<[u32; 3]>,
-    /// `node << 32 | primitive`, sorted.
+    /// Sorted values `node << 32 | primitive`.
     pub bins: Vec<u64>,
-    /// Nodes that are named there, and where their first bins are.
+    /// Nodes that occur in `bins`, and the index of their first bin.
     pub nodes: Vec<(u32, u32)>,
-    /// One for every primitive of a draw with [`crate::api::DrawState::lines_are_special`], else none.
+    /// Data of special lines: one for every primitive of a draw with
+    /// [`crate::api::DrawState::lines_are_special`], else none.
     pub lines: Vec<LinePrim>,
     /// Stipple counter at the end.
     pub phase: Phase,
-    /// Primitives that came to setup.
+    /// Number of primitives that came to setup.
     pub taken: u32,
-    /// The processor whose caches have it.
+    /// The processor whose caches have the output.
     pub processor: usize,
-    /// Captured primitives whose place is not known yet, by stream.
+    /// Captured primitives whose space is not known yet, by stream.
     pub captured: [Kept; STREAMS],
 }
 
@@ -110,11 +115,12 @@ pub struct ChunkOutput {
 pub struct Kept {
     /// Captured words, vertex by vertex.
     pub words: Vec<u32>,
-    /// How many primitives these are.
+    /// Number of captured primitives.
     pub primitives: u32,
 }
 
-/// Attribute rows on their way to an output. (What the standard library does for each few is a call.)
+/// Attribute rows that are being appended to an output. (The standard library would make a call for
+/// every few rows.)
 pub struct Rows<'a> {
     all: &'a mut Vec<[u32; 3]>,
     len: usize,
@@ -122,25 +128,25 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Rows behind the last one that may be written.
+    /// Number of rows after the last one that may be written.
     const MORE: usize = 3;
 
-    /// The next one; nothing behind the last one.
+    /// Appends a row; does nothing after the last one.
     #[inline(always)]
     pub fn one(&mut self, row: [u32; 3]) {
         if self.len < self.end {
-            // SAFETY: there is room up to `end`.
+            // SAFETY: the capacity reaches up to `end`.
             unsafe { self.all.as_mut_ptr().add(self.len).write(row) };
             self.len += 1;
         }
     }
 
-    /// The next `count` ones, four at most, column by column.
+    /// Appends `count` rows, at most four, given column by column.
     #[inline(always)]
     pub fn four(&mut self, columns: [[u32; 4]; 3], count: usize) {
         if self.len < self.end {
             let rows = interleaved(columns);
-            // SAFETY: there is room for three rows behind `end`.
+            // SAFETY: the capacity includes three rows after `end`.
             unsafe { self.all.as_mut_ptr().add(self.len).cast::<[[u32; 4]; 3]>().write_unaligned(rows) };
             self.len += count.min(4);
         }
@@ -149,16 +155,17 @@ impl Rows<'_> {
 
 impl Drop for Rows<'_> {
     fn drop(&mut self) {
-        // SAFETY: so many were written, and there was room for them.
+        // SAFETY: `len` rows were written, which fit the capacity.
         unsafe { self.all.set_len(self.len.min(self.end)) };
     }
 }
 
-/// Rows as columns.
+/// Transposes a 4×4 matrix of words.
 #[inline(always)]
 pub fn transposed(rows: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE2 is part of x86-64; vectors and arrays of the same size, any bits.
+    // SAFETY: SSE2 is part of x86-64; vectors and arrays have the same size, and any bits are
+    // valid.
     unsafe {
         use core::arch::x86_64::*;
         let [a, b, c, d] = rows.map(|row| core::mem::transmute::<[u32; 4], __m128i>(row));
@@ -176,16 +183,17 @@ pub fn transposed(rows: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     core::array::from_fn(|column| core::array::from_fn(|row| rows[row][column]))
 }
 
-/// Three rows of four, column by column.
+/// Interleaves three rows of four words, column by column.
 #[inline(always)]
 fn interleaved(rows: [[u32; 4]; 3]) -> [[u32; 4]; 3] {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE2 is part of x86-64; vectors and arrays of the same size, any bits.
+    // SAFETY: SSE2 is part of x86-64; vectors and arrays have the same size, and any bits are
+    // valid.
     unsafe {
         use core::arch::x86_64::*;
         let [a, b, c] = rows.map(|row| core::mem::transmute::<[u32; 4], __m128>(row));
         let (low, high) = (_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
-        // c0 c0 a1 a1, b1 b1 c1 c1, c2 c3 a3 b3.
+        // The vectors are (c0 c0 a1 a1), (b1 b1 c1 c1) and (c2 c3 a3 b3).
         let (x, y) = (_mm_shuffle_ps::<0b10_10_00_00>(c, low), _mm_shuffle_ps::<0b01_01_11_11>(low, c));
         let z = _mm_shuffle_ps::<0b11_10_11_10>(c, high);
         let columns = [
@@ -202,7 +210,8 @@ fn interleaved(rows: [[u32; 4]; 3]) -> [[u32; 4]; 3] {
 /// Memory in which bins are sorted; a worker keeps it.
 #[derive(Default)]
 pub struct Sorting {
-    /// By node, from the least one on: first how many, then where the next one goes.
+    /// Counters by node, from the least node on: first the number of bins, then the index of the
+    /// next one.
     places: Vec<u32>,
     sorted: Vec<u64>,
 }
@@ -241,23 +250,23 @@ impl Sorting {
     }
 }
 
-/// So many places are cleared and summed in no time.
+/// Largest number of counters; clearing and summing so many takes negligible time.
 const MOST_PLACES: usize = 1024;
 
-// SAFETY: the pointers in `prims` point into `attributes` of the same output (or are null); it is filled by one worker and
-// then only read.
+// SAFETY: the pointers in `prims` point into `attributes` of the same output (or are null). One
+// worker fills the output, and afterwards it is only read.
 unsafe impl Send for ChunkOutput {}
-// SAFETY: as above.
+// SAFETY: a shared output is only read, and its pointers point into its own `attributes`.
 unsafe impl Sync for ChunkOutput {}
 
 impl ChunkOutput {
-    /// The half planes of a primitive.
+    /// Returns the half planes of a primitive.
     #[inline(always)]
     pub fn edges_of(&self, prim: &Prim) -> &[Edge] {
         &self.edges[prim.first_edge as usize..][..prim.edge_count as usize]
     }
 
-    /// Bytes in use.
+    /// Returns the number of bytes in use.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.prims)
             + size_of_val(&*self.edges)
@@ -268,7 +277,7 @@ impl ChunkOutput {
             + self.captured.iter().map(|kept| size_of_val(&*kept.words)).sum::<usize>()
     }
 
-    /// Bytes allocated.
+    /// Returns the number of allocated bytes.
     pub fn capacity(&self) -> usize {
         self.prims.capacity() * size_of::<Prim>()
             + self.edges.capacity() * size_of::<Edge>()
@@ -279,7 +288,7 @@ impl ChunkOutput {
             + self.captured.iter().map(|kept| kept.words.capacity() * size_of::<u32>()).sum::<usize>()
     }
 
-    /// Empties it, keeping the capacity.
+    /// Empties the output, keeping the capacity.
     pub fn clear(&mut self) {
         self.prims.clear();
         self.edges.clear();
@@ -300,7 +309,8 @@ impl ChunkOutput {
     pub fn push_lanes(&mut self, lanes: &PrimLanes, count: usize) {
         self.prims.reserve(GROUP);
         let len = self.prims.len();
-        // SAFETY: there is room for a group, a primitive is as many words, any of which it may have; all of them are written before they count.
+        // SAFETY: the capacity was reserved for a group, and a primitive is `WORDS` words, in which
+        // any bits are valid. All of them are written before the length includes them.
         unsafe {
             let to = self.prims.as_mut_ptr().add(len).cast::<[u32; WORDS]>();
             for half in 0..GROUP / 4 {
@@ -320,11 +330,11 @@ impl ChunkOutput {
     #[inline(always)]
     pub fn push_lane(&mut self, lanes: &PrimLanes, lane: usize) {
         let words: [u32; WORDS] = core::array::from_fn(|word| lanes.0[word][lane % GROUP]);
-        // SAFETY: a primitive is as many words, any of which it may have.
+        // SAFETY: a primitive is `WORDS` words, in which any bits are valid.
         self.prims.push(unsafe { core::mem::transmute::<[u32; WORDS], Prim>(words) });
     }
 
-    /// Appends up to so many attribute rows.
+    /// Returns a writer that appends up to `count` attribute rows.
     #[inline(always)]
     pub fn rows(&mut self, count: usize) -> Rows<'_> {
         self.attributes.reserve(count + Rows::MORE);
@@ -332,7 +342,8 @@ impl ChunkOutput {
         Rows { len, end: len + count, all: &mut self.attributes }
     }
 
-    /// Points the primitives at their attributes and sorts the bins; nothing may be pushed afterwards.
+    /// Points the primitives at their attributes and sorts the bins; nothing may be appended
+    /// afterwards.
     pub fn seal(&mut self, sorting: &mut Sorting) {
         // The fragment stage reads a row and four bytes more.
         self.attributes.push([0; 3]);

@@ -6,18 +6,20 @@ use crate::prim::ChunkOutput;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
-/// Chunk outputs of larger capacity are not kept for reuse (bytes).
+/// Largest capacity in bytes of a chunk output that is kept for reuse.
 const KEEP_BYTES: usize = 4 << 20;
-/// Bytes of all that are kept: two usual rounds, of large draws or of hundreds of small ones.
+/// Number of bytes of all outputs that are kept: two usual rounds, of large draws or of hundreds of
+/// small ones.
 const KEEP_ALL_BYTES: usize = 16 << 20;
-/// Or so many for each thread, where there are many.
+/// Number of bytes that are kept for each thread, if there are many threads.
 const KEEP_THREAD_BYTES: usize = 1 << 20;
 
-/// Emptied chunk outputs, kept for their capacity, by the processor that wrote them: memory that another one has in its caches costs more to write than any other.
+/// Emptied chunk outputs, kept for their capacity, by the processor that wrote them. Memory in
+/// another processor's caches takes longer to write than any other.
 #[derive(Default)]
 pub struct Arenas(Mutex<HashMap<usize, Kept>>);
 
-/// Outputs, and the bytes of their capacities.
+/// Outputs, and the number of bytes of their capacities.
 #[derive(Default)]
 struct Kept {
     outputs: Vec<ChunkOutput>,
@@ -33,13 +35,14 @@ impl Kept {
 }
 
 impl Arenas {
-    /// An output for a processor.
+    /// Returns an output for a processor.
     pub fn take(&self, processor: usize) -> ChunkOutput {
         let taken = self.0.lock().get_mut(&processor).and_then(Kept::pop);
         ChunkOutput { processor, ..taken.unwrap_or_default() }
     }
 
-    /// Empties outputs and keeps what is not too much for so many threads. Processors that have more than others give way.
+    /// Empties outputs and keeps as many as are allowed for the number of threads. Processors that
+    /// have more than others lose outputs.
     pub fn give(&self, outputs: impl Iterator<Item = ChunkOutput>, threads: usize) {
         let most = KEEP_ALL_BYTES.max(threads.saturating_mul(KEEP_THREAD_BYTES));
         let mut all = self.0.lock();
@@ -75,7 +78,7 @@ mod tests {
             let bins = Vec::with_capacity(1 << 17);
             ChunkOutput { bins, processor, ..ChunkOutput::default() }
         };
-        // 1 MiB each.
+        // Each output has 1 MiB.
         arenas.give((0..20).map(|_| output(1)), 2);
         assert_eq!(arenas.0.lock()[&1].outputs.len(), 16);
         arenas.give((0..20).map(|_| output(2)), 2);

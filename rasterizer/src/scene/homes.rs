@@ -1,4 +1,4 @@
-//! Which processor's caches have what a tile needs.
+//! The assignment of tiles to the processors whose caches have their data.
 
 #![forbid(unsafe_code)]
 
@@ -6,17 +6,18 @@ use crate::prim::ChunkOutput;
 use crate::tile::Runs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The tiles of a round by the processors that have most of what they need in their caches.
+/// The tiles of a round by the processors that have most of their data in their caches.
 #[derive(Default)]
 pub struct Homes {
     /// Tiles, home by home.
     tiles: Vec<u32>,
-    /// Each home's processor, the number of tiles up to its end, and the one that is taken next.
+    /// Each home's processor, the end of its tiles in `tiles`, and the index of its next one.
     homes: Vec<(usize, usize, AtomicUsize)>,
 }
 
 impl Homes {
-    /// Of the runs of these outputs; `None` where one processor has all of them, or primitives are so large that they are few.
+    /// Makes the homes from the runs of these outputs. Returns `None` if one processor has all
+    /// outputs, or if there are large primitives, of which there are few.
     pub fn new(runs: &Runs, outputs: &[ChunkOutput]) -> Option<Homes> {
         let first = outputs.first()?.processor;
         if runs.are_joined() || outputs.iter().all(|output| output.processor == first) {
@@ -40,7 +41,8 @@ impl Homes {
         Some(Homes { tiles: by_home.into_iter().map(|(_, tile)| tile).collect(), homes })
     }
 
-    /// The next tile for a processor: one that is at home there, or else of the others. There is one for each call, if these are no more than tiles.
+    /// Returns the next tile for a processor: one of its own home, or else one of the others. There
+    /// is one for each call, if there are no more calls than tiles.
     pub fn next(&self, processor: usize) -> Option<usize> {
         let own = self.homes.iter().filter(|home| home.0 == processor);
         let others = self.homes.iter().filter(|home| home.0 != processor);
@@ -56,7 +58,7 @@ mod tests {
     use super::*;
     use crate::prim::Grid;
 
-    /// Chunks by two processors in tiles of their own and in one that both are in.
+    /// Two processors have chunks in tiles of their own and in one tile that both touch.
     #[test]
     fn every_tile_is_taken_once_and_those_at_home_first() {
         let output = |processor: usize, tiles: &[u64]| {
@@ -69,7 +71,7 @@ mod tests {
         let grid = Grid { tiles: [4, 2], layers: 1, samples: 1 };
         let runs = Runs::new(&outputs, &grid);
         let homes = Homes::new(&runs, &outputs).expect("two processors");
-        // By their numbers among the tiles that have something to do: 0, 1, 2, 5, 6.
+        // Tiles are named by their index among those that have work, which are 0, 1, 2, 5, 6.
         let taken = [3, 7, 7, 7, 3, 3].map(|processor| homes.next(processor));
         assert_eq!(taken, [Some(0), Some(1), Some(3), Some(2), Some(4), None]);
         assert!(Homes::new(&runs, &outputs[1..3]).is_none(), "one processor");

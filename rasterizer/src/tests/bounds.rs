@@ -1,8 +1,9 @@
-//! Hierarchical depth never changes a bit; nor do cells, which targets may be cut into.
+//! Tests that neither Hi-Z nor the cells of targets change a bit.
 
 use super::*;
 
-/// Triangles from a few pixels to all of the target, depths on a coarse grid (so that equal ones occur) and beyond the range.
+/// Makes triangles from a few pixels to all of the target, with depths on a coarse grid (so that
+/// equal ones occur) and beyond the range.
 fn triangles(random: &mut Rng, count: u32) -> Vec<V> {
     let mut out = Vec::new();
     for i in 0..count {

@@ -1,4 +1,5 @@
-//! Transform feedback: the words of captured vertices, for every topology, against lists written here from the specification's figures.
+//! Tests of transform feedback: the words of captured vertices, for every topology, against lists
+//! that are taken from the specification's figures.
 
 use super::*;
 use base::shader::{CAPTURE_BUFFERS, Capture, Captured};
@@ -6,14 +7,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const UNTOUCHED: u32 = 0xdead_beef;
 
-/// Buffer 0: y and z of the position, a gap, all of the colour, a gap; buffer 1: a gap, the position; buffer 3: six slots.
+/// Describes a capture. Buffer 0 has y and z of the position, a gap, all of the colour, and a gap;
+/// buffer 1 has a gap and the position; buffer 3 has six slots.
 fn capture() -> Capture {
     let run = |buffer, offset, slot, words| Captured { buffer, offset, slot, words };
     let outputs = vec![run(0, 0, 1, 2), run(0, 12, 4, 4), run(1, 4, 0, 4), run(3, 0, 3, 6)];
     Capture { strides: [32, 20, 0, 24], outputs, ..Capture::default() }
 }
 
-/// The numbers of a vertex's position and colour.
+/// Makes a vertex whose position and colour are numbers derived from `n`.
 fn vertex(n: u32) -> V {
     let four = |from: u32| [0, 1, 2, 3].map(|c| (100 * n + from + c) as f32);
     V { position: four(0), color: four(10), extra: four(20) }
@@ -29,7 +31,7 @@ impl Buffers {
         let range = |b: usize| if self.0[b].is_empty() { MemoryRange::NULL } else { range_of(&self.0[b]) };
         Arc::new(Feedback::new(core::array::from_fn(range), starts))
     }
-    /// As if these vertices had been captured from word 0 on.
+    /// Makes the buffers as if these vertices had been captured from word 0 on.
     fn holding(words: [usize; CAPTURE_BUFFERS], vertices: &[u32]) -> Buffers {
         let mut buffers = Buffers::new(words);
         let capture = capture();
@@ -50,7 +52,7 @@ impl Buffers {
     }
 }
 
-/// Rasterisation is off.
+/// Makes a draw that captures, with rasterization turned off.
 fn capturing(state: DrawState, vertices: &[V], feedback: &Arc<Feedback>) -> Draw {
     let mut stage = vertex_stage();
     stage.facts.capture = Some(Arc::new(capture()));
@@ -67,7 +69,8 @@ fn run(threads: usize, later: bool, round_bytes: Option<usize>, draws: Vec<Draw>
     pass.end();
 }
 
-/// Vertices of the first primitives, as the figures of "Primitive Topologies" number them; then with the last vertex provoking.
+/// Vertices of the first primitives, as the figures of "Primitive Topologies" number them; then
+/// with the last vertex provoking.
 #[rustfmt::skip]
 static FIGURES: &[(Topology, u32, &[u32], &[u32])] = &[
     (Topology::PointList, 3, &[0, 1, 2], &[0, 1, 2]),
@@ -104,8 +107,8 @@ fn every_topology_is_captured_as_lists() {
     }
 }
 
-/// Indices, restarts and instances, in strips; several draws; more chunks than a round has bytes for: the same for any number of threads, and
-/// when places are known late.
+/// Tests indices, restarts and instances in strips, several draws, and more chunks than a round has
+/// bytes for. The words are the same for any number of threads, and if the space is known late.
 #[test]
 fn order_is_that_of_the_draws() {
     let count = 5000u32;
@@ -157,18 +160,18 @@ fn order_is_that_of_the_draws() {
 
 #[test]
 fn what_does_not_fit_is_left_out_and_counted() {
-    // 301 triangles fit into buffer 1, which begins one word in; the others have room.
+    // 301 triangles fit buffer 1, which begins one word in; the others are large enough.
     let vertices: Vec<V> = (0..12000).map(vertex).collect();
     let sizes = [32 * 1000, 1 + 5 * 903 + 14, 0, 32 * 1000];
     let all: Vec<u32> = (0..903).collect();
-    // (One thread has chunks of several batches, in one of which they end.)
+    // (One thread has chunks of several batches, in one of which the buffer ends.)
     for (threads, later) in [(1, false), (2, false), (2, true)] {
         let got = Buffers::new(sizes);
         let written = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
         let feedback = got.feedback([0, 4, 0, 0]);
         let mut d = capturing(state(Topology::TriangleList, 1, 1), &vertices, &feedback);
         d.queries.feedback[0] = Some(written.clone());
-        // A point would fit, and is not written.
+        // A point would fit, but must not be written.
         let points = Draw {
             state: Arc::new(DrawState { rasterizer_discard: true, ..state(Topology::PointList, 1, 1) }),
             ..d.clone()
@@ -182,7 +185,8 @@ fn what_does_not_fit_is_left_out_and_counted() {
     }
 }
 
-/// So many bytes that they go past the caches, of vertices without gaps; and from a word on where they don't. The last chunk of lanes isn't full.
+/// Tests captures that are large enough for non-temporal stores, of vertices without gaps, and from
+/// a word on where such stores are not possible. The last chunk of lanes is not full.
 #[test]
 fn many_bytes_are_the_same_words() {
     let count = (16 << 20) / 32 + 5;
@@ -205,7 +209,7 @@ fn many_bytes_are_the_same_words() {
     }
 }
 
-/// Captured primitives are drawn too.
+/// Tests that captured primitives are drawn too.
 #[test]
 fn captured_primitives_are_rasterized() {
     let vertices = [v(-1.0, -1.0, 0.5, [0.25; 4]), v(3.0, -1.0, 0.5, [0.25; 4]), v(-1.0, 3.0, 0.5, [0.25; 4])];

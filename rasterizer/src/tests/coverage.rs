@@ -1,8 +1,8 @@
-//! Coverage against a naive rasterizer; watertightness; lines and points.
+//! Tests of coverage against a naive rasterizer, of watertightness, and of lines and points.
 
 use super::*;
 
-/// Snapped screen position of a vertex with w = 1.
+/// Returns the snapped screen position of a vertex with w = 1.
 pub fn snap(v: &V, w: u32, h: u32) -> [i64; 2] {
     let at = |c: f32, n: u32| {
         let half = n as f32 * 0.5;
@@ -11,7 +11,7 @@ pub fn snap(v: &V, w: u32, h: u32) -> [i64; 2] {
     [at(v.position[0], w), at(v.position[1], h)]
 }
 
-/// Point (in 1/256 pixels) inside a triangle, top-left rule.
+/// Returns true if a point (in 1/256 pixels) is inside a triangle, by the top-left rule.
 pub fn inside(t: [[i64; 2]; 3], p: [i64; 2]) -> bool {
     let cross = |a: [i64; 2], b: [i64; 2], c: [i64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
     let area = cross(t[0], t[1], t[2]);
@@ -25,7 +25,7 @@ pub fn inside(t: [[i64; 2]; 3], p: [i64; 2]) -> bool {
         })
 }
 
-/// The standard sample locations, in 1/256 pixels, written as the specification has them.
+/// Returns the standard sample locations, in 1/256 pixels, written as the specification has them.
 pub fn positions(samples: u32) -> Vec<[i64; 2]> {
     let list: &[[f64; 2]] = match samples {
         1 => &[[0.5, 0.5]],
@@ -69,7 +69,7 @@ fn random_triangles(rng: &mut Rng, n: usize) -> Vec<V> {
         let scale = [0.02, 0.2, 1.0, 3.0][rng.below(4) as usize];
         let (cx, cy) = (rng.unit(), rng.unit());
         for _ in 0..3 {
-            // A coarse grid makes vertices and edges hit sample positions.
+            // A coarse grid makes vertices and edges coincide with sample positions.
             let grid = |c: f32| (c * 64.0).round() / 64.0;
             let (x, y) = (cx + rng.unit() * scale, cy + rng.unit() * scale);
             let (x, y) = if rng.below(2) == 0 { (grid(x), grid(y)) } else { (x, y) };
@@ -79,7 +79,8 @@ fn random_triangles(rng: &mut Rng, n: usize) -> Vec<V> {
     out
 }
 
-/// Additively drawn triangles lie in as many samples of a picture as a naive rasterizer says.
+/// Compares the sums of additively drawn triangles in all samples of a picture with a naive
+/// rasterizer.
 fn compare(image: &Image, [w, h]: [u32; 2], samples: u32, vertices: &[V]) {
     let triangles: Vec<_> = vertices.chunks(3).map(|t| [0, 1, 2].map(|i| snap(&t[i], w, h))).collect();
     let positions = positions(samples);
@@ -110,7 +111,8 @@ fn triangles_match_a_naive_rasterizer() {
     }
 }
 
-/// Small ones, of which the front end finds out much: by an engine that drew others, with other samples, before.
+/// Tests small triangles, whose coverage the front end computes; the engine has drawn others
+/// before, with other sample counts.
 #[test]
 fn small_triangles_match_a_naive_rasterizer() {
     let (w, h) = (40, 33);
@@ -134,7 +136,8 @@ fn small_triangles_match_a_naive_rasterizer() {
     }
 }
 
-/// A mesh over more than the viewport, with random w and vertices behind the eye, covers each pixel once.
+/// Tests that a mesh over more than the viewport, with random w and vertices behind the eye, covers
+/// each pixel once.
 #[test]
 fn shared_edges_neither_overlap_nor_gap() {
     let (w, h) = (200, 170);
@@ -183,7 +186,8 @@ fn shared_edges_neither_overlap_nor_gap() {
 #[test]
 fn a_floor_through_the_near_plane_stays_watertight() {
     let (w, h) = (128, 128);
-    // A plane below the eye, from behind it to far away, as perspective projects it: w = z.
+    // The plane lies below the eye and extends from behind it to far away, as perspective projects
+    // it: w = z.
     let n = 16;
     let mut grid = Vec::new();
     for j in 0..=n {
@@ -207,7 +211,7 @@ fn a_floor_through_the_near_plane_stays_watertight() {
     let mut covered = 0;
     for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
         let got: f32 = image.color(x, y);
-        // The floor is seen from y = 1/24 (its far end) to the bottom; z = 1/y.
+        // The plane is visible from y = 1/24 (its far end) to the bottom; z = 1/y.
         let ndc = (y as f32 + 0.5) / 64.0 - 1.0;
         if ndc > 1.0 / 24.0 + 0.02 {
             assert_eq!(got, 1.0, "pixel {x} {y}");
@@ -226,7 +230,7 @@ fn points_cover_their_squares() {
     s.pixel.blend[0] = ADDITIVE;
     let at =
         |x: f32, y: f32, size: f32| V { extra: [size, 0.0, 0.0, 1.0], ..v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE) };
-    // The last one's centre lies outside the view volume: it draws nothing.
+    // The last point's centre lies outside the view volume, so it draws nothing.
     let points = [at(10.5, 10.5, 1.0), at(30.0, 20.0, 4.0), at(63.5, 40.0, 8.0), at(64.5, 60.0, 16.0)];
     render(1, targets(&image, None), [draw(s, &points)]);
     for (y, x) in (0..64).flat_map(|y| (0..64u32).map(move |x| (y, x))) {
@@ -237,7 +241,8 @@ fn points_cover_their_squares() {
     }
 }
 
-/// Squares, and triangles of which two edges are a rectangle's, with corners at quarters of pixels.
+/// Tests squares, and triangles of which two edges are a rectangle's, with corners at quarters of
+/// pixels.
 #[test]
 fn rectangles_match_a_naive_rasterizer() {
     let mut rng = Rng(11);
@@ -311,7 +316,8 @@ fn polygon_mode_line_draws_the_outline_only() {
     assert_eq!(image.color::<f32>(20, 20), 0.0);
 }
 
-/// The same pixels for any number of threads, with overlapping blended and depth-tested triangles.
+/// Tests that the pixels are the same for any number of threads, with overlapping blended and
+/// depth-tested triangles.
 #[test]
 fn thread_count_changes_nothing() {
     let (w, h) = (260, 190);

@@ -1,8 +1,8 @@
-//! Neither hidden surfaces nor flat primitives change a bit.
+//! Tests that neither hidden-surface removal nor flat primitives change a bit.
 
 use super::*;
 
-/// Triangles from a few pixels to all of the target.
+/// Makes triangles from a few pixels to all of the target.
 fn triangles(random: &mut Rng, count: u32) -> Vec<V> {
     let mut out = Vec::new();
     for _ in 0..count {
@@ -18,13 +18,13 @@ fn triangles(random: &mut Rng, count: u32) -> Vec<V> {
     out
 }
 
-/// Two triangles over everything.
+/// Makes two triangles that cover the whole target.
 fn cover(z: f32, color: [f32; 4]) -> Vec<V> {
     let corner = |x, y| v(x, y, z, color);
     [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|[x, y]| corner(x, y)).into()
 }
 
-/// How a picture is drawn.
+/// The way in which a picture is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Way {
     hides: bool,
@@ -39,7 +39,7 @@ struct SceneOf {
     samples: u32,
 }
 
-/// What its fragment stages are.
+/// Number of kinds of fragment stages in a scene.
 const STAGES: u32 = 4;
 
 impl SceneOf {
@@ -85,7 +85,7 @@ impl SceneOf {
         }
     }
 
-    /// All bytes of colour and depth, and the samples that passed.
+    /// Returns all bytes of colour and depth, and the number of samples that passed.
     fn draw(&self, (w, h): (u32, u32), way: Way) -> (Vec<u8>, Vec<u8>, u64) {
         let (color, depth) = (Image::new(self.color, w, h, self.samples, 1), Image::new(D32F, w, h, self.samples, 1));
         let engine = Engine::new(2);
@@ -125,7 +125,7 @@ fn neither_hidden_nor_flat_surfaces_change_a_bit() {
 #[test]
 fn more_owners_than_numbers_and_more_draws_than_batches() {
     let (w, h) = (64, 64);
-    // Full covers, so that every one is an owner of everything.
+    // Each primitive covers everything, so that it owns all pixels.
     let covers: Vec<V> = (0..40_000).flat_map(|i| cover(0.5, [(i % 251) as f32 / 255.0, 0.0, 1.0, 1.0])).collect();
     let few: Vec<Vec<V>> = (0..100).map(|i| cover(0.5, [0.0, i as f32 / 255.0, 0.0, 1.0])).collect();
     let picture = |vertices: &[&[V]]| {

@@ -1,4 +1,4 @@
-//! Line modes and stipple, through the pixels of draws.
+//! Tests of line modes and stipple, by the pixels of draws.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn lines(topology: Topology, mode: LineMode, stipple: Option<(u32, u16)>) -> Dra
     s
 }
 
-/// Red of the 64×64 image, row by row.
+/// Returns the red component of the 64×64 image, row by row.
 fn red(threads: usize, s: DrawState, vertices: &[V]) -> Vec<f32> {
     let image = Image::new(R32F, 64, 64, 1, 1);
     render(threads, targets(&image, None), [draw(s, vertices)]);
@@ -23,7 +23,8 @@ fn red(threads: usize, s: DrawState, vertices: &[V]) -> Vec<f32> {
 
 #[test]
 fn bresenham_lines_are_half_open_chains() {
-    // A closed star of segments between pixel centres: every end belongs to one of them only.
+    // The line is a closed star of segments between pixel centres: every end belongs to only one of
+    // them.
     let ends = [(32.5, 32.5), (60.5, 40.5), (50.5, 50.5), (36.5, 60.5), (32.5, 32.5)];
     let strip: Vec<V> = ends.iter().map(|&(x, y)| at(x, y)).collect();
     let got = red(1, lines(Topology::LineStrip, LineMode::Bresenham, None), &strip);
@@ -71,7 +72,7 @@ fn stipple_counts_along_a_line() {
     }
 }
 
-/// 2,000 short segments along the rows of the image.
+/// Makes 2,000 short segments along the rows of the image.
 fn long_strip() -> Vec<V> {
     (0..=2000).map(|i| at((i % 60) as f32 + 2.5, (i / 60) as f32 + 0.5)).collect()
 }
@@ -83,7 +84,8 @@ fn stipple_runs_through_a_strip_and_starts_again_in_a_list() {
     let s = lines(Topology::LineStrip, LineMode::Bresenham, Some((5, pattern)));
     let one = red(1, s.clone(), &strip);
     assert_eq!(one, red(3, s, &strip), "no thread is seen");
-    // Row 20 lies several chunks behind the start; a row is 59 fragments and 59 back (one of them of the y step).
+    // Row 20 lies several chunks after the start; a row is 59 fragments and 59 back (one of them of
+    // the y step).
     let oracle = |i: u32| pattern >> (i / 5 % 16) & 1;
     let mut counter = 0;
     let mut want = vec![0.0; 64 * 64];
@@ -97,14 +99,15 @@ fn stipple_runs_through_a_strip_and_starts_again_in_a_list() {
         }
     }
     assert_eq!(one, want);
-    // Segments of one fragment each: a list draws all of them or none.
+    // Segments have one fragment each, so a list draws all of them or none.
     let list: Vec<V> = strip.windows(2).filter(|w| w[0].position[1] == w[1].position[1]).flatten().copied().collect();
     let sum =
         |bit: u16| red(2, lines(Topology::LineList, LineMode::Bresenham, Some((1, bit))), &list).iter().sum::<f32>();
     assert_eq!((sum(1), sum(0xfffe)), (list.len() as f32 / 2.0, 0.0));
 }
 
-/// Blocks inside of a wide line are whole: they take another way than those at its edge.
+/// Tests blocks inside of a wide line, which are whole and take another path than those at its
+/// edge.
 #[test]
 fn wide_smooth_lines_are_opaque_inside() {
     let image = Image::new(RGBA32F, 64, 64, 1, 1);
@@ -119,7 +122,8 @@ fn wide_smooth_lines_are_opaque_inside() {
     }
 }
 
-/// A line as wide as one may be (and no wider), and one that is wider by a small step: each side has a half of it.
+/// Tests a line of the largest width (and not more), and one that is wider by a small step, of
+/// which each side has half.
 #[test]
 fn widths_reach_the_limit_in_small_steps() {
     let most = crate::api::LINE_WIDTH_RANGE[1];
@@ -133,7 +137,7 @@ fn widths_reach_the_limit_in_small_steps() {
     let covered = |y| image.texel::<[f32; 4]>(Aspect::Color, 8, y, 0, 0)[0] == 1.0;
     let rows: Vec<u32> = (0..300).filter(|&y| covered(y)).collect();
     assert_eq!(rows, (150 - most as u32 / 2..150 + most as u32 / 2).collect::<Vec<_>>());
-    // Of a smooth line the coverage is measured.
+    // The width of a smooth line is measured by its coverage.
     let image = Image::new(RGBA32F, 64, 64, 1, 1);
     let mut s = lines(Topology::LineList, LineMode::Smooth, None);
     (s.line_width, s.pixel.blend[0]) = (2.0 + 1.0 / 64.0, OPAQUE);

@@ -1,16 +1,17 @@
-//! Memory of a render pass is bounded whatever the primitives cover, and the bounds change no pixel.
+//! Tests that the memory of a render pass is bounded whatever the primitives cover, and that the
+//! bounds change no pixel.
 
 use super::coverage::{inside, positions, snap};
 use super::*;
 use crate::scene::ROUND_BYTES;
 
-/// A triangle that covers the whole viewport.
+/// Makes a triangle that covers the whole viewport.
 fn covering(color: f32) -> [V; 3] {
     let color = [color, 0.0, 0.0, 1.0];
     [v(-1.0, -1.0, 0.5, color), v(3.0, -1.0, 0.5, color), v(-1.0, 3.0, 0.5, color)]
 }
 
-/// The largest render area, without attachments.
+/// Makes the largest render area, without attachments.
 fn largest() -> RenderTargets {
     RenderTargets { samples: 1, layers: 1, area: [0, 0, 1 << 14, 1 << 14], ..RenderTargets::default() }
 }
@@ -32,21 +33,21 @@ fn primitives_that_cover_every_tile_take_little_memory() {
         let mut pass = engine.begin_rendering(largest());
         let mut one = draw_with(None, state(Topology::TriangleList, side, side), &vertices);
         one.counts.instances = instances;
-        // Rounds whose tiles are never run: it would take minutes.
+        // Tiles of these rounds are never run, because that would take minutes.
         let draws = if instances == 1 { 4000 } else { 1 };
         (0..draws).for_each(|_| _ = pass.draw(one.clone()));
         if pass.most_bytes == 0 {
             pass.run_chunks();
         }
         assert!(pass.most_bytes > 100_000, "{name}: {} bytes", pass.most_bytes);
-        // 65,536 tiles: 16,384 primitives had 8.6 GB.
+        // The area has 65,536 tiles; without the bound, 16,384 primitives took 8.6 GB.
         assert!(pass.most_bytes < 2 * ROUND_BYTES, "{name}: {} bytes", pass.most_bytes);
     }
 }
 
 #[test]
 fn large_and_small_primitives_are_drawn_in_order() {
-    // The last is wide enough for outlines to be listed at larger nodes than tiles.
+    // The last target is wide enough for outlines to be listed at larger nodes than tiles.
     for (w, h, samples) in [(730, 520, 1), (330, 350, 4), (330, 350, 16), (2300, 150, 1)] {
         draws_in_order(w, h, samples);
     }
@@ -73,12 +74,13 @@ fn draws_in_order(w: u32, h: u32, samples: u32) {
         let at = [i64::from(x) * 256 + dx, i64::from(y) * 256 + dy];
         snapped.iter().rposition(|&t| inside(t, at)).map_or(0.0, |i| i as f32 + 1.0)
     };
-    // Every seventh pixel, and borders of tiles.
+    // The test examines every seventh pixel, and borders of tiles.
     let seen = |c: u32| c.is_multiple_of(7) || [0, 63].contains(&(c % 64));
     let pixels = || (0..h).filter(|&y| seen(y)).flat_map(|y| (0..w).filter(|&x| seen(x)).map(move |x| (x, y)));
     let want: Vec<f32> =
         pixels().flat_map(|(x, y)| (0..samples).map(move |s| (x, y, s))).map(|(x, y, s)| naive(x, y, s)).collect();
-    // As one draw, as draws of some triangles, rounds of a few bytes: chunks wait and overtake.
+    // The triangles are one draw, or draws of some triangles, in rounds of a few bytes, so that
+    // chunks wait and overtake.
     for (threads, per_draw, bytes) in [(1, 90, ROUND_BYTES), (3, 7, ROUND_BYTES), (1, 1, 1), (3, 1, 1), (3, 2, 4000)] {
         let image = Image::new(R32F, w, h, samples, 1);
         let engine = Engine::new(threads);
@@ -132,7 +134,7 @@ fn rounds_that_end_early_keep_stipple_and_statistics() {
 fn segments_of_pending_draws_are_bounded() {
     let image = Image::new(R32F, 8, 8, 1, 1);
     let vertices = covering(1.0);
-    // Strips of three, cut by the restart index; the triangle is empty.
+    // The indices are strips of three, cut by the restart index; the triangle is empty.
     let indices: Vec<u16> = (0..1 << 16).map(|i| if i % 4 == 3 { u16::MAX } else { 0 }).collect();
     let mut s = state(Topology::TriangleStrip, 8, 8);
     s.primitive_restart = true;

@@ -1,5 +1,5 @@
-//! Draws whose fragments are shaded in the order of primitives: those that read an attachment that they write, and no
-//! others.
+//! Tests that the draws whose fragments are shaded in the order of primitives are those that read
+//! an attachment that they write, and no others.
 
 use super::*;
 use crate::tile::{Pass, TilePlan, TileState};
@@ -23,7 +23,8 @@ fn only_draws_that_read_what_they_write_are_ordered() {
             let reads = |i: usize| loops[i] || reads_inputs && inputs[i];
             let want = (0..2).any(|i| reads(i) && writes[i]);
             assert_eq!(plan(&state).ordered, want, "{inputs:?} {loops:?} {writes:?} {reads_inputs}");
-            // The flags of VK_EXT_rasterization_order_attachment_access order all that may read an attachment.
+            // The flags of VK_EXT_rasterization_order_attachment_access order all draws that may
+            // read an attachment.
             state.ordered = true;
             assert_eq!(plan(&state).ordered, reads_inputs || loops != [false; 2]);
         }

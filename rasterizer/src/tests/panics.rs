@@ -1,4 +1,5 @@
-//! A panic in a worker reaches the caller and leaves nothing behind: the engine goes on, and so do others.
+//! Tests that a panic in a worker reaches the caller and has no other effect: the engine continues,
+//! and so does other work.
 
 use super::*;
 use crate::api::Running;

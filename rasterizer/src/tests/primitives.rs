@@ -1,19 +1,20 @@
-//! Stages that make primitives of others: strips, streams, numbers.
+//! Tests of stages that make primitives of others: strips, streams, numbers.
 
 use super::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LANES: usize = 4;
-/// Position, colour, PrimitiveId, the mark.
+/// Number of slots of a made vertex: position, colour, PrimitiveId and the mark.
 const SLOTS: usize = 10;
 const BEGINS: u32 = VertexMark::BEGINS;
 
-/// Runs a stage of points: `f` gives position and mark of vertex `k` of an invocation whose point is at (x, y).
+/// Runs a stage of points: `f` returns position and mark of vertex `k` of an invocation whose point
+/// is at (x, y).
 ///
 /// # Safety
-/// Called with a `PrimitiveBatch` of such a stage behind [`vertex_stage`].
+/// `batch` is a `PrimitiveBatch` of such a stage after [`vertex_stage`].
 unsafe fn make(batch: *mut BatchHeader, count: usize, f: impl Fn([f32; 2], u32, usize) -> ([f32; 2], u32)) {
-    // SAFETY: the caller's promise; all arrays are padded to whole chunks.
+    // SAFETY: `batch` is a `PrimitiveBatch` (`# Safety`), whose arrays are padded to whole chunks.
     unsafe {
         let b = &mut *batch.cast::<PrimitiveBatch>();
         let layout = SlotLayout::new(SLOTS, LANES as u32);
@@ -44,22 +45,23 @@ unsafe fn make(batch: *mut BatchHeader, count: usize, f: impl Fn([f32; 2], u32, 
     }
 }
 
-/// Two lines behind each other, of a strip or of two.
+/// Makes two consecutive lines, of one strip or of two.
 unsafe extern "C" fn corners(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the rasterizer calls the stage with a `PrimitiveBatch`.
     unsafe { make(batch, 3, |[x, y], _, k| ([x + 0.1 * k as f32, y + if k == 2 { 0.05 } else { 0.0 }], 0)) };
 }
 
-/// A triangle of stream 0, among whose vertices there are some of others; then one that is cut off.
+/// Makes a triangle of stream 0, among whose vertices there are some of other streams; then one
+/// that is cut off.
 unsafe extern "C" fn streams(_: *const ShaderContext, batch: *mut BatchHeader) {
     const MARKS: [u32; 10] = [0, 1, 0, 1, 1, 0, 3, BEGINS, 1 | BEGINS, 0];
-    // SAFETY: the caller's contract.
+    // SAFETY: the rasterizer calls the stage with a `PrimitiveBatch`.
     unsafe {
         make(batch, MARKS.len(), |_, invocation, k| {
             let rasterized = |mark: u32| VertexMark(mark).stream() == 0;
             let of = MARKS[..k].iter().filter(|&&mark| rasterized(mark)).count();
             let corner = [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0], [-1.0, -1.0], [3.0, 3.0]][of];
-            // Nobody sees what goes to another stream.
+            // The position of a vertex of another stream has no effect.
             (if invocation == 0 && rasterized(MARKS[k]) { corner } else { [0.0, 0.0] }, MARKS[k])
         });
     };
@@ -82,7 +84,7 @@ fn facts(output: OutputPrimitive, max_vertices: u32, invocations: u32) -> Geomet
     GeometryFacts { input: InputPrimitive::Points, output, max_vertices, invocations }
 }
 
-/// Points through a stage.
+/// Makes a draw of points through a stage.
 fn made(entry: StageFn, facts: GeometryFacts, mut state: DrawState, points: &[V]) -> Draw {
     state.topology = Topology::PointList;
     let all = [vertex_stage(), geometry_stage(entry, facts), fragment_stage(fs_color, &[], FragmentFacts::default())];
@@ -122,7 +124,8 @@ fn draws_are_cut_by_what_became_of_the_last_ones() {
     assert_eq!(stages.probably_made(u32::MAX), u32::MAX);
 }
 
-/// Strips never go on from one invocation to the next, whatever batches, calls and chunks there are: stippled as strips between restarts.
+/// Tests that strips never continue from one invocation to the next, whatever batches, calls and
+/// chunks there are: they are stippled as strips between restarts.
 #[test]
 fn line_strips_are_stippled_each_from_its_start() {
     let start = |i: u32| v((i % 64) as f32 / 32.0 - 1.0, (i / 64) as f32 / 8.0 - 0.95, 0.5, WHITE);
@@ -169,7 +172,8 @@ fn one_stream_is_rasterized_and_all_are_counted() {
         assert!((0..64 * 64).all(|i| image.color::<f32>(i % 64, i / 64) == seen), "{stream} {discard}");
         let count = |bit: usize| counters[bit].load(Ordering::Relaxed);
         assert_eq!(count(statistic::GEOMETRY_INVOCATIONS), 74);
-        // Of stream 0 one, and one of stream 1, whose second strip is too short.
+        // Each invocation makes one primitive of stream 0, and one of stream 1, whose second strip
+        // is too short.
         assert_eq!(count(statistic::GEOMETRY_PRIMITIVES), 2 * 74);
         assert_eq!(count(statistic::CLIPPING_INVOCATIONS), clipped, "{stream} {discard}");
         assert_eq!(generated.map(|n| n.map(|n| n.load(Ordering::Relaxed))), [74, 74, 0, 0].map(Some));

@@ -1,4 +1,5 @@
-//! Two triangles that are a rectangle are set up as one: the same pixels, the same values, no quad shaded twice.
+//! Tests of two triangles that form a rectangle and are set up as one: the pixels and the values
+//! are the same, and no quad is shaded twice.
 
 use super::*;
 use base::epilogue::Epilogue;
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const SIDE: u32 = 64;
 
-/// Quads that [`fs_counted`] was asked for; tests that read it hold [`COUNTING`].
+/// Number of quads with which [`fs_counted`] was called; tests that read it hold [`COUNTING`].
 static QUADS: AtomicU64 = AtomicU64::new(0);
 static COUNTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
@@ -18,7 +19,8 @@ unsafe extern "C" fn fs_counted(_: *const ShaderContext, batch: *mut BatchHeader
     }
 }
 
-/// A fragment stage that counts its quads; nothing is paired for one that knows primitives' numbers.
+/// Makes a fragment stage that counts its quads; triangles are not paired for a stage that reads
+/// primitive numbers.
 fn counted(pairs: bool, interpolation: Interpolation) -> CompiledStage {
     let facts = FragmentFacts { reads_primitive_id: !pairs, ..FragmentFacts::default() };
     let inputs = (0..4).map(|c| slot(user(0, c), interpolation)).collect();
@@ -26,7 +28,7 @@ fn counted(pairs: bool, interpolation: Interpolation) -> CompiledStage {
     stage(Payload::Fragment(facts), fs_counted, 8, StageInterface { inputs, outputs, places: Vec::new() })
 }
 
-/// The vertex stage of the other tests, without a layer and a viewport of its own.
+/// Makes the vertex stage of the other tests, without a layer and a viewport.
 fn plain_vertex_stage() -> CompiledStage {
     let mut vertex = vertex_stage();
     let mut interface = (*vertex.facts.interface).clone();
@@ -37,13 +39,14 @@ fn plain_vertex_stage() -> CompiledStage {
     vertex
 }
 
-/// A vertex at fixed-point coordinates.
+/// Makes a vertex at fixed-point coordinates.
 fn at([x, y]: [i32; 2], color: [f32; 4]) -> V {
     let ndc = |c: i32| c as f32 / (128.0 * SIDE as f32) - 1.0;
     v(ndc(x), ndc(y), 0.5, color)
 }
 
-/// The corners of a rectangle x0, y0, x1, y1, numbered `x | y << 1`, with values of a plane that sums are exact in.
+/// Makes the corners of a rectangle x0, y0, x1, y1, numbered `x | y << 1`, with values of a plane
+/// in which sums are exact.
 fn corners(random: &mut Rng, rect: [i32; 4]) -> [V; 4] {
     let mut eighths = || [0; 4].map(|_: i32| random.below(64) as f32 / 8.0);
     let (first, across, down) = (eighths(), eighths(), eighths());
@@ -54,14 +57,14 @@ fn corners(random: &mut Rng, rect: [i32; 4]) -> [V; 4] {
     })
 }
 
-/// The same rectangle as two triangles: which diagonal, and which vertices the triangles begin with.
+/// Splits the rectangle into two triangles, with a random diagonal and random first vertices.
 fn split(random: &mut Rng, corners: &[V; 4]) -> [V; 6] {
     let order = if random.below(2) == 0 { [0, 1, 2, 3, 2, 1] } else { [1, 3, 0, 2, 0, 3] };
     let (first, second) = (random.below(3) as usize, random.below(3) as usize);
     core::array::from_fn(|i| corners[if i < 3 { order[(i + first) % 3] } else { order[3 + (i + second) % 3] }])
 }
 
-/// The picture of a list of triangles, and how many quads were shaded.
+/// Returns the picture of a list of triangles, and how many quads were shaded.
 fn picture(samples: u32, vertices: &[V], stage: CompiledStage) -> (Image, u64) {
     let image = Image::new(RGBA32F, SIDE, SIDE, samples, 1);
     let mut state = state(Topology::TriangleList, SIDE, SIDE);
@@ -79,7 +82,8 @@ fn rectangles_cover_what_their_triangles_do() {
     let mut spared = 0;
     for round in 0..300 {
         let samples = if round % 3 == 0 { 4 } else { 1 };
-        // From a fraction of a pixel to most of the target, some beyond its edge.
+        // Sizes are from a fraction of a pixel to most of the target; some rectangles reach beyond
+        // its edge.
         let most = [300, 2000, 12000][random.below(3) as usize];
         let rects: Vec<[i32; 4]> = (0..1 + random.below(4))
             .map(|_| {
@@ -100,7 +104,7 @@ fn rectangles_cover_what_their_triangles_do() {
             for sample in 0..samples {
                 let of = |image: &Image| image.texel::<[f32; 4]>(Aspect::Color, x, y, sample, 0);
                 let (a, b) = (of(&want), of(&got));
-                // Values are up to 24 a rectangle; there are four at most.
+                // Values are up to 24 per rectangle, and there are at most four.
                 assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4), "round {round} ({x}, {y}): {a:?} {b:?}");
                 assert_eq!(a == [0.0; 4], b == [0.0; 4], "round {round} ({x}, {y})");
             }
@@ -139,18 +143,19 @@ fn only_what_is_one_rectangle_is_set_up_as_one() {
     for (why, vertices) in apart {
         assert!(quads(&vertices) > all, "{why}");
     }
-    // The second triangle of a pair, and the first of the next one.
+    // These are the second triangle of a pair, and the first of the next one.
     let aside = at([0; 2], WHITE);
     let mut odd = vec![aside; 3];
     odd.extend(two);
     assert!(quads(&odd) > all);
-    // Flat values are the provoking vertices'.
+    // Flat values are those of the provoking vertices.
     let flat = |vertices: &[V]| picture(1, vertices, counted(true, Interpolation::Flat)).1;
     assert!(flat(&two) > all);
     assert_eq!(flat(&two.map(|v| V { color: WHITE, ..v })), all);
 }
 
-/// Two pipelines that give fragments other values besides must agree about those that both give.
+/// Tests that two pipelines that pass different sets of values to fragments agree about the values
+/// that both pass.
 #[test]
 fn a_value_has_the_same_bits_whatever_comes_with_it() {
     let _counting = COUNTING.lock();
@@ -158,7 +163,7 @@ fn a_value_has_the_same_bits_whatever_comes_with_it() {
     for _ in 0..100 {
         let rect = [random.below(4000) as i32, random.below(4000) as i32, 8000, 9000];
         let mut values = corners(random, rect);
-        // A gradient that no float has, along one axis, and one along the other.
+        // The gradients, one along each axis, are not representable as floats.
         for (i, corner) in values.iter_mut().enumerate() {
             (corner.color[0], corner.color[1]) = ([0.1, 0.7][i & 1], [-1.3, 9.9][i >> 1]);
         }
@@ -174,21 +179,21 @@ fn a_value_has_the_same_bits_whatever_comes_with_it() {
     }
 }
 
-/// Rectangles that [`Painter`] was given.
+/// Number of rectangles that [`Painter`] was given.
 static RECTANGLES: AtomicU64 = AtomicU64::new(0);
 
-/// The code of [`fs_color`], which writes rectangles itself: stored, or added to what is there.
+/// Code of [`fs_color`] that writes rectangles itself: colours are stored, or added to the target.
 #[derive(Clone, Copy)]
 struct Painter(Option<Epilogue>);
 
 impl Painter {
     /// # Safety
-    /// The texel of a primitive's pixel.
+    /// `p` has attributes for all slots of the epilogue.
     unsafe fn paint(epilogue: &Epilogue, p: &FragmentPrimitive, [x, y]: [u16; 2], texel: &mut [u8; 4]) {
         for (c, slot) in epilogue.slots.into_iter().enumerate() {
             let slot = usize::from(slot.expect("four components"));
             let (x, y) = (f32::from(x) + 0.5, f32::from(y) + 0.5);
-            // SAFETY: the stage's inputs are its outputs.
+            // SAFETY: the stage's inputs are its outputs, so the primitive has the slot.
             let value = f32::from_bits(unsafe { interpolate(p, slot, x, y, Interpolation::Smooth) });
             let byte = (value.clamp(0.0, 1.0) * 255.0).round_ties_even() as u8;
             let texel = &mut texel[if epilogue.swap && c < 3 { 2 - c } else { c }];
@@ -200,17 +205,18 @@ impl Painter {
 impl StageCode for Painter {
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
         let Some(epilogue) = &self.0 else {
-            // SAFETY: the caller's promise.
+            // SAFETY: the rasterizer calls the stage with a batch of its fragments.
             return unsafe { fs_color(context, batch) };
         };
-        // SAFETY: called with a batch of rectangles, whose texels nobody else touches.
+        // SAFETY: the rasterizer calls this with a batch of rectangles, whose texels no other
+        // thread accesses.
         unsafe {
             let batch = &*batch.cast::<RectangleBatch>();
             for r in core::slice::from_raw_parts(batch.rectangles, batch.count as usize) {
                 RECTANGLES.fetch_add(1, Ordering::Relaxed);
                 let p = &*r.primitive;
                 assert!(p.affine != 0 && r.x0 < r.x1 && u32::from(r.x1) <= batch.end && r.y0 < r.y1);
-                // As many columns before the end as a chunk has lanes are the tile's.
+                // The tile owns as many columns before the end as a chunk has lanes.
                 assert!(
                     batch.end as usize - usize::from(r.x0) / 64 * 64 >= MAX_LANES
                         && batch.end.div_ceil(64) == (u32::from(r.x1)).div_ceil(64)
@@ -230,11 +236,12 @@ impl StageCode for Painter {
     }
 }
 
-/// What stages write themselves is what comes of quads, in the same order, whatever lies between.
+/// Tests that the pixels that stages write themselves equal those of quads, in the same order,
+/// whatever lies between.
 #[test]
 fn rectangles_with_an_epilogue_are_the_pixels_of_quads() {
     let random = &mut Rng(0x3917_0e0f);
-    // The last columns are a tile that is narrower than a chunk in one of them.
+    // In one of the sizes, the last columns are a tile that is narrower than a chunk.
     for (round, size) in (0..120).zip([[150, 90], [132, 70]].into_iter().cycle()) {
         let [w, h] = size;
         let mut vertices = Vec::new();
@@ -245,7 +252,7 @@ fn rectangles_with_an_epilogue_are_the_pixels_of_quads() {
                 |most: u32| if whole { 256 * random.below(most) as i32 } else { random.below(256 * most) as i32 };
             let [x, y] = [place(w), place(h)];
             let rect = [x, y, x + 256 + place(most), y + 256 + place(most)];
-            // A plane that sums are exact in.
+            // The values are those of a plane in which sums are exact.
             let mut part = || [0; 4].map(|_: i32| random.below(64) as f32 / 64.0 - 0.25);
             let (first, across, down) = (part(), part(), part());
             let corner = |i: usize| {
@@ -256,7 +263,7 @@ fn rectangles_with_an_epilogue_are_the_pixels_of_quads() {
             };
             let corners = [0, 1, 2, 3].map(corner);
             let two = split(random, &corners);
-            // Some are one triangle: its quads lie between rectangles.
+            // Some rectangles are only one triangle, whose quads lie between rectangles.
             vertices.extend_from_slice(if random.below(5) == 0 { &two[..3] } else { &two });
         }
         let mut state = state(Topology::TriangleList, w, h);

@@ -1,4 +1,5 @@
-//! Every number of samples against a scalar oracle: coverage, masks, alpha to coverage, tests of depth and what they write, sample by sample.
+//! Tests of every sample count against a scalar oracle: coverage, masks, alpha to coverage, depth
+//! tests and writes, sample by sample.
 
 use super::coverage::{inside, positions, snap};
 use super::*;
@@ -7,25 +8,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const COUNTS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// What a fragment stage of the test does.
+/// The kind of fragment stage of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Plain,
-    /// Columns with an odd number are left out.
+    /// The stage kills columns with an odd number.
     Kills,
-    /// Red is the depth.
+    /// The stage writes red as depth.
     Depth,
-    /// Red is the number of the sample.
+    /// The stage writes the number of the sample as red.
     PerSample,
-    /// [`MASK`] is the sample mask.
+    /// The stage writes [`MASK`] as the sample mask.
     Masks,
 }
 
 const MASK: u32 = 0b1001_0110_1101_1011;
 
-/// Colour, and [`MASK`].
+/// Writes the colour, and [`MASK`].
 unsafe extern "C" fn fs_mask(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the rasterizer calls the stage with a `FragmentBatch`.
     unsafe { fragments(batch, |_, _, c| Some([c[0], c[1], c[2], c[3], MASK])) };
 }
 
@@ -80,12 +81,13 @@ impl Case {
             let any: SampleLocations = core::array::from_fn(|_| [rng.below(256) as u8, rng.below(256) as u8]);
             state.pixel_values.sample_locations = Some(any);
         }
-        // Additive blending leaves alpha alone: it is seen by coverage only.
+        // Additive blending ignores alpha, which thus only acts through coverage.
         state.pixel.alpha_to_coverage = rng.below(4) == 0 && samples > 1 && kind != Kind::PerSample;
         Case { kind, vertices, state }
     }
 
-    /// Where a sample lies in its pixel: the only one of a pixel in the middle, whatever the draw says.
+    /// Returns the position of a sample in its pixel; a pixel's only sample is in the middle,
+    /// whatever the draw sets.
     fn place(&self, samples: u32, s: u32) -> [i64; 2] {
         match self.state.pixel_values.sample_locations {
             Some(own) if samples > 1 => own[s as usize].map(i64::from),
@@ -93,7 +95,7 @@ impl Case {
         }
     }
 
-    /// Samples that are left of those of a pixel that a triangle of the alpha covers.
+    /// Returns the samples that remain of a pixel that a triangle with this alpha covers.
     fn mask(&self, samples: u32, x: u32, alpha: f32) -> u32 {
         let mut mask = self.state.pixel_values.sample_mask & ((1 << samples) - 1);
         if self.kind == Kind::Kills && x % 2 == 1 {
@@ -108,7 +110,7 @@ impl Case {
         mask
     }
 
-    /// Draws one sample of a pixel; did it pass?
+    /// Draws one sample of a pixel; returns true if it passed.
     fn sample(&self, t: &[V], [x, s]: [u32; 2], samples: u32, (color, depth): (&mut f32, &mut f32)) -> bool {
         let [red, _, _, alpha] = t[0].color;
         if self.mask(samples, x, alpha) >> s & 1 == 0 {
@@ -135,7 +137,7 @@ impl Case {
         passes
     }
 
-    /// The red of a fragment of a pipeline with one sample, or shaded once.
+    /// Returns the red component of a fragment of a pipeline with one sample, or shaded once.
     fn red(&self, red: f32) -> f32 {
         if self.kind == Kind::PerSample { f32::from(FragmentBatch::CENTRE) } else { red }
     }
@@ -180,7 +182,8 @@ fn draws_are_those_of_a_scalar_oracle() {
     }
 }
 
-/// Lines that are not rectangular cover all samples of a pixel or none; stipple too.
+/// Tests that lines that are not rectangular, and stippled ones, cover all samples of a pixel or
+/// none.
 #[test]
 fn lines_of_pixels_have_all_samples() {
     for samples in COUNTS {
@@ -198,7 +201,8 @@ fn lines_of_pixels_have_all_samples() {
     }
 }
 
-/// The positions of all counts are the specification's: apart from each other along both axes, and as the shaders see them.
+/// Tests that the positions of all counts are the specification's: distinct along both axes, and
+/// equal to those that shaders read.
 #[test]
 fn positions_are_those_of_the_standard() {
     for samples in COUNTS {

@@ -1,4 +1,4 @@
-//! What makes a pipeline of stages.
+//! Tests of the combinations of stages that form a pipeline.
 
 use super::*;
 

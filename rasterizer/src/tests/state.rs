@@ -1,4 +1,4 @@
-//! Depth, stencil, blending, masks, multisampling state, queries, clears.
+//! Tests of depth, stencil, blending, masks, multisampling state, queries and clears.
 
 use super::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const W: u32 = 40;
 const H: u32 = 37;
 
-/// A strip that covers everything at one depth.
+/// Makes a strip that covers everything at one depth.
 fn full(z: f32, color: [f32; 4]) -> [V; 4] {
     [v(-1.0, -1.0, z, color), v(1.0, -1.0, z, color), v(-1.0, 1.0, z, color), v(1.0, 1.0, z, color)]
 }
@@ -70,7 +70,8 @@ fn stencil_counts_faces() {
     let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
     p.clear_depth_stencil(None, Some(0x1fe), [0, 0, W, H], 0, 1);
     let quad = full(0.5, WHITE);
-    // Front twice: 0xfe + 2 wraps to 0. Then the back half plane replaces.
+    // Two front-facing draws: 0xfe + 2 wraps to 0. Then the back-facing triangle replaces the
+    // value.
     p.draw(draw(s.clone(), &quad));
     p.draw(draw(s.clone(), &quad));
     let back = [quad[0], quad[2], quad[1]];
@@ -93,7 +94,7 @@ fn late_tests_see_the_fragment_stage() {
     let mut d = draw_with(Some(kills), depth_state(CompareOp::Less), &quad);
     d.queries.occlusion = Some(occlusion.clone());
     p.draw(d);
-    // FragDepth = red = 0.25 at the front of everything.
+    // FragDepth = red = 0.25 is in front of everything.
     let near = full(0.9, [0.25; 4]);
     let flags = FragmentFacts { writes_depth: true, ..FragmentFacts::default() };
     let writes = fragment_stage(fs_depth, &[BuiltinSlot::FragDepth], flags);
@@ -108,7 +109,8 @@ fn late_tests_see_the_fragment_stage() {
     assert_eq!(depth.texel::<f32>(Aspect::Depth, 2, 3, 0, 0), 0.25);
 }
 
-/// A target with an odd number of rows, whose quads are tested one by one, has the pixels of one without its last row.
+/// Tests that a target with an odd number of rows, whose quads are tested one by one, has the
+/// pixels of one without its last row.
 #[test]
 fn late_tests_of_batches_are_those_of_quads() {
     let (w, h) = (90, 70);
@@ -157,7 +159,8 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
     s.scissors[0] = [0, 0, 1, 1];
     let engine = Engine::new(1);
     let quad = full(0.5, WHITE);
-    // Explicit early tests (or coverage behind them), who reads what is written, and what the fragment stage sees.
+    // The cases are explicit early tests (or coverage after them), readers of what is written, and
+    // the values that the fragment stage reads.
     let cases = [
         ([false, false, true, false], 7.0),
         ([true, false, true, false], 8.0),
@@ -187,7 +190,8 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
 
 #[test]
 fn sample_masks_are_those_before_early_tests() {
-    // One triangle, whose depth crosses the attachment's between the samples of the column in the middle.
+    // The depth of the triangle crosses the attachment's between the samples of the column in the
+    // middle.
     let triangle = [v(-1.0, -1.0, 0.4, WHITE), v(3.0, -1.0, 0.6, WHITE), v(-1.0, 3.0, 0.4, WHITE)];
     let crossing = 0.4 + 0.1 * (0.5 + 0.5 / W as f32);
     let mut s = strip_state();
@@ -239,7 +243,7 @@ fn blending_matches_a_scalar_reference() {
     for round in 0..200 {
         let format = [RGBA8, BGRA8, RGBA32F][round % 3];
         let image = Image::new(format, 8, 8, 1, 1);
-        // Of one source.
+        // The factors use only one source.
         let mut any = || BlendFactor::ALL[rng.below(15) as usize];
         let factors = [any(), any(), any(), any()];
         let mut pick = |i: usize| (factors[i], factors[i + 1], BlendOp::ALL[rng.below(5) as usize]);
@@ -283,7 +287,7 @@ fn blending_matches_a_scalar_reference() {
     }
 }
 
-/// The first source is undefined then, and multiplied by 0.
+/// Tests blending whose first source is undefined, and multiplied by 0.
 #[test]
 fn blending_with_the_second_source_alone() {
     for (format, dynamic_range) in [(RGBA8, 255.0f32), (RGBA32F, 1.0)] {
@@ -314,13 +318,13 @@ fn blending_with_the_second_source_alone() {
     }
 }
 
-/// All colour attachments have two sources of their own.
+/// Tests that every colour attachment has two sources of its own.
 #[test]
 fn every_attachment_blends_with_two_sources() {
     const SLOTS: usize = 8 * base::pixel::MAX_COLOR_ATTACHMENTS;
-    /// Slot n is n / 64.
+    /// Writes n / 64 to slot n.
     unsafe extern "C" fn numbers(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the rasterizer calls the stage with a `FragmentBatch`.
         unsafe {
             fragments(batch, |_, _, _| Some(core::array::from_fn::<_, SLOTS, _>(|n| (n as f32 / 64.0).to_bits())))
         };
@@ -363,7 +367,7 @@ fn every_attachment_blends_with_two_sources() {
     }
 }
 
-/// The 8-bit paths and the one through the format table give the same bits.
+/// Tests that the 8-bit paths and the one through the format table give the same bits.
 #[test]
 fn srgb_targets_blend_in_linear_light() {
     for (format, swapped) in [(43, false), (50, true)] {
@@ -398,7 +402,7 @@ fn logic_operations_and_integer_targets() {
     let quad = full(0.5, [1.0, 0.0, 1.0, 0.0]);
     render(1, targets(&image, None), [draw(s.clone(), &quad), draw(s.clone(), &quad), draw(s, &quad)]);
     assert_eq!(image.color::<[u8; 4]>(3, 3), [255, 0, 255, 0]);
-    // Bits go to an integer target unchanged, blending does not apply.
+    // Bits are written to an integer target unchanged; blending does not apply.
     let image = Image::new(R32UI, W, H, 1, 1);
     let mut s = strip_state();
     s.pixel.blend[0] = ADDITIVE;
@@ -446,7 +450,7 @@ fn queries_count_exactly() {
     };
     p.draw(d);
     p.end();
-    // The lower part was never cleared: depth 0 there.
+    // The lower part was never cleared, so its depth is 0.
     assert_eq!(occlusion.load(Ordering::Relaxed), u64::from(4 * W * (H / 2)));
     let n: Vec<u64> = statistics.iter().map(|s| s.load(Ordering::Relaxed)).collect();
     assert_eq!((n[0], n[1], n[2], n[5], n[6]), (4, 2, 4, 2, 2));
@@ -510,7 +514,7 @@ fn a_bias_has_the_unit_that_is_asked_for() {
     let unit = 2f32.powi(-24);
     assert_eq!(once(D32F, One, 0.5), 0.75);
     assert_eq!(once(D32F, Unorm, 4.0), 0.25 + 4.0 * unit);
-    // 0.25 has the exponent -2.
+    // The value 0.25 has the exponent -2.
     assert_eq!(once(D32F, Format, 2.0), 0.25 + 2.0 * 2f32.powi(-2 - 23));
     assert_eq!(once(D16, One, 0.75), 1.0);
     assert_eq!(once(D16, Unorm, 8.0), once(D16, Format, 8.0));

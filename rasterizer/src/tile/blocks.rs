@@ -1,4 +1,4 @@
-//! Covered blocks of a primitive → early tests → quads, up to a batch.
+//! The path of a primitive's covered blocks: early tests, then quads, up to a batch.
 
 use super::cover;
 use super::depth::{self, Block, RowsTest};
@@ -13,7 +13,8 @@ use base::abi::{FragmentBatch, FragmentQuad, SampleGroups};
 use base::host::prefetch;
 use std::sync::atomic::Ordering;
 
-/// The covered blocks of a primitive go to the job. With `P` the draw has sample positions of its own.
+/// A sink that passes the covered blocks of a primitive to the job. With `P`, the draw has its own
+/// sample positions.
 struct Blocks<'a, 'b, const P: bool> {
     job: &'a mut TileJob<'b>,
     prim: &'a Prim,
@@ -64,13 +65,14 @@ impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
     }
 }
 
-/// How many pixels of a square there are.
+/// Returns the number of covered pixels of a square.
 #[inline(always)]
 fn pixels_of(rows: &SquareRows) -> u64 {
     rows.iter().map(|row| u64::from(row.count_ones())).sum()
 }
 
-/// Coverage of a quad of a block, of at most four of whose samples there are masks; as [`FragmentQuad::coverage`].
+/// Returns the coverage of a quad of a block, for at most four samples with one mask each, in the
+/// form of [`FragmentQuad::coverage`].
 #[inline(always)]
 fn quad_coverage(masks: &[u32], q: i32) -> u16 {
     let shift = (q & 1) * 2 + (q >> 1) * 8;
@@ -80,7 +82,7 @@ fn quad_coverage(masks: &[u32], q: i32) -> u16 {
     })
 }
 
-/// The same of any number of samples.
+/// Returns the coverage of a quad of a block by groups of samples, for any number of samples.
 #[inline(always)]
 fn quad_groups(masks: &[u32], q: i32) -> SampleGroups {
     let mut groups = SampleGroups::default();
@@ -124,8 +126,8 @@ impl TileJob<'_> {
         }
     }
 
-    /// Shades the waiting quads if the next primitive, whose pixels lie in `rect`, may have a pixel of theirs: the
-    /// fragments of a batch run at once.
+    /// Shades the waiting quads if the next primitive, whose pixels lie in `rect`, may share a
+    /// pixel with them, because the fragments of a batch run at once.
     #[inline(never)]
     fn keep_order(&mut self, rect: [i32; 4]) {
         let [x0, y0, x1, y1] = intersect(self.waiting, rect);
@@ -140,7 +142,8 @@ impl TileJob<'_> {
         };
     }
 
-    /// A primitive with other numbers of samples, or positions of the draw's own. (A function of its own, so that those that are common stay small.)
+    /// Covers a primitive with a rare number of samples, or with the draw's own positions. (It is
+    /// not inlined, so that the code of common cases stays small.)
     #[inline(never)]
     fn rarer<const P: bool>(&mut self, prim: &Prim, edges: &[Edge], x0: i32, y0: i32) {
         match self.pass.grid.samples {
@@ -151,7 +154,8 @@ impl TileJob<'_> {
         }
     }
 
-    /// Where samples lie in their pixels, in 1/256: with `P` where the draw says.
+    /// Returns the positions of samples in their pixels, in 1/256; with `P`, those that the draw
+    /// sets.
     #[inline(always)]
     pub fn offsets<const S: usize, const P: bool>(&self) -> [[i32; 2]; S] {
         match &self.draw.plan.places {
@@ -160,14 +164,15 @@ impl TileJob<'_> {
         }
     }
 
-    /// A primitive that covers a rectangle: its quads, in rows of four, and then those of the columns that are left. There is nothing to test.
+    /// Makes the quads of a primitive that covers a rectangle, first in rows of four, then those of
+    /// the remaining columns. There is nothing to test.
     #[inline(always)]
     fn rectangle(&mut self, prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) {
         if x0 >= x1 || y0 >= y1 {
             return;
         }
         self.passed += ((x1 - x0) * (y1 - y0)) as u64;
-        // Whoever has made it is another worker, and it is read when the batch is full.
+        // Another worker has made the attributes, and they are read when the batch is full.
         prefetch(prim.shade.attributes.cast());
         let (left, top) = (x0 & !1, y0 & !1);
         let quads = (x1 - left + 1) / 2;
@@ -175,7 +180,8 @@ impl TileJob<'_> {
         if quads >= 4 && y1 - top > 2 {
             self.scratch.quads.align();
         }
-        // Rows of four as they are in the first row, by number; and what is left of it.
+        // The rows of four have the positions of the first row of pixels, by number; the rest
+        // follows.
         let columns = [x0, x1];
         let mut fours = [QuadRow::default(); (1 << TILE_SHIFT) / 8];
         let fours = &mut fours[..(quads / 4) as usize];
@@ -195,10 +201,11 @@ impl TileJob<'_> {
         }
     }
 
-    /// So many quads of a row at `y`, of which the pixels from `y0` to before `y1` are covered.
+    /// Appends `count` quads of a row at `y`, of which the pixels from `y0` to before `y1` are
+    /// covered.
     #[inline(always)]
     fn quad_row(&mut self, prim: &Prim, row: QuadRow, count: usize, [y, y0, y1]: [i32; 3]) {
-        // The upper two pixels, the lower two.
+        // The first term is the upper two pixels, the second the lower two.
         let rows = if y >= y0 { 0x0011 } else { 0 } | if y + 1 < y1 { 0x1100 } else { 0 };
         self.scratch.quads.push_row((&raw const *prim).cast(), &row.masked(rows), count);
         if self.scratch.quads.is_full() {
@@ -206,7 +213,7 @@ impl TileJob<'_> {
         }
     }
 
-    /// A covered 4×4 block: early tests, then its quads.
+    /// Processes a covered 4×4 block: early tests, then its quads.
     #[inline(always)]
     pub fn block<const S: usize, const P: bool>(&mut self, prim: &Prim, x: i32, y: i32, mut masks: [u32; S]) {
         if S == 1 && self.plain {
@@ -236,7 +243,7 @@ impl TileJob<'_> {
             return;
         }
         if plan.early && !plan.shades {
-            // Nothing would see the stage run, except who counts its invocations.
+            // Running the stage would have no effect except on the count of its invocations.
             self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment().is_some()));
             return;
         }
@@ -245,7 +252,8 @@ impl TileJob<'_> {
             return self.scratch.owners.block(owner, x, y, any);
         }
         if S == 1 && self.flat_here && self.color(prim, x, y) {
-            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+            // this worker owns the tile.
             return unsafe { self.fill([x, y], Pixels::Block(any)) };
         }
         if S == 1 && !plan.per_sample && self.smooth.is_none() {
@@ -271,7 +279,8 @@ impl TileJob<'_> {
         }
     }
 
-    /// Leaves out the pixels of a block of which no sample can pass the late tests; those of the others stay as they are.
+    /// Removes the pixels of a block of which no sample can pass the late tests; the masks of the
+    /// other pixels stay unchanged.
     #[inline(always)]
     fn filter<const S: usize, const P: bool>(&mut self, prim: &Prim, x: i32, y: i32, masks: &mut [u32; S]) {
         let Some(test) = self.draw.plan.filter.and_then(|filter| filter.plane) else { return };
@@ -279,19 +288,21 @@ impl TileJob<'_> {
         for (s, &mask) in masks.iter().enumerate().filter(|(_, mask)| **mask != 0) {
             let offset = self.offsets::<S, P>()[s].map(|o| o as f32 / 256.0);
             let at = self.address(&self.pass.depth, s as u32, x as u32, y as u32);
-            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+            // this worker owns the tile.
             pass |= unsafe { test(prim, &at, [x, y], offset, mask) };
         }
         masks.iter_mut().for_each(|mask| *mask &= pass);
     }
 
-    /// Early tests of one sample of a block.
+    /// Performs the early tests of one sample of a block.
     #[inline(always)]
     fn early<const S: usize, const P: bool>(&mut self, prim: &Prim, x: i32, y: i32, s: usize, mask: u32) -> u32 {
         let offset = self.offsets::<S, P>()[s].map(|o| o as f32 / 256.0);
         let at = self.address(&self.pass.depth, s as u32, x as u32, y as u32);
         if let Some(test) = self.draw.plan.depth.plane {
-            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+            // this worker owns the tile.
             return unsafe { test(prim, &at, [x, y], offset, mask) };
         }
         let block = Block {
@@ -302,7 +313,8 @@ impl TileJob<'_> {
             front: prim.shade.front_facing != 0,
             references: None,
         };
-        // SAFETY: as above.
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+        // this worker owns the tile.
         unsafe { depth::test::<4>(&self.draw.plan.depth, &block) }
     }
 
@@ -325,7 +337,8 @@ impl TileJob<'_> {
         }
     }
 
-    /// A quad of more than four samples, if any is left; `seen`: those that the stage sees with [`TilePlan::sees_all`](super::TilePlan).
+    /// Appends a quad of more than four samples, if any sample is left; `seen` are the samples that
+    /// the stage sees with [`TilePlan::sees_all`](super::TilePlan).
     fn push_groups(&mut self, prim: &Prim, at: [u16; 2], groups: SampleGroups, seen: SampleGroups) {
         let plan = self.draw.plan;
         if groups == SampleGroups::default() {
@@ -346,7 +359,7 @@ impl TileJob<'_> {
         }
     }
 
-    /// One invocation of it.
+    /// Appends one invocation of a quad of more than four samples.
     fn push_group_quad(&mut self, prim: &Prim, [x, y]: [u16; 2], groups: SampleGroups, sample: u16) {
         let (primitive, coverage) = ((&raw const *prim).cast(), groups.iter().fold(0, |all, group| all | group));
         self.scratch.quads.push(FragmentQuad { x, y, coverage, sample, primitive });
@@ -359,7 +372,7 @@ impl TileJob<'_> {
         }
     }
 
-    /// The quads of a block's pixels, with one sample each.
+    /// Appends the quads of a block's pixels, with one sample each.
     #[inline(always)]
     fn push_pixels(&mut self, prim: &Prim, x: i32, y: i32, pixels: u32) {
         let quads = &mut self.scratch.quads;
@@ -374,7 +387,7 @@ impl TileJob<'_> {
         }
     }
 
-    /// The primitive's number as an owner of pixels.
+    /// Returns the primitive's number as an owner of pixels.
     #[inline(always)]
     fn owner(&mut self, prim: &Prim) -> u16 {
         if self.owner == 0 {
@@ -383,13 +396,14 @@ impl TileJob<'_> {
         self.owner
     }
 
-    /// Pixels of the square at (x, y) of a draw with a test of depth alone.
+    /// Processes pixels of the square at (x, y) of a draw that tests only depth.
     #[inline(always)]
     fn tested_rows(&mut self, prim: &Prim, [x, y]: [i32; 2], rows: &SquareRows, test: RowsTest) {
         let [offset] = sample_offsets::<1>().map(|[x, y]| [x as f32 / 256.0, y as f32 / 256.0]);
         let at = self.address(&self.pass.depth, 0, x as u32, y as u32);
         let mut left = *rows;
-        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+        // this worker owns the tile.
         unsafe { test(prim, &at, [x, y], offset, &mut left) };
         if !self.draw.plan.shades {
             return;
@@ -404,14 +418,16 @@ impl TileJob<'_> {
             let owner = self.owner(prim);
             cover::for_each_block(&left, [x, y], |x, y, mask| self.scratch.owners.block(owner, x, y, mask));
         } else if self.flat_here && self.color(prim, x, y) {
-            // SAFETY: as above.
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+            // this worker owns the tile.
             unsafe { self.fill([x, y], Pixels::Rows(&left)) };
         } else {
             cover::for_each_block(&left, [x, y], |x, y, mask| self.push_pixels(prim, x, y, mask));
         }
     }
 
-    /// Pixels of the square at (x, y) of a draw without tests, row by row; `false` when they must come by blocks.
+    /// Processes pixels of the square at (x, y) of a draw without tests, row by row; returns false
+    /// if they must be passed on by blocks.
     #[inline(always)]
     fn rows(&mut self, prim: &Prim, x: i32, y: i32, rows: &SquareRows) -> bool {
         if self.counts && (self.plain || self.color(prim, x, y)) {
@@ -423,13 +439,15 @@ impl TileJob<'_> {
         }
         let colored = self.color(prim, x, y);
         if colored {
-            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+            // this worker owns the tile.
             unsafe { self.fill([x, y], if *rows == [u64::MAX; 4] { Pixels::SQUARE } else { Pixels::Rows(rows) }) };
         }
         colored
     }
 
-    /// A covered 16×16 square of a draw without tests, of which fragments are not shaded one by one; `false` when it isn't one.
+    /// Processes a covered 16×16 square of a draw without tests whose fragments are not shaded one
+    /// by one; returns false if the draw is not of this kind.
     #[inline(always)]
     fn square(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
         if self.plain {
@@ -447,7 +465,8 @@ impl TileJob<'_> {
             let owner = self.owner(prim);
             self.scratch.owners.square(owner, x, y);
         } else if self.color(prim, x, y) {
-            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+            // this worker owns the tile.
             unsafe { self.fill([x, y], Pixels::SQUARE) };
         } else {
             return false;
@@ -456,7 +475,7 @@ impl TileJob<'_> {
         true
     }
 
-    /// The draw has ended in this tile.
+    /// Ends the draw in this tile.
     pub fn finish(&mut self) {
         if self.scratch.quads.len() > 0 {
             fragment::shade(self);

@@ -1,12 +1,15 @@
-//! Hierarchical depth: least and greatest depth of every 16×16 square of the depth attachment, for the time of a render pass.
+//! Hi-Z: the least and greatest depth of every square of 16×16 pixels of the depth attachment, kept
+//! for the duration of a render pass.
 //!
-//! Invariant: every stored depth of a square lies in `low..=high`. A primitive whose depth range in a square cannot pass the depth
-//! test against that range is rejected there before any texel is touched. Writes only widen a range (by the primitive's own
-//! range); a primitive that covers a square whole narrows it, and so does reading the square again after some visits. Ranges
+//! Invariant: every stored depth of a square lies in `low..=high`. A primitive whose depth range in
+//! a square cannot pass the depth test against that range is rejected there before any texel is
+//! read or written. Writes only widen a range, by the primitive's own range. A primitive that
+//! covers a whole square narrows it, and so does reading the square again after some visits. Ranges
 //! begin unknown; a clear sets them.
 //!
-//! Planes are evaluated as the depth test evaluates them, and IEEE operations are monotonic, so the corners of a region bound all its
-//! pixels exactly. (Greene, Kass, Miller: "Hierarchical Z-Buffer Visibility", 1993, with one level.)
+//! Planes are evaluated as the depth test evaluates them, and IEEE operations are monotonic, so the
+//! corners of a region bound all its pixels exactly. (Greene, Kass, Miller: "Hierarchical Z-Buffer
+//! Visibility", 1993, with one level.)
 
 use super::depth::{DepthFormat, DepthPlan};
 use crate::prim::{Prim, TILE_SHIFT, sample_offsets};
@@ -14,14 +17,15 @@ use crate::surface::Surface;
 use base::pixel::CompareOp;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Logarithm of a square's side.
+/// Base-2 logarithm of the side of a square in pixels.
 const SHIFT: u32 = 4;
-/// Visits after which a square is read again when it could not reject.
+/// Number of visits without a rejection after which the depths of a square are read again.
 const VISITS: u32 = 32;
-/// Squares that are worth keeping at most: beyond (layers of large images) there are no bounds.
+/// Largest number of squares for which bounds are kept; larger attachments (layers of large images)
+/// have no bounds.
 const MOST_SQUARES: usize = 1 << 20;
 
-/// Of one square; written by the worker that owns its tile.
+/// The depth range of one square; only the worker that owns its tile writes it.
 #[derive(Debug)]
 struct Square {
     low: AtomicU32,
@@ -29,27 +33,29 @@ struct Square {
     visits: AtomicU32,
 }
 
-/// The squares of a tile, row by row: whole lines of the caches, which another tile's worker has no part of.
+/// The squares of a tile, row by row. They fill whole cache lines, which no other tile's worker
+/// uses.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Tile([Square; SIDE * SIDE]);
 
-/// Squares along a side of a tile.
+/// Number of squares along a side of a tile.
 const SIDE: usize = 1 << (TILE_SHIFT - SHIFT);
 
-/// See the module.
+/// The depth bounds of all squares of a depth attachment.
 #[derive(Debug)]
 pub struct DepthBounds {
     tiles: Box<[Tile]>,
-    /// Of squares.
+    /// Number of columns of squares.
     columns: u32,
     rows: u32,
-    /// Tiles in x and y.
+    /// Numbers of tiles in x and y.
     grid: [u32; 2],
 }
 
 impl DepthBounds {
-    /// Unknown bounds of a depth attachment.
+    /// Makes unknown bounds of a depth attachment; returns `None` if it has no depth format or too
+    /// many squares.
     pub fn new(surface: &Surface) -> Option<DepthBounds> {
         DepthFormat::of(surface.format)?;
         let [columns, rows] = surface.extent.map(|n| n.div_ceil(1 << SHIFT));
@@ -58,7 +64,7 @@ impl DepthBounds {
         let unknown = || Square {
             low: AtomicU32::new(f32::NEG_INFINITY.to_bits()),
             high: AtomicU32::new(f32::INFINITY.to_bits()),
-            // Read at the first visit.
+            // The square is read at its first visit.
             visits: AtomicU32::new(VISITS),
         };
         let tile = || Tile(core::array::from_fn(|_| unknown()));
@@ -78,7 +84,8 @@ impl DepthBounds {
         &tile.0[row * SIDE + column]
     }
 
-    /// Nothing is known of a region x0, y0, x1, y1 of a layer any more (what lies outside of the surface is ignored).
+    /// Makes the bounds of a region x0, y0, x1, y1 of a layer unknown. The part outside of the
+    /// surface is ignored.
     pub fn forget(&self, layer: u32, [x0, y0, x1, y1]: [i32; 4]) {
         let side = 1 << SHIFT;
         let (x1, y1) = (x1.min((self.columns << SHIFT) as i32), y1.min((self.rows << SHIFT) as i32));
@@ -92,7 +99,8 @@ impl DepthBounds {
         }
     }
 
-    /// A rectangle x0, y0, x1, y1 of a layer was filled with a depth (as it reads back).
+    /// Records that a rectangle x0, y0, x1, y1 of a layer was filled with a depth (as it reads
+    /// back).
     pub fn fill(&self, layer: u32, [x0, y0, x1, y1]: [u32; 4], depth: f32) {
         let side = 1 << SHIFT;
         for y in (y0 & !(side - 1)..y1).step_by(side as usize) {
@@ -128,7 +136,7 @@ impl Square {
     }
 }
 
-/// Bounds at work for one draw in one tile.
+/// The depth bounds as one draw uses them in one tile.
 #[derive(Clone, Copy)]
 pub struct DepthReject<'a> {
     bounds: &'a DepthBounds,
@@ -136,12 +144,12 @@ pub struct DepthReject<'a> {
     plan: &'a DepthPlan,
     format: DepthFormat,
     layer: u32,
-    /// Every sample of a covered pixel takes part.
+    /// True if every sample of a covered pixel is written.
     all_samples: bool,
 }
 
 impl<'a> DepthReject<'a> {
-    /// `None` when a failed depth test must still be noticed (stencil), or there is no test.
+    /// Returns `None` if a failed depth test has effects (stencil), or if there is no test.
     pub fn new(
         bounds: Option<&'a DepthBounds>,
         surface: Option<&'a Surface>,
@@ -154,7 +162,9 @@ impl<'a> DepthReject<'a> {
         usable.then_some(DepthReject { bounds, surface, plan, format, layer, all_samples })
     }
 
-    /// Can any pixel of a region x0, y0, x1, y1 of a primitive pass, with `P` whatever its samples' places are? If so, and depth is written, the region is taken as written.
+    /// Returns true if any pixel of a region x0, y0, x1, y1 of a primitive may pass the depth test.
+    /// In that case, if depth is written, the region counts as written. With `P`, samples may lie
+    /// anywhere in their pixels.
     #[inline(always)]
     pub fn visible<const S: usize, const P: bool>(&self, prim: &Prim, rect: [i32; 4]) -> bool {
         let Some([low, high]) = depth_range::<S, P>(prim, rect) else {
@@ -178,8 +188,9 @@ impl<'a> DepthReject<'a> {
         any
     }
 
-    /// Takes a region of at most 4×4 pixels as written, without asking whether any can pass: that takes longer than testing them. What bounds the stored depths on the
-    /// side of those that are written is given up; `false` where both sides would be.
+    /// Records a region of at most 4×4 pixels as written without checking whether any pixel can
+    /// pass, because the check takes longer than the depth test. The bound on the side of the
+    /// written depths becomes unknown. Returns false if both bounds would become unknown.
     #[inline(always)]
     pub fn written(&self, rect: [i32; 4]) -> bool {
         use CompareOp::{Greater, GreaterOrEqual, Less, LessOrEqual};
@@ -190,7 +201,7 @@ impl<'a> DepthReject<'a> {
             _ => return false,
         };
         let ([x0, y0], [x1, y1]) = ([rect[0], rect[1]], [rect[2] - 1, rect[3] - 1]);
-        // The same square mostly, and four at most.
+        // The corners usually lie in the same square, and in four at most.
         for [x, y] in [[x0, y0], [x1, y0], [x0, y1], [x1, y1]] {
             let square = self.bounds.square(self.layer, x, y);
             let (bound, unknown) =
@@ -205,7 +216,7 @@ impl<'a> DepthReject<'a> {
         true
     }
 
-    /// May depths in `low..=high` pass in the square at (x, y)?
+    /// Returns true if depths in `low..=high` may pass in the square at (x, y).
     #[inline(always)]
     fn passes(&self, x: i32, y: i32, low: f32, high: f32) -> bool {
         let square = self.bounds.square(self.layer, x, y);
@@ -227,10 +238,11 @@ impl<'a> DepthReject<'a> {
         true
     }
 
-    /// The test fails for every pair of a new depth in `low..=high` and an old one in `old`.
+    /// Returns true if the test fails for every pair of a new depth in
+    /// `low..=high` and an old one in `old`.
     #[inline(always)]
     fn fails(&self, old: [f32; 2], low: f32, high: f32) -> bool {
-        // Two codes of a normalised format may be the same float.
+        // Two codes of a normalised format may convert to the same float.
         let exact = self.format == DepthFormat::F32;
         match self.plan.compare {
             CompareOp::Never => true,
@@ -243,7 +255,8 @@ impl<'a> DepthReject<'a> {
         }
     }
 
-    /// The primitive has covered all of the square at (x, y): what is stored is its depth, or what was before and passed for better.
+    /// Narrows the bounds after a primitive has covered all of the square at (x, y): each stored
+    /// depth is the primitive's, or an older one that passed against it.
     #[inline(always)]
     pub fn covered<const S: usize, const P: bool>(&self, prim: &Prim, x: i32, y: i32) {
         if !self.plan.write || !self.all_samples {
@@ -265,7 +278,7 @@ impl<'a> DepthReject<'a> {
         }
     }
 
-    /// Reads the square's depths.
+    /// Reads the depths of the square and sets its bounds to their range.
     #[inline(never)]
     fn read_again(&self, square: &Square, x: i32, y: i32) {
         let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
@@ -274,13 +287,13 @@ impl<'a> DepthReject<'a> {
         let width = side.min(self.surface.extent[0] - x) as usize;
         for sample in 0..self.surface.samples {
             for row in y..(y + side).min(self.surface.extent[1]) {
-                // SAFETY: the row's texels lie inside the surface; this worker owns the tile they belong to.
+                // SAFETY: the row's texels lie inside the surface, and this worker owns their tile.
                 unsafe {
                     self.format.row_range(self.surface.at(self.layer, sample, x, row), width, &mut low, &mut high)
                 };
             }
         }
-        // Not-a-number (a float buffer may hold any bits) leaves the square unknown.
+        // A float buffer may hold any bits; not-a-number leaves the square unknown.
         if low <= high {
             square.low.store(low.to_bits(), Relaxed);
             square.high.store(high.to_bits(), Relaxed);
@@ -292,7 +305,8 @@ impl<'a> DepthReject<'a> {
     }
 }
 
-/// Least and greatest depth of a primitive at the samples of a region's pixels, with `P` anywhere in them; `None` when its plane is not finite.
+/// Returns the least and greatest depth of a primitive at the samples of a region's pixels, or
+/// anywhere in the pixels with `P`; `None` if its plane is not finite.
 #[inline(always)]
 fn depth_range<const S: usize, const P: bool>(prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> Option<[f32; 2]> {
     let [zx, zy, zc] = prim.shade.z;
@@ -318,6 +332,6 @@ fn depth_range<const S: usize, const P: bool>(prim: &Prim, [x0, y0, x1, y1]: [i3
     let (x_low, x_high) = if zx < 0.0 { (right, left) } else { (left, right) };
     let (y_low, y_high) = if zy < 0.0 { (bottom, top) } else { (top, bottom) };
     let (low, high) = (z(x_low, y_low), z(x_high, y_high));
-    // Infinities can cancel to not-a-number.
+    // A sum of infinities can be not-a-number.
     (!low.is_nan() && !high.is_nan()).then(|| [prim.clamp_depth(low), prim.clamp_depth(high)])
 }

@@ -1,7 +1,10 @@
-//! Coverage of a primitive in a tile: 64 → 16 → 4 descent with trivial reject and accept, exact at every sample. With one sample in each pixel, a primitive
-//! of a few blocks is the rows of a square, and so is a square of whoever takes it as such.
+//! Coverage of a primitive in a tile, found by a 64 → 16 → 4 descent with trivial reject and
+//! accept; it is exact at every sample. With one sample per pixel, a primitive of a few blocks is
+//! passed on as the rows of a square. So is any square if the sink takes rows.
 //!
-//! An edge is one 32-bit value per sample position (see `prim::coverage`). The guard band keeps |a| + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero: below 2^31.
+//! An edge is one 32-bit value per sample position (see `prim::coverage`). The guard band keeps |a|
+//! + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero, so its value is
+//! below 2^31.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +12,7 @@ use crate::prim::{
     Edge, Prim, SquareEdge, SquareRows, TILE_SHIFT, cut_rows, edge_at, inside, intersect, mask16, sample_offsets,
 };
 
-/// An edge that crosses the tile, relative to it.
+/// An edge that crosses the tile, relative to the tile.
 #[derive(Clone, Copy)]
 struct TileEdge<const S: usize> {
     a: i32,
@@ -17,13 +20,14 @@ struct TileEdge<const S: usize> {
     c: [i32; S],
     low: i32,
     high: i32,
-    /// `max(a, 0) + max(b, 0)`: what one pixel step can add.
+    /// `max(a, 0) + max(b, 0)`, the most that one pixel step can add.
     up: i32,
-    /// `min(a, 0) + min(b, 0)`.
+    /// `min(a, 0) + min(b, 0)`, the least that one pixel step can add.
     down: i32,
 }
 
-/// Bits of a 4×4 arrangement of `1 << shift` pixel squares at (x, y) that touch a rectangle.
+/// Returns the bits of those squares of a 4×4 arrangement of squares of `1 << shift` pixels at (x,
+/// y) that touch a rectangle.
 #[inline(always)]
 fn rect_mask(rect: [i32; 4], x: i32, y: i32, shift: u32) -> u32 {
     let span = |lo: i32, hi: i32, at: i32| {
@@ -33,66 +37,75 @@ fn rect_mask(rect: [i32; 4], x: i32, y: i32, shift: u32) -> u32 {
     };
     let columns = span(rect[0], rect[2], x);
     let rows = span(rect[1], rect[3], y);
-    // Bit j of the rows → nibble j.
+    // Bit j of the rows moves to nibble j.
     let spread = rows & 1 | (rows & 2) << 3 | (rows & 4) << 6 | (rows & 8) << 9;
     columns * spread
 }
 
-/// Bits of the 16 pixels from `at` on that lie in `lo..hi`.
+/// Returns the bits of the 16 pixels from `at` on that lie in `lo..hi`.
 #[inline(always)]
 fn pixels_in(lo: i32, hi: i32, at: i32) -> u32 {
     let below = |end: i32| (1u32 << (end - at).clamp(0, 16)) - 1;
     below(hi) & !below(lo)
 }
 
-/// The pixels of the 4×4 block at (x, y) of a square whose columns and rows are wanted.
+/// Returns the pixels of the 4×4 block at (x, y) of a square that lie in the given columns and
+/// rows.
 #[inline(always)]
 fn block_mask(columns: u32, rows: u32, x: i32, y: i32) -> u32 {
     let (columns, rows) = (columns >> x & 0xf, rows >> y & 0xf);
     columns * (rows & 1 | (rows & 2) << 3 | (rows & 4) << 6 | (rows & 8) << 9)
 }
 
-/// Takes covered blocks. A trait and not a closure, because closures can't be made to inline.
+/// A receiver of covered blocks. It is a trait and not a closure, because closures cannot be forced
+/// to inline.
 pub trait Sink<const S: usize> {
-    /// Where the samples lie in their pixels, in 1/256.
+    /// Returns the positions of the samples in their pixels, in 1/256 of a pixel.
     #[inline(always)]
     fn offsets(&self) -> [[i32; 2]; S] {
         sample_offsets::<S>()
     }
-    /// Is it worth going into a region x0, y0, x1, y1 of the primitive?
+    /// Returns true if pixels of a region x0, y0, x1, y1 of the primitive may be visible, so that
+    /// the descent must continue.
     fn visible(&mut self, rect: [i32; 4]) -> bool;
-    /// The same of a region of at most 4×4 pixels.
+    /// Returns true if pixels of a region of at most 4×4 pixels may be visible.
     #[inline(always)]
     fn small_visible(&mut self, rect: [i32; 4]) -> bool {
         self.visible(rect)
     }
-    /// Does [`Sink::block`] take blocks that begin at any quad?
+    /// Returns true if [`Sink::block`] takes blocks that begin at any quad.
     #[inline(always)]
     fn takes_quads(&self) -> bool {
         false
     }
-    /// Is [`Sink::rows`] worth a call in the place of [`Sink::block`]?
+    /// Returns true if [`Sink::rows`] should be called in place of [`Sink::block`] where possible.
     #[inline(always)]
     fn takes_rows(&self) -> bool {
         false
     }
-    /// The pixels of the 16×16 square at (x, y), which are multiples of 4, row by row, bit `i` being the column; not none. `false`: block by block after all.
+    /// Takes pixels of the 16×16 square at (x, y), multiples of 4, row by row; bit `i` is the
+    /// column, and at least one pixel is covered. Returns false if the pixels must be passed on
+    /// block by block.
     #[inline(always)]
     fn rows(&mut self, _x: i32, _y: i32, _rows: &SquareRows) -> bool {
         false
     }
-    /// All pixels of the 16×16 square at (x, y) are covered, and have been passed on.
+    /// Records that all pixels of the 16×16 square at (x, y) are covered, after they have been
+    /// passed on.
     fn covered(&mut self, x: i32, y: i32);
-    /// Takes the 16×16 square at (x, y), of which all pixels are covered, at once; `false`: block by block.
+    /// Takes the 16×16 square at (x, y), all of whose pixels are covered, at once; returns false if
+    /// it must be passed on block by block.
     #[inline(always)]
     fn square(&mut self, _x: i32, _y: i32) -> bool {
         false
     }
-    /// A 4×4 block at (x, y) with a covered sample; mask bit `4*j + i` is pixel (i, j), one mask per sample.
+    /// Takes a 4×4 block at (x, y) with a covered sample; mask bit `4*j + i` is pixel (i, j), and
+    /// there is one mask per sample.
     fn block(&mut self, x: i32, y: i32, masks: [u32; S]);
 }
 
-/// Calls [`Sink::block`] for every 4×4 block (framebuffer position) of the tile at (x0, y0) with a covered sample.
+/// Calls [`Sink::block`] for every 4×4 block (framebuffer position) of the tile at (x0, y0) with a
+/// covered sample.
 #[inline(always)]
 pub fn cover<const S: usize>(prim: &Prim, edges: &[Edge], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let size = 1 << TILE_SHIFT;
@@ -131,7 +144,7 @@ pub fn cover<const S: usize>(prim: &Prim, edges: &[Edge], x0: i32, y0: i32, sink
     descend(&storage[..len], rect, x0, y0, sink);
 }
 
-/// Does a primitive cover all pixels of a rectangle, by one sample each?
+/// Returns true if a primitive covers all pixels of a rectangle, which have one sample each.
 #[inline(always)]
 pub fn covers_all(prim: &Prim, edges: &[Edge], rect: [i32; 4]) -> bool {
     let [[sx, sy]] = sample_offsets::<1>().map(|offset| offset.map(i64::from));
@@ -143,23 +156,24 @@ pub fn covers_all(prim: &Prim, edges: &[Edge], rect: [i32; 4]) -> bool {
     prim.pixels == 0 && intersect(prim.rect(), rect) == rect && edges.iter().all(inside)
 }
 
-/// Does a rectangle touch only the blocks of a square of so many pixels?
+/// Returns true if a rectangle touches only the blocks of a square with sides of `side` pixels.
 #[inline(always)]
 fn is_small(rect: [i32; 4], side: i32) -> bool {
     rect[2] - (rect[0] & !3) <= side && rect[3] - (rect[1] & !3) <= side
 }
 
-/// The 2×2 blocks from a rectangle's first one on.
+/// Returns the positions of the 2×2 blocks from a rectangle's first block on.
 #[inline(always)]
 fn two_by_two(rect: [i32; 4]) -> [[i32; 2]; 4] {
     let (x, y) = (rect[0] & !3, rect[1] & !3);
     [[x, y], [x + 4, y], [x, y + 4], [x + 4, y + 4]]
 }
 
-/// Masks of the 2×2 blocks from that of a rectangle's corner on, for pixels from the corner on.
+/// Returns the masks of the 2×2 blocks from that of a rectangle's corner on, for pixels from the
+/// corner on.
 #[inline(always)]
 fn blocks_of(pixels: u32, corner: [i32; 2]) -> [u32; 4] {
-    // Nibbles (rows of four) to bytes (rows of eight), moved to where they are in the blocks.
+    // Nibbles (rows of four) become bytes (rows of eight), and move to their place in the blocks.
     let rows = u64::from((pixels & 0xff) | (pixels & 0xff00) << 8);
     let rows = (rows & 0x000f_000f) | (rows & 0x00f0_00f0) << 4;
     let grid = rows << ((corner[0] & 3) + 8 * (corner[1] & 3));
@@ -170,14 +184,14 @@ fn blocks_of(pixels: u32, corner: [i32; 2]) -> [u32; 4] {
     [nibbles(grid), nibbles(grid >> 4), nibbles(grid >> 32), nibbles(grid >> 36)]
 }
 
-/// The front end knows the pixels; `rect` is the part in the tile.
+/// Passes on a primitive whose pixels the front end has computed; `rect` is the part in the tile.
 #[inline(always)]
 fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     if !sink.small_visible(rect) {
         return;
     }
     let [left, top, right, bottom] = prim.rect();
-    // Of two quads by two, mostly: whatever they are, they come at once.
+    // Most of these primitives lie in two by two quads, which are passed on at once in any case.
     if sink.takes_quads() && right - (left & !1) <= 4 && bottom - (top & !1) <= 4 {
         let mut pixels = u32::from(prim.pixels) << ((left & 1) + 4 * (top & 1));
         if rect != prim.rect() {
@@ -188,7 +202,7 @@ fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &m
         }
         return;
     }
-    // Of one block, mostly.
+    // Most of the others lie in one block.
     if right - (left & !3) <= 4 && bottom - (top & !3) <= 4 {
         return sink.block(left & !3, top & !3, [u32::from(prim.pixels) << ((left & 3) + 4 * (top & 3)); S]);
     }
@@ -200,7 +214,7 @@ fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &m
     }
 }
 
-/// A rectangle of at most 2×2 blocks: no descent.
+/// Passes on the covered pixels of a rectangle of at most 2×2 blocks, without descent.
 #[inline(always)]
 fn small<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S>) {
     if !sink.visible(rect) {
@@ -218,7 +232,7 @@ fn small<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S>
     }
 }
 
-/// A rectangle in a square of 4×4 blocks: no descent.
+/// Passes on the covered pixels of a rectangle in a square of 4×4 blocks, without descent.
 #[inline(always)]
 fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S>) {
     if !sink.visible(rect) {
@@ -233,7 +247,8 @@ fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S
     for_each_block(&rows, [x, y], |x, y, mask| sink.block(x, y, [mask; S]));
 }
 
-/// Calls a function with the position and the pixels, not none, of each 4×4 block of the square at (x, y).
+/// Calls a function with the position and the pixels of each 4×4 block of the square at (x, y) that
+/// has covered pixels.
 #[inline(always)]
 pub fn for_each_block(rows: &SquareRows, [x, y]: [i32; 2], mut function: impl FnMut(i32, i32, u32)) {
     for number in 0..4 {
@@ -248,7 +263,7 @@ pub fn for_each_block(rows: &SquareRows, [x, y]: [i32; 2], mut function: impl Fn
     }
 }
 
-/// The pixels of the four 4×4 blocks of a square that come `number`th from above.
+/// Returns the pixels of the four 4×4 blocks in row `number` of a square's blocks.
 #[inline(always)]
 fn blocks_in(rows: &SquareRows, number: usize) -> [u32; 4] {
     let four = rows[number & 3];
@@ -260,7 +275,7 @@ fn blocks_in(rows: &SquareRows, number: usize) -> [u32; 4] {
     [block(0), block(1), block(2), block(3)]
 }
 
-/// The pixels of a rectangle in the 16×16 square at (x, y): rows of bits.
+/// Returns the pixels of a rectangle in the 16×16 square at (x, y), as rows of bits.
 #[inline(always)]
 fn rows_in(rect: [i32; 4], x: i32, y: i32) -> SquareRows {
     let (columns, lines) = (u64::from(pixels_in(rect[0], rect[2], x)), u64::from(pixels_in(rect[1], rect[3], y)));
@@ -271,7 +286,7 @@ fn rows_in(rect: [i32; 4], x: i32, y: i32) -> SquareRows {
     [word(0), word(1), word(2), word(3)]
 }
 
-/// Tile → 16×16 → 4×4.
+/// Descends from the tile to squares of 16×16 pixels and to blocks of 4×4 pixels.
 #[inline(always)]
 fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let mut squares = rect_mask(rect, x0, y0, 4);
@@ -341,7 +356,8 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
     }
 }
 
-/// The pixels of a rectangle inside of all edges (four at most), in the 16×16 square at (x, y): rows of bits.
+/// Returns the pixels of a rectangle that lie inside of all edges (at most four), in the 16×16
+/// square at (x, y), as rows of bits.
 #[inline(always)]
 fn rows_inside(rect: [i32; 4], [x, y]: [i32; 2], edges: impl ExactSizeIterator<Item = SquareEdge>) -> SquareRows {
     let count = edges.len().min(4);

@@ -1,18 +1,21 @@
-//! Rectangles whose pixels a fragment stage writes itself: nothing is made of them but a list.
+//! Rectangles whose pixels a fragment stage writes itself: the tile only lists them.
 //!
-//! Of an affine primitive that covers a rectangle, in a draw without tests whose colours have an epilogue ([`TilePlan::epilogue`](super::TilePlan::epilogue)), the stage's own code makes rows of pixels,
-//! and blends and stores them. Until there is such code, and for all else, there are quads.
+//! They come from affine primitives that cover a rectangle, in draws without tests whose colours
+//! have an epilogue ([`TilePlan::epilogue`](super::TilePlan::epilogue)). The stage's own code then
+//! shades rows of pixels, and blends and stores them. Until such code exists, and for everything
+//! else, the tile makes quads.
 
 use super::job::TileJob;
 use crate::prim::Prim;
 use base::abi::{RECTANGLE_LANES, Rectangle, RectangleBatch};
 use base::host::prefetch;
 
-/// Most rectangles of a call.
+/// Largest number of rectangles of a call.
 const MOST: usize = 32;
 
 impl TileJob<'_> {
-    /// Finds out whether the draw has rectangles in the tile whose columns begin at `x0` and end before `x1`.
+    /// Determines whether the draw has rectangles in the tile whose columns begin at
+    /// `x0` and end before `x1`.
     pub fn find_epilogue(&mut self, [x0, x1]: [i32; 2]) {
         let (first, end) = (x0.max(self.pass.area[0]), x1.min(self.pass.area[2]));
         let possible = self.all_plain
@@ -22,7 +25,8 @@ impl TileJob<'_> {
         self.rectangles_end = possible.then_some(end);
     }
 
-    /// Takes a primitive that covers these pixels, if the stage writes its colours itself; `false`: it has no such code, or not for such a primitive.
+    /// Takes a primitive that covers these pixels, if the stage writes its colours itself. Returns
+    /// false if it has no such code, or not for such a primitive.
     #[inline(always)]
     pub fn takes_rectangle(&mut self, prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> bool {
         if self.rectangles_end.is_none() || prim.shade.affine == 0 {
@@ -35,11 +39,11 @@ impl TileJob<'_> {
             super::fragment::shade(self);
         }
         self.passed += ((x1 - x0) * (y1 - y0)) as u64;
-        // Whoever has made it is another worker, and it is read when the list is full.
+        // Another worker has made the attributes, and they are read when the list is full.
         prefetch(prim.shade.attributes.cast());
         if self.pass.far {
             let surface = &self.draw.plan.colors[0].surface;
-            // All of them are of one tile, and so in one piece.
+            // All rows belong to one tile, so they lie in one piece of memory.
             let (mut at, pitch) = (surface.at(self.layer, 0, x0 as u32, y0 as u32), surface.row_pitch);
             for _ in y0..y1 {
                 prefetch(at);
@@ -54,7 +58,7 @@ impl TileJob<'_> {
         true
     }
 
-    /// Has the rectangles so far written.
+    /// Writes the rectangles collected so far.
     #[inline(always)]
     pub fn flush_rectangles(&mut self) {
         if !self.scratch.rectangles.0.is_empty() {
@@ -73,12 +77,13 @@ impl TileJob<'_> {
                 count: list.len() as u32,
                 end: end as u32,
                 rectangles: list.as_ptr(),
-                // All of them are of one tile.
+                // All rectangles belong to one tile.
                 target: surface.origin(self.layer, first.x0.into(), first.y0.into()),
                 pitch: surface.row_pitch as u64,
             };
-            // SAFETY: the rectangles' pixels, and those of the tile in the render area beside them, lie inside the attachment, and this worker owns the tile; the primitives
-            // outlive it; the icd vouches for stage and context.
+            // SAFETY: the rectangles' pixels, and those beside them in the tile and the render
+            // area, lie inside the attachment, and this worker owns the tile. The primitives
+            // outlive the tile, and the icd guarantees that stage and context match.
             unsafe { stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
         }
         self.scratch.rectangles.clear();

@@ -1,4 +1,4 @@
-//! Flat primitives: one fragment is shaded for all, and its colours fill what is covered.
+//! Flat primitives: one fragment is shaded for all pixels, and its colours fill the covered pixels.
 
 use super::color::{ColorPlan, FlatColor};
 use super::fragment;
@@ -6,23 +6,24 @@ use super::job::TileJob;
 use crate::prim::{Prim, SquareRows};
 use base::abi::{FragmentBatch, FragmentQuad};
 
-/// Pixels of a primitive's rectangle from which on a call of the fragment stage for it alone is worth it.
+/// Least number of pixels of a primitive's rectangle for which a separate call of the fragment
+/// stage is faster.
 const WORTH: i32 = 512;
 
-/// Is a primitive large enough, whose part in a tile is in this rectangle?
+/// Returns true if a primitive whose part in a tile is this rectangle is large enough to be filled.
 #[inline(always)]
 pub fn is_worth([x0, y0, x1, y1]: [i32; 4]) -> bool {
     (x1 - x0) * (y1 - y0) >= WORTH
 }
 
 impl TileJob<'_> {
-    /// Finds the flat primitive's colours, by shading a quad at (x, y); `false` when its pixels must be shaded one by one (then those of this draw's others
-    /// too).
+    /// Finds the flat primitive's colours, by shading a quad at (x, y). Returns false if its pixels
+    /// must be shaded one by one, which then holds for the rest of the draw too.
     #[inline(always)]
     pub fn color(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
         if !self.colored {
             if self.scratch.quads.len() > 0 {
-                // Smaller primitives before it.
+                // The collected quads belong to smaller primitives, which come before this one.
                 fragment::shade(self);
             }
             let mut colors = core::mem::take(&mut self.scratch.flat);
@@ -34,7 +35,8 @@ impl TileJob<'_> {
         self.colored
     }
 
-    /// A flat primitive that covers a rectangle of the tile, where there is nothing to test: it is filled at once. `false` when its pixels must be shaded one by one.
+    /// Fills a flat primitive that covers a rectangle of the tile, if there is nothing to test.
+    /// Returns false if its pixels must be shaded one by one.
     #[inline(always)]
     pub fn fill_rectangle(&mut self, prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> bool {
         self.flush_rectangles();
@@ -42,13 +44,14 @@ impl TileJob<'_> {
         if colored {
             let extent = [x1 - x0, y1 - y0].map(|side| side as u32);
             self.passed += u64::from(extent[0] * extent[1]);
-            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+            // this worker owns the tile.
             unsafe { self.fill([x0, y0], Pixels::Rectangle(extent)) };
         }
         colored
     }
 
-    /// Appends the colours of a flat primitive, by colour plan. No quads may be on their way.
+    /// Appends the colours of a flat primitive, by colour plan. The batch of quads must be empty.
     #[cold]
     pub fn shade_one(&mut self, prim: &Prim, x: i32, y: i32, colors: &mut Vec<FlatColor>) -> bool {
         let primitive = (&raw const *prim).cast();
@@ -68,42 +71,44 @@ impl TileJob<'_> {
         all
     }
 
-    /// Fills with the colours of the primitive at work.
+    /// Fills pixels with the colours of the current primitive.
     ///
     /// # Safety
-    /// As for [`fill`].
+    /// The pixels lie inside of the attachments, and no other thread accesses them.
     #[inline(always)]
     pub unsafe fn fill(&self, place: [i32; 2], pixels: Pixels<'_>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pixels lie inside of the attachments, and no other thread accesses them
+        // (`# Safety`).
         unsafe { fill(&self.draw.plan.colors, &self.scratch.flat, self.layer, place, pixels) };
     }
 }
 
-/// What is filled.
+/// A set of pixels to fill.
 #[derive(Clone, Copy)]
 pub enum Pixels<'a> {
-    /// Those of a 4×4 block: bit `4*j + i` is pixel (i, j).
+    /// Pixels of a 4×4 block: bit `4*j + i` is pixel (i, j).
     Block(u32),
-    /// All of so many columns and rows.
+    /// A rectangle of so many columns and rows.
     Rectangle([u32; 2]),
-    /// Some of those of a square that begins anywhere.
+    /// Pixels of a 16×16 square that begins anywhere.
     Rows(&'a SquareRows),
 }
 
 impl Pixels<'_> {
-    /// A 16×16 square.
+    /// All pixels of a 16×16 square.
     pub const SQUARE: Self = Pixels::Rectangle([16, 16]);
 }
 
 /// Fills pixels, the first of them at (x, y), with a flat primitive's colours.
 ///
 /// # Safety
-/// They lie inside of the attachments, and no other thread touches them.
+/// The pixels lie inside of the attachments, and no other thread accesses them.
 #[inline(always)]
 pub unsafe fn fill(plans: &[ColorPlan], colors: &[FlatColor], layer: u32, [x, y]: [i32; 2], pixels: Pixels<'_>) {
     let (x, y) = (x as u32, y as u32);
     for (plan, color) in plans.iter().zip(colors) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pixels lie inside of the attachments, and no other thread accesses them
+        // (`# Safety`).
         unsafe {
             match pixels {
                 Pixels::Block(mask) => plan.write_block(color, layer, x, y, mask),

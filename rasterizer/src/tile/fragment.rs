@@ -1,4 +1,5 @@
-//! A batch of quads: fragment stage, coverage it changes, late tests, colour writes.
+//! A batch of quads: the fragment stage, the coverage that it changes, late tests and colour
+//! writes.
 
 use super::depth::{self, Block, DepthFormat};
 use super::job::TileJob;
@@ -10,26 +11,28 @@ use crate::stage::NO_SLOT;
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups, SlotLayout};
 use base::shader::CompiledStage;
 
-/// Samples of a group.
+/// Number of samples of a group.
 const GROUP: u32 = 4;
 
-/// Pixels with any sample.
+/// Returns the pixels that have any sample.
 fn any_sample(coverage: u16) -> u32 {
     (0..4).fold(0, |m, s| m | pixels(coverage, s))
 }
 
-/// Shades, tests and writes the quads collected so far, and forgets them.
+/// Shades, tests and writes the quads collected so far, and clears the batch.
 pub fn shade(job: &mut TileJob<'_>) {
     let plan = job.draw.plan;
     shaded(job, |shaded| {
         for color in &plan.colors {
-            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+            // this worker owns the tile.
             unsafe { color.write_batch(shaded) };
         }
     });
 }
 
-/// Shades and tests the quads collected so far, gives them away (of several groups of samples each by itself), and forgets them.
+/// Shades and tests the quads collected so far, passes them to `write` (each group of samples
+/// separately), and clears the batch.
 #[inline(always)]
 pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
     let count = job.scratch.quads.len();
@@ -58,7 +61,8 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
     let whole = quads.list().first().is_some_and(|quad| job.pass.whole_quads([quad.x, quad.y]));
     for group in 0..samples.div_ceil(GROUP) {
         if samples > GROUP {
-            // Samples have nothing to do with each other: a group's go the way of few.
+            // Samples are independent, so each group is processed as if the pixel had only a few
+            // samples.
             let all = quads.list_mut().iter_mut().zip(&job.scratch.groups);
             all.for_each(|(quad, groups)| quad.coverage = groups[group as usize]);
         }
@@ -83,7 +87,7 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
     (job.scratch.outputs, job.scratch.alive) = outputs;
 }
 
-/// Multiplies a slot of shaded quads.
+/// Multiplies a slot of shaded quads by factors.
 fn multiply(words: &mut [u32], layout: SlotLayout, slot: u16, factors: &[[f32; 4]]) {
     for (lane, factor) in factors.iter().flatten().enumerate() {
         let at = layout.word(lane, usize::from(slot));
@@ -91,7 +95,7 @@ fn multiply(words: &mut [u32], layout: SlotLayout, slot: u16, factors: &[[f32; 4
     }
 }
 
-/// A batch and the padding of its last chunk.
+/// Number of quads of a batch with the padding of its last chunk.
 const BATCH_QUADS_PADDED: usize = BATCH_QUADS.next_multiple_of(WIDEST_CHUNK);
 
 fn call(
@@ -123,12 +127,14 @@ fn call(
         positions: job.draw.plan.positions(samples),
         groups: if samples > GROUP { groups.as_ptr() } else { FragmentBatch::NO_GROUPS.as_ptr() },
     };
-    // SAFETY: quads and groups are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
-    // the tile; the icd vouches for stage and context.
+    // SAFETY: quads and groups are padded to whole chunks, and outputs and alive hold every chunk
+    // of a full batch. The primitives outlive the tile, and the icd guarantees that stage and
+    // context match.
     unsafe { stage.run(&job.draw.draw.context, (&raw mut batch).cast()) };
 }
 
-/// What the stage leaves of the quads' coverage by a group of samples, and late tests.
+/// Applies the stage's results to the quads' coverage by a group of samples, and performs late
+/// tests.
 fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>, group: u32) {
     let plan = job.draw.plan;
     for (quad, passing) in quads.iter_mut().zip(&job.scratch.passing) {
@@ -147,12 +153,13 @@ fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_
         job.passed += quads.iter().map(|quad| u64::from(quad.coverage.count_ones())).sum::<u64>();
         return;
     }
-    // Of an even number of rows all quads have both.
+    // If the number of rows is even, both rows of every quad lie in the attachment.
     let even = job.pass.depth.is_some_and(|surface| surface.extent[1] % 2 == 0);
     if let Some(test) = plan.depth.quads.filter(|_| plan.frag_depth == NO_SLOT && even) {
         for (bit, sample) in samples_of(job, group) {
             let at = job.address(&job.pass.depth, sample, 0, 0);
-            // SAFETY: as for the colour writes; both rows are inside, and padded. The primitives outlive the tile.
+            // SAFETY: covered pixels lie inside the attachment, whose rows are padded; both rows of
+            // a quad are inside. This worker owns the tile, and the primitives outlive it.
             job.passed += unsafe { test(quads, &at, bit, sample_offset(job, sample)) };
         }
         return;
@@ -162,18 +169,18 @@ fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_
     }
 }
 
-/// The samples of a group: their bits in coverage, and their numbers.
+/// Returns the samples of a group: their bits in coverage, and their numbers.
 fn samples_of(job: &TileJob<'_>, group: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
     (0..job.pass.grid.samples.min(GROUP)).map(move |bit| (bit, group * GROUP + bit))
 }
 
-/// Where a sample lies in its pixel.
+/// Returns the position of a sample in its pixel.
 fn sample_offset(job: &TileJob<'_>, sample: u32) -> [f32; 2] {
     let first = &job.draw.plan.positions(job.pass.grid.samples)[sample as usize];
     [first.x[0], first.y[0]]
 }
 
-/// Leaves out the samples of a group that the stage masks, or its alpha.
+/// Removes the samples of a group that the stage's sample mask or its alpha excludes.
 fn leave_out(job: &TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>, group: u32) {
     let (plan, samples) = (job.draw.plan, job.pass.grid.samples);
     let own = |mask: u32| (mask >> (group * GROUP)) as u16;
@@ -191,15 +198,17 @@ fn leave_out(job: &TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>
     }
 }
 
-/// Four bits per pixel.
+/// Returns coverage with four bits per pixel.
 fn pixel_bits(masks: [u16; 4]) -> u16 {
     masks.iter().enumerate().fold(0, |c, (p, &m)| c | (m & 0xf) << (4 * p))
 }
 
-/// Tests after the fragment stage of a group of samples, whatever they are; returns the coverage left.
+/// Performs all tests after the fragment stage for a group of samples; returns the remaining
+/// coverage.
 fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>, group: u32) -> u16 {
     let plan = job.draw.plan;
-    // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
+    // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the
+    // tile.
     let prim = unsafe { &*quad.primitive.cast::<Prim>() };
     let mut left = 0;
     let mut references = [0u8; 16];
@@ -215,7 +224,8 @@ fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outpu
         let mut z = prim.plane_z::<2>(i32::from(quad.x), i32::from(quad.y), sample_offset(job, s));
         if plan.frag_depth != NO_SLOT {
             let written = outputs.quad(index, plan.frag_depth);
-            // Floats that are not clamped to the viewport's range have no other (VK_EXT_depth_range_unrestricted).
+            // Float depth that is not clamped to the viewport's range has no other range
+            // (VK_EXT_depth_range_unrestricted).
             let free = plan.depth.format == Some(DepthFormat::F32) && !job.draw.draw.state.depth_clamp;
             for (z, depth) in z.iter_mut().zip(written.map(f32::from_bits)) {
                 *z = if free && !depth.is_nan() { depth } else { prim.clamp_depth(depth) };
@@ -230,7 +240,8 @@ fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outpu
             front: prim.shade.front_facing != 0,
             references: (plan.frag_stencil != NO_SLOT).then_some(&references),
         };
-        // SAFETY: as for the colour writes.
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+        // this worker owns the tile.
         let passed = unsafe { depth::test::<2>(&plan.depth, &block) };
         job.passed += u64::from(passed.count_ones());
         left |= SPREAD[passed as usize] << bit;

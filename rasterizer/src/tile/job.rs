@@ -1,4 +1,4 @@
-//! A tile at work for one draw, and what a worker keeps for it.
+//! The state of a tile while one draw runs in it, and the state that a worker keeps for it.
 
 #![forbid(unsafe_code)]
 
@@ -23,85 +23,87 @@ pub struct Scratch {
     pub quads: Quads,
     /// Rectangles that wait for the stage that writes them.
     pub rectangles: Rectangles,
-    /// Smooth lines: coverage of the quads' pixels.
+    /// Coverage of the quads' pixels by smooth lines.
     pub coverage: Vec<[f32; 4]>,
-    /// Coverage of the quads by groups of samples, where a pixel has more than four.
+    /// Coverage of the quads by groups of samples, if a pixel has more than four.
     pub groups: Vec<SampleGroups>,
-    /// With [`TilePlan::sees_all`](super::TilePlan): what early tests left of the quads' coverage.
+    /// Coverage of the quads after early tests, with [`TilePlan::sees_all`](super::TilePlan).
     pub passing: Vec<SampleGroups>,
     pub outputs: AlignedBuf,
     pub alive: AlignedBuf,
-    /// Colours of the flat primitive at work, by colour plan.
+    /// Colours of the current flat primitive, by colour plan.
     pub flat: Vec<FlatColor>,
-    /// Owners of the tile's pixels.
+    /// Owners of the tile's pixels (the visibility buffer).
     pub owners: Owners,
-    /// Runs and bins of a tile that lies in large primitives, joined.
+    /// Joined runs of a tile that lies in large primitives; `bins` are the joined bins.
     pub runs: Vec<Run>,
     pub bins: Vec<u64>,
 }
 
-/// What small primitives of a draw go through in a tile.
+/// The processing of a draw's small primitives in a tile.
 #[derive(Clone, Copy)]
 pub struct Tiny {
-    /// The test before they are shaded.
+    /// Test before the primitives are shaded.
     pub test: Option<QuadTest>,
-    /// Depth at the tile's corner, bytes from row to row and of a texel.
+    /// Address of the depth at the tile's corner.
     pub depth: *mut u8,
-    /// See `depth`.
+    /// Number of bytes between rows of depth.
     pub pitch: usize,
-    /// See `depth`.
+    /// Number of bytes of a depth texel.
     pub bytes: usize,
 }
 
-/// A tile at work for one draw.
+/// The state of a tile while one draw runs in it.
 pub struct TileJob<'a> {
     pub pass: &'a Pass,
     pub draw: TileDraw<'a>,
     pub layer: u32,
     pub memory: &'a mut StageMemory,
     pub scratch: &'a mut Scratch,
-    /// Hierarchical depth, where it may be used.
+    /// Hi-Z, if it may be used.
     pub reject: Option<DepthReject<'a>>,
-    /// What is covered becomes owner of its pixels.
+    /// True if covered pixels get owners instead of being shaded.
     pub deferred: bool,
-    /// In draws whose fragments are ordered, a rectangle around the primitives whose quads wait to be shaded.
+    /// Rectangle around the primitives whose quads wait to be shaded, in draws whose fragments are
+    /// ordered.
     pub waiting: [i32; 4],
-    /// The primitive's number as an owner, if it has one already.
+    /// Number of the current primitive as an owner; 0 if it has none yet.
     pub owner: u16,
-    /// Fragments must pass the plan's filter before they are shaded.
+    /// True if fragments must pass the plan's filter before they are shaded.
     pub filters: bool,
-    /// What is covered is shaded and nothing else, unless the primitive is flat: no tests, one sample.
+    /// True if covered pixels are only shaded, unless the primitive is flat: there are no tests,
+    /// and one sample.
     pub all_plain: bool,
-    /// And of the primitive at work that is so.
+    /// True if the current primitive's covered pixels are only shaded.
     pub plain: bool,
-    /// The column behind the last one of the tile, where rectangles are written by the stage itself.
+    /// End of the tile's columns, if the stage writes rectangles itself.
     pub rectangles_end: Option<i32>,
-    /// Flat primitives fill what is covered of them: no tests, one sample.
+    /// True if flat primitives fill their covered pixels: there are no tests, and one sample.
     pub fills: bool,
-    /// What is covered of the primitive at work comes by the rows of squares.
+    /// True if covered pixels of the current primitive are passed on by the rows of squares.
     pub takes_rows: bool,
-    /// What is covered is tested by depth and nothing else before it is shaded, if it is.
+    /// Depth test of the rows of a square, if it is the only test before shading.
     pub rows: Option<RowsTest>,
-    /// What small primitives go through, where it is little.
+    /// Processing of small primitives, if it is simple.
     pub tiny: Option<Tiny>,
-    /// One fragment is shaded for all of a primitive's.
+    /// True if one fragment is shaded for all of a primitive's.
     pub flat: bool,
-    /// And of the primitive at work that is so.
+    /// True if one fragment is shaded for all of the current primitive's.
     pub flat_here: bool,
-    /// Its colours are in the scratch memory.
+    /// True if the colours of the current flat primitive are in the scratch memory.
     pub colored: bool,
-    /// The smooth line at work.
+    /// The current smooth line.
     pub smooth: Option<LinePrim>,
-    /// Samples that passed, where somebody counts them.
+    /// Number of samples that passed, if they are counted.
     pub passed: u64,
-    /// Somebody does. (Not every processor counts bits at once.)
+    /// True if passed samples are counted. (Counting bits is slow on some processors.)
     pub counts: bool,
-    /// Fragment invocations.
+    /// Number of fragment invocations.
     pub invocations: u64,
 }
 
 impl<'a> TileJob<'a> {
-    /// Nothing done yet, and neither hierarchical depth nor owners.
+    /// Makes the initial state, without Hi-Z and owners.
     pub fn of(
         pass: &'a Pass,
         draw: TileDraw<'a>,
@@ -138,7 +140,7 @@ impl<'a> TileJob<'a> {
         }
     }
 
-    /// A block's texels of a sample.
+    /// Returns the address of a block's texels of a sample.
     #[inline(always)]
     pub fn address(&self, surface: &Option<Surface>, sample: u32, x: u32, y: u32) -> BlockAddress {
         let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };

@@ -1,6 +1,7 @@
-//! Special lines in a tile: coverage of pixel centres spread to all samples, stipple, coverage of smooth lines.
+//! Special lines in a tile: coverage of pixel centres that applies to all samples, stipple, and
+//! coverage of smooth lines.
 //!
-//! Stipple masks coverage before any test sees it. The other draws never come here.
+//! Stipple masks coverage before any test. Other draws do not use this module.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +11,8 @@ use super::plan::LinePlan;
 use crate::api::{LineMode, Stipple};
 use crate::prim::{ChunkOutput, Edge, LinePrim, Prim, SUBPIXEL, sample_offsets};
 
-/// The covered blocks of a line go to a job of `N` samples, whatever samples coverage has. With `P` the draw has sample positions of its own.
+/// A sink that passes the covered blocks of a line to a job of
+/// `N` samples, however many samples coverage has. With `P`, the draw has its own sample positions.
 struct Blocks<'a, 'b, const N: usize, const P: bool> {
     job: &'a mut TileJob<'b>,
     prim: &'a Prim,
@@ -21,13 +23,13 @@ struct Blocks<'a, 'b, const N: usize, const P: bool> {
 
 impl<const S: usize, const N: usize, const P: bool> Sink<S> for Blocks<'_, '_, N, P> {
     fn offsets(&self) -> [[i32; 2]; S] {
-        // Otherwise coverage is that of the centres.
+        // If coverage has another number of samples, it is that of the pixel centres.
         if S == N { self.job.offsets::<S, P>() } else { sample_offsets::<S>() }
     }
     fn visible(&mut self, rect: [i32; 4]) -> bool {
         self.job.reject.as_ref().is_none_or(|reject| reject.visible::<N, P>(self.prim, rect))
     }
-    /// Says nothing about depth: the stipple may have gaps.
+    /// Does not narrow the depth bounds, because the stipple may have gaps.
     fn covered(&mut self, _: i32, _: i32) {}
     fn block(&mut self, x: i32, y: i32, mut masks: [u32; S]) {
         if let Some(stipple) = self.stipple {
@@ -46,7 +48,8 @@ impl<const S: usize, const N: usize, const P: bool> Sink<S> for Blocks<'_, '_, N
     }
 }
 
-/// Runs the lines of a chunk in the tile at `at`; `before` is the stipple counter at the chunk's start.
+/// Runs the lines of a chunk in the tile at `at`; `before` is the stipple counter at the chunk's
+/// start.
 #[inline(never)]
 pub fn run(
     job: &mut TileJob<'_>,
@@ -71,7 +74,7 @@ pub fn run(
     job.smooth = None;
 }
 
-/// A line in the tile at a place.
+/// A line in the tile at a position.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     prim: &'a Prim,
@@ -82,7 +85,8 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// By the number of samples, of which each is asked for, or the pixel's centre for all.
+    /// Covers the line for the pass's number of samples, testing either each sample or the pixel's
+    /// centre for all.
     fn run<const P: bool>(self, job: &mut TileJob<'_>, edges: &[Edge], per_sample: bool) {
         match (job.pass.grid.samples, per_sample) {
             (2, true) => self.cover::<2, 2, P>(job, edges),

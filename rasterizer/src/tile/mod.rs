@@ -1,8 +1,10 @@
 //! Tiles: one worker runs all primitives of a 64×64 tile in draw order.
 //!
-//! Coverage comes in 4×4 blocks (`cover`); early tests work on blocks; survivors become quads (`blocks`); up to
-//! [`BATCH_QUADS`](quads::BATCH_QUADS) quads of one draw are shaded in one call, then tested (late) and written in order (`fragment`, `color`).
-//! Everything a pixel sees happens on this worker, in primitive order. What a draw and a pass mean here is decided before (`plan`, `pass`).
+//! Coverage comes in 4×4 blocks (`cover`), early tests work on blocks, and survivors become quads
+//! (`blocks`). Up to [`BATCH_QUADS`](quads::BATCH_QUADS) quads of one draw are shaded in one call,
+//! then tested (late) and written in order (`fragment`, `color`). All accesses to a pixel happen on
+//! this worker, in primitive order. The parameters of a draw and a pass are prepared before
+//! (`plan`, `pass`).
 
 mod blocks;
 mod bounds;
@@ -40,38 +42,38 @@ use job::TileJob;
 use overdraw::Overdraw;
 use runs::{PREFETCH, Run, joined_bins, prefetch_prim};
 
-/// Where a chunk comes from.
+/// The origin of a chunk of primitives.
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkOrigin {
-    /// Number of its draw.
+    /// Number of the chunk's draw.
     pub draw: u32,
-    /// Stipple counter at its start.
+    /// Stipple counter at the chunk's start.
     pub stipple: u32,
 }
 
 /// The draws of a round, by number.
 pub trait Draws: Sync {
-    /// A draw as the tiles see it.
+    /// Returns a draw as the tiles see it.
     fn draw(&self, number: u32) -> TileDraw<'_>;
 }
 
-/// What the tiles of a round work on.
+/// Data of a round that its tiles share.
 pub struct Scene<'a> {
-    /// What is rendered to.
+    /// The render pass and its attachments.
     pub pass: &'a Pass,
-    /// What primitives refer to by number.
+    /// The draws, to which primitives refer by number.
     pub draws: &'a dyn Draws,
-    /// Where each chunk comes from.
+    /// Origin of each chunk.
     pub origins: &'a [ChunkOrigin],
-    /// What each chunk's front end left.
+    /// Front-end output of each chunk.
     pub outputs: &'a [ChunkOutput],
-    /// What each tile has to do.
+    /// Runs of each tile.
     pub runs: &'a Runs,
 }
 
-/// Runs tile `i` of those that have something to do.
+/// Runs tile `i` of those that have work.
 pub fn run(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemory, scratch: &mut Scratch) {
-    // SAFETY: the host's own level.
+    // SAFETY: the level is the host's own.
     unsafe { run_of(Level::here())(scene, i, worker, memory, scratch) };
 }
 
@@ -141,7 +143,8 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
 }
 
 impl TileJob<'_> {
-    /// Makes use of hierarchical depth, or tells it that it won't know what the draw does to the tile at (x0, y0).
+    /// Enables Hi-Z for the draw, or makes the bounds of the tile at (x0, y0) unknown if the draw
+    /// writes depth without it.
     #[inline(always)]
     fn bound_depth(&mut self, [x0, y0]: [i32; 2]) {
         let (pass, plan) = (self.pass, self.draw.plan);
@@ -163,7 +166,7 @@ impl TileJob<'_> {
         }
     }
 
-    /// The primitives of a chunk; so many of its first ones are hidden.
+    /// Runs the primitives of a chunk, except the first `hidden` ones.
     #[inline(always)]
     fn chunk(&mut self, scene: &Scene<'_>, run: &[Run], hidden: u32, worker: &Worker, [x0, y0]: [i32; 2]) {
         let chunk = run[0].chunk as usize;
@@ -195,10 +198,10 @@ impl TileJob<'_> {
     }
 }
 
-/// Runs of which the first primitives are fetched ahead: often there are no more.
+/// Number of runs of which the first primitives are prefetched; a tile often has no more.
 const RUNS_AHEAD: usize = 3;
 
-/// Asks for the first primitives of a run.
+/// Prefetches the first primitives of a run.
 #[inline(always)]
 fn prefetch_run(scene: &Scene<'_>, run: &Run) {
     let output = &scene.outputs[run.chunk as usize];

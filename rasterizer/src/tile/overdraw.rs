@@ -1,7 +1,8 @@
-//! What is drawn over and over in a tile.
+//! Occlusion culling and the estimate of overdraw in a tile.
 //!
-//! Where much of a tile is covered more than once, it is worth knowing the [owners](super::owners) of its pixels before any is shaded. What lies behind a primitive that
-//! overwrites every pixel of the tile is not even looked at, if all that it could do is change the attachments that are overwritten.
+//! If much of a tile is covered more than once, it is faster to find the [owners](super::owners) of
+//! its pixels before any is shaded. Primitives before one that overwrites every pixel of the tile
+//! are skipped, if all their effects are on attachments that are overwritten.
 
 #![forbid(unsafe_code)]
 
@@ -10,31 +11,31 @@ use super::cover::covers_all;
 use super::runs::Run;
 use crate::prim::{TILE_SHIFT, intersect};
 
-/// Primitives that are looked at: of more, every so many.
+/// Largest number of primitives that are examined; of more primitives, every nth is.
 const LOOKS: usize = 64;
 
-/// What was found of a tile.
+/// The results for a tile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overdraw {
-    /// Owners are worth it.
+    /// True if the visibility buffer is faster.
     pub defer: bool,
-    /// What nobody will see.
+    /// Primitives that are not visible.
     pub hidden: Hidden,
 }
 
-/// Primitives that are hidden: those from a chunk on which lie before a primitive of another one.
+/// Hidden primitives: those from a chunk on that come before a primitive of another chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hidden {
-    /// The first chunk.
+    /// Number of the first hidden chunk.
     first: u32,
     /// Chunk of the primitive that hides them.
     chunk: u32,
-    /// Its number there.
+    /// Number of that primitive in its chunk.
     prim: u32,
 }
 
 impl Hidden {
-    /// A tile's runs that lie before the hidden chunks, and behind them.
+    /// Splits a tile's runs into those before the hidden chunks and those after them.
     pub fn around(self, runs: &[Run]) -> (&[Run], &[Run]) {
         if self.first == self.chunk {
             return (&[], runs);
@@ -43,21 +44,22 @@ impl Hidden {
         (&runs[..first], &runs[next..])
     }
 
-    /// How many of the first primitives of a run's chunk are hidden: their numbers are smaller than this one.
+    /// Returns how many of the first primitives of a run's chunk are hidden: their numbers are
+    /// below the result.
     pub fn prims(self, run: &[Run]) -> u32 {
         if run[0].chunk == self.chunk { self.prim } else { 0 }
     }
 }
 
 impl Overdraw {
-    /// Of the tile at (x0, y0), and what it has to run.
+    /// Examines the runs of the tile at (x0, y0).
     #[inline(always)]
     pub fn of(scene: &Scene<'_>, runs: &[Run], [x0, y0]: [i32; 2]) -> Overdraw {
         let tile = intersect([x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)], scene.pass.area);
         let count: usize = runs.iter().map(|run| run.len()).sum();
         let step = count.div_ceil(LOOKS).max(1);
         let (mut area, mut around, mut next) = (0, [i32::MAX, i32::MAX, i32::MIN, i32::MIN], 0);
-        // The first chunk since which nothing but these attachments can have changed.
+        // From chunk `first` on, draws can only have changed the attachments in `changed`.
         let (mut first, mut changed, mut hidden) = (None, 0, Hidden::default());
         let (mut number, mut overwrites, mut hides) = (None, false, false);
         for run in runs {
@@ -82,7 +84,7 @@ impl Overdraw {
                 let prim = &output.prims[bin as u32 as usize];
                 let [x0, y0, x1, y1] = intersect(prim.rect(), tile);
                 next += step;
-                // A large node around the tile may be listed for what lies beside it.
+                // A large node around the tile may list primitives that lie beside it.
                 if x0 >= x1 || y0 >= y1 {
                     continue;
                 }
@@ -90,7 +92,7 @@ impl Overdraw {
                     && covers_all(prim, output.edges_of(prim), tile)
                 {
                     hidden = Hidden { first, chunk: run.chunk, prim: bin as u32 };
-                    // What is covered by what is left counts.
+                    // Only coverage by the remaining primitives counts.
                     area = 0;
                 }
                 area += (x1 - x0) * (y1 - y0);
@@ -99,7 +101,7 @@ impl Overdraw {
             next -= bins.len();
         }
         let side = |axis: usize| i64::from(around[axis + 2]) - i64::from(around[axis]);
-        // Triangles cover half of their rectangles.
+        // Triangles cover about half of their rectangles.
         let defer = area != 0 && i64::from(area) * step as i64 > 3 * side(0) * side(1);
         Overdraw { defer, hidden }
     }

@@ -1,85 +1,89 @@
-//! Hidden surfaces: which primitive owns each pixel of a tile.
+//! The visibility buffer: which primitive owns each pixel of a tile.
 //!
-//! Fragments that only overwrite colours ([`TilePlan::overwrites`](super::TilePlan)) are not shaded when they are covered: after their early tests
-//! they become owners of their pixels, in draw order, and what is an owner when something else wants the colours (a draw that blends, kills, or writes other
-//! attachments; the end of the tile) is shaded then, each pixel once. The bits are those of shading all of them: a fragment's colours depend on
-//! its primitive and position alone, and depth is tested and written at once.
+//! Fragments that only overwrite colours ([`TilePlan::overwrites`](super::TilePlan)) are not shaded
+//! when they are covered. After their early tests they become owners of their pixels, in draw
+//! order. Owners are shaded when their colours are needed, each pixel once. That is at the end of
+//! the tile, or before a draw that blends, kills, or writes other attachments. The bits are those
+//! of shading all fragments: a fragment's colours depend only on its primitive and position, and
+//! depth is tested and written at once.
 //!
-//! Pixels lie square by square (16×16), block by block (4×4), so that a covered square is one piece of memory. Number 0 owns nothing.
+//! Pixels are stored square by square (16×16), block by block (4×4), so that a covered square is
+//! one piece of memory. Number 0 means no owner.
 
 use super::color::FlatColor;
 use super::quads::Quads;
 use crate::prim::{ChunkOutput, Prim};
 
-/// Most owners: their numbers have 16 bits.
+/// Largest number of owners, because their numbers have 16 bits.
 const MOST: usize = u16::MAX as usize;
-/// Most draws among the owners: each has a batch of quads.
+/// Largest number of draws among the owners, because each has a batch of quads.
 const MOST_DRAWS: usize = 64;
 
-/// The pixels of a 4×4 block: `4*j + i` is pixel (i, j).
+/// Owners of the pixels of a 4×4 block: `4*j + i` is pixel (i, j).
 pub type Block = [u16; 16];
 
-/// An owner.
+/// A primitive that owns pixels.
 #[derive(Clone, Copy)]
 pub struct Owner {
     /// The primitive.
     pub prim: *const Prim,
     /// Index of its draw in `draws`.
     pub draw: u16,
-    /// One fragment is to be shaded for all of it.
+    /// True if one fragment is shaded for all of its pixels.
     pub flat: bool,
-    /// One more than the index of its first flat colour; 0: not shaded yet.
+    /// One more than the index of its first flat colour; 0 if it has not been shaded yet.
     pub colors: u32,
 }
 
-/// A draw with owners.
+/// A draw that has owners.
 pub struct OwnerDraw {
-    /// Its number.
+    /// Number of the draw.
     pub number: u32,
-    /// Its colour plans can fill.
+    /// True if its colour plans can fill.
     pub flat: bool,
-    /// Its quads on their way to the fragment stage.
+    /// Quads of the draw that are collected for the fragment stage.
     pub quads: Quads,
 }
 
-/// See the module.
+/// The visibility buffer of a tile.
 #[derive(Default)]
 pub struct Owners {
-    /// 256 of them after the first `begin`.
+    /// Owners of the pixels by block; 256 blocks after the first `begin`.
     pub blocks: Vec<Block>,
-    /// By square: its blocks with owners.
+    /// Blocks with owners, by square.
     pub dirty: [u16; 16],
-    /// Number 1 is the first.
+    /// The owners; number 1 is the first.
     pub owners: Vec<Owner>,
-    /// The first `draw_count` are in use.
+    /// Draws of the owners, of which the first `draw_count` are in use.
     pub draws: Vec<OwnerDraw>,
     pub draw_count: usize,
-    /// Attachments that all of them overwrite.
+    /// Attachments that all owners overwrite.
     attachments: u8,
-    /// Colours of flat owners, of each as many as its draw has colour plans.
+    /// Colours of flat owners, as many for each as its draw has colour plans.
     pub colors: Vec<FlatColor>,
 }
 
-// SAFETY: there are no owners between tiles, and nobody follows their pointers elsewhere.
+// SAFETY: the list of owners is empty between tiles, and only the worker of the tile follows their
+// pointers.
 unsafe impl Send for Owners {}
 
 impl Owners {
-    /// Nobody owns anything.
+    /// Returns true if no pixel has an owner.
     pub fn is_empty(&self) -> bool {
         self.owners.is_empty()
     }
 
-    /// Is there room for a draw that overwrites these attachments?
+    /// Returns true if a draw that overwrites these attachments fits.
     pub fn has_room(&self, attachments: u8) -> bool {
         self.draw_count < MOST_DRAWS && (self.is_empty() || self.attachments == attachments)
     }
 
-    /// Is there room for the primitives of a chunk?
+    /// Returns true if the primitives of a chunk fit.
     pub fn has_room_for(&self, output: &ChunkOutput) -> bool {
         self.owners.len() + output.prims.len() <= MOST
     }
 
-    /// The next owners are primitives of a draw; there is room.
+    /// Makes a draw the one to which the next owners belong; the draw must fit.
     pub fn begin(&mut self, number: u32, attachments: u8) {
         self.blocks.resize(256, [0; 16]);
         self.attachments = attachments;
@@ -92,7 +96,8 @@ impl Owners {
         self.draw_count += 1;
     }
 
-    /// The number of a new owner, of the draw that was begun last; there is room. `flat`: one fragment is to be shaded for all of it.
+    /// Adds an owner of the draw that was begun last and returns its number; it must fit. `flat`
+    /// means that one fragment is shaded for all of its pixels.
     pub fn add(&mut self, prim: &Prim, flat: bool) -> u16 {
         self.owners.push(Owner { prim, draw: (self.draw_count - 1) as u16, flat, colors: 0 });
         self.owners.len() as u16
@@ -114,14 +119,14 @@ impl Owners {
         self.blocks[16 * square..16 * square + 16].fill([owner; 16]);
     }
 
-    /// Nobody owns anything; blocks and squares were given back before.
+    /// Removes all owners; their blocks and squares have been cleared before.
     pub fn clear(&mut self) {
         self.owners.clear();
         self.colors.clear();
         self.draw_count = 0;
     }
 
-    /// Nobody owns anything any more, and nothing was shaded.
+    /// Removes all owners without shading them.
     #[cold]
     pub fn forget(&mut self) {
         self.blocks.fill([0; 16]);
@@ -130,7 +135,7 @@ impl Owners {
     }
 }
 
-/// Square and block of a pixel.
+/// Returns the square and the block of a pixel.
 #[inline(always)]
 fn place(x: i32, y: i32) -> (usize, usize) {
     let (x, y) = (x as usize & 63, y as usize & 63);
@@ -142,7 +147,7 @@ fn place(x: i32, y: i32) -> (usize, usize) {
 #[inline(always)]
 fn own(block: &mut Block, owner: u16, pixels: u32) {
     use core::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64; two halves of a block.
+    // SAFETY: SSE2 is part of x86-64, and a block has two halves of 16 bytes.
     unsafe {
         let (owner, bits) = (_mm_set1_epi16(owner as i16), _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128));
         for half in 0..2 {
@@ -164,12 +169,12 @@ fn own(block: &mut Block, owner: u16, pixels: u32) {
     }
 }
 
-/// Pixels of a block with an owner's number.
+/// Returns the pixels of a block with an owner's number.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn owned_by(block: &Block, owner: u16) -> u32 {
     use core::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64; two halves of a block.
+    // SAFETY: SSE2 is part of x86-64, and a block has two halves of 16 bytes.
     unsafe {
         let of = _mm_set1_epi16(owner as i16);
         let half = |i: usize| _mm_cmpeq_epi16(_mm_loadu_si128(block.as_ptr().add(8 * i).cast()), of);
@@ -177,14 +182,14 @@ pub fn owned_by(block: &Block, owner: u16) -> u32 {
     }
 }
 
-/// Pixels of a block with an owner's number.
+/// Returns the pixels of a block with an owner's number.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub fn owned_by(block: &Block, owner: u16) -> u32 {
     block.iter().enumerate().fold(0, |mask, (i, &pixel)| mask | u32::from(pixel == owner) << i)
 }
 
-/// The owner of all pixels.
+/// Returns the owner of all pixels, if there is only one.
 #[inline(always)]
 pub fn only(blocks: &[Block]) -> Option<u16> {
     let owner = blocks.first()?[0];

@@ -11,36 +11,37 @@ use base::format::Aspect;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, TargetFormats};
 use std::sync::Arc;
 
-/// Bytes of colour attachments that a processor's own caches are taken to hold.
+/// Number of bytes of colour attachments that are assumed to fit a processor's own caches.
 const NEAR_BYTES: usize = 1 << 20;
 
 /// The attachments of a render pass instance and its tile grid.
 #[derive(Clone, Debug)]
 pub struct Pass {
-    /// By colour attachment number.
+    /// Colour attachments by number.
     pub color: [Option<Surface>; MAX_COLOR_ATTACHMENTS],
     /// Depth attachment.
     pub depth: Option<Surface>,
     /// Stencil attachment.
     pub stencil: Option<Surface>,
-    /// Of `depth`.
+    /// Hi-Z bounds of `depth`.
     pub depth_bounds: Option<Arc<DepthBounds>>,
     /// Render area x0, y0, x1, y1, inside every attachment.
     pub area: [i32; 4],
-    /// The colours are more than a processor's own caches hold.
+    /// True if the colours exceed a processor's own caches.
     pub far: bool,
-    /// How its pixels are cut into tiles.
+    /// Grid that divides the pixels into tiles.
     pub grid: Grid,
-    /// Fragments that later ones hide are not shaded.
+    /// True if fragments that later ones hide are not shaded.
     pub hides: bool,
-    /// Which of the attachments input attachments may be.
+    /// Attachments that input attachments may be.
     pub inputs: AttachmentLoops,
-    /// What keys of the pixels' state say of the attachments.
+    /// Formats of the attachments, for keys of the pixel state.
     pub formats: TargetFormats,
 }
 
 impl Pass {
-    /// Does each quad of the tile around a pixel that has a pixel in the render area lie in it?
+    /// Returns true if each quad that has a pixel in the render area, in the tile around a pixel,
+    /// lies in the render area.
     pub fn whole_quads(&self, pixel: [u16; 2]) -> bool {
         (0..2).all(|axis| {
             let corner = i32::from(pixel[axis]) >> TILE_SHIFT << TILE_SHIFT;
@@ -49,14 +50,14 @@ impl Pass {
         })
     }
 
-    /// Cuts area, layers and samples to what the attachments have.
+    /// Makes a pass, with area, layers and samples cut to those of the attachments.
     pub fn new(targets: &RenderTargets) -> Pass {
         let color: [Option<Surface>; MAX_COLOR_ATTACHMENTS] =
             core::array::from_fn(|i| targets.color[i].as_ref().and_then(|a| Surface::new(a, Aspect::Color)));
         let depth = targets.depth.as_ref().and_then(|a| Surface::new(a, Aspect::Depth));
         let stencil = targets.stencil.as_ref().and_then(|a| Surface::new(a, Aspect::Stencil));
         let all = || color.iter().chain([&depth, &stencil]).flatten();
-        // A number that there is: 1, 2, 4, 8 or 16.
+        // The number is cut to one that exists: 1, 2, 4, 8 or 16.
         let mut samples = 1 << targets.samples.clamp(1, MAX_SAMPLES as u32).ilog2();
         let [x, y, w, h] = targets.area;
         let mut end = [x.saturating_add(w).min(1 << 14), y.saturating_add(h).min(1 << 14)];

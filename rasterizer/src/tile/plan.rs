@@ -1,4 +1,5 @@
-//! What stages and a key of the pixels' state mean to the tiles of a pass: test order, depth plan, colour plans.
+//! The meaning of stages and a pixel key for the tiles of a pass: test order, depth plan, colour
+//! plans.
 
 #![forbid(unsafe_code)]
 
@@ -13,28 +14,29 @@ use base::abi::SamplePositions;
 use base::pixel::{PixelKey, PixelValues};
 use base::shader::{BuiltinSlot, CompiledStage, SlotKind, SlotType, StageInterface};
 
-/// What the lines of a draw are.
+/// The special lines of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinePlan {
-    /// How lines become pixels.
+    /// The rasterization mode of the lines.
     pub mode: LineMode,
-    /// Which pixels along a line are left out.
+    /// The stipple, which leaves out pixels along a line.
     pub stipple: Option<Stipple>,
 }
 
-/// All that a plan depends on beside stages and attachments.
+/// The state on which a plan depends besides stages and attachments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileState {
     key: PixelKey,
     values: PixelValues,
-    /// Lines that are more than rectangles.
+    /// Plan of lines that are more than rectangles.
     lines: Option<LinePlan>,
     loops: AttachmentLoops,
     ordered: bool,
 }
 
 impl TileState {
-    /// Of a draw in a pass; `topology` is that of the primitives that come to the rasterizer.
+    /// Makes the state of a draw in a pass; `topology` is that of the primitives that come to the
+    /// rasterizer.
     pub fn new(state: &DrawState, topology: Topology, pass: &Pass) -> TileState {
         let lines = LinePlan { mode: state.line_mode, stipple: state.line_stipple };
         TileState {
@@ -52,63 +54,68 @@ impl TileState {
 pub struct TileDraw<'a> {
     /// The draw.
     pub draw: &'a Draw,
-    /// What it means here.
+    /// The plan of the draw.
     pub plan: &'a TilePlan,
-    /// What a worker is at that works for it.
+    /// The command that a worker reports while it works for the draw.
     pub running: Running,
 }
 
-/// See the module.
+/// The plan by which tiles process a draw.
 #[derive(Debug)]
 pub struct TilePlan {
-    /// Tests run before the fragment stage (and nothing after it can change coverage).
+    /// True if tests run before the fragment stage (and nothing after it can change coverage).
     pub early: bool,
-    /// The fragments of a pixel are shaded one after the other in the order of primitives, and so are its samples: the
-    /// stage asks for it, or it reads an attachment that it writes. (Without a flag of
-    /// VK_EXT_rasterization_order_attachment_access the specification promises no order for such reads, but other
-    /// drivers have one and applications rely on it.)
+    /// True if the fragments of a pixel are shaded one after the other in the order of primitives,
+    /// and so are its samples. The stage requests it, or it reads an attachment that it writes.
+    /// (Without a flag of VK_EXT_rasterization_order_attachment_access, the specification
+    /// guarantees no order for such reads. Other drivers have one, and applications rely on it.)
     pub ordered: bool,
-    /// The fragment stage sees the coverage before early tests: of pixels that any sample is left of.
+    /// True if the fragment stage sees the coverage before early tests, for pixels of which any
+    /// sample is left.
     pub sees_all: bool,
-    /// Nothing after the fragment stage changes coverage.
+    /// True if nothing after the fragment stage changes coverage.
     pub coverage_is_final: bool,
-    /// One invocation per sample.
+    /// True if there is one invocation per sample.
     pub per_sample: bool,
-    /// Depth and stencil.
+    /// Depth and stencil tests.
     pub depth: DepthPlan,
-    /// Of what is tested late: the test that fragments must pass before they are shaded, if that is known to be worth nothing else.
+    /// Test that fragments that are tested late must pass before they are shaded, if shading a
+    /// failing fragment has no effect.
     pub filter: Option<DepthPlan>,
     /// Colour writes.
     pub colors: Vec<ColorPlan>,
-    /// The fragment stage has to run: it writes something or has effects.
+    /// True if the fragment stage must run, because it writes something or has effects.
     pub shades: bool,
-    /// Covered pixels are shaded, without tests, and that is all: one sample, no special lines.
+    /// True if covered pixels are only shaded: there are no tests, one sample and no special lines.
     pub plain: bool,
-    /// Attachments (a bit each) of which fragments overwrite all components, when that is all that they do after early tests.
+    /// Attachments (a bit each) whose components fragments overwrite completely, if that is their
+    /// only effect after early tests.
     pub overwrites: Option<u8>,
-    /// Attachments (a bit each) whose pixels may change, when nothing else can be told from the fragments.
+    /// Attachments (a bit each) whose pixels may change, if fragments have no other effect.
     pub colors_only: Option<u8>,
-    /// The fragment stage as it takes rectangles and writes its colours itself, where that is all that fragments do and there is such code by now.
+    /// Code of the fragment stage that takes rectangles and writes its colours itself, if that is
+    /// the only effect of fragments and the code exists.
     pub epilogue: Option<CompiledStage>,
-    /// All fragments of a primitive have the same colours, and nothing else happens: one is shaded for all, if the colour plans can.
+    /// True if all fragments of a primitive have the same colours, and no other effect; one is
+    /// shaded for all, if the colour plans support it.
     pub flat: bool,
-    /// FragDepth, unless early tests made it moot.
+    /// Slot of FragDepth, unless early tests make it irrelevant.
     pub frag_depth: u16,
-    /// FragStencilRef.
+    /// Slot of FragStencilRef.
     pub frag_stencil: u16,
-    /// SampleMask output.
+    /// Slot of the SampleMask output.
     pub sample_mask_output: u16,
-    /// Alpha of colour output 0, for alpha to coverage.
+    /// Slot of the alpha of colour output 0, for alpha to coverage.
     pub coverage_alpha: Option<u16>,
-    /// alphaToOne.
+    /// Value of alphaToOne.
     pub alpha_to_one: bool,
-    /// pSampleMask, cut to the pass's samples.
+    /// Value of pSampleMask, cut to the pass's samples.
     pub sample_mask: u32,
-    /// Sample positions of the draw's own.
+    /// Sample positions that the draw sets.
     pub places: Option<Box<Places>>,
-    /// The primitives are lines that are more than rectangles.
+    /// Plan of the lines, if the primitives are lines that are more than rectangles.
     pub lines: Option<LinePlan>,
-    /// Alpha of colour output 0, which smooth lines multiply.
+    /// Slot of the alpha of colour output 0, which smooth lines multiply.
     pub smooth_alpha: Option<u16>,
 }
 
@@ -120,8 +127,10 @@ fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4]
 }
 
 impl TilePlan {
-    /// The test before the fragment stage, where it is of depth with one sample in each pixel and nothing else: of draws that are only that too, `alone`, when nobody asks what passes
-    /// of them; of others' filter when it is used.
+    /// Returns the row test before the fragment stage, if it tests only depth with one sample per
+    /// pixel. With late tests, it is the filter, if `filters` is set. With early tests, it is the
+    /// draw's test; a draw that shades nothing has it only with `alone`, which means that no query
+    /// counts fragments.
     pub fn depth_rows(&self, alone: bool, filters: bool) -> Option<RowsTest> {
         let test = match self.early {
             true => Some(&self.depth).filter(|_| self.shades || alone),
@@ -130,17 +139,17 @@ impl TilePlan {
         test.and_then(|test| test.rows).filter(|_| self.sample_mask == 1 && self.lines.is_none())
     }
 
-    /// Attachments of which whatever was there is overwritten where a primitive is.
+    /// Returns the attachments that a primitive overwrites completely in its pixels.
     pub fn hides(&self) -> Option<u8> {
         self.overwrites.filter(|_| self.depth.idle() && self.sample_mask != 0)
     }
 
-    /// Where so many samples lie.
+    /// Returns the positions of `samples` samples.
     pub fn positions(&self, samples: u32) -> &SamplePositions {
         self.places.as_ref().map_or_else(|| sample_positions(samples), |places| &places.positions)
     }
 
-    /// Plans for a pass.
+    /// Makes the plan for a pass.
     pub fn new(stages: &GraphicsStages, state: &TileState, pass: &Pass) -> TilePlan {
         let TileState { key, values, lines, loops, ordered } = *state;
         let none = StageInterface::default();
@@ -164,8 +173,8 @@ impl TilePlan {
             || fragment.writes_stencil
             || fragment.writes_depth
             || key.alpha_to_coverage;
-        // A stage that reads input attachments, or attachments as images, may read the pass's own depth or stencil, and must see them
-        // without its own fragment's writes.
+        // A stage that reads input attachments, or attachments as images, may read the pass's own
+        // depth or stencil. It must see them without its own fragment's writes.
         let sees_writes = (fragment.reads_input_attachments || loops.depth_stencil) && depth.writes();
         let early = fragment.early_fragment_tests || fragment.post_depth_coverage || !(changes || sees_writes);
         let (frag_depth, frag_stencil) = if early {
@@ -194,7 +203,8 @@ impl TilePlan {
         let epilogue = epilogue.zip(stages.fragment()).and_then(|(epilogue, stage)| {
             Some(CompiledStage { facts: stage.facts.clone(), code: stage.code.with_epilogue(&epilogue)? })
         });
-        // The stage runs for nothing where the test fails; who only leaves fragments out does not see it.
+        // If the test fails, the stage runs without effect; stages that only discard fragments
+        // cannot observe whether they run.
         let leaves_out = (fragment.kills || fragment.writes_sample_mask || key.alpha_to_coverage)
             && !fragment.writes_depth
             && !fragment.writes_stencil

@@ -1,17 +1,17 @@
-//! Rectangles that wait for a fragment stage that writes their pixels itself (`epilogue`).
+//! The list of rectangles for a fragment stage that writes their pixels itself (`epilogue`).
 
 use base::abi::Rectangle;
 
-/// Those that wait.
+/// The rectangles that have been collected.
 #[derive(Default)]
 pub struct Rectangles(pub(super) Vec<Rectangle>);
 
-/// The rectangles' pointers are only followed inside the call that pushed them.
-// SAFETY: the list is emptied before a tile ends; no pointer in it is followed by another thread.
+/// The pointers of the rectangles are followed only inside the call that pushed them.
+// SAFETY: the list is emptied before a tile ends; no other thread follows a pointer in it.
 unsafe impl Send for Rectangles {}
 
 impl Rectangles {
-    /// Forgets them.
+    /// Removes all rectangles.
     pub fn clear(&mut self) {
         self.0.clear();
     }

@@ -1,4 +1,5 @@
-//! Owners of pixels are shaded, or filled with their colours (see `owners`).
+//! Resolving of the visibility buffer: owners of pixels are shaded, or filled with their colours
+//! (see `owners`).
 
 use super::flat::{Pixels, fill};
 use super::fragment;
@@ -16,7 +17,7 @@ struct Resolve<'a, 'b> {
 }
 
 impl TileJob<'_> {
-    /// Shades what owns pixels of the tile at (x0, y0), and forgets it.
+    /// Shades the owners of pixels of the tile at (x0, y0), and removes them.
     pub fn resolve(&mut self, draws: &dyn Draws, worker: &Worker, [x0, y0]: [i32; 2]) {
         let mut owners = core::mem::take(&mut self.scratch.owners);
         let mut resolve = Resolve { job: self, draws, worker };
@@ -35,7 +36,7 @@ impl TileJob<'_> {
 }
 
 impl Resolve<'_, '_> {
-    /// The square at (x, y).
+    /// Resolves the square at (x, y).
     fn square(&mut self, owners: &mut Owners, square: usize, x: i32, y: i32) {
         let mut dirty = core::mem::take(&mut owners.dirty[square]);
         let blocks = 16 * square..16 * square + 16;
@@ -54,7 +55,7 @@ impl Resolve<'_, '_> {
         }
     }
 
-    /// The block at (x, y).
+    /// Resolves the block at (x, y).
     #[inline(always)]
     fn block(&mut self, owners: &mut Owners, pixels: &Block, x: i32, y: i32) {
         let mut left = !owned_by(pixels, 0) & 0xffff;
@@ -74,7 +75,8 @@ impl Resolve<'_, '_> {
         }
     }
 
-    /// Fills pixels of a block, or a square, with a flat owner's colours; `false` when it is not flat.
+    /// Fills pixels of a block or a square with a flat owner's colours; returns false if the owner
+    /// is not flat.
     #[inline(always)]
     fn fill(&mut self, owners: &mut Owners, owner: u16, x: i32, y: i32, pixels: Pixels) -> bool {
         let Owner { draw, flat, .. } = owners.owners[usize::from(owner) - 1];
@@ -83,12 +85,14 @@ impl Resolve<'_, '_> {
         }
         let first = owners.owners[usize::from(owner) - 1].colors as usize - 1;
         let plan = self.draws.draw(owners.draws[usize::from(draw)].number).plan;
-        // SAFETY: owned pixels were covered: they lie inside the attachments; this worker owns the tile.
+        // SAFETY: owned pixels were covered, so they lie inside the attachments; this worker owns
+        // the tile.
         unsafe { fill(&plan.colors, &owners.colors[first..], self.job.layer, [x, y], pixels) };
         true
     }
 
-    /// Finds a flat owner's colours; `false` when its draw's fragments must be shaded one by one.
+    /// Finds a flat owner's colours; returns false if its draw's fragments must be shaded one by
+    /// one.
     #[inline(always)]
     fn color(&mut self, owners: &mut Owners, owner: u16, x: i32, y: i32) -> bool {
         let Owner { prim, draw, colors, .. } = owners.owners[usize::from(owner) - 1];

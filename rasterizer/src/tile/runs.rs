@@ -1,8 +1,9 @@
-//! What each tile of a round has to run, in order.
+//! The primitives that each tile of a round has to run, in order.
 //!
-//! A tile's primitives are those of its own bins and of the bins of the nodes around it (see `prim::Grid`), by chunk number and then by
-//! primitive number. Without large primitives a tile's runs are a slice of all runs; otherwise a worker joins those of
-//! the nodes when it comes to the tile, so that nothing is kept per tile and primitive.
+//! A tile's primitives are those of its own bins and of the bins of the nodes around it (see
+//! `prim::Grid`), by chunk number and then by primitive number. Without large primitives, a tile's
+//! runs are a slice of all runs. Otherwise a worker joins the runs of the nodes when it begins the
+//! tile, so that nothing is stored per tile and primitive.
 
 #![forbid(unsafe_code)]
 
@@ -12,33 +13,33 @@ use base::host::prefetch;
 /// A range of one chunk's bins that belong to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
-    /// Node number: tiles first, layer-major, then row-major.
+    /// Node number: tiles come first, layer-major, then row-major.
     pub node: u32,
     /// Chunk number.
     pub chunk: u32,
-    /// Range in the chunk's bins.
+    /// First index of the range in the chunk's bins.
     pub start: u32,
-    /// See `start`.
+    /// End index of the range in the chunk's bins.
     pub end: u32,
 }
 
 impl Run {
-    /// How many bins.
+    /// Returns the number of bins.
     pub fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// The bins.
+    /// Returns the bins.
     #[inline(always)]
     pub fn bins(self, output: &ChunkOutput) -> &[u64] {
         &output.bins[self.start as usize..self.end as usize]
     }
 }
 
-/// Primitives that are fetched ahead: they were written by another worker, some time ago.
+/// Number of primitives that are prefetched; another worker wrote them some time ago.
 pub const PREFETCH: usize = 3;
 
-/// Asks for a primitive's cache lines.
+/// Prefetches a primitive's cache lines.
 #[inline(always)]
 pub fn prefetch_prim(prim: &Prim) {
     for offset in (0..size_of::<Prim>()).step_by(64) {
@@ -46,27 +47,27 @@ pub fn prefetch_prim(prim: &Prim) {
     }
 }
 
-/// Runs of a tile that are looked at beforehand, by one thread for all.
+/// Number of runs of a tile that one thread examines for all workers beforehand.
 const FIRST: usize = 8;
 
 /// The runs of a round.
 #[derive(Default)]
 pub struct Runs {
-    /// By node, then chunk.
+    /// Runs by node, then by chunk.
     runs: Vec<Run>,
-    /// Nodes that have runs, and where the runs begin.
+    /// Nodes that have runs, and the index of their first run.
     nodes: Vec<(u32, u32)>,
-    /// Tiles that have something to do, when there are larger nodes; else they are `nodes`.
+    /// Tiles that have work, if there are larger nodes; otherwise these are `nodes`.
     tiles: Option<Vec<u32>>,
 }
 
 impl Runs {
-    /// Bytes that a chunk of so many bins takes here at most.
+    /// Returns the largest number of bytes that a chunk with `bins` bins takes here.
     pub fn most_bytes(bins: usize) -> usize {
         bins * (size_of::<Run>() + size_of::<(u32, u32)>())
     }
 
-    /// Of chunks in the order of their numbers.
+    /// Makes the runs of chunks, which are in the order of their numbers.
     pub fn new(outputs: &[ChunkOutput], grid: &Grid) -> Runs {
         let runs = merge(outputs, grid.first_node(LEVELS) as usize);
         let mut nodes = Vec::new();
@@ -84,7 +85,7 @@ impl Runs {
                     grid.tiles_in(level, node, |tile| tiles.push(tile));
                 }
             }
-            // At most one for every level of a tile.
+            // A tile occurs at most once for each level.
             tiles.sort_unstable();
             tiles.dedup();
             tiles
@@ -92,12 +93,12 @@ impl Runs {
         Runs { runs, nodes, tiles }
     }
 
-    /// Tiles that have something to do.
+    /// Returns the number of tiles that have work.
     pub fn tiles(&self) -> usize {
         self.tiles.as_ref().map_or(self.nodes.len(), Vec::len)
     }
 
-    /// A tile's number and its runs, by chunk; they are collected in `joined` if need be.
+    /// Returns a tile's number and its runs, by chunk; they are collected in `joined` if needed.
     pub fn of<'a>(&'a self, i: usize, grid: &Grid, joined: &'a mut Vec<Run>) -> (u32, &'a [Run]) {
         let Some(tiles) = &self.tiles else { return (self.nodes[i].0, self.of_node(i)) };
         let tile = tiles[i];
@@ -111,12 +112,12 @@ impl Runs {
         (tile, joined)
     }
 
-    /// There are larger nodes, whose runs tiles join with their own.
+    /// Returns true if there are larger nodes, whose runs tiles join with their own.
     pub fn are_joined(&self) -> bool {
         self.tiles.is_some()
     }
 
-    /// The first ones of a tile, where none are joined.
+    /// Returns the first runs of a tile, if runs are not joined.
     pub fn first_of(&self, i: usize) -> &[Run] {
         let runs = self.of_node(i);
         &runs[..runs.len().min(FIRST)]
@@ -128,7 +129,8 @@ impl Runs {
     }
 }
 
-/// The bins of a chunk's runs (of a tile and the nodes around it) as one list, by primitive; without their nodes when there is more than one run.
+/// Returns the bins of a chunk's runs (of a tile and the nodes around it) as one list, by
+/// primitive. Bins have no node numbers if there is more than one run.
 #[inline(always)]
 pub fn joined_bins<'a>(runs: &[Run], output: &'a ChunkOutput, joined: &'a mut Vec<u64>) -> &'a [u64] {
     match runs {
@@ -147,11 +149,11 @@ fn join_bins(runs: &[Run], output: &ChunkOutput, joined: &mut Vec<u64>) {
     for run in runs {
         joined.extend(run.bins(output).iter().map(|&bin| u64::from(bin as u32)));
     }
-    // A few ascending pieces.
+    // The list consists of a few ascending pieces.
     joined.sort();
 }
 
-/// Runs of all chunks, by node and then chunk; there are `nodes` nodes.
+/// Returns the runs of all chunks, by node and then by chunk; there are `nodes` nodes.
 fn merge(outputs: &[ChunkOutput], nodes: usize) -> Vec<Run> {
     let mut runs = Vec::new();
     for (chunk, output) in outputs.iter().enumerate() {
@@ -163,7 +165,8 @@ fn merge(outputs: &[ChunkOutput], nodes: usize) -> Vec<Run> {
         runs.sort_unstable();
         return runs;
     }
-    // Nobody else works meanwhile: no comparisons. Each node's runs are in the order of the chunks already.
+    // No other thread works meanwhile, so this avoids comparisons. Each node's runs are in the
+    // order of the chunks already.
     let mut next = vec![0u32; nodes];
     runs.iter().for_each(|run| next[run.node as usize] += 1);
     let mut before = 0;
@@ -203,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_tile_joins_what_the_nodes_around_it_list() {
-        // 30 tiles, 2×2 nodes of level 1 (30 to 33), one of level 2 (34), one of level 3 (35).
+        // The grid has 30 tiles, 2×2 nodes of level 1 (30 to 33), one of level 2 (34) and one of
+        // level 3 (35).
         let grid = Grid { tiles: [6, 5], layers: 1, samples: 1 };
         let outputs =
             [output(&[(0, 2), (0, 9), (30, 1), (30, 5), (34, 3)]), output(&[(33, 0)]), output(&[(0, 0), (34, 1)])];

@@ -1,23 +1,23 @@
-//! Quads behind the fragment stage: their outputs and coverage.
+//! Quads after the fragment stage: their outputs and coverage.
 
 #![forbid(unsafe_code)]
 
 use crate::stage::NO_SLOT;
 use base::abi::{FragmentQuad, SlotLayout};
 
-/// Shaded quads: where lane `4*quad + pixel` of a slot lies.
+/// The outputs of shaded quads: lane `4*quad + pixel` of each slot.
 #[derive(Clone, Copy)]
 pub struct Outputs<'a> {
-    /// Words.
+    /// The words of all slots.
     pub words: &'a [u32],
-    /// Where they lie.
+    /// Layout of the words.
     pub layout: SlotLayout,
-    /// Live lanes by chunk, of wide ones by 32 lanes.
+    /// Live lanes by chunk, or by 32 lanes in wider chunks.
     pub alive: &'a [u32],
 }
 
 impl Outputs<'_> {
-    /// The four lanes of a quad; zeros for a missing slot.
+    /// Returns the four lanes of a quad; zeros for a missing slot.
     #[inline(always)]
     pub fn quad(&self, quad: usize, slot: u16) -> [u32; 4] {
         let at = self.layout.word(quad * 4, usize::from(slot));
@@ -26,13 +26,14 @@ impl Outputs<'_> {
             _ => [0; 4],
         }
     }
-    /// The outputs as rows of eight lanes, numbered by [`SlotLayout::row`] with pairs as chunks: quads `2 * pair` and `2 * pair + 1`; `None` when chunks have
+    /// Returns the outputs as rows of eight lanes, which are quads `2 * pair` and `2 * pair + 1`;
+    /// rows are numbered by [`SlotLayout::row`] with pairs as chunks. Returns `None` if chunks have
     /// another size.
     #[inline(always)]
     pub fn rows(&self) -> Option<&[[u32; 8]]> {
         (self.layout.lanes() == 8).then_some(self.words.as_chunks().0)
     }
-    /// Pixels that are still alive.
+    /// Returns the pixels of a quad that are still alive.
     #[inline(always)]
     pub fn alive(&self, quad: usize) -> u32 {
         let (lane, per_word) = (quad * 4, self.layout.lanes().min(32));
@@ -40,14 +41,14 @@ impl Outputs<'_> {
     }
 }
 
-/// Pixels with sample `s` in a quad's coverage.
+/// Returns the pixels with sample `s` in a quad's coverage.
 #[inline(always)]
 pub fn pixels(coverage: u16, s: u32) -> u32 {
     let c = u32::from(coverage) >> s;
     c & 1 | c >> 3 & 2 | c >> 6 & 4 | c >> 9 & 8
 }
 
-/// Spreads pixel bits p to bits 4*p.
+/// Table that spreads pixel bits p to bits 4*p.
 pub const SPREAD: [u16; 16] = {
     let mut table = [0; 16];
     let mut i = 0;
@@ -60,18 +61,19 @@ pub const SPREAD: [u16; 16] = {
 
 /// The quads of a batch after the fragment stage and all tests.
 pub struct ShadedQuads<'a> {
-    /// Quads, with the coverage that is left.
+    /// Quads, with the remaining coverage.
     pub quads: &'a [FragmentQuad],
-    /// Stage outputs.
+    /// Outputs of the stage.
     pub outputs: Outputs<'a>,
-    /// alphaToOne.
+    /// True if alphaToOne is enabled.
     pub alpha_to_one: bool,
     /// Layer that is written.
     pub layer: u32,
-    /// The sample that is bit 0 of each pixel's coverage.
+    /// Number of the sample that is bit 0 of each pixel's coverage.
     pub first_sample: u32,
-    /// Samples per pixel, from that one on: at most four.
+    /// Number of samples per pixel from that one on, at most four.
     pub samples: u32,
-    /// All pixels of a covered quad lie in the render area: those that are not covered may be written back as they were.
+    /// True if all pixels of a covered quad lie in the render area, so that uncovered ones may be
+    /// written back unchanged.
     pub whole: bool,
 }

@@ -1,7 +1,10 @@
-//! Primitives of a few pixels, which the front end has found: what tessellated and distant meshes, and short lines, are made of.
+//! Primitives of a few pixels, which the front end has found: tessellated and distant meshes, and
+//! short lines, consist of them.
 //!
-//! They are one or two quads each, so what is decided for the other ones' squares and blocks takes longer than testing and listing them. Draws whose fragments are tested by depth and
-//! nothing else before they are shaded, or not at all, have them done here, in a function of its own: it keeps all that it needs in registers.
+//! Each is one or two quads, so the decisions for squares and blocks of other primitives take
+//! longer than testing and listing the quads. This module handles draws whose fragments are only
+//! tested by depth before they are shaded, or not at all. A separate function keeps all that it
+//! needs in registers.
 
 use super::fragment;
 use super::job::{TileJob, Tiny};
@@ -12,7 +15,8 @@ use base::abi::{FragmentBatch, FragmentQuad};
 use base::host::Level;
 
 impl TileJob<'_> {
-    /// Finds out whether small primitives of the draw are for [`TileJob::small`] in the tile at (x, y); what else is known of the job must be known.
+    /// Determines whether small primitives of the draw are for [`TileJob::small`] in the tile at
+    /// (x, y). All other fields of the job must be set before.
     pub fn find_tiny(&mut self, [x, y]: [i32; 2]) {
         let (pass, plan) = (self.pass, self.draw.plan);
         let other = pass.grid.samples != 1
@@ -27,7 +31,7 @@ impl TileJob<'_> {
         self.tiny = match (plan.depth.quad, &pass.depth) {
             _ if other => None,
             _ if self.all_plain => Some(untested),
-            // All quads have both rows.
+            // Both rows of all quads lie in the attachment.
             (test @ Some(_), Some(surface)) if y + (1 << TILE_SHIFT) <= surface.extent[1] as i32 => {
                 let depth = surface.at(self.layer, 0, x as u32, y as u32);
                 Some(Tiny { test, depth, pitch: surface.row_pitch, bytes: surface.bytes })
@@ -36,7 +40,8 @@ impl TileJob<'_> {
         };
     }
 
-    /// Takes the primitives of a chunk from bin `from` on, as long as they are small and lie inside of the tile at (x, y); the bin of the first one that does not.
+    /// Takes the primitives of a chunk from bin `from` on, as long as they are small and lie inside
+    /// of the tile at (x, y). Returns the bin of the first one that does not.
     #[inline(always)]
     pub fn small(&mut self, output: &ChunkOutput, bins: &[u64], from: usize, tile: [i32; 2]) -> usize {
         let Some(tiny) = self.tiny.filter(|_| output.prims[bins[from] as u32 as usize].pixels != 0) else {
@@ -44,7 +49,7 @@ impl TileJob<'_> {
         };
         self.flush_rectangles();
         let mut at = from;
-        // SAFETY: the host's own level.
+        // SAFETY: the level is the host's own.
         unsafe { small_of(Level::here())(self, tiny, output, bins, tile, &mut at) };
         at
     }
@@ -56,7 +61,7 @@ base::compiled! {
     }
 }
 
-/// See [`TileJob::small`].
+/// Takes small primitives; implements [`TileJob::small`] at a processor level.
 #[inline(always)]
 fn small(
     job: &mut TileJob<'_>,
@@ -82,7 +87,8 @@ fn small(
         if reject.is_some_and(|reject| !reject.written(rect) && !reject.visible::<1, false>(prim, rect)) {
             continue;
         }
-        // Row-major to quad by quad: the second and third bit of the pixels' numbers change places.
+        // The order changes from row-major to quad by quad: the second and third bit of the pixels'
+        // numbers are exchanged.
         let pixels = u32::from(prim.pixels) << ((left & 1) + 4 * (top & 1));
         let moved = (pixels ^ pixels >> 2) & 0x0c0c;
         let mut rest = pixels ^ moved ^ moved << 2;
@@ -94,14 +100,15 @@ fn small(
             if let Some(test) = tiny.test {
                 let (column, row) = ((place[0] - x0) as usize, (place[1] - y0) as usize);
                 let at = tiny.depth.wrapping_add(row * tiny.pitch + column * tiny.bytes);
-                // SAFETY: covered pixels lie inside the render area, which lies inside the attachments, as do both rows of their quads; this worker owns the tile.
+                // SAFETY: covered pixels lie inside the render area, which lies inside the
+                // attachments, as do both rows of their quads; this worker owns the tile.
                 covered = unsafe { test(prim, at, tiny.pitch, place, covered) };
             }
             if counts {
                 job.passed += u64::from(covered.count_ones());
             }
             if !shades {
-                // Nothing would see the stage run, except who counts its invocations.
+                // Running the stage would have no effect except on the count of its invocations.
                 job.invocations +=
                     u64::from(covered.count_ones() * u32::from(job.draw.draw.stages.fragment().is_some()));
             } else if covered != 0 {

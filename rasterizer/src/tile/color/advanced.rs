@@ -1,7 +1,9 @@
-//! The advanced blend operations (VK_EXT_blend_operation_advanced) for every format: eight lanes at a time, in floats.
+//! The advanced blend operations (VK_EXT_blend_operation_advanced) for every format: eight lanes at
+//! a time, in floats.
 //!
-//! Everything is named as the specification's chapter "Advanced Blend Operations" has it. A choice by the operation is made once for all lanes, a choice by
-//! a lane's value is a select, so what is not chosen may be anything.
+//! Names are those of the specification's chapter "Advanced Blend Operations". A choice by
+//! operation is made once for all lanes. A choice by a lane's value is a select, so the value that
+//! is not chosen may be anything.
 
 use super::equation::Clamp;
 use super::lanes::{NOTHING, lanes, merged, packed, words};
@@ -14,7 +16,7 @@ use base::format::pack::LaneKernels;
 use base::host::{Floats, Host, Ints, Level};
 use base::pixel::{AdvancedBlend, AdvancedBlendOp, BlendOverlap};
 
-/// R, G and B.
+/// A colour's red, green and blue components.
 type Rgb<F> = [F; 3];
 
 #[inline(always)]
@@ -27,13 +29,14 @@ fn one<F: Floats>() -> F {
     F::splat(1.0)
 }
 
-/// `yes` where the condition holds.
+/// Returns `yes` in lanes where the condition holds, and `no` in the others.
 #[inline(always)]
 fn choose<F: Floats>(condition: F::Ints, yes: F, no: F) -> F {
     condition.select(yes.bits(), no.bits()).as_floats()
 }
 
-/// An array of what becomes of each of the values. (Closures with intrinsics in them may not be inlined.)
+/// Makes an array of the results of an expression for each of the values. (The compiler may not
+/// inline closures that contain intrinsics.)
 macro_rules! each {
     ([$($value:expr),+], $name:ident => $each:expr) => {
         [$({
@@ -43,13 +46,13 @@ macro_rules! each {
     };
 }
 
-/// 2 * v.
+/// Returns 2 * v.
 #[inline(always)]
 fn twice<F: Floats>(v: F) -> F {
     v + v
 }
 
-/// X, Y and Z of the operations that have them.
+/// Returns X, Y and Z of an operation, or `None` if the specification defines it without them.
 fn terms(op: AdvancedBlendOp) -> Option<[bool; 3]> {
     use AdvancedBlendOp::*;
     let terms = match op {
@@ -69,7 +72,7 @@ fn terms(op: AdvancedBlendOp) -> Option<[bool; 3]> {
     Some(terms.map(|term| term != 0))
 }
 
-/// p0, p1 and p2.
+/// Returns the weights p0, p1 and p2.
 #[inline(always)]
 fn weights<F: Floats>(overlap: BlendOverlap, s: F, d: F) -> [F; 3] {
     match overlap {
@@ -79,13 +82,15 @@ fn weights<F: Floats>(overlap: BlendOverlap, s: F, d: F) -> [F; 3] {
     }
 }
 
-/// Multiply, and screen `above`.
+/// Returns the product of 2, `s` and `d`, or the screen operation of them in lanes where `above` is
+/// set.
 #[inline(always)]
 fn light<F: Floats>(above: F::Ints, s: F, d: F) -> F {
     choose(above, one::<F>() - twice((one::<F>() - s) * (one::<F>() - d)), twice(s * d))
 }
 
-/// f of one component. `near_one`: the least number that the target's format does not tell from 1.
+/// Returns f of one component. `near_one` is the least number that the target's format cannot
+/// distinguish from 1.
 #[inline(always)]
 fn separable<F: Floats>(op: AdvancedBlendOp, s: F, d: F, near_one: F) -> F {
     use AdvancedBlendOp::*;
@@ -131,7 +136,7 @@ fn separable<F: Floats>(op: AdvancedBlendOp, s: F, d: F, near_one: F) -> F {
             choose((twice(s) - one).greater(d), above, below)
         }
         Hardmix => choose((s + d).not_less(near_one), one, zero),
-        // Those that are of all components, or have no f.
+        // These operations combine all components, or have no f.
         Zero | SrcOut | DstOut | Xor | HslHue | HslSaturation | HslColor | HslLuminosity | Plus | PlusClamped
         | PlusClampedAlpha | PlusDarker | Minus | MinusClamped | Contrast | InvertOvg | Red | Green | Blue => zero,
     }
@@ -152,7 +157,7 @@ fn lumv3<F: Floats>(c: Rgb<F>) -> F {
     c[0] * F::splat(0.30) + c[1] * F::splat(0.59) + c[2] * F::splat(0.11)
 }
 
-/// `ClipColor`: brings components that are outside of 0..=1 into it.
+/// Implements `ClipColor`: brings components that are outside of 0..=1 into that range.
 #[inline(always)]
 fn clip_color<F: Floats>(color: Rgb<F>) -> Rgb<F> {
     let (lum, least, most) = (lumv3(color), minv3(color), maxv3(color));
@@ -163,14 +168,14 @@ fn clip_color<F: Floats>(color: Rgb<F>) -> Rgb<F> {
     })
 }
 
-/// `SetLum`.
+/// Implements `SetLum`.
 #[inline(always)]
 fn set_lum<F: Floats>(base: Rgb<F>, lum: Rgb<F>) -> Rgb<F> {
     let difference = lumv3(lum) - lumv3(base);
     clip_color(each!([base[0], base[1], base[2]], c => c + difference))
 }
 
-/// `SetLumSat`.
+/// Implements `SetLumSat`.
 #[inline(always)]
 fn set_lum_sat<F: Floats>(base: Rgb<F>, sat: Rgb<F>, lum: Rgb<F>) -> Rgb<F> {
     let least = minv3(base);
@@ -179,7 +184,7 @@ fn set_lum_sat<F: Floats>(base: Rgb<F>, sat: Rgb<F>, lum: Rgb<F>) -> Rgb<F> {
     set_lum(each!([base[0], base[1], base[2]], c => choose(colored, (c - least) * of_sat / of_base, zero())), lum)
 }
 
-/// f.
+/// Returns f of a colour.
 #[inline(always)]
 fn blend_function<F: Floats>(op: AdvancedBlendOp, s: Rgb<F>, d: Rgb<F>, near_one: F) -> Rgb<F> {
     match op {
@@ -191,7 +196,8 @@ fn blend_function<F: Floats>(op: AdvancedBlendOp, s: Rgb<F>, d: Rgb<F>, near_one
     }
 }
 
-/// The operations of the table "Additional RGB Blend Operations", of premultiplied colours.
+/// Evaluates the operations of the table "Additional RGB Blend Operations" on premultiplied
+/// colours.
 #[inline(always)]
 fn additional<F: Floats>(op: AdvancedBlendOp, s: [F; 4], d: [F; 4]) -> [F; 4] {
     use AdvancedBlendOp::*;
@@ -225,7 +231,7 @@ fn additional<F: Floats>(op: AdvancedBlendOp, s: [F; 4], d: [F; 4]) -> [F; 4] {
     }
 }
 
-/// A colour's components divided by its alpha; as they are where that is 0.
+/// Divides a colour's components by its alpha; leaves them unchanged where alpha is 0.
 #[inline(always)]
 fn divided<F: Floats>([r, g, b, a]: [F; 4]) -> [F; 4] {
     let none = a.bits().shl(1).equal(F::Ints::splat(0));
@@ -233,7 +239,7 @@ fn divided<F: Floats>([r, g, b, a]: [F; 4]) -> [F; 4] {
     [r / by, g / by, b / by, a]
 }
 
-/// The base colour, of which nothing is left where alpha is 0.
+/// Returns the base colour, which is 0 where a premultiplied colour's alpha is 0.
 #[inline(always)]
 fn base_color<F: Floats>(premultiplied: bool, color: [F; 4]) -> Rgb<F> {
     let [r, g, b, a] = if premultiplied { divided(color) } else { color };
@@ -249,7 +255,7 @@ fn multiplied<F: Floats>(premultiplied: bool, [r, g, b, a]: [F; 4]) -> [F; 4] {
     if premultiplied { [r, g, b, a] } else { [r * a, g * a, b * a, a] }
 }
 
-/// The blended colour.
+/// Returns the blended colour.
 #[inline(always)]
 fn blended<F: Floats>(blend: &AdvancedBlend, s: [F; 4], d: [F; 4], near_one: f32) -> [F; 4] {
     let result = match terms(blend.op) {
@@ -274,23 +280,24 @@ fn blended<F: Floats>(blend: &AdvancedBlend, s: [F; 4], d: [F; 4], near_one: f32
         if blend.clamp_results {
             v.max(zero()).min(one())
         } else {
-            // One NaN for all levels.
+            // NaNs become the same NaN, so that all processor levels give the same bits.
             choose(v.not_less(v), v, F::splat(f32::NAN))
         }
     })
 }
 
-/// Blends the texels of any format.
+/// A writer that blends the texels of any format.
 struct Advanced<'a> {
     plan: &'a ColorPlan,
     kernels: &'a LaneKernels,
     source: &'a Sources,
     blend: &'a AdvancedBlend,
-    /// See [`near_one`].
+    /// Result of [`near_one`].
     near_one: f32,
 }
 
-/// The least number that a format does not tell from 1: what is written as 1/4 and 3/4 is 1 together.
+/// Returns the least number that a format cannot distinguish from 1: the sum of stored values of
+/// 1/4 and 3/4 counts as 1.
 fn near_one(plan: &ColorPlan) -> f32 {
     let bits = plan.surface.format.info().channels[0].bits;
     let steps = match plan.clamp {
@@ -302,13 +309,13 @@ fn near_one(plan: &ColorPlan) -> f32 {
 }
 
 impl<H: Host> Write<H> for Advanced<'_> {
-    /// Clamped to the format's range.
+    /// The colours of a pair, clamped to the format's range.
     type Source = [H::Floats; 4];
     const READS: bool = true;
     const SHORT: bool = false;
     #[inline(always)]
     unsafe fn take(&self, pair: usize) -> [H::Floats; 4] {
-        // SAFETY: the caller's contract.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         let [r, g, b, a] = unsafe { self.source.bits::<H::Ints>(pair) };
         let [lo, hi] = match self.plan.clamp {
             Clamp::Unorm => [0.0, 1.0],
@@ -320,12 +327,12 @@ impl<H: Host> Write<H> for Advanced<'_> {
     #[inline(always)]
     fn over(&self, source: &[H::Floats; 4], old: [H::Ints; 4]) -> [H::Ints; 4] {
         let mut there = NOTHING;
-        // SAFETY: the host's kernel.
+        // SAFETY: the kernels are those of the host's level.
         unsafe { (self.kernels.unpack)(&lanes(old), &mut there) };
         let [r, g, b, a] = words::<H::Ints>(&there);
         let [r, g, b, a] = blended(self.blend, *source, each!([r, g, b, a], v => v.as_floats()), self.near_one);
         let color = lanes(each!([r, g, b, a], v => v.bits()));
-        // SAFETY: the host's kernels.
+        // SAFETY: the kernels are those of the host's level.
         let new = unsafe { packed(self.plan, self.kernels, &color) };
         merged(self.plan, new, old)
     }
@@ -342,7 +349,7 @@ impl ColorPlan {
     /// Blends all quads of a batch, in order.
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_at`]; the source is the plan's first.
+    /// The requirements of [`ColorPlan::write_at`] hold, and the source is the plan's first.
     pub(super) unsafe fn write_advanced(
         &self,
         level: Level,
@@ -350,7 +357,8 @@ impl ColorPlan {
         source: &Sources,
         blend: &AdvancedBlend,
     ) {
-        // SAFETY: the caller's contract.
+        // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the host
+        // has the level (`# Safety`).
         unsafe { blend_advanced(level)(self, batch, source, blend) };
     }
 }

@@ -1,8 +1,10 @@
-//! Texels of four 8-bit components as bytes: packing, and blending in integers, eight texels at a time.
+//! Texels of four 8-bit components as bytes: packing, and blending in integers, eight texels at a
+//! time.
 //!
-//! Unsigned normalised targets blend in integers: both sources and the constants are packed first, factors are bytes, and a result is
-//! `(s * fs + d * fd) / 255` (or the difference), rounded to nearest once and clamped to a byte. That is one meaning for all pixels: whole
-//! rows, single quads, with write masks and without.
+//! Unsigned normalised targets blend in integers: both sources and the constants are packed first,
+//! and factors are bytes. A result is `(s * fs + d * fd) / 255` (or the difference), rounded to
+//! nearest once and clamped to a byte. This definition holds for all pixels: whole rows, single
+//! quads, with and without write masks.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -20,17 +22,17 @@ use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Eight texels.
+/// The words of eight texels.
 pub type Texels = [u32; LANES];
 
-/// What is blended: texels of the sources and of the target, and the constants.
+/// The operands of blending except the target: texels of the sources and the constants.
 #[derive(Clone, Copy)]
 pub struct Bytes {
-    /// What the fragment stage wrote.
+    /// First source: the fragment stage's colour output.
     pub s: Texels,
     /// Second source.
     pub s1: Texels,
-    /// Blend constants.
+    /// Blend constants, as texels.
     pub constants: Texels,
 }
 
@@ -42,7 +44,7 @@ const ADDITIVE: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::SrcAlpha, Bl
 const MULTIPLY: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::DstColor, BlendFactor::Zero, ADD);
 const FILTER: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::Zero, BlendFactor::SrcColor, ADD);
 
-/// Equations that are compiled each for itself: colour and alpha.
+/// Common equations (colour and alpha), for each of which the blending code is compiled separately.
 pub const COMMON: [BlendEquations; 8] = [
     BlendEquations { color: OVER, alpha: OVER },
     BlendEquations { color: OVER, alpha: PREMULTIPLIED },
@@ -54,7 +56,8 @@ pub const COMMON: [BlendEquations; 8] = [
     BlendEquations { color: FILTER, alpha: FILTER },
 ];
 
-/// `$call` with `$number` a constant: that of an equation in [`COMMON`], or their count for any other. Where `bytes` is this module.
+/// Evaluates `$call` with `$number` as a constant: the index of an equation in [`COMMON`], or their
+/// count for any other. `bytes` must name this module where the macro is used.
 macro_rules! with_equation {
     ($equations:expr, $number:ident => $call:expr) => {{
         macro_rules! numbered {
@@ -78,23 +81,26 @@ macro_rules! with_equation {
 }
 pub(super) use with_equation;
 
-/// See [`with_equation`].
+/// Returns the index of equations in [`COMMON`], or the length of [`COMMON`] for any other (see
+/// [`with_equation`]).
 pub fn number(equations: &BlendEquations) -> usize {
     COMMON.iter().position(|common| common == equations).unwrap_or(COMMON.len())
 }
 
-/// The equations of a number, which the compiler knows; the given ones for the number behind the last.
+/// Returns the equations of a number as a constant, or the given ones for the number after the
+/// last.
 #[inline(always)]
 pub fn equations<const NUMBER: usize>(given: &BlendEquations) -> &BlendEquations {
     const { if NUMBER < COMMON.len() { Some(&COMMON[NUMBER]) } else { None } }.unwrap_or(given)
 }
 
-/// Texels of colours; nearest, ties to even. `swap`: see `plan::Access`.
+/// Packs colours into texels, rounding to nearest with ties to even.
+/// `swap` exchanges red and blue (see `plan::Access`).
 #[inline(always)]
 pub fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Texels {
     #[cfg(target_arch = "x86_64")]
     if H::LEVEL != Level::Portable {
-        // SAFETY: the host has AVX2, as it has level H.
+        // SAFETY: the host has AVX2, because it has level `H`.
         return unsafe { pack_avx2(color, swap) };
     }
     pack_portable(color, swap)
@@ -112,12 +118,12 @@ fn pack_portable(color: &Floats<LANES>, swap: bool) -> Texels {
     texels
 }
 
-/// The blended texels.
+/// Returns the blended texels.
 #[inline(always)]
 pub fn blend<H: Host>(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
     #[cfg(target_arch = "x86_64")]
     if H::LEVEL != Level::Portable {
-        // SAFETY: the host has AVX2, as it has level H.
+        // SAFETY: the host has AVX2, because it has level `H`.
         return unsafe { blend_avx2(blend, from, d) };
     }
     blend_portable(blend, from, d)
@@ -127,7 +133,7 @@ type Array = [u8; 32];
 
 #[inline(never)]
 fn blend_portable(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
-    // SAFETY: arrays of the same size, any bits.
+    // SAFETY: the arrays have the same size, and any bits are valid in them.
     let [s, d, s1, constants]: [Array; 4] = unsafe { core::mem::transmute([from.s, *d, from.s1, from.constants]) };
     let factor = |factor| match factor {
         BlendFactor::Zero => [0; 32],
@@ -159,7 +165,7 @@ fn blend_portable(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
         let mut out = [0; 32];
         for i in 0..32 {
             let (source, target) = (u16::from(s[i]) * u16::from(fs[i]), u16::from(d[i]) * u16::from(fd[i]));
-            // What is beyond 16 bits stays at their end, and is 255 behind the division.
+            // Sums above 16 bits saturate, and are 255 after the division.
             let over_255 = |x: u16| {
                 let x = x.saturating_add(128);
                 (x.saturating_add(x >> 8) >> 8) as u8
@@ -176,11 +182,11 @@ fn blend_portable(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
     };
     let color = result(color_op);
     let texels = if color_op == alpha_op { color } else { chosen(&color, &result(alpha_op)) };
-    // SAFETY: arrays of the same size, any bits.
+    // SAFETY: the arrays have the same size, and any bits are valid in them.
     unsafe { core::mem::transmute(texels) }
 }
 
-/// Of each byte of the one and the alpha byte beside it of the other.
+/// Combines each byte of `one` with the alpha byte of the same texel of `other`.
 #[inline(always)]
 fn each(one: &Array, other: &Array, f: impl Fn(u8, u8) -> u8) -> Array {
     let mut out = [0; 32];
@@ -190,7 +196,7 @@ fn each(one: &Array, other: &Array, f: impl Fn(u8, u8) -> u8) -> Array {
     out
 }
 
-/// Colour bytes of the one and alpha bytes of the other.
+/// Returns the colour bytes of one array and the alpha bytes of the other.
 #[inline(always)]
 fn chosen(color: &Array, alpha: &Array) -> Array {
     let mut out = *color;
@@ -205,7 +211,8 @@ fn chosen(color: &Array, alpha: &Array) -> Array {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn pack_avx2(color: &Floats<LANES>, swap: bool) -> Texels {
-    // SAFETY: the caller's promise; vectors and arrays of the same size, any bits.
+    // SAFETY: the host has AVX2 (`# Safety`); the vectors and arrays have the same size, and any
+    // bits are valid.
     unsafe {
         let [r, g, b, a] = color;
         let (red_green, blue_alpha) = (_mm256_packs_epi32(codes(r), codes(g)), _mm256_packs_epi32(codes(b), codes(a)));
@@ -214,24 +221,25 @@ unsafe fn pack_avx2(color: &Floats<LANES>, swap: bool) -> Texels {
     }
 }
 
-/// Where the bytes of four texels lie whose components are together.
+/// Returns the shuffle that puts the bytes of four texels in order, given their components one
+/// after the other.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn order(swap: bool) -> __m128i {
     const STRAIGHT: [u8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
     const SWAPPED: [u8; 16] = [8, 4, 0, 12, 9, 5, 1, 13, 10, 6, 2, 14, 11, 7, 3, 15];
-    // SAFETY: SSE2; 16 bytes.
+    // SAFETY: SSE2 is part of x86-64, and both constants have 16 bytes.
     unsafe { _mm_loadu_si128(if swap { &SWAPPED } else { &STRAIGHT }.as_ptr().cast()) }
 }
 
-/// Texels of the colours of two pairs: of each quad, quad by quad.
+/// Returns the texels of the colours of two pairs, quad by quad.
 ///
 /// # Safety
-/// The host is wide; each of the rows has the floats of a component of two pairs.
+/// The host has the 512-bit level; each of the rows has the floats of a component of two pairs.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub unsafe fn pack_wide(rows: [[*const [f32; LANES]; 2]; 4], swap: bool) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level and the rows are readable (`# Safety`).
     unsafe {
         let [r, g, b, a] = rows;
         let red_green = _mm512_packs_epi32(codes_wide(r), codes_wide(g));
@@ -241,30 +249,31 @@ pub unsafe fn pack_wide(rows: [[*const [f32; LANES]; 2]; 4], swap: bool) -> __m5
     }
 }
 
-/// [`codes`] of two pairs.
+/// Returns [`codes`] of two pairs.
 ///
 /// # Safety
-/// As for [`pack_wide`].
+/// The host has the 512-bit level, and the rows are readable.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn codes_wide(rows: [*const [f32; LANES]; 2]) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level and the rows are readable (`# Safety`).
     unsafe {
         let v = _mm512_min_ps(_mm512_set1_ps(1.0), two_rows(rows));
         _mm512_cvtps_epi32(_mm512_mul_ps(v, _mm512_set1_ps(255.0)))
     }
 }
 
-/// Up to 255; less than 0 for what is less, and for not-a-number.
+/// Returns codes of at most 255; they are negative for negative components and for not-a-number.
 ///
 /// # Safety
 /// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn codes(component: &[f32; LANES]) -> __m256i {
-    // SAFETY: the caller's promise; eight floats.
+    // SAFETY: the host has AVX2 (`# Safety`), and the component has eight floats.
     unsafe {
-        // The lesser of 1 and a NaN is the second operand; the conversion makes the least integer of it.
+        // The minimum of 1 and a NaN is the second operand, which the conversion turns into the
+        // least integer.
         let v = _mm256_min_ps(_mm256_set1_ps(1.0), _mm256_loadu_ps(component.as_ptr()));
         _mm256_cvtps_epi32(_mm256_mul_ps(v, _mm256_set1_ps(255.0)))
     }
@@ -275,14 +284,15 @@ unsafe fn codes(component: &[f32; LANES]) -> __m256i {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn blend_avx2(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
-    // SAFETY: vectors and arrays of the same size, any bits.
+    // SAFETY: the host has AVX2 (`# Safety`); the vectors and arrays have the same size, and any
+    // bits are valid.
     unsafe {
         let v = core::mem::transmute::<[Texels; 4], [__m256i; 4]>([from.s, *d, from.s1, from.constants]);
         core::mem::transmute::<__m256i, Texels>(blended(blend, v))
     }
 }
 
-/// Source, target, second source and constants, blended.
+/// Blends texels; `v` is source, target, second source and constants.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn blended<V: Vector>(blend: &BlendEquations, v: [V; 4]) -> V {
@@ -296,7 +306,7 @@ pub fn blended<V: Vector>(blend: &BlendEquations, v: [V; 4]) -> V {
     joined(result(color_op, [s, fs], [d, fd]), result(alpha_op, [s, fs], [d, fd]), color_op == alpha_op)
 }
 
-/// A blend factor.
+/// Returns the values of a blend factor.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn factor<V: Vector>(&[s, d, s1, constants]: &[V; 4], factor: BlendFactor) -> V {
@@ -324,14 +334,15 @@ fn factor<V: Vector>(&[s, d, s1, constants]: &[V; 4], factor: BlendFactor) -> V 
     }
 }
 
-/// Colour bytes of the one and alpha bytes of the other; the first where it is the same for both.
+/// Returns the colour bytes of `color` and the alpha bytes of `alpha`, or `color` if both are the
+/// same.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn joined<V: Vector>(color: V, alpha: V, same: bool) -> V {
     if same { color } else { color.with_alpha(alpha) }
 }
 
-/// Values and their factors, put together.
+/// Combines source and target bytes with their factors by the blend operation.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn result<V: Vector>(op: BlendOp, [s, fs]: [V; 2], [d, fd]: [V; 2]) -> V {
@@ -345,12 +356,12 @@ fn result<V: Vector>(op: BlendOp, [s, fs]: [V; 2], [d, fd]: [V; 2]) -> V {
     }
 }
 
-/// The same in lanes of 16 bits.
+/// Combines words of 16 bits with their factors by the blend operation.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn weighted<V: Vector>(op: BlendOp, [s, fs]: [V; 2], [d, fd]: [V; 2]) -> V {
     let (source, target) = (s.mul(fs), d.mul(fd));
-    // What is beyond 16 bits stays at their end, and is 255 behind the division.
+    // Sums above 16 bits saturate, and are 255 after the division.
     let x = match op {
         BlendOp::Subtract => source.sub(target),
         BlendOp::ReverseSubtract => target.sub(source),

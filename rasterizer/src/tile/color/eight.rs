@@ -1,4 +1,4 @@
-//! Targets of four unsigned normalised 8-bit components, a pair of quads at a time.
+//! Targets of four unsigned normalised 8-bit components, written a pair of quads at a time.
 
 use super::bytes::{self, Bytes, Texels};
 use super::pair::Write;
@@ -12,17 +12,18 @@ use crate::tile::shaded::ShadedQuads;
 use base::host::{Host, Ints, Level};
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 
-/// Stores what is blended.
+/// Equations that store the source, used where only a write mask requires the old texels.
 const REPLACE: BlendEquations = BlendEquations {
     color: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
     alpha: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
 };
 
 impl ColorPlan {
-    /// Writes all quads of a batch, in order: unsigned normalised components.
+    /// Writes all quads of a batch, in order, to unsigned normalised components.
     ///
     /// # Safety
-    /// As for `ColorPlan::write_batch`; the host has the level; the plan has no logic operation, its texels have four bytes.
+    /// The requirements of `ColorPlan::write_batch` hold; the host has the level; the plan has no
+    /// logic operation, and its texels have four bytes.
     pub(super) unsafe fn write_unorm8(
         &self,
         level: Level,
@@ -31,16 +32,18 @@ impl ColorPlan {
         swap: bool,
     ) {
         let blend = match &self.blend {
-            // SAFETY: the caller's contract.
+            // SAFETY: covered pixels lie inside the layer, no other thread accesses them, the host
+            // has the level, and texels have four bytes (`# Safety`).
             None if !self.masked => return unsafe { store_unorm(level)(self, batch, sources, swap) },
             blend => blend.as_ref().unwrap_or(&REPLACE),
         };
         let write = bytes::with_equation!(blend, NUMBER => blend_unorm::<NUMBER>(level));
-        // SAFETY: the caller's contract.
+        // SAFETY: covered pixels lie inside the layer, no other thread accesses them, the host has
+        // the level, and texels have four bytes (`# Safety`).
         unsafe { write(self, batch, sources, swap, blend) };
     }
 
-    /// The blend constants as a texel.
+    /// Returns the blend constants as a texel.
     #[inline(always)]
     pub(super) fn constant_bytes(&self, swap: bool) -> u32 {
         let mut texel = 0;
@@ -51,7 +54,7 @@ impl ColorPlan {
     }
 }
 
-/// Stores unsigned normalised texels.
+/// A writer that stores unsigned normalised texels.
 struct Store<'a> {
     source: &'a Sources,
     swap: bool,
@@ -63,7 +66,7 @@ impl<H: Host> Write<H> for Store<'_> {
     const SHORT: bool = true;
     #[inline(always)]
     unsafe fn take(&self, pair: usize) -> H::Ints {
-        // SAFETY: the caller's contract.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         H::Ints::of(bytes::pack::<H>(&unsafe { self.source.floats(pair) }, self.swap))
     }
     #[inline(always)]
@@ -75,45 +78,48 @@ impl<H: Host> Write<H> for Store<'_> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::two` requires pairs of the batch and writable texels; `TWO` implies the
+        // 512-bit level.
         unsafe { wide::store(at, pitch, bytes::pack_wide(self.source.rows(pair), self.swap)) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::four` requires pairs of the batch and accessible texels; `TWO` implies
+        // the 512-bit level.
         unsafe { wide::store_covered(at, pitch, bytes::pack_wide(self.source.rows(pair), self.swap), covered) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::row` requires pairs of the batch and accessible covered texels; `TWO`
+        // implies the 512-bit level.
         unsafe { wide::store_row(at, pitch, bytes::pack_wide(self.source.rows(pair), self.swap), covered) };
     }
 }
 
-/// Blends unsigned normalised texels, in integers.
+/// A writer that blends unsigned normalised texels in integers.
 struct Blend<'a, const NUMBER: usize> {
     blend: &'a BlendEquations,
     sources: &'a [Sources; 2],
     second: bool,
     constants: Texels,
     swap: bool,
-    /// Bits that are written.
+    /// Bits of a texel that are written.
     mask: u32,
 }
 
 impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
-    /// Of both sources.
+    /// The texels of both sources.
     type Source = [H::Ints; 2];
     const READS: bool = true;
     const SHORT: bool = NUMBER < bytes::COMMON.len();
     #[inline(always)]
     unsafe fn take(&self, pair: usize) -> [H::Ints; 2] {
-        // SAFETY: the caller's contract.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         unsafe {
             let first = H::Ints::of(bytes::pack::<H>(&self.sources[0].floats(pair), self.swap));
-            // No common equation has a second source.
+            // No common equation uses a second source.
             let second = if NUMBER == bytes::COMMON.len() && self.second {
                 H::Ints::of(bytes::pack::<H>(&self.sources[1].floats(pair), self.swap))
             } else {
@@ -129,13 +135,14 @@ impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
         let merged = old[0] ^ (old[0] ^ H::Ints::of(new)) & H::Ints::splat(self.mask);
         words(merged)
     }
-    // No common equation has a second source or constants.
+    // No common equation uses a second source or constants.
     #[cfg(target_arch = "x86_64")]
     const TWO: bool = H::WIDE && NUMBER < bytes::COMMON.len();
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::two` requires pairs of the batch and writable texels; `TWO` implies the
+        // 512-bit level.
         unsafe {
             let source = bytes::pack_wide(self.sources[0].rows(pair), self.swap);
             wide::blend(at, pitch, bytes::equations::<NUMBER>(self.blend), source, self.mask);
@@ -144,7 +151,8 @@ impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::four` requires pairs of the batch and accessible texels; `TWO` implies
+        // the 512-bit level.
         unsafe {
             let source = (bytes::pack_wide(self.sources[0].rows(pair), self.swap), covered);
             wide::blend_covered(at, pitch, bytes::equations::<NUMBER>(self.blend), source, self.mask);
@@ -153,7 +161,8 @@ impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::row` requires pairs of the batch and accessible covered texels; `TWO`
+        // implies the 512-bit level.
         unsafe {
             let source = (bytes::pack_wide(self.sources[0].rows(pair), self.swap), covered);
             wide::blend_row(at, pitch, bytes::equations::<NUMBER>(self.blend), source, self.mask);

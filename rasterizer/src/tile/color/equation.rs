@@ -9,19 +9,19 @@ use base::pixel::{BlendEquations, BlendFactor, BlendOp, LogicOp};
 /// Four components of N lanes as floats.
 pub type Floats<const N: usize> = [[f32; N]; 4];
 
-/// Range that sources and results of blending are clamped to.
+/// Range to which sources and results of blending are clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clamp {
-    /// 0..=1.
+    /// The range 0..=1.
     Unorm,
-    /// -1..=1.
+    /// The range -1..=1.
     Snorm,
-    /// As they are: a float format.
+    /// Values are not clamped, because the format is a float format.
     None,
 }
 
 impl Clamp {
-    /// Not-a-number becomes the lower bound.
+    /// Clamps a value; not-a-number becomes the lower bound.
     #[inline(always)]
     pub fn apply(self, v: f32) -> f32 {
         let between = |lo: f32, hi: f32| {
@@ -36,7 +36,7 @@ impl Clamp {
     }
 }
 
-/// A colour in the range.
+/// Returns a colour clamped to the range.
 #[inline(always)]
 pub fn clamped<const N: usize>(clamp: Clamp, mut color: Floats<N>) -> Floats<N> {
     for row in &mut color {
@@ -47,26 +47,26 @@ pub fn clamped<const N: usize>(clamp: Clamp, mut color: Floats<N>) -> Floats<N> 
     color
 }
 
-/// Operands of blending.
+/// The operands of blending.
 pub struct Operands<'a, const N: usize> {
-    /// What the fragment stage wrote.
+    /// First source: the fragment stage's colour output.
     pub s: &'a Floats<N>,
     /// Second source.
     pub s1: &'a Floats<N>,
-    /// What the attachment holds.
+    /// The attachment's colour.
     pub d: &'a Floats<N>,
     /// Blend constants.
     pub constants: [f32; 4],
 }
 
-/// The smaller number; `b` of equal ones, so that the sign of a zero is the same everywhere (`f32::min` leaves it open); the number
-/// beside a NaN.
+/// Returns the smaller number, or the other operand if one is a NaN. Of equal numbers it returns
+/// `b`, so that the sign of a zero is the same everywhere (`f32::min` leaves it open).
 #[inline(always)]
 fn least(a: f32, b: f32) -> f32 {
     if a < b || b.is_nan() { a } else { b }
 }
 
-/// The greater number; else as [`least`].
+/// Returns the greater number; treats NaNs and equal numbers as [`least`] does.
 #[inline(always)]
 fn greatest(a: f32, b: f32) -> f32 {
     if a > b || b.is_nan() { a } else { b }
@@ -82,7 +82,7 @@ fn one_minus<const N: usize>(v: &[f32; N]) -> [f32; N] {
 }
 
 impl<const N: usize> Operands<'_, N> {
-    /// A blend factor of component `c`.
+    /// Returns the blend factor of component `c`.
     #[inline(always)]
     fn factor(&self, factor: BlendFactor, c: usize) -> [f32; N] {
         match factor {
@@ -115,7 +115,7 @@ impl<const N: usize> Operands<'_, N> {
         }
     }
 
-    /// The blended colour.
+    /// Returns the blended colour.
     #[inline(always)]
     pub fn blend(&self, blend: &BlendEquations) -> Floats<N> {
         let mut out = [[0.0; N]; 4];
@@ -123,7 +123,8 @@ impl<const N: usize> Operands<'_, N> {
             let (src, dst, op) = if c == 3 { blend.alpha } else { blend.color };
             let (s, d) = (&self.s[c], &self.d[c]);
             let (fs, fd) = (self.factor(src, c), self.factor(dst, c));
-            // The choice outside: so that the loops over lanes become vectors.
+            // The choice of operation is made outside of the loops over lanes, so that they become
+            // vectors.
             macro_rules! each {
                 ($f:expr) => {
                     for i in 0..N {
@@ -143,7 +144,7 @@ impl<const N: usize> Operands<'_, N> {
     }
 }
 
-/// `VkLogicOp` on bits.
+/// Applies a `VkLogicOp` to bits.
 #[inline(always)]
 pub fn logic<I: Ints>(op: LogicOp, s: I, d: I) -> I {
     let ones = I::splat(u32::MAX);

@@ -1,7 +1,9 @@
-//! One colour for all pixels of a primitive: stored or blended by rows, without quads.
+//! Colours that are the same for all pixels of a primitive: stored or blended by rows, without
+//! quads.
 //!
-//! The colour is packed once. Then a row is bytes that repeat, in pieces of 32 and what is left of them: a store, a store through a mask,
-//! or the integers of `bytes`. Blending in floats, advanced operations and logic operations are left to the quads.
+//! The colour is packed once. A row is then a sequence of repeated bytes, processed in pieces of 32
+//! bytes and a rest. Each piece is a store, a masked store, or integer blending by `bytes`.
+//! Blending in floats, advanced operations and logic operations are left to the quads.
 
 use super::bytes::{self, Bytes, Texels as Eight};
 use super::plan::{Access, ColorPlan};
@@ -15,31 +17,31 @@ use base::host::{Host, Level};
 use base::pixel::BlendEquations;
 use core::marker::PhantomData;
 
-/// What is done with the bytes that are there.
+/// The operation on the bytes in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Write {
     Store,
-    /// Some channels stay.
+    /// Stores the colour in some channels and keeps the others.
     Merge,
-    /// And then merged, if channels are masked.
+    /// Blends the colour, then merges it if channels are masked.
     Blend,
-    /// A colour that changes nothing.
+    /// Does nothing, because the colour changes no texel.
     Nothing,
 }
 
-/// One colour for all pixels of a primitive, ready to be stored or blended.
+/// A colour for all pixels of a primitive, prepared for storing or blending.
 #[derive(Clone, Copy, Debug)]
 pub struct FlatColor {
-    /// Its texels, as many as there is room for.
+    /// The colour's texels, repeated to fill 32 bytes.
     texels: Eight,
-    /// Those of the second source.
+    /// Texels of the second source.
     texels1: Eight,
     /// Bits that are written.
     mask: Eight,
     write: Write,
 }
 
-/// 32 bytes of texels.
+/// Repeats a texel to fill 32 bytes.
 fn repeated(texel: [u8; 16], size: usize) -> Eight {
     if size == 4 {
         return [u32::from_ne_bytes([texel[0], texel[1], texel[2], texel[3]]); LANES];
@@ -49,7 +51,8 @@ fn repeated(texel: [u8; 16], size: usize) -> Eight {
 }
 
 impl ColorPlan {
-    /// From lane 0 of quad 0 of a batch; `None` where this plan can't do it by rows (then quads are shaded).
+    /// Makes the colour from lane 0 of quad 0 of a batch; returns `None` if this plan cannot write
+    /// it by rows, so that quads are shaded.
     pub fn flat(&self, batch: &ShadedQuads<'_>) -> Option<FlatColor> {
         if batch.samples != 1
             || self.logic.is_some()
@@ -75,7 +78,8 @@ impl ColorPlan {
         let color = texels(&self.slots);
         let second = if self.slots1 == [NO_SLOT; 4] { [0; LANES] } else { texels(&self.slots1) };
         if let Some(blend) = &self.blend {
-            // Over, in all of its forms: all of the source, or nothing.
+            // For every form of the over operation, an alpha of 1 leaves the source, and one of 0
+            // leaves the target.
             write = match (bytes::number(blend), color[0].to_le_bytes()) {
                 (0..=2, [.., 255]) if self.masked => Write::Merge,
                 (0..=2, [.., 255]) => Write::Store,
@@ -88,44 +92,50 @@ impl ColorPlan {
         Some(FlatColor { texels: color, texels1: second, mask, write })
     }
 
-    /// Stores or blends the colour into `width`×`height` pixels at (x, y) of a layer: all covered, one sample.
+    /// Stores or blends the colour into `width`×`height` pixels at (x, y) of a layer, which are all
+    /// covered and have one sample.
     ///
     /// # Safety
-    /// They lie inside of the surface, and no other thread touches them.
+    /// The pixels lie inside of the surface, and no other thread accesses them.
     pub unsafe fn write_rect(&self, color: &FlatColor, layer: u32, x: u32, y: u32, width: u32, height: u32) {
         let at = self.surface.at(layer, 0, x, y);
-        // SAFETY: the host's own level; otherwise the caller's contract.
+        // SAFETY: the level is the host's own; the pixels lie inside the surface, and no other
+        // thread accesses them (`# Safety`).
         unsafe { rect_of(Level::here())(self, color, at, width, height) };
     }
 
-    /// The pixels of a 4×4 block at (x, y): bit `4*j + i` is pixel (i, j).
+    /// Stores or blends the colour into pixels of the 4×4 block at (x, y): bit `4*j + i` of the
+    /// mask is pixel (i, j).
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_rect`], of the pixels in `mask`.
+    /// The pixels in `mask` lie inside of the surface, and no other thread accesses them.
     pub unsafe fn write_block(&self, color: &FlatColor, layer: u32, x: u32, y: u32, mask: u32) {
         let at = self.surface.at(layer, 0, x, y);
-        // SAFETY: the host's own level; otherwise the caller's contract.
+        // SAFETY: the level is the host's own; the pixels lie inside the surface, and no other
+        // thread accesses them (`# Safety`).
         unsafe { block_of(Level::here())(self, color, at, mask) };
     }
 
-    /// Pixels of the 16×16 square at (x, y).
+    /// Stores or blends the colour into the covered pixels of the 16×16 square at (x, y).
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_rect`], of those pixels.
+    /// The covered pixels lie inside of the surface, and no other thread accesses them.
     pub unsafe fn write_rows(&self, color: &FlatColor, layer: u32, [x, y]: [u32; 2], rows: &SquareRows) {
         let at = self.surface.at(layer, 0, x, y);
-        // SAFETY: the host's own level; otherwise the caller's contract.
+        // SAFETY: the level is the host's own; the pixels lie inside the surface, and no other
+        // thread accesses them (`# Safety`).
         unsafe { rows_of(Level::here())(self, color, at, rows) };
     }
 
-    /// Gives `target` what becomes of its texels.
+    /// Writes the colour to the texels of `target` by the operation that the plan needs.
     ///
     /// # Safety
-    /// As for the target's; on a host of level `H`.
+    /// The requirements of `Target::write` hold for the target, and the host has level `H`.
     #[inline(always)]
     unsafe fn flatly<H: Host>(&self, color: &FlatColor, target: &impl Target) {
         let size = self.surface.bytes;
-        // SAFETY: the caller's contract, in all of them.
+        // SAFETY: the target's texels belong to a surface, no other thread accesses them, and the
+        // host has level `H` (`# Safety`).
         unsafe {
             match (color.write, &self.blend) {
                 (Write::Nothing, _) => {}
@@ -147,7 +157,8 @@ impl ColorPlan {
     }
 }
 
-/// What becomes of 32 bytes of texels. (Closures with intrinsics in them may not be inlined.)
+/// An operation on 32 bytes of texels. (The compiler may not inline closures that contain
+/// intrinsics.)
 trait Texels {
     fn over(&self, old: Eight) -> Eight;
 }
@@ -204,12 +215,13 @@ base::compiled! {
     }
 }
 
-/// Where texels go.
+/// A set of texels in memory.
 trait Target {
-    /// Writes texels of `bytes` (1, 2, 4, 8 or 16). What `old` is where nothing is written does not matter.
+    /// Writes texels of `bytes` bytes (1, 2, 4, 8 or 16). Where nothing is written, the `old`
+    /// texels that `new` receives may be anything.
     ///
     /// # Safety
-    /// The texels are those of a surface, and no other thread touches them.
+    /// The texels belong to a surface, and no other thread accesses them.
     unsafe fn write(&self, bytes: usize, new: &impl Texels);
 }
 
@@ -229,7 +241,7 @@ impl Target for Rect {
         for _ in 0..self.height {
             for piece in 0..whole {
                 let p = row.wrapping_add(32 * piece).cast::<Eight>();
-                // SAFETY: 32 bytes of the row.
+                // SAFETY: the 32 bytes lie in the row.
                 unsafe { p.write_unaligned(new.over(p.read_unaligned())) };
             }
             row = row.wrapping_add(self.pitch);
@@ -239,21 +251,22 @@ impl Target for Rect {
         }
         let mut row = self.at.wrapping_add(32 * whole);
         for _ in 0..self.height {
-            // SAFETY: the bytes behind them.
+            // SAFETY: the rest lies in the row, after its pieces of 32 bytes.
             unsafe { write_rest(row, rest, new) };
             row = row.wrapping_add(self.pitch);
         }
     }
 }
 
-/// Writes fewer than 32 bytes, a number of whole texels.
+/// Writes fewer than 32 bytes, which are whole texels.
 ///
 /// # Safety
-/// They are a surface's, and no other thread touches them.
+/// The bytes belong to a surface, and no other thread accesses them.
 #[inline(always)]
 unsafe fn write_rest(p: *mut u8, length: usize, new: &impl Texels) {
     let mut texels: Eight = [0; LANES];
-    // SAFETY: each step's bytes are a part of the caller's, and of the texels' 32.
+    // SAFETY: each step's bytes are a part of the bytes at `p`, which `#
+    // Safety` allows, and of the 32 bytes of `texels`.
     unsafe {
         steps(p, texels.as_mut_ptr().cast(), length);
         texels = new.over(texels);
@@ -264,14 +277,14 @@ unsafe fn write_rest(p: *mut u8, length: usize, new: &impl Texels) {
 /// Copies fewer than 32 bytes.
 ///
 /// # Safety
-/// They are readable here and writable there.
+/// `length` bytes are readable at `from` and writable at `to`.
 #[inline(always)]
 unsafe fn steps(from: *const u8, to: *mut u8, length: usize) {
     let mut at = 0;
     macro_rules! step {
         ($($size:literal)*) => {
             $(if length & $size != 0 {
-                // SAFETY: the caller's contract.
+                // SAFETY: the step lies in the `length` bytes that the `# Safety` section requires.
                 unsafe {
                     let bytes = from.add(at).cast::<[u8; $size]>().read_unaligned();
                     to.add(at).cast::<[u8; $size]>().write_unaligned(bytes);
@@ -300,7 +313,8 @@ impl<H: Host> Target for Rows<'_, H> {
             if bytes == 4 && H::LEVEL != Level::Portable {
                 for (half, at) in [(u32::from(row) & 0xff, at), (u32::from(row) >> 8, at.wrapping_add(32))] {
                     if half != 0 {
-                        // SAFETY: texels of the row; the host has the level.
+                        // SAFETY: the texels of the mask lie in the row, and the host has the
+                        // level.
                         unsafe { eight_texels::<H>(at.cast(), half, new) };
                     }
                 }
@@ -314,12 +328,12 @@ impl<H: Host> Target for Rows<'_, H> {
                 left &= (u32::from(u16::MAX) << (first + count)) as u16;
                 let (mut p, mut length) = (at.wrapping_add(first as usize * bytes), count as usize * bytes);
                 while length >= 32 {
-                    // SAFETY: 32 bytes of the row's texels.
+                    // SAFETY: the 32 bytes are texels of the row.
                     unsafe { p.cast::<Eight>().write_unaligned(new.over(p.cast::<Eight>().read_unaligned())) };
                     (p, length) = (p.wrapping_add(32), length - 32);
                 }
                 if length != 0 {
-                    // SAFETY: what is left of them.
+                    // SAFETY: the rest are texels of the row.
                     unsafe { write_rest(p, length, new) };
                 }
             }
@@ -328,15 +342,16 @@ impl<H: Host> Target for Rows<'_, H> {
     }
 }
 
-/// Eight texels of four bytes in a row: those in the mask, no others are touched.
+/// Writes those of eight texels of four bytes in a row that are in the mask, and touches no others.
 ///
 /// # Safety
-/// As for [`Target::write`]; the host has level `H`, AVX2 at least.
+/// The requirements of [`Target::write`] hold; the host has level `H`, which has at least AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn eight_texels<H: Host>(p: *mut i32, mask: u32, new: &impl Texels) {
     use core::arch::x86_64::*;
-    // SAFETY: the caller's contract: texels in the mask only; arrays and vectors of the same size.
+    // SAFETY: only texels in the mask are accessed, as `# Safety` requires; arrays and vectors have
+    // the same size.
     unsafe {
         if mask == 0xff {
             let at = p.cast::<Eight>();
@@ -365,7 +380,7 @@ impl Target for Block {
         let row = |y: usize| self.at.wrapping_add(y * self.pitch);
         if bytes == 4 {
             for half in [0, 2] {
-                // SAFETY: the caller's contract.
+                // SAFETY: the texels are in the mask, and `Target::write` allows access to them.
                 unsafe { two_rows([row(half).cast(), row(half + 1).cast()], self.mask >> (4 * half) & 0xff, new) };
             }
             return;
@@ -373,7 +388,8 @@ impl Target for Block {
         for y in 0..4 {
             for x in 0..4 {
                 if self.mask >> (4 * y + x) & 1 != 0 {
-                    // SAFETY: a texel of the mask.
+                    // SAFETY: the texels are in the mask, and `Target::write` allows access to
+                    // them.
                     unsafe { write_rest(row(y).wrapping_add(x * bytes), bytes, new) };
                 }
             }
@@ -381,15 +397,16 @@ impl Target for Block {
     }
 }
 
-/// Two rows of four texels of four bytes: those in the mask.
+/// Writes those of two rows of four texels of four bytes that are in the mask.
 ///
 /// # Safety
-/// As for [`Target::write`].
+/// The requirements of [`Target::write`] hold for the texels in the mask.
 #[inline(always)]
 unsafe fn two_rows(p: [*mut [u32; 4]; 2], mask: u32, new: &impl Texels) {
     let texel = |i: usize| p[i / 4].cast::<u32>().wrapping_add(i % 4);
     let mut texels: Eight = [0; LANES];
-    // SAFETY: the caller's contract: texels in the mask only; arrays of the same size.
+    // SAFETY: only texels in the mask are accessed, as `# Safety` requires; the arrays have the
+    // same size.
     unsafe {
         if mask == 0xff {
             texels = core::mem::transmute::<[[u32; 4]; 2], Eight>([p[0].read_unaligned(), p[1].read_unaligned()]);

@@ -1,11 +1,11 @@
-//! Packing of half floats. (Left to the compiler, the steps of a whole texel are no vectors any more.)
+//! Packing of half floats. (The compiler does not vectorize the steps of a whole texel by itself.)
 
 #![forbid(unsafe_code)]
 
 use base::format::lanes::to_half;
 use base::host::Ints;
 
-/// The words of texels of `channels` halves (1, 2 or 4).
+/// Returns the words of texels of `channels` halves (1, 2 or 4).
 #[inline(always)]
 pub fn pack<I: Ints>([r, g, b, a]: [I; 4], channels: usize) -> [I; 4] {
     let zero = I::splat(0);

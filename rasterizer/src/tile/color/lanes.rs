@@ -1,7 +1,9 @@
-//! Targets of any format, with write masks and logic operations: eight lanes (two quads of a chunk) at a time, through the format's
-//! lane kernels, or by code of their own where halves or words are only stored.
+//! Targets of any format, with write masks and logic operations: eight lanes (two quads of a chunk)
+//! at a time. They use the format's lane kernels, or separate code where halves or words are only
+//! stored.
 //!
-//! A format's kernels meet the blend state as four words per lane in memory, so there is one loop for all formats.
+//! A format's kernels exchange four words per lane with the blend state through memory, so one loop
+//! serves all formats.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -20,10 +22,10 @@ use base::format::pack::LaneKernels;
 use base::host::{Host, Ints, Level};
 use base::pixel::BlendEquations;
 
-/// Zeros.
+/// Lanes of zeros.
 pub const NOTHING: Lanes = [[0; MAX_LANES]; 4];
 
-/// Stores halves: texels of as many bytes as `N` says.
+/// A writer that stores halves as texels of `N` bytes.
 struct StoreHalf<'a, const N: usize>(&'a Sources);
 
 impl<H: Host, const N: usize> Write<H> for StoreHalf<'_, N> {
@@ -32,7 +34,7 @@ impl<H: Host, const N: usize> Write<H> for StoreHalf<'_, N> {
     const SHORT: bool = true;
     #[inline(always)]
     unsafe fn take(&self, pair: usize) -> [H::Ints; 4] {
-        // SAFETY: the caller's contract.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         half::pack(unsafe { self.0.bits(pair) }, N / 2)
     }
     #[inline(always)]
@@ -41,7 +43,7 @@ impl<H: Host, const N: usize> Write<H> for StoreHalf<'_, N> {
     }
 }
 
-/// Stores words as they are.
+/// A writer that stores words unchanged.
 struct StoreWords<'a>(&'a Sources);
 
 impl<H: Host> Write<H> for StoreWords<'_> {
@@ -50,7 +52,7 @@ impl<H: Host> Write<H> for StoreWords<'_> {
     const SHORT: bool = true;
     #[inline(always)]
     unsafe fn take(&self, pair: usize) -> [H::Ints; 4] {
-        // SAFETY: the caller's contract.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         unsafe { self.0.bits(pair) }
     }
     #[inline(always)]
@@ -59,7 +61,8 @@ impl<H: Host> Write<H> for StoreWords<'_> {
     }
 }
 
-/// Blends, packs and merges texels of any format. `READS`: it blends, or something of what was there stays.
+/// A writer that blends, packs and merges texels of any format. `READS` means that it blends, or
+/// that some bits of the old texels stay.
 struct Any<'a, const READS: bool> {
     plan: &'a ColorPlan,
     kernels: &'a LaneKernels,
@@ -67,7 +70,7 @@ struct Any<'a, const READS: bool> {
     blend: Option<&'a BlendEquations>,
 }
 
-/// Sources of a pair of quads: clamped to the format's range where they are blended.
+/// Both sources of a pair of quads, clamped to the format's range if they are blended.
 type Colors = [Floats<MAX_LANES>; 2];
 
 impl<H: Host, const READS: bool> Write<H> for Any<'_, READS> {
@@ -77,7 +80,7 @@ impl<H: Host, const READS: bool> Write<H> for Any<'_, READS> {
     #[inline(always)]
     unsafe fn take(&self, pair: usize) -> Colors {
         let clamp = self.plan.clamp;
-        // SAFETY: the caller's contract, in both.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         let first = unsafe { self.sources[0].floats(pair) };
         if self.blend.is_none() {
             return [first; 2];
@@ -85,7 +88,7 @@ impl<H: Host, const READS: bool> Write<H> for Any<'_, READS> {
         if self.plan.slots1 == [NO_SLOT; 4] {
             return [clamped(clamp, first), [[0.0; MAX_LANES]; 4]];
         }
-        // SAFETY: see above.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         [clamped(clamp, first), clamped(clamp, unsafe { self.sources[1].floats(pair) })]
     }
     #[inline(always)]
@@ -93,17 +96,17 @@ impl<H: Host, const READS: bool> Write<H> for Any<'_, READS> {
         let (plan, mut blended) = (self.plan, *s);
         if let Some(blend) = self.blend {
             let mut there = NOTHING;
-            // SAFETY: the host's kernel.
+            // SAFETY: the kernels are those of the host's level.
             unsafe { (self.kernels.unpack)(&lanes(old), &mut there) };
             blended = Operands { s, s1, d: &floats(&there), constants: plan.constants }.blend(blend);
         }
-        // SAFETY: the host's kernels.
+        // SAFETY: the kernels are those of the host's level.
         let new = unsafe { packed(plan, self.kernels, &bits(&blended)) };
         if READS { merged(plan, new, old) } else { new }
     }
 }
 
-/// The words of texels of a colour.
+/// Returns the words of texels of a colour.
 ///
 /// # Safety
 /// The host has the kernels' level.
@@ -114,14 +117,14 @@ pub unsafe fn packed<I: Ints>(plan: &ColorPlan, kernels: &LaneKernels, color: &L
         Access::Words => words(color),
         _ => {
             let mut new = NOTHING;
-            // SAFETY: the caller's promise.
+            // SAFETY: the host has the kernels' level (`# Safety`).
             unsafe { (kernels.pack)(color, &mut new) };
             words(&new)
         }
     }
 }
 
-/// What is left of new words behind the logic operation and the mask.
+/// Applies the logic operation and the write mask to new words.
 #[inline(always)]
 pub fn merged<I: Ints>(plan: &ColorPlan, mut new: [I; 4], old: [I; 4]) -> [I; 4] {
     if plan.masked || plan.logic.is_some() {
@@ -166,13 +169,13 @@ fn bits(color: &Floats<MAX_LANES>) -> Lanes {
     bits
 }
 
-/// Words of an array as vectors.
+/// Converts words of an array to vectors.
 #[inline(always)]
 pub fn words<I: Ints>([a, b, c, d]: &Lanes) -> [I; 4] {
     [I::of(*a), I::of(*b), I::of(*c), I::of(*d)]
 }
 
-/// Vectors as an array.
+/// Converts vectors to an array.
 #[inline(always)]
 pub fn lanes<I: Ints>([a, b, c, d]: [I; 4]) -> Lanes {
     [a.lanes(), b.lanes(), c.lanes(), d.lanes()]
@@ -182,9 +185,10 @@ impl ColorPlan {
     /// Writes all quads of a batch, in order.
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_at`]; the sources are the plan's.
+    /// The requirements of [`ColorPlan::write_at`] hold, and the sources are the plan's.
     pub(super) unsafe fn write_any(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        // SAFETY: the caller's contract, in all of them.
+        // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the host
+        // has the level (`# Safety`).
         unsafe {
             let Some(equations) = &self.blend else {
                 let store = match (self.access, self.surface.bytes) {

@@ -1,8 +1,12 @@
 //! Blending and colour writes, in structures of lanes.
 //!
-//! Load, blend and store are separate: a format never meets a blend state. Formats of four 8-bit components have their own path
-//! (`eight`; unsigned normalised ones blend in integers: `bytes`, by `vector`s, two pairs of quads at once where those are `wide`), the rest goes through the format's lane kernels (`lanes`), as advanced blend operations do for all formats (`advanced`). Write masks
-//! and logic operations act on packed bits. What a primitive writes that has one colour for all of its pixels is in `flat`.
+//! Load, blend and store are separate, so no code depends on both a format and a blend state.
+//! Formats of four 8-bit components have their own path in
+//! `eight`. Unsigned normalised ones blend in integers (`bytes`), in `vector`s, and two pairs of
+//! quads at once on hosts with the 512-bit level (`wide`). The other formats use their lane kernels
+//! (`lanes`). Advanced blend operations use them for all formats (`advanced`). Write masks and
+//! logic operations act on packed bits. `flat` writes primitives that have the same colour in all
+//! pixels.
 
 mod advanced;
 mod bytes;
@@ -33,7 +37,8 @@ use plan::Access;
 use source::Sources;
 
 impl ColorPlan {
-    /// Asks for the texels of quads that are going to be written, of each two: often they are side by side.
+    /// Prefetches the texels of quads that will be written; one quad of two, because they are often
+    /// side by side.
     pub fn prefetch(&self, layer: u32, quads: &[FragmentQuad]) {
         for quad in quads.iter().step_by(2) {
             let top = self.surface.at(layer, 0, u32::from(quad.x), u32::from(quad.y));
@@ -45,32 +50,39 @@ impl ColorPlan {
     /// Writes all quads of a batch, in order.
     ///
     /// # Safety
-    /// Covered pixels and samples lie inside the surface's layer and no other thread touches them.
+    /// Covered pixels and samples lie inside the surface's layer, and no other thread accesses
+    /// them.
     pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
-        // SAFETY: the host's own level; otherwise the caller's contract.
+        // SAFETY: the level is the host's own; covered pixels lie inside the layer, and no other
+        // thread accesses them (`# Safety`).
         unsafe { self.write_at(Level::here(), batch) };
     }
 
     /// # Safety
-    /// As for [`ColorPlan::write_batch`]; the host has the level.
+    /// The requirements of [`ColorPlan::write_batch`] hold, and the host has the level.
     unsafe fn write_at(&self, level: Level, batch: &ShadedQuads<'_>) {
         let (Some(first), Some(second)) = (Sources::new(batch, self.slots), Sources::new(batch, self.slots1)) else {
-            // SAFETY: the caller's contract.
+            // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the
+            // host has the level (`# Safety`).
             return unsafe { self.write_joined(level, batch) };
         };
         let sources = [first, second];
         if let Some(advanced) = &self.advanced {
-            // SAFETY: the caller's contract.
+            // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the
+            // host has the level (`# Safety`).
             return unsafe { self.write_advanced(level, batch, &sources[0], advanced) };
         }
         match self.access {
-            // SAFETY: the caller's contract, in all three.
+            // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the
+            // host has the level (`# Safety`).
             Access::Unorm8 { swap } if self.logic.is_none() => unsafe {
                 self.write_unorm8(level, batch, &sources, swap)
             },
-            // SAFETY: see above.
+            // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the
+            // host has the level (`# Safety`).
             Access::Srgb8 { swap } if !self.masked => unsafe { self.write_srgb8(level, batch, &sources, swap) },
-            // SAFETY: see above.
+            // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the
+            // host has the level (`# Safety`).
             _ => unsafe { self.write_any(level, batch, &sources) },
         }
     }

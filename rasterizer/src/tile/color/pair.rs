@@ -1,8 +1,11 @@
-//! Pairs of quads: eight lanes.
+//! Writing of pairs of quads, which are eight lanes.
 //!
-//! A whole pair, two quads side by side, is read, changed and written as such. So is one of which some pixels are not covered, which are written back as
-//! they were: a tile has one writer. Where such a pixel may lie outside of the render area, a copy of the covered ones takes the place of what is in memory. Two quads of a pair may be
-//! the same pixels, of two primitives: then they are written one after the other, the other one's place being a copy that nobody looks at.
+//! A pair of two quads side by side is read, changed and written as a whole. This includes pairs
+//! with pixels that are not covered: those are written back unchanged, because a tile has one
+//! writer. If such a pixel may lie outside of the render area, a copy of the covered pixels
+//! replaces the texels in memory. Two quads of a pair may be the same pixels, of two primitives.
+//! They are then written one after the other, and the lanes of the other quad go to a copy that is
+//! discarded.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -15,48 +18,51 @@ use crate::tile::shaded::ShadedQuads;
 use base::abi::FragmentQuad;
 use base::host::{Host, Ints};
 
-/// What becomes of a pair's texels. (Closures with intrinsics in them may not be inlined.)
+/// An operation on a pair's texels. (The compiler may not inline closures that contain intrinsics.)
 pub trait Write<H: Host> {
     /// The colours of a pair.
     type Source: Copy;
-    /// It depends on what is there.
+    /// True if the result depends on the texels in memory.
     const READS: bool;
-    /// Whole pairs are worth code of their own. (What is long is compiled once.)
+    /// True if whole pairs get separate code. (Long code is compiled once.)
     const SHORT: bool;
     /// Takes the colours of a pair.
     ///
     /// # Safety
     /// The batch has the pair.
     unsafe fn take(&self, pair: usize) -> Self::Source;
-    /// Are two whole pairs, apart from each other, written at once (by [`Write::two`])?
+    /// True if two whole pairs that do not overlap are written at once, by [`Write::two`].
     #[cfg(target_arch = "x86_64")]
     const TWO: bool = false;
-    /// Writes two pairs of texels of four bytes; `at`: where they begin.
+    /// Writes two pairs of texels of four bytes that begin at `at`.
     ///
     /// # Safety
     /// The batch has both pairs; all their texels may be written.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn two(&self, _pair: usize, _at: [*mut u8; 2], _pitch: usize) {}
-    /// Writes the covered pixels (as lanes) of two pairs whose quads begin at `at`, all of them elsewhere. With [`Write::TWO`].
+    /// Writes the covered pixels (as lanes) of two pairs whose quads begin at
+    /// `at` and do not overlap. Called only with [`Write::TWO`].
     ///
     /// # Safety
     /// The batch has both pairs; all texels of their quads may be read and written.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn four(&self, _pair: usize, _at: [*mut u8; 4], _pitch: usize, _covered: u16) {}
-    /// Writes the covered pixels (eight of the upper row, then those of the lower one) of two pairs whose quads lie side by side, from `at` on. With [`Write::TWO`].
+    /// Writes the covered pixels of two pairs whose quads lie side by side from `at` on; `covered`
+    /// has eight bits of the upper row, then eight of the lower one. Called only with
+    /// [`Write::TWO`].
     ///
     /// # Safety
     /// The batch has both pairs; the covered texels may be read and written.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn row(&self, _pair: usize, _at: *mut u8, _pitch: usize, _covered: u16) {}
-    /// The words of the texels, over others.
+    /// Returns the words of the texels, given the old ones.
     fn over(&self, source: &Self::Source, old: [H::Ints; 4]) -> [H::Ints; 4];
 }
 
-/// The lanes of the covered pixels: bits 0, 4, 8 and so on of a pair's coverage.
+/// Returns a mask of the lanes of the covered pixels: bits 0, 4, 8 and so on of a pair's coverage.
 #[inline(always)]
 fn covered<I: Ints>(coverage: u32) -> I {
     let bits = I::of([0, 4, 8, 12, 16, 20, 24, 28].map(|bit| 1 << bit));
@@ -64,16 +70,17 @@ fn covered<I: Ints>(coverage: u32) -> I {
 }
 
 impl ColorPlan {
-    /// Writes all quads of a batch, in order, of texels of `N` bytes; 0: of as many as the surface has.
+    /// Writes all quads of a batch, in order, to texels of
+    /// `N` bytes, or of the surface's size if `N` is 0.
     ///
     /// # Safety
-    /// As for `ColorPlan::write_batch`; the host has the level.
+    /// The requirements of `ColorPlan::write_batch` hold, and the host has the level.
     #[inline(always)]
     pub unsafe fn write_pairs<H: Host, const N: usize, W: Write<H>>(&self, batch: &ShadedQuads<'_>, write: W) {
         let (bytes, pitch) = (if N == 0 { self.surface.bytes } else { N }, self.surface.row_pitch);
         let full = 0x1111_1111 * ((1 << batch.samples) - 1);
         let first = batch.first_sample as usize * self.surface.sample_stride;
-        // All quads of a batch are of one tile.
+        // All quads of a batch belong to one tile.
         let base = batch.quads.first().map_or(core::ptr::null_mut(), |quad| {
             self.surface.origin(batch.layer, u32::from(quad.x), u32::from(quad.y)).wrapping_add(first)
         });
@@ -86,7 +93,8 @@ impl ColorPlan {
                 && let Some(four) = rest.first_chunk::<4>()
                 && batch.samples == 1
             {
-                // SAFETY: pairs of the batch; the caller's contract.
+                // SAFETY: the pairs are in the batch; covered pixels lie inside the layer, and no
+                // other thread accesses them (`# Safety`).
                 if unsafe {
                     two_pairs(
                         &write,
@@ -108,11 +116,12 @@ impl ColorPlan {
                 p[1] = at(second);
                 coverage |= u32::from(second.coverage) << 16;
             }
-            // SAFETY: a pair of the batch.
+            // SAFETY: the pair is in the batch.
             let source = unsafe { write.take(number) };
             for sample in 0..batch.samples {
                 let rows = PairRows([[p[0], p[0].wrapping_add(pitch)], [p[1], p[1].wrapping_add(pitch)]]);
-                // SAFETY: the caller's contract, in all of them.
+                // SAFETY: the `# Safety` section of this function allows access to the covered
+                // pixels, and to whole quads if the batch is `whole`.
                 unsafe {
                     if W::SHORT && coverage == full && p[1] == p[0].wrapping_add(2 * bytes) {
                         let old = if W::READS { rows.read_beside::<H, N>(bytes) } else { [H::Ints::splat(0); 4] };
@@ -131,10 +140,12 @@ impl ColorPlan {
     }
 }
 
-/// Writes two pairs of a batch with one sample at once, if that can be; `at`: where their quads are. `whole`: all pixels of quads lie in the render area.
+/// Writes two pairs of a batch with one sample at once and returns true, if possible.
+/// `at` are the addresses of their quads. `whole` means that all pixels of quads lie in the render
+/// area.
 ///
 /// # Safety
-/// As for [`ColorPlan::write_pairs`]; `W::TWO`.
+/// The requirements of [`ColorPlan::write_pairs`] hold, and `W::TWO` is true.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn two_pairs<H: Host, W: Write<H>>(
@@ -144,7 +155,8 @@ unsafe fn two_pairs<H: Host, W: Write<H>>(
     (at, pitch): ([*mut u8; 4], usize),
     whole: bool,
 ) -> bool {
-    // SAFETY: the caller's promise; hosts that write two pairs at once are wide.
+    // SAFETY: covered pixels lie inside the layer (`# Safety`); hosts that write two pairs at once
+    // have the 512-bit level.
     unsafe {
         if let Some(covered) = wide::row_covered(quads) {
             write.row(number, at[0], pitch, covered);
@@ -154,7 +166,7 @@ unsafe fn two_pairs<H: Host, W: Write<H>>(
             write.two(number, at, pitch);
             return true;
         }
-        // Small primitives, and the outlines of large ones.
+        // This case covers small primitives, and the outlines of large ones.
         if whole && let Some(covered) = wide::covered(quads) {
             write.four(number, at, pitch, covered);
             return true;
@@ -163,19 +175,22 @@ unsafe fn two_pairs<H: Host, W: Write<H>>(
     false
 }
 
-/// Where two pairs of whole quads begin, whose quads are side by side and that have no texel (of four bytes) in common.
+/// Returns the addresses of two pairs of whole quads if the quads of each are side by side and the
+/// pairs have no texel (of four bytes) in common.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn apart(quads: &[FragmentQuad; 4], p: [*mut u8; 4]) -> Option<[*mut u8; 2]> {
     let coverage = quads[0].coverage & quads[1].coverage & quads[2].coverage & quads[3].coverage;
     let beside = |a: *mut u8, b: *mut u8| (b.addr().wrapping_sub(a.addr()) ^ 8) as u64;
-    // Pairs in the same rows are apart when they begin so far from each other; in others they always do.
+    // Pairs in the same rows do not overlap if they begin far enough apart; pairs in different rows
+    // never do.
     let near = p[2].addr().wrapping_sub(p[0].addr()).wrapping_add(15) < 31;
     let whole = coverage == 0x1111 && beside(p[0], p[1]) | beside(p[2], p[3]) == 0 && !near;
     whole.then_some([p[0], p[2]])
 }
 
-/// The coverage that is written together: that of quads that are the same pixels, one after the other.
+/// Returns the coverage that is written together: quads that are the same pixels are written one
+/// after the other.
 #[inline(always)]
 fn turns(p: &[*mut u8; 2], coverage: u32) -> [u32; 2] {
     let (first, second) = (coverage & 0xffff, coverage & 0xffff_0000);
@@ -185,7 +200,7 @@ fn turns(p: &[*mut u8; 2], coverage: u32) -> [u32; 2] {
 /// Writes the covered pixels of a sample of a pair.
 ///
 /// # Safety
-/// As for [`ColorPlan::write_pairs`].
+/// The requirements of [`ColorPlan::write_pairs`] hold.
 #[inline(always)]
 unsafe fn write_some<H: Host, const N: usize, W: Write<H>>(
     bytes: usize,
@@ -198,7 +213,8 @@ unsafe fn write_some<H: Host, const N: usize, W: Write<H>>(
     let mut place = copy.rows();
     let partial = |quad: u32| !matches!(coverage >> (16 * quad) & 0xffff, 0 | 0x1111);
     let whole = whole || !partial(0) && !partial(1);
-    // SAFETY: the caller's contract: covered pixels, and all of a covered quad's when the batch says so.
+    // SAFETY: only covered pixels are accessed, and uncovered ones of a covered quad only if the
+    // batch is `whole` or the quad is not partial.
     unsafe {
         if whole {
             for quad in 0..2 {
@@ -222,7 +238,7 @@ unsafe fn write_some<H: Host, const N: usize, W: Write<H>>(
     }
 }
 
-/// Bits as floats.
+/// Converts bits to floats.
 #[inline(always)]
 pub fn floats(bits: &[[u32; LANES]; 4]) -> Floats<LANES> {
     let mut out = [[0.0; LANES]; 4];

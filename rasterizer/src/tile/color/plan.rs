@@ -1,4 +1,4 @@
-//! What writing a colour attachment means in a draw.
+//! The plan of how a draw writes a colour attachment.
 
 #![forbid(unsafe_code)]
 
@@ -9,57 +9,60 @@ use base::epilogue::Epilogue;
 use base::format::{Channel, ChannelName, ChannelType, Format};
 use base::pixel::{AdvancedBlend, BlendEquations, ColorKey, ColorOp, LogicOp};
 
-/// How a quad is loaded and stored.
+/// The way in which a quad is loaded and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// 8-bit unsigned normalised, in the order R, G, B, A; or B, G, R, A when swapped.
+    /// 8-bit unsigned normalised components in the order R, G, B, A, or B, G, R, A when swapped.
     Unorm8 { swap: bool },
-    /// The same, colour (not alpha) sRGB-encoded.
+    /// 8-bit unsigned normalised components whose colour (not alpha) is sRGB-encoded, in the order
+    /// of [`Access::Unorm8`].
     Srgb8 { swap: bool },
-    /// Half floats, and nothing else: R, RG or RGBA.
+    /// Half floats only: R, RG or RGBA.
     Half { channels: usize },
-    /// Components of 32 bits in the order R, G, B, A: a texel's words are what the stage wrote.
+    /// Components of 32 bits in the order R, G, B, A: a texel's words are the stage's outputs.
     Words,
     /// Any other format.
     Lanes,
 }
 
-/// Writing one colour attachment in one draw.
+/// The plan for writing one colour attachment in one draw.
 #[derive(Clone, Copy, Debug)]
 pub struct ColorPlan {
-    /// Where its texels lie.
+    /// Location of the attachment's texels.
     pub surface: Surface,
     /// Fragment output slots by component.
     pub slots: [u16; 4],
-    /// Slots of the second source.
+    /// Slots of the second source by component.
     pub slots1: [u16; 4],
-    /// How quads are loaded and stored.
+    /// The way in which quads are loaded and stored.
     pub access: Access,
     /// Range of the format.
     pub clamp: Clamp,
-    /// Blending, where it is done.
+    /// The blend equations, if the draw blends.
     pub blend: Option<BlendEquations>,
-    /// The advanced blend operation, where one is done.
+    /// The advanced blend operation, if the draw uses one.
     pub advanced: Option<AdvancedBlend>,
     /// Blend constants.
     pub constants: [f32; 4],
-    /// `VkLogicOp`, where it is done.
+    /// The logic operation (`VkLogicOp`), if the draw uses one.
     pub logic: Option<LogicOp>,
-    /// Bits of a texel's words that are written; all ones when nothing is masked.
+    /// Bits of a texel's words that are written; all ones if nothing is masked.
     pub write: [u32; 4],
-    /// Some are not.
+    /// True if some bits are not written.
     pub masked: bool,
 }
 
 impl ColorPlan {
-    /// What writing a key's attachment means; `None` when the stage writes nothing there. The constants are blending's.
+    /// Makes the plan for a key's attachment; returns `None` if the stage writes nothing there. The
+    /// constants are the blend constants.
     pub fn new(
         key: &ColorKey,
         surface: Surface,
         [slots, slots1]: [[u16; 4]; 2],
         constants: [f32; 4],
     ) -> Option<ColorPlan> {
-        // A first source that no shader writes is undefined (here: 0), and need not matter to what blending makes of the second one.
+        // A first source that no shader writes is undefined (here: 0), and the result of blending
+        // with the second source may not depend on it.
         if slots.iter().chain(&slots1).all(|&s| s == NO_SLOT) {
             return None;
         }
@@ -79,7 +82,8 @@ impl ColorPlan {
         Some(ColorPlan { surface, slots, slots1, access, clamp, blend, advanced, constants, logic, write, masked })
     }
 
-    /// What the stage does that writes it itself, if that is one of the things that stages do.
+    /// Returns the epilogue with which a stage writes the attachment itself, if there is one for
+    /// this plan.
     pub fn epilogue(&self) -> Option<Epilogue> {
         let plain = !self.masked && self.advanced.is_none() && self.logic.is_none() && self.slots1 == [NO_SLOT; 4];
         let Access::Unorm8 { swap } = self.access else { return None };
@@ -87,7 +91,7 @@ impl ColorPlan {
         Some(Epilogue { swap, blend: self.blend, slots }).filter(|epilogue| plain && epilogue.is_possible())
     }
 
-    /// Nothing of what was there is left.
+    /// Returns true if a write leaves nothing of the old texel.
     pub fn overwrites(&self) -> bool {
         self.blend.is_none() && self.advanced.is_none() && self.logic.is_none() && !self.masked
     }
@@ -141,7 +145,8 @@ fn access(format: Format) -> Access {
     if all(&word) && channels.len() != 3 { Access::Words } else { Access::Lanes }
 }
 
-/// Bits of a texel that a colour write mask lets through, and whether it keeps any channel back.
+/// Returns the bits of a texel that a colour write mask enables, and whether it disables any
+/// channel.
 fn write_bits(format: Format, mask: u8) -> ([u32; 4], bool) {
     let mut bits = [u32::MAX; 4];
     let mut masked = false;
@@ -156,7 +161,7 @@ fn write_bits(format: Format, mask: u8) -> ([u32; 4], bool) {
     (bits, masked)
 }
 
-/// Byte of a component.
+/// Returns the byte offset of a component in a texel.
 pub const fn byte_of(component: usize, swap: bool) -> usize {
     if swap && component != 3 { 2 - component } else { component }
 }

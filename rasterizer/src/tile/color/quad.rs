@@ -1,6 +1,8 @@
-//! Texels of pairs of quads in memory, and as words of lanes (`base::format::lanes`): word `w` of lane `4 * quad + pixel`.
+//! Texels of pairs of quads in memory, and as words of lanes (`base::format::lanes`): word `w` of
+//! lane `4 * quad + pixel`.
 //!
-//! A quad is two rows of two texels, which are transposed in registers: SSE2 is part of every x86-64, and moving bits has the same result everywhere.
+//! A quad is two rows of two texels, which are transposed in registers. SSE2 is part of every
+//! x86-64, and moving bits has the same result everywhere.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -8,37 +10,38 @@ use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Lanes of a pair of quads.
+/// Number of lanes of a pair of quads.
 pub const LANES: usize = 8;
-/// Most bytes of a texel.
+/// Largest number of bytes of a texel.
 pub const MOST_BYTES: usize = 16;
 
-/// Words of texels of four bytes.
+/// Returns the words of texels of four bytes.
 #[inline(always)]
 pub fn words<I: Ints>(texels: I) -> [I; 4] {
     let zero = I::splat(0);
     [texels, zero, zero, zero]
 }
 
-/// A component of two pairs.
+/// Loads a component of two pairs.
 ///
 /// # Safety
-/// Both rows are readable; the host is wide.
+/// Both rows are readable; the host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub unsafe fn two_rows([first, second]: [*const [f32; LANES]; 2]) -> __m512 {
-    // SAFETY: the caller's promise.
+    // SAFETY: both rows are readable and the host has the 512-bit level (`# Safety`).
     unsafe {
         let first = _mm512_castps256_ps512(_mm256_loadu_ps(first.cast()));
         _mm512_insertf32x8::<1>(first, _mm256_loadu_ps(second.cast()))
     }
 }
 
-/// Where the rows of a pair's quads lie: of each quad the upper one and the lower one.
+/// Addresses of the rows of a pair's quads: for each quad the upper and the lower one.
 #[derive(Clone, Copy)]
 pub struct PairRows(pub [[*mut u8; 2]; 2]);
 
-/// `$call` with `$n` a constant: the number of a texel's bytes, which is `$bytes` where `$known` is 0.
+/// Evaluates `$call` with `$n` as a constant: the number of a texel's bytes, which is
+/// `$known`, or `$bytes` if `$known` is 0.
 #[cfg(target_arch = "x86_64")]
 macro_rules! with_bytes {
     ($known:expr, $bytes:expr, $n:ident => $call:expr) => {{
@@ -60,7 +63,8 @@ macro_rules! with_bytes {
 }
 
 impl PairRows {
-    /// The words of the texels of `N` bytes, or of `bytes` where `N` is 0 (1, 2, 4, 8, 12 or 16).
+    /// Reads the words of texels of `N` bytes, or of `bytes` bytes (1, 2, 4, 8, 12 or 16) if `N` is
+    /// 0.
     ///
     /// # Safety
     /// Both texels of all rows are readable.
@@ -68,14 +72,14 @@ impl PairRows {
     #[inline(always)]
     pub unsafe fn read<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
         let [first, second] = self.0;
-        // SAFETY: the caller's contract; the host's own level.
+        // SAFETY: all rows are readable (`# Safety`), and the host has level `H`.
         unsafe {
             let [a, b] = with_bytes!(N, bytes, SIZE => [read_quad::<SIZE>(first), read_quad::<SIZE>(second)]);
             [H::join(a[0], b[0]), H::join(a[1], b[1]), H::join(a[2], b[2]), H::join(a[3], b[3])]
         }
     }
 
-    /// Writes the words of texels. (Bits beyond a texel of one or two bytes do not matter.)
+    /// Writes the words of texels. (Bits beyond a texel of one or two bytes are ignored.)
     ///
     /// # Safety
     /// Both texels of all rows are writable.
@@ -84,7 +88,7 @@ impl PairRows {
     pub unsafe fn write<H: Host, const N: usize>(&self, bytes: usize, words: [H::Ints; 4]) {
         let [first, second] = self.0;
         let [a, b, c, d] = words;
-        // SAFETY: the caller's contract; the host's own level.
+        // SAFETY: all rows are writable (`# Safety`), and the host has level `H`.
         unsafe {
             let ([a0, a1], [b0, b1], [c0, c1], [d0, d1]) = (H::split(a), H::split(b), H::split(c), H::split(d));
             with_bytes!(N, bytes, SIZE => {
@@ -94,36 +98,39 @@ impl PairRows {
         }
     }
 
-    /// The same of quads side by side: two rows of four texels.
+    /// Reads the words of texels of quads side by side, which are two rows of four texels.
     ///
     /// # Safety
-    /// Both texels of all rows are readable, and the second quad lies to the right of the first one.
+    /// Both texels of all rows are readable, and the second quad lies to the right of the first
+    /// one.
     #[inline(always)]
     pub unsafe fn read_beside<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
         #[cfg(target_arch = "x86_64")]
         if N == 4 {
             let [top, bottom] = self.0[0];
-            // SAFETY: rows of 16 bytes; the host's own level.
+            // SAFETY: the rows have 16 readable bytes (`# Safety`), and the host has level `H`.
             unsafe {
                 let (top, bottom) = (_mm_loadu_si128(top.cast()), _mm_loadu_si128(bottom.cast()));
                 let words = H::join(_mm_unpacklo_epi64(top, bottom), _mm_unpackhi_epi64(top, bottom));
                 return [words, H::Ints::splat(0), H::Ints::splat(0), H::Ints::splat(0)];
             }
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: all rows are readable, as the `# Safety` section of this function requires.
         unsafe { self.read::<H, N>(bytes) }
     }
 
     /// Writes the words of texels of quads side by side.
     ///
     /// # Safety
-    /// Both texels of all rows are writable, and the second quad lies to the right of the first one.
+    /// Both texels of all rows are writable, and the second quad lies to the right of the first
+    /// one.
     #[inline(always)]
     pub unsafe fn write_beside<H: Host, const N: usize>(&self, bytes: usize, words: [H::Ints; 4]) {
         #[cfg(target_arch = "x86_64")]
         if N == 4 || N == 8 {
             let [top, bottom] = self.0[0];
-            // SAFETY: rows of 16 or 32 bytes; the host's own level.
+            // SAFETY: the rows have 16 or 32 writable bytes (`# Safety`), and the host has level
+            // `H`.
             unsafe {
                 let ([a0, a1], [b0, b1]) = (H::split(words[0]), H::split(words[1]));
                 if N == 4 {
@@ -138,11 +145,11 @@ impl PairRows {
             }
             return;
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: all rows are writable, as the `# Safety` section of this function requires.
         unsafe { self.write::<H, N>(bytes, words) }
     }
 
-    /// See the other `read`.
+    /// Reads the words of texels of `N` bytes, or of `bytes` bytes if `N` is 0.
     ///
     /// # Safety
     /// Both texels of all rows are readable.
@@ -152,7 +159,7 @@ impl PairRows {
         for i in 0..8 {
             let mut texel = [0; MOST_BYTES];
             let p = self.0[i / 4][i / 2 % 2].wrapping_add(i % 2 * bytes);
-            // SAFETY: the caller's contract.
+            // SAFETY: both texels of the row are readable (`# Safety`), and `texel` has 16 bytes.
             unsafe { core::ptr::copy_nonoverlapping(p, texel.as_mut_ptr(), bytes) };
             for w in 0..4 {
                 words[w][i] = u32::from_le_bytes([texel[4 * w], texel[4 * w + 1], texel[4 * w + 2], texel[4 * w + 3]]);
@@ -161,7 +168,7 @@ impl PairRows {
         words.map(H::Ints::of)
     }
 
-    /// See the other `write`.
+    /// Writes the words of texels of `N` bytes, or of `bytes` bytes if `N` is 0.
     ///
     /// # Safety
     /// Both texels of all rows are writable.
@@ -174,15 +181,18 @@ impl PairRows {
                 texel[w] = words[w][i].to_le_bytes();
             }
             let p = self.0[i / 4][i / 2 % 2].wrapping_add(i % 2 * bytes);
-            // SAFETY: the caller's contract.
+            // SAFETY: both texels of the row are writable (`# Safety`), and
+            // `texel` has at least `bytes` bytes.
             unsafe { core::ptr::copy_nonoverlapping(texel.as_flattened().as_ptr(), p, bytes) };
         }
     }
 
-    /// The texels in `coverage` (pixel `p` of quad `k` is bit `16 * k + 4 * p`), each to its place in `to`, or from there.
+    /// Copies the texels in `coverage` (pixel `p` of quad `k` is bit `16 * k + 4 *
+    /// p`) to their places in `copy`, or back if `store` is set.
     ///
     /// # Safety
-    /// They are texels of `bytes`, and no other thread touches them.
+    /// The texels in `coverage` have `bytes` bytes each and belong to a surface, and no other
+    /// thread accesses them.
     #[cold]
     #[inline(never)]
     pub unsafe fn exchange(&self, bytes: usize, coverage: u32, copy: &mut PairTexels, store: bool) {
@@ -191,18 +201,19 @@ impl PairRows {
             let there = self.0[quad][row].wrapping_add(column * bytes);
             let here = copy.rows().0[quad][row].wrapping_add(column * bytes);
             let (from, to) = if store { (here, there) } else { (there, here) };
-            // SAFETY: the caller's contract; two texels fit a row of the copy.
+            // SAFETY: the texels in `coverage` are accessible (`# Safety`), and two texels fit a
+            // row of the copy.
             unsafe { core::ptr::copy_nonoverlapping(from, to, bytes) };
         }
     }
 }
 
-/// Room for the texels of a pair.
+/// Storage for the texels of a pair.
 #[derive(Default)]
 pub struct PairTexels([[[u8; 2 * MOST_BYTES]; 2]; 2]);
 
 impl PairTexels {
-    /// Where they are.
+    /// Returns the addresses of the rows.
     #[inline(always)]
     pub fn rows(&mut self) -> PairRows {
         let [[a, b], [c, d]] = &mut self.0;
@@ -215,7 +226,7 @@ impl PairTexels {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn read_quad<const N: usize>([top, bottom]: [*mut u8; 2]) -> [__m128i; 4] {
-    // SAFETY: the caller's contract; SSE2.
+    // SAFETY: the texels are readable (`# Safety`), and SSE2 is part of x86-64.
     unsafe {
         let zero = _mm_setzero_si128();
         match N {
@@ -256,7 +267,7 @@ unsafe fn read_quad<const N: usize>([top, bottom]: [*mut u8; 2]) -> [__m128i; 4]
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn write_quad<const N: usize>([top, bottom]: [*mut u8; 2], words: [__m128i; 4]) {
-    // SAFETY: the caller's contract; SSE2.
+    // SAFETY: the texels are writable (`# Safety`), and SSE2 is part of x86-64.
     unsafe {
         match N {
             1 => {
@@ -301,7 +312,7 @@ unsafe fn write_quad<const N: usize>([top, bottom]: [*mut u8; 2], words: [__m128
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn transposed([a, b, c, d]: [__m128i; 4]) -> [__m128i; 4] {
-    // SAFETY: SSE2.
+    // SAFETY: SSE2 is part of x86-64.
     unsafe {
         let (ab, cd) = (_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d));
         let (ab_high, cd_high) = (_mm_unpackhi_epi32(a, b), _mm_unpackhi_epi32(c, d));

@@ -11,15 +11,15 @@ use base::abi::SlotLayout;
 use base::format::pack::ONE;
 use base::host::{Ints, Level};
 
-/// Where the colours of the pairs lie: a row for each, or the same row for all of them.
+/// The locations of the colours of all pairs: a row for each pair, or the same row for all of them.
 pub struct Sources {
-    /// Of pair 0. Rows `row[c] + pair * step[c]` are there for all pairs of the batch.
+    /// Rows of pair 0. The rows `row[c] + pair * step[c]` exist for all pairs of the batch.
     row: [*const [u32; LANES]; 4],
     step: [usize; 4],
 }
 
 impl Sources {
-    /// Of four slots; missing ones are 0. `None` where chunks are no pairs.
+    /// Finds the colours of four slots; missing ones are 0. Returns `None` if chunks are not pairs.
     #[inline(always)]
     pub fn new(batch: &ShadedQuads<'_>, slots: [u16; 4]) -> Option<Sources> {
         const ZEROS: &[u32; LANES] = &[0; LANES];
@@ -42,18 +42,19 @@ impl Sources {
         Some(sources)
     }
 
-    /// The colours of a pair of the batch.
+    /// Reads the colours of a pair of the batch.
     ///
     /// # Safety
-    /// The batch lives, and has the pair.
+    /// The batch is alive, and has the pair.
     #[inline(always)]
     pub unsafe fn floats(&self, pair: usize) -> Floats<LANES> {
         let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]).cast::<[f32; LANES]>();
-        // SAFETY: the invariant of `row`, and the caller's promise; floats are any bits.
+        // SAFETY: by the invariant of `row`, the rows of a pair of the batch (`# Safety`) are
+        // readable; any bits are a valid float.
         unsafe { [at(0).read(), at(1).read(), at(2).read(), at(3).read()] }
     }
 
-    /// Where the rows of two pairs of the batch lie, by component.
+    /// Returns the addresses of the rows of two pairs of the batch, by component.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn rows(&self, pair: usize) -> [[*const [f32; LANES]; 2]; 4] {
@@ -61,26 +62,28 @@ impl Sources {
         [0, 1, 2, 3].map(|c| [at(c, pair), at(c, pair + 1)])
     }
 
-    /// The same, as bits.
+    /// Reads the colours of a pair of the batch, as bits.
     ///
     /// # Safety
-    /// The batch lives, and has the pair.
+    /// The batch is alive, and has the pair.
     #[inline(always)]
     pub unsafe fn bits<I: Ints>(&self, pair: usize) -> [I; 4] {
         let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]);
-        // SAFETY: the invariant of `row`, and the caller's promise.
+        // SAFETY: by the invariant of `row`, the rows of a pair of the batch (`# Safety`) are
+        // readable.
         unsafe { [I::of(at(0).read()), I::of(at(1).read()), I::of(at(2).read()), I::of(at(3).read())] }
     }
 }
 
-/// Pairs that are put together at a time.
+/// Number of pairs that are assembled at a time.
 const PAIRS: usize = 8;
 
 impl ColorPlan {
-    /// Writes quads whose chunks are no pairs: what the plan needs of them is put together as pairs.
+    /// Writes quads whose chunks are not pairs: the slots that the plan needs are assembled as
+    /// pairs first.
     ///
     /// # Safety
-    /// As for `ColorPlan::write_at`.
+    /// The requirements of `ColorPlan::write_at` hold.
     #[cold]
     pub(super) unsafe fn write_joined(&self, level: Level, batch: &ShadedQuads<'_>) {
         let layout = SlotLayout::new(8, LANES as u32);
@@ -97,7 +100,8 @@ impl ColorPlan {
                 }
             }
             let outputs = Outputs { words: &words, layout, alive: &[] };
-            // SAFETY: the caller's contract.
+            // SAFETY: the quads are those of the batch: covered pixels lie inside the layer, and no
+            // other thread accesses them (`# Safety`).
             unsafe { plan.write_at(level, &ShadedQuads { quads, outputs, ..*batch }) };
         }
     }

@@ -1,4 +1,5 @@
-//! Targets of four 8-bit components with sRGB-encoded colour, which blend in linear light: a pair of quads at a time, and two pairs where vectors have 512 bits.
+//! Targets of four 8-bit components with sRGB-encoded colour, which blend in linear light. They are
+//! written a pair of quads at a time, or two pairs on hosts with 512-bit vectors.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -24,12 +25,14 @@ use base::pixel::{BlendFactor, BlendOp};
 use core::arch::x86_64::*;
 
 impl ColorPlan {
-    /// As `ColorPlan::write_unorm8`, colour sRGB-encoded.
+    /// Writes all quads of a batch, in order, to unsigned normalised components whose colour is
+    /// sRGB-encoded.
     ///
     /// # Safety
-    /// As there; the plan masks no channels.
+    /// The requirements of `ColorPlan::write_unorm8` hold, and the plan masks no channels.
     pub(super) unsafe fn write_srgb8(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
-        // SAFETY: the caller's contract, in all of them.
+        // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the host
+        // has the level (`# Safety`).
         unsafe {
             let Some(blend) = &self.blend else {
                 let write = if swap { store_srgb::<true>(level) } else { store_srgb::<false>(level) };
@@ -41,18 +44,18 @@ impl ColorPlan {
     }
 }
 
-/// Stores sRGB texels.
+/// A writer that stores sRGB texels.
 struct Store<'a, const SWAP: bool>(&'a Sources);
 
 #[cfg(target_arch = "x86_64")]
 impl<const SWAP: bool> Store<'_, SWAP> {
-    /// The texels of two pairs, as quads.
+    /// Returns the texels of two pairs, as quads.
     ///
     /// # Safety
-    /// The batch has both pairs; the host is wide.
+    /// The batch has both pairs; the host has the 512-bit level.
     #[inline(always)]
     unsafe fn texels(&self, pair: usize) -> __m512i {
-        // SAFETY: the caller's promise: rows of eight floats.
+        // SAFETY: the batch has both pairs (`# Safety`), whose rows have eight floats.
         unsafe {
             let [r, g, b, a] = self.0.rows(pair);
             encode(swapped::<SWAP>([two_rows(r), two_rows(g), two_rows(b), two_rows(a)]))
@@ -60,21 +63,22 @@ impl<const SWAP: bool> Store<'_, SWAP> {
     }
 }
 
-/// Components in a texel's order, and back.
+/// Puts components in a texel's order, or back.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn swapped<const SWAP: bool>([x, y, z, a]: [__m512; 4]) -> [__m512; 4] {
     if SWAP { [z, y, x, a] } else { [x, y, z, a] }
 }
 
-/// The colours of two pairs.
+/// Returns the colours of two pairs, clamped to 0..=1.
 ///
 /// # Safety
-/// The batch has both pairs; the host is wide.
+/// The batch has both pairs; the host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn colors(sources: &Sources, pair: usize) -> Floats<16> {
-    // SAFETY: the caller's promise: rows of eight floats; vectors and arrays of the same size, any bits.
+    // SAFETY: the batch has both pairs (`# Safety`), whose rows have eight floats; vectors and
+    // arrays have the same size, and any bits are valid.
     unsafe {
         let [r, g, b, a] = sources.rows(pair);
         let rows = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
@@ -88,7 +92,7 @@ impl<H: Host, const SWAP: bool> Write<H> for Store<'_, SWAP> {
     const SHORT: bool = true;
     #[inline(always)]
     unsafe fn take(&self, pair: usize) -> H::Ints {
-        // SAFETY: the caller's contract.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         pack::<H, SWAP>(&unsafe { self.0.floats(pair) })
     }
     #[inline(always)]
@@ -100,24 +104,27 @@ impl<H: Host, const SWAP: bool> Write<H> for Store<'_, SWAP> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::two` requires pairs of the batch and writable texels; `TWO` implies the
+        // 512-bit level.
         unsafe { wide::store(at, pitch, self.texels(pair)) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::four` requires pairs of the batch and accessible texels; `TWO` implies
+        // the 512-bit level.
         unsafe { wide::store_covered(at, pitch, self.texels(pair), covered) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::row` requires pairs of the batch and accessible covered texels; `TWO`
+        // implies the 512-bit level.
         unsafe { wide::store_row(at, pitch, self.texels(pair), covered) };
     }
 }
 
-/// Blends sRGB texels, in linear light.
+/// A writer that blends sRGB texels in linear light.
 struct Blend<'a, const SWAP: bool> {
     blend: &'a BlendEquations,
     sources: &'a [Sources; 2],
@@ -127,13 +134,14 @@ struct Blend<'a, const SWAP: bool> {
     kept: Kept,
 }
 
-/// What is left of a source or a target as it is where alpha is 1, or 0.
+/// Conditions under which the result of blending is the unchanged source or target, because alpha
+/// is 1 or 0.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Kept {
-    /// The source is the result where its alpha is 1.
+    /// True if the source is the result where its alpha is 1.
     source: bool,
-    /// The target is the result where the source's alpha is 0.
+    /// True if the target is the result where the source's alpha is 0.
     target: bool,
 }
 
@@ -144,7 +152,7 @@ impl Kept {
         let both = |is: fn(BlendFactor, BlendFactor) -> bool| {
             [blend.color, blend.alpha].iter().all(|&(source, target, op)| op == BlendOp::Add && is(source, target))
         };
-        // Factors are 0 and 1 then, and a sum with zero is what it was.
+        // The factors are then 0 and 1, and adding zero does not change a value.
         Kept {
             source: both(|source, target| matches!((source, target), (One | SrcAlpha, Zero | OneMinusSrcAlpha))),
             target: blend.color.0 == SrcAlpha && both(|_, target| matches!(target, One | OneMinusSrcAlpha)),
@@ -154,14 +162,16 @@ impl Kept {
 
 #[cfg(target_arch = "x86_64")]
 impl<const SWAP: bool> Blend<'_, SWAP> {
-    /// The blended texels of two pairs, as quads. A function of its own: it is large, and three ask for it.
+    /// Returns the blended texels of two pairs, as quads. It is not inlined, because it is large
+    /// and has three callers.
     ///
     /// # Safety
-    /// The batch has both pairs; the host is wide.
+    /// The batch has both pairs; the host has the 512-bit level.
     #[inline(never)]
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     unsafe fn blended(&self, pair: usize, old: __m512i) -> __m512i {
-        // SAFETY: the caller's promise: rows of eight floats; vectors and arrays of the same size, any bits.
+        // SAFETY: the batch has both pairs (`# Safety`), whose rows have eight floats; vectors and
+        // arrays have the same size, and any bits are valid.
         unsafe {
             let (first, second) = (&self.sources[0], &self.sources[1]);
             let s = colors(first, pair);
@@ -181,13 +191,13 @@ impl<const SWAP: bool> Blend<'_, SWAP> {
 }
 
 impl<H: Host, const SWAP: bool> Write<H> for Blend<'_, SWAP> {
-    /// Of both sources.
+    /// The colours of both sources.
     type Source = [Floats<LANES>; 2];
     const READS: bool = true;
     const SHORT: bool = false;
     #[inline(always)]
     unsafe fn take(&self, pair: usize) -> [Floats<LANES>; 2] {
-        // SAFETY: the caller's contract.
+        // SAFETY: the batch has the pair, as `Write::take` requires.
         unsafe {
             let second = if self.second { self.sources[1].floats(pair) } else { [[0.0; LANES]; 4] };
             [clamped(Clamp::Unorm, self.sources[0].floats(pair)), clamped(Clamp::Unorm, second)]
@@ -203,19 +213,22 @@ impl<H: Host, const SWAP: bool> Write<H> for Blend<'_, SWAP> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::two` requires pairs of the batch and writable texels; `TWO` implies the
+        // 512-bit level.
         unsafe { wide::store(at, pitch, self.blended(pair, wide::load(at, pitch))) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::four` requires pairs of the batch and accessible texels; `TWO` implies
+        // the 512-bit level.
         unsafe { wide::store_covered(at, pitch, self.blended(pair, wide::quads(at, pitch)), covered) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: the caller's contract; a wide host.
+        // SAFETY: `Write::row` requires pairs of the batch and accessible covered texels; `TWO`
+        // implies the 512-bit level.
         unsafe { wide::store_row(at, pitch, self.blended(pair, wide::load_row(at, pitch, covered)), covered) };
     }
 }
@@ -238,7 +251,7 @@ base::compiled! {
     }
 }
 
-/// The components of sRGB texels.
+/// Returns the linear components of sRGB texels.
 #[inline(always)]
 fn unpack<H: Host, const SWAP: bool>(texels: H::Ints) -> Floats<LANES> {
     let mut out = [[0.0; LANES]; 4];
@@ -253,7 +266,7 @@ fn unpack<H: Host, const SWAP: bool>(texels: H::Ints) -> Floats<LANES> {
     out
 }
 
-/// sRGB texels of colours; alpha nearest, ties to even.
+/// Packs colours into sRGB texels; alpha rounds to nearest, with ties to even.
 #[inline(always)]
 fn pack<H: Host, const SWAP: bool>(color: &Floats<LANES>) -> H::Ints {
     let mut words = H::Ints::splat(0);
@@ -269,7 +282,7 @@ fn pack<H: Host, const SWAP: bool>(color: &Floats<LANES>) -> H::Ints {
     words
 }
 
-/// The codes of linear components; not-a-number becomes 0.
+/// Returns the 8-bit codes of linear components; not-a-number becomes 0.
 #[inline(always)]
 fn alpha_code<F: Lanes>(values: F) -> F::Ints {
     let codes = (values.max(F::splat(0.0)).min(F::splat(1.0)) * F::splat(255.0)).round();

@@ -1,4 +1,5 @@
-//! Random plans and quads: every level and every road to a texel against single pixels, one after the other.
+//! Tests with random plans and quads, which compare every level and every path to a texel with
+//! single pixels that are written one after the other.
 
 use super::bytes::{self, Bytes, Texels};
 use super::equation::Clamp;
@@ -20,7 +21,7 @@ const WIDTH: u32 = 37;
 const HEIGHT: u32 = 22;
 const SLOTS: usize = 9;
 
-/// Numbers around those that packing tells apart.
+/// Returns random numbers around those that packing distinguishes.
 fn wild(rng: &mut Rng) -> f32 {
     const SPECIAL: &[f32] =
         &[0.0, -0.0, 1.0, 2.0, -1.0, 1e30, -1e30, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e-40];
@@ -78,7 +79,7 @@ fn packing_is_that_of_the_format_table() {
     }
 }
 
-/// The equation in double precision, of what the bytes stand for.
+/// Evaluates the equation in double precision, on the values that the bytes represent.
 fn exact(equations: &BlendEquations, [s, s1, k, d]: [[u8; 4]; 4], c: usize) -> u8 {
     let [s, s1, k, d] = [s, s1, k, d].map(|texel| texel.map(|byte| f64::from(byte) / 255.0));
     let (fs, fd, op) = if c == 3 { equations.alpha } else { equations.color };
@@ -127,7 +128,7 @@ fn integers_are_the_equation_rounded_once() {
     }
 }
 
-/// Every product of two bytes and every third one, alone: over.
+/// Tests the over operation on every product of two bytes, with every third target byte.
 #[test]
 fn over_is_rounded_exactly() {
     let over = bytes::COMMON[0];
@@ -146,7 +147,7 @@ fn over_is_rounded_exactly() {
     }
 }
 
-/// A surface of random texels with a page behind or before it.
+/// Makes a surface of random texels with a guard page after or before it.
 fn surface(format: u32, samples: u32, number: usize) -> (Guarded, Surface) {
     let format = Format::from_vk(format).expect("a format");
     let desc = ImageDesc { format, dim: Dim::D2, extent: [WIDTH, HEIGHT, 1], levels: 1, layers: 2, samples };
@@ -155,10 +156,12 @@ fn surface(format: u32, samples: u32, number: usize) -> (Guarded, Surface) {
     (guarded, Surface::new(&attachment, Aspect::Color).expect("an attachment"))
 }
 
-/// 8-bit ones (straight, swapped, packed, sRGB, signed), and others of all sizes.
+/// Formats of the tests: 8-bit ones (straight, swapped, packed, sRGB, signed), and others of all
+/// sizes.
 const FORMATS: &[u32] = &[37, 44, 51, 43, 50, 37, 44, 38, 41, 9, 16, 64, 76, 97, 100, 103, 109, 122, 98, 4, 91];
 
-/// A source for a plan. What blending makes of a NaN in floats is another one on each level.
+/// Returns a random source for a plan. It avoids NaNs where floats blend, because each level gives
+/// a different NaN.
 fn source(rng: &mut Rng, plan: &ColorPlan) -> f32 {
     let v = wild(rng);
     if plan.clamp == Clamp::None && plan.blend.is_some() && (v.is_nan() || v.abs() > 4.0) { 0.25 } else { v }
@@ -186,7 +189,7 @@ fn quad(x: u32, y: u32, coverage: u16) -> FragmentQuad {
     FragmentQuad { x: x as u16, y: y as u16, coverage, sample: FragmentBatch::CENTRE, primitive: core::ptr::null() }
 }
 
-/// Samples of a quad's pixels that lie on the surface.
+/// Returns the samples of a quad's pixels that lie on the surface.
 fn inside(x: u32, y: u32) -> u16 {
     let mut inside = 0;
     for p in 0..4 {
@@ -195,7 +198,8 @@ fn inside(x: u32, y: u32) -> u16 {
     inside
 }
 
-/// Rows of quads in the first `width` columns, with gaps, in blocks and in pairs, and the same ones again.
+/// Makes rows of quads in the first `width` columns, with gaps, in blocks and in pairs, and some of
+/// them again.
 fn quads(rng: &mut Rng, samples: u32, width: u32) -> Vec<FragmentQuad> {
     let full = if samples == 1 { 0x1111 } else { 0xffff };
     let mut list: Vec<FragmentQuad> = Vec::new();
@@ -213,7 +217,8 @@ fn quads(rng: &mut Rng, samples: u32, width: u32) -> Vec<FragmentQuad> {
     list
 }
 
-/// One NaN for all of a float's. (Which one blending makes of others, or of infinities, depends on the order of operands in machine code.)
+/// Replaces all NaNs of a float format by one. (Which NaN blending makes of other NaNs, or of
+/// infinities, depends on the order of operands in machine code.)
 fn with_one_nan(format: Format, bytes: &mut [u8]) {
     let float = |bits: u8| format.info().channels.iter().any(|c| c.ty == ChannelType::Sfloat && c.bits == bits);
     if float(16) {
@@ -228,14 +233,14 @@ fn with_one_nan(format: Format, bytes: &mut [u8]) {
     }
 }
 
-/// The bytes of a surface.
+/// Reads the bytes of a surface.
 fn texels(surface: &Surface) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (layer, sample, y) in (0..2 * surface.samples * HEIGHT)
         .map(|i| (i / HEIGHT / surface.samples, i / HEIGHT % surface.samples, i % HEIGHT))
     {
         let row = surface.at(layer, sample, 0, y);
-        // SAFETY: a row of the image.
+        // SAFETY: the bytes are a row of the image.
         bytes.extend_from_slice(unsafe { core::slice::from_raw_parts(row, WIDTH as usize * surface.bytes) });
     }
     with_one_nan(surface.format, &mut bytes);
@@ -250,7 +255,7 @@ fn batches_are_their_pixels_one_by_one() {
         let samples = if rng.below(4) == 0 { 4 } else { 1 };
         let (_oracle_memory, oracle) = surface(format, samples, round);
         let plan = plan(&mut rng, oracle);
-        // Without the last column all quads lie on the surface.
+        // Without the last column, all quads lie on the surface.
         let whole = rng.below(2) == 0;
         let quads = quads(&mut rng, samples, if whole { WIDTH - 1 } else { WIDTH });
         let layout = SlotLayout::new(SLOTS, [4, 8][rng.below(2) as usize]);
@@ -258,7 +263,8 @@ fn batches_are_their_pixels_one_by_one() {
             (0..layout.words(4 * quads.len() + 8)).map(|_| source(&mut rng, &plan).to_bits()).collect();
         let outputs = Outputs { words: &words, layout, alive: &[] };
         let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
-        // One pixel at a time: outputs of its own, in lanes of four.
+        // The expected texels are written one pixel at a time, with separate outputs in lanes of
+        // four.
         for (q, quad) in quads.iter().enumerate() {
             for pixel in 0..4 {
                 let mut own = Vec::new();
@@ -268,7 +274,7 @@ fn batches_are_their_pixels_one_by_one() {
                 let quads = [FragmentQuad { coverage: quad.coverage & 0xf << (4 * pixel), ..*quad }];
                 let batch =
                     ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, first_sample: 0, samples, whole: false };
-                // SAFETY: every host is portable; the quads lie on the surface.
+                // SAFETY: every host has the portable level, and the quads lie on the surface.
                 unsafe { plan.write_at(Level::Portable, &batch) };
             }
         }
@@ -277,14 +283,14 @@ fn batches_are_their_pixels_one_by_one() {
             let (_memory, surface) = surface(format, samples, round);
             let plan = ColorPlan { surface, ..plan };
             let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, first_sample: 0, samples, whole };
-            // SAFETY: the host has the level; the quads lie on the surface.
+            // SAFETY: the host has the level, and the quads lie on the surface.
             unsafe { plan.write_at(level, &batch) };
             assert!(texels(&surface) == want, "{level:?} {plan:?} {samples} samples, round {round}");
         }
     }
 }
 
-/// Rectangles and blocks of a colour against the quads that would have been shaded.
+/// Compares rectangles and blocks of a colour with the quads that would have been shaded.
 #[test]
 fn flat_colors_are_their_quads() {
     let mut rng = Rng(24);
@@ -327,7 +333,7 @@ fn flat_colors_are_their_quads() {
         let Some(color) = plan.flat(&batch) else { continue };
         let inside = (0..16).fold(0, |mask, i| mask | u32::from(covers(bx + i % 4, by + i / 4)) << i);
         done[usize::from(plan.blend.is_some())] += 1;
-        // SAFETY: what is covered lies on the surface.
+        // SAFETY: the covered pixels lie on the surface.
         unsafe {
             oracle_plan.write_batch(&batch);
             if block {

@@ -1,71 +1,76 @@
-//! Vectors of bytes as blending needs them: of 256 bits, which are eight texels, and of 512.
+//! Vectors of bytes as blending needs them: of 256 bits, which are eight texels, and of 512 bits.
 //!
-//! A vector's value exists only on hosts that have its instructions: AVX2, or what is [`Host::WIDE`](base::host::Host::WIDE). Unpacking, packing
-//! and shuffling go by 128 bits in both.
+//! A vector's value exists only on hosts that have its instructions: AVX2, or the level
+//! [`Host::WIDE`](base::host::Host::WIDE). Unpacking, packing and shuffling work on parts of 128
+//! bits in both.
 
 use core::arch::x86_64::*;
 
-/// Bytes, or words of 16 bits. None of it is called on a host that has not the vector's instructions.
+/// A vector of bytes, or of words of 16 bits. Its methods are called only on hosts that have the
+/// vector's instructions.
 pub trait Vector: Copy {
-    /// The same word in all lanes of 32 bits.
+    /// Returns a vector with `word` in all lanes of 32 bits.
     fn splat(word: u32) -> Self;
-    /// Exclusive or.
+    /// Returns the exclusive or.
     fn xor(self, other: Self) -> Self;
-    /// The lesser byte.
+    /// Returns the smaller of each two bytes.
     fn min(self, other: Self) -> Self;
-    /// The greater byte.
+    /// Returns the greater of each two bytes.
     fn max(self, other: Self) -> Self;
-    /// The sum of bytes, 255 at most.
+    /// Returns the sums of bytes, saturated to 255.
     fn add_bytes(self, other: Self) -> Self;
-    /// The lower bytes of each 128 bits as words.
+    /// Returns the lower bytes of each 128 bits as words.
     fn low(self) -> Self;
-    /// The upper ones.
+    /// Returns the upper bytes of each 128 bits as words.
     fn high(self) -> Self;
-    /// Words, of what [`Vector::low`] and [`Vector::high`] gave, as bytes.
+    /// Packs words that [`Vector::low`] and [`Vector::high`] returned into bytes.
     fn bytes(low: Self, high: Self) -> Self;
-    /// Product of words.
+    /// Returns the products of words.
     fn mul(self, other: Self) -> Self;
-    /// The sum of words, 65535 at most.
+    /// Returns the sums of words, saturated to 65535.
     fn add(self, other: Self) -> Self;
-    /// The difference of words, 0 at least.
+    /// Returns the differences of words, saturated to 0.
     fn sub(self, other: Self) -> Self;
-    /// The upper bytes of words.
+    /// Returns the upper bytes of words.
     fn upper(self) -> Self;
-    /// The fourth byte of each texel in all four.
+    /// Returns each texel's fourth byte in all four bytes.
     fn alpha(self) -> Self;
-    /// The first three bytes of each texel of this, and the fourth of the other.
+    /// Returns the first three bytes of each texel of this vector, and the fourth of the other.
     fn with_alpha(self, other: Self) -> Self;
 }
 
-/// Methods that are one expression of intrinsics each.
+/// Defines methods that are one expression of intrinsics each.
 macro_rules! instructions {
     ($($name:ident($($arg:ident),*) $value:expr;)*) => {$(
         #[inline(always)]
         fn $name($($arg: Self),*) -> Self {
-            // SAFETY: the host has it, as the trait says.
+            // SAFETY: the host has the vector's instructions, which the trait requires for all its
+            // methods.
             unsafe { $value }
         }
     )*};
     (self: $($name:ident($self:ident $(, $arg:ident)*) $value:expr;)*) => {$(
         #[inline(always)]
         fn $name($self $(, $arg: Self)*) -> Self {
-            // SAFETY: the host has it, as the trait says.
+            // SAFETY: the host has the vector's instructions, which the trait requires for all its
+            // methods.
             unsafe { $value }
         }
     )*};
 }
 
-/// Where [`Vector::alpha`] finds the bytes of four texels.
+/// Returns the byte shuffle of [`Vector::alpha`] for four texels.
 #[inline(always)]
 fn alphas() -> __m128i {
-    // SAFETY: SSE2.
+    // SAFETY: SSE2 is part of x86-64.
     unsafe { _mm_setr_epi8(3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15) }
 }
 
 impl Vector for __m256i {
     #[inline(always)]
     fn splat(word: u32) -> Self {
-        // SAFETY: the host has it, as the trait says.
+        // SAFETY: the host has the vector's instructions, which the trait requires for all its
+        // methods.
         unsafe { _mm256_set1_epi32(word as i32) }
     }
     instructions! {
@@ -90,7 +95,8 @@ impl Vector for __m256i {
 impl Vector for __m512i {
     #[inline(always)]
     fn splat(word: u32) -> Self {
-        // SAFETY: the host has it, as the trait says.
+        // SAFETY: the host has the vector's instructions, which the trait requires for all its
+        // methods.
         unsafe { _mm512_set1_epi32(word as i32) }
     }
     instructions! {

@@ -1,18 +1,18 @@
-//! How depth is stored.
+//! Storage formats of depth.
 
-/// Storage of depth.
+/// The storage format of depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepthFormat {
-    /// 16-bit normalised.
+    /// 16-bit normalised depth.
     D16,
-    /// 24-bit normalised in the low bits of 32.
+    /// 24-bit normalised depth in the low bits of 32.
     D24,
-    /// 32-bit float.
+    /// 32-bit float depth.
     F32,
 }
 
 impl DepthFormat {
-    /// By the depth channel's width.
+    /// Returns the storage of a format by the width of its depth channel; `None` if it has none.
     pub fn of(format: base::format::Format) -> Option<DepthFormat> {
         let info = format.info();
         let channels = &info.channels[..usize::from(info.channel_count)];
@@ -25,7 +25,7 @@ impl DepthFormat {
         }
     }
 
-    /// Least resolvable difference for the depth bias; `None` for float.
+    /// Returns the least resolvable difference for the depth bias; `None` for float depth.
     pub fn unit(self) -> Option<f32> {
         match self {
             DepthFormat::D16 => Some(1.0 / 65536.0),
@@ -34,7 +34,7 @@ impl DepthFormat {
         }
     }
 
-    /// Stored bits of a depth.
+    /// Returns the stored bits of a depth.
     pub fn encode(self, z: f32) -> u32 {
         match self {
             DepthFormat::D16 => u32::from(D16::quantize(z)),
@@ -43,7 +43,7 @@ impl DepthFormat {
         }
     }
 
-    /// What stored bits are worth.
+    /// Returns the depth that stored bits represent.
     #[inline(always)]
     pub fn value(self, raw: u32) -> f32 {
         match self {
@@ -53,12 +53,13 @@ impl DepthFormat {
         }
     }
 
-    /// Widens `low..=high` by `count` texels from `p` on; to nothing when one is not a number.
+    /// Widens `low..=high` by `count` texels from `p` on; the range becomes not-a-number if a texel
+    /// is.
     ///
     /// # Safety
-    /// The texels are readable, aligned, and nobody writes them.
+    /// The texels are readable and aligned, and no thread writes them.
     pub unsafe fn row_range(self, p: *const u8, count: usize, low: &mut f32, high: &mut f32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the texels are readable and aligned (`# Safety`).
         unsafe {
             match self {
                 DepthFormat::D16 => range_of::<D16>(p.cast(), count, low, high),
@@ -68,18 +69,18 @@ impl DepthFormat {
         }
     }
 
-    /// Bytes of a texel.
+    /// Returns the number of bytes of a texel.
     #[cfg(test)]
     pub fn bytes(self) -> usize {
         if self == DepthFormat::D16 { 2 } else { 4 }
     }
 }
 
-/// One stored depth format.
+/// A stored depth format.
 pub trait Texel {
     type Raw: Copy + PartialOrd + Default;
     fn quantize(z: f32) -> Self::Raw;
-    /// Without bits that mean nothing: a copy may have left anything there.
+    /// Clears the bits that have no meaning, in which a copy may have left anything.
     #[inline(always)]
     fn known(raw: Self::Raw) -> Self::Raw {
         raw
@@ -91,25 +92,26 @@ pub struct D16;
 pub struct D24;
 pub struct F32;
 
-/// See [`DepthFormat::row_range`].
+/// Widens a range of depths by texels of a format (see [`DepthFormat::row_range`]).
 ///
 /// # Safety
-/// As there.
+/// The texels are readable and aligned, and no thread writes them.
 #[inline(always)]
 unsafe fn range_of<T: Texel>(p: *const T::Raw, count: usize, low: &mut f32, high: &mut f32) {
     for i in 0..count {
-        // SAFETY: the caller's promise.
+        // SAFETY: the texels are readable and aligned (`# Safety`).
         let value = T::value(unsafe { *p.add(i) });
-        // Written so that not-a-number stays.
+        // The comparisons are written so that not-a-number stays.
         *low = if *low <= value { *low } else { value };
         *high = if *high >= value { *high } else { value };
     }
 }
 
-/// 1.5 * 2^52 leaves the nearest integer in the low bits of a sum.
+/// Adding 1.5 * 2^52 to a number leaves the nearest integer in the low bits of the sum.
 pub const NEAREST: f64 = 6_755_399_441_055_744.0;
 
-/// Nearest integer to `z * max`, ties to even; the product is exact in f64. Not-a-number gives 0.
+/// Returns the nearest integer to `z * max`, with ties to even; the product is exact in f64.
+/// Not-a-number gives 0.
 #[inline(always)]
 fn nearest(z: f32, max: f64) -> u32 {
     let z = if z > 0.0 { z } else { 0.0 };

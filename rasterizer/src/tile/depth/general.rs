@@ -1,4 +1,4 @@
-//! Every test of a block, on arrays of pixels.
+//! The general test of a block, which handles every plan, on arrays of pixels.
 
 #![allow(clippy::needless_range_loop, reason = "loops over pixels index several arrays of pixels")]
 
@@ -7,24 +7,25 @@ use super::format::{D16, D24, DepthFormat, F32, Texel};
 use super::plan::{DepthPlan, StencilFace};
 use base::pixel::{CompareOp, StencilOp};
 
-/// Every plan.
+/// Tests a block by any plan.
 ///
 /// # Safety
-/// As for [`super::test`].
+/// The requirements of [`super::test`] hold.
 #[inline(always)]
 pub unsafe fn test_any<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     match plan.format {
-        // SAFETY: the caller's contract.
+        // SAFETY: rows of the mask have texels in the attachments that the plan uses (`# Safety`).
         Some(DepthFormat::D16) => unsafe { test_as::<D16, W>(plan, block) },
-        // SAFETY: the caller's contract.
+        // SAFETY: rows of the mask have texels in the attachments that the plan uses (`# Safety`).
         Some(DepthFormat::D24) => unsafe { test_as::<D24, W>(plan, block) },
-        // SAFETY: the caller's contract. Without a depth attachment the plan neither tests nor writes depth.
+        // SAFETY: rows of the mask have texels in the attachments that the plan uses (`# Safety`).
+        // Without a depth attachment, the plan neither tests nor writes depth.
         Some(DepthFormat::F32) | None => unsafe { test_as::<F32, W>(plan, block) },
     }
 }
 
 /// # Safety
-/// As for [`super::test`].
+/// The requirements of [`super::test`] hold.
 #[inline(always)]
 unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     let mut mask = block.mask;
@@ -34,7 +35,8 @@ unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>)
     }
     let mut old = [T::Raw::default(); 16];
     if plan.test || plan.bounds.is_some() {
-        // SAFETY: the caller's contract.
+        // SAFETY: rows of the mask have texels in the depth attachment, which the plan uses
+        // (`# Safety`).
         unsafe { load_rows::<_, W>(block.depth, mask, &mut old) };
         for old in &mut old {
             *old = T::known(*old);
@@ -52,7 +54,8 @@ unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>)
     let mut pass = mask & depth_pass;
     if let Some(faces) = &plan.stencil {
         let face = &faces[usize::from(!block.front)];
-        // SAFETY: the caller's contract.
+        // SAFETY: the plan uses the stencil attachment, in which rows of the mask have texels
+        // (`# Safety`).
         let stencil_pass = unsafe { stencil::<W>(face, block, mask, depth_pass) };
         pass &= stencil_pass;
     }
@@ -60,7 +63,8 @@ unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>)
         for (i, old) in old.iter_mut().enumerate() {
             *old = if pass & (1 << i) != 0 { new[i] } else { *old };
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: rows of the mask have texels in the depth attachment, which the plan uses
+        // (`# Safety`).
         unsafe { store_rows::<_, W>(block.depth, pass, &old) };
     }
     pass
@@ -70,10 +74,10 @@ unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>)
 #[inline(always)]
 fn bits(b: [bool; 16]) -> u32 {
     use core::arch::x86_64::*;
-    // SAFETY: sixteen bytes of 0 or 1; SSE2 is part of x86-64.
+    // SAFETY: the array has sixteen bytes of 0 or 1, and SSE2 is part of x86-64.
     unsafe {
         let bytes = _mm_loadu_si128(b.as_ptr().cast());
-        // Bit 0 of every byte becomes its sign.
+        // The shift moves bit 0 of every byte to its sign.
         _mm_movemask_epi8(_mm_slli_epi16::<7>(bytes)) as u32
     }
 }
@@ -106,13 +110,13 @@ fn compare<T: PartialOrd + Copy>(op: CompareOp, a: &[T; 16], b: &[T; 16]) -> u32
     }
 }
 
-/// Stencil test and update; returns the pixels that pass the stencil test.
+/// Performs the stencil test and update; returns the pixels that pass the stencil test.
 ///
 /// # Safety
-/// As for [`super::test`].
+/// The requirements of [`super::test`] hold.
 unsafe fn stencil<const W: usize>(face: &StencilFace, block: &Block<'_>, mask: u32, depth_pass: u32) -> u32 {
     let mut old = [0u8; 16];
-    // SAFETY: the caller's contract.
+    // SAFETY: rows of the mask have texels in the stencil attachment (`# Safety`).
     unsafe { load_rows::<_, W>(block.stencil, mask, &mut old) };
     let references = block.references.copied().unwrap_or([face.values.reference as u8; 16]);
     let compare_mask = face.values.compare_mask as u8;
@@ -128,13 +132,13 @@ unsafe fn stencil<const W: usize>(face: &StencilFace, block: &Block<'_>, mask: u
         new[i] = old[i] & !write_mask | apply(op, old[i], references[i]) & write_mask;
     }
     if new != old {
-        // SAFETY: the caller's contract.
+        // SAFETY: rows of the mask have texels in the stencil attachment (`# Safety`).
         unsafe { store_rows::<_, W>(block.stencil, mask, &new) };
     }
     pass
 }
 
-/// A stencil operation.
+/// Applies a stencil operation to a value.
 pub fn apply(op: StencilOp, value: u8, reference: u8) -> u8 {
     match op {
         StencilOp::Keep => value,
@@ -149,12 +153,13 @@ pub fn apply(op: StencilOp, value: u8, reference: u8) -> u8 {
 }
 
 /// # Safety
-/// As for [`super::test`].
+/// The requirements of [`super::test`] hold.
 #[inline(always)]
 unsafe fn load_rows<T: Copy, const W: usize>(at: BlockAddress, mask: u32, out: &mut [T; 16]) {
     for row in 0..W {
         if mask >> (row * W) & ((1 << W) - 1) != 0 {
-            // SAFETY: the row has W texels (caller); texels are naturally aligned, `out` has W entries per row.
+            // SAFETY: the row has W texels (`# Safety`), texels are naturally aligned, and `out`
+            // has W entries per row.
             unsafe {
                 let p = at.base.add(row * at.pitch).cast::<T>();
                 core::ptr::copy_nonoverlapping(p, out.as_mut_ptr().add(row * W), W);
@@ -164,12 +169,13 @@ unsafe fn load_rows<T: Copy, const W: usize>(at: BlockAddress, mask: u32, out: &
 }
 
 /// # Safety
-/// As for [`super::test`].
+/// The requirements of [`super::test`] hold.
 #[inline(always)]
 unsafe fn store_rows<T: Copy, const W: usize>(at: BlockAddress, mask: u32, from: &[T; 16]) {
     for row in 0..W {
         if mask >> (row * W) & ((1 << W) - 1) != 0 {
-            // SAFETY: as in `load_rows`.
+            // SAFETY: the row has W texels (`# Safety`), texels are naturally aligned, and `from`
+            // has W entries per row.
             unsafe {
                 let p = at.base.add(row * at.pitch).cast::<T>();
                 core::ptr::copy_nonoverlapping(from.as_ptr().add(row * W), p, W);

@@ -1,8 +1,9 @@
 //! Depth bounds, stencil and depth tests of a W×W block of pixels, one sample at a time.
 //!
-//! W = 4 for early tests (a coverage block), W = 2 for late ones (a quad). Arrays have 16 entries, `W*W` used, pixel
-//! (i, j) at `W*j + i`; masks have the same bits. Rows without a covered pixel are not touched; in a row, pixels that are
-//! not covered are written back as they were (a tile has one writer, and a row is padded to 16 bytes).
+//! W is 4 for early tests (a coverage block) and 2 for late ones (a quad). Arrays have 16 entries,
+//! of which `W*W` are used; pixel (i, j) is at `W*j + i`, and masks have the same bits. Rows
+//! without a covered pixel are not accessed. Pixels of a row that are not covered are written back
+//! unchanged, because a tile has one writer and a row is padded to 16 bytes.
 
 mod block;
 mod format;
@@ -21,11 +22,12 @@ use general::test_any;
 /// Tests a block and updates depth and stencil; returns the pixels that pass.
 ///
 /// # Safety
-/// Rows with a bit in `block.mask`, and all four rows of whole ones, must have W addressable texels (row padding included) in every
-/// attachment the plan uses, and no other thread may write them.
+/// In every attachment that the plan uses, rows with a bit in `block.mask` (all four rows of whole
+/// blocks) have W addressable texels, row padding included. No other thread writes them.
 pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     let mut passed = 0;
-    // SAFETY: the host's own level; otherwise the caller's contract.
+    // SAFETY: the level is the host's own, and rows of the mask have texels that no other thread
+    // writes (`# Safety`).
     unsafe { test_of::<W>(Level::here())(plan, block, &mut passed) };
     passed
 }
@@ -43,7 +45,7 @@ mod tests {
     use super::*;
     use base::pixel::{CompareOp, StencilOp, StencilOps, StencilValues};
 
-    /// The rows' way against the general one, on random blocks with special values.
+    /// Compares the row tests with the general test, on random blocks with special values.
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn plain_tests_are_the_general_ones() {
@@ -56,7 +58,7 @@ mod tests {
                 0 => special[next() as usize % special.len()],
                 _ => (next() % 4096) as f32 / 4095.0,
             });
-            // Often the same depth, so that equality matters.
+            // The new depth often equals the old one, so that equality matters.
             let old: [f32; 16] =
                 core::array::from_fn(|i| if next() % 2 == 0 { z[i] } else { (next() % 4096) as f32 / 4095.0 });
             let compare = CompareOp::ALL[next() as usize % 8];
@@ -76,10 +78,10 @@ mod tests {
             let bytes = format.bytes();
             for memory in &mut texels {
                 for (i, &depth) in old.iter().enumerate() {
-                    // What D24 has above its bits means nothing.
+                    // The bits of D24 above its 24 bits have no meaning.
                     let junk = if format == DepthFormat::D24 { (next() % 256) << 24 } else { 0 };
                     let code = (format.encode(depth) | junk).to_le_bytes();
-                    // SAFETY: sixteen texels of at most four bytes.
+                    // SAFETY: the memory holds sixteen texels of at most four bytes.
                     unsafe {
                         core::ptr::copy_nonoverlapping(
                             code.as_ptr(),
@@ -99,7 +101,7 @@ mod tests {
                 let at = BlockAddress { base, pitch: 4 * bytes, whole: round % 2 == 0 };
                 let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };
                 let block = Block { depth: at, stencil: none, z: &z, mask, front: true, references: None };
-                // SAFETY: four rows of four texels.
+                // SAFETY: the memory holds four rows of four texels.
                 unsafe {
                     if way == 0 { rows::tests::test(format, &plan, &block) } else { test_any::<4>(&plan, &block) }
                 }
@@ -112,11 +114,11 @@ mod tests {
                 let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };
                 let (z, mask) = ([z[0], z[1], z[4], z[5]], mask >> 5 & 0xf);
                 let mut quad = [0.0; 16];
-                // The general way has the quad's pixels side by side.
+                // The general test has the quad's pixels side by side.
                 let places = if way == 0 { [0, 1, 4, 5] } else { [0, 1, 2, 3] };
                 places.into_iter().zip(z).for_each(|(i, z)| quad[i] = z);
                 let block = Block { depth: at, stencil: none, z: &quad, mask, front: true, references: None };
-                // SAFETY: four rows of four texels.
+                // SAFETY: the memory holds four rows of four texels.
                 unsafe {
                     if way == 0 { rows::tests::test_quad(format, &plan, &block) } else { test_any::<2>(&plan, &block) }
                 }
@@ -188,7 +190,7 @@ mod tests {
             front: true,
             references: None,
         };
-        // SAFETY: 4×4 texels each, only used here.
+        // SAFETY: both buffers have 4×4 texels, and only this thread uses them.
         let pass = unsafe { test::<4>(&plan, &block) };
         for i in 0..16 {
             let (mut d, mut s, mut p) = (depth0[i], stencil0[i], false);

@@ -1,4 +1,4 @@
-//! A draw's tests.
+//! The plan of a draw's depth and stencil tests.
 
 #![forbid(unsafe_code)]
 
@@ -11,39 +11,40 @@ use base::pixel::{CompareOp, PixelKey, PixelValues, StencilOps, StencilValues};
 /// The stencil test of one face.
 #[derive(Clone, Copy, Debug)]
 pub struct StencilFace {
-    /// What is done.
+    /// The stencil operations and the comparison.
     pub ops: StencilOps,
-    /// With which numbers.
+    /// The masks and the reference.
     pub values: StencilValues,
 }
 
 /// The tests of a draw.
 #[derive(Clone, Copy, Debug)]
 pub struct DepthPlan {
-    /// What a plan does that tests depth and nothing else; `None` where only the general way is.
+    /// Specialised test of a block for plans that only test depth; `None` if only the general test
+    /// applies.
     pub plane: Option<PlaneTest>,
-    /// The same of a quad.
+    /// Specialised test of a quad, under the conditions of `plane`.
     pub quad: Option<QuadTest>,
-    /// The same of the rows of a square.
+    /// Specialised test of the rows of a square, under the conditions of `plane`.
     pub rows: Option<RowsTest>,
-    /// The same of the quads of a batch.
+    /// Specialised test of the quads of a batch, under the conditions of `plane`.
     pub quads: Option<QuadsTest>,
     /// Format of the depth attachment; `None` without one.
     pub format: Option<DepthFormat>,
-    /// depthTestEnable with an attachment.
+    /// True if depthTestEnable is set and there is an attachment.
     pub test: bool,
-    /// Depth is written where the test passes.
+    /// True if depth is written where the test passes.
     pub write: bool,
-    /// What passes.
+    /// The comparison by which a depth passes.
     pub compare: CompareOp,
-    /// Depth bounds.
+    /// Range of the depth bounds test, if it is enabled.
     pub bounds: Option<[f32; 2]>,
-    /// Stencil faces (front, back) with an attachment.
+    /// Stencil tests of the faces (front, back), if there is an attachment.
     pub stencil: Option<[StencilFace; 2]>,
 }
 
 impl DepthPlan {
-    /// What a key and numbers mean.
+    /// Makes the plan of a key and dynamic values.
     pub fn new(key: &PixelKey, values: &PixelValues) -> DepthPlan {
         let depth = key.depth.as_ref().and_then(|depth| Some((DepthFormat::of(depth.format)?, depth)));
         let test = depth.and_then(|(_, depth)| depth.test);
@@ -64,8 +65,10 @@ impl DepthPlan {
         plan
     }
 
-    /// The test alone, for fragments that are tested again and write when they have been shaded: what fails now fails then too, as no write of the same draw
-    /// can bring it nearer. `None` where that is not so, or something else happens when the test fails.
+    /// Returns the test without writes, for fragments that are tested again, and written, after
+    /// they have been shaded. A fragment that fails now also fails then, because writes of the same
+    /// draw only tighten the comparison. Returns `None` if that does not hold, or if a failing test
+    /// has effects.
     pub fn filter(&self) -> Option<DepthPlan> {
         use CompareOp::{Greater, GreaterOrEqual, Less, LessOrEqual};
         let monotonic = matches!(self.compare, Less | LessOrEqual | Greater | GreaterOrEqual);
@@ -74,7 +77,7 @@ impl DepthPlan {
         Some(filter).filter(|filter| filter.plane.is_some() && (monotonic || !self.write))
     }
 
-    /// Chooses what `plane` is.
+    /// Chooses the specialised tests.
     fn choose(&mut self) {
         #[cfg(target_arch = "x86_64")]
         if let Some(format) = self.format.filter(|_| self.plain()) {
@@ -85,18 +88,18 @@ impl DepthPlan {
         }
     }
 
-    /// Something is written.
+    /// Returns true if the plan writes depth or stencil.
     pub fn writes(&self) -> bool {
         self.write || self.stencil.iter().flatten().any(|face| face.ops.writes())
     }
 
-    /// A depth test and nothing else.
+    /// Returns true if the plan only tests depth.
     #[cfg(target_arch = "x86_64")]
     fn plain(&self) -> bool {
         self.test && self.bounds.is_none() && self.stencil.is_none()
     }
 
-    /// Nothing to test and nothing to write.
+    /// Returns true if there is nothing to test and nothing to write.
     pub fn idle(&self) -> bool {
         !self.test && self.bounds.is_none() && self.stencil.is_none()
     }

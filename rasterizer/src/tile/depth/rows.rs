@@ -1,7 +1,9 @@
-//! The depth test alone of a 4×4 block of a plane, row by row with SSE2: every x86-64 host has it, and it does what the general test does.
+//! The depth test of a 4×4 block of a plane without any other test, row by row with SSE2, which is
+//! part of every x86-64. It gives the same results as the general test.
 //!
-//! A function of its own for each format and comparison, which the plan of a draw chooses: nothing is decided per block, and the code of all
-//! of them is nowhere in the way.
+//! There is a separate function for each format and comparison, and the plan of a draw chooses one.
+//! This way nothing is decided per block, and the code of the other functions stays out of the
+//! instruction cache.
 
 mod square;
 
@@ -15,108 +17,108 @@ use base::pixel::CompareOp;
 use core::arch::x86_64::*;
 use square::plane_rows_test;
 
-/// One stored format: rows of four texels as vectors of comparable lanes.
+/// A stored format: rows of four texels as vectors of comparable lanes.
 trait Row {
-    /// Bytes of a texel.
+    /// Number of bytes of a texel.
     const BYTES: usize = 4;
-    /// What is stored for four depths.
+    /// Returns the stored codes of four depths.
     ///
     /// # Safety
-    /// None; intrinsics.
+    /// There are no requirements; the function is unsafe only because it uses intrinsics.
     unsafe fn quantize(z: __m128) -> __m128i;
-    /// The lanes of texels of 32 bits.
+    /// Loads the lanes of four texels of 32 bits.
     ///
     /// # Safety
     /// `p` points to four texels.
     #[inline(always)]
     unsafe fn load(p: *const u8) -> __m128i {
-        // SAFETY: sixteen bytes (the caller's contract).
+        // SAFETY: `p` points to four texels (`# Safety`), which are sixteen bytes.
         unsafe { _mm_loadu_si128(p.cast()) }
     }
-    /// See `load`.
+    /// Stores the lanes of four texels of 32 bits.
     ///
     /// # Safety
-    /// `p` points to four texels that no other thread touches.
+    /// `p` points to four texels that no other thread accesses.
     #[inline(always)]
     unsafe fn store(p: *mut u8, row: __m128i) {
-        // SAFETY: sixteen bytes (the caller's contract).
+        // SAFETY: `p` points to four texels (`# Safety`), which are sixteen bytes.
         unsafe { _mm_storeu_si128(p.cast(), row) };
     }
-    /// The lanes of two texels of 32 bits at each of two places.
+    /// Loads the lanes of two texels of 32 bits at each of two addresses.
     ///
     /// # Safety
-    /// There are two texels at each.
+    /// There are two readable texels at each address.
     #[inline(always)]
     unsafe fn load_quad(p: [*const u8; 2]) -> __m128i {
-        // SAFETY: eight bytes each (the caller's contract).
+        // SAFETY: there are two texels at each address (`# Safety`), which are eight bytes.
         unsafe { _mm_unpacklo_epi64(_mm_loadl_epi64(p[0].cast()), _mm_loadl_epi64(p[1].cast())) }
     }
-    /// See `load_quad`.
+    /// Stores the lanes of two texels of 32 bits to each of two addresses.
     ///
     /// # Safety
-    /// There are two texels at each, which no other thread touches.
+    /// There are two texels at each address, which no other thread accesses.
     #[inline(always)]
     unsafe fn store_quad(p: [*mut u8; 2], quad: __m128i) {
-        // SAFETY: eight bytes each (the caller's contract).
+        // SAFETY: there are two texels at each address (`# Safety`), which are eight bytes.
         unsafe {
             _mm_storel_epi64(p[0].cast(), quad);
             _mm_storel_epi64(p[1].cast(), _mm_unpackhi_epi64(quad, quad));
         }
     }
-    /// As `quantize`, of sixteen depths.
+    /// Returns the stored codes of sixteen depths.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     unsafe fn quantize_wide(z: __m512) -> __m512i;
-    /// As `load`, of those of sixteen texels that are covered.
+    /// Loads the covered ones of sixteen texels.
     ///
     /// # Safety
-    /// The host is wide; they are there.
+    /// The host has the 512-bit level, and the covered texels are readable.
     #[inline(always)]
     unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
-        // SAFETY: the caller's contract.
+        // SAFETY: the host has the 512-bit level and the covered texels are readable (`# Safety`).
         unsafe { _mm512_maskz_loadu_epi32(covered, p.cast()) }
     }
-    /// As `store`, of some of sixteen texels.
+    /// Stores some of sixteen texels.
     ///
     /// # Safety
-    /// The host is wide; they are there, and no other thread touches them.
+    /// The host has the 512-bit level; the texels are writable, and no other thread accesses them.
     #[inline(always)]
     unsafe fn store_wide(p: *mut u8, some: __mmask16, row: __m512i) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the host has the 512-bit level and the texels are writable (`# Safety`).
         unsafe { _mm512_mask_storeu_epi32(p.cast(), some, row) };
     }
-    /// Where depths pass that are compared by `VkCompareOp` number `C`, and are covered.
+    /// Returns the covered lanes whose depths pass the `VkCompareOp` number `C`.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16;
-    /// All ones where `a < b`.
+    /// Returns all ones in lanes where `a < b`.
     ///
     /// # Safety
-    /// None; intrinsics.
+    /// There are no requirements; the function is unsafe only because it uses intrinsics.
     unsafe fn less(a: __m128i, b: __m128i) -> __m128i;
-    /// All ones where `a == b`.
+    /// Returns all ones in lanes where `a == b`.
     ///
     /// # Safety
-    /// None; intrinsics.
+    /// There are no requirements; the function is unsafe only because it uses intrinsics.
     unsafe fn equal(a: __m128i, b: __m128i) -> __m128i;
-    /// All ones where `a <= b`.
+    /// Returns all ones in lanes where `a <= b`.
     ///
     /// # Safety
-    /// None; intrinsics.
+    /// There are no requirements; the function is unsafe only because it uses intrinsics.
     unsafe fn less_or_equal(a: __m128i, b: __m128i) -> __m128i;
 }
 
-/// Nearest integers to `z * max`, as `format::nearest`.
+/// Returns the nearest integers to `z * max`, as `format::nearest` does.
 ///
 /// # Safety
-/// None; intrinsics.
+/// There are no requirements; the function is unsafe only because it uses intrinsics.
 #[inline(always)]
 unsafe fn nearest(z: __m128, max: f64) -> __m128i {
     // SAFETY: SSE2 is part of x86-64.
     unsafe {
-        // The second operand is the result where one is not a number.
+        // If an operand is not a number, the result is the second operand.
         let z = _mm_min_ps(_mm_max_ps(z, _mm_setzero_ps()), _mm_set1_ps(1.0));
         let scale = _mm_set1_pd(max);
         let magic = _mm_set1_pd(NEAREST);
@@ -126,13 +128,13 @@ unsafe fn nearest(z: __m128, max: f64) -> __m128i {
     }
 }
 
-/// As [`nearest`], of sixteen.
+/// Returns the nearest integers to `z * max` of sixteen depths, as [`nearest`] does.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn nearest_wide(z: __m512, max: f64) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let z = _mm512_min_ps(_mm512_max_ps(z, _mm512_setzero_ps()), _mm512_set1_ps(1.0));
         let (scale, magic) = (_mm512_set1_pd(max), _mm512_set1_pd(NEAREST));
@@ -145,12 +147,12 @@ unsafe fn nearest_wide(z: __m512, max: f64) -> __m512i {
     }
 }
 
-/// Codes of at most 31 bits are compared as signed integers.
+/// Defines comparisons of codes of at most 31 bits, as signed integers.
 macro_rules! integer_comparisons {
     () => {
         #[inline(always)]
         unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
-            // SAFETY: the caller's contract.
+            // SAFETY: the host has the 512-bit level, as `Row::passes_wide` requires.
             unsafe {
                 match CompareOp::ALL[C as usize] {
                     CompareOp::Never => 0,
@@ -166,17 +168,17 @@ macro_rules! integer_comparisons {
         }
         #[inline(always)]
         unsafe fn less(a: __m128i, b: __m128i) -> __m128i {
-            // SAFETY: SSE2 is part of x86-64; in all three.
+            // SAFETY: SSE2 is part of x86-64.
             unsafe { _mm_cmplt_epi32(a, b) }
         }
         #[inline(always)]
         unsafe fn equal(a: __m128i, b: __m128i) -> __m128i {
-            // SAFETY: see above.
+            // SAFETY: SSE2 is part of x86-64.
             unsafe { _mm_cmpeq_epi32(a, b) }
         }
         #[inline(always)]
         unsafe fn less_or_equal(a: __m128i, b: __m128i) -> __m128i {
-            // SAFETY: see above.
+            // SAFETY: SSE2 is part of x86-64.
             unsafe { _mm_xor_si128(_mm_cmpgt_epi32(a, b), _mm_set1_epi32(-1)) }
         }
     };
@@ -187,17 +189,17 @@ impl Row for D16 {
     const BYTES: usize = 2;
     #[inline(always)]
     unsafe fn quantize(z: __m128) -> __m128i {
-        // SAFETY: intrinsics of SSE2.
+        // SAFETY: SSE2 is part of x86-64.
         unsafe { nearest(z, 65535.0) }
     }
     #[inline(always)]
     unsafe fn load(p: *const u8) -> __m128i {
-        // SAFETY: eight bytes (the caller's contract).
+        // SAFETY: `p` points to four texels, which are eight bytes, as `Row::load` requires.
         unsafe { _mm_unpacklo_epi16(_mm_loadl_epi64(p.cast()), _mm_setzero_si128()) }
     }
     #[inline(always)]
     unsafe fn store(p: *mut u8, row: __m128i) {
-        // SAFETY: eight bytes (the caller's contract).
+        // SAFETY: `p` points to four texels, which are eight bytes, as `Row::store` requires.
         unsafe {
             let halves = _mm_shufflehi_epi16::<0b10_00>(_mm_shufflelo_epi16::<0b10_00>(row));
             _mm_storel_epi64(p.cast(), _mm_shuffle_epi32::<0b10_00>(halves));
@@ -205,7 +207,8 @@ impl Row for D16 {
     }
     #[inline(always)]
     unsafe fn load_quad(p: [*const u8; 2]) -> __m128i {
-        // SAFETY: four bytes each (the caller's contract).
+        // SAFETY: there are two texels at each address, which are four bytes, as `Row::load_quad`
+        // requires.
         unsafe {
             let [top, bottom] = p.map(|p| _mm_cvtsi32_si128(p.cast::<i32>().read_unaligned()));
             _mm_unpacklo_epi16(_mm_unpacklo_epi32(top, bottom), _mm_setzero_si128())
@@ -213,7 +216,8 @@ impl Row for D16 {
     }
     #[inline(always)]
     unsafe fn store_quad(p: [*mut u8; 2], quad: __m128i) {
-        // SAFETY: four bytes each (the caller's contract).
+        // SAFETY: there are two texels at each address, which are four bytes, as `Row::store_quad`
+        // requires.
         unsafe {
             let halves = _mm_shufflehi_epi16::<0b10_00>(_mm_shufflelo_epi16::<0b10_00>(quad));
             p[0].cast::<i32>().write_unaligned(_mm_cvtsi128_si32(halves));
@@ -222,17 +226,19 @@ impl Row for D16 {
     }
     #[inline(always)]
     unsafe fn quantize_wide(z: __m512) -> __m512i {
-        // SAFETY: the caller's contract.
+        // SAFETY: the host has the 512-bit level, as `Row::quantize_wide` requires.
         unsafe { nearest_wide(z, 65535.0) }
     }
     #[inline(always)]
     unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
-        // SAFETY: the caller's contract.
+        // SAFETY: the host has the 512-bit level and the covered texels are readable, as
+        // `Row::load_wide` requires.
         unsafe { _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(covered, p.cast())) }
     }
     #[inline(always)]
     unsafe fn store_wide(p: *mut u8, some: __mmask16, row: __m512i) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the host has the 512-bit level and the texels are writable, as `Row::store_wide`
+        // requires.
         unsafe { _mm256_mask_storeu_epi16(p.cast(), some, _mm512_cvtepi32_epi16(row)) };
     }
     integer_comparisons!();
@@ -242,18 +248,19 @@ struct D24;
 impl Row for D24 {
     #[inline(always)]
     unsafe fn quantize(z: __m128) -> __m128i {
-        // SAFETY: intrinsics of SSE2.
+        // SAFETY: SSE2 is part of x86-64.
         unsafe { nearest(z, 16_777_215.0) }
     }
-    // The upper eight bits mean nothing: a copy may have left anything there.
+    // The upper eight bits have no meaning, and a copy may have left anything in them.
     #[inline(always)]
     unsafe fn load(p: *const u8) -> __m128i {
-        // SAFETY: sixteen bytes (the caller's contract).
+        // SAFETY: `p` points to four texels, which are sixteen bytes, as `Row::load` requires.
         unsafe { _mm_and_si128(_mm_loadu_si128(p.cast()), _mm_set1_epi32(0xff_ffff)) }
     }
     #[inline(always)]
     unsafe fn load_quad(p: [*const u8; 2]) -> __m128i {
-        // SAFETY: eight bytes each (the caller's contract).
+        // SAFETY: there are two texels at each address, which are eight bytes, as `Row::load_quad`
+        // requires.
         unsafe {
             let quad = _mm_unpacklo_epi64(_mm_loadl_epi64(p[0].cast()), _mm_loadl_epi64(p[1].cast()));
             _mm_and_si128(quad, _mm_set1_epi32(0xff_ffff))
@@ -261,12 +268,13 @@ impl Row for D24 {
     }
     #[inline(always)]
     unsafe fn quantize_wide(z: __m512) -> __m512i {
-        // SAFETY: the caller's contract.
+        // SAFETY: the host has the 512-bit level, as `Row::quantize_wide` requires.
         unsafe { nearest_wide(z, 16_777_215.0) }
     }
     #[inline(always)]
     unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
-        // SAFETY: the caller's contract.
+        // SAFETY: the host has the 512-bit level and the covered texels are readable, as
+        // `Row::load_wide` requires.
         unsafe { _mm512_and_si512(_mm512_maskz_loadu_epi32(covered, p.cast()), _mm512_set1_epi32(0xff_ffff)) }
     }
     integer_comparisons!();
@@ -276,17 +284,17 @@ struct F32;
 impl Row for F32 {
     #[inline(always)]
     unsafe fn quantize(z: __m128) -> __m128i {
-        // SAFETY: SSE2 is part of x86-64; in all of these.
+        // SAFETY: SSE2 is part of x86-64.
         unsafe { _mm_castps_si128(z) }
     }
     #[inline(always)]
     unsafe fn quantize_wide(z: __m512) -> __m512i {
-        // SAFETY: the caller's contract; in both.
+        // SAFETY: the host has the 512-bit level, as `Row::quantize_wide` requires.
         unsafe { _mm512_castps_si512(z) }
     }
     #[inline(always)]
     unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
-        // SAFETY: see above.
+        // SAFETY: the host has the 512-bit level, as `Row::passes_wide` requires.
         unsafe {
             let (new, old) = (_mm512_castsi512_ps(new), _mm512_castsi512_ps(old));
             match CompareOp::ALL[C as usize] {
@@ -303,38 +311,38 @@ impl Row for F32 {
     }
     #[inline(always)]
     unsafe fn less(a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: see above.
+        // SAFETY: SSE2 is part of x86-64.
         unsafe { _mm_castps_si128(_mm_cmplt_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b))) }
     }
     #[inline(always)]
     unsafe fn equal(a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: see above.
+        // SAFETY: SSE2 is part of x86-64.
         unsafe { _mm_castps_si128(_mm_cmpeq_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b))) }
     }
     #[inline(always)]
     unsafe fn less_or_equal(a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: see above.
+        // SAFETY: SSE2 is part of x86-64.
         unsafe { _mm_castps_si128(_mm_cmple_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b))) }
     }
 }
 
-/// Depths of a block's rows.
+/// The depths of a block's rows.
 trait Depths {
-    /// Four pixels.
+    /// Returns the depths of a row's four pixels.
     ///
     /// # Safety
-    /// None; intrinsics.
+    /// There are no requirements; the function is unsafe only because it uses intrinsics.
     unsafe fn row(&self, row: usize) -> __m128;
 }
 
-/// Of a primitive, as `Prim::plane_z`.
+/// Depths of a primitive's plane, as `Prim::plane_z` defines them.
 struct Plane<'a> {
     prim: &'a Prim,
     /// `dx * px` of a row's pixels.
     across: __m128,
-    /// The first row's y.
+    /// Vertical position of the first row.
     y: f32,
-    /// Where the samples lie in their pixels.
+    /// Vertical position of the samples in their pixels.
     offset: f32,
 }
 
@@ -357,7 +365,8 @@ impl Depths for Plane<'_> {
         let [_, dy, constant] = self.prim.shade.z;
         let [low, high] = self.prim.depth_range;
         let down = dy * (self.y + row as f32 + self.offset) + constant;
-        // SAFETY: SSE2 is part of x86-64. The second operand is the result where one is not a number.
+        // SAFETY: SSE2 is part of x86-64. If an operand is not a number, the result is the second
+        // operand.
         unsafe {
             let z = _mm_add_ps(self.across, _mm_set1_ps(down));
             _mm_min_ps(_mm_max_ps(z, _mm_set1_ps(low)), _mm_set1_ps(high))
@@ -365,14 +374,15 @@ impl Depths for Plane<'_> {
     }
 }
 
-/// Depths of the quad of a primitive at a place, as [`Plane`] has those of rows.
+/// Returns the depths of a quad of a primitive at a position, as [`Plane`] does those of rows.
 ///
 /// # Safety
-/// None; intrinsics.
+/// There are no requirements; the function is unsafe only because it uses intrinsics.
 #[inline(always)]
 unsafe fn quad_depths(prim: &Prim, [x, y]: [i32; 2], offset: [f32; 2]) -> __m128 {
     let ([ox, oy], [dx, dy, constant], [low, high]) = (prim.shade.origin, prim.shade.z, prim.depth_range);
-    // SAFETY: SSE2 is part of x86-64. The second operand is the result where one is not a number.
+    // SAFETY: SSE2 is part of x86-64. If an operand is not a number, the result is the second
+    // operand.
     unsafe {
         let x = _mm_add_ps(_mm_set1_ps((x - ox) as f32), _mm_setr_ps(0.0, 1.0, 0.0, 1.0));
         let y = _mm_add_ps(_mm_set1_ps((y - oy) as f32), _mm_setr_ps(0.0, 0.0, 1.0, 1.0));
@@ -383,10 +393,10 @@ unsafe fn quad_depths(prim: &Prim, [x, y]: [i32; 2], offset: [f32; 2]) -> __m128
     }
 }
 
-/// All ones where depths pass that are compared by `VkCompareOp` number `C`.
+/// Returns all ones in lanes whose depths pass the `VkCompareOp` number `C`.
 ///
 /// # Safety
-/// None; intrinsics.
+/// There are no requirements; the function is unsafe only because it uses intrinsics.
 #[inline(always)]
 unsafe fn passes<R: Row, const C: u32>(new: __m128i, old: __m128i) -> __m128i {
     // SAFETY: SSE2 is part of x86-64.
@@ -405,20 +415,22 @@ unsafe fn passes<R: Row, const C: u32>(new: __m128i, old: __m128i) -> __m128i {
     }
 }
 
-/// Tests the covered pixels of a block, and stores the depths that pass if `WRITE`; returns which pass.
+/// Tests the covered pixels of a block, and stores the depths that pass if `WRITE`; returns which
+/// pass.
 ///
 /// # Safety
-/// As for [`super::test`].
+/// The requirements of [`super::test`] hold.
 #[inline(always)]
 unsafe fn block<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: BlockAddress, mask: u32) -> u32 {
     let mut pass = 0;
     for row in 0..4 {
         let covered = mask >> (4 * row) & 0xf;
-        // Of a whole block, all rows: which ones a small primitive covers is a riddle to a branch.
+        // All rows of a whole block are processed, because a branch predictor cannot guess which of
+        // them a small primitive covers.
         if covered == 0 && !at.whole {
             continue;
         }
-        // SAFETY: the row has four texels (the caller's contract); SSE2 is part of x86-64.
+        // SAFETY: the row has four texels (`# Safety`), and SSE2 is part of x86-64.
         unsafe {
             let p = at.base.add(row * at.pitch);
             let (new, old) = (R::quantize(z.row(row)), R::load(p));
@@ -433,13 +445,14 @@ unsafe fn block<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: Bl
     pass
 }
 
-/// Tests the covered pixels of a quad, and stores the depths that pass if `WRITE`; returns which pass. Both rows are written back as a whole.
+/// Tests the covered pixels of a quad, and stores the depths that pass if `WRITE`; returns which
+/// pass. Both rows are written back as a whole.
 ///
 /// # Safety
-/// As for [`super::test`], of all of the quad's texels.
+/// The requirements of [`super::test`] hold for all of the quad's texels.
 #[inline(always)]
 unsafe fn test_quad<R: Row, const C: u32, const WRITE: bool>(z: __m128, p: *mut u8, pitch: usize, mask: u32) -> u32 {
-    // SAFETY: two rows of two texels (the caller's contract); SSE2 is part of x86-64.
+    // SAFETY: both rows have two texels (`# Safety`), and SSE2 is part of x86-64.
     unsafe {
         let p = [p, p.add(pitch)];
         let (new, old) = (R::quantize(z), R::load_quad(p.map(<*mut u8>::cast_const)));
@@ -465,7 +478,8 @@ unsafe fn plane_quads_test<R: Row, const C: u32, const WRITE: bool>(
             continue;
         }
         let base = at.base.wrapping_add(usize::from(quad.y) * at.pitch + usize::from(quad.x) * R::BYTES);
-        // SAFETY: the caller's contract.
+        // SAFETY: [`QuadsTest`] requires that the quad's texels are addressable and that its
+        // primitive is a `Prim`'s first field.
         let left = unsafe {
             let z = quad_depths(&*quad.primitive.cast::<Prim>(), [quad.x.into(), quad.y.into()], offset);
             test_quad::<R, C, WRITE>(z, base, at.pitch, mask)
@@ -483,7 +497,7 @@ unsafe fn plane_quad_test<R: Row, const C: u32, const WRITE: bool>(
     place: [i32; 2],
     covered: u32,
 ) -> u32 {
-    // SAFETY: the caller's contract.
+    // SAFETY: [`QuadTest`] requires that all texels of the quad are addressable.
     unsafe { test_quad::<R, C, WRITE>(quad_depths(prim, place, [0.5; 2]), at, pitch, covered) }
 }
 
@@ -494,24 +508,26 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
     offset: [f32; 2],
     mask: u32,
 ) -> u32 {
-    // What is covered of a block by a small primitive often lies in one quad: a row is then half of its rows, and what the next primitive waits for.
+    // The pixels of a block that a small primitive covers often lie in one quad. Its rows are half
+    // as long, and the next primitive waits for fewer stores.
     let quad = mask.trailing_zeros() & 0b1010;
     if at.whole && mask & !(0x33 << quad) == 0 {
         let (x, y) = (quad & 2, quad >> 2);
         let here = mask >> quad;
         let base = at.base.wrapping_add(y as usize * at.pitch + x as usize * R::BYTES);
-        // SAFETY: the caller's contract; all rows of the block have four texels.
+        // SAFETY: all rows of a whole block have four texels, which no other thread writes
+        // ([`PlaneTest`]).
         let passed = unsafe {
             let z = quad_depths(prim, [place[0] + x as i32, place[1] + y as i32], offset);
             test_quad::<R, C, WRITE>(z, base, at.pitch, here & 3 | here >> 2 & 12)
         };
         return (passed & 3 | (passed & 12) << 2) << quad;
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: rows of the mask have four texels, which no other thread writes ([`PlaneTest`]).
     unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
 }
 
-/// A function of `[format, C, WRITE]`, by their values.
+/// Selects a function of `[format, C, WRITE]` by their run-time values.
 macro_rules! select {
     ($function:ident, $format:expr, $compare:expr, $write:expr) => {
         select!(@format $function, $format, $compare, $write, [D16 D24 F32])
@@ -532,23 +548,23 @@ macro_rules! select {
     };
 }
 
-/// The test of planes of a format.
+/// Returns the test of a block of a plane for a format and comparison.
 pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> PlaneTest {
     select!(plane_test, format, compare, write)
 }
 
-/// As [`plane_test_of`], of the rows of a square.
+/// Returns the test of the rows of a square for a format and comparison.
 pub fn plane_rows_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> RowsTest {
     let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
     of(Level::here())
 }
 
-/// As [`plane_test_of`], of a quad.
+/// Returns the test of a quad for a format and comparison.
 pub fn plane_quad_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> QuadTest {
     select!(plane_quad_test, format, compare, write)
 }
 
-/// As [`plane_test_of`], of the quads of a batch.
+/// Returns the test of the quads of a batch for a format and comparison.
 pub fn plane_quads_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> QuadsTest {
     select!(plane_quads_test, format, compare, write)
 }
@@ -556,7 +572,7 @@ pub fn plane_quads_test_of(format: DepthFormat, compare: CompareOp, write: bool)
 #[repr(align(16))]
 struct Aligned([u32; 4]);
 
-/// Lane masks by their bits.
+/// Lane masks, indexed by their bits.
 static LANES: [Aligned; 16] = {
     let mut table = [const { Aligned([0; 4]) }; 16];
     let mut bits = 0;

@@ -1,11 +1,12 @@
-//! Rows of squares of a plane: sixteen pixels at once where vectors have 512 bits, else by fours.
+//! Tests of the rows of a square of a plane: sixteen pixels at once on hosts with 512-bit vectors,
+//! else four.
 
 use super::{BlockAddress, Depths, LANES, Plane, Row, passes};
 use crate::prim::{Prim, SquareRows};
 use base::host::Host;
 use core::arch::x86_64::*;
 
-/// Leaves what a function says of the pixels of each row that has some.
+/// Replaces the pixels of each row that has some by the result of a function.
 #[inline(always)]
 fn leave(rows: &mut SquareRows, mut passed: impl FnMut(usize, u16) -> u16) {
     for (number, four) in rows.iter_mut().enumerate() {
@@ -21,7 +22,8 @@ fn leave(rows: &mut SquareRows, mut passed: impl FnMut(usize, u16) -> u16) {
 }
 
 base::compiled! {
-    /// Tests pixels of a square, and leaves those that pass: a [`RowsTest`](super::super::block::RowsTest).
+    /// Tests pixels of a square, and clears those that fail: a
+    /// [`RowsTest`](super::super::block::RowsTest).
     pub for Avx512 unsafe fn plane_rows_test [R: Row, const C: u32, const WRITE: bool] [R, C, WRITE]
         (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &mut SquareRows) {
         if H::WIDE {
@@ -33,7 +35,7 @@ base::compiled! {
 }
 
 /// # Safety
-/// As for [`plane_rows_test`]; the host is wide.
+/// The requirements of [`plane_rows_test`] hold, and the host has the 512-bit level.
 #[inline(always)]
 unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
     prim: &Prim,
@@ -44,7 +46,8 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
 ) {
     let [dx, dy, constant] = prim.shade.z;
     let [ox, oy] = prim.shade.origin;
-    // SAFETY: covered pixels have texels (the caller's contract). The second operand is the result where one is not a number.
+    // SAFETY: covered pixels have texels (`# Safety`). If an operand is not a number, the result is
+    // the second operand.
     unsafe {
         let [low, high] = prim.depth_range.map(|end| _mm512_set1_ps(end));
         let columns = _mm512_cvtepi32_ps(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -65,7 +68,7 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
 }
 
 /// # Safety
-/// As for [`plane_rows_test`].
+/// The requirements of [`plane_rows_test`] hold.
 #[inline(always)]
 unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
     prim: &Prim,
@@ -74,7 +77,7 @@ unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
     offset: [f32; 2],
     rows: &mut SquareRows,
 ) {
-    // Four pixels each.
+    // Each of the planes has four pixels of a row.
     let columns = [0, 4, 8, 12].map(|column| Plane::new(prim, [x + column, y], offset));
     leave(rows, |row, covered| {
         let p = at.base.wrapping_add(row * at.pitch);
@@ -84,7 +87,8 @@ unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
             if covered == 0 {
                 continue;
             }
-            // SAFETY: covered pixels have texels, and rows are padded to four (the caller's contract); SSE2 is part of x86-64.
+            // SAFETY: covered pixels have texels, and rows are padded to four (`# Safety`); SSE2 is
+            // part of x86-64.
             unsafe {
                 let p = p.add(4 * i * R::BYTES);
                 let (new, old) = (R::quantize(plane.row(row)), R::load(p));

@@ -1,41 +1,42 @@
-//! Rows of any depths, for what is compared with them; and squares on all levels.
+//! Row tests of arbitrary depths, for comparison with the general test, and tests of squares on all
+//! levels.
 
 use super::super::block::Block;
 use super::super::plan::DepthPlan;
 use super::*;
 use crate::prim::SquareRows;
 
-/// Any depths.
+/// A list of arbitrary depths.
 struct Listed<'a>(&'a [f32; 16]);
 
 impl Depths for Listed<'_> {
     unsafe fn row(&self, row: usize) -> __m128 {
-        // SAFETY: four of sixteen.
+        // SAFETY: the row is four of sixteen floats.
         unsafe { _mm_loadu_ps(self.0.as_ptr().add(4 * row)) }
     }
 }
 
 unsafe fn listed_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
-    // SAFETY: the caller's contract.
+    // SAFETY: the texels of the block are addressable, as `depth::test` requires.
     unsafe { block::<R, C, WRITE>(&Listed(z), at, mask) }
 }
 
 unsafe fn listed_quad_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
-    // SAFETY: the caller's contract.
+    // SAFETY: the texels of the block are addressable, as `depth::test` requires.
     unsafe {
         let z = _mm_setr_ps(z[0], z[1], z[4], z[5]);
         super::test_quad::<R, C, WRITE>(z, at.base, at.pitch, mask)
     }
 }
 
-/// As a plane's test of a quad, of any depths: pixels 0, 1, 4 and 5.
+/// Tests a quad as a plane's test does, but with arbitrary depths: pixels 0, 1, 4 and 5.
 ///
 /// # Safety
-/// As for `depth::test`.
+/// The requirements of `depth::test` hold.
 pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
     let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
         select!(listed_quad_test, format, plan.compare, plan.write);
-    // SAFETY: the caller's contract.
+    // SAFETY: rows of the mask have four texels (`# Safety`).
     unsafe { test(block.z, block.depth, block.mask) }
 }
 
@@ -49,7 +50,7 @@ fn a_quads_depths_are_those_of_rows() {
         prim.shade.origin = [0; 2].map(|_| rng.below(500) as i32);
         let place = [0; 2].map(|_| 2 * rng.below(250) as i32);
         let offset = [0; 2].map(|_| rng.below(16) as f32 / 16.0);
-        // SAFETY: SSE2 is part of x86-64; vectors of four floats.
+        // SAFETY: SSE2 is part of x86-64, and the vectors have four floats.
         let [quad, rows] = unsafe {
             let plane = Plane::new(&prim, place, offset);
             let rows = _mm_movelh_ps(plane.row(0), plane.row(1));
@@ -67,7 +68,7 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
         let format = [DepthFormat::D16, DepthFormat::D24, DepthFormat::F32][round as usize % 3];
         let (compare, write) = (CompareOp::ALL[rng.below(8) as usize], rng.below(4) != 0);
         let mut prim = NOTHING;
-        // Coarse, so that depths are often equal.
+        // Depths are coarse, so that they are often equal.
         let mut near = |scale: i32| (rng.below(17) as i32 - 8) as f32 / (8 * scale) as f32;
         prim.shade.z = if round % 50 == 0 { [f32::NAN, 0.5, 0.0] } else { [near(16), near(16), near(1) + 0.5] };
         prim.depth_range = [0.0, if round % 7 == 0 { 0.75 } else { 1.0 }];
@@ -85,7 +86,7 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
             }
             let at = BlockAddress { base: memory.as_mut_ptr(), pitch: 16 * bytes, whole: true };
             let mut left = rows;
-            // Of single blocks too, in memory of their own.
+            // Single blocks are tested too, in separate memory.
             let mut others = memory;
             for block in 0..16 {
                 let (column, row) = (block % 4 * 4, block / 4 * 4);
@@ -96,7 +97,7 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
                 let base = others[(row * 16 + column) * bytes..].as_mut_ptr();
                 let at = BlockAddress { base, pitch: 16 * bytes, whole: true };
                 let place = [place[0] + column as i32, place[1] + row as i32];
-                // SAFETY: four rows of four texels.
+                // SAFETY: the block has four rows of four texels.
                 let passed = unsafe { plane_test_of(format, compare, write)(&prim, &at, place, [0.5; 2], mask) };
                 for bit in (0..16).filter(|bit| passed >> bit & 1 == 0) {
                     let at = (row + bit / 4) * 16 + column + bit % 4;
@@ -104,7 +105,7 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
                 }
             }
             let want = core::mem::replace(&mut left, rows);
-            // SAFETY: the host has the level; sixteen rows of sixteen texels.
+            // SAFETY: the host has the level, and the square has sixteen rows of sixteen texels.
             unsafe { of(level)(&prim, &at, place, [0.5; 2], &mut left) };
             assert_eq!(left, want, "{level:?} {format:?} {compare:?} {prim:?}");
             assert_eq!(memory, others, "{level:?} {format:?} {compare:?} {prim:?}");
@@ -125,12 +126,12 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
     }
 }
 
-/// As a plane's test, of any depths.
+/// Tests a block as a plane's test does, but with arbitrary depths.
 ///
 /// # Safety
-/// As for `depth::test`.
+/// The requirements of `depth::test` hold.
 pub unsafe fn test(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
     let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 = select!(listed_test, format, plan.compare, plan.write);
-    // SAFETY: the caller's contract.
+    // SAFETY: rows of the mask have four texels (`# Safety`).
     unsafe { test(block.z, block.depth, block.mask) }
 }

@@ -1,12 +1,15 @@
-//! Running out of memory is an error, not the end of the process.
+//! Running out of memory is reported as an error and does not end the process.
 //!
-//! What the standard library and other crates allocate cannot fail in stable Rust: a null pointer aborts. So [`Allocator`], the driver's
-//! global allocator, answers what the system refuses from a reserve and remembers that this thread was short ([`check`]); who makes
-//! something for the application then gives it back and answers VK_ERROR_OUT_OF_HOST_MEMORY. What is as large as the application
-//! likes is allocated by the functions here instead, which return [`OutOfMemory`] and leave the reserve alone.
+//! In stable Rust, allocations of the standard library and of other crates cannot fail: a null
+//! pointer aborts. So [`Allocator`], the driver's global allocator, serves requests that the system
+//! refuses from a reserve, and remembers that this thread was short ([`check`]). A function that
+//! makes an object for the application then destroys it and returns VK_ERROR_OUT_OF_HOST_MEMORY.
+//! Memory whose size the application chooses is allocated by the functions here instead, which
+//! return [`OutOfMemory`] and do not use the reserve.
 //!
-//! The reserve lies in the library's zeroed data: it is mapped with the library, and a page of it takes memory only while it is in use.
-//! Systems refuse addresses or commitment (RLIMIT_AS, strict overcommit), never the first touch of what is mapped.
+//! The reserve lies in the library's zeroed data: it is mapped with the library, and a page of it
+//! takes memory only while it is in use. Systems refuse addresses or commitment (RLIMIT_AS, strict
+//! overcommit), but never the first access to mapped memory.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::{Cell, UnsafeCell};
@@ -15,7 +18,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::alloc::System;
 use std::collections::TryReserveError;
 
-/// The system has no memory left for this; also what an unwinding thread carries then ([`or_unwind`]).
+/// The error that the system has no memory left; also the payload of a thread that unwinds for this
+/// reason ([`or_unwind`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory;
 
@@ -31,77 +35,83 @@ impl From<TryReserveError> for OutOfMemory {
     }
 }
 
-/// Bytes of the reserve.
+/// Number of bytes of the reserve.
 pub const RESERVE: usize = 32 << 20;
-/// Bytes that one bit stands for.
+/// Number of bytes that one bit represents.
 const GRANULE: usize = 256;
 const WORDS: usize = RESERVE / GRANULE / 64;
 
 thread_local! {
-    /// This thread was answered from the reserve since [`begin`].
+    /// True if this thread was served from the reserve since [`begin`].
     static SHORT: Cell<bool> = const { Cell::new(false) };
-    /// This thread asks for what it can do without.
+    /// True while this thread makes requests that may fail.
     static OPTIONAL: Cell<bool> = const { Cell::new(false) };
 }
-/// Some thread was short once: until then nobody looks at the thread's own state.
+/// True if any thread was short once; until then the thread's own state is not read.
 static EVER_SHORT: AtomicBool = AtomicBool::new(false);
 static POOL: Reserve = Reserve::new();
 
-/// The system's allocator, and the reserve when the system refuses. Never unwinds.
+/// The system's allocator, with the reserve for requests that the system refuses. It never unwinds.
 pub struct Allocator;
 
-// SAFETY: blocks are the system's or the reserve's, told apart by their addresses; each goes back to where it is from.
+// SAFETY: blocks belong to the system or to the reserve, which their addresses distinguish; each is
+// returned to its origin.
 unsafe impl GlobalAlloc for Allocator {
-    // SAFETY: (the attribute) code, in a section of code; see `vk_icdNegotiateLoaderICDInterfaceVersion`.
+    // SAFETY: (the attribute) the section holds code; see
+    // `vk_icdNegotiateLoaderICDInterfaceVersion`.
     #[unsafe(link_section = ".text_start")]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the layout's size is not 0, as `GlobalAlloc::alloc` requires.
         let block = unsafe { System.alloc(layout) };
         if block.is_null() { from_reserve(layout) } else { block }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the layout's size is not 0, as `GlobalAlloc::alloc_zeroed` requires.
         let block = unsafe { System.alloc_zeroed(layout) };
         if !block.is_null() {
             return block;
         }
         let block = from_reserve(layout);
         if !block.is_null() {
-            // SAFETY: a new block of that size.
+            // SAFETY: the block is new and has that size.
             unsafe { block.write_bytes(0, layout.size()) };
         }
         block
     }
 
-    // SAFETY: (the attribute) as for `alloc`.
+    // SAFETY: (the attribute) the section holds code, as for `alloc`.
     #[unsafe(link_section = ".text_start")]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if POOL.holds(block) {
             return POOL.give(block, layout.size());
         }
-        // SAFETY: the caller's promise; not the reserve's, so the system's.
+        // SAFETY: the block is not the reserve's, so the system allocated it with this layout, as
+        // `GlobalAlloc::dealloc` requires.
         unsafe { System.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !POOL.holds(block) {
-            // SAFETY: the caller's promise; not the reserve's, so the system's.
+            // SAFETY: the block is not the reserve's, so the system allocated it, as
+            // `GlobalAlloc::realloc` requires.
             let moved = unsafe { System.realloc(block, layout, size) };
             if !moved.is_null() {
                 return moved;
             }
         }
-        // SAFETY: the caller's promise: not 0, and no overflow when rounded up.
+        // SAFETY: `GlobalAlloc::realloc` requires that the size is not 0 and does not overflow when
+        // rounded up.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         let moved = if POOL.holds(block) {
-            // SAFETY: as above.
+            // SAFETY: the size is not 0, as `GlobalAlloc::realloc` requires.
             unsafe { self.alloc(wanted) }
         } else {
             from_reserve(wanted)
         };
         if !moved.is_null() {
-            // SAFETY: two blocks, both at least as long; the old one is the caller's to give.
+            // SAFETY: both blocks are at least that long, and the caller of `realloc` gives up the
+            // old one.
             unsafe {
                 moved.copy_from_nonoverlapping(block, layout.size().min(size));
                 self.dealloc(block, layout);
@@ -111,7 +121,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// What the system refused.
+/// Allocates from the reserve what the system refused.
 #[cold]
 fn from_reserve(layout: Layout) -> *mut u8 {
     if OPTIONAL.get() {
@@ -122,7 +132,7 @@ fn from_reserve(layout: Layout) -> *mut u8 {
     POOL.take(layout)
 }
 
-/// Forgets what happened on this thread so far.
+/// Clears the record of shortages on this thread.
 #[inline]
 pub fn begin() {
     if EVER_SHORT.load(Ordering::Relaxed) {
@@ -130,25 +140,27 @@ pub fn begin() {
     }
 }
 
-/// An error when the system refused this thread something since [`begin`].
+/// Returns an error if the system has refused a request of this thread since [`begin`].
 #[inline]
 pub fn check() -> Result<(), OutOfMemory> {
     if EVER_SHORT.load(Ordering::Relaxed) { was_short() } else { Ok(()) }
 }
 
-/// Apart, so that who was never short does not look for the thread's own state, which the system makes when it is looked for first.
+/// Tests the thread's own state. It is separate, so that a process that was never short does not
+/// access that state, which the system allocates at the first access.
 #[cold]
 #[inline(never)]
 fn was_short() -> Result<(), OutOfMemory> {
     if SHORT.get() { Err(OutOfMemory) } else { Ok(()) }
 }
 
-/// Half of the reserve is in use: who can end its work, ends it.
+/// Returns true if half of the reserve is in use, so that work that can end should end.
 pub fn is_critical() -> bool {
     EVER_SHORT.load(Ordering::Relaxed) && POOL.state.with(|s| s.in_use) > RESERVE / GRANULE / 2
 }
 
-/// The value, or unwinding without a message to who catches it: the entry point, or the queue, which loses the device.
+/// Returns the value, or unwinds without a message to the entry point, or to the queue, which loses
+/// the device.
 pub fn or_unwind<T>(result: Result<T, OutOfMemory>) -> T {
     match result {
         Ok(value) => value,
@@ -157,7 +169,7 @@ pub fn or_unwind<T>(result: Result<T, OutOfMemory>) -> T {
     }
 }
 
-/// Runs what can fail: the reserve is not for it.
+/// Runs a function whose requests may fail, and for which the reserve is not used.
 pub fn optional<R>(ask: impl FnOnce() -> R) -> R {
     let before = OPTIONAL.replace(true);
     let result = ask();
@@ -165,12 +177,13 @@ pub fn optional<R>(ask: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Asks whether the system has this much at the moment, for what offers no way to fail itself. Little is what the reserve is for.
+/// Returns an error if the system does not have this much memory at the moment, for code that
+/// cannot fail itself. Small amounts are left to the reserve.
 pub fn available(bytes: usize) -> Result<(), OutOfMemory> {
     if bytes <= RESERVE / 512 { Ok(()) } else { reserve(&mut Vec::<u8>::new(), bytes) }
 }
 
-/// Makes room for `more` values; growth is amortised.
+/// Reserves capacity for `more` values; growth is amortised.
 pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
     if list.capacity() - list.len() >= more {
         return Ok(());
@@ -185,7 +198,7 @@ pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
-/// A copy of a slice.
+/// Returns a copy of a slice.
 pub fn to_vec<T: Clone>(slice: &[T]) -> Result<Vec<T>, OutOfMemory> {
     let mut list = Vec::new();
     optional(|| list.try_reserve_exact(slice.len()))?;
@@ -193,7 +206,7 @@ pub fn to_vec<T: Clone>(slice: &[T]) -> Result<Vec<T>, OutOfMemory> {
     Ok(list)
 }
 
-/// What an iterator gives that knows how much that is.
+/// Collects the values of an iterator of known length.
 pub fn collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, OutOfMemory> {
     let mut list = Vec::new();
     optional(|| list.try_reserve_exact(values.len()))?;
@@ -201,7 +214,7 @@ pub fn collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Ou
     Ok(list)
 }
 
-/// `count` times a value.
+/// Returns a list of `count` copies of a value.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut list = Vec::new();
     optional(|| list.try_reserve_exact(count))?;
@@ -209,24 +222,25 @@ pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, OutOfMemory> {
     Ok(list)
 }
 
-/// Blocks of whole granules inside one array, first fit.
+/// A first-fit allocator of blocks of whole granules inside one array.
 struct Reserve {
     state: Spin<State>,
     memory: Memory,
 }
 
 struct State {
-    /// One bit per granule.
+    /// Usage of the granules, one bit each.
     used: [u64; WORDS],
-    /// Granules.
+    /// Number of granules in use.
     in_use: usize,
-    /// Every granule before this one is in use.
+    /// Lower bound of the free granules: every granule before this one is in use.
     least_free: usize,
 }
 
 #[repr(C, align(4096))]
 struct Memory(UnsafeCell<[u8; RESERVE]>);
-// SAFETY: handed out in disjoint blocks; itself it is never read or written.
+// SAFETY: the memory is handed out in disjoint blocks, and the array itself is never read or
+// written.
 unsafe impl Sync for Memory {}
 
 impl Reserve {
@@ -246,7 +260,7 @@ impl Reserve {
     }
 
     fn take(&self, layout: Layout) -> *mut u8 {
-        // The array begins at a page: alignments up to that are multiples of granules.
+        // The array begins at a page, and alignments up to that are multiples of granules.
         if layout.align() > 4096 {
             return null_mut();
         }
@@ -266,7 +280,7 @@ impl Reserve {
         self.state.with(|state| {
             state.mark(first, size.div_ceil(GRANULE).max(1), false);
             if state.in_use == 0 {
-                // SAFETY: whole pages of zeroed data that nobody uses.
+                // SAFETY: these are whole pages of zeroed data, none of which is in use.
                 unsafe { libc::madvise(self.base().cast(), RESERVE, libc::MADV_DONTNEED) };
             }
         });
@@ -274,13 +288,14 @@ impl Reserve {
 }
 
 impl State {
-    /// The first granule of a free run that begins at a multiple of `step`.
+    /// Returns the first granule of a free run that begins at a multiple of `step`.
     fn find(&self, granules: usize, step: usize) -> Option<usize> {
         let mut first = self.least_free.next_multiple_of(step);
         while first + granules <= WORDS * 64 {
             match (first..first + granules).rev().find(|&g| self.used[g / 64] >> (g % 64) & 1 != 0) {
                 None => return Some(first),
-                // On behind the last obstacle, and behind the full words that follow.
+                // The search continues after the last obstacle, and after the full words that
+                // follow it.
                 Some(used) => {
                     let mut next = used + 1;
                     while next % 64 == 0 && next < WORDS * 64 && self.used[next / 64] == u64::MAX {
@@ -316,7 +331,7 @@ struct Spin<T> {
     locked: AtomicBool,
     value: UnsafeCell<T>,
 }
-// SAFETY: the value is reached under the lock only.
+// SAFETY: the value is only accessed under the lock.
 unsafe impl<T: Send> Sync for Spin<T> {}
 
 impl<T> Spin<T> {
@@ -324,12 +339,12 @@ impl<T> Spin<T> {
         Spin { locked: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
-    /// `f` does not unwind.
+    /// Runs `f` under the lock; `f` must not unwind.
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         while self.locked.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             std::thread::yield_now();
         }
-        // SAFETY: the lock is held.
+        // SAFETY: the lock is held, so no other reference to the value exists.
         let result = f(unsafe { &mut *self.value.get() });
         self.locked.store(false, Ordering::Release);
         result
@@ -350,7 +365,7 @@ mod tests {
                 let layout = layout(size, align);
                 let block = POOL.take(layout);
                 assert!(POOL.holds(block) && (block as usize).is_multiple_of(align), "round {round}, block {i}");
-                // SAFETY: the block's own bytes.
+                // SAFETY: the bytes belong to the block.
                 unsafe { block.write_bytes(i as u8 + 1, size) };
                 assert!(blocks.iter().all(|(b, l)| *b + l.size() <= block as usize || block as usize + size <= *b));
                 blocks.push((block as usize, layout));
@@ -358,7 +373,7 @@ mod tests {
             assert!(POOL.take(layout(RESERVE / 2, 1)).is_null() && POOL.take(layout(1, 8192)).is_null());
             for i in [3, 0, 5, 1, 4, 2] {
                 let (block, layout) = blocks[i];
-                // SAFETY: the block's own bytes.
+                // SAFETY: the bytes belong to the block.
                 let bytes = unsafe { core::slice::from_raw_parts(block as *const u8, layout.size()) };
                 assert!(bytes.iter().all(|b| *b == i as u8 + 1), "block {i}");
                 POOL.give(block as *mut u8, layout.size());

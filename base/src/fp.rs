@@ -1,50 +1,56 @@
-//! The floating-point environment: rounding mode, flush-to-zero and unmasked exceptions belong to the thread, so an application's would
-//! reach the driver's arithmetic. Bits are part of the contract, so every thread and every entry runs in [`DEFAULT`].
+//! The floating-point environment. Rounding mode, flush-to-zero and unmasked exceptions belong to
+//! the thread, so an application's would affect the driver's arithmetic. Exact bits are part of the
+//! contract, so every thread and every entry point runs in [`DEFAULT`].
 
 use std::cell::Cell;
 
-/// Round to nearest even, denormals kept, all exceptions masked, no exception flag raised: what Rust assumes.
+/// Environment that Rust assumes: round to nearest even, denormals kept, all exceptions masked, no
+/// exception flag raised.
 #[cfg(target_arch = "x86_64")]
 pub const DEFAULT: Control = 0x1f80;
-/// Round to nearest even, denormals and NaNs kept, nothing trapped.
+/// Environment that Rust assumes: round to nearest even, denormals and NaNs kept, nothing trapped.
 #[cfg(not(target_arch = "x86_64"))]
 pub const DEFAULT: Control = 0;
 
-/// The exception flags among the bits of [`Control`]: arithmetic raises them, none reads them.
+/// Exception flags among the bits of [`Control`]: arithmetic raises them, and no code reads them.
 #[cfg(target_arch = "x86_64")]
 pub const FLAGS: Control = 0x3f;
-/// The exception flags are in a register of their own.
+/// No bits, because the exception flags are in a separate register.
 #[cfg(not(target_arch = "x86_64"))]
 pub const FLAGS: Control = 0;
 
-/// The control and status register: MXCSR.
+/// Value of the control and status register MXCSR.
 #[cfg(target_arch = "x86_64")]
 pub type Control = u32;
-/// The control register: FPCR on AArch64.
+/// Value of the control register, which is FPCR on AArch64.
 #[cfg(not(target_arch = "x86_64"))]
 pub type Control = u64;
 
 thread_local! {
-    /// What [`outside`] puts in place: the environment that the thread's outermost [`Environment`] found, [`DEFAULT`] without one.
+    /// Environment that [`outside`] restores: the one that the thread's outermost [`Environment`]
+    /// found, or [`DEFAULT`] without one.
     static CALLERS: Cell<Control> = const { Cell::new(DEFAULT) };
 }
 
-/// The caller's environment, kept while the driver's is in place; put back on drop, exception flags included.
+/// A guard that holds the caller's environment while the driver's is in force; dropping it restores
+/// the former, exception flags included.
 #[must_use = "the environment lasts as long as this value"]
 #[derive(Debug)]
 pub struct Environment {
     caller: Control,
-    /// An environment is a thread's.
+    /// Marker that makes the type not `Send`, because an environment belongs to a thread.
     _not_send: core::marker::PhantomData<*const ()>,
 }
 
 impl Environment {
-    /// The driver's environment until the value is dropped. (The compiler does not know of environments: arithmetic that must not move
-    /// across this stands in functions that are not inlined here.)
+    /// Puts the driver's environment in force until the value is dropped. (The compiler does not
+    /// know about environments: arithmetic that must not move across this call must be in functions
+    /// that are not inlined here.)
     #[inline]
     pub fn enter() -> Environment {
         let caller = control();
-        // Most callers differ by flags at most. (Reading takes some nanoseconds, writing next to nothing.)
+        // Most callers differ by flags at most. (Reading takes some nanoseconds, writing next to
+        // nothing.)
         if differs(caller) {
             replace(caller);
         }
@@ -52,13 +58,13 @@ impl Environment {
     }
 }
 
-/// Would this environment change a result?
+/// Returns true if this environment would change a result.
 #[inline]
 fn differs(control: Control) -> bool {
     (control ^ DEFAULT) & !FLAGS != 0
 }
 
-/// Puts the driver's environment in place of another.
+/// Replaces another environment by the driver's.
 #[cold]
 #[inline(never)]
 fn replace(caller: Control) {
@@ -72,7 +78,7 @@ impl Drop for Environment {
         if differs(self.caller) {
             put_back(self.caller);
         } else {
-            // Flags that were raised meanwhile go.
+            // Exception flags that were raised meanwhile are discarded.
             set_control(self.caller);
         }
     }
@@ -85,7 +91,8 @@ fn put_back(caller: Control) {
     set_control(caller);
 }
 
-/// Runs `f` in the environment of this thread's caller: the application's callbacks are its own code.
+/// Runs `f` in the environment of this thread's caller, because the application's callbacks are its
+/// own code.
 pub fn outside<R>(f: impl FnOnce() -> R) -> R {
     let callers = CALLERS.replace(DEFAULT);
     let _inside = Inside { control: control(), callers };
@@ -93,7 +100,7 @@ pub fn outside<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The driver's environment while [`outside`] runs something else.
+/// A guard that restores the driver's environment after [`outside`].
 struct Inside {
     control: Control,
     callers: Control,
@@ -112,14 +119,14 @@ pub fn control() -> Control {
     #[cfg(target_arch = "x86_64")]
     {
         let mut value: u32 = 0;
-        // SAFETY: stores four bytes to `value`.
+        // SAFETY: the instruction stores four bytes to `value`.
         unsafe { core::arch::asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack, preserves_flags)) };
         value
     }
     #[cfg(target_arch = "aarch64")]
     {
         let value: u64;
-        // SAFETY: reads a register.
+        // SAFETY: the instruction only reads a register.
         unsafe { core::arch::asm!("mrs {}, fpcr", out(reg) value, options(nomem, nostack, preserves_flags)) };
         value
     }
@@ -131,12 +138,12 @@ pub fn control() -> Control {
 #[inline]
 pub fn set_control(value: Control) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: loads four bytes; every value that [`control`] gave is valid.
+    // SAFETY: the instruction loads four bytes, and every value that [`control`] returned is valid.
     unsafe {
         core::arch::asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack, preserves_flags));
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: writes a register of the thread.
+    // SAFETY: the instruction writes a register of the thread.
     unsafe {
         core::arch::asm!("msr fpcr, {}", in(reg) value, options(nomem, nostack, preserves_flags));
     }
@@ -148,14 +155,15 @@ pub fn set_control(value: Control) {
 mod tests {
     use super::*;
 
-    /// Flush-to-zero, denormals-are-zero, rounding up.
+    /// An environment with flush-to-zero, denormals-are-zero and rounding up.
     #[cfg(target_arch = "x86_64")]
     const HOSTILE: Control = 0x1f80 | 0x8040 | 0x4000;
-    /// Flush-to-zero, of both kinds, and rounding up.
+    /// An environment with flush-to-zero of both kinds, and rounding up.
     #[cfg(target_arch = "aarch64")]
     const HOSTILE: Control = 1 << 24 | 1 << 22;
 
-    /// Half of the smallest normal number, where the compiler can't know it nor move it across the change of environment.
+    /// Returns half of the smallest normal number, in a way that the compiler can neither evaluate
+    /// nor move across the change of environment.
     #[inline(never)]
     fn halved() -> f32 {
         std::hint::black_box(f32::MIN_POSITIVE) * std::hint::black_box(0.5)

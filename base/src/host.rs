@@ -1,12 +1,14 @@
 //! Levels of the host's processor, and functions that are compiled once for each of them.
 //!
-//! A hot loop over lanes is written once, generic over [`Host`] where it needs an instruction that the compiler would not find, and becomes a function
-//! of its own by [`compiled!`](crate::compiled): one variant per level, of which a [`Level`] picks one. [`Level::here`] is the only place that
-//! asks the processor. Levels differ in speed only: Rust never contracts a multiply and an add, vectors compute what scalars do,
-//! and what a level does in its own way has the same bits.
+//! A hot loop over lanes is written once, generic over [`Host`] if it needs an instruction that the
+//! compiler would not find. [`compiled!`](crate::compiled) makes one variant of it per level, of
+//! which a [`Level`] selects one. Only [`Level::here`] queries the processor. Levels differ only in
+//! speed: Rust never contracts a multiply and an add, vectors compute the same as scalars, and
+//! level-specific code gives the same bits.
 //!
-//! A level more is a row of [`Level`] (with what it asks of the processor), a type that is a [`Host`], and a variant in `compiled!`. Of the levels from AVX-512 on
-//! only functions that say so (`for Avx512`) have variants: those that compute otherwise there. All others are the AVX2 variants.
+//! To add a level, add a row of [`Level`] (with the features that it requires), a type that is a
+//! [`Host`], and a variant in `compiled!`. From AVX-512 on, only functions that request it (`for
+//! Avx512`) have variants: those that compute differently there. All others use the AVX2 variants.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -23,21 +25,22 @@ use crate::cpu::CpuFeatures;
 use core::arch::x86_64::*;
 pub use vector::{Floats, Ints};
 
-/// What a processor has; each level has what those before it have.
+/// The features of a processor; each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What every processor has that shader code can be made for: SSE4.1, on x86-64.
+    /// The features of every processor for which shader code can be made: SSE4.1, on x86-64.
     Portable,
-    /// AVX2, FMA and F16C, and the bit counts and bit fields (BMI1, BMI2, LZCNT, POPCNT) that came with them: x86-64-v3.
+    /// AVX2, FMA and F16C, with the bit-count and bit-field instructions (BMI1, BMI2, LZCNT,
+    /// POPCNT): x86-64-v3.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 (F, BW, DQ, VL: x86-64-v4) with VBMI, which chooses bytes of whole vectors.
+    /// AVX-512 (F, BW, DQ, VL: x86-64-v4) with VBMI, which selects bytes of whole vectors.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 impl Level {
-    /// All of them, the least first.
+    /// All levels in ascending order.
     pub const ALL: &[Level] = &[
         Level::Portable,
         #[cfg(target_arch = "x86_64")]
@@ -45,10 +48,10 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512,
     ];
-    /// How many there are: a table by level is indexed by `level as usize`.
+    /// Number of levels: a table by level is indexed by `level as usize`.
     pub const COUNT: usize = Level::ALL.len();
 
-    /// The host's: the greatest that it has.
+    /// Returns the highest level that the host has.
     #[inline(always)]
     pub fn here() -> Level {
         #[cfg(target_arch = "x86_64")]
@@ -64,7 +67,7 @@ impl Level {
         Level::Portable
     }
 
-    /// [`Host::WIDE`] of its type.
+    /// Returns [`Host::WIDE`] of the level's type.
     pub fn is_wide(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         if self == Level::Avx512 {
@@ -73,17 +76,17 @@ impl Level {
         false
     }
 
-    /// The levels that the host has.
+    /// Returns the levels that the host has.
     pub fn all_here() -> impl Iterator<Item = Level> {
         Level::ALL.iter().copied().filter(|&level| level <= Level::here())
     }
 }
 
-/// Asks for the memory at `at`, which need not be readable.
+/// Prefetches the memory at `at`, which need not be readable.
 #[inline(always)]
 pub fn prefetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: no access; every processor of the architecture has it.
+    // SAFETY: a prefetch accesses no memory, and SSE is part of x86-64.
     unsafe {
         _mm_prefetch::<_MM_HINT_T0>(at.cast());
     }
@@ -93,51 +96,53 @@ pub fn prefetch(at: *const u8) {
 
 /// A level as a type, with its vectors.
 pub trait Host {
-    /// Which it is.
+    /// The level.
     const LEVEL: Level;
-    /// Integers of all lanes.
+    /// The vector type of integers.
     type Ints: Ints<Floats = Self::Floats>;
-    /// Floats of all lanes.
+    /// The vector type of floats.
     type Floats: Floats<Ints = Self::Ints>;
-    /// Is it quicker to load what lies around all lanes, and to choose there, than to load for each lane?
+    /// True if loading the surroundings of all lanes and selecting from them is faster than a load
+    /// for each lane.
     const WINDOWS: bool;
-    /// Are there vectors of 512 bits (what [`Level::Avx512`] has)?
+    /// True if there are vectors of 512 bits (which [`Level::Avx512`] has).
     const WIDE: bool = false;
-    /// Is it the least level of several? There what is rare has no code of its own, for the library's size.
+    /// True for the baseline of several levels. It has no separate code for rare cases, to keep the
+    /// library small.
     const IS_LEAST: bool = cfg!(target_arch = "x86_64") && matches!(Self::LEVEL, Level::Portable);
-    /// Two halves of four lanes as one vector.
+    /// Joins two halves of four lanes to one vector.
     ///
     /// # Safety
     /// The host has the level.
     #[cfg(target_arch = "x86_64")]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints;
 
-    /// The 16 bytes at `low` and those at `high` as one vector, little-endian.
+    /// Loads the 16 bytes at `low` and those at `high` as one vector, little-endian.
     ///
     /// # Safety
-    /// They are readable; the host has the level.
+    /// The bytes are readable, and the host has the level.
     #[inline(always)]
     unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
-        // SAFETY: the caller's promise.
+        // SAFETY: 16 bytes are readable at both addresses (`# Safety`).
         let [low, high] =
             unsafe { [low.cast::<[u32; 4]>().read_unaligned(), high.cast::<[u32; 4]>().read_unaligned()] };
         let ([a, b, c, d], [e, f, g, h]) = (low, high);
         Self::Ints::of([a, b, c, d, e, f, g, h].map(u32::from_le))
     }
 
-    /// The 8 bytes at each of the addresses as one vector, little-endian.
+    /// Loads the 8 bytes at each of the addresses as one vector, little-endian.
     ///
     /// # Safety
-    /// They are readable; the host has the level.
+    /// The bytes are readable, and the host has the level.
     #[inline(always)]
     unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
-        // SAFETY: the caller's promise.
+        // SAFETY: 8 bytes are readable at each address (`# Safety`).
         let at = at.map(|at| unsafe { at.cast::<[u32; 2]>().read_unaligned() });
         let [[a, b], [c, d], [e, f], [g, h]] = at;
         Self::Ints::of([a, b, c, d, e, f, g, h].map(u32::from_le))
     }
 
-    /// The halves of a vector.
+    /// Returns the halves of a vector.
     ///
     /// # Safety
     /// The host has the level.
@@ -145,21 +150,21 @@ pub trait Host {
     unsafe fn split(lanes: Self::Ints) -> [__m128i; 2];
 }
 
-/// [`Level::Portable`], by what every processor of any architecture has.
+/// The type of [`Level::Portable`] with the features of every processor of any architecture.
 pub struct Portable;
 
-/// [`Level::Portable`], by what it has on x86-64.
+/// The type of [`Level::Portable`] with its features on x86-64.
 #[cfg(target_arch = "x86_64")]
 pub struct Sse41;
 
-/// The type of [`Level::Portable`] that functions of several levels are made with.
+/// The type of [`Level::Portable`] with which functions of several levels are made.
 #[cfg(target_arch = "x86_64")]
 pub type Least = Sse41;
-/// The type of [`Level::Portable`] that functions of several levels are made with.
+/// The type of [`Level::Portable`] with which functions of several levels are made.
 #[cfg(not(target_arch = "x86_64"))]
 pub type Least = Portable;
 
-/// [`Level::Avx2`].
+/// The type of [`Level::Avx2`].
 #[cfg(target_arch = "x86_64")]
 pub struct Avx2;
 
@@ -172,13 +177,13 @@ impl Host for Portable {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
-        // SAFETY: the same size, any bits.
+        // SAFETY: both types have the same size, and any bits are valid.
         Ints::of(unsafe { core::mem::transmute::<[__m128i; 2], [u32; MAX_LANES]>([low, high]) })
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
-        // SAFETY: the same size, any bits.
+        // SAFETY: both types have the same size, and any bits are valid.
         unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes.lanes()) }
     }
 }
@@ -197,7 +202,7 @@ impl Host for Sse41 {
 
     #[inline(always)]
     unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
-        // SAFETY: the caller's promise.
+        // SAFETY: 16 bytes are readable at both addresses, as `Host::halves_at` requires.
         sse41::Words(unsafe { [_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())] })
     }
 
@@ -216,19 +221,19 @@ impl Host for Avx2 {
 
     #[inline(always)]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has AVX2, because `Host` requires the level.
         unsafe { avx2::Words(_mm256_set_m128i(high, low)) }
     }
 
     #[inline(always)]
     unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
-        // SAFETY: the caller's promise.
+        // SAFETY: 16 bytes are readable at both addresses, as `Host::halves_at` requires.
         unsafe { Self::join(_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())) }
     }
 
     #[inline(always)]
     unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
-        // SAFETY: the caller's promise.
+        // SAFETY: 8 bytes are readable at each address, as `Host::quarters_at` requires.
         unsafe {
             let [a, b, c, d] = [
                 _mm_loadl_epi64(at[0].cast()),
@@ -242,12 +247,13 @@ impl Host for Avx2 {
 
     #[inline(always)]
     unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has AVX2, because `Host` requires the level.
         unsafe { [_mm256_castsi256_si128(lanes.0), _mm256_extracti128_si256::<1>(lanes.0)] }
     }
 }
 
-/// [`Level::Avx512`]. Eight lanes are the vectors of [`Avx2`]; what is wider is said where it is used.
+/// The type of [`Level::Avx512`]. Vectors of eight lanes are those of [`Avx2`]; wider ones are used
+/// directly where they are needed.
 #[cfg(target_arch = "x86_64")]
 pub struct Avx512;
 
@@ -261,36 +267,42 @@ impl Host for Avx512 {
 
     #[inline(always)]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
-        // SAFETY: the caller's promise: the level has what AVX2's has.
+        // SAFETY: the host has AVX-512, which includes AVX2.
         unsafe { Avx2::join(low, high) }
     }
 
     #[inline(always)]
     unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
-        // SAFETY: as above.
+        // SAFETY: the host has AVX-512, which includes AVX2; the addresses meet the requirements of
+        // the trait's method.
         unsafe { Avx2::halves_at(low, high) }
     }
 
     #[inline(always)]
     unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
-        // SAFETY: as above.
+        // SAFETY: the host has AVX-512, which includes AVX2; the addresses meet the requirements of
+        // the trait's method.
         unsafe { Avx2::quarters_at(at) }
     }
 
     #[inline(always)]
     unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
-        // SAFETY: as above.
+        // SAFETY: the host has AVX-512, which includes AVX2; the addresses meet the requirements of
+        // the trait's method.
         unsafe { Avx2::split(lanes) }
     }
 }
 
-/// Defines `name::<…>(level)`: a function of its own, in the variant of a level. Its body sees the level's type as `H`.
+/// Defines a function `name::<…>(level)` that returns the variant of a function for a level. The
+/// function's body sees the level's type as `H`.
 ///
-/// Generics are written twice, as parameters and as arguments. The function that is given is unsafe to call: the host must have the level, besides
-/// what the body asks for. With a level that is known ([`Host::LEVEL`]) the call is a direct one, which the compiler inlines
-/// where it likes (rustc 1.95 forgets `#[inline(never)]` of functions with target features).
+/// Generics are written twice, as parameters and as arguments. The returned function is unsafe to
+/// call: the host must have the level, besides the requirements of the body. If the level is known
+/// ([`Host::LEVEL`]), the call is direct, and the compiler may inline it (rustc 1.95 ignores
+/// `#[inline(never)]` of functions with target features).
 ///
-/// `for Avx512` before `unsafe` asks for a variant of that level; without it, its hosts have the AVX2 one.
+/// `for Avx512` before `unsafe` requests a variant of that level; without it, hosts of that level
+/// use the AVX2 variant.
 #[macro_export]
 macro_rules! compiled {
     ($(
@@ -327,7 +339,7 @@ macro_rules! compiled {
     )*};
 }
 
-/// One variant of [`compiled!`].
+/// Defines one variant of [`compiled!`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! variant {
@@ -340,7 +352,8 @@ macro_rules! variant {
         unsafe $($abi)* fn $name<$($generics)*>($($arg: $ty),*) {
             #[allow(dead_code, reason = "not every function asks for its host")]
             type H = $crate::host::$host;
-            // SAFETY: the caller's promise: a host of the level, and what the body asks for.
+            // SAFETY: the host has the level, and the caller meets the requirements of the body, as
+            // [`compiled!`] states.
             #[allow(unused_unsafe, reason = "not every body asks for anything")]
             unsafe {
                 $body
@@ -349,7 +362,7 @@ macro_rules! variant {
     };
 }
 
-/// [`variant!`](crate::variant), where a level that may be left out is named.
+/// Defines a [`variant!`](crate::variant) if the optional level is named.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wide_variant {
@@ -357,7 +370,7 @@ macro_rules! wide_variant {
     ([$host:ident] $name:ident, $($rest:tt)*) => { $crate::variant!($name, $host, $($rest)*); };
 }
 
-/// The first of two functions where a level is named, or the second.
+/// Selects the first of two functions if a level is named, or the second.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! widest {
@@ -381,7 +394,7 @@ mod tests {
         table
     };
 
-    /// Every operation of integers.
+    /// Applies every operation of integers.
     #[inline(always)]
     fn integers_of<H: Host>(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
         let (a, b) = (H::Ints::of(*a), H::Ints::of(*b));
@@ -420,7 +433,8 @@ mod tests {
         }
     }
 
-    /// Every operation of floats; of several that are not a number, which is not said.
+    /// Applies every operation of floats; results that depend on which of several NaNs is returned
+    /// are left out.
     #[inline(always)]
     fn floats_of<H: Host>(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
         let (a, b) = (H::Ints::of(*a).as_floats(), H::Ints::of(*b).as_floats());
@@ -457,7 +471,7 @@ mod tests {
         for Avx512 unsafe fn floats(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
             floats_of::<H>(a, b, out);
         }
-        /// Are all halves numbers?
+        /// Stores whether all halves are numbers.
         for Avx512 unsafe fn numbers(a: &[u32; MAX_LANES], out: &mut bool) {
             *out = <H as Host>::Ints::of(*a).halves_are_numbers();
         }

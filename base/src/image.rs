@@ -1,73 +1,83 @@
-//! Image layout in memory: the one place that knows where a texel lies.
+//! The layout of images in memory. Only this module computes the location of a texel.
 //!
-//! An image is its format's planes ([`crate::format::Plane`]), one after the other, each laid out as an image of its own. In a plane: samples of a
-//! layer are separate sub-images, order: layer → sample → level → slice → row (row-major). Offsets are multiples of 64 bytes per level
-//! and row pitch is a multiple of 16 bytes, of which of images that are drawn to large powers of two are made odd multiples of a cache line ([`ImageLayout::with_rows_apart`]).
+//! An image is its format's planes ([`crate::format::Plane`]), one after the other, each laid out
+//! as a separate image. In a plane, samples of a layer are separate sub-images; the order is layer
+//! → sample → level → slice → row (row-major). Offsets are multiples of 64 bytes per level, and the
+//! row pitch is a multiple of 16 bytes. In images that are rendered to, a pitch that is a large
+//! power of two is changed to an odd multiple of a cache line ([`ImageLayout::with_rows_apart`]).
 //!
-//! Of an image with sparse residency, levels are cut into blocks of 64 KiB ([`ImageLayout::in_blocks`]), which are bound to memory one by one and follow each
-//! other row-major; inside of one, slices and rows follow each other. Levels smaller than one are the tail, laid out as others are, in whole blocks behind them. [`Grid`] is
-//! what such a level has, and whoever walks over rows asks for the runs that lie in one piece ([`ImageLayout::pieces`]).
+//! In an image with sparse residency, levels are cut into blocks of 64 KiB
+//! ([`ImageLayout::in_blocks`]). Blocks are bound to memory one by one, and follow each other
+//! row-major; inside of one, slices and rows follow each other. Levels smaller than a block are the
+//! tail, which is laid out like other images, in whole blocks after them. [`Grid`] describes such a
+//! level, and loops over rows take the runs that lie in one piece ([`ImageLayout::pieces`]).
 
 #![forbid(unsafe_code)]
 
 use crate::abi::{Dim, MAX_LEVELS};
 use crate::format::{Aspect, Format, MAX_PLANES, Plane};
 
-/// What an image is made of; limits were checked by the caller.
+/// The parameters of an image; the caller has checked limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageDesc {
-    /// Of its texels.
+    /// Format of the texels.
     pub format: Format,
-    /// D1, D2 or D3.
+    /// Dimensionality: D1, D2 or D3.
     pub dim: Dim,
-    /// Texels of level 0.
+    /// Size of level 0 in texels.
     pub extent: [u32; 3],
-    /// Mip levels.
+    /// Number of mip levels.
     pub levels: u32,
-    /// Array layers.
+    /// Number of array layers.
     pub layers: u32,
-    /// Any number from 1 on.
+    /// Number of samples, any from 1 on.
     pub samples: u32,
 }
 
-/// One level of one plane.
+/// The layout of one level of one plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelLayout {
-    /// Bytes from the start of the (layer, sample).
+    /// Number of bytes from the start of the (layer, sample).
     pub offset: u64,
-    /// Bytes between rows of blocks (of a grid: inside of a cell).
+    /// Number of bytes between rows of blocks (with a grid: inside of a cell).
     pub row_pitch: u64,
-    /// Bytes between depth slices; equals the level's size for images that are not 3D. (Of a grid: inside of a cell.)
+    /// Number of bytes between depth slices; equals the level's size for images that are not 3D.
+    /// (With a grid: inside of a cell.)
     pub slice_pitch: u64,
-    /// Texels of the plane: width, height, depth.
+    /// Width, height and depth of the plane in texels.
     pub extent: [u32; 3],
-    /// How it is cut into cells; None: it is one piece.
+    /// The cut of the level into cells; `None` if it is one piece.
     pub grid: Option<Grid>,
 }
 
 impl LevelLayout {
-    /// Bytes from the beginning of the level to a block, of so many bytes: its place in its row, its row and slice.
+    /// Returns the number of bytes from the beginning of the level to a block of `block_bytes`
+    /// bytes at a column, row and slice.
     fn within(&self, block_bytes: u32, at: [u32; 3]) -> u64 {
         let (cell, [x, y, z]) = self.grid.map_or((0, at), |grid| (grid.cell(at), grid.inside(at)));
         cell + u64::from(z) * self.slice_pitch + u64::from(y) * self.row_pitch + u64::from(x) * u64::from(block_bytes)
     }
 }
 
-/// Bytes of a sparse image block.
+/// Number of bytes of a sparse image block.
 pub const CELL: u64 = 1 << 16;
 
-/// How a level is cut into sparse image blocks (cells here: a format's blocks are called blocks).
+/// The cut of a level into sparse image blocks. (They are called cells here, because a format's
+/// blocks are called blocks.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// Of a cell: logarithms of the format's blocks per row, rows, and slices.
+    /// Base-2 logarithms of the numbers of the format's blocks per row, of rows, and of slices of a
+    /// cell.
     pub log2: [u32; 3],
-    /// Cells per row, and rows of cells per slice of cells.
+    /// Number of cells per row, and of rows of cells per slice of cells.
     pub cells: [u32; 2],
 }
 
 impl Grid {
-    /// The cell of a format: as many texels as 64 KiB have, as square as powers of two are, which is the standard shape where that table has the format's
-    /// bytes. Of bytes that are no power of two there are as many texels as of the next one, and something of a cell is left over.
+    /// Returns the shape of a cell for a format: as many texels as fit 64 KiB, as square as powers
+    /// of two allow. It is the standard shape if the specification's table has the format's size.
+    /// If the number of bytes is not a power of two, the cell has as many texels as for the next
+    /// one, and a part of it stays unused.
     fn of(dim: Dim, block_bytes: u32) -> Option<[u32; 3]> {
         let all = CELL.ilog2() - block_bytes.checked_next_power_of_two()?.ilog2();
         match dim {
@@ -81,112 +91,118 @@ impl Grid {
         }
     }
 
-    /// Bytes from the level's beginning to a block's cell; coordinates are blocks, rows and slices.
+    /// Returns the number of bytes from the level's beginning to a block's cell; coordinates are
+    /// blocks, rows and slices.
     fn cell(&self, [x, y, z]: [u32; 3]) -> u64 {
         let [x, y, z] = [x >> self.log2[0], y >> self.log2[1], z >> self.log2[2]].map(u64::from);
         ((z * u64::from(self.cells[1]) + y) * u64::from(self.cells[0]) + x) * CELL
     }
 
-    /// What is left of coordinates inside of a cell.
+    /// Returns the coordinates inside of a cell.
     fn inside(&self, at: [u32; 3]) -> [u32; 3] {
         [0, 1, 2].map(|i| at[i] & ((1 << self.log2[i]) - 1))
     }
 }
 
-/// Of a plane that is cut into cells: all layers are alike.
+/// Residency of a plane that is cut into cells, which is the same for all layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Residency {
-    /// Texels of a cell.
+    /// Size of a cell in texels.
     pub cell: [u32; 3],
-    /// The first level that is in the tail; the number of levels if none is.
+    /// First level that is in the tail; the number of levels if none is.
     pub tail_level: u32,
-    /// Bytes from the image's beginning to the first layer's tail.
+    /// Number of bytes from the image's beginning to the first layer's tail.
     pub tail_offset: u64,
-    /// Bytes of the tail, whole cells.
+    /// Number of bytes of the tail, in whole cells.
     pub tail_size: u64,
 }
 
 /// Blocks that lie in one piece of a level, in a slice: rows of the same length, a pitch apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// First block of a row, counted from the beginning of what was asked for.
+    /// First block of a row, counted from the beginning of the requested rectangle.
     pub x: u32,
-    /// First row, counted likewise.
+    /// First row, counted from the beginning of the requested rectangle.
     pub y: u32,
-    /// Blocks of a row.
+    /// Number of blocks of a row.
     pub columns: u32,
-    /// Rows.
+    /// Number of rows.
     pub rows: u32,
-    /// Bytes from the start of the image to the first block.
+    /// Number of bytes from the start of the image to the first block.
     pub offset: u64,
-    /// Bytes between rows.
+    /// Number of bytes between rows.
     pub pitch: u64,
 }
 
-/// One plane.
+/// The layout of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaneLayout {
-    /// What it is called.
+    /// Aspect of the plane.
     pub aspect: Aspect,
-    /// The format of its texels.
+    /// Format of the plane's texels.
     pub format: Format,
-    /// Bytes from the start of the image.
+    /// Number of bytes from the start of the image.
     pub offset: u64,
-    /// Texels per block of this plane: width, height.
+    /// Width and height of a block of this plane in texels.
     pub block: [u32; 2],
-    /// Bytes per block of this plane.
+    /// Number of bytes per block of this plane.
     pub block_bytes: u32,
-    /// Levels.
+    /// Layouts of the levels.
     pub levels: [LevelLayout; MAX_LEVELS],
-    /// Bytes between samples of a layer.
+    /// Number of bytes between samples of a layer.
     pub sample_stride: u64,
-    /// Bytes between layers.
+    /// Number of bytes between layers.
     pub layer_stride: u64,
-    /// Bytes of all layers.
+    /// Number of bytes of all layers.
     pub size: u64,
-    /// Of a plane that is cut into cells.
+    /// Residency, if the plane is cut into cells.
     pub residency: Option<Residency>,
 }
 
-/// Layout of an image.
+/// The layout of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageLayout {
-    /// What it is the layout of.
+    /// The parameters of the image.
     pub desc: ImageDesc,
-    /// As the format's row has them; `plane_count` used (see [`ImageLayout::planes`]).
+    /// Planes in the order of the format's row, of which
+    /// `plane_count` are used (see [`ImageLayout::planes`]).
     planes: [PlaneLayout; MAX_PLANES],
     plane_count: usize,
-    /// Bytes of the whole image.
+    /// Number of bytes of the whole image.
     pub size: u64,
 }
 
-/// Alignment of image memory, bytes.
+/// Alignment of image memory in bytes.
 pub const IMAGE_ALIGNMENT: u64 = 64;
 
 impl ImageLayout {
-    /// Lays an image out. `None` when the size overflows 2^48.
+    /// Lays out an image. Returns `None` if the size overflows 2^48.
     pub fn new(desc: ImageDesc) -> Option<ImageLayout> {
         Self::of(desc, tight, |_| Some(None))
     }
 
-    /// The same of an image that is drawn to, whose rows are never such that a column of it would displace itself from the cache.
+    /// Lays out an image that is rendered to. The distance of its rows never makes a column of
+    /// texels evict itself from the cache.
     pub fn with_rows_apart(desc: ImageDesc) -> Option<ImageLayout> {
         Self::of(desc, apart, |_| Some(None))
     }
 
-    /// As [`ImageLayout::in_blocks`], but every row of a level is in one piece, so that no level is cut: the tail has them all.
+    /// Lays out an image with sparse residency in which every row of a level is in one piece, so
+    /// that no level is cut and all are in the tail.
     pub fn in_tail(desc: ImageDesc) -> Option<ImageLayout> {
         Self::of(desc, tight, |plane| {
             Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, false)))
         })
     }
 
-    /// Lays an image with sparse residency out: of one sample, of two or three dimensions. `None` for others, and as [`ImageLayout::new`].
+    /// Lays out an image with sparse residency, of one sample and two or three dimensions. Returns
+    /// `None` for other images, or if the size overflows 2^48.
     pub fn in_blocks(desc: ImageDesc) -> Option<ImageLayout> {
         Self::of(desc, tight, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, true))))
     }
 
-    /// With bytes between rows, the cells of planes, if they have any, and whether levels are cut into them.
+    /// Lays out an image, given the number of bytes between rows, the cells of planes, if there are
+    /// any, and whether levels are cut into them.
     fn of(
         desc: ImageDesc,
         row_pitch: RowPitch,
@@ -201,7 +217,8 @@ impl ImageLayout {
         (layout.size < 1 << 48).then_some(layout)
     }
 
-    /// Texels of a plane's cell: the sparse image block shape. None of images of one dimension.
+    /// Returns the size of a plane's cell in texels, which is the sparse image block shape; `None`
+    /// for images of one dimension.
     pub fn cell_of(plane: &Plane, dim: Dim) -> Option<[u32; 3]> {
         let format = plane.format();
         let info = format.info();
@@ -209,8 +226,9 @@ impl ImageLayout {
         Some([u32::from(info.block.0) << log2[0], u32::from(info.block.1) << log2[1], 1 << log2[2]])
     }
 
-    /// The parts of a rectangle of a slice that lie in one piece each: `from` is its first block and row, and its slice, `size` its blocks and rows, all of them inside of
-    /// the level.
+    /// Returns the parts of a rectangle of a slice that lie in one piece each.
+    /// `from` is its first block, first row and slice, and `size` its number of blocks and rows.
+    /// The rectangle must lie inside of the level.
     pub fn pieces(
         &self,
         plane: usize,
@@ -223,7 +241,8 @@ impl ImageLayout {
         let p = &self.planes[plane];
         let (l, bytes) = (p.levels[level as usize], p.block_bytes);
         let base = p.offset + u64::from(layer) * p.layer_stride + u64::from(sample) * p.sample_stride + l.offset;
-        // Cells that the rectangle touches in a direction; one where there are none to touch.
+        // These are the cells that the rectangle touches in a direction, or one if the level has no
+        // cells.
         let log2 = l.grid.map_or([31; 3], |grid| grid.log2);
         let cells = |i: usize| {
             let end = if size[0] == 0 || size[1] == 0 { from[i] } else { from[i] + size[i] };
@@ -241,7 +260,8 @@ impl ImageLayout {
         })
     }
 
-    /// Bytes from the start of the image to a cell of a plane, whose coordinates are cells; None: there is none.
+    /// Returns the number of bytes from the start of the image to a cell of a plane, whose
+    /// coordinates are cells; `None` if there is no such cell.
     pub fn cell(&self, plane: usize, level: u32, layer: u32, at: [u32; 3]) -> Option<u64> {
         let p = self.planes().get(plane)?;
         let l = p.levels.get(level as usize).filter(|_| level < self.desc.levels && layer < self.desc.layers)?;
@@ -251,7 +271,7 @@ impl ImageLayout {
         inside.then(|| p.offset + u64::from(layer) * p.layer_stride + l.offset + grid.cell(first))
     }
 
-    /// A plane as an image of its own, which lies where it lies in this one.
+    /// Returns a plane as a separate image, at its location in this one.
     pub fn plane_alone(&self, plane: usize) -> ImageLayout {
         let mut alone = self.clone();
         let own = &self.planes()[plane];
@@ -262,7 +282,8 @@ impl ImageLayout {
         alone
     }
 
-    /// An image of compressed blocks as one whose texels they are, of a format of the same size.
+    /// Returns an image of compressed blocks as one whose texels are the blocks, in a format of the
+    /// same size.
     pub fn of_blocks(&self, format: Format) -> ImageLayout {
         let mut blocks = self.clone();
         let [width, height] = self.planes[0].block;
@@ -273,7 +294,7 @@ impl ImageLayout {
         blocks
     }
 
-    /// The same image with its planes elsewhere, at these offsets.
+    /// Returns the image with its planes at these offsets.
     pub fn with_planes_at(&self, offsets: [u64; MAX_PLANES]) -> ImageLayout {
         let mut moved = self.clone();
         moved.size = 0;
@@ -284,9 +305,10 @@ impl ImageLayout {
         moved
     }
 
-    /// A picture (one level, layer, slice and sample) whose planes somebody else has laid out: where each begins, and the bytes between its rows. None if those are not as
-    /// many planes, rows are closer than their texels need, or not where accesses to several texels expect them: multiples of 64 bytes from the image's beginning on, and
-    /// of 16 from each other.
+    /// Returns a picture (one level, layer, slice and sample) whose planes have given offsets and
+    /// numbers of bytes between rows. Returns `None` if the number of planes differs, or if rows
+    /// are closer than their texels need. Offsets must be multiples of 64 bytes, and pitches
+    /// multiples of 16 bytes, as accesses to several texels expect.
     pub fn with_rows(&self, rows: &[(u64, u64)]) -> Option<ImageLayout> {
         let desc = &self.desc;
         let picture = [desc.levels, desc.layers, desc.samples, desc.extent[2]] == [1; 4];
@@ -297,7 +319,7 @@ impl ImageLayout {
         for (plane, &(offset, pitch)) in moved.planes.iter_mut().zip(rows) {
             let level = &mut plane.levels[0];
             let size = pitch.checked_mul(u64::from(level.extent[1].div_ceil(plane.block[1])))?;
-            // A slice has at most so many bytes, which kernels count in 32 bits.
+            // A slice has at most 4 GiB, because kernels count its bytes in 32 bits.
             let fits = pitch >= level.row_pitch && size <= 1 << 32 && offset < 1 << 47;
             if !fits || !pitch.is_multiple_of(16) || !offset.is_multiple_of(IMAGE_ALIGNMENT) {
                 return None;
@@ -309,23 +331,25 @@ impl ImageLayout {
         Some(moved)
     }
 
-    /// The planes.
+    /// Returns the planes.
     pub fn planes(&self) -> &[PlaneLayout] {
         &self.planes[..self.plane_count]
     }
 
-    /// Indices of the planes that a mask of aspect bits selects.
+    /// Returns the indices of the planes that a mask of aspect bits selects.
     pub fn select(&self, aspects: u32) -> impl Iterator<Item = usize> + Clone + use<> {
         let planes = self.desc.format.info().planes();
         (0..planes.len()).filter(move |&i| planes[i].selected_by(aspects))
     }
 
-    /// The first plane that a mask of aspect bits selects; of aspects that the image has not, the first of all.
+    /// Returns the first plane that a mask of aspect bits selects; the first plane if the image has
+    /// none of the aspects.
     pub fn plane_of(&self, aspects: u32) -> usize {
         self.select(aspects).next().unwrap_or(0)
     }
 
-    /// Byte offset of the block that holds a texel of a plane. Coordinates must be inside the level.
+    /// Returns the byte offset of the block that holds a texel of a plane. Coordinates must be
+    /// inside the level.
     pub fn offset(&self, plane: usize, level: u32, layer: u32, sample: u32, [x, y, z]: [u32; 3]) -> u64 {
         let p = &self.planes[plane];
         let l = &p.levels[level as usize];
@@ -350,28 +374,32 @@ const EMPTY_PLANE: PlaneLayout = PlaneLayout {
     residency: None,
 };
 
-/// Rows so far apart that only a quarter of a cache's sets, or fewer, would have what lies below each other. (A set is chosen by bits 6 to 11 of an address in all first-level caches; and a load
-/// waits for a store whose address has the same lower 12 bits.)
+/// Distance of rows from which on texels below each other use only a quarter of a cache's sets, or
+/// fewer. (In all first-level caches, bits 6 to 11 of an address choose the set; and a load waits
+/// for a store whose address has the same lower 12 bits.)
 const FEW_SETS: u64 = 1024;
-/// A line of a cache.
+/// Number of bytes of a cache line.
 const LINE: u64 = 64;
 
-/// Bytes between rows of a level of so many blocks of so many bytes.
+/// A function that returns the number of bytes between rows of a level, given its size in blocks
+/// and the bytes of a block.
 type RowPitch = fn([u32; 3], u32) -> u64;
 
-/// No more than there must be: so that whole images are one piece.
+/// Returns the smallest distance of rows, so that whole images are one piece.
 fn tight([width, ..]: [u32; 3], block_bytes: u32) -> u64 {
     (u64::from(width) * u64::from(block_bytes)).next_multiple_of(16)
 }
 
-/// Of several rows never such that a column of them would displace itself from the cache.
+/// Returns a distance of rows at which a column of several rows does not evict itself from the
+/// cache.
 fn apart(blocks: [u32; 3], block_bytes: u32) -> u64 {
     let tight = tight(blocks, block_bytes);
     if tight.is_multiple_of(FEW_SETS) && blocks[1] >= 16 { tight + LINE } else { tight }
 }
 
 impl PlaneLayout {
-    /// Offset from the start of the image, and size, of a level of a layer's first sample: its slices follow each other.
+    /// Returns the offset from the start of the image, and the size, of a level of a layer's first
+    /// sample; its slices follow each other.
     pub fn piece(&self, level: u32, layer: u32) -> Option<(u64, u64)> {
         let level = self.levels.get(level as usize)?;
         let offset = self.offset + u64::from(layer) * self.layer_stride + level.offset;
@@ -379,13 +407,14 @@ impl PlaneLayout {
         Some((offset, cells.unwrap_or(level.slice_pitch * u64::from(level.extent[2]))))
     }
 
-    /// Cells of a level in each direction, if it is cut.
+    /// Returns the numbers of cells of a level in each direction, if it is cut.
     fn cells(&self, level: &LevelLayout) -> Option<[u32; 3]> {
         let grid = level.grid?;
         Some([grid.cells[0], grid.cells[1], level.extent[2].div_ceil(1 << grid.log2[2])])
     }
 
-    /// With `cell` (texels of one, and whether levels are cut at all), levels are cut into cells, but for those that would be a part of one: they are the tail.
+    /// Lays out a plane. With `cell` (its size in texels, and whether levels are cut at all),
+    /// levels are cut into cells. Levels smaller than a cell are the tail.
     fn new(
         desc: &ImageDesc,
         row: &Plane,
@@ -463,13 +492,13 @@ mod tests {
         assert_eq!(three.select(Aspect::Color.bit()).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(three.offset(1, 0, 0, 0, [3, 5, 0]), luma + 5 * 320 + 3);
 
-        // Two layers, and chroma of two bytes: every plane has its own layers.
+        // There are two layers, and chroma of two bytes; every plane has its own layers.
         let two = layout("G8_B8R8_2PLANE_420_UNORM", [64, 32, 1], 1, 2, 1);
         assert_eq!(planes(&two), [(0, 2 * 2048, [64, 32, 1], 64), (4096, 2 * 1024, [32, 16, 1], 64)]);
         assert_eq!(two.offset(1, 0, 1, 0, [1, 1, 0]), 4096 + 1024 + 64 + 2);
         assert_eq!(two.planes()[1].format.info().name, "R8G8_UNORM");
 
-        // Halved in one direction only, an odd width: the plane covers it.
+        // The plane is halved in one direction only, and covers the odd width.
         let wide = layout("G16_B16_R16_3PLANE_422_UNORM", [5, 3, 1], 1, 1, 1);
         assert_eq!(planes(&wide).iter().map(|p| p.2).collect::<Vec<_>>(), [[5, 3, 1], [3, 3, 1], [3, 3, 1]]);
     }
@@ -483,7 +512,7 @@ mod tests {
         };
         assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 1024, 1]), [4096 + 64, 4096]);
         assert_eq!(pitch("R8G8B8A8_UNORM", [256, 16, 1]), [1024 + 64, 1024]);
-        // Few rows, and sets enough.
+        // There are few rows, or enough sets.
         assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 15, 1]), [4096; 2]);
         assert_eq!(pitch("R8G8B8A8_UNORM", [1920, 1080, 1]), [7680; 2]);
         assert_eq!(pitch("R8G8B8A8_UNORM", [128, 128, 1]), [512; 2]);
@@ -496,7 +525,8 @@ mod tests {
         assert_eq!(planes(&moved), [(128, 31 * 80, [60, 31, 1], 80), (64 << 10, 16 * 96, [30, 16, 1], 96)]);
         assert_eq!((moved.size, moved.offset(1, 0, 0, 0, [1, 2, 0])), ((64 << 10) + 16 * 96, (64 << 10) + 2 * 96 + 2));
         assert_eq!(moved.planes()[0].piece(0, 0), Some((128, 31 * 80)));
-        // Too few planes, and the first one's too close, at odd distances, at an odd place, and too large.
+        // The cases are too few planes, a first plane with rows too close, an odd distance, an odd
+        // offset, and a plane that is too large.
         for rows in
             [&[(0, 64)][..], &[(0, 48), (0, 64)], &[(0, 72), (0, 64)], &[(32, 64), (0, 64)], &[(0, 1 << 30), (0, 64)]]
         {
@@ -515,7 +545,7 @@ mod tests {
         let moved = two.with_planes_at([1 << 20, 64, 0]);
         assert_eq!(moved.offset(1, 0, 1, 0, [1, 1, 0]), 64 + 1024 + 64 + 2);
         assert_eq!((moved.offset(0, 0, 0, 0, [3, 0, 0]), moved.size), ((1 << 20) + 3, (1 << 20) + 4096));
-        // Four bytes for two texels.
+        // Two texels have four bytes.
         let packed = layout("G8B8G8R8_422_UNORM", [10, 3, 1], 1, 1, 1);
         assert_eq!((packed.planes()[0].levels[0].row_pitch, packed.offset(0, 0, 0, 0, [7, 2, 0])), (32, 64 + 12));
     }
@@ -541,7 +571,7 @@ mod tests {
         assert_eq!(select(&[Aspect::Depth, Aspect::Stencil]), [0, 1]);
         assert_eq!((select(&[Aspect::Stencil]), select(&[Aspect::Color])), (vec![1], vec![]));
         assert_eq!(both.plane_of(Aspect::Color.bit()), 0);
-        // Stencil alone lies at the start; a format without depth has no other plane.
+        // Stencil alone begins at the start; a format without depth has no other plane.
         let stencil = layout("S8_UINT", [20, 10, 1], 2, 3, 4);
         assert_eq!((stencil.planes().len(), stencil.plane_of(Aspect::Stencil.bit())), (1, 0));
     }
@@ -551,7 +581,7 @@ mod tests {
         ImageLayout::in_blocks(ImageDesc { format, dim, extent, levels, layers, samples: 1 })
     }
 
-    /// The specification's table of standard sparse image block shapes.
+    /// Tests the shapes against the specification's table of standard sparse image block shapes.
     #[test]
     fn cells_have_the_standard_shapes() {
         let rows = [
@@ -566,7 +596,8 @@ mod tests {
         for (name, flat, volume) in rows {
             assert_eq!(cells_of(name), [[None, Some(flat), Some(volume)]], "{name}");
         }
-        // There are more formats than that table has: something is left over of 64 texels of 12 bytes, and planes have cells of their own.
+        // Some formats are not in that table: 64 texels of 12 bytes leave a part unused, and planes
+        // have their own cells.
         assert_eq!(cells_of("R32G32B32_SFLOAT"), [[None, Some([64, 64, 1]), Some([16, 16, 16])]]);
         let flat = |name| cells_of(name).iter().map(|cells| cells[1].unwrap()).collect::<Vec<_>>();
         assert_eq!(flat("R64G64B64A64_UINT"), [[64, 32, 1]]);
@@ -582,7 +613,7 @@ mod tests {
         row.planes().iter().map(cells).collect()
     }
 
-    /// An image whose rows stay in one piece is a tail.
+    /// Tests that an image whose rows stay in one piece is a tail.
     #[test]
     fn a_tail_has_what_is_not_cut() {
         let desc = ImageDesc { levels: 3, ..in_blocks("R8G8B8A8_UNORM", Dim::D2, [300, 260, 1], 1, 2).unwrap().desc };
@@ -594,7 +625,7 @@ mod tests {
         assert_eq!((residency.tail_level, residency.tail_offset, residency.tail_size), (0, 0, plane.layer_stride));
     }
 
-    /// Planes follow each other, each with cells and a tail of its own.
+    /// Tests that planes follow each other, each with its own cells and tail.
     #[test]
     fn planes_are_cut_for_themselves() {
         let image = in_blocks("D24_UNORM_S8_UINT", Dim::D2, [300, 260, 1], 4, 2).unwrap();
@@ -613,7 +644,7 @@ mod tests {
         let cells: Vec<_> = plane.levels[..3].iter().map(|level| level.grid.map(|grid| grid.cells)).collect();
         assert_eq!(cells, [Some([3, 3]), Some([2, 2]), None]);
         let tail = image.planes()[0].residency.unwrap();
-        // 75 by 65 texels, and what is smaller, in one cell's bytes.
+        // Levels of 75 by 65 texels, and smaller ones, fit the bytes of one cell.
         assert_eq!((tail.tail_level, tail.tail_offset, tail.tail_size), (2, 13 * CELL, CELL));
         assert_eq!((plane.layer_stride, image.size), (14 * CELL, 28 * CELL));
         assert_eq!(image.offset(0, 0, 1, 0, [130, 129, 0]), (14 + 4) * CELL + (128 + 2) * 4);
@@ -623,7 +654,8 @@ mod tests {
             [None; 3]
         );
         assert_eq!((plane.piece(0, 0), plane.piece(1, 1)), (Some((0, 9 * CELL)), Some((23 * CELL, 4 * CELL))));
-        // Levels of a whole cell, or of more than one, are not the tail's; a volume has cells behind each other.
+        // Levels of a whole cell or more do not belong to the tail; the cells of a volume follow
+        // each other.
         for (extent, cells) in [([128, 128, 1], 1), ([503, 17, 1], 4)] {
             let image = in_blocks("R8G8B8A8_UNORM", Dim::D2, extent, 1, 1).unwrap();
             let tail = image.planes()[0].residency.unwrap();
@@ -637,7 +669,7 @@ mod tests {
         );
     }
 
-    /// Every block of a rectangle is in one run, at its offset.
+    /// Tests that every block of a rectangle is in one run, at its offset.
     #[test]
     fn pieces_are_the_rectangle() {
         for image in [
@@ -658,7 +690,7 @@ mod tests {
         }
     }
 
-    /// Any number of samples: sub-images between the layers.
+    /// Tests that any number of samples are sub-images between the layers.
     #[test]
     fn samples_are_sub_images() {
         let one = layout("R8G8B8A8_UNORM", [33, 17, 1], 3, 2, 1);

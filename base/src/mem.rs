@@ -1,28 +1,29 @@
-//! Device memory as the driver sees it: an address range that the application may read and write at the same time.
+//! Device memory as the driver sees it: an address range that the application may read and write at
+//! the same time.
 //!
-//! No reference to the bytes is ever made; everything is a copy through raw pointers, checked against the range. An access
-//! that is not wholly inside does nothing and says so.
+//! No reference to the bytes is ever made. Every access is a copy through raw pointers that is
+//! checked against the range. An access that is not wholly inside does nothing and reports this.
 
-/// Where bytes of device memory lie: an address and their number, which say nothing about whether the memory lives. Who accesses what is
-/// there makes a promise of its own.
+/// The location of bytes of device memory: an address and a size. It does not imply that the memory
+/// is alive; code that accesses the bytes needs a separate guarantee.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryRange {
-    /// First byte; null for no memory.
+    /// Address of the first byte; null for no memory.
     pub address: *mut u8,
-    /// Bytes.
+    /// Number of bytes.
     pub size: u64,
 }
 
-// SAFETY: numbers, until somebody accesses what is there.
+// SAFETY: the type holds numbers, and accesses to the memory are unsafe.
 unsafe impl Send for MemoryRange {}
-// SAFETY: as above.
+// SAFETY: the type holds numbers, and accesses to the memory are unsafe.
 unsafe impl Sync for MemoryRange {}
 
 impl MemoryRange {
-    /// No memory.
+    /// The range of no memory.
     pub const NULL: MemoryRange = MemoryRange { address: core::ptr::null_mut(), size: 0 };
 
-    /// The part `offset..offset + size`, cut to what is there; null when nothing is.
+    /// Returns the part `offset..offset + size`, cut to the range; null if nothing remains.
     pub fn slice(self, offset: u64, size: u64) -> MemoryRange {
         if self.address.is_null() || offset >= self.size {
             return MemoryRange::NULL;
@@ -30,7 +31,7 @@ impl MemoryRange {
         MemoryRange { address: self.address.wrapping_add(offset as usize), size: size.min(self.size - offset) }
     }
 
-    /// `size` bytes at `offset`, if all of them are inside.
+    /// Returns `size` bytes at `offset`, if all of them are inside.
     #[inline(always)]
     pub fn exact(self, offset: u64, size: u64) -> Option<MemoryRange> {
         let inside = offset.checked_add(size).is_some_and(|end| end <= self.size);
@@ -39,35 +40,37 @@ impl MemoryRange {
     }
 }
 
-/// A range of device memory that can be accessed. `Copy`: it is an address; whoever makes one keeps the memory alive while it is used.
+/// A range of device memory that can be accessed. It is `Copy`, because it is an address; the code
+/// that makes one keeps the memory alive while it is used.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceMemory(MemoryRange);
 
 impl DeviceMemory {
-    /// A range.
+    /// Makes an accessible range.
     ///
     /// # Safety
-    /// Its bytes stay readable and writable as long as the value or a copy of it is used.
+    /// The bytes of the range stay readable and writable as long as the value or a copy of it is
+    /// used.
     pub unsafe fn new(range: MemoryRange) -> DeviceMemory {
         DeviceMemory(if range.address.is_null() { MemoryRange::NULL } else { range })
     }
 
-    /// Bytes.
+    /// Returns the number of bytes.
     pub fn len(self) -> u64 {
         self.0.size
     }
 
-    /// Number of the first byte's address.
+    /// Returns the first byte's address as a number.
     pub fn address(self) -> u64 {
         self.0.address as u64
     }
 
-    /// No bytes?
+    /// Returns true if there are no bytes.
     pub fn is_empty(self) -> bool {
         self.0.size == 0
     }
 
-    /// The part `offset..offset + len`, cut to what is there.
+    /// Returns the part `offset..offset + len`, cut to the range.
     pub fn slice(self, offset: u64, len: u64) -> DeviceMemory {
         DeviceMemory(self.0.slice(offset, len))
     }
@@ -77,44 +80,47 @@ impl DeviceMemory {
         self.0.exact(offset, len as u64).map(|range| range.address)
     }
 
-    /// Copies bytes out; false (and `out` untouched) when they are not all inside.
+    /// Copies bytes out; returns false, and leaves `out` unchanged, if they are not all inside.
     #[inline]
     pub fn read(self, offset: u64, out: &mut [u8]) -> bool {
         let Some(from) = self.at(offset, out.len()) else { return false };
-        // SAFETY: inside the range; `out` is ours and cannot overlap it.
+        // SAFETY: the bytes are inside the range, and `out` is Rust memory, which cannot overlap
+        // it.
         unsafe { core::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) };
         true
     }
 
-    /// Copies bytes in; false (and nothing written) when they do not fit.
+    /// Copies bytes in; returns false, and writes nothing, if they do not fit.
     #[inline]
     pub fn write(self, offset: u64, bytes: &[u8]) -> bool {
         let Some(to) = self.at(offset, bytes.len()) else { return false };
-        // SAFETY: inside the range; `bytes` is not device memory.
+        // SAFETY: the bytes are inside the range, and `bytes` is not device memory.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         true
     }
 
-    /// Copies `len` bytes from another range, which may overlap; false when either side is too short.
+    /// Copies `len` bytes from another range, which may overlap; returns false if either side is
+    /// too short.
     pub fn copy_from(self, offset: u64, from: DeviceMemory, from_offset: u64, len: u64) -> bool {
         let Ok(bytes) = usize::try_from(len) else { return false };
         let (Some(to), Some(from)) = (self.at(offset, bytes), from.at(from_offset, bytes)) else { return false };
-        // SAFETY: both inside their ranges; `copy` allows overlap.
+        // SAFETY: both parts are inside their ranges, and `copy` allows overlap.
         unsafe { core::ptr::copy(from, to, bytes) };
         true
     }
 
-    /// [`DeviceMemory::copy_from`] past the caches: for copies of more than they hold, where lines that are fetched only to be written, and others
-    /// that they push out, cost more than the bytes.
+    /// Copies as [`DeviceMemory::copy_from`] does, but with non-temporal stores. It is for copies
+    /// that are larger than the caches, in which fetching lines that are only written, and evicting
+    /// others, takes longer than the copy itself.
     pub fn stream_from(self, offset: u64, from: DeviceMemory, from_offset: u64, len: u64) -> bool {
         let Ok(bytes) = usize::try_from(len) else { return false };
         let (Some(to), Some(from)) = (self.at(offset, bytes), from.at(from_offset, bytes)) else { return false };
-        // SAFETY: both inside their ranges.
+        // SAFETY: both parts are inside their ranges.
         unsafe { stream(from, to, bytes) };
         true
     }
 
-    /// Repeats `pattern` over `count` places from `offset`; false when they do not fit.
+    /// Repeats `pattern` `count` times from `offset` on; returns false if the copies do not fit.
     pub fn fill(self, offset: u64, pattern: &[u8], count: u64) -> bool {
         let Some(bytes) = (pattern.len() as u64).checked_mul(count).and_then(|b| usize::try_from(b).ok()) else {
             return false;
@@ -123,7 +129,7 @@ impl DeviceMemory {
         if bytes == 0 {
             return true;
         }
-        // SAFETY: inside the range.
+        // SAFETY: the bytes are inside the range.
         unsafe {
             if pattern.iter().all(|&b| b == pattern[0]) {
                 core::ptr::write_bytes(to, pattern[0], bytes);
@@ -138,15 +144,16 @@ impl DeviceMemory {
     }
 }
 
-/// Repeats a word over bytes, of which the last may have a part.
+/// Repeats a word over bytes, the last of which may have a part of it.
 ///
 /// # Safety
-/// They are writable.
+/// `bytes` bytes at `to` are writable.
 unsafe fn fill_words(to: *mut u8, word: [u8; 8], bytes: usize) {
     let words = bytes / 8;
-    // SAFETY: the caller's promise.
+    // SAFETY: the bytes are writable (`# Safety`).
     unsafe {
-        // From some hundred bytes on the string instruction is faster than any loop: it owns lines without reading them.
+        // From some hundred bytes on, the string instruction is faster than any loop, because it
+        // owns cache lines without reading them.
         #[cfg(target_arch = "x86_64")]
         if bytes >= 1024 {
             let value = u64::from_le_bytes(word);
@@ -164,12 +171,12 @@ unsafe fn fill_words(to: *mut u8, word: [u8; 8], bytes: usize) {
     }
 }
 
-/// Repeats a pattern of any length over bytes, a multiple of it.
+/// Repeats a pattern of any length over bytes, whose number is a multiple of it.
 ///
 /// # Safety
-/// They are writable.
+/// `bytes` bytes at `to` are writable.
 unsafe fn fill_blocks(to: *mut u8, pattern: &[u8], bytes: usize) {
-    // SAFETY: the caller's promise; what is read was written before.
+    // SAFETY: the bytes are writable (`# Safety`), and each byte that is read was written before.
     unsafe {
         core::ptr::copy_nonoverlapping(pattern.as_ptr(), to, pattern.len());
         let mut done = pattern.len();
@@ -181,17 +188,18 @@ unsafe fn fill_blocks(to: *mut u8, pattern: &[u8], bytes: usize) {
     }
 }
 
-/// Copies bytes by stores that go past the caches. Ranges that overlap give some mix of their bytes.
+/// Copies bytes with non-temporal stores. Overlapping ranges give some mix of their bytes.
 ///
 /// # Safety
-/// The ranges are readable and writable.
+/// `bytes` bytes are readable at `from` and writable at `to`.
 #[cfg(target_arch = "x86_64")]
 unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     const LINE: usize = 64;
     let head = to.align_offset(LINE).min(bytes);
     let lines = (bytes - head) / LINE;
-    // SAFETY: the caller's promise; from `head` on the destination is aligned.
+    // SAFETY: the ranges are accessible (`# Safety`), and the destination is aligned from `head`
+    // on.
     unsafe {
         core::ptr::copy(from, to, head);
         for i in 0..lines {
@@ -201,7 +209,8 @@ unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
                 _mm_stream_si128(to.add(k), quarter);
             }
         }
-        // Whoever learns that the copy is done sees its bytes.
+        // The fence orders the stores before all later ones, so a thread that sees that the copy is
+        // done sees its bytes.
         _mm_sfence();
         let done = head + lines * LINE;
         core::ptr::copy(from.add(done), to.add(done), bytes - done);
@@ -209,10 +218,10 @@ unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
 }
 
 /// # Safety
-/// The ranges are readable and writable.
+/// `bytes` bytes are readable at `from` and writable at `to`.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise; `copy` allows overlap.
+    // SAFETY: the ranges are accessible (`# Safety`), and `copy` allows overlap.
     unsafe { core::ptr::copy(from, to, bytes) }
 }
 

@@ -1,8 +1,10 @@
-//! What becomes of a fragment behind its stage: tests, blending, writes.
+//! The operations on a fragment after its stage: tests, blending, writes.
 //!
-//! [`PixelState`] is what the application says, in Vulkan's terms. [`PixelKey`] is what that means for the attachments it meets: state that
-//! can't matter there has one form in the key, so draws with equal keys do the same, and plans and code can be kept by it. Numbers that such
-//! code reads while it runs (constants, references, masks of stencil, bounds) are [`PixelValues`] and no part of the key.
+//! [`PixelState`] is the application's state, in Vulkan's terms. [`PixelKey`] is its meaning for
+//! the attachments of a pass. State that cannot matter there has one form in the key, so draws with
+//! equal keys do the same, and plans and code can be cached by it. [`PixelValues`] are the numbers
+//! that such code reads while it runs (constants, references, stencil masks, bounds), which are not
+//! part of the key.
 
 #![forbid(unsafe_code)]
 
@@ -10,24 +12,25 @@ use crate::abi::MAX_SAMPLES;
 use crate::format::{ChannelType, Format};
 use crate::numbered;
 
-/// Most colour attachments.
+/// Largest number of colour attachments.
 pub const MAX_COLOR_ATTACHMENTS: usize = 8;
 
-/// The locations of the fragment stage's outputs that colour attachments take, by attachment number; [`NO_LOCATION`]: none.
+/// The locations of the fragment stage's outputs that colour attachments use, by attachment number;
+/// [`NO_LOCATION`] means none.
 pub type Locations = [u8; MAX_COLOR_ATTACHMENTS];
-/// See [`Locations`].
+/// Value in [`Locations`] of an attachment that uses no output.
 pub const NO_LOCATION: u8 = u8::MAX;
-/// Every attachment takes the location of its own number.
+/// The locations if every attachment uses the location of its own number.
 pub const OWN_LOCATIONS: Locations = [0, 1, 2, 3, 4, 5, 6, 7];
 
 numbered! {
-    /// `VkCompareOp`.
+    /// Values of `VkCompareOp`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum CompareOp { Never, Less, Equal, LessOrEqual, Greater, NotEqual, GreaterOrEqual, Always }
 }
 
 numbered! {
-    /// `VkStencilOp`.
+    /// Values of `VkStencilOp`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum StencilOp {
         Keep, Zero, Replace, IncrementAndClamp, DecrementAndClamp, Invert, IncrementAndWrap, DecrementAndWrap,
@@ -35,7 +38,7 @@ numbered! {
 }
 
 numbered! {
-    /// `VkBlendFactor`.
+    /// Values of `VkBlendFactor`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum BlendFactor {
         Zero, One,
@@ -48,7 +51,7 @@ numbered! {
 }
 
 numbered! {
-    /// `VkBlendOp` (core).
+    /// Values of `VkBlendOp` (core).
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum BlendOp { Add, Subtract, ReverseSubtract, Min, Max }
 }
@@ -66,13 +69,13 @@ numbered! {
 }
 
 numbered! {
-    /// `VkBlendOverlapEXT`.
+    /// Values of `VkBlendOverlapEXT`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum BlendOverlap { Uncorrelated, Disjoint, Conjoint }
 }
 
 numbered! {
-    /// `VkLogicOp`.
+    /// Values of `VkLogicOp`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum LogicOp {
         Clear, And, AndReverse, Copy, AndInverted, NoOp, Xor, Or,
@@ -83,25 +86,25 @@ numbered! {
 /// The operations of a `VkStencilOpState`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StencilOps {
-    /// Stencil test fails.
+    /// Operation if the stencil test fails.
     pub fail: StencilOp,
-    /// Both pass.
+    /// Operation if both tests pass.
     pub pass: StencilOp,
-    /// Depth test fails.
+    /// Operation if only the depth test fails.
     pub depth_fail: StencilOp,
     /// Comparison of (reference & mask) with (stored & mask).
     pub compare: CompareOp,
 }
 
 impl StencilOps {
-    /// Passes and keeps.
+    /// Operations of a test that always passes and keeps the stored value.
     pub const IDLE: StencilOps = StencilOps::keep(CompareOp::Always);
 
     const fn keep(compare: CompareOp) -> StencilOps {
         StencilOps { fail: StencilOp::Keep, pass: StencilOp::Keep, depth_fail: StencilOp::Keep, compare }
     }
 
-    /// Some outcome changes what is stored.
+    /// Returns true if some outcome changes the stored value.
     pub fn writes(&self) -> bool {
         [self.fail, self.pass, self.depth_fail].iter().any(|&op| op != StencilOp::Keep)
     }
@@ -110,63 +113,63 @@ impl StencilOps {
 /// The numbers of a `VkStencilOpState`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StencilValues {
-    /// Compare mask.
+    /// Mask of the comparison.
     pub compare_mask: u32,
-    /// Write mask.
+    /// Mask of the written bits.
     pub write_mask: u32,
-    /// Reference.
+    /// Reference value.
     pub reference: u32,
 }
 
-/// Factors of source and destination, and what is done with the products.
+/// The factors of source and destination, and the operation on the products.
 pub type BlendEquation = (BlendFactor, BlendFactor, BlendOp);
 
-/// How colours are blended.
+/// The blend equations of an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlendEquations {
-    /// Of R, G, B.
+    /// Equation of R, G and B.
     pub color: BlendEquation,
-    /// Of A.
+    /// Equation of A.
     pub alpha: BlendEquation,
 }
 
 /// An advanced blend operation: `VkColorBlendAdvancedEXT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AdvancedBlend {
-    /// advancedBlendOp.
+    /// Value of advancedBlendOp.
     pub op: AdvancedBlendOp,
-    /// srcPremultiplied.
+    /// Value of srcPremultiplied.
     pub src_premultiplied: bool,
-    /// dstPremultiplied.
+    /// Value of dstPremultiplied.
     pub dst_premultiplied: bool,
-    /// blendOverlap.
+    /// Value of blendOverlap.
     pub overlap: BlendOverlap,
-    /// clampResults.
+    /// Value of clampResults.
     pub clamp_results: bool,
 }
 
-/// What blending does where it is enabled.
+/// The kind of enabled blending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blending {
-    /// Factors and operations.
+    /// Blending by factors and operations.
     Equations(BlendEquations),
-    /// An advanced operation.
+    /// Blending by an advanced operation.
     Advanced(AdvancedBlend),
 }
 
 /// Blending of one attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlendAttachment {
-    /// blendEnable.
+    /// Value of blendEnable.
     pub enable: bool,
-    /// What it does.
+    /// Kind of blending, if it is enabled.
     pub blending: Blending,
-    /// `VkColorComponentFlags`: bit 0 R .. bit 3 A.
+    /// Mask of `VkColorComponentFlags`: bit 0 is R, bit 3 is A.
     pub write_mask: u8,
 }
 
 impl BlendAttachment {
-    /// Nothing is written.
+    /// State in which nothing is written.
     pub const OFF: BlendAttachment = BlendAttachment {
         enable: false,
         blending: Blending::Equations(BlendEquations {
@@ -177,35 +180,36 @@ impl BlendAttachment {
     };
 }
 
-/// What the application says, in the terms of `VkPipelineDepthStencilStateCreateInfo`, `VkPipelineColorBlendStateCreateInfo` and
-/// `VkPipelineMultisampleStateCreateInfo`. State that is not enabled has no meaning.
+/// The application's state, in the terms of `VkPipelineDepthStencilStateCreateInfo`,
+/// `VkPipelineColorBlendStateCreateInfo` and `VkPipelineMultisampleStateCreateInfo`. State that is
+/// not enabled has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PixelState {
-    /// sampleShadingEnable and minSampleShading demand one invocation per sample.
+    /// True if sampleShadingEnable and minSampleShading demand one invocation per sample.
     pub sample_shading: bool,
-    /// alphaToCoverageEnable.
+    /// Value of alphaToCoverageEnable.
     pub alpha_to_coverage: bool,
-    /// alphaToOneEnable.
+    /// Value of alphaToOneEnable.
     pub alpha_to_one: bool,
-    /// depthTestEnable.
+    /// Value of depthTestEnable.
     pub depth_test: bool,
-    /// depthWriteEnable.
+    /// Value of depthWriteEnable.
     pub depth_write: bool,
-    /// depthCompareOp.
+    /// Value of depthCompareOp.
     pub depth_compare: CompareOp,
-    /// depthBoundsTestEnable.
+    /// Value of depthBoundsTestEnable.
     pub depth_bounds_test: bool,
-    /// stencilTestEnable.
+    /// Value of stencilTestEnable.
     pub stencil_test: bool,
-    /// front, back.
+    /// Stencil operations of front and back faces.
     pub stencil: [StencilOps; 2],
-    /// logicOpEnable.
+    /// Value of logicOpEnable.
     pub logic_op_enable: bool,
-    /// logicOp.
+    /// Value of logicOp.
     pub logic_op: LogicOp,
-    /// By colour attachment number.
+    /// Blending by colour attachment number.
     pub blend: [BlendAttachment; MAX_COLOR_ATTACHMENTS],
-    /// pColorAttachmentLocations.
+    /// Value of pColorAttachmentLocations.
     pub locations: Locations,
 }
 
@@ -231,21 +235,22 @@ impl Default for PixelState {
 
 /// Positions of samples in 1/256 pixels (`VkSampleLocationsInfoEXT`).
 pub type SampleLocations = [[u8; 2]; MAX_SAMPLES];
-/// Places along a pixel that a sample can have: fewer than a vertex has, so that a triangle can have one sample for itself.
+/// Number of positions that a sample can have along a pixel. It is smaller than that of vertices,
+/// so that a triangle can cover a single sample.
 pub const SAMPLE_LOCATION_STEPS: f32 = 16.0;
 
-/// Numbers beside the state. Equal ones have the same bits.
+/// Numbers beside the state. Two of them are equal if their bits are.
 #[derive(Clone, Copy, Debug)]
 pub struct PixelValues {
-    /// sampleMask word 0.
+    /// Word 0 of sampleMask.
     pub sample_mask: u32,
-    /// sampleLocationsEnable, with the locations. (Where there is one sample, it stays at the centre.)
+    /// Sample locations, if sampleLocationsEnable is set. (A single sample stays at the centre.)
     pub sample_locations: Option<SampleLocations>,
-    /// minDepthBounds, maxDepthBounds.
+    /// Values of minDepthBounds and maxDepthBounds.
     pub depth_bounds: [f32; 2],
-    /// front, back.
+    /// Stencil values of front and back faces.
     pub stencil: [StencilValues; 2],
-    /// blendConstants.
+    /// Value of blendConstants.
     pub blend_constants: [f32; 4],
 }
 
@@ -273,46 +278,46 @@ impl PartialEq for PixelValues {
 
 impl Eq for PixelValues {}
 
-/// The attachments that fragments meet, as far as formats go.
+/// The formats of the attachments of a draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TargetFormats {
-    /// By colour attachment number.
+    /// Formats by colour attachment number.
     pub color: [Option<Format>; MAX_COLOR_ATTACHMENTS],
-    /// Of the depth attachment.
+    /// Format of the depth attachment.
     pub depth: Option<Format>,
-    /// There is a stencil attachment.
+    /// True if there is a stencil attachment.
     pub stencil: bool,
-    /// Rasterization samples.
+    /// Number of rasterization samples.
     pub samples: u32,
 }
 
-/// Tests of depth. There is at least one.
+/// The tests of depth, of which at least one is enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DepthKey {
     /// Format of the attachment.
     pub format: Format,
-    /// The depth test; `None` without.
+    /// Comparison of the depth test; `None` if it is disabled.
     pub test: Option<CompareOp>,
-    /// Depth is written where the test passes.
+    /// True if depth is written where the test passes.
     pub write: bool,
-    /// The depth bounds test.
+    /// True if the depth bounds test is enabled.
     pub bounds: bool,
 }
 
-/// What is done with the components that are written.
+/// The operation on the components that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColorOp {
-    /// They are stored.
+    /// The components are stored.
     Store,
-    /// They are blended with what is there.
+    /// The components are blended with the attachment.
     Blend(BlendEquations),
-    /// An advanced blend operation with what is there.
+    /// The components and the attachment are combined by an advanced blend operation.
     Advanced(AdvancedBlend),
-    /// A logic operation with what is there.
+    /// The components and the attachment are combined by a logic operation.
     Logic(LogicOp),
 }
 
-/// Writes to one colour attachment.
+/// The writes to one colour attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ColorKey {
     /// Format of the attachment.
@@ -321,7 +326,7 @@ pub struct ColorKey {
     pub location: u8,
     /// Components that are written, as in [`BlendAttachment`]; not 0.
     pub write_mask: u8,
-    /// What is done.
+    /// Operation on the components.
     pub op: ColorOp,
 }
 
@@ -331,7 +336,7 @@ impl ColorKey {
         let write_mask = blend.write_mask & 0xf;
         let float = matches!(ty, ChannelType::Sfloat | ChannelType::Ufloat);
         let op = match logic_op {
-            // Neither happens where floats meet logic operations.
+            // With logic operations, float formats are neither blended nor combined.
             Some(_) if float || ty == ChannelType::Srgb => ColorOp::Store,
             Some(op) => ColorOp::Logic(op),
             None if blend.enable && !format.is_integer() => match blend.blending {
@@ -344,27 +349,28 @@ impl ColorKey {
     }
 }
 
-/// What becomes of the fragments of a draw. See the module.
+/// The operations on the fragments of a draw, as far as they matter for its attachments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PixelKey {
-    /// Rasterization samples.
+    /// Number of rasterization samples.
     pub samples: u32,
-    /// The state demands one invocation for each of several samples.
+    /// True if the state demands one invocation for each of several samples.
     pub sample_shading: bool,
-    /// alphaToCoverageEnable.
+    /// Value of alphaToCoverageEnable.
     pub alpha_to_coverage: bool,
-    /// alphaToOneEnable.
+    /// Value of alphaToOneEnable.
     pub alpha_to_one: bool,
     /// Tests of depth, if there are any.
     pub depth: Option<DepthKey>,
-    /// The stencil test, if there is one: front, back.
+    /// Stencil operations of front and back faces, if there is a stencil test.
     pub stencil: Option<[StencilOps; 2]>,
-    /// By colour attachment number; `None`: nothing is written.
+    /// Writes by colour attachment number; `None` if nothing is written.
     pub color: [Option<ColorKey>; MAX_COLOR_ATTACHMENTS],
 }
 
 impl PixelKey {
-    /// What state means for attachments. Of the values only this matters: with a write mask of 0 stencil operations keep.
+    /// Returns the meaning of state for attachments. The only effect of the values is that stencil
+    /// operations keep if the write mask is 0.
     pub fn new(state: &PixelState, values: &PixelValues, targets: &TargetFormats) -> PixelKey {
         let test = state.depth_test.then_some(state.depth_compare);
         let (write, bounds) = (state.depth_test && state.depth_write, state.depth_bounds_test);
@@ -399,7 +405,7 @@ mod tests {
         Some(Format::from_vk(vk).expect("a format"))
     }
 
-    /// RGBA8 unorm, R32 uint, RGBA32 float and RGBA8 sRGB with D16 and stencil.
+    /// Returns RGBA8 unorm, R32 uint, RGBA32 float and RGBA8 sRGB with D16 and stencil.
     fn targets() -> TargetFormats {
         let mut targets = TargetFormats { depth: format(124), stencil: true, samples: 4, ..TargetFormats::default() };
         for (to, vk) in targets.color.iter_mut().zip([37, 98, 109, 43]) {
@@ -423,7 +429,7 @@ mod tests {
         let enabled = PixelState { depth_test: true, depth_bounds_test: true, stencil_test: true, ..unused };
         let none = TargetFormats { samples: 4, ..TargetFormats::default() };
         assert_eq!(PixelKey::new(&enabled, &values, &none), PixelKey::new(&idle, &values, &none));
-        // Masked stencil operations keep.
+        // Masked stencil operations keep the stored value.
         let key = PixelKey::new(&enabled, &values, &targets());
         assert_eq!(key.stencil, Some([StencilOps::IDLE; 2]));
         assert_eq!(key.depth.map(|d| (d.test, d.write, d.bounds)), Some((Some(CompareOp::Less), true, true)));
@@ -446,7 +452,7 @@ mod tests {
         assert_eq!(ops(&state)[..2], [logic, None]);
     }
 
-    /// Formats and blending stay with the attachment, whatever output it takes.
+    /// Tests that formats and blending belong to the attachment, whichever output it uses.
     #[test]
     fn attachments_take_the_outputs_of_their_locations() {
         let blend = BlendAttachment { enable: true, write_mask: 0xf, ..BlendAttachment::OFF };

@@ -1,7 +1,9 @@
-//! The scalar meaning of sampling, in f64: the oracle that the sampling kernels are tested against.
+//! The scalar definition of sampling, in f64: the oracle against which the sampling kernels are
+//! tested.
 //!
-//! It follows the specification's chapter "Image Operations" formula by formula and shares no code with the kernels. It is used by
-//! tests only (of this crate's dependants too, hence public), so it is free to use the host's logarithm.
+//! It follows the specification's chapter "Image Operations" formula by formula and shares no code
+//! with the kernels. Only tests use it (also those of dependent crates, hence it is public), so it
+//! may use the host's logarithm.
 
 #![forbid(unsafe_code)]
 
@@ -9,31 +11,31 @@ use crate::abi::{Dim, Sampler};
 
 /// An image as the oracle sees it.
 pub struct Image<'a> {
-    /// Dimensionality.
+    /// Dimensionality of the image.
     pub dim: Dim,
-    /// Array view?
+    /// True if the view is an array view.
     pub arrayed: bool,
-    /// Texels of each level.
+    /// Size of each level in texels.
     pub extents: &'a [[u32; 3]],
-    /// Layers (6 × cubes).
+    /// Number of layers (6 × cubes).
     pub layers: u32,
-    /// Texel of (level, layer, coordinates).
+    /// Function that returns the texel of (level, layer, coordinates).
     pub fetch: &'a dyn Fn(usize, u32, [u32; 3]) -> [f64; 4],
-    /// Border colour with the components that the format lacks already replaced.
+    /// Border colour in which components that the format lacks are already replaced.
     pub border: [f64; 4],
 }
 
-/// Result, and the distance of the nearest decision (of a nearest filter or level) from its threshold: where it is tiny, another
-/// precision may decide otherwise.
+/// A result, and the distance of the nearest decision (of a nearest filter or level) from its
+/// threshold. If the distance is tiny, another precision may decide differently.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampled {
-    /// Four components.
+    /// Four components of the result.
     pub texel: [f64; 4],
-    /// Texels or levels.
+    /// Distance from the threshold, in texels or levels.
     pub margin: f64,
 }
 
-/// Depth comparison: reference and `VkCompareOp`.
+/// Reference and `VkCompareOp` of a depth comparison.
 pub type Compare = Option<(f64, u32)>;
 
 fn wrap(i: i64, size: i64, mode: u32) -> Option<i64> {
@@ -47,7 +49,7 @@ fn wrap(i: i64, size: i64, mode: u32) -> Option<i64> {
     }
 }
 
-/// Face, s, t of a direction.
+/// Returns the face, s and t of a direction.
 pub fn cube_face(r: [f64; 3]) -> (u32, f64, f64) {
     let [x, y, z] = r;
     let [ax, ay, az] = r.map(f64::abs);
@@ -96,7 +98,7 @@ impl Image<'_> {
         coord[axis].round_ties_even().clamp(0.0, f64::from(count - 1)) as u32
     }
 
-    /// The texel at unwrapped (i, j, k); border where the address mode says so.
+    /// Returns the texel at unwrapped (i, j, k), or the border where the address mode selects it.
     fn texel(&self, s: &Sampler, level: usize, layer: u32, ijk: [i64; 3], compare: Compare) -> [f64; 4] {
         let extent = self.extents[level];
         let mut at = [0; 3];
@@ -111,7 +113,7 @@ impl Image<'_> {
         compared(t, compare)
     }
 
-    /// The texel one step outside a cube face at most, or `None` at a corner.
+    /// Returns a texel at most one step outside of a cube face, or `None` at a corner.
     fn cube_texel(&self, level: usize, base: u32, face: u32, [i, j]: [i64; 2], compare: Compare) -> Option<[f64; 4]> {
         let size = i64::from(self.extents[level][0]);
         let outside = |v: i64| v < 0 || v >= size;
@@ -122,7 +124,7 @@ impl Image<'_> {
         if !outside(i) && !outside(j) {
             return Some(at(base + face, i, j));
         }
-        // A point just beyond the edge, beside the texel's centre.
+        // The point is just beyond the edge, beside the texel's centre.
         let centre = |v: i64| {
             let u = (v as f64 + 0.5) / size as f64;
             if v < 0 {
@@ -138,7 +140,7 @@ impl Image<'_> {
         Some(at(base + face, index(s), index(t)))
     }
 
-    /// The 2^n footprint (x fastest), with weights and margin.
+    /// Returns the 2^n footprint (x fastest), with weights and margin.
     fn footprint(
         &self,
         s: &Sampler,
@@ -185,7 +187,7 @@ impl Image<'_> {
         (texels.into_iter().flatten().collect(), weight, margin)
     }
 
-    /// One level filtered.
+    /// Returns the filtered sample of one level.
     pub fn level(
         &self,
         s: &Sampler,
@@ -218,7 +220,8 @@ impl Image<'_> {
         Sampled { texel: result.unwrap_or_default(), margin }
     }
 
-    /// The whole filter at a given λ (already clamped): levels, magnification or minification.
+    /// Applies the whole filter at a given λ (already clamped): levels, magnification or
+    /// minification.
     pub fn sample(&self, s: &Sampler, coord: [f64; 4], offset: [i64; 3], lambda: f64, compare: Compare) -> Sampled {
         let linear = if lambda <= 0.0 { s.mag_filter } else { s.min_filter } == 1;
         let last = (self.extents.len() - 1) as f64;
@@ -248,7 +251,7 @@ impl Image<'_> {
         Sampled { texel, margin: margin.min(a.margin).min(b.margin) }
     }
 
-    /// `OpImageGather`, with a component of the texel (before any swizzle).
+    /// Implements `OpImageGather`, with a component of the texel (before any swizzle).
     pub fn gather(
         &self,
         s: &Sampler,
@@ -262,7 +265,8 @@ impl Image<'_> {
         ([t[2][component], t[3][component], t[1][component], t[0][component]], margin)
     }
 
-    /// λ_base of derivatives in x and y of the coordinates (of the face's, for cubes).
+    /// Returns λ_base of derivatives in x and y of the coordinates (of the face's coordinates, for
+    /// cubes).
     pub fn lambda_base(&self, derivatives: [[f64; 3]; 2]) -> f64 {
         let extent = self.extents[0];
         let rho =
@@ -270,7 +274,7 @@ impl Image<'_> {
         rho[0].max(rho[1]).log2()
     }
 
-    /// Anisotropic sample of a 2D image: the specification's example implementation.
+    /// Returns an anisotropic sample of a 2D image, by the specification's example implementation.
     pub fn anisotropic(&self, s: &Sampler, coord: [f64; 4], derivatives: [[f64; 3]; 2]) -> Sampled {
         let extent = self.extents[0];
         let rho = derivatives.map(|d| (0..2).map(|c| (d[c] * f64::from(extent[c])).powi(2)).sum::<f64>().sqrt());

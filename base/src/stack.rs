@@ -1,23 +1,25 @@
-//! Stacks by need: work that may want more stack than its thread has left (recursive passes, large frames of generated code) runs on
-//! one that is made for it, whoever's thread it is. So neither an application's small stack nor a deep shader ends the process.
+//! Stacks on demand: work that may need more stack than its thread has left (recursive passes,
+//! large frames of generated code) runs on a new stack, whichever thread it is. This way neither an
+//! application's small stack nor a deep shader ends the process.
 
 use corosensei::stack::DefaultStack;
 use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 
-/// What is left to Rust code around the work, beside the bytes that were asked for.
+/// Number of bytes that are left to Rust code around the work, besides the bytes that were
+/// requested.
 const MARGIN: usize = 64 << 10;
-/// The largest stack that a thread keeps for its next use.
+/// Largest number of bytes of a stack that a thread keeps for its next use.
 const KEEP: usize = 16 << 20;
 
 thread_local! {
-    /// Lowest usable address of the stack this thread runs on; 0: not asked yet.
+    /// Lowest usable address of the stack on which this thread runs; 0 if it is not known yet.
     static LOWEST: Cell<usize> = const { Cell::new(0) };
-    /// The stack of before, for the next use.
+    /// The last used stack, kept for the next use.
     static SPARE: RefCell<Option<(usize, DefaultStack)>> = const { RefCell::new(None) };
 }
 
-/// The system has no memory for a stack.
+/// The error that the system has no memory for a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoStack;
 
@@ -28,10 +30,11 @@ impl core::fmt::Display for NoStack {
 }
 impl core::error::Error for NoStack {}
 
-/// Runs `f` with at least `bytes` bytes of stack: here if there is as much, else on another stack. A panic goes to the caller either way.
+/// Runs `f` with at least `bytes` bytes of stack: on this stack if it has as much, else on another
+/// one. In both cases a panic is passed to the caller.
 ///
 /// # Errors
-/// [`NoStack`]; `f` was not run.
+/// [`NoStack`] means that there is no memory for a stack, and that `f` was not run.
 pub fn with<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, NoStack> {
     let wanted = bytes.checked_add(MARGIN).ok_or(NoStack)?;
     if left() >= wanted {
@@ -40,7 +43,7 @@ pub fn with<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, NoStack> {
     on_another(wanted, f)
 }
 
-/// Bytes of stack that are left to the caller.
+/// Returns the number of bytes of stack that are left to the caller.
 pub fn left() -> usize {
     let here = 0u8;
     let lowest = LOWEST.get();
@@ -55,7 +58,7 @@ fn on_another<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, NoStack> {
         Some(spare) => spare,
         None => (bytes, DefaultStack::new(bytes).map_err(|_| NoStack)?),
     };
-    // `on_stack` starts at the top; the guard page lies below what was asked for.
+    // `on_stack` starts at the top; the guard page lies below the requested bytes.
     let top = corosensei::stack::Stack::base(&stack).get();
     let _lowest = Lowest { before: LOWEST.replace(top - size) };
     let result = corosensei::on_stack(&mut stack, f);
@@ -65,7 +68,7 @@ fn on_another<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, NoStack> {
     Ok(result)
 }
 
-/// Puts [`LOWEST`] back, after a panic too.
+/// A guard that restores [`LOWEST`], after a panic too.
 struct Lowest {
     before: usize,
 }
@@ -76,34 +79,37 @@ impl Drop for Lowest {
     }
 }
 
-/// Most that is taken of a main thread's stack, which grows as long as nothing is in its way.
+/// Largest number of bytes that is assumed of a main thread's stack, which grows as long as no
+/// other mapping is in its way.
 const MAIN: usize = 8 << 20;
 
-/// The main thread's: its top is where the kernel has put the program's name, its size a limit. (The C library reads all mappings instead.)
+/// Returns the lowest address of the main thread's stack. Its top is where the kernel has put the
+/// program's name, and its size is a limit. (The C library reads all mappings instead.)
 fn lowest_of_main() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: writes the structure; reads a number.
+    // SAFETY: the first call writes the structure, and the second returns a number.
     let (told, top) =
         unsafe { (libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0, libc::getauxval(libc::AT_EXECFN)) };
     let size = usize::try_from(limit.rlim_cur).unwrap_or(MAIN).min(MAIN);
     if told && top != 0 { (top as usize).saturating_sub(size) + MARGIN } else { usize::MAX }
 }
 
-/// Asks the system, once per thread. An unknown stack has nothing left.
+/// Queries the system, once per thread. An unknown stack counts as full.
 #[cold]
 fn lowest_of_thread() -> usize {
-    // SAFETY: (both) a number of this process.
+    // SAFETY: both calls return a number of this process.
     let is_main = unsafe { libc::gettid() == libc::getpid() };
     let lowest = if is_main { lowest_of_main() } else { lowest_of_other() };
     LOWEST.set(lowest);
     lowest
 }
 
-/// Any other thread's, as the C library has made it.
+/// Returns the lowest address of another thread's stack, as the C library has created it.
 fn lowest_of_other() -> usize {
     let mut attributes = MaybeUninit::uninit();
     let (mut address, mut size) = (std::ptr::null_mut(), 0);
-    // SAFETY: `attributes` is initialised by the first call, if it succeeds, and destroyed after its last use.
+    // SAFETY: the first call initialises `attributes`, if it succeeds, and they are destroyed after
+    // their last use.
     let known = unsafe {
         libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) == 0 && {
             let known = libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut address, &raw mut size) == 0;
@@ -132,7 +138,7 @@ mod tests {
             assert!(address(()) < 128 << 10);
             for bytes in [1 << 20, 8 << 20, 2 << 20, 64 << 20] {
                 assert_eq!(with(2 * bytes, || deep(bytes)), Ok(bytes >> 10));
-                // Inside there is enough for a nested call.
+                // The outer stack is large enough for a nested call.
                 let nested = with(4 * bytes, || with(2 * bytes, || (left(), deep(bytes))));
                 assert!(matches!(nested, Ok(Ok((left, _))) if left >= 3 * bytes && left < 5 * bytes));
             }

@@ -1,20 +1,21 @@
-//! Rust functions that generated code calls through its context, so that its bytes hold no relocation: one row each.
+//! Rust functions that generated code calls through its context, so that its bytes contain no
+//! relocation; each has a row.
 
 use super::image::{ImageArgs, ImageView, Sampler};
 use super::layout::{Hash, Layout};
 use core::ffi::c_void;
 use core::mem::offset_of;
 
-/// How an argument is passed.
+/// The way in which an argument is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// 64 bits.
+    /// An argument of 64 bits.
     Pointer,
-    /// 32 bits.
+    /// An argument of 32 bits.
     Word,
 }
 
-/// A type that arguments have.
+/// A type of arguments.
 trait Passed {
     const AS: Argument;
 }
@@ -29,14 +30,14 @@ impl Passed for u32 {
     const AS: Argument = Argument::Word;
 }
 
-/// See [`Helper::row`].
+/// The row of a helper, which [`Helper::row`] returns.
 #[derive(Clone, Copy, Debug)]
 pub struct HelperRow {
     /// Field of [`HelperTable`].
     pub name: &'static str,
-    /// Arguments as they are written.
+    /// Arguments as they are written in the declaration.
     pub signature: &'static str,
-    /// How they are passed.
+    /// The ways in which the arguments are passed.
     pub arguments: &'static [Argument],
     /// Offset in [`HelperTable`].
     pub offset: usize,
@@ -44,7 +45,7 @@ pub struct HelperRow {
 
 macro_rules! helpers {
     ($($(#[$doc:meta])* $helper:ident = $name:ident($($argument:ident: $ty:ty),*);)*) => {
-        /// The functions, filled in by whoever runs generated code.
+        /// The helper functions, which the crate that runs generated code fills in.
         #[repr(C)]
         pub struct HelperTable {
             $($(#[$doc])* pub $name: unsafe extern "C" fn($($argument: $ty),*),)*
@@ -56,7 +57,7 @@ macro_rules! helpers {
             $($(#[$doc])* $helper,)*
         }
 
-        /// The rows, in the order of [`Helper`].
+        /// The rows of all helpers, in the order of [`Helper`].
         pub const HELPERS: &[HelperRow] = &[$(HelperRow {
             name: stringify!($name),
             signature: stringify!($($argument: $ty),*),
@@ -67,43 +68,52 @@ macro_rules! helpers {
 }
 
 helpers! {
-    /// Any image operation whose view or sampler differs between lanes: runs the waterfall over distinct pairs.
-    /// `views` and `samplers` have [`super::MAX_LANES`] entries; `samplers` may be null when the operation has none.
-    /// Only lanes in `args.mask` are read.
+    /// Performs any image operation whose view or sampler differs between lanes, by a waterfall
+    /// over distinct pairs. `views` and `samplers` have [`super::MAX_LANES`] entries; `samplers`
+    /// may be null if the operation has none. Only lanes in `args.mask` are read.
     ImageDivergent = image_divergent(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs);
-    /// Fused multiply-add with one rounding for hosts without FMA; `n` elements each.
+    /// Computes fused multiply-adds with one rounding for hosts without FMA, on `n` elements each.
     FmaF32 = fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32);
-    /// The same of 64 bits.
+    /// Computes 64-bit fused multiply-adds with one rounding for hosts without FMA, on `n` elements
+    /// each.
     FmaF64 = fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32);
-    /// The inputs of all quads of a [`super::FragmentBatch`] where their invocations are ([`super::FragmentPrimitive`] has the formulas), and of those that pad its last chunk of `quads`.
-    /// `inputs`: `count` slots, none of them flat, as [`super::interpolated`] makes them. `rows`, aligned to 32 bytes: `[pair of quads][input][lane of 8]`; the lanes of a missing second quad have
-    /// some value.
+    /// Interpolates inputs of all quads of a [`super::FragmentBatch`], and of those that pad its
+    /// last chunk of `quads`, at the positions of their invocations ([`super::FragmentPrimitive`]
+    /// has the formulas). `inputs` are `count` slots, none of them flat, as [`super::interpolated`]
+    /// encodes them. `rows`, aligned to 32 bytes, is `[pair of quads][input][lane of 8]`; the lanes
+    /// of a missing second quad get some value.
     Interpolate = interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32);
-    /// Where inputs of all quads of a [`super::FragmentBatch`] are evaluated that are centroids': inside of each pixel, the mean of the positions of the samples that are covered, the
-    /// centre where all are, or none; and of quads that pad the last chunk of `quads`. `rows`, aligned to 32 bytes: `[pair of quads][x, y][lane of 8]`; the lanes of a missing second quad have
-    /// some value.
+    /// Computes the positions at which centroid inputs of all quads of a [`super::FragmentBatch`],
+    /// and of quads that pad the last chunk of `quads`, are evaluated. In each pixel, the position
+    /// is the mean of the positions of the covered samples, or the centre if all or none are
+    /// covered. `rows`, aligned to 32 bytes, is `[pair of quads][x, y][lane of 8]`; the lanes of a
+    /// missing second quad get some value.
     Centroids = centroids(batch: *const c_void, quads: u32, rows: *mut f32);
-    /// A plain sample of two coordinates by all chunks of 8 lanes, one after the other. `coords`: `[chunk][2][lane]`, `results`: `[chunk][4][lane]`, both
-    /// aligned to 32 bytes; with `args.row_lanes` of 16 rows are of two chunks each. The rest of the arguments is in `args`, for all lanes of all chunks.
+    /// Takes a plain sample of two coordinates for all chunks of 8 lanes, one after the other.
+    /// `coords` is `[chunk][2][lane]` and `results` is `[chunk][4][lane]`, both aligned to 32
+    /// bytes; with `args.row_lanes` of 16, rows have two chunks each. The other arguments are in
+    /// `args`, for all lanes of all chunks.
     SampleChunks = sample_chunks(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32);
-    /// A table for atomics that are kept back ([`crate::deferred`]): `op` is an [`super::AtomicOp`], cells have so many bytes.
+    /// Initializes a table of deferred atomics ([`crate::deferred`]): `op` is an
+    /// [`super::AtomicOp`], and cells have `bytes` bytes.
     BeginAtomics = begin_atomics(table: *mut c_void, op: u32, bytes: u32);
-    /// The operation for each lane that `lanes` has a bit of, by address and value of the table's width.
+    /// Combines the operation for each lane that has a bit in `lanes`, by address and value of the
+    /// table's width.
     CombineAtomics = combine_atomics(table: *mut c_void, addresses: *const u64, values: *const c_void, lanes: u32);
-    /// Does what was kept back.
+    /// Performs the deferred atomics of a table.
     EndAtomics = end_atomics(table: *mut c_void);
-    /// Monotonic time in nanoseconds.
+    /// Returns a monotonic time in nanoseconds.
     Clock = clock(out: *mut u64);
 }
 
 impl Helper {
-    /// What is known of it.
+    /// Returns the row of the helper.
     pub const fn row(self) -> &'static HelperRow {
         &HELPERS[self as usize]
     }
 }
 
-/// What code that calls helpers relies on.
+/// Returns the hash of everything on which code that calls helpers relies.
 pub(super) const fn layout_of(rows: &[HelperRow]) -> u64 {
     let mut hash = Hash::new("helpers").number(size_of::<HelperTable>() as u64);
     let mut i = 0;

@@ -1,21 +1,23 @@
-//! Layouts as numbers, which [`super::VERSION`] is made of: a struct's is made of its size and of its fields' names, offsets and
-//! layouts. A field that is not listed does not compile, nor does one of a type without a layout.
+//! Layouts as hashes, of which [`super::VERSION`] is made. A struct's hash is made of its size and
+//! of the names, offsets and layouts of its fields. A struct with a field that is not listed does
+//! not compile, nor does a field of a type without a layout.
 
 use core::sync::atomic::AtomicU32;
 use std::sync::Arc;
 
 /// A type that generated code and Rust code share.
 pub trait Layout {
-    /// Two types of one layout have the same number; two layouts, as good as never.
+    /// Hash of the layout: equal for equal layouts, and different for others except with negligible
+    /// probability.
     const HASH: u64;
 }
 
-/// 64 bits of FNV-1a, in constants.
+/// A 64-bit FNV-1a hash that is computed in constants.
 #[derive(Clone, Copy)]
 pub struct Hash(u64);
 
 impl Hash {
-    /// Of a kind of thing.
+    /// Begins a hash of a kind of item.
     pub const fn new(kind: &str) -> Hash {
         Hash(0xcbf2_9ce4_8422_2325).text(kind)
     }
@@ -24,7 +26,7 @@ impl Hash {
         Hash((self.0 ^ byte as u64).wrapping_mul(0x100_0000_01b3))
     }
 
-    /// With a number.
+    /// Adds a number to the hash.
     pub const fn number(mut self, number: u64) -> Hash {
         let bytes = number.to_le_bytes();
         let mut i = 0;
@@ -35,7 +37,7 @@ impl Hash {
         self
     }
 
-    /// With a text.
+    /// Adds a text to the hash.
     pub const fn text(mut self, text: &str) -> Hash {
         let bytes = text.as_bytes();
         let mut i = 0;
@@ -46,7 +48,7 @@ impl Hash {
         self.number(bytes.len() as u64)
     }
 
-    /// The number.
+    /// Returns the value of the hash.
     pub const fn finish(self) -> u64 {
         self.0
     }
@@ -55,15 +57,15 @@ impl Hash {
 /// A field of a struct, or a variant of an enum.
 #[derive(Clone, Copy)]
 pub struct Field {
-    /// Name.
+    /// Name of the field.
     pub name: &'static str,
-    /// Offset, or value.
+    /// Offset of the field, or value of the variant.
     pub at: u64,
-    /// Of its type.
+    /// Hash of the type's layout.
     pub layout: u64,
 }
 
-/// The layout of a type with these fields.
+/// Returns the layout of a type with these fields.
 pub const fn of(name: &str, size: usize, align: usize, fields: &[Field]) -> u64 {
     let mut hash = Hash::new(name).number(size as u64).number(align as u64).number(fields.len() as u64);
     let mut i = 0;
@@ -74,12 +76,12 @@ pub const fn of(name: &str, size: usize, align: usize, fields: &[Field]) -> u64 
     hash.finish()
 }
 
-/// The layout of a field's type.
+/// Returns the layout of a field's type.
 pub const fn of_field<S, T: Layout>(_: fn(&S) -> &T) -> u64 {
     T::HASH
 }
 
-/// The layout of a struct, all of whose fields are listed.
+/// Implements the layout of a struct, all of whose fields must be listed.
 macro_rules! layout {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::abi::layout::Layout for $name {
@@ -132,12 +134,13 @@ impl<T: Layout> Layout for *mut T {
     const HASH: u64 = Hash::new("mut").number(T::HASH).finish();
 }
 
-/// What nothing but Rust looks into.
+/// The layout of a field that only Rust code accesses.
 impl<T> Layout for Option<Arc<T>> {
     const HASH: u64 = Hash::new("owner").finish();
 }
 
-/// Kernels of views: views are what they are called with, so that their arguments can't be followed here.
+/// The layout of kernels of views. They are called with views, so their arguments cannot be
+/// followed here.
 impl<A, B, C> Layout for unsafe extern "C" fn(A, B, C) {
     const HASH: u64 = Hash::new("function").number(3).finish();
 }

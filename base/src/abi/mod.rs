@@ -1,11 +1,13 @@
-//! `repr(C)` structs shared between generated code (`jit`) and Rust (`rasterizer`, `icd`).
+//! `repr(C)` structs that generated code (`jit`) and Rust code (`rasterizer`, `icd`) share.
 //!
-//! Generated code takes every offset from `core::mem::offset_of!` on these types, never from a typed number.
-//! Changing a field here changes [`VERSION`], which stored code carries.
+//! Generated code takes every offset from `core::mem::offset_of!` on these types, never from a
+//! literal number. Changing a field here changes [`VERSION`], which stored code carries.
 //!
-//! Lanes: a compiled stage works on chunks of [`StageFacts::lanes`](crate::shader::StageFacts) lanes (4 or 8, of fragments and workgroups 16, 32 or 64 too).
-//! All per-lane arrays of a batch are laid out `[chunk][slot][lane]` ([`SlotLayout`]), 32 bits each, unless said otherwise.
-//! Arrays in call arguments ([`image::ImageArgs`]) always have [`MAX_LANES`] lanes; a 4-lane shader fills the first 4, one with more lanes makes several calls.
+//! A compiled stage works on chunks of [`StageFacts::lanes`](crate::shader::StageFacts) lanes (4 or
+//! 8; for fragments and workgroups also 16, 32 or 64). All per-lane arrays of a batch are laid out
+//! `[chunk][slot][lane]` ([`SlotLayout`]), with 32 bits each, unless stated otherwise. Arrays in
+//! call arguments ([`image::ImageArgs`]) always have [`MAX_LANES`] lanes. A 4-lane shader fills the
+//! first 4, and one with more lanes makes several calls.
 
 pub mod address;
 pub mod context;
@@ -28,5 +30,6 @@ pub use slots::*;
 pub use stage::*;
 pub use version::VERSION;
 
-/// Lanes of per-lane arrays in call arguments; the widest chunk of vertices.
+/// Number of lanes of per-lane arrays in call arguments, which is that of the widest chunk of
+/// vertices.
 pub const MAX_LANES: usize = 8;

@@ -1,101 +1,103 @@
-//! Where the 32-bit words of a `[chunk][slot][lane]` array lie.
+//! The layout of the 32-bit words of a `[chunk][slot][lane]` array.
 //!
-//! Such an array has some slots for each of many items, which are dealt out to chunks of as many as a stage has lanes: vertices,
-//! fragments; patches and primitives have theirs in the same way. Who reads a slot of a whole chunk reads one row.
+//! Such an array has some slots for each of many items: vertices, fragments, patches or primitives.
+//! The items are divided into chunks of as many items as a stage has lanes. A slot of a whole chunk
+//! is one row.
 
 #![forbid(unsafe_code)]
 
-/// Slots per item, and items per chunk.
+/// The numbers of slots per item and of items per chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotLayout {
     slots: usize,
-    /// Logarithm of the lanes.
+    /// Base-2 logarithm of the number of lanes.
     shift: u32,
 }
 
-/// Bytes of a word.
+/// Number of bytes of a word.
 const WORD: usize = size_of::<u32>();
 
 impl SlotLayout {
-    /// Of `slots` words per item in chunks of `lanes` items (a power of two).
+    /// Makes a layout of `slots` words per item in chunks of `lanes` items (a power of two).
     #[inline(always)]
     pub const fn new(slots: usize, lanes: u32) -> SlotLayout {
         SlotLayout { slots, shift: lanes.trailing_zeros() }
     }
 
-    /// Slots per item.
+    /// Returns the number of slots per item.
     #[inline(always)]
     pub const fn slots(self) -> usize {
         self.slots
     }
 
-    /// Items per chunk: the words of a row, and the distance from a slot of an item to its next.
+    /// Returns the number of items per chunk, which is the number of words of a row, and the
+    /// distance between consecutive slots of an item.
     #[inline(always)]
     pub const fn lanes(self) -> usize {
         1 << self.shift
     }
 
-    /// The chunk of an item.
+    /// Returns the chunk of an item.
     #[inline(always)]
     pub const fn chunk(self, item: usize) -> usize {
         item >> self.shift
     }
 
-    /// The lane of an item in its chunk.
+    /// Returns the lane of an item in its chunk.
     #[inline(always)]
     pub const fn lane(self, item: usize) -> usize {
         item & (self.lanes() - 1)
     }
 
-    /// Chunks that so many items fill.
+    /// Returns the number of chunks that `items` items fill.
     #[inline(always)]
     pub const fn chunks(self, items: usize) -> usize {
         (items + self.lanes() - 1) >> self.shift
     }
 
-    /// So many items and those that fill the last chunk.
+    /// Returns the number of items after padding to whole chunks.
     #[inline(always)]
     pub const fn padded(self, items: usize) -> usize {
         self.chunks(items) << self.shift
     }
 
-    /// Words of so many items, padded to whole chunks.
+    /// Returns the number of words of `items` items, padded to whole chunks.
     #[inline(always)]
     pub const fn words(self, items: usize) -> usize {
         self.padded(items) * self.slots
     }
 
-    /// Word of slot 0 of an item.
+    /// Returns the word of slot 0 of an item.
     #[inline(always)]
     pub const fn item(self, item: usize) -> usize {
         ((self.chunk(item) * self.slots) << self.shift) + self.lane(item)
     }
 
-    /// Words from slot 0 of an item to another slot of it.
+    /// Returns the number of words from slot 0 of an item to another of its slots.
     #[inline(always)]
     pub const fn slot(self, slot: usize) -> usize {
         slot << self.shift
     }
 
-    /// Word of a slot of an item.
+    /// Returns the word of a slot of an item.
     #[inline(always)]
     pub const fn word(self, item: usize, slot: usize) -> usize {
         self.item(item) + self.slot(slot)
     }
 
-    /// Number of the row of a slot in a chunk; rows have [`SlotLayout::lanes`] words.
+    /// Returns the number of the row of a slot in a chunk; rows have [`SlotLayout::lanes`] words.
     #[inline(always)]
     pub const fn row(self, chunk: usize, slot: usize) -> usize {
         chunk * self.slots + slot
     }
 
-    /// Bytes from the first word of a chunk to the row of a slot.
+    /// Returns the number of bytes from the first word of a chunk to the row of a slot.
     #[inline(always)]
     pub const fn slot_bytes(self, slot: usize) -> usize {
         self.slot(slot) * WORD
     }
 
-    /// Bytes of a chunk.
+    /// Returns the number of bytes of a chunk.
     #[inline(always)]
     pub const fn chunk_bytes(self) -> usize {
         self.slot_bytes(self.slots)

@@ -1,35 +1,38 @@
 //! Batches: the mutable argument of a compiled stage.
 //!
-//! One function type for every stage: `fn(&ShaderContext, &mut Batch)`. A call works through all chunks of the batch.
-//! `inputs` and `outputs` are `[chunk][slot][lane]` arrays of 32-bit values ([`SlotLayout`](super::SlotLayout)); slots are those of
-//! [`crate::shader::StageInterface`], in its order. Every buffer of a batch is padded to a whole chunk and aligned to 32 bytes.
+//! All stages have one function type: `fn(&ShaderContext, &mut Batch)`. A call processes all chunks
+//! of the batch. `inputs` and `outputs` are `[chunk][slot][lane]` arrays of 32-bit values
+//! ([`SlotLayout`](super::SlotLayout)). Slots are those of [`crate::shader::StageInterface`], in
+//! its order. Every buffer of a batch is padded to a whole chunk and aligned to 32 bytes.
 
 use super::context::ShaderContext;
 use super::layout::{Layout, layout};
 
-/// A compiled stage. `batch` points to the stage's own batch struct, whose first field is [`BatchHeader`].
+/// The function of a compiled stage. `batch` points to the stage's own batch struct, whose first
+/// field is [`BatchHeader`].
 ///
 /// # Safety
-/// `ctx` and `batch` must be valid for the call and laid out as the stage's interface says.
+/// `ctx` and `batch` must be valid for the call and laid out as the stage's interface specifies.
 pub type StageFn = unsafe extern "C" fn(ctx: *const ShaderContext, batch: *mut BatchHeader);
 
-/// Common head of all batches.
+/// The common head of all batches.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BatchHeader {
-    /// Per-worker scratch memory, aligned to 32 bytes, `StageCode::scratch_bytes` long (private arrays, and for a
-    /// stage with barriers the values that live across them). Contents need no initialisation.
+    /// Per-worker scratch memory, aligned to 32 bytes, `StageCode::scratch_bytes` long (for private
+    /// arrays, and for a stage with barriers the values that live across them). Contents need no
+    /// initialisation.
     pub scratch: *mut u8,
-    /// 64 writable bytes that nobody reads: where masked-out scalar stores go.
+    /// Sink: 64 writable bytes that are never read, to which masked-out scalar stores go.
     pub sink: *mut u8,
 }
 
 /// Vertices of a draw.
 #[repr(C)]
 pub struct VertexBatch {
-    /// Common head.
+    /// Common head of all batches.
     pub header: BatchHeader,
-    /// Vertices in the batch; chunks = ceil(count / lanes).
+    /// Number of vertices in the batch; the number of chunks is ceil(count / lanes).
     pub count: u32,
     #[doc(hidden)]
     pub _pad: u32,
@@ -37,72 +40,80 @@ pub struct VertexBatch {
     pub vertex_index: *const u32,
     /// `InstanceIndex` per vertex, padded to whole chunks.
     pub instance_index: *const u32,
-    /// Attributes, `[chunk][input slot][lane]`.
+    /// Attributes, as `[chunk][input slot][lane]`.
     pub inputs: *const u32,
-    /// `[chunk][output slot][lane]`.
+    /// Outputs, as `[chunk][output slot][lane]`.
     pub outputs: *mut u32,
 }
 
-/// Invocations of a stage that takes primitives and makes vertices, as many as it likes: a lane is an invocation of a primitive.
+/// Invocations of a stage that takes primitives and makes any number of vertices; a lane is an
+/// invocation of a primitive.
 ///
-/// The vertices that the lanes of a chunk make lie in *rows*, each of one vertex per lane: a lane's vertices are its own in the chunk's first
-/// rows. A chunk has as many rows as that of its lanes has vertices that has most, and they follow the rows of the chunk before it.
+/// The vertices that the lanes of a chunk make lie in *rows*, each of one vertex per lane: a lane's
+/// vertices are in its own lane of the chunk's first rows. A chunk has as many rows as its lane
+/// with the most vertices needs, and they follow the rows of the chunk before it.
 #[repr(C)]
 pub struct PrimitiveBatch {
-    /// Common head.
+    /// Common head of all batches.
     pub header: BatchHeader,
-    /// Invocations; chunks = ceil(count / lanes). Those that fill the last chunk repeat valid ones, and are not looked at.
+    /// Number of invocations; the number of chunks is ceil(count / lanes). Invocations that fill
+    /// the last chunk repeat valid ones, and their results are ignored.
     pub count: u32,
-    /// Rows that chunks have filled; 0 at first.
+    /// Number of rows that chunks have filled; 0 at first.
     pub rows: u32,
     /// Outputs of the stage before.
     pub inputs: *const u32,
-    /// By input slot.
+    /// Sources of the inputs, by input slot.
     pub sources: *const InputSource,
     /// Byte offsets into `inputs` of slot 0 of each primitive's vertices, `[chunk][vertex][lane]`.
     pub vertices: *const u32,
-    /// `PrimitiveId`, `[chunk][lane]`.
+    /// `PrimitiveId`, as `[chunk][lane]`.
     pub primitive_id: *const u32,
-    /// `InvocationId`, `[chunk][lane]`.
+    /// `InvocationId`, as `[chunk][lane]`.
     pub invocation_id: *const u32,
-    /// `[row][output slot][lane]`: as many rows for every chunk as a lane may make vertices, and one more.
+    /// Outputs, as `[row][output slot][lane]`: for every chunk as many rows as a lane may make
+    /// vertices, and one more.
     pub outputs: *mut u32,
-    /// Out, `[chunk][lane]`: vertices made, all streams together; more than there may be stands for the most.
+    /// Output, `[chunk][lane]`: number of vertices made, for all streams together; a number above
+    /// the maximum counts as the maximum.
     pub counts: *mut u32,
-    /// Out, by chunk: its first row.
+    /// Output, by chunk: its first row.
     pub first_rows: *mut u32,
 }
 
-/// Where the outputs of the stage before have an input slot of this one.
+/// The location of an input slot among the outputs of the stage before.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputSource {
-    /// Bytes behind slot 0 of a vertex, or behind the first byte of a patch.
+    /// Number of bytes after slot 0 of a vertex, or after the first byte of a patch.
     pub offset: u32,
-    /// All ones; 0 where nobody writes the slot, which reads 0.
+    /// Mask of the loaded bits: all ones, or 0 if no stage writes the slot, which then reads 0.
     pub mask: u32,
-    /// Bytes from a vertex of a patch to its next; 0 for what the patch has once, and for vertices that have a place each.
+    /// Number of bytes from one vertex of a patch to the next; 0 for values of the whole patch, and
+    /// for vertices that are located one by one.
     pub stride: u32,
 }
 
-/// Patches of a tessellation control stage: each is a workgroup, whose invocations are the vertices that it makes.
+/// Patches of a tessellation control stage: each is a workgroup, whose invocations are the vertices
+/// that it makes.
 ///
-/// The outputs are the workgroup memory, which every invocation reads and writes: [`WorkgroupFacts::patch_bytes`] for each patch, one behind the
-/// other, with the slots where [`StageInterface::places`] says. (What is not written stays as it was.)
+/// The outputs are the workgroup memory, which every invocation reads and writes. Each patch has
+/// [`WorkgroupFacts::patch_bytes`], one after the other, with the slots at
+/// [`StageInterface::places`]. (Bytes that are not written stay unchanged.)
 ///
 /// [`WorkgroupFacts::patch_bytes`]: crate::shader::WorkgroupFacts::patch_bytes
 /// [`StageInterface::places`]: crate::shader::StageInterface::places
 #[repr(C)]
 pub struct ControlBatch {
-    /// The patches as workgroups: a row, beginning at 0.
+    /// The patches as workgroups: a row that begins at 0.
     pub groups: ComputeBatch,
-    /// Vertices of a patch that comes, at least 1: `PatchVertices`.
+    /// Number of vertices of an input patch, at least 1: `PatchVertices`.
     pub given: u32,
     #[doc(hidden)]
     pub _pad: u32,
     /// Outputs of the vertex stage.
     pub inputs: *const u32,
-    /// By input slot.
+    /// Sources of the inputs, by input slot.
     pub sources: *const InputSource,
     /// Byte offsets into `inputs` of slot 0 of the vertices, `[patch][vertex]`.
     pub vertices: *const u32,
@@ -110,8 +121,9 @@ pub struct ControlBatch {
     pub primitive_id: *const u32,
 }
 
-/// Workgroups of a task or mesh stage, each with memory of its own, one behind the other: [`WorkgroupFacts::group_bytes`] for each, where it finds and leaves
-/// what [`GROUP_HEAD`], [`TaskFacts`] and [`MeshFacts`] say. What it finds are zeros, and the payload.
+/// Workgroups of a task or mesh stage, each with its own memory of [`WorkgroupFacts::group_bytes`],
+/// one after the other. The contents of the memory are specified by [`GROUP_HEAD`], [`TaskFacts`]
+/// and [`MeshFacts`]. At the beginning, it contains zeros and the payload.
 ///
 /// [`WorkgroupFacts::group_bytes`]: crate::shader::WorkgroupFacts::group_bytes
 /// [`GROUP_HEAD`]: crate::shader::GROUP_HEAD
@@ -121,7 +133,7 @@ pub struct ControlBatch {
 pub struct MeshBatch {
     /// The workgroups.
     pub groups: ComputeBatch,
-    /// `NumWorkgroups`: of the draw, or of the task that has asked for them.
+    /// `NumWorkgroups` of the draw, or of the task that requested the workgroups.
     pub num_workgroups: [u32; 3],
     #[doc(hidden)]
     pub _pad: u32,
@@ -130,35 +142,42 @@ pub struct MeshBatch {
 /// Vertices that the tessellator has made of patches, for a tessellation evaluation stage.
 #[repr(C)]
 pub struct EvaluationBatch {
-    /// Common head.
+    /// Common head of all batches.
     pub header: BatchHeader,
-    /// Vertices; chunks = ceil(count / lanes). Those that fill the last chunk repeat valid ones.
+    /// Number of vertices; the number of chunks is ceil(count / lanes). Vertices that fill the last
+    /// chunk repeat valid ones.
     pub count: u32,
-    /// Vertices of a patch, at least 1: `PatchVertices`.
+    /// Number of vertices of a patch, at least 1: `PatchVertices`.
     pub given: u32,
     /// Memory of patches ([`ControlBatch`]).
     pub inputs: *const u32,
-    /// By input slot.
+    /// Sources of the inputs, by input slot.
     pub sources: *const InputSource,
     /// Byte offset into `inputs` of each vertex's patch, `[chunk][lane]`.
     pub patches: *const u32,
-    /// `TessCoord`, `[chunk][component][lane]`.
+    /// `TessCoord`, as `[chunk][component][lane]`.
     pub coordinates: *const u32,
-    /// `PrimitiveId`, `[chunk][lane]`.
+    /// `PrimitiveId`, as `[chunk][lane]`.
     pub primitive_id: *const u32,
-    /// `[chunk][output slot][lane]`.
+    /// Outputs, as `[chunk][output slot][lane]`.
     pub outputs: *mut u32,
 }
 
-/// What the fragment stage reads of a primitive; the rasterizer fills it once per surviving primitive.
+/// Values of a primitive that the fragment stage reads; the rasterizer fills it once per surviving
+/// primitive.
 ///
-/// With pixel position (x, y) in framebuffer coordinates relative to `origin`:
-/// `l1 = fma(b1[0], x, fma(b1[1], y, b1[2]))` and `l2` likewise are the screen-space (linear) barycentrics of vertices 1 and 2;
-/// `w = 1 / fma(iw[0], x, fma(iw[1], y, iw[2]))`; perspective-correct barycentrics are `p1 = (l1 * inv_w1) * w`,
-/// `p2 = (l2 * inv_w2) * w`; an attribute is `fma(p2, d2, fma(p1, d1, a0))` with `[a0, d1, d2]` of its slot in `attributes`
-/// (`d1 = a1 - a0`, `d2 = a2 - a0`). Depth is `z[0]*x + (z[1]*y + z[2])` in four roundings, as in the depth test.
-/// NoPerspective uses l1, l2. Flat uses `[a, _, _]` of a flat slot (provoking vertex, raw bits).
-/// Lines: vertices 0 and 1, d2 = 0. Points: d1 = d2 = 0.
+/// The formulas use the pixel position (x, y) in framebuffer coordinates relative to `origin`:
+/// - `l1 = fma(b1[0], x, fma(b1[1], y, b1[2]))`, and `l2` likewise, are the screen-space (linear)
+///   barycentrics of vertices 1 and 2.
+/// - `w = 1 / fma(iw[0], x, fma(iw[1], y, iw[2]))`.
+/// - Perspective-correct barycentrics are `p1 = (l1 * inv_w1) * w` and `p2 = (l2 * inv_w2) * w`.
+/// - An attribute is `fma(p2, d2, fma(p1, d1, a0))` with `[a0, d1, d2]` of its slot in
+///   `attributes` (`d1 = a1 - a0`, `d2 = a2 - a0`).
+/// - Depth is `z[0]*x + (z[1]*y + z[2])` in four roundings, as in the depth test.
+/// - NoPerspective uses l1 and l2.
+/// - Flat uses `[a, _, _]` of a flat slot (provoking vertex, raw bits).
+///
+/// Lines have vertices 0 and 1, and d2 = 0. Points have d1 = d2 = 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FragmentPrimitive {
@@ -166,148 +185,164 @@ pub struct FragmentPrimitive {
     pub b1: [f32; 3],
     /// Linear barycentric plane of vertex 2.
     pub b2: [f32; 3],
-    /// 1/w plane.
+    /// Plane of 1/w.
     pub inv_w: [f32; 3],
-    /// 1/w of vertex 1.
+    /// Value of 1/w at vertex 1.
     pub inv_w1: f32,
-    /// 1/w of vertex 2.
+    /// Value of 1/w at vertex 2.
     pub inv_w2: f32,
     /// Depth plane dx, dy, constant (after viewport transform and depth bias), for FragCoord.z.
     pub z: [f32; 3],
-    /// Integer framebuffer position that x and y above are relative to (keeps the planes exact far from 0).
+    /// Integer framebuffer position to which x and y above are relative (keeps the planes exact far
+    /// from 0).
     pub origin: [i32; 2],
-    /// `[slot][3]` bits of f32, slots in the fragment interface's input order; four bytes behind the last row are readable.
+    /// Bits of f32 as `[slot][3]`, with slots in the fragment interface's input order; four bytes
+    /// after the last row are readable.
     pub attributes: *const [u32; 3],
-    /// Non-zero for front-facing.
+    /// Non-zero if the primitive is front-facing.
     pub front_facing: u32,
-    /// `PrimitiveId`.
+    /// Value of `PrimitiveId`.
     pub primitive_id: u32,
-    /// `Layer`.
+    /// Value of `Layer`.
     pub layer: u32,
-    /// `ViewportIndex`.
+    /// Value of `ViewportIndex`.
     pub viewport_index: u32,
-    /// Point primitives: framebuffer position of the sprite's upper left corner, and 1/size; PointCoord = (frag - upper left) * inv_size.
+    /// Framebuffer position of the upper left corner of a point's sprite; PointCoord = (frag -
+    /// upper left) * inv_size.
     pub point_origin: [f32; 2],
-    /// See `point_origin`; 0 for other primitives.
+    /// Reciprocal of a point's size; 0 for other primitives.
     pub point_inv_size: f32,
-    /// Not 0: 1/w is 1 at all vertices, and so the perspective-correct barycentrics are the linear ones, bit for bit.
+    /// Non-zero if 1/w is 1 at all vertices, so that the perspective-correct barycentrics are the
+    /// linear ones, bit for bit.
     pub affine: u32,
 }
 
-/// One quad (2×2 pixels). Lane order in the quad: (0,0), (1,0), (0,1), (1,1).
+/// One quad (2×2 pixels). The order of lanes in the quad is (0,0), (1,0), (0,1), (1,1).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FragmentQuad {
-    /// Framebuffer position of lane 0; even.
+    /// Horizontal framebuffer position of lane 0; even.
     pub x: u16,
-    /// See `x`.
+    /// Vertical framebuffer position of lane 0; even.
     pub y: u16,
-    /// Sample coverage of the four pixels: 4 bits of samples per pixel, pixel p's sample s at bit `4*p + s`. With one
-    /// sample only bits 0, 4, 8, 12 occur. A pixel with no bit is a helper invocation. Of more than four samples this is the
-    /// union of the quad's groups ([`SampleGroups`]).
+    /// Sample coverage of the four pixels, with 4 bits of samples per pixel: pixel p's sample s is
+    /// bit `4*p + s`. With one sample, only bits 0, 4, 8 and 12 occur. A pixel with no bit is a
+    /// helper invocation. With more than four samples, this is the union of the quad's groups
+    /// ([`SampleGroups`]).
     pub coverage: u16,
-    /// Sample this invocation shades (sample shading: one quad entry per sample), or [`FragmentBatch::CENTRE`].
+    /// Sample that this invocation shades (sample shading has one quad entry per sample), or
+    /// [`FragmentBatch::CENTRE`].
     pub sample: u16,
     /// The primitive.
     pub primitive: *const FragmentPrimitive,
 }
 
-/// Most rasterization samples.
+/// Largest number of rasterization samples.
 pub const MAX_SAMPLES: usize = 16;
 
-/// Coverage of a quad by samples in groups of four: bit `4*p + s` of group g is pixel p's sample `4*g + s`.
+/// Coverage of a quad by samples in groups of four: bit `4*p + s` of group g is pixel p's sample
+/// `4*g + s`.
 pub type SampleGroups = [u16; MAX_SAMPLES / 4];
 
-/// Positions of samples, and behind them, up to [`FragmentBatch::CENTRE`], of the pixel centres.
+/// Positions of samples, and after them, up to [`FragmentBatch::CENTRE`], of the pixel centres.
 pub type SamplePositions = [QuadPositions; MAX_SAMPLES + 1];
 
 /// Quads of a tile.
 #[repr(C)]
 pub struct FragmentBatch {
-    /// Common head.
+    /// Common head of all batches.
     pub header: BatchHeader,
-    /// Quads, up to [`FragmentBatch::MOST_QUADS`]; lanes = 4 × quads, chunks = ceil(4*count / lanes). Entries beyond `count` up to a whole chunk, and to a multiple
+    /// Number of quads, at most [`FragmentBatch::MOST_QUADS`]; there are 4 × quads lanes and
+    /// ceil(4*count / lanes) chunks. Entries after `count`, up to a whole chunk and to a multiple
     /// of [`FragmentBatch::PADDING`], repeat a valid quad with coverage 0.
     pub count: u32,
     /// Rasterization samples of the pipeline: 1, 2, 4, 8 or 16.
     pub samples: u32,
-    /// `count` entries, padded.
+    /// The quads: `count` entries, padded.
     pub quads: *const FragmentQuad,
-    /// `[chunk][output slot][lane]`.
+    /// Outputs, as `[chunk][output slot][lane]`.
     pub outputs: *mut u32,
-    /// Out, one u32 per chunk, of 64 lanes two: bit per lane, set where the invocation is still alive (not killed, not demoted). Helper lanes may be set or not.
+    /// Output, one u32 per chunk, or two per chunk of 64 lanes: a bit per lane, set if the
+    /// invocation is still alive (not killed, not demoted). Bits of helper lanes may be set or not.
     pub alive: *mut u32,
-    /// By `FragmentQuad::sample`.
+    /// Positions of invocations, by `FragmentQuad::sample`.
     pub positions: *const SamplePositions,
-    /// By quad, padded as they are: coverage of more than four samples; zeros ([`FragmentBatch::NO_GROUPS`]) of fewer.
+    /// Coverage by quad, padded as the quads are, of more than four samples; zeros
+    /// ([`FragmentBatch::NO_GROUPS`]) for fewer.
     pub groups: *const SampleGroups,
 }
 
-/// Pixels of a primitive that is [affine](FragmentPrimitive::affine): all from (x0, y0) to before (x1, y1), a chunk's lanes apart at least in x.
+/// Pixels of a primitive that is [affine](FragmentPrimitive::affine): all from (x0, y0) to before
+/// (x1, y1), which are at least the lanes of a chunk apart in x.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Rectangle {
-    /// The first column.
+    /// First column.
     pub x0: u16,
-    /// The first row.
+    /// First row.
     pub y0: u16,
-    /// The column behind the last one.
+    /// Column after the last one.
     pub x1: u16,
-    /// The row behind the last one.
+    /// Row after the last one.
     pub y1: u16,
     /// The primitive.
     pub primitive: *const FragmentPrimitive,
 }
 
-/// The most lanes of a chunk of a stage that takes rectangles.
+/// Largest number of lanes of a chunk of a stage that takes rectangles.
 pub const RECTANGLE_LANES: usize = 16;
 
-/// Rectangles of a tile, for a fragment stage that writes colours itself ([`crate::epilogue`]): one sample, no tests, texels of four bytes. They are taken in order.
+/// Rectangles of a tile, for a fragment stage that writes colours itself ([`crate::epilogue`]): one
+/// sample, no tests, texels of four bytes. They are processed in order.
 #[repr(C)]
 pub struct RectangleBatch {
-    /// Common head.
+    /// Common head of all batches.
     pub header: BatchHeader,
-    /// How many.
+    /// Number of rectangles.
     pub count: u32,
-    /// All columns before this one, [`RECTANGLE_LANES`] at least, may be read and written as they are.
+    /// End of the columns, at least [`RECTANGLE_LANES`], that may be read and written back
+    /// unchanged.
     pub end: u32,
     /// The rectangles.
     pub rectangles: *const Rectangle,
-    /// Where the texel (0, 0) would lie.
+    /// Address at which the texel (0, 0) would be.
     pub target: *mut u8,
-    /// Bytes between rows.
+    /// Number of bytes between rows.
     pub pitch: u64,
 }
 
-/// Positions in the four pixels of a quad, relative to the corner of its first pixel: 0..2.
+/// Positions in the four pixels of a quad, relative to the corner of its first pixel, in 0..2.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuadPositions {
-    /// By lane.
+    /// Horizontal positions by lane.
     pub x: [f32; 4],
-    /// By lane.
+    /// Vertical positions by lane.
     pub y: [f32; 4],
 }
 
-/// An input of [`Helper::Interpolate`](super::Helper::Interpolate): its slot, and whether with perspective.
+/// Encodes an input of [`Helper::Interpolate`](super::Helper::Interpolate): its slot, and whether
+/// with perspective.
 pub const fn interpolated(slot: u32, perspective: bool) -> u32 {
     slot << 1 | perspective as u32
 }
 
 impl FragmentBatch {
-    /// `FragmentQuad::sample` of per-pixel shading.
+    /// Value of `FragmentQuad::sample` in per-pixel shading.
     pub const CENTRE: u16 = MAX_SAMPLES as u16;
 
-    /// Most quads.
+    /// Largest number of quads of a batch.
     pub const MOST_QUADS: usize = 64;
 
-    /// Quads of the chunks that code may have whose stage has fewer lanes: those of a vector of 512 bits.
+    /// Number of quads to which batches are padded even if the stage has fewer lanes: those of a
+    /// vector of 512 bits.
     pub const PADDING: usize = 4;
 
-    /// `groups` of at most four samples: of a batch and the padding of its last chunk.
+    /// The value of `groups` for at most four samples: for a batch and the padding of its last
+    /// chunk.
     pub const NO_GROUPS: &[SampleGroups; Self::MOST_QUADS + 16] = &[[0; MAX_SAMPLES / 4]; Self::MOST_QUADS + 16];
 
-    /// `positions` for samples at (x, y) in 0..1 inside of each pixel.
+    /// Returns `positions` for samples at (x, y) in 0..1 inside of each pixel.
     pub const fn positions(samples: &[[f32; 2]]) -> SamplePositions {
         let mut positions = [QuadPositions::new([0.5, 0.5]); MAX_SAMPLES + 1];
         let mut i = 0;
@@ -325,18 +360,19 @@ impl QuadPositions {
     }
 }
 
-/// Workgroups of a dispatch, one after the other; generated code loops over them and their chunks, and leaves when the abort flag is set.
+/// Workgroups of a dispatch, one after the other. Generated code loops over them and their chunks,
+/// and leaves when the abort flag is set.
 #[repr(C)]
 pub struct ComputeBatch {
-    /// Common head. `scratch` has room for every chunk of the workgroup.
+    /// Common head of all batches; `scratch` is large enough for every chunk of the workgroup.
     pub header: BatchHeader,
-    /// What is added to a workgroup's position to make its `WorkgroupId`.
+    /// Offset that is added to a workgroup's position to make its `WorkgroupId`.
     pub base: [u32; 3],
-    /// Workgroups per row, rows per slice.
+    /// Number of workgroups per row, and of rows per slice.
     pub groups: [u32; 2],
-    /// Position of the first one.
+    /// Position of the first workgroup.
     pub first: [u32; 3],
-    /// How many, along rows; at least one.
+    /// Number of workgroups, along rows; at least one.
     pub count: u32,
     #[doc(hidden)]
     pub _pad: u32,
@@ -346,17 +382,17 @@ pub struct ComputeBatch {
 
 macro_rules! batches {
     ($($(#[$doc:meta])* $kind:ident = $batch:ident;)*) => {
-        /// The kinds of batch: what a call of a stage works on.
+        /// The kinds of batches on which calls of stages work.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum BatchKind {
             $($(#[$doc])* $kind,)*
         }
 
         impl BatchKind {
-            /// All.
+            /// All kinds of batches.
             pub const ALL: &[BatchKind] = &[$(BatchKind::$kind),*];
 
-            /// See [`Layout`].
+            /// Returns the hash of the batch's [`Layout`].
             pub const fn layout(self) -> u64 {
                 match self {
                     $(BatchKind::$kind => $batch::HASH,)*
@@ -367,19 +403,19 @@ macro_rules! batches {
 }
 
 batches! {
-    /// [`VertexBatch`].
+    /// A [`VertexBatch`].
     Vertices = VertexBatch;
-    /// [`ControlBatch`].
+    /// A [`ControlBatch`].
     Patches = ControlBatch;
-    /// [`EvaluationBatch`].
+    /// An [`EvaluationBatch`].
     Domain = EvaluationBatch;
-    /// [`PrimitiveBatch`].
+    /// A [`PrimitiveBatch`].
     Primitives = PrimitiveBatch;
-    /// [`MeshBatch`].
+    /// A [`MeshBatch`].
     Mesh = MeshBatch;
-    /// [`FragmentBatch`].
+    /// A [`FragmentBatch`].
     Quads = FragmentBatch;
-    /// [`ComputeBatch`].
+    /// A [`ComputeBatch`].
     Workgroup = ComputeBatch;
 }
 

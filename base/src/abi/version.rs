@@ -1,4 +1,5 @@
-//! One number for all that generated code relies on: code that was made for another one does not fit.
+//! The version of everything on which generated code relies; code that was made for another version
+//! does not fit.
 
 #![forbid(unsafe_code)]
 
@@ -10,8 +11,9 @@ use super::layout::{Hash, Layout};
 use super::slots::SlotLayout;
 use super::stage::{BatchKind, RectangleBatch};
 
-/// Changes with every helper, and with every struct, enumeration and array order that generated code takes offsets or numbers from: it is
-/// made of them. (What they point to is part of their layout.)
+/// Version of the interface. It is a hash of every helper, and of every struct, enumeration and
+/// array order from which generated code takes offsets or numbers. (The layout of a type includes
+/// that of the types to which it points.)
 pub const VERSION: u64 = {
     let mut hash = Hash::new("grus abi");
     let mut i = 0;
@@ -47,7 +49,8 @@ mod tests {
 
     #[test]
     fn a_changed_row_of_a_helper_changes_the_version() {
-        // The table is in the context, the context in the version: `layout` tests how layouts pass it on.
+        // The table is in the context, and the context is in the version; `layout` tests that
+        // layouts are passed on.
         assert_eq!(HelperTable::HASH, layout_of(HELPERS));
         let row = |change: &dyn Fn(&mut HelperRow)| {
             let mut rows = HELPERS.to_vec();

@@ -1,9 +1,14 @@
-//! Decoding of ASTC blocks of two dimensions (Khronos Data Format Specification, "ASTC Compressed Texture Image Formats").
+//! Decoding of ASTC blocks of two dimensions (Khronos Data Format Specification, "ASTC Compressed
+//! Texture Image Formats").
 //!
-//! What a block says of itself is looked up ([`mode`]); its numbers are unpacked by [`sequence`], and become pairs of colours in [`ends`]. Then come the texels, 16 at
-//! a time: a weight for each, out of a grid that is mostly coarser than the block, its partition, and what lies between its partition's two colours.
-//! They become what `decode_float16` asks for: halves, of UNORM16 cut and not rounded; sRGB, and what a view wants so (`decode_unorm8`), bytes. Blocks that
-//! the specification calls illegal, and partitions of logarithms in LDR formats, are magenta.
+//! The mode of a block is looked up ([`mode`]). Its numbers are unpacked by [`sequence`], and
+//! become pairs of colours in [`ends`]. Then the texels follow, 16 at a time. Each has a weight,
+//! from a grid that is usually coarser than the block, and a partition. Its colour is interpolated
+//! between the two colours of its partition.
+//!
+//! Results are those of `decode_float16`: halves, in which UNORM16 is truncated and not rounded.
+//! sRGB formats, and views that request it (`decode_unorm8`), give bytes. Blocks that the
+//! specification calls illegal, and partitions of logarithms in LDR formats, are magenta.
 
 mod ends;
 mod mode;
@@ -19,20 +24,21 @@ use mode::Mode;
 use sequence::{COLOURS, FIRST_COLOUR, Numbers, RANGES, WEIGHTS};
 use texels::{HALF_ONE, half};
 
-/// What texels become.
+/// The representation of decoded texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
-    /// Halves; logarithms are errors.
+    /// Texels are halves; logarithms are errors.
     Ldr,
-    /// Halves.
+    /// Texels are halves.
     Hdr,
-    /// Bytes; logarithms are errors.
+    /// Texels are bytes; logarithms are errors.
     Bytes,
-    /// Bytes of sRGB, between whose ends lies something else; logarithms are errors.
+    /// Texels are sRGB bytes, with another interpolation between the ends; logarithms are errors.
     Srgb,
 }
 
-/// Gives the texels of a block, tile by tile (`blocks::decode_tiles`), in the format's plain one.
+/// Passes on the texels of a block, tile by tile (`blocks::decode_tiles`), in the format's plain
+/// format.
 pub(super) fn decode(info: &FormatInfo, block: &[u8; 16], give: &mut dyn FnMut(usize, &BlockWords)) {
     let target = match (info.layout, info.channels[0].ty) {
         (Layout::AstcInBytes, _) => Target::Bytes,
@@ -50,7 +56,7 @@ pub(super) fn decode(info: &FormatInfo, block: &[u8; 16], give: &mut dyn FnMut(u
     }
 }
 
-/// Gives tiles of one colour.
+/// Passes on tiles of one colour.
 fn all(size: [usize; 2], words: [u32; 2], give: &mut dyn FnMut(usize, &BlockWords)) {
     let tile = words.map(|word| [word; 16]);
     for y in 0..size[1].div_ceil(4) {
@@ -59,7 +65,7 @@ fn all(size: [usize; 2], words: [u32; 2], give: &mut dyn FnMut(usize, &BlockWord
 }
 
 impl Target {
-    /// Four components of 16 bits, or of 8, as words.
+    /// Packs four components of 16 bits, or of 8, into words.
     fn pack(self, [r, g, b, a]: [u32; 4]) -> [u32; 2] {
         match self {
             Target::Bytes | Target::Srgb => [r | g << 8 | b << 16 | a << 24, 0],
@@ -72,7 +78,7 @@ impl Target {
         self.pack([one, 0, one, one])
     }
 
-    /// The colour of a void-extent block.
+    /// Returns the colour of a void-extent block.
     fn constant(self, block: u128) -> [u32; 2] {
         let coordinate = |i: u32| (block >> (12 + 13 * i)) as u32 & 0x1fff;
         let [s0, s1, t0, t1] = [0, 1, 2, 3].map(coordinate);
@@ -93,16 +99,16 @@ impl Target {
     }
 }
 
-/// A half that is not a number as a quiet one, so that it is the same whoever converts it.
+/// Makes a half that is not a number quiet, so that every conversion gives the same bits.
 const fn quiet(half: u32) -> u32 {
     if half & 0x7fff > 0x7c00 { half | 0x200 } else { half }
 }
 
-/// A legal block of partitions.
+/// A legal block with partitions.
 struct Block {
     mode: Mode,
     weights: Numbers,
-    /// The component with weights of its own; 4 for none.
+    /// Component that has separate weights; 4 for none.
     second: usize,
     partitions: usize,
     seed: u32,
@@ -110,7 +116,7 @@ struct Block {
 }
 
 impl Block {
-    /// None of illegal ones.
+    /// Returns `None` for illegal blocks.
     fn parse(block: u128, size: [usize; 2], target: Target) -> Option<Block> {
         let mode = mode::MODES[block as usize & 0x7ff];
         let partitions = (block >> 11) as usize % 4 + 1;
@@ -118,7 +124,8 @@ impl Block {
         if mode.bits == 0 || !fits || mode.planes == 2 && partitions == 4 {
             return None;
         }
-        // The modes of the ends: of one partition, of all, or each its own; then some bits lie below the weights.
+        // With one partition, there is one mode of the ends; with several, there is one for all or
+        // one for each, whose further bits lie below the weights.
         let mut low = 128 - u32::from(mode.bits);
         let mut modes = [(block >> 13) as u32 & 15; 4];
         if partitions > 1 {

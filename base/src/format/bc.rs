@@ -1,9 +1,10 @@
 //! Decoding of BC1–BC7 blocks to texels of a plain format (`blocks::plain`).
 //!
-//! What a block's indices can choose is computed once; then each texel is a look. The colours of BC1 to BC3 and the
-//! alpha of BC3 are fractions that the Khronos Data Format Specification interpolates without rounding. They come out as
-//! the nearest bytes; sRGB-encoded ones are decoded from the fractions themselves (`bc_srgb`). BC7 is defined in bytes.
-//! BC4 and BC5 come out as floats at full precision, BC6H as halves, decoded by bcdec.
+//! The values that a block's indices can choose are computed once; each texel is then a lookup. The
+//! colours of BC1 to BC3 and the alpha of BC3 are fractions that the Khronos Data Format
+//! Specification interpolates without rounding. They become the nearest bytes; sRGB-encoded ones
+//! are decoded from the fractions themselves (`bc_srgb`). BC7 is defined in bytes. BC4 and BC5
+//! become floats at full precision, and BC6H becomes halves, decoded by bcdec.
 
 #![forbid(unsafe_code)]
 
@@ -12,12 +13,13 @@ use super::{ChannelType, FormatInfo, bc_srgb, bc7};
 
 const OPAQUE: u32 = 0xff00_0000;
 
-/// Is it an sRGB-encoded format whose colours are fractions of 31 and 63 (BC1, BC2 or BC3)?
+/// Returns true for an sRGB-encoded format whose colours are fractions of 31 and 63 (BC1, BC2 or
+/// BC3).
 pub(super) fn is_srgb_of_fractions(info: &FormatInfo) -> bool {
     info.channels[0].ty == ChannelType::Srgb && matches!(info.name.as_bytes(), [b'B', b'C', b'1'..=b'3', ..])
 }
 
-/// The texels of the block at the start of `block`, in the format's plain one.
+/// Returns the texels of the block at the start of `block`, in the format's plain format.
 pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> BlockWords {
     let signed = matches!(info.channels[0].ty, ChannelType::Snorm | ChannelType::Sfloat);
     let whole = u128::from_le_bytes(*block);
@@ -46,8 +48,9 @@ pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> BlockWords {
     }
 }
 
-/// A block of colours: two ends of 5, 6 and 5 bits, and two bits per texel; R8G8B8A8, red lowest. Between the ends lie two colours, or one and transparent
-/// black where the first end is not the greater one; `always` two.
+/// Decodes a block of colours, which has two ends of 5, 6 and 5 bits, and two bits per texel, to
+/// R8G8B8A8 with red lowest. Between the ends there are two colours. If the first end is not the
+/// greater one, there are one colour and transparent black, unless `always` is set.
 fn colors(block: u64, always: bool) -> [u32; 16] {
     let ends = [block as u32 & 0xffff, (block >> 16) as u32 & 0xffff];
     let [[r0, g0, b0], [r1, g1, b1]] = ends.map(|end| [end >> 11, end >> 5 & 63, end & 31]);
@@ -64,7 +67,8 @@ fn colors(block: u64, always: bool) -> [u32; 16] {
     core::array::from_fn(|i| palette[(block >> (32 + 2 * i)) as usize & 3])
 }
 
-/// A block of BC3's alpha: two ends, and three bits per texel. What lies between the ends is the nearest byte.
+/// Decodes a block of BC3's alpha, which has two ends, and three bits per texel. Values between the
+/// ends are rounded to the nearest byte.
 fn alphas(block: u64) -> [u32; 16] {
     let [a, b] = [block as u32 & 0xff, (block >> 8) as u32 & 0xff];
     let palette = if a > b {
@@ -77,7 +81,8 @@ fn alphas(block: u64) -> [u32; 16] {
     core::array::from_fn(|i| palette[(block >> (16 + 3 * i)) as usize & 7])
 }
 
-/// A block of BC4, or half a one of BC5: as one of alpha, but at full precision. Bits of floats.
+/// Decodes a block of BC4, or half of one of BC5, to bits of floats. It is like a block of alpha,
+/// but at full precision.
 fn floats(block: u64, signed: bool) -> [u32; 16] {
     let bytes = [block as u8, (block >> 8) as u8];
     let [a, b] = bytes.map(|byte| match signed {
@@ -94,7 +99,7 @@ fn floats(block: u64, signed: bool) -> [u32; 16] {
     core::array::from_fn(|i| palette[(block >> (16 + 3 * i)) as usize & 7].to_bits())
 }
 
-/// A block of BC6H.
+/// Decodes a block of BC6H.
 fn halves(block: &[u8; 16], signed: bool) -> BlockWords {
     const ONE: u32 = 0x3c00;
     let (mut words, mut halves) = ([[0; 16]; 2], [0u16; 48]);
@@ -123,20 +128,20 @@ mod tests {
 
     #[test]
     fn solid_and_transparent_blocks() {
-        // color0 = red > color1 = black; indices 0, 1, 0, 1 in the first row.
+        // The ends are color0 = red > color1 = black; the indices are 0, 1, 0, 1 in the first row.
         let bc1 = [0x00, 0xf8, 0x00, 0x00, 0b0100_0100, 0, 0, 0];
         let texels = decode("BC1_RGBA_UNORM_BLOCK", &bc1);
         assert_eq!(texels[..4], [[ONE, 0, 0, ONE], [0, 0, 0, ONE], [ONE, 0, 0, ONE], [0, 0, 0, ONE]]);
-        // color0 <= color1: index 3 is transparent black, or opaque in the RGB format.
+        // With color0 <= color1, index 3 is transparent black, or opaque in the RGB format.
         let punch = [0, 0, 0, 0xf8, 3, 0, 0, 0];
         assert_eq!(decode("BC1_RGBA_UNORM_BLOCK", &punch)[0], [0; 4]);
         assert_eq!(decode("BC1_RGB_UNORM_BLOCK", &punch)[0], [0, 0, 0, ONE]);
         assert_eq!(decode("BC4_UNORM_BLOCK", &[255, 0, 0, 0, 0, 0, 0, 0])[5], [ONE, 0, 0, ONE]);
         assert_eq!(decode("BC4_SNORM_BLOCK", &[0x81, 0x7f, 0, 0, 0, 0, 0, 0])[5], [(-1f32).to_bits(), 0, 0, ONE]);
         assert_eq!(decode("BC5_UNORM_BLOCK", &[255, 0, 0, 0, 0, 0, 0, 0, 0])[15], [ONE, 0, 0, ONE]);
-        // BC3's alpha is a BC4 block: alpha0 <= alpha1, index 6 is 0 and 7 is 1.
+        // The alpha of BC3 is a BC4 block: with alpha0 <= alpha1, index 6 is 0 and 7 is 1.
         assert_eq!(decode("BC3_SRGB_BLOCK", &[0, 255, 0b111, 0, 0, 0, 0, 0, 0, 0xf8])[0], [ONE, 0, 0, ONE]);
-        // Reserved BC7 mode: zeros.
+        // A reserved BC7 mode gives zeros.
         assert_eq!(decode("BC7_UNORM_BLOCK", &[0; 16])[0], [0; 4]);
     }
 
@@ -156,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Another decoder, of another hand.
+    /// Compares blocks with another, independent decoder.
     #[test]
     fn blocks_are_what_bcdec_gives() {
         let mut random = Rng(0x0b10_c1b3_0c5b_10c2);
@@ -164,7 +169,7 @@ mod tests {
             let mut block = [0; 16];
             block.fill_with(|| random.wide() as u8);
             if round % 5 == 0 {
-                // Ends that are the same.
+                // The ends are equal.
                 (block[1], block[2], block[3]) = (block[0], block[0], block[0]);
             }
             let (mut bytes, mut floats) = ([0u8; 64], [0f32; 32]);
@@ -180,7 +185,7 @@ mod tests {
             bcdec_rs::bc2(&block, &mut bytes, 16);
             assert_eq!(decode("BC2_UNORM_BLOCK")[0], texels(&bytes), "{block:x?}");
             bcdec_rs::bc3(&block, &mut bytes, 16);
-            // Its alpha is cut to bytes, not rounded.
+            // The alpha of bcdec is truncated to bytes, not rounded.
             let colors = |texels: [u32; 16]| texels.map(|texel| texel & 0x00ff_ffff);
             assert_eq!(colors(decode("BC3_UNORM_BLOCK")[0]), colors(texels(&bytes)), "{block:x?}");
             for (name, signed) in [("BC5_UNORM_BLOCK", false), ("BC5_SNORM_BLOCK", true)] {

@@ -1,23 +1,26 @@
-//! BC7 blocks: eight modes, each a row of [`MODES`]; one to three subsets of texels with a pair of ends each, between which indices choose.
+//! BC7 blocks: eight modes, each a row of [`MODES`]. There are one to three subsets of texels with
+//! a pair of ends each, between which indices choose.
 //!
-//! An end is four numbers of 16 bits in a word, so its components are expanded and weighed together: sums of products stay below 2^14. What the
-//! indices can choose is computed once per block. Layout, partitions and anchors: Khronos Data Format Specification 1.3, "BPTC Compressed Texture Image Formats".
+//! An end is four numbers of 16 bits in a word, so its components are expanded and weighted
+//! together: sums of products stay below 2^14. The values that the indices can choose are computed
+//! once per block. Layout, partitions and anchors follow the Khronos Data Format Specification 1.3,
+//! "BPTC Compressed Texture Image Formats".
 
 #![forbid(unsafe_code)]
 
-/// What a mode's fields are, in bits, in the order in which they are stored.
+/// The sizes of a mode's fields in bits, in the order in which they are stored.
 struct Mode {
     subsets: usize,
     partition: u32,
-    /// Which component is exchanged with alpha.
+    /// Selector of the component that is exchanged with alpha.
     rotation: u32,
-    /// Which indices are the colours'.
+    /// Selector of the indices of the colours.
     selection: u32,
     color: u32,
     alpha: u32,
     low: Low,
     indices: u32,
-    /// Those of alpha, or none.
+    /// Indices of alpha; 0 if there are none.
     second: u32,
 }
 
@@ -25,9 +28,9 @@ struct Mode {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Low {
     None,
-    /// One for both ends of a subset.
+    /// Both ends of a subset share one bit.
     Shared,
-    /// One for each end.
+    /// Each end has one bit.
     Own,
 }
 
@@ -50,7 +53,7 @@ const MODES: [Mode; 8] = [
     mode(2, 6, [5, 5], Low::Own, 2),
 ];
 
-/// Weights of the second end, in 64ths, by the bits of indices.
+/// Weights of the second end, in 64ths, by the number of bits of indices.
 const WEIGHTS: [&[u8]; 5] = [
     &[],
     &[],
@@ -59,7 +62,7 @@ const WEIGHTS: [&[u8]; 5] = [
     &[0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64],
 ];
 
-/// A number in the place of each component, and all bits of a byte in each.
+/// The number 1 in the position of each component; `BYTES` has all bits of a byte in each.
 const EACH: u64 = 0x0001_0001_0001_0001;
 const BYTES: u64 = 0xff * EACH;
 const ALPHA: u32 = 48;
@@ -68,7 +71,7 @@ const ALPHA: u32 = 48;
 struct Fields(u128);
 
 impl Fields {
-    /// The next one, of at most 64 bits.
+    /// Returns the next field, of at most 64 bits.
     #[inline(always)]
     fn next(&mut self, bits: u32) -> u64 {
         let field = self.0 as u64 & !(u64::MAX.checked_shl(bits).unwrap_or(0));
@@ -76,7 +79,8 @@ impl Fields {
         field
     }
 
-    /// `count` indices, of which those at `anchors` (ascending) lack their highest bit, which is 0.
+    /// Returns `count` indices, of which those at `anchors` (ascending) lack their highest bit,
+    /// which is 0.
     #[inline(always)]
     fn indices(&mut self, bits: u32, anchors: &[u8]) -> u64 {
         let mut indices = self.next(16 * bits - anchors.len() as u32);
@@ -88,7 +92,7 @@ impl Fields {
     }
 }
 
-/// The texels of a block: R8G8B8A8, red lowest. Of a reserved mode: zeros.
+/// Returns the texels of a block as R8G8B8A8, red lowest; a reserved mode gives zeros.
 pub(super) fn decode(block: u128) -> [u32; 16] {
     let number = block.trailing_zeros();
     let Some(mode) = MODES.get(number as usize) else { return [0; 16] };
@@ -123,7 +127,7 @@ pub(super) fn decode(block: u128) -> [u32; 16] {
     })
 }
 
-/// The ends of all subsets, of 8 bits a component.
+/// Returns the ends of all subsets, with 8 bits per component.
 #[inline(always)]
 fn ends(mode: &Mode, fields: &mut Fields) -> [u64; 6] {
     let (mut ends, count) = ([0; 6], 2 * mode.subsets);
@@ -159,28 +163,29 @@ fn ends(mode: &Mode, fields: &mut Fields) -> [u64; 6] {
     ends
 }
 
-/// Components of so many bits (4 to 8) as ones of 8: the highest bits come again as the lowest.
+/// Expands components of 4 to 8 bits to 8 bits, by repeating the highest bits as the lowest.
 #[inline(always)]
 fn expand(end: u64, bits: u32) -> u64 {
     let shifted = end << (8 - bits) & BYTES;
     shifted | shifted >> bits & BYTES
 }
 
-/// What lies between two ends.
+/// Interpolates between two ends.
 #[inline(always)]
 fn between([first, second]: [u64; 2], weight: u8) -> u64 {
     let weight = u64::from(weight);
     (first * (64 - weight) + second * weight + 32 * EACH) >> 6 & BYTES
 }
 
-/// Components as bytes.
+/// Converts components to bytes.
 #[inline(always)]
 fn bytes(components: u64) -> u32 {
     let pairs = (components | components >> 8) & 0x0000_ffff_0000_ffff;
     (pairs | pairs >> 16) as u32
 }
 
-/// Texels whose alpha has indices of its own (indices and their bits each), after which `rotation` exchanges it with a component.
+/// Returns texels whose alpha has separate indices (both arguments are indices and their number of
+/// bits), and exchanges alpha with the component that `rotation` selects.
 fn texels_of_two(ends: [u64; 2], color: (u64, u32), alpha: (u64, u32), rotation: u32) -> [u32; 16] {
     let (mut colors, mut alphas) = ([0; 8], [0; 8]);
     for (to, &weight) in colors.iter_mut().zip(WEIGHTS[color.1 as usize]) {
@@ -202,7 +207,7 @@ fn texels_of_two(ends: [u64; 2], color: (u64, u32), alpha: (u64, u32), rotation:
     })
 }
 
-/// A bit per texel as two.
+/// Spreads a bit per texel to two.
 #[inline(always)]
 fn spread(bits: u16) -> u32 {
     let bits = u32::from(bits);
@@ -212,7 +217,7 @@ fn spread(bits: u16) -> u32 {
     (bits | bits << 1) & 0x5555_5555
 }
 
-/// Partitions into two subsets: a bit per texel.
+/// Partitions into two subsets, with a bit per texel.
 const TWO: [u16; 64] = [
     0xcccc, 0x8888, 0xeeee, 0xecc8, 0xc880, 0xfeec, 0xfec8, 0xec80, 0xc800, 0xffec, 0xfe80, 0xe800, 0xffe8, 0xff00,
     0xfff0, 0xf000, 0xf710, 0x008e, 0x7100, 0x08ce, 0x008c, 0x7310, 0x3100, 0x8cce, 0x088c, 0x3110, 0x6666, 0x366c,
@@ -221,7 +226,7 @@ const TWO: [u16; 64] = [
     0x9336, 0x9cc6, 0x817e, 0xe718, 0xccf0, 0x0fcc, 0x7744, 0xee22,
 ];
 
-/// Partitions into three subsets: two bits per texel.
+/// Partitions into three subsets, with two bits per texel.
 const THREE: [u32; 64] = [
     0xaa685050, 0x6a5a5040, 0x5a5a4200, 0x5450a0a8, 0xa5a50000, 0xa0a05050, 0x5555a0a0, 0x5a5a5050, 0xaa550000,
     0xaa555500, 0xaaaa5500, 0x90909090, 0x94949494, 0xa4a4a4a4, 0xa9a59450, 0x2a0a4250, 0xa5945040, 0x0a425054,
@@ -239,7 +244,7 @@ const ANCHORS_OF_TWO: [u8; 64] = [
     15, 15, 6, 8, 2, 8, 15, 15, 2, 8, 2, 2, 2, 15, 15, 6, 6, 2, 6, 8, 15, 15, 2, 2, 15, 15, 15, 15, 15, 2, 2, 15,
 ];
 
-/// Those of the second and the third subset, ascending.
+/// The texels of the second and the third subset whose index lacks a bit, ascending.
 const ANCHORS_OF_THREE: [[u8; 2]; 64] = [
     [3, 15],
     [3, 8],
@@ -312,7 +317,8 @@ mod tests {
     use super::{EACH, WEIGHTS, between, decode, expand};
     use crate::random::Rng;
 
-    /// Every pair of ends with every weight, and ends of every number of bits, by the specification's equations.
+    /// Tests every pair of ends with every weight, and ends of every number of bits, by the
+    /// specification's equations.
     #[test]
     fn ends_and_weights_are_exact() {
         for bits in 4..=8 {
@@ -329,7 +335,7 @@ mod tests {
         }
     }
 
-    /// Another decoder, of another hand.
+    /// Compares all modes with another, independent decoder.
     #[test]
     fn all_modes_are_what_bcdec_gives() {
         let mut random = Rng(0x0b10_c7b1_0c7b_10c7);

@@ -1,9 +1,10 @@
 //! Decoding of sRGB-encoded BC1, BC2 and BC3 blocks to halves of linear values.
 //!
-//! The ends of such a block are fractions of 31 and 63, and the Khronos Data Format Specification ("S3TC Compressed
-//! Texture Image Formats") interpolates between them without rounding. The nonlinear sRGB function magnifies a rounding
-//! to bytes before it by up to 2.3, more than a byte's step, so it is applied to the exact fractions: the colours that
-//! a block can contain are few enough for tables. Only the result is rounded, to the nearest half.
+//! The ends of such a block are fractions of 31 and 63, and the Khronos Data Format Specification
+//! ("S3TC Compressed Texture Image Formats") interpolates between them without rounding. The
+//! nonlinear sRGB function magnifies a rounding to bytes before it by up to 2.3, more than a byte's
+//! step, so it is applied to the exact fractions: the colours that a block can contain are few
+//! enough for tables. Only the result is rounded, to the nearest half.
 
 #![forbid(unsafe_code)]
 
@@ -12,11 +13,11 @@ use super::float::fraction_to_half;
 use super::row::BlockWords;
 use super::srgb::linear;
 
-/// The common denominator of red and blue: of ends (31), thirds (93) and halves (62) between two ends.
+/// Common denominator of red and blue: of ends (31), thirds (93) and halves (62) between two ends.
 const FIVE: usize = 31 * 6;
-/// The common denominator of green.
+/// Common denominator of green.
 const SIX: usize = 63 * 6;
-/// The common denominator of BC3's alpha: of bytes, sevenths and fifths between two bytes.
+/// Common denominator of BC3's alpha: of bytes, and of sevenths and fifths between two bytes.
 const ALPHA: f64 = 255.0 * 35.0;
 /// Bits of 1.0 as a half.
 const ONE: u16 = 0x3c00;
@@ -36,7 +37,8 @@ const fn linear_fractions<const N: usize>() -> [u16; N] {
     table
 }
 
-/// Returns the texels of a block of one of these formats, whose words are `first` and `second`, as R16G16B16A16_SFLOAT.
+/// Returns the texels of a block of one of these formats, whose words are `first` and `second`, as
+/// R16G16B16A16_SFLOAT.
 pub(super) fn decode(info: &FormatInfo, first: u64, second: u64) -> BlockWords {
     let is_bc1 = info.name.as_bytes()[2] == b'1';
     let block = if is_bc1 { first } else { second };
@@ -59,11 +61,11 @@ pub(super) fn decode(info: &FormatInfo, first: u64, second: u64) -> BlockWords {
     words
 }
 
-/// The colours that a block's indices choose from; with `three` the last one is black.
+/// Returns the colours from which a block's indices choose; with `three`, the last one is black.
 fn palette(block: u64, three: bool) -> [[u16; 3]; 4] {
     let ends = [block as usize & 0xffff, (block >> 16) as usize & 0xffff];
     let [first, second] = ends.map(|end| [end >> 11, end >> 5 & 63, end & 31]);
-    // Weights of both ends, in sixths.
+    // Weights of both ends are in sixths.
     let weights = if three { [[6, 0], [0, 6], [3, 3], [0, 0]] } else { [[6, 0], [0, 6], [4, 2], [2, 4]] };
     weights.map(|[a, b]| {
         let [red, green, blue] = [0, 1, 2].map(|c| a * first[c] + b * second[c]);
@@ -71,7 +73,7 @@ fn palette(block: u64, three: bool) -> [[u16; 3]; 4] {
     })
 }
 
-/// The alpha of a BC3 block, as bits of halves.
+/// Returns the alpha of a BC3 block, as bits of halves.
 fn alphas(block: u64) -> [u16; 16] {
     let [a, b] = [block as u32 & 0xff, (block >> 8) as u32 & 0xff];
     let palette: [u32; 8] = if a > b {

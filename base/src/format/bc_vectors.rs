@@ -1,10 +1,12 @@
-//! Blocks of colours ([`super::bc`]) texel by texel, sixteen in vectors of 512 bits, with the same bits: what a texel's index chooses is computed for it alone.
+//! Blocks of colours ([`super::bc`]) decoded texel by texel, sixteen in vectors of 512 bits, with
+//! the same bits. The colour that a texel's index chooses is computed for that texel alone.
 
 use super::lanes::row;
 use core::arch::x86_64::*;
 
-/// Returns whether all texels of a format are opaque, if each of them can be found by itself ([`colors`]). Texels of
-/// sRGB-encoded blocks are not: they are halves of linear values (`bc_srgb`).
+/// Returns whether all texels of a format are opaque, if each of them can be found by itself
+/// ([`colors`]). Texels of sRGB-encoded blocks are not: they are halves of linear values
+/// (`bc_srgb`).
 #[inline(always)]
 pub const fn by_itself(format: u32) -> Option<bool> {
     const RGB: u32 = row("BC1_RGB_UNORM_BLOCK") as u32;
@@ -16,19 +18,21 @@ pub const fn by_itself(format: u32) -> Option<bool> {
     }
 }
 
-/// What becomes of the ends by a texel's index; from the fourth entry on where the first end is not the greater one.
+/// The combination of the ends for each texel index; entries from the fourth on are for blocks
+/// whose first end is not the greater one.
 struct Mix {
     /// Weights of both ends.
     ends: [u32; 16],
-    /// What the sum is multiplied with and what is added then, before [`SHIFT`]: of red and blue, of green.
+    /// Factor of the sum and the addend, before [`SHIFT`], for red and blue; `green` has those of
+    /// green.
     red: [u32; 16],
     green: [u32; 16],
 }
 
-/// Bits that are cut off.
+/// Number of bits that are shifted out.
 const SHIFT: u32 = 11;
 
-/// Two numbers of 16 bits.
+/// Packs two numbers of 16 bits.
 const fn two(low: u32, high: u32) -> u32 {
     low | high << 16
 }
@@ -53,13 +57,14 @@ const fn twice(entries: [u32; 8]) -> [u32; 16] {
     all
 }
 
-/// The texels with these numbers in blocks of colours, of each of which this is the first word, the ends, and the second one, the indices. As [`super::decode_tiles`] gives them of BC1.
+/// Returns the texels with the given numbers in blocks of colours, as [`super::decode_tiles`]
+/// decodes them for BC1. `ends` and `indices` are the first and the second word of each block.
 ///
 /// # Safety
-/// The host is wide ([`Host::WIDE`](crate::host::Host::WIDE)).
+/// The host has the 512-bit level ([`Host::WIDE`](crate::host::Host::WIDE)).
 #[inline(always)]
 pub unsafe fn colors(ends: __m512i, indices: __m512i, texel: __m512i, opaque: bool) -> __m512i {
-    // SAFETY: the caller's promise; a vector of each row.
+    // SAFETY: the host has the 512-bit level (`# Safety`), and each row has a vector.
     unsafe {
         let index = _mm512_srlv_epi32(indices, _mm512_slli_epi32::<1>(texel));
         let index = _mm512_and_si512(index, _mm512_set1_epi32(3));
@@ -69,7 +74,7 @@ pub unsafe fn colors(ends: __m512i, indices: __m512i, texel: __m512i, opaque: bo
         let by = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.ends.as_ptr().cast()));
         let by_red = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.red.as_ptr().cast()));
         let by_green = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.green.as_ptr().cast()));
-        // Both ends' components, as numbers of 16 bits.
+        // Both ends' components are numbers of 16 bits.
         let five = _mm512_set1_epi16(31);
         let green = _mm512_and_si512(_mm512_srli_epi16::<5>(ends), _mm512_set1_epi16(63));
         let red = mixed(_mm512_srli_epi16::<11>(ends), by, by_red);
@@ -78,7 +83,7 @@ pub unsafe fn colors(ends: __m512i, indices: __m512i, texel: __m512i, opaque: bo
         let red = _mm512_srli_epi32::<SHIFT>(red);
         let green = _mm512_srli_epi32::<{ SHIFT - 8 }>(green);
         let blue = _mm512_slli_epi32::<{ 16 - SHIFT }>(blue);
-        // What is in both of the first two, or in the third one.
+        // The result takes bits that are in both of the first two operands, or in the third one.
         let color = _mm512_ternarylogic_epi32::<0xea>(green, _mm512_set1_epi32(0xff00), red);
         let color = _mm512_ternarylogic_epi32::<0xea>(blue, _mm512_set1_epi32(0xff_0000), color);
         let has = match opaque {
@@ -89,13 +94,13 @@ pub unsafe fn colors(ends: __m512i, indices: __m512i, texel: __m512i, opaque: bo
     }
 }
 
-/// A component of both ends, mixed.
+/// Returns a component of both ends, combined by their weights.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn mixed(component: __m512i, ends: __m512i, by: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let sum = _mm512_or_si512(_mm512_madd_epi16(component, ends), _mm512_set1_epi32(1 << 16));
         _mm512_madd_epi16(sum, by)
@@ -131,12 +136,12 @@ mod tests {
             let opaque = super::by_itself(format.0.into()).expect("one of them");
             let mut ends = rng.wide() as u32;
             if i % 8 < 2 {
-                // Equal, or nearly so.
+                // The ends are equal, or nearly so.
                 ends = ends & 0xffff | (ends & 0xffff) << 16 | i as u32 & 1;
             }
             let indices = rng.wide() as u32;
             let mut got = [0; 16];
-            // SAFETY: the host has the level.
+            // SAFETY: the level is the host's own.
             unsafe { texels(Level::here())(ends, indices, opaque, &mut got) };
             let block = u128::from(u64::from(ends) | u64::from(indices) << 32).to_le_bytes();
             decode_tiles(format, &block, &mut |_, words| assert_eq!(got, words[0], "{ends:x} {indices:x} {format:?}"));

@@ -1,6 +1,8 @@
-//! Decoding of ETC2 and EAC blocks to texels of a plain format (Khronos Data Format Specification, "ETC2 Compressed Texture Image Formats").
+//! Decoding of ETC2 and EAC blocks to texels of a plain format (Khronos Data Format Specification,
+//! "ETC2 Compressed Texture Image Formats").
 //!
-//! A block is a big-endian number; texels are numbered column by column in it, here row by row. Colours come out as bytes, EAC's 11 bits as floats.
+//! A block is a big-endian number, in which texels are numbered column by column; here they are
+//! numbered row by row. Colours become bytes, and EAC's 11 bits become floats.
 
 #![forbid(unsafe_code)]
 
@@ -8,11 +10,11 @@ use super::FormatInfo;
 use super::row::BlockWords;
 use super::{ChannelName, ChannelType};
 
-/// What the smaller and the larger index of a table add to a half's base colour.
+/// Offsets that the smaller and the larger index of a table add to a half's base colour.
 const MODIFIERS: [[i32; 2]; 8] = [[2, 8], [5, 17], [9, 29], [13, 42], [18, 60], [24, 80], [33, 106], [47, 183]];
-/// Of the T and H modes.
+/// Distances of the T and H modes.
 const DISTANCES: [i32; 8] = [3, 6, 11, 16, 23, 32, 41, 64];
-/// Of EAC; the second four of a table are those of the first, negated and less by one.
+/// Modifiers of EAC; the second four of a table are the first four, negated and reduced by one.
 const EAC: [[i32; 4]; 16] = [
     [-3, -6, -9, -15],
     [-3, -7, -10, -13],
@@ -32,10 +34,10 @@ const EAC: [[i32; 4]; 16] = [
     [-3, -5, -7, -9],
 ];
 
-/// A colour, not yet cut to bytes.
+/// A colour that is not clamped to bytes yet.
 type Rgb = [i32; 3];
 
-/// The texels of the block at the start of `block`, in the format's plain one.
+/// Returns the texels of the block at the start of `block`, in the format's plain format.
 pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> BlockWords {
     let half = |i: usize| u64::from_be_bytes(core::array::from_fn(|byte| block[8 * i + byte]));
     let alpha = info.channels[..usize::from(info.channel_count)].iter().any(|c| c.name == ChannelName::A);
@@ -58,7 +60,7 @@ pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> BlockWords {
     }
 }
 
-/// `count` bits whose lowest is bit `low`.
+/// Returns `count` bits whose lowest is bit `low`.
 fn bits(block: u64, low: u32, count: u32) -> i32 {
     (block >> low & ((1 << count) - 1)) as i32
 }
@@ -80,19 +82,19 @@ fn packed(c: Rgb) -> u32 {
     r | g << 8 | b << 16 | 0xff00_0000
 }
 
-/// The two bits of the texel (row by row) `i`.
+/// Returns the two bits of texel `i` (counted row by row).
 fn index(block: u64, i: usize) -> usize {
     let at = (i % 4 * 4 + i / 4) as u32;
     (bits(block, 16 + at, 1) << 1 | bits(block, at, 1)) as usize
 }
 
-/// A block of colours; with `punch` its bit 33 says whether all texels are opaque.
+/// Returns the texels of a block of colours; with `punch`, bit 33 means that all texels are opaque.
 fn colours(block: u64, punch: bool) -> [u32; 16] {
     let bit = bits(block, 33, 1) != 0;
     let (differential, holes) = (punch || bit, punch && !bit);
     let first = [59, 51, 43].map(|low| bits(block, low, 5));
     let second = [56, 48, 40].map(|low| bits(block, low, 3));
-    // Three bits with a sign.
+    // The number has three bits with a sign.
     let second: Rgb = core::array::from_fn(|c| first[c] + (second[c] ^ 4) - 4);
     let outside = second.map(|c| !(0..32).contains(&c));
     match outside {
@@ -107,7 +109,7 @@ fn colours(block: u64, punch: bool) -> [u32; 16] {
     }
 }
 
-/// Individual and differential mode: two halves, each with a colour and a table.
+/// Decodes the individual and differential modes: two halves, each with a colour and a table.
 fn halves(block: u64, base: [Rgb; 2], holes: bool) -> [u32; 16] {
     let flipped = bits(block, 32, 1) != 0;
     let tables = [37, 34].map(|low| MODIFIERS[bits(block, low, 3) as usize]);
@@ -126,7 +128,7 @@ fn halves(block: u64, base: [Rgb; 2], holes: bool) -> [u32; 16] {
     })
 }
 
-/// Each texel has one of four colours.
+/// Selects one of four colours for each texel.
 fn painted(block: u64, paint: [Rgb; 4], holes: bool) -> [u32; 16] {
     core::array::from_fn(|i| match index(block, i) {
         2 if holes => 0,
@@ -155,7 +157,8 @@ fn h_mode(block: u64, holes: bool) -> [u32; 16] {
     painted(block, paint, holes)
 }
 
-/// A plane through three colours: at the first texel, and four texels further right and down.
+/// Decodes a plane through three colours: at the first texel, and four texels further right and
+/// down.
 fn planar(block: u64) -> [u32; 16] {
     let six = |c: i32| c << 2 | c >> 4;
     let seven = |c: i32| c << 1 | c >> 6;
@@ -172,7 +175,7 @@ fn planar(block: u64) -> [u32; 16] {
     })
 }
 
-/// Of each texel: base, what its index adds, and the factor of that.
+/// Returns, for each texel, the base, the modifier of its index, and the factor of the modifier.
 fn eac(block: u64) -> [[i32; 3]; 16] {
     let table = EAC[bits(block, 48, 4) as usize];
     core::array::from_fn(|i| {
@@ -183,7 +186,7 @@ fn eac(block: u64) -> [[i32; 3]; 16] {
     })
 }
 
-/// What the index adds in units of the 11 bits: a factor of 0 is an eighth.
+/// Returns the offset of the index in units of the 11 bits; a factor of 0 means an eighth.
 fn step(add: i32, factor: i32) -> i32 {
     if factor == 0 { add } else { add * factor * 8 }
 }
@@ -214,7 +217,8 @@ mod tests {
         texels
     }
 
-    /// One texel as the specification's tables have it: fields by their highest and lowest bit, all four table columns, column and row.
+    /// Computes one texel by the specification's tables: fields are given by their highest and
+    /// lowest bit, with all four table columns, column and row.
     fn reference(block: u64, punch: bool, x: u64, y: u64) -> [i64; 4] {
         let f = |high: u64, low: u64| (block >> low & ((1 << (high - low + 1)) - 1)) as i64;
         let texel = 4 * x + y;
@@ -284,28 +288,30 @@ mod tests {
         assert!(modes[0] > 10_000 && modes[1] > 5_000, "{modes:?}");
     }
 
-    /// Blocks of one colour or number each, by hand; texels are numbered column by column.
+    /// Tests handwritten blocks of one colour or number each; texels are numbered column by column.
     #[test]
     fn known_blocks() {
         let f = |x: f32| x.to_bits();
-        // Individual: 0x8 and 0x0, table 0, all indices 0.
+        // Individual mode: colours 0x8 and 0x0, table 0, all indices 0.
         let individual = decode("ETC2_R8G8B8_UNORM_BLOCK", &[0x80, 0x80, 0x80, 0, 0, 0, 0, 0]);
         let grey = f((0x88 + 2) as f32 / 255.0);
         assert_eq!(
             (individual[0], individual[3]),
             ([grey, grey, grey, ONE], [f(2.0 / 255.0), f(2.0 / 255.0), f(2.0 / 255.0), ONE])
         );
-        // Alpha 100 + 14 × 1 in the texel below the first (number 1), index 7, all others index 0: 100 - 3.
+        // Alpha is 100 + 14 × 1 in the texel below the first (number 1), with index 7; all others
+        // have index 0: 100 - 3.
         let mut block = [100, 0x10, 7 << 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         let alpha =
             |block: &[u8]| decode("ETC2_R8G8B8A8_SRGB_BLOCK", block).map(|t| (f32::from_bits(t[3]) * 255.0).round());
         assert_eq!((alpha(&block)[0], alpha(&block)[4], alpha(&block)[1]), (97.0, 114.0, 97.0));
-        // The same as 11 bits: 8 × base + 4 with eights of the modifier; a factor of 0 is an eighth.
+        // With 11 bits, the value is 8 × base + 4 plus eight times the modifier; a factor of 0 is
+        // an eighth.
         let eleven = |block: &[u8]| decode("EAC_R11_UNORM_BLOCK", block);
         assert_eq!(eleven(&block)[4], [f((804 + 14 * 8) as f32 / 2047.0), 0, 0, ONE]);
         block[1] = 0;
         assert_eq!(eleven(&block)[4], [f((804 + 14) as f32 / 2047.0), 0, 0, ONE]);
-        // -128 is -127; the sum is cut.
+        // The base -128 counts as -127, and the sum is clamped.
         block[..2].copy_from_slice(&[0x80, 0xf0]);
         let signed = decode("EAC_R11G11_SNORM_BLOCK", &block);
         assert_eq!(

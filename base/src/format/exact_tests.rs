@@ -1,6 +1,7 @@
-//! Block-compressed formats against the exact arithmetic of the Khronos Data Format Specification: every pair of ends
-//! with every weight of BC1 to BC5 and BC7, every base, table and multiplier of EAC. (ETC2's colours are compared with
-//! a second decoder in `etc2`, those of ASTC with the conformance tests' in `astc`; both are defined in integers.)
+//! Tests of block-compressed formats against the exact arithmetic of the Khronos Data Format
+//! Specification. They cover every pair of ends with every weight of BC1 to BC5 and BC7, and every
+//! base, table and multiplier of EAC. (ETC2's colours are compared with a second decoder in
+//! `etc2`, those of ASTC with the conformance tests' in `astc`; both are defined in integers.)
 
 use super::float::{fraction_to_half, half_to_f32};
 use super::{Format, TABLE, Texel, decode_block};
@@ -15,30 +16,30 @@ fn decode(format: Format, block: u128) -> [[f64; 4]; 16] {
     texels.map(|texel| texel.map(|c| f64::from(f32::from_bits(c))))
 }
 
-/// The sRGB function as the Khronos Data Format Specification has it.
+/// Evaluates the sRGB function as the Khronos Data Format Specification defines it.
 fn linear(encoded: f64) -> f64 {
     if encoded <= 0.04045 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
 
-/// Is it the byte nearest to an exact value, or one of two that are equally near?
+/// Returns true for the byte nearest to an exact value, or one of two that are equally near.
 fn is_nearest_byte(got: f64, exact: f64) -> bool {
     let byte = (got * 255.0).round();
     (byte / 255.0 - got).abs() < 1e-7 && (byte - exact * 255.0).abs() < 0.5 + 1e-9
 }
 
-/// Is it the half nearest to an exact value, or one of two that are equally near?
+/// Returns true for the half nearest to an exact value, or one of two that are equally near.
 fn is_nearest_half(got: f64, exact: f64) -> bool {
     let step = 2f64.powf(exact.log2().floor().max(-14.0) - 10.0);
     f64::from(half_to_f32(u32::from(fraction_to_half(got)))) == got && (got - exact).abs() <= step * (0.5 + 1e-9)
 }
 
-/// Weights of the first end by a texel's two bits, and what they are parts of; with three colours the last one is
-/// black.
+/// Returns the weights of the first end by a texel's two bits, and their denominator; with three
+/// colours the last one is black.
 fn color_weights(three: bool) -> ([u32; 4], u32) {
     if three { ([2, 0, 1, 0], 2) } else { ([3, 0, 2, 1], 3) }
 }
 
-/// Every pair of ends of five and of six bits with every index, in both orders of the ends.
+/// Tests every pair of ends of five and of six bits with every index, in both orders of the ends.
 #[test]
 fn colors_of_bc1_bc2_and_bc3_are_exact() {
     let names = [
@@ -49,7 +50,7 @@ fn colors_of_bc1_bc2_and_bc3_are_exact() {
     ];
     let names = names.map(|(unorm, srgb)| (unorm, named(unorm), named(srgb)));
     for (a, b) in (0..64u32).flat_map(|a| (0..64u32).map(move |b| (a, b))) {
-        // Red has the lower bits of both numbers, blue the upper ones, green all.
+        // Red has the lower bits of both numbers, blue the upper ones, and green all.
         let end = |n: u32| (n & 31) << 11 | n << 5 | n >> 1;
         let [first, second] = [end(a), end(b)];
         let block = u128::from(first | second << 16) | 0xe4e4_e4e4 << 32;
@@ -78,12 +79,14 @@ fn colors_of_bc1_bc2_and_bc3_are_exact() {
             }
         }
     }
-    // 24 of 31 is 143.06 of 255 as a linear value; from the nearest byte, 197, it would be 142.4.
+    // The fraction 24 of 31 is 143.06 of 255 as a linear value; from the nearest byte, 197, it
+    // would be 142.4.
     let red = decode(named("BC1_RGB_SRGB_BLOCK"), 24 << 11)[0][0];
     assert_eq!((red * 255.0).round(), 143.0);
 }
 
-/// Weights of the first end by three bits, and what they are parts of; the last two are 0 and 1 with fifths.
+/// Returns the weights of the first end by three bits, and their denominator; the last two are 0
+/// and 1 with fifths.
 fn alpha_weights(sevenths: bool) -> ([f64; 8], f64) {
     if sevenths {
         ([7.0, 0.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], 7.0)
@@ -92,7 +95,8 @@ fn alpha_weights(sevenths: bool) -> ([f64; 8], f64) {
     }
 }
 
-/// Every pair of ends of eight bits with every index: BC3's alpha, BC4 and BC5; every alpha of BC2.
+/// Tests every pair of ends of eight bits with every index (BC3's alpha, BC4 and BC5), and every
+/// alpha of BC2.
 #[test]
 fn single_components_of_bc2_to_bc5_are_exact() {
     let alpha = ["BC3_UNORM_BLOCK", "BC3_SRGB_BLOCK"].map(named);
@@ -143,12 +147,13 @@ fn single_components_of_bc2_to_bc5_are_exact() {
     }
 }
 
-/// Every base, table, multiplier and index of EAC, as alpha and as 11 bits with and without a sign.
+/// Tests every base, table, multiplier and index of EAC, as alpha and as 11 bits with and without a
+/// sign.
 #[test]
 fn eac_is_exact() {
     let [alpha, unsigned, signed] =
         ["ETC2_R8G8B8A8_UNORM_BLOCK", "EAC_R11_UNORM_BLOCK", "EAC_R11_SNORM_BLOCK"].map(named);
-    // The first half of the specification's table: the others are -1 less these.
+    // This is the first half of the specification's table; the others are -1 minus these.
     #[rustfmt::skip]
     let small: [[i32; 4]; 16] = [
         [-3, -6, -9, -15], [-3, -7, -10, -13], [-2, -5, -8, -13], [-2, -4, -6, -13],
@@ -178,7 +183,8 @@ fn eac_is_exact() {
     }
 }
 
-/// What a fraction becomes as a half: every half is itself, and what lies between two is the nearer one.
+/// Tests the conversion of fractions to halves: every half is preserved, and values between two
+/// become the nearer one.
 #[test]
 fn fractions_are_the_nearest_halves() {
     for half in 0..0x3c00u16 {

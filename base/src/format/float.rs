@@ -1,12 +1,14 @@
-//! Conversions between f32 and the small floating-point encodings: half, unsigned 11 and 10 bits, shared exponent.
+//! Conversions between f32 and the small floating-point encodings: half, unsigned 11 and 10 bits,
+//! shared exponent.
 //!
-//! Integer arithmetic and exact f32 operations on normal numbers only: the results do not depend on the host, nor on
-//! its denormal flags. Rounding is to nearest even, except for the shared exponent, whose formula the
-//! specification gives (section "Floating-Point Formats", 14-bit shared exponent conversions).
+//! They use only integer arithmetic and exact f32 operations on normal numbers, so the results
+//! depend neither on the host nor on its denormal flags. Rounding is to nearest even, except for
+//! the shared exponent, whose formula the specification gives (section "Floating-Point Formats",
+//! 14-bit shared exponent conversions).
 
 #![forbid(unsafe_code)]
 
-/// A half-precision bit pattern as f32; exact. NaN payloads keep their upper bits.
+/// Returns a half-precision bit pattern as f32; exact. NaN payloads keep their upper bits.
 ///
 /// All cases are computed and one is chosen, so that a loop over lanes becomes vectors.
 #[inline(always)]
@@ -15,14 +17,15 @@ pub const fn half_to_f32(h: u32) -> f32 {
     let magnitude = h & 0x7fff;
     let shifted = magnitude << 13;
     let normal = shifted + (112 << 23);
-    // (1.m - 1) * 2^-14; of another exponent some number that is not chosen.
+    // This is (1.m - 1) * 2^-14; for other exponents it is some number that is not chosen.
     let denormal = (f32::from_bits(0x3880_0000 | shifted) - f32::from_bits(0x3880_0000)).to_bits();
     let special = 0x7f80_0000 | shifted;
     let finite = if magnitude < 0x400 { denormal } else { normal };
     f32::from_bits(sign | if magnitude >= 0x7c00 { special } else { finite })
 }
 
-/// Nearest half (ties to even); overflow gives infinity, NaN a quiet NaN. As [`half_to_f32`] without branches.
+/// Returns the nearest half (ties to even). Overflow gives infinity, and NaN a quiet NaN. Like
+/// [`half_to_f32`], it has no branches.
 #[inline(always)]
 pub const fn f32_to_half(x: f32) -> u32 {
     let bits = x.to_bits();
@@ -37,25 +40,27 @@ pub const fn f32_to_half(x: f32) -> u32 {
     sign | if magnitude >= 0x4780_0000 { overflow } else { finite }
 }
 
-/// An unsigned float of 5 exponent bits and `mantissa` bits as f32; exact.
+/// Returns an unsigned float of 5 exponent bits and `mantissa` bits as f32; exact.
 #[inline(always)]
 pub const fn ufloat_to_f32(v: u32, mantissa: u32) -> f32 {
     half_to_f32(v << (10 - mantissa))
 }
 
-/// Nearest unsigned float (ties to even). Negative values give 0, finite overflow the largest finite value.
+/// Returns the nearest unsigned float (ties to even). Negative values give 0, and finite overflow
+/// gives the largest finite value.
 #[inline(always)]
 pub const fn f32_to_ufloat(x: f32, mantissa: u32) -> u32 {
     let bits = x.to_bits();
     let infinity = 31 << mantissa;
     let drop = 23 - mantissa;
-    // As for halves: the sum's lowest mantissa bit is the denormal's, 2^(-14 - mantissa).
+    // The sum's lowest mantissa bit is the denormal's, 2^(-14 - mantissa), as for halves.
     let magic = (127 - 14 + drop) << 23;
     let denormal = (x + f32::from_bits(magic)).to_bits().wrapping_sub(magic);
     let odd = (bits >> drop) & 1;
     let normal = bits.wrapping_sub((112 << 23) - (1 << (drop - 1)) + 1).wrapping_add(odd) >> drop;
     let finite = if bits < 0x3880_0000 { denormal } else { normal };
-    // Everything from 2^16 on, and what rounds up to it; negative values look larger still.
+    // This covers everything from 2^16 on, and values that round up to it; negative values look
+    // larger still.
     let largest = infinity - 1;
     let finite = if bits >= 0x4780_0000 || finite > largest { largest } else { finite };
     let finite = if bits >> 31 != 0 { 0 } else { finite };
@@ -63,15 +68,15 @@ pub const fn f32_to_ufloat(x: f32, mantissa: u32) -> u32 {
     if (bits & 0x7fff_ffff) > 0x7f80_0000 { infinity | 1 } else { special }
 }
 
-/// `E5B9G9R9_UFLOAT_PACK32` to r, g, b; exact.
+/// Converts `E5B9G9R9_UFLOAT_PACK32` to r, g, b; exact.
 #[inline(always)]
 pub const fn unpack_shared_exponent(v: u32) -> [f32; 3] {
-    // 2^(e - 15 - 9): between 2^-24 and 2^7, always normal.
+    // The scale is 2^(e - 15 - 9), between 2^-24 and 2^7, and always normal.
     let scale = f32::from_bits(((v >> 27) + 127 - 24) << 23);
     [(v & 511) as f32 * scale, (v >> 9 & 511) as f32 * scale, (v >> 18 & 511) as f32 * scale]
 }
 
-/// The specification's conversion to `E5B9G9R9_UFLOAT_PACK32`.
+/// Implements the specification's conversion to `E5B9G9R9_UFLOAT_PACK32`.
 #[inline(always)]
 pub fn pack_shared_exponent(rgb: [f32; 3]) -> u32 {
     const MAX: f32 = 65408.0;
@@ -80,7 +85,8 @@ pub fn pack_shared_exponent(rgb: [f32; 3]) -> u32 {
     let largest = c[0].max(c[1]).max(c[2]);
     let exponent = ((largest.to_bits() >> 23) as i32 - 127).max(-16) + 16;
     let quantise = |x: f32, e: i32| -> u32 {
-        // floor(x / 2^(e - 24) + 0.5): the scale is a power of two, the sum has at most 10 integer bits.
+        // This is floor(x / 2^(e - 24) + 0.5): the scale is a power of two, and the sum has at most
+        // 10 integer bits.
         let scale = f64::from_bits(((1023 + 24 - e) as u64) << 52);
         (f64::from(x) * scale + 0.5) as u32
     };
@@ -88,7 +94,7 @@ pub fn pack_shared_exponent(rgb: [f32; 3]) -> u32 {
     quantise(c[0], e) | quantise(c[1], e) << 9 | quantise(c[2], e) << 18 | (e as u32) << 27
 }
 
-/// Converts a value in 0..=1 to the nearest half, of two equally near ones to the even one.
+/// Converts a value in 0..=1 to the nearest half, with ties to even.
 pub(super) const fn fraction_to_half(x: f64) -> u16 {
     let exponent = (x.to_bits() >> 52) as i32 - 1023;
     // Halves below 2^-14 are denormal: all of them are multiples of 2^-24.

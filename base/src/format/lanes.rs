@@ -1,7 +1,9 @@
-//! Unpacking and packing of the texels of all lanes at once: the same conversions as `pack`, as loops over lanes.
+//! Unpacking and packing of the texels of all lanes at once: the conversions of `pack`, as loops
+//! over lanes.
 //!
-//! Texels come and go as words: word `w` of lane `i`'s texel is `words[w][i]`, little-endian, unused bits 0. Texels are
-//! component first, `texels[c][i]`. No channel of a usable format crosses a word.
+//! Texels are stored as words: word `w` of lane `i`'s texel is `words[w][i]`, little-endian, with
+//! unused bits 0. Unpacked texels are component first, `texels[c][i]`. No channel of a usable
+//! format crosses a word.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -13,42 +15,45 @@ use super::{ChannelType, srgb};
 use crate::abi::MAX_LANES;
 use crate::host::{Floats, Host, Ints};
 
-/// Texels that filters know by their kind: [`Row::four`]. All but [`Few`] have four components.
+/// The texel kinds that filters know: [`Row::four`]. All but [`Few`] have four components.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Four {
-    /// Unsigned normalised bytes: where each component lies.
+    /// Unsigned normalised bytes; the array has the byte of each component.
     Unorm([usize; 4]),
-    /// The same, as the integers that they are; what was filtered is divided by 255.
+    /// Unsigned normalised bytes as integers; filtered values are divided by 255. The array has the
+    /// byte of each component.
     Integers([usize; 4]),
-    /// The same with sRGB colours, alpha being the last byte.
+    /// Unsigned normalised bytes with sRGB colours, whose alpha is the last byte. The array has the
+    /// byte of each component.
     Srgb([usize; 4]),
     /// Halves, in order.
     Half,
-    /// Unsigned floats of 11, 11 and 10 bits, in order, and one.
+    /// Unsigned floats of 11, 11 and 10 bits, in order, and an alpha of 1.
     Packed,
     /// Fewer than four components.
     Few(Few),
 }
 
-/// Texels of one or two unsigned normalised components, in order, each in the uppermost bits of a byte or of two. Green of one and blue are 0, alpha is 1.
+/// Texels of one or two unsigned normalised components, in order, each in the uppermost bits of a
+/// byte or of two. Missing green and blue are 0, and alpha is 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Few {
-    /// How many.
+    /// Number of components.
     pub components: usize,
-    /// Bits of each, 8 or more.
+    /// Number of bits of each component, at least 8.
     pub bits: u8,
-    /// As the integers that they are, of 8 bits: what was filtered is divided by 255.
+    /// True if 8-bit components are read as integers, so that filtered values are divided by 255.
     pub raw: bool,
 }
 
 impl Few {
-    /// Bytes of a component.
+    /// Returns the number of bytes of a component.
     #[inline(always)]
     pub const fn component_bytes(self) -> usize {
         if self.bits == 8 { 1 } else { 2 }
     }
 
-    /// Bytes of a texel.
+    /// Returns the number of bytes of a texel.
     #[inline(always)]
     pub const fn bytes(self) -> usize {
         self.components * self.component_bytes()
@@ -56,19 +61,19 @@ impl Few {
 }
 
 impl Four {
-    /// Are four components a word?
+    /// Returns true if the four components are one word.
     #[inline(always)]
     pub const fn is_word(self) -> bool {
         matches!(self, Four::Unorm(_) | Four::Integers(_) | Four::Srgb(_) | Four::Packed)
     }
 
-    /// Words of a texel.
+    /// Returns the number of words of a texel.
     #[inline(always)]
     pub const fn words(self) -> usize {
         if matches!(self, Four::Half) { 2 } else { 1 }
     }
 
-    /// The same texels, unsigned normalised ones as integers or as values.
+    /// Returns the kind with unsigned normalised components as integers (`raw`) or as values.
     #[inline(always)]
     #[must_use]
     pub const fn raw(self, raw: bool) -> Four {
@@ -81,7 +86,7 @@ impl Four {
     }
 }
 
-/// [`f32_to_half`](super::float::f32_to_half) of all lanes, which are bits of floats.
+/// Applies [`f32_to_half`](super::float::f32_to_half) to all lanes, which are bits of floats.
 #[inline(always)]
 pub fn to_half<I: Ints>(bits: I) -> I {
     let sign = bits.shr(16) & I::splat(0x8000);
@@ -95,7 +100,7 @@ pub fn to_half<I: Ints>(bits: I) -> I {
     sign | magnitude.greater(I::splat(0x477f_ffff)).select(I::splat(0x7c00) | nan, finite)
 }
 
-/// [`decode`](super::row::decode) of all lanes.
+/// Applies [`decode`](super::row::decode) to all lanes.
 #[inline(always)]
 fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
     let unused = 32 - u32::from(bits);
@@ -106,7 +111,7 @@ fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
         ChannelType::Sint => return signed(),
         ChannelType::Sfloat if bits == 32 => return raw,
         ChannelType::Sfloat => return raw.half(),
-        // A half without a sign and with fewer mantissa bits.
+        // The format is a half without a sign and with fewer mantissa bits.
         ChannelType::Ufloat => return raw.shl(15 - u32::from(bits)).half(),
         ChannelType::Srgb => return raw.look_up(&srgb::DECODE),
         ChannelType::Unorm if bits == 8 => {
@@ -122,7 +127,8 @@ fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
 }
 
 impl<const I: usize> Row<I> {
-    /// The kind of the row's texels, if filters know it; with `raw` unsigned normalised ones as integers.
+    /// Returns the kind of the row's texels, if filters know it; with `raw`, unsigned normalised
+    /// ones are integers.
     pub const fn four(raw: bool) -> Option<Four> {
         if Self::is_packed() {
             return Some(Four::Packed);
@@ -150,7 +156,7 @@ impl<const I: usize> Row<I> {
         }
     }
 
-    /// [`Four::Few`]?
+    /// Returns the description of [`Four::Few`], if the row is of that kind.
     const fn few() -> Option<Few> {
         let few = Few { components: Self::INFO.channel_count as usize, bits: Self::INFO.channels[0].bits, raw: false };
         if few.components > 2 || few.bits < 8 || Self::BYTES == 0 || Self::BYTES != few.bytes() {
@@ -170,7 +176,7 @@ impl<const I: usize> Row<I> {
         Some(few)
     }
 
-    /// [`Four::Packed`]?
+    /// Returns true if the row is of kind [`Four::Packed`].
     const fn is_packed() -> bool {
         let mut packed = !Self::SHARED_EXPONENT && Self::INFO.channel_count == 3;
         let mut c = 0;
@@ -183,7 +189,7 @@ impl<const I: usize> Row<I> {
         packed && Self::BYTES == 4
     }
 
-    /// Which components are channels; the others are the same in every texel.
+    /// Flags of the components that are channels; the others are the same in every texel.
     pub const HAS: [bool; 4] = [
         Self::channel(0).is_some(),
         Self::channel(1).is_some(),
@@ -191,7 +197,7 @@ impl<const I: usize> Row<I> {
         Self::channel(3).is_some(),
     ];
 
-    /// The channel of a component.
+    /// Returns the channel of a component.
     const fn channel(component: usize) -> Option<usize> {
         let mut channel = 0;
         while channel < 4 {
@@ -203,8 +209,8 @@ impl<const I: usize> Row<I> {
         None
     }
 
-    /// Component `C` of the texels of all lanes; with `RAW`, where [`Self::RAW`] is, as the integer that it is. With `QUIET` what is not a number
-    /// may become a quiet one.
+    /// Returns component `C` of the texels of all lanes; with `RAW`, if [`Self::RAW`] is set, as an
+    /// integer. With `QUIET`, not-a-number may become quiet.
     #[inline(always)]
     pub fn component_lanes<V: Ints, const C: usize, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> V {
         if Self::SHARED_EXPONENT && C < 3 {
@@ -222,12 +228,12 @@ impl<const I: usize> Row<I> {
             return words[word].halves()[shift as usize / 16];
         }
         let raw = words[word].shr(shift);
-        // The uppermost channel has nothing above it.
+        // No channel lies above the uppermost one.
         let raw = if shift + u32::from(channel.bits) < 32 { raw & V::splat(mask(channel.bits)) } else { raw };
         if RAW && Self::RAW { raw.to_floats().bits() } else { decode(channel.ty, channel.bits, raw) }
     }
 
-    /// Is each of the channels a binary16?
+    /// True if each of the channels is a binary16.
     const HALVES: bool = {
         let mut halves = Self::INFO.channel_count > 0;
         let mut c = 0;
@@ -239,13 +245,13 @@ impl<const I: usize> Row<I> {
         halves
     };
 
-    /// Has [`Self::component_lanes`] something to gain of `QUIET`, and the same bits with it?
+    /// Returns true if `QUIET` makes [`Self::component_lanes`] faster and gives the same bits.
     #[inline(always)]
     pub fn is_quiet<V: Ints>(words: &[V; 4]) -> bool {
         Self::HALVES && words[0].halves_are_numbers() && (Self::BYTES <= 4 || words[1].halves_are_numbers())
     }
 
-    /// The texels of all lanes.
+    /// Returns the texels of all lanes.
     #[inline(always)]
     pub fn unpack_lanes<V: Ints>(words: &[V; 4]) -> [V; 4] {
         [
@@ -256,7 +262,7 @@ impl<const I: usize> Row<I> {
         ]
     }
 
-    /// Unsigned normalised channels of 8 bits, and nothing else?
+    /// True if there are only unsigned normalised channels of 8 bits.
     const RAW: bool = {
         let mut raw = Self::INFO.channel_count > 0;
         let mut c = 0;
@@ -268,7 +274,7 @@ impl<const I: usize> Row<I> {
         raw
     };
 
-    /// What raw components have to be divided by.
+    /// Divisor of raw components.
     const SCALE: f32 = 255.0;
 
     #[inline(always)]
@@ -281,7 +287,7 @@ impl<const I: usize> Row<I> {
         }
     }
 
-    /// The words of the texels of all lanes.
+    /// Returns the words of the texels of all lanes.
     #[inline(always)]
     pub fn pack_lanes(texels: &Lanes) -> Lanes {
         let mut words = [[0; MAX_LANES]; 4];
@@ -300,7 +306,8 @@ impl<const I: usize> Row<I> {
 }
 
 crate::compiled! {
-    /// Words to texels: [`Row::unpack_lanes`]; nothing for a row without conversions.
+    /// Converts words to texels by [`Row::unpack_lanes`]; does nothing for a row without
+    /// conversions.
     pub(super) unsafe fn unpack [const I: usize] [I] (words: &Lanes, texels: &mut Lanes) {
         if Row::<I>::BYTES != 0 {
             let of = <H as Host>::Ints::of;
@@ -308,7 +315,7 @@ crate::compiled! {
             *texels = [r.lanes(), g.lanes(), b.lanes(), a.lanes()];
         }
     }
-    /// Texels to words: [`Row::pack_lanes`].
+    /// Converts texels to words by [`Row::pack_lanes`].
     pub(super) unsafe fn pack [const I: usize] [I] (texels: &Lanes, words: &mut Lanes) {
         if Row::<I>::BYTES != 0 {
             *words = Row::<I>::pack_lanes(texels);
@@ -337,7 +344,7 @@ mod tests {
     fn halves_of_lanes_are_those_of_one() {
         let mut rng = Rng(0x4a1f);
         for round in 0..100_000u32 {
-            // Around the ends of the ranges, and any bits.
+            // Values are around the ends of the ranges, or have any bits.
             let end = [0, 0x3880_0000, 0x477f_e000, 0x4780_0000, 0x7f80_0000][round as usize % 5];
             let bits: [u32; MAX_LANES] = std::array::from_fn(|i| match i % 4 {
                 0 => rng.next(),
@@ -356,7 +363,7 @@ mod tests {
         }
     }
 
-    /// Random texels of a row, lanes against one by one.
+    /// Compares conversions of random texels of a row in lanes with those one by one.
     fn check<const I: usize>() {
         let one = kernels(Format(I as u16));
         assert_eq!(one.bytes, Row::<I>::BYTES);
@@ -381,7 +388,8 @@ mod tests {
                     assert!(same_texel(texels[c][i], want[c]), "{} {:x?} {want:x?}", TABLE[I].name, blocks[i]);
                 }
             }
-            // Any bits; floats around the normalised and the half range; special values.
+            // Values have any bits, are floats around the normalised and the half range, or are
+            // special values.
             let special =
                 [0, 1, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x4780_0000, 0x477f_f000, 0x3880_0000];
             let value = |rng: &mut Rng| match round % 4 {
@@ -415,7 +423,7 @@ mod tests {
         for level in Level::all_here() {
             let mut out = [0; MAX_LANES];
             for first in (0..u32::MAX - 40_009).step_by(40_009) {
-                // All around the thresholds too.
+                // Some values are around the thresholds.
                 let near = srgb::THRESHOLD[first as usize % 255].to_bits();
                 let x =
                     core::array::from_fn(|i| if i < 4 { first.wrapping_add(i as u32) } else { near + i as u32 - 6 });

@@ -2,21 +2,24 @@
 //!
 //! [`kernels`] finds the instance of a format's [`Row`] through a table of function pointers.
 //!
-//! A texel is four 32-bit patterns: f32 for normalised, scaled, float and depth formats, integers for integer and
-//! stencil formats. Components the format lacks unpack to 0, 0, 0, 1. Depth/stencil formats unpack their depth plane;
-//! the stencil plane is `S8_UINT` (see [`Format::of_aspect`]). Block-compressed formats are decoded by
-//! [`super::decode_block`], their kernels here give zeros and write nothing; so do 64-bit formats, but for one
-//! integer or two, which are the words of two or four components.
+//! A texel is four 32-bit patterns: f32 for normalised, scaled, float and depth formats, integers
+//! for integer and stencil formats. Components that the format lacks unpack to 0, 0, 0, 1.
+//! Depth/stencil formats unpack their depth plane; the stencil plane is
+//! `S8_UINT` (see [`Format::of_aspect`]). Block-compressed formats are decoded by
+//! [`super::decode_block`]; their kernels here return zeros and write nothing. So do those of
+//! 64-bit formats, except for formats of one or two integers, which are the words of two or four
+//! components.
 
 use super::row::Row;
 pub use super::row::{ONE, Texel};
 use super::{Format, Lanes, TABLE, lanes};
 use crate::host::Level;
 
-/// Conversions of rows of texels of one format.
+/// The conversions of rows of texels of one format.
 #[derive(Clone, Copy, Debug)]
 pub struct TexelKernels {
-    /// Bytes of a texel (of the depth plane for depth/stencil formats); 0 where the kernels do nothing.
+    /// Number of bytes of a texel (of the depth plane for depth/stencil formats); 0 if the kernels
+    /// do nothing.
     pub bytes: usize,
     /// Unpacks `min(src.len() / bytes, dst.len())` texels.
     pub unpack: fn(src: &[u8], dst: &mut [Texel]),
@@ -26,20 +29,21 @@ pub struct TexelKernels {
     pub unpack_one: fn(block: &[u8; 16]) -> Texel,
     /// Packs one texel into the first `bytes` bytes.
     pub pack_one: fn(texel: Texel) -> [u8; 16],
-    /// The texels of all lanes, by the host's [`Level`].
+    /// Conversions of the texels of all lanes, by the host's [`Level`].
     pub lanes: [LaneKernels; Level::COUNT],
 }
 
-/// Conversions of the texels of all lanes (see [`super::lanes`]); they are called on hosts of their level only.
+/// The conversions of the texels of all lanes (see [`super::lanes`]); they are called only on hosts
+/// of their level.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneKernels {
-    /// Words to texels.
+    /// Converts words to texels.
     pub unpack: unsafe fn(words: &Lanes, texels: &mut Lanes),
-    /// Texels to words.
+    /// Converts texels to words.
     pub pack: unsafe fn(texels: &Lanes, words: &mut Lanes),
 }
 
-/// The kernels of a format.
+/// Returns the kernels of a format.
 #[inline]
 pub fn kernels(format: Format) -> &'static TexelKernels {
     let i = format.0 as usize;
@@ -54,7 +58,7 @@ pub fn unpack(format: Format, block: &[u8]) -> Texel {
     (kernels(format).unpack_one)(&bytes)
 }
 
-/// Packs a texel into the start of `out`, at most the format's bytes.
+/// Packs a texel into the start of `out`, which gets at most the format's bytes.
 pub fn pack(format: Format, texel: Texel, out: &mut [u8]) {
     let kernels = kernels(format);
     let n = kernels.bytes.min(out.len());
@@ -76,7 +80,7 @@ pub fn pack_row(format: Format, src: &[Texel], dst: &mut [u8]) {
     (kernels(format).pack)(src, dst);
 }
 
-/// The kernels of row `I`.
+/// Returns the kernels of row `I`.
 const fn of_row<const I: usize>() -> TexelKernels {
     let mut all = [of_level::<I>(Level::Portable); Level::COUNT];
     let mut i = 0;
@@ -98,7 +102,7 @@ const fn of_level<const I: usize>(level: Level) -> LaneKernels {
     LaneKernels { unpack: lanes::unpack::<I>(level), pack: lanes::pack::<I>(level) }
 }
 
-/// Ten rows' kernels from `$first` on, for each `$first`.
+/// Makes an array of the kernels of ten rows from `$first` on, for each `$first`.
 macro_rules! tens {
     ($($first:literal)*) => {
         [$([

@@ -1,8 +1,9 @@
-//! The conversions of one row of the format table: one implementation, generic over the row's index. Every property of the row is a constant
-//! in it, so each instance is straight code for its format.
+//! The conversions of one row of the format table: one implementation, generic over the row's
+//! index. Every property of the row is a constant in it, so each instance is straight-line code for
+//! its format.
 //!
-//! Rounding: to nearest even for normalised and half values, as the specification's conversions ask. Integers outside
-//! the channel's range are clamped.
+//! Rounding is to nearest even for normalised and half values, as the specification's conversions
+//! require. Integers outside of the channel's range are clamped.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
@@ -15,13 +16,14 @@ use crate::round;
 /// Four components: bits of f32 or of an integer, by the format's class.
 pub type Texel = [u32; 4];
 
-/// A tile of a decoded block, 4×4 texels, row by row: word `w` of texel `i` is `[w][i]`; unused words are 0.
+/// A tile of a decoded block, 4×4 texels, row by row: word `w` of texel `i` is `[w][i]`; unused
+/// words are 0.
 pub type BlockWords = [[u32; 16]; 2];
 
 /// Bits of 1.0f32.
 pub const ONE: u32 = 0x3f80_0000;
 
-/// Largest value of an unsigned channel.
+/// Returns the largest value of an unsigned channel.
 #[inline(always)]
 pub(super) const fn mask(bits: u8) -> u32 {
     if bits >= 32 { u32::MAX } else { (1 << bits) - 1 }
@@ -33,16 +35,17 @@ const fn sign_extend(raw: u32, bits: u8) -> i32 {
     ((raw << unused) as i32) >> unused
 }
 
-/// A channel's bits as a number. Vector units convert signed integers only, and of most channels both are the same.
+/// Converts a channel's bits to a number. Vector units convert only signed integers, and for most
+/// channels both conversions are the same.
 #[inline(always)]
 fn small_to_f32(raw: u32, bits: u8) -> f32 {
     if bits < 32 { raw as i32 as f32 } else { raw as f32 }
 }
 
-/// `raw / 255` for `raw` in 0..=255, correctly rounded, without a division.
+/// Returns `raw / 255` for `raw` in 0..=255, correctly rounded, without a division.
 ///
-/// 1/255 is 257/65536 and a little: the first product is exact (17 bits), so that only the sum is rounded visibly.
-/// The test compares all 256 with the division.
+/// 1/255 is slightly more than 257/65536: the first product is exact (17 bits), so only the sum is
+/// rounded significantly. The test compares all 256 values with the division.
 #[inline(always)]
 pub fn unorm8(raw: u32) -> f32 {
     let raw = raw as i32 as f32;
@@ -52,7 +55,7 @@ pub fn unorm8(raw: u32) -> f32 {
 /// The two parts of [`unorm8`]'s factor.
 pub const UNORM8: [f32; 2] = [257.0 / 65536.0, (1.0f64 / 255.0 - 257.0 / 65536.0) as f32];
 
-/// A channel's bits as a component.
+/// Converts a channel's bits to a component.
 #[inline(always)]
 pub(super) fn decode(ty: ChannelType, bits: u8, raw: u32) -> u32 {
     let f = match ty {
@@ -71,13 +74,13 @@ pub(super) fn decode(ty: ChannelType, bits: u8, raw: u32) -> u32 {
     f.to_bits()
 }
 
-/// `x * max` rounded; in f64 where f32 would round twice visibly.
+/// Returns `x * max` rounded; computes in f64 where f32 would round twice visibly.
 #[inline(always)]
 fn normalise(x: f32, bits: u8, max: u32) -> u32 {
     if bits <= 10 { round::small(x * max as f32) as u32 } else { round::wide(f64::from(x) * f64::from(max)) as u32 }
 }
 
-/// A component as a channel's bits (not yet shifted, already masked).
+/// Converts a component to a channel's bits (not yet shifted, already masked).
 #[inline(always)]
 pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
     let x = f32::from_bits(value);
@@ -89,7 +92,7 @@ pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
         }
         ChannelType::Sfloat if bits == 32 => value,
         ChannelType::Unorm => normalise(x.max(0.0).min(1.0), bits, mask(bits)),
-        // NaN.max(-1) is -1; the specification asks for 0 nowhere, but 0 is kinder.
+        // NaN.max(-1) is -1. The specification does not require 0, but 0 is the better value.
         ChannelType::Snorm if x.is_nan() => 0,
         ChannelType::Snorm => normalise(x.max(-1.0).min(1.0), bits, mask(bits - 1)) & mask(bits),
         ChannelType::Uscaled => (x as u32).min(mask(bits)),
@@ -106,7 +109,8 @@ pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
 /// The conversions of row `I` of the format table; see also `lanes`.
 pub struct Row<const I: usize>;
 
-/// The table's row of a format's name, for constants. Panics (at compile time) where there is none.
+/// Returns the table's row of a format's name, for constants. Panics (at compile time) if there is
+/// none.
 pub const fn row(name: &str) -> usize {
     let mut i = 0;
     while i < TABLE.len() {
@@ -132,8 +136,8 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// The row whose conversions a row has: an integer of 64 bits is a pair of words, the low one first, of which a texel has two at most. (Shaders see whole
-/// integers, by kernels of their own.)
+/// Returns the row whose conversions a row uses. An integer of 64 bits is a pair of words, the low
+/// one first, and a texel has at most two. (Shaders read whole integers, by separate kernels.)
 const fn conversions(index: usize) -> usize {
     if index >= TABLE.len() {
         return 0;
@@ -152,14 +156,15 @@ impl<const I: usize> Row<I> {
     const USABLE: bool = matches!(Self::INFO.layout, Layout::Plain | Layout::DepthStencil)
         && Self::INFO.channels[0].bits <= 32
         && Self::INFO.block_bytes <= 16;
-    /// Bytes of a texel; 0 where there are no conversions.
+    /// Number of bytes of a texel; 0 if there are no conversions.
     pub const BYTES: usize = if Self::USABLE { Self::INFO.block_bytes as usize } else { 0 };
     pub(super) const SHARED_EXPONENT: bool = matches!(Self::INFO.channels[3].name, ChannelName::E);
-    /// Components are integers.
+    /// True if components are integers.
     pub const INTEGER: bool = matches!(Self::INFO.channels[0].ty, ChannelType::Uint | ChannelType::Sint);
     pub(super) const EMPTY: Texel = [0, 0, 0, if Self::INTEGER { 1 } else { ONE }];
 
-    /// Component a channel goes to; `None` for stencil beside depth (its own plane) and unused bits.
+    /// Returns the component of a channel; `None` for stencil beside depth (a separate plane) and
+    /// for unused bits.
     pub(super) const fn component(channel: usize) -> Option<usize> {
         if channel >= Self::INFO.channel_count as usize {
             return None;
@@ -174,7 +179,8 @@ impl<const I: usize> Row<I> {
         }
     }
 
-    /// First byte, and bytes, of the word that has a channel. (Formats whose planes are images of their own have no bytes here.)
+    /// Returns the first byte and the number of bytes of the word that has a channel. (Formats
+    /// whose planes are separate images have no bytes here.)
     const fn word(channel: usize) -> (usize, usize) {
         let at = Self::INFO.channels[channel].shift as usize / 32 * 4;
         let rest = Self::BYTES.saturating_sub(at);
@@ -214,7 +220,7 @@ impl<const I: usize> Row<I> {
         }
     }
 
-    /// The texel at the start of `block`, which has at least [`Self::BYTES`] bytes.
+    /// Returns the texel at the start of `block`, which has at least [`Self::BYTES`] bytes.
     #[inline(always)]
     pub fn unpack_slice(block: &[u8]) -> Texel {
         let mut texel = Self::EMPTY;

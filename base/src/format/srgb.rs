@@ -1,19 +1,20 @@
 //! The sRGB transfer functions for 8-bit channels, exactly rounded.
 //!
-//! Decoding is a table of 256 correctly rounded f32. Encoding finds the code whose interval holds the value: the
-//! 255 thresholds are the linear values of the codes' midpoints. Both tables are computed at compile time (constant
-//! evaluation is the same on every host) with a fifth root by Newton's method in f64, so no `pow` is involved.
+//! Decoding is a table of 256 correctly rounded f32. Encoding finds the code whose interval holds
+//! the value: the 255 thresholds are the linear values of the codes' midpoints. Both tables are
+//! computed at compile time (constant evaluation is the same on every host) with a fifth root by
+//! Newton's method in f64, so no `pow` is involved.
 
 #![forbid(unsafe_code)]
 
 use crate::host::{Floats, Ints};
 
-/// sRGB to linear for an encoded value in 0..=1, to f64 accuracy.
+/// Converts sRGB to linear, for an encoded value in 0..=1, to f64 accuracy.
 pub(super) const fn linear(encoded: f64) -> f64 {
     if encoded <= 0.04045 {
         return encoded / 12.92;
     }
-    // b^2.4 = b^2 * (b^2)^(1/5)
+    // The power b^2.4 is b^2 * (b^2)^(1/5).
     let b = (encoded + 0.055) / 1.055;
     let square = b * b;
     let mut root = 1.0;
@@ -40,7 +41,7 @@ const fn decode_table() -> [u32; 256] {
     table
 }
 
-/// `THRESHOLD[k]`: the least f32 that encodes to more than `k`.
+/// Returns the thresholds: `THRESHOLD[k]` is the least f32 that encodes to more than `k`.
 const fn thresholds() -> [f32; 257] {
     let mut table = [f32::INFINITY; 257];
     let mut code = 0;
@@ -53,14 +54,15 @@ const fn thresholds() -> [f32; 257] {
     table
 }
 
-/// Mantissa bits that choose a bucket.
+/// Number of mantissa bits that choose a bucket.
 const BUCKET_BITS: u32 = 7;
-/// Bits of the least value with a bucket, 2^-13; below the first threshold (2^-12.7).
+/// Bits of the least value with a bucket, 2^-13, which is below the first threshold (2^-12.7).
 const FIRST: u32 = (127 - 13) << 23;
 const BUCKETS: usize = 13 << BUCKET_BITS;
 
-/// Of each bucket: the code of its least value, shifted by 17, and where in the bucket (in its 2^16 values) the next code begins;
-/// 2^16 when it begins in a later one. A bucket holds at most one threshold (checked below).
+/// Returns, for each bucket, the code of its least value, shifted by 17, and the position in the
+/// bucket (in its 2^16 values) at which the next code begins. The position is 2^16 if that is in a
+/// later bucket. A bucket holds at most one threshold (checked below).
 const fn buckets() -> [u32; BUCKETS] {
     const VALUES: u32 = 1 << (23 - BUCKET_BITS);
     let mut table = [0; BUCKETS];
@@ -81,17 +83,17 @@ const fn buckets() -> [u32; BUCKETS] {
 
 /// Linear values of the codes, as bits.
 pub(super) static DECODE: [u32; 256] = decode_table();
-/// The same, byte by byte.
+/// Linear values of the codes, byte by byte.
 #[cfg(target_arch = "x86_64")]
 pub(super) static DECODE_BYTES: DecodeBytes = byte_by_byte(decode_table());
-/// What [`DECODE_BYTES`] is; a vector of 512 bits holds a quarter of a table.
+/// The type of [`DECODE_BYTES`]; a vector of 512 bits holds a quarter of a table.
 #[cfg(target_arch = "x86_64")]
 #[repr(align(64))]
 pub(super) struct DecodeBytes(pub [[u8; 256]; 4]);
 pub(super) const THRESHOLD: [f32; 257] = thresholds();
 static BUCKET: [u32; BUCKETS] = buckets();
 
-/// [`THRESHOLD`] as [`DECODE_BYTES`] has its table.
+/// [`THRESHOLD`] in the form of [`DECODE_BYTES`].
 #[cfg(target_arch = "x86_64")]
 pub(super) static THRESHOLD_BYTES: DecodeBytes = {
     let mut bits = [0; 256];
@@ -103,7 +105,7 @@ pub(super) static THRESHOLD_BYTES: DecodeBytes = {
     byte_by_byte(bits)
 };
 
-/// Of all codes the lowest bytes, then the next.
+/// Separates words into tables of bytes: the lowest bytes of all codes, then the next.
 #[cfg(target_arch = "x86_64")]
 const fn byte_by_byte(words: [u32; 256]) -> DecodeBytes {
     let mut bytes = DecodeBytes([[0; 256]; 4]);
@@ -120,11 +122,13 @@ const fn byte_by_byte(words: [u32; 256]) -> DecodeBytes {
     bytes
 }
 
-/// The least value that [`ESTIMATE`] knows, as bits, and how many bits below those that number its segments; the values end at 1.
+/// Bits of the least value for which [`ESTIMATE`] is valid, and the number of bits below those that
+/// number its segments; the values end at 1.
 #[cfg(target_arch = "x86_64")]
 pub(super) const SEGMENTS: (u32, u32) = (FIRST, 22);
-/// Parabolas near the encoded values (in codes) less a quarter: `[0][i] + x * ([1][i] + x * [2][i])` for the `x` of half an octave each. Less than a quarter off:
-/// rounded they are the nearest code, or the one before.
+/// Parabolas near the encoded values (in codes) less a quarter:
+/// `[0][i] + x * ([1][i] + x * [2][i])` for the `x` of half an octave each. The error is less than
+/// a quarter: rounded, they give the nearest code, or the one before.
 #[cfg(target_arch = "x86_64")]
 pub(super) static ESTIMATE: [[f32; 32]; 3] = {
     let mut table = [[0.0; 32]; 3];
@@ -132,7 +136,7 @@ pub(super) static ESTIMATE: [[f32; 32]; 3] = {
     while i < 26 {
         let least = f32::from_bits(SEGMENTS.0 + ((i as u32) << SEGMENTS.1)) as f64;
         let end = f32::from_bits(SEGMENTS.0 + ((i as u32 + 1) << SEGMENTS.1)) as f64;
-        // Through three points (Chebyshev's).
+        // The parabola goes through three points (Chebyshev's).
         let (middle, away) = ((least + end) * 0.5, (end - least) * 0.433_012_7);
         let (x, z) = (middle - away, middle + away);
         let (fx, fy, fz) = (encoded(x), encoded(middle), encoded(z));
@@ -146,7 +150,7 @@ pub(super) static ESTIMATE: [[f32; 32]; 3] = {
     table
 };
 
-/// Linear to sRGB, in codes: the inverse of [`linear`], found by halves.
+/// Converts linear to sRGB, in codes; it is the inverse of [`linear`], found by bisection.
 #[cfg(target_arch = "x86_64")]
 const fn encoded(x: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -163,16 +167,16 @@ const fn encoded(x: f64) -> f64 {
     low * 255.0
 }
 
-/// Linear value of an sRGB code.
+/// Returns the linear value of an sRGB code.
 #[inline(always)]
 pub fn srgb_to_linear(code: u8) -> f32 {
     f32::from_bits(DECODE[code as usize])
 }
 
-/// The nearest sRGB code of a linear value; NaN and negative values give 0.
+/// Returns the nearest sRGB code of a linear value; NaN and negative values give 0.
 #[inline(always)]
 pub fn linear_to_srgb(x: f32) -> u8 {
-    // The largest f32 below 1 encodes to 255 as 1 does. Not-a-number becomes the lower bound.
+    // The largest f32 below 1 encodes to 255, as 1 does. Not-a-number becomes the lower bound.
     let x = if x > f32::from_bits(FIRST) { x } else { f32::from_bits(FIRST) };
     let x = if x < 1f32.next_down() { x } else { 1f32.next_down() };
     let at = x.to_bits() - FIRST;
@@ -181,20 +185,20 @@ pub fn linear_to_srgb(x: f32) -> u8 {
     (entry >> 17) as u8 + u8::from(within >= entry & 0x1_ffff)
 }
 
-/// [`srgb_to_linear`] of the lowest bytes of all lanes.
+/// Applies [`srgb_to_linear`] to the lowest bytes of all lanes.
 #[inline(always)]
 pub fn srgb_lanes_to_linear<I: Ints>(codes: I) -> I::Floats {
     codes.look_up(&DECODE).as_floats()
 }
 
-/// [`linear_to_srgb`] of all lanes.
+/// Applies [`linear_to_srgb`] to all lanes.
 #[inline(always)]
 pub fn linear_lanes_to_srgb<F: Floats>(x: F) -> F::Ints {
     let x = x.max(F::splat(f32::from_bits(FIRST))).min(F::splat(1f32.next_down()));
     let at = x.bits() - F::Ints::splat(FIRST);
     let entry = at.shr(23 - BUCKET_BITS).look_up_in(&BUCKET);
     let within = at & F::Ints::splat((1 << (23 - BUCKET_BITS)) - 1);
-    // One more, or not: a comparison gives -1.
+    // The comparison gives -1, so that one is added or not.
     let before = (entry & F::Ints::splat(0x1_ffff)).greater(within);
     entry.shr(17) + F::Ints::splat(1) + before
 }
@@ -203,7 +207,7 @@ pub fn linear_lanes_to_srgb<F: Floats>(x: F) -> F::Ints {
 mod tests {
     use super::*;
 
-    /// The specification's formula with the host's pow, for comparison only.
+    /// Evaluates the specification's formula with the host's pow, for comparison only.
     fn encode_f64(x: f64) -> f64 {
         if x <= 0.0031308 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }
     }

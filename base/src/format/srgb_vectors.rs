@@ -1,20 +1,22 @@
-//! The transfer functions of [`srgb`](super::srgb) for sixteen texels in vectors of 512 bits, with the same bits.
+//! The transfer functions of [`srgb`](super::srgb) for sixteen texels in vectors of 512 bits, with
+//! the same bits.
 //!
-//! A table of 256 floats is four tables of 256 bytes, of which permutations of bytes read 64 entries at once: three components of sixteen texels.
-//! Encoding guesses a code by a parabola and looks up where the next one begins.
+//! A table of 256 floats is four tables of 256 bytes, from which permutations of bytes read 64
+//! entries at once: three components of sixteen texels. Encoding estimates a code by a parabola and
+//! looks up where the next one begins.
 
 use super::UNORM8;
 use super::srgb::{DECODE_BYTES, DecodeBytes, ESTIMATE, SEGMENTS, THRESHOLD_BYTES};
 use core::arch::x86_64::*;
 
-/// Each byte's entry.
+/// Returns each byte's entry.
 ///
 /// # Safety
-/// The host is wide ([`Host::WIDE`](crate::host::Host::WIDE)).
+/// The host has the 512-bit level ([`Host::WIDE`](crate::host::Host::WIDE)).
 #[inline(always)]
 unsafe fn look_up(at: __m512i, table: &[u8; 256]) -> __m512i {
     let quarters = table.as_ptr().cast::<__m512i>();
-    // SAFETY: the caller's promise; four vectors.
+    // SAFETY: the host has the 512-bit level (`# Safety`), and the table has four vectors.
     unsafe {
         let low = _mm512_permutex2var_epi8(_mm512_loadu_si512(quarters), at, _mm512_loadu_si512(quarters.add(1)));
         let high =
@@ -23,13 +25,14 @@ unsafe fn look_up(at: __m512i, table: &[u8; 256]) -> __m512i {
     }
 }
 
-/// The floats of a table for three components, whose bytes lie by fours of texels: those of the first component, of the second one, and so on.
+/// Returns the floats of a table for three components, whose bytes are grouped by four texels:
+/// those of the first component, of the second one, and so on.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn entries(at: __m512i, table: &DecodeBytes) -> [__m512; 3] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let [a, b, c, d] = &table.0;
         let (a, b, c, d) = (look_up(at, a), look_up(at, b), look_up(at, c), look_up(at, d));
@@ -43,26 +46,27 @@ unsafe fn entries(at: __m512i, table: &DecodeBytes) -> [__m512; 3] {
     }
 }
 
-/// Where the bytes of four texels are among those of their components, and the other way round.
+/// Converts the bytes of four texels to those of their components, and the other way round.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn turned(bytes: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(order))
     }
 }
 
-/// Three sRGB bytes and an unsigned normalised one, the first being the lowest of each word.
+/// Decodes three sRGB bytes and an unsigned normalised one, the first being the lowest of each
+/// word.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub unsafe fn decode(texels: __m512i) -> [__m512; 4] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let [first, second, third] = entries(turned(texels), &DECODE_BYTES);
         let alpha = _mm512_cvtepi32_ps(_mm512_srli_epi32::<24>(texels));
@@ -72,13 +76,14 @@ pub unsafe fn decode(texels: __m512i) -> [__m512; 4] {
     }
 }
 
-/// The texels of which [`decode`] makes what is nearest to these; alpha rounds to even; not-a-number becomes 0.
+/// Returns the texels from which [`decode`] makes the nearest values; alpha rounds to even, and
+/// not-a-number becomes 0.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub unsafe fn encode([first, second, third, alpha]: [__m512; 4]) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let [(x, i), (y, j), (z, k)] = [near(first), near(second), near(third)];
         let alpha = _mm512_min_ps(_mm512_max_ps(alpha, _mm512_setzero_ps()), _mm512_set1_ps(1.0));
@@ -91,16 +96,17 @@ pub unsafe fn encode([first, second, third, alpha]: [__m512; 4]) -> __m512i {
     }
 }
 
-/// A component where codes have borders, and its code, or the one before.
+/// Returns a component clamped to the range in which codes have borders, and its code or the one
+/// before.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn near(of: __m512) -> (__m512, __m512i) {
     let (first, shift) = SEGMENTS;
-    // SAFETY: the caller's promise; two vectors of each row.
+    // SAFETY: the host has the 512-bit level (`# Safety`), and each row has two vectors.
     unsafe {
-        // The greater of a NaN and something else is the second operand.
+        // The maximum of a NaN and another number is the second operand.
         let x = _mm512_max_ps(of, _mm512_set1_ps(f32::from_bits(first)));
         let x = _mm512_min_ps(x, _mm512_set1_ps(1f32.next_down()));
         let segment = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(first as i32));
@@ -112,24 +118,24 @@ unsafe fn near(of: __m512) -> (__m512, __m512i) {
     }
 }
 
-/// Each lane's entry.
+/// Returns each lane's entry.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn entry(row: &[f32; 32], at: __m512i) -> __m512 {
     let halves = row.as_ptr();
-    // SAFETY: the caller's promise; two vectors.
+    // SAFETY: the host has the 512-bit level (`# Safety`), and the row has two vectors.
     unsafe { _mm512_permutex2var_ps(_mm512_loadu_ps(halves), at, _mm512_loadu_ps(halves.add(16))) }
 }
 
-/// The next code where a component has reached its threshold.
+/// Returns the next code where a component has reached its threshold.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn next(code: __m512i, component: __m512, threshold: __m512) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let reached = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(component, threshold);
         _mm512_mask_add_epi32(code, reached, code, _mm512_set1_epi32(1))
@@ -158,10 +164,11 @@ mod tests {
         }
     }
 
-    /// Colours (each in all components of a lane) encoded and decoded as one by one.
+    /// Compares encoding and decoding of colours (each in all components of a lane) with
+    /// conversions one by one.
     fn check(colors: &[f32; 16]) {
         let (mut texels, mut back) = ([0; 16], [[0.0; 16]; 4]);
-        // SAFETY: the host has its level.
+        // SAFETY: the level is the host's own.
         unsafe { both(Level::here())(&[*colors; 4], &mut texels, &mut back) };
         for (lane, &x) in colors.iter().enumerate() {
             let unorm = if x > 0.0 { x.min(1.0) } else { 0.0 };
@@ -179,7 +186,8 @@ mod tests {
         if !Level::here().is_wide() {
             return;
         }
-        // Around all borders of codes, and of the parabolas; what is no colour; and all that is in between.
+        // Values are around all borders of codes and of the parabolas, outside of the range, and in
+        // between.
         let codes = THRESHOLD.iter().map(|t| t.to_bits().min(2f32.to_bits()));
         let halves = (0..40).map(|i| super::SEGMENTS.0 - (4 << super::SEGMENTS.1) + (i << super::SEGMENTS.1));
         for bits in codes.chain(halves) {

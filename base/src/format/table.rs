@@ -1,9 +1,10 @@
-//! The rows. Sorted by `VkFormat` value.
+//! The rows of the format table, sorted by `VkFormat` value.
 //!
-//! Features are truthful: a bit is set exactly where a kernel of Grus does the work (`pack`, `blocks`, `rasterizer::sample`,
-//! `rasterizer::transfer`, blending). They cover the specification's "Required Format Support" tables; the test in
-//! this file keeps the required bits in a list of its own. Formats without features are in the table for their
-//! block sizes (floats of 64 bits, three components of 8 or 16, D16_UNORM_S8_UINT).
+//! Features are exact: a bit is set if and only if a kernel of Grus implements it
+//! (`pack`, `blocks`, `rasterizer::sample`, `rasterizer::transfer`, blending). They cover the
+//! specification's "Required Format Support" tables; the test in this file has a separate list of
+//! the required bits. Formats without features are in the table for their block sizes (floats of 64
+//! bits, three components of 8 or 16, D16_UNORM_S8_UINT).
 
 #![forbid(unsafe_code)]
 
@@ -12,11 +13,12 @@ use super::ChannelType::{Sfloat, Sint, Snorm, Srgb, Sscaled, Ufloat, Uint, Unorm
 use super::*;
 
 const TRANSFER: u32 = features::TRANSFER_SRC | features::TRANSFER_DST;
-/// Blitted, as images that views of other formats have a use for; the host copies them.
+/// Features of formats that are only blitted, for images that views of other formats use; the host
+/// copies them.
 const BLITTED: u32 = features::BLIT_SRC | features::BLIT_DST;
-/// Sampled with nearest filtering only.
+/// Features of formats that are sampled with nearest filtering only.
 const SAMPLED: u32 = features::SAMPLED_IMAGE | features::BLIT_SRC | TRANSFER;
-/// Sampled with every filter.
+/// Features of formats that are sampled with every filter.
 const FILTERED: u32 = SAMPLED | features::SAMPLED_IMAGE_FILTER_LINEAR | features::SAMPLED_IMAGE_FILTER_MINMAX;
 const TARGET: u32 = features::COLOR_ATTACHMENT | features::BLIT_DST;
 const BLENDED: u32 = TARGET | features::COLOR_ATTACHMENT_BLEND;
@@ -30,7 +32,7 @@ const ALL_BUFFERS: u32 = VERTEX | UNIFORM_TEXEL | features::STORAGE_TEXEL_BUFFER
 
 const NO_CHANNEL: Channel = Channel { name: ChannelName::X, ty: Unorm, bits: 0, shift: 0 };
 
-/// Features of an image format that all kernels handle, by channel type.
+/// Returns the features of an image format that all kernels handle, by channel type.
 const fn full(ty: ChannelType) -> u32 {
     match ty {
         Unorm | Snorm | Sfloat => FILTERED | BLENDED | STORAGE,
@@ -41,7 +43,7 @@ const fn full(ty: ChannelType) -> u32 {
     }
 }
 
-/// Buffer features of a format that all kernels handle, by channel type.
+/// Returns the buffer features of a format that all kernels handle, by channel type.
 const fn full_buffer(ty: ChannelType) -> u32 {
     match ty {
         Unorm | Snorm | Sfloat | Uint | Sint => ALL_BUFFERS,
@@ -51,7 +53,7 @@ const fn full_buffer(ty: ChannelType) -> u32 {
     }
 }
 
-/// Alpha of sRGB formats is linear.
+/// Returns the type of a channel: alpha of sRGB formats is linear.
 const fn channel_type(name: ChannelName, ty: ChannelType) -> ChannelType {
     match (name, ty) {
         (A, Srgb) => Unorm,
@@ -75,7 +77,7 @@ const fn base_row(name: &'static str, vk: u32, layout: Layout, block_bytes: u8) 
     }
 }
 
-/// Channels of `bits` each, in memory order.
+/// Makes a format with channels of `bits` bits each, in memory order.
 const fn array(name: &'static str, vk: u32, ty: ChannelType, names: &[ChannelName], bits: u8) -> FormatInfo {
     let mut row = base_row(name, vk, Layout::Plain, (names.len() * bits as usize / 8) as u8);
     let mut i = 0;
@@ -91,14 +93,15 @@ const fn array(name: &'static str, vk: u32, ty: ChannelType, names: &[ChannelNam
             row.image_features = full(ty);
         } else {
             row.buffer_features &= VERTEX | UNIFORM_TEXEL;
-            // Whole words: attachments are read and written by those.
+            // Attachments are read and written by whole words.
             row.image_features = if bits == 32 { full(ty) & !STORAGE } else { 0 };
         }
     }
     row
 }
 
-/// Channels of a `_PACKn` format, most significant first, as in the format's name. No features yet.
+/// Makes a format with the channels of a `_PACKn` format, most significant first, as in the
+/// format's name, and without features.
 const fn packed(
     name: &'static str,
     vk: u32,
@@ -112,7 +115,7 @@ const fn packed(
     while i < msb_first.len() {
         let (name, bits) = msb_first[i];
         shift -= bits;
-        // Least significant channel first, like memory order of the array formats.
+        // The least significant channel comes first, like the memory order of the array formats.
         row.channels[msb_first.len() - 1 - i] = Channel { name, ty: channel_type(name, ty), bits, shift };
         i += 1;
     }
@@ -126,12 +129,12 @@ const fn with(mut row: FormatInfo, image: u32, buffer: u32) -> FormatInfo {
     row
 }
 
-/// A 16-bit or 8-bit packed unorm format.
+/// Makes a 16-bit or 8-bit packed unorm format.
 const fn small(name: &'static str, vk: u32, bytes: u8, msb_first: &[(ChannelName, u8)]) -> FormatInfo {
     with(packed(name, vk, Unorm, bytes, msb_first), FILTERED | BLENDED, VERTEX | UNIFORM_TEXEL)
 }
 
-/// `A8B8G8R8_*_PACK32`: the same bytes as `R8G8B8A8_*`.
+/// Makes a format `A8B8G8R8_*_PACK32`, which has the bytes of `R8G8B8A8_*`.
 const fn abgr8(name: &'static str, vk: u32, ty: ChannelType) -> FormatInfo {
     with(packed(name, vk, ty, 4, &[(A, 8), (B, 8), (G, 8), (R, 8)]), full(ty), full_buffer(ty))
 }
@@ -150,7 +153,8 @@ const fn packed10(name: &'static str, vk: u32, ty: ChannelType, order: &[(Channe
     with(packed(name, vk, ty, 4, order), image, full_buffer(ty))
 }
 
-/// Depth, of the format `depth`'s third says (the row's own when it has no stencil), and stencil, each a plane.
+/// Makes a format with depth, of the format in the third part of `depth` (the row's own if it has
+/// no stencil), and stencil, each a plane.
 const fn depth_stencil(
     name: &'static str,
     vk: u32,
@@ -184,7 +188,7 @@ const D24: (ChannelType, u8, u32) = (Unorm, 24, 125);
 const D32: (ChannelType, u8, u32) = (Sfloat, 32, 126);
 const S8_UINT: u32 = 127;
 
-/// Sampled by a sampler Y'CbCr conversion.
+/// Features of formats that are sampled by a sampler Y'CbCr conversion.
 const CONVERTED: u32 = features::SAMPLED_IMAGE
     | features::SAMPLED_IMAGE_FILTER_LINEAR
     | TRANSFER
@@ -193,7 +197,8 @@ const CONVERTED: u32 = features::SAMPLED_IMAGE
     | features::SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER
     | features::SAMPLED_IMAGE_YCBCR_CONVERSION_SEPARATE_RECONSTRUCTION_FILTER;
 
-/// A multi-planar format: the formats of its planes, of which those behind the first have a texel for so many of the image's.
+/// Makes a multi-planar format from the formats of its planes; planes after the first have one
+/// texel for `subsampling` texels of the image.
 const fn multi_planar(name: &'static str, vk: u32, planes: &[u32], subsampling: (u8, u8)) -> FormatInfo {
     let mut row = base_row(name, vk, Layout::MultiPlanar, 0);
     let mut i = 0;
@@ -207,7 +212,8 @@ const fn multi_planar(name: &'static str, vk: u32, planes: &[u32], subsampling: 
     row
 }
 
-/// Channels of the upper `bits` of 16 each, in memory order; the lower ones are not used.
+/// Makes a format whose channels are the upper `bits` of 16 each, in memory order; the lower bits
+/// are unused.
 const fn padded(name: &'static str, vk: u32, names: &[ChannelName], bits: u8) -> FormatInfo {
     let mut row = array(name, vk, Unorm, names, 16);
     let mut i = 0;
@@ -219,13 +225,14 @@ const fn padded(name: &'static str, vk: u32, names: &[ChannelName], bits: u8) ->
     row
 }
 
-/// A format that is sampled by conversions and without.
+/// Makes a format that is sampled with and without conversions.
 const fn convertible(mut row: FormatInfo) -> FormatInfo {
     row.image_features |= CONVERTED;
     row
 }
 
-/// Two texels in a block, each with the upper `bits` of a luma of its own; channels in memory order.
+/// Makes a format with two texels in a block, each with the upper `bits` of its own luma; channels
+/// are in memory order.
 const fn packed422(name: &'static str, vk: u32, names: &[ChannelName], bits: u8) -> FormatInfo {
     let mut row = if bits == 8 { array(name, vk, Unorm, names, 8) } else { padded(name, vk, names, bits) };
     row.layout = Layout::Packed422;
@@ -234,7 +241,7 @@ const fn packed422(name: &'static str, vk: u32, names: &[ChannelName], bits: u8)
     row
 }
 
-/// A block-compressed format; its channels have no width or place of their own.
+/// Makes a block-compressed format, whose channels have no width or position.
 const fn block(
     name: &'static str,
     vk: u32,
@@ -271,12 +278,13 @@ const fn astc(name: &'static str, vk: u32, size: (u8, u8), ty: ChannelType) -> F
     block(name, vk, Layout::Astc, 16, size, ty, RGBA)
 }
 
-/// An ASTC format whose texels become bytes. No `VkFormat` is that large.
+/// Makes an ASTC format whose texels become bytes. No `VkFormat` has so large a number.
 const fn astc_in_bytes(name: &'static str, vk: u32, size: (u8, u8)) -> FormatInfo {
     block(name, 1 << 31 | vk, Layout::AstcInBytes, 16, size, Unorm, RGBA)
 }
 
-/// Integers of 64 bits: storage images, but for three, and texel buffers.
+/// Makes a format of 64-bit integers, for storage images (except with three components) and texel
+/// buffers.
 const fn longs(name: &'static str, vk: u32, ty: ChannelType, names: &[ChannelName]) -> FormatInfo {
     let row = array(name, vk, ty, names, 64);
     match names.len() {
@@ -285,12 +293,12 @@ const fn longs(name: &'static str, vk: u32, ty: ChannelType, names: &[ChannelNam
     }
 }
 
-/// One integer of 64 bits, which has atomics too.
+/// Makes a format of one 64-bit integer, which supports atomics too.
 const fn long(name: &'static str, vk: u32, ty: ChannelType) -> FormatInfo {
     atomic(longs(name, vk, ty, RED))
 }
 
-/// Adds the atomic features of formats of 32 or 64 bits, which are one component, or halves.
+/// Adds the atomic features of formats of 32 or 64 bits, which have one component, or halves.
 const fn atomic(mut row: FormatInfo) -> FormatInfo {
     row.image_features |= features::STORAGE_IMAGE_ATOMIC;
     row.buffer_features |= features::STORAGE_TEXEL_BUFFER_ATOMIC;

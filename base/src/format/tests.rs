@@ -27,14 +27,14 @@ fn rows_are_sorted_and_complete() {
 fn channels_fill_their_blocks() {
     for row in TABLE.iter().filter(|row| row.layout == Layout::Plain) {
         let bits: u32 = row.channels[..row.channel_count as usize].iter().map(|c| u32::from(c.bits)).sum();
-        // "10X6" are 10 bits of 16.
+        // The name "10X6" means 10 bits of 16.
         let unused: u32 =
             ["10X6", "12X4"].iter().zip([6, 4]).map(|(x, n)| row.name.matches(x).count() as u32 * n).sum();
         assert_eq!(bits + unused, u32::from(row.block_bytes) * 8, "{}", row.name);
     }
 }
 
-/// Planes have formats of their own, whose planes they are; what there is of depth and stencil is a plane.
+/// Tests that planes have the formats of rows, and that depth and stencil are a plane each.
 #[test]
 fn planes_are_rows() {
     for row in TABLE {
@@ -65,7 +65,7 @@ fn planes_are_rows() {
     assert_eq!(named("R8_UNORM").of_aspect(Aspect::Plane1), named("R8_UNORM"), "as a view's format: the plane's own");
 }
 
-/// The required bits that are not obvious from the rules of the table.
+/// Tests the required bits that are not obvious from the rules of the table.
 #[test]
 fn required_features() {
     use super::features::*;
@@ -132,7 +132,7 @@ fn required_features() {
     }
 }
 
-/// Every value of every channel of up to 16 bits survives unpack and pack.
+/// Tests that every value of every channel of up to 16 bits survives unpack and pack.
 #[test]
 fn channels_round_trip_exhaustively() {
     for (i, row) in TABLE.iter().enumerate() {
@@ -158,7 +158,7 @@ fn channels_round_trip_exhaustively() {
                     continue;
                 }
                 let mut got = u128::from_le_bytes(back) >> channel.shift & ((1 << channel.bits) - 1);
-                // Minus zero of floats keeps its sign, so equality is of bits.
+                // Minus zero of floats keeps its sign, so bits are compared.
                 if channel.ty == ChannelType::Snorm && v == smallest {
                     got = smallest as u128;
                 }

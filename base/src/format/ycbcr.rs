@@ -1,27 +1,28 @@
-//! The formats that a sampler Y'CbCr conversion reads: what is sampled of them, as images of plain formats.
+//! The formats that a sampler Y'CbCr conversion reads, as images of plain formats that are sampled.
 //!
-//! A multi-planar format is its planes. Of a packed 4:2:2 format every texel has half of a block, which is one of two components with luma; and
-//! a block is one texel of four components, two of which are chroma.
+//! The parts of a multi-planar format are its planes. A packed 4:2:2 format has two parts. In one,
+//! every texel is half of a block, which has two components, one of them luma. In the other, a
+//! block is one texel of four components, two of which are chroma.
 
 #![forbid(unsafe_code)]
 
 use super::row::row;
 use super::{ChannelName, Format, Layout, features};
 
-/// A part of a format's texels, which lies in memory as an image of a plain format.
+/// A part of a format's texels, which is in memory as an image of a plain format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The plane that has it.
+    /// Plane that has the part.
     pub plane: usize,
-    /// As what it is sampled.
+    /// Format as which the part is sampled.
     pub format: Format,
-    /// Texels of the image per texel of the part, horizontally and vertically.
+    /// Number of texels of the image per texel of the part, horizontally and vertically.
     pub subsampling: (u8, u8),
-    /// For R, G, B, A: the component of `format` that it is, or `None` where another part has it.
+    /// Components of `format` for R, G, B and A; `None` if another part has the component.
     pub components: [Option<u8>; 4],
 }
 
-/// The parts of a format, that with luma first.
+/// Returns the parts of a format, beginning with the one that has luma.
 pub fn parts(format: Format) -> Vec<Part> {
     let info = format.info();
     let part = |plane, format, subsampling, components| Part { plane, format, subsampling, components };
@@ -43,7 +44,7 @@ pub fn parts(format: Format) -> Vec<Part> {
                 12 => (const { row("R12X4G12X4_UNORM_2PACK16") }, const { row("R12X4G12X4B12X4A12X4_UNORM_4PACK16") }),
                 _ => (const { row("R16G16_UNORM") }, const { row("R16G16B16A16_UNORM") }),
             };
-            // Luma is every other channel; B comes before R.
+            // Luma is every other channel, and B comes before R.
             let luma = u8::from(info.channels[0].name != ChannelName::G);
             vec![
                 part(0, Format(two as u16), (1, 1), [None, Some(luma), None, None]),
@@ -55,18 +56,19 @@ pub fn parts(format: Format) -> Vec<Part> {
 }
 
 impl Format {
-    /// Are views of the colour aspect sampled by a sampler Y'CbCr conversion, and used for nothing else?
+    /// Returns true if views of the colour aspect can only be sampled by a sampler Y'CbCr
+    /// conversion, and not used otherwise.
     pub fn needs_conversion(self) -> bool {
         let features = self.info().image_features;
         features & features::MIDPOINT_CHROMA_SAMPLES != 0 && features & features::BLIT_SRC == 0
     }
 
-    /// Are its texels no texels of one plain format?
+    /// Returns true if the format's texels are not texels of one plain format.
     pub fn is_divided(self) -> bool {
         matches!(self.info().layout, Layout::MultiPlanar | Layout::Packed422)
     }
 
-    /// Bits of each component.
+    /// Returns the number of bits of each component.
     pub fn component_bits(self) -> u8 {
         self.info().planes[0].format().info().channels[0].bits
     }

@@ -1,29 +1,31 @@
 //! Vectors of 256 bits.
 //!
-//! A value exists only on hosts that have AVX2, FMA and F16C: functions of [`Host`](super::Host)s are called nowhere else. So every intrinsic here is one that
-//! the processor has.
+//! A value exists only on hosts that have AVX2, FMA and F16C, because functions of
+//! [`Host`](super::Host)s are called nowhere else. The processor therefore has every intrinsic that
+//! is used here.
 
 use super::vector::{Floats, Ints};
 use crate::abi::MAX_LANES;
 use core::arch::x86_64::*;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
-/// Integers.
+/// A vector of integers.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Words(pub(super) __m256i);
 
-/// Floats.
+/// A vector of floats.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Singles(pub(super) __m256);
 
-/// Methods that are one intrinsic each.
+/// Defines methods that are one intrinsic each.
 macro_rules! instructions {
     ($($name:ident $([const $n:ident])? ($($arg:ident: $ty:ty),*) -> $to:ident { $value:expr })*) => {$(
         #[inline(always)]
         fn $name $(<const $n: i32>)? ($($arg: $ty),*) -> $to {
-            // SAFETY: the host has it, as the module says.
+            // SAFETY: the host has the instructions, because values of these types exist only on
+            // such hosts.
             unsafe { $to($value) }
         }
     )*};
@@ -35,7 +37,8 @@ macro_rules! operators {
             type Output = Self;
             #[inline(always)]
             fn $name(self, other: Self) -> Self {
-                // SAFETY: the host has it, as the module says.
+                // SAFETY: the host has the instructions, because values of these types exist only
+                // on such hosts.
                 unsafe { $of($intrinsic(self.0, other.0)) }
             }
         }
@@ -60,20 +63,23 @@ impl Ints for Words {
 
     #[inline(always)]
     fn lanes(self) -> [u32; MAX_LANES] {
-        // SAFETY: the same size, any bits.
+        // SAFETY: both types have the same size, and any bits are valid.
         unsafe { core::mem::transmute(self.0) }
     }
     #[inline(always)]
     fn unzip(self, other: Words) -> [Words; 2] {
         let (a, b) = (self.as_floats().0, other.as_floats().0);
-        // SAFETY: the host has it, as the module says.
+        // SAFETY: the host has the instructions, because values of these types exist only on such
+        // hosts.
         unsafe { [Singles(_mm256_shuffle_ps::<0x88>(a, b)).bits(), Singles(_mm256_shuffle_ps::<0xdd>(a, b)).bits()] }
     }
     #[inline(always)]
     fn halves(self) -> [Words; 2] {
-        // SAFETY: the host has it, as the module says.
+        // SAFETY: the host has the instructions, because values of these types exist only on such
+        // hosts.
         unsafe {
-            // The lower halves of each four lanes, then the upper ones; then those of all lanes.
+            // The first shuffle puts the lower halves of each four lanes before the upper ones; the
+            // permutation does so for all lanes.
             let order = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
             let apart = _mm256_shuffle_epi8(self.0, _mm256_set_m128i(order, order));
             let apart = _mm256_permute4x64_epi64::<0b11_01_10_00>(apart);
@@ -83,12 +89,14 @@ impl Ints for Words {
     }
     #[inline(always)]
     fn signs(self) -> u32 {
-        // SAFETY: the host has it, as the module says.
+        // SAFETY: the host has the instructions, because values of these types exist only on such
+        // hosts.
         unsafe { _mm256_movemask_ps(_mm256_castsi256_ps(self.0)) as u32 }
     }
     #[inline(always)]
     fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Words {
-        // SAFETY: the host has it, as the module says; no index is beyond the table.
+        // SAFETY: the host has the instructions, because values of these types exist only on such
+        // hosts; indices are limited to the table.
         unsafe {
             let at = _mm256_min_epu32(self.0, _mm256_set1_epi32(N as i32 - 1));
             Words(_mm256_i32gather_epi32::<4>(table.as_ptr().cast(), at))
@@ -147,7 +155,8 @@ impl Floats for Singles {
         bits(self: Self) -> Words { _mm256_castps_si256(self.0) }
         of_quad[const N](self: Self) -> Singles { _mm256_permutevar_ps(self.0, _mm256_set1_epi32(N)) }
         over_255(self: Self) -> Singles {{
-            // The quotient to a unit, its exact remainder, and what that adds: correctly rounded (Markstein).
+            // The steps are the quotient to one unit, its exact remainder, and the correction by
+            // it, which gives the correctly rounded result (Markstein).
             let by = _mm256_set1_ps(255.0);
             let reciprocal = _mm256_set1_ps(1.0 / 255.0);
             let near = _mm256_mul_ps(self.0, reciprocal);

@@ -1,4 +1,4 @@
-//! Vectors as arrays, for every processor: what the others must agree with.
+//! Vectors as arrays, for every processor; the other implementations must give the same results.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
@@ -7,11 +7,11 @@ use super::vector::{Floats, Ints};
 use crate::abi::MAX_LANES;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
-/// Integers.
+/// A vector of integers.
 #[derive(Clone, Copy)]
 pub struct Words([u32; MAX_LANES]);
 
-/// Floats.
+/// A vector of floats.
 #[derive(Clone, Copy)]
 pub struct Singles([f32; MAX_LANES]);
 
@@ -49,7 +49,7 @@ const fn ones(yes: bool) -> u32 {
     if yes { u32::MAX } else { 0 }
 }
 
-/// One operation on all lanes.
+/// Applies one operation to all lanes.
 macro_rules! lanes {
     ($to:ident, ($($lane:ident = $from:expr),*) $value:expr) => {{
         let mut out = [Default::default(); MAX_LANES];

@@ -1,31 +1,32 @@
 //! Vectors of 128 bits, two for all lanes.
 //!
-//! A value exists only on hosts that have SSE4.1: functions of [`Host`](super::Host)s are called nowhere else. So every intrinsic here is one that
-//! the processor has.
+//! A value exists only on hosts that have SSE4.1, because functions of [`Host`](super::Host)s are
+//! called nowhere else. The processor therefore has every intrinsic that is used here.
 
 use super::vector::{Floats, Ints};
 use crate::abi::MAX_LANES;
 use core::arch::x86_64::*;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
-/// Integers.
+/// A vector of integers.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Words(pub(super) [__m128i; 2]);
 
-/// Floats.
+/// A vector of floats.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Singles(pub(super) [__m128; 2]);
 
-/// Methods that are the same for both vectors.
+/// Defines methods that are the same for both halves.
 macro_rules! instructions {
     ($($name:ident $([const $n:ident])? ($self:ident $(, $arg:ident)* $(; $by:ident: $ty:ty)?) -> $to:ident { $value:expr })*) => {$(
         #[inline(always)]
         fn $name $(<const $n: i32>)? (self $(, $arg: Self)* $(, $by: $ty)?) -> $to {
             let [a, b] = self.0;
             $(let $arg = $arg.0;)*
-            // SAFETY: the host has it, as the module says.
+            // SAFETY: the host has the instructions, because values of these types exist only on
+            // such hosts.
             unsafe {
                 let low = { let $self = a; $(let $arg = $arg[0];)* $value };
                 let high = { let $self = b; $(let $arg = $arg[1];)* $value };
@@ -62,17 +63,18 @@ impl Ints for Words {
 
     #[inline(always)]
     fn splat(value: u32) -> Words {
-        // SAFETY: the host has it, as the module says.
+        // SAFETY: the host has the instructions, because values of these types exist only on such
+        // hosts.
         Words([unsafe { _mm_set1_epi32(value as i32) }; 2])
     }
     #[inline(always)]
     fn of(lanes: [u32; MAX_LANES]) -> Words {
-        // SAFETY: the same size, any bits.
+        // SAFETY: both types have the same size, and any bits are valid.
         Words(unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes) })
     }
     #[inline(always)]
     fn lanes(self) -> [u32; MAX_LANES] {
-        // SAFETY: the same size, any bits.
+        // SAFETY: both types have the same size, and any bits are valid.
         unsafe { core::mem::transmute(self.0) }
     }
     #[inline(always)]
@@ -86,7 +88,8 @@ impl Ints for Words {
     }
     #[inline(always)]
     fn signs(self) -> u32 {
-        // SAFETY: the host has it, as the module says.
+        // SAFETY: the host has the instructions, because values of these types exist only on such
+        // hosts.
         let [low, high] = self.0.map(|four| unsafe { _mm_movemask_ps(_mm_castsi128_ps(four)) as u32 });
         low | high << 4
     }
@@ -116,7 +119,7 @@ impl Ints for Words {
             _mm_min_epi32(least, _mm_shuffle_epi32::<0b10_11_00_01>(least))
         }}
         pick(it, at) -> Words {{
-            // A lane's number in its four bytes, times four; and which byte each is.
+            // Each byte gets its lane's number times four, plus the number of the byte in its lane.
             let lane = _mm_slli_epi32::<2>(_mm_and_si128(at, _mm_set1_epi32(3)));
             let lane = _mm_shuffle_epi8(lane, _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
             _mm_shuffle_epi8(it, _mm_or_si128(lane, _mm_set1_epi32(0x0302_0100)))
@@ -141,7 +144,8 @@ impl Floats for Singles {
 
     #[inline(always)]
     fn splat(value: f32) -> Singles {
-        // SAFETY: the host has it, as the module says.
+        // SAFETY: the host has the instructions, because values of these types exist only on such
+        // hosts.
         Singles([unsafe { _mm_set1_ps(value) }; 2])
     }
     #[inline(always)]
@@ -170,7 +174,7 @@ impl Floats for Singles {
     }
 }
 
-/// `a * b + c` of all lanes with one rounding, which is a call for each where there is no FMA.
+/// Returns `a * b + c` of all lanes with one rounding, which is a call for each lane without FMA.
 #[inline(never)]
 fn fused(a: [u32; MAX_LANES], b: [u32; MAX_LANES], c: [u32; MAX_LANES]) -> [u32; MAX_LANES] {
     let mut out = a;

@@ -1,17 +1,19 @@
-//! Eight lanes as one value: what kernels compute with where arrays of lanes would not stay vectors.
+//! Eight lanes as one value, for kernels in which arrays of lanes would not stay vectors.
 //!
-//! An array of lanes that is joined behind a branch, or carried around a loop, becomes a register per lane; a value of these types stays one
-//! vector (or two halves of one) whatever happens to it. They are made and used in functions of their level only ([`compiled!`](crate::compiled)).
+//! An array of lanes that is joined after a branch, or carried around a loop, becomes a register
+//! per lane. A value of these types always stays one vector (or two halves of one). Such values are
+//! made and used only in functions of their level ([`compiled!`](crate::compiled)).
 //!
-//! Their operations are the processor's, in every level with the same bits:
-//! comparisons give all ones or 0 in each lane, [`Floats::min`] and [`Floats::max`] give the second operand where one is not a number.
+//! Their operations are the processor's, and give the same bits on every level. Comparisons give
+//! all ones or 0 in each lane. [`Floats::min`] and [`Floats::max`] give the second operand if an
+//! operand is not a number.
 
 #![forbid(unsafe_code)]
 
 use crate::abi::MAX_LANES;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
-/// 32 bits per lane.
+/// A vector of eight 32-bit integers.
 pub trait Ints:
     Copy
     + Add<Output = Self>
@@ -21,52 +23,54 @@ pub trait Ints:
     + BitOr<Output = Self>
     + BitXor<Output = Self>
 {
-    /// The same lanes as floats.
+    /// The vector type of the same lanes as floats.
     type Floats: Floats<Ints = Self>;
-    /// All lanes the same.
+    /// Returns a vector with `value` in all lanes.
     fn splat(value: u32) -> Self;
-    /// From an array.
+    /// Makes a vector of an array.
     fn of(lanes: [u32; MAX_LANES]) -> Self;
-    /// As an array.
+    /// Returns the lanes as an array.
     fn lanes(self) -> [u32; MAX_LANES];
-    /// Shifted left; all shifts are by less than 32, and best by constants.
+    /// Shifts left; all shifts are by less than 32, and fastest by constants.
     fn shl(self, by: u32) -> Self;
-    /// Shifted right, zeros coming in.
+    /// Shifts right, filling with zeros.
     fn shr(self, by: u32) -> Self;
-    /// Shifted right, signs coming in.
+    /// Shifts right, filling with sign bits.
     fn sar(self, by: u32) -> Self;
-    /// The lesser, as signed numbers.
+    /// Returns the smaller of each two lanes, as signed numbers.
     fn min(self, other: Self) -> Self;
-    /// The greater, as signed numbers.
+    /// Returns the greater of each two lanes, as signed numbers.
     fn max(self, other: Self) -> Self;
-    /// All ones where equal.
+    /// Returns all ones in lanes that are equal.
     fn equal(self, other: Self) -> Self;
-    /// All ones where greater, as signed numbers.
+    /// Returns all ones in lanes of `self` that are greater, as signed numbers.
     fn greater(self, other: Self) -> Self;
-    /// `yes` in the lanes of `self` that are all ones, `no` in those that are 0.
+    /// Returns `yes` in the lanes of `self` that are all ones, and `no` in those that are 0.
     fn select(self, yes: Self, no: Self) -> Self;
-    /// The least of each four lanes, as signed numbers, in all four.
+    /// Returns the least of each four lanes, as signed numbers, in all four.
     fn least_of_quad(self) -> Self;
-    /// Lane `at & 7` in all lanes.
+    /// Returns lane `at & 7` in all lanes.
     fn of_lane(self, at: u32) -> Self;
-    /// Of each four lanes lane `at & 3`.
+    /// Returns, in each lane, lane `at & 3` of its four lanes.
     fn pick(self, at: Self) -> Self;
-    /// Of the sixteen bytes of each four lanes byte `at`, which is below 16 (of others: anything).
+    /// Returns, in each lane, byte `at` of the sixteen bytes of its four lanes; `at` must be below
+    /// 16 (otherwise the result is arbitrary).
     fn pick_byte(self, at: Self) -> Self;
-    /// Of each four lanes of both: the even ones of this and of the other one, and the odd ones.
+    /// Returns, for each four lanes, the even lanes of both vectors, and the odd ones.
     fn unzip(self, other: Self) -> [Self; 2];
-    /// The lanes' uppermost bits.
+    /// Returns the uppermost bits of the lanes.
     fn signs(self) -> u32;
-    /// The numbers, signed, as floats.
+    /// Converts the signed numbers to floats.
     fn to_floats(self) -> Self::Floats;
-    /// The bits, as floats.
+    /// Reinterprets the bits as floats.
     fn as_floats(self) -> Self::Floats;
-    /// `table[lane & 255]`.
+    /// Returns `table[lane & 255]`.
     fn look_up(self, table: &[u32; 256]) -> Self;
-    /// `table[lane]`; the last entry for lanes beyond it.
+    /// Returns `table[lane]`, or the last entry for lanes beyond it.
     fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Self;
 
-    /// [`half_to_f32`](crate::format::float::half_to_f32) of all lanes, whose upper halves are 0.
+    /// Applies [`half_to_f32`](crate::format::float::half_to_f32) to all lanes, whose upper halves
+    /// must be 0.
     #[inline(always)]
     fn half(self) -> Self {
         let sign = (self & Self::splat(0x8000)).shl(16);
@@ -80,13 +84,14 @@ pub trait Ints:
         sign | magnitude.greater(Self::splat(0x7bff)).select(special, finite)
     }
 
-    /// The floats whose binary16 the lower and the upper halves of the lanes are; what is not a number may become quiet.
+    /// Converts the lower and the upper halves of the lanes from binary16 to floats; not-a-number
+    /// may become quiet.
     #[inline(always)]
     fn halves(self) -> [Self; 2] {
         [(self & Self::splat(0xffff)).half(), self.shr(16).half()]
     }
 
-    /// Is no half of a lane, as a binary16, not a number?
+    /// Returns true if every half of a lane, as a binary16, is a number.
     #[inline(always)]
     fn halves_are_numbers(self) -> bool {
         let lower = (self & Self::splat(0x7fff)).greater(Self::splat(0x7c00));
@@ -94,7 +99,7 @@ pub trait Ints:
         (lower | upper).signs() == 0
     }
 
-    /// The lanes in `mask`, all ones; the others 0.
+    /// Returns all ones in the lanes in `mask`, and 0 in the others.
     #[inline(always)]
     fn spread(mask: u32) -> Self {
         let bits = Self::of([1, 2, 4, 8, 16, 32, 64, 128]);
@@ -102,42 +107,43 @@ pub trait Ints:
     }
 }
 
-/// A float per lane.
+/// A vector of eight floats.
 pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
-    /// The same lanes as integers.
+    /// The vector type of the same lanes as integers.
     type Ints: Ints<Floats = Self>;
-    /// All lanes the same.
+    /// Returns a vector with `value` in all lanes.
     fn splat(value: f32) -> Self;
-    /// `if self < other { self } else { other }`.
+    /// Returns `if self < other { self } else { other }`.
     fn min(self, other: Self) -> Self;
-    /// `if self > other { self } else { other }`.
+    /// Returns `if self > other { self } else { other }`.
     fn max(self, other: Self) -> Self;
-    /// `self * by + and`, with one rounding.
+    /// Returns `self * by + and`, with one rounding.
     fn fused(self, by: Self, and: Self) -> Self;
-    /// `self * by + and` where the product is exact, so that one rounding and two are the same.
+    /// Returns `self * by + and` if the product is exact, so that one rounding and two give the
+    /// same result.
     #[inline(always)]
     fn exact_product_plus(self, by: Self, and: Self) -> Self {
         self * by + and
     }
-    /// The integer below.
+    /// Rounds down to an integer.
     fn floor(self) -> Self;
-    /// The integer above.
+    /// Rounds up to an integer.
     fn ceil(self) -> Self;
-    /// The nearest integer, of two the even one.
+    /// Rounds to the nearest integer, with ties to even.
     fn round(self) -> Self;
-    /// Square root.
+    /// Returns the square root.
     fn sqrt(self) -> Self;
-    /// All ones where greater.
+    /// Returns all ones in lanes that are greater.
     fn greater(self, other: Self) -> Self::Ints;
-    /// All ones where greater or equal.
+    /// Returns all ones in lanes that are greater or equal.
     fn not_less(self, other: Self) -> Self::Ints;
-    /// Cut off to an integer; of numbers that have none, some integer.
+    /// Truncates to integers; the result is arbitrary for numbers that do not fit.
     fn truncate(self) -> Self::Ints;
-    /// The bits.
+    /// Reinterprets the bits as integers.
     fn bits(self) -> Self::Ints;
-    /// Lane `N` of each four lanes, in all four.
+    /// Returns lane `N` of each four lanes, in all four.
     fn of_quad<const N: i32>(self) -> Self;
-    /// `self / 255.0`, for 0 and what is positive and not above 2^100.
+    /// Returns `self / 255.0`, for 0 and for positive numbers up to 2^100.
     #[inline(always)]
     fn over_255(self) -> Self {
         self / Self::splat(255.0)

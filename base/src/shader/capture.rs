@@ -1,53 +1,58 @@
-//! What transform feedback takes of a stage's outputs: facts that are stored with its code.
+//! The outputs of a stage that transform feedback captures: facts that are stored with the stage's
+//! code.
 //!
-//! A primitive that is captured becomes one vertex of [`Capture::strides`] bytes in each of the buffers for each of its vertices. What lies
-//! between the outputs there stays as it is.
+//! In each buffer, a captured primitive becomes one vertex of [`Capture::strides`] bytes for each
+//! of its vertices. Bytes between the outputs stay unchanged.
 
 #![forbid(unsafe_code)]
 
-/// Buffers that vertices can be captured in (`maxTransformFeedbackBuffers`).
+/// Number of buffers in which vertices can be captured (`maxTransformFeedbackBuffers`).
 pub const CAPTURE_BUFFERS: usize = 4;
-/// Streams of vertices that a stage can emit to (`maxTransformFeedbackStreams`); more than one are a geometry stage's.
+/// Number of streams of vertices to which a stage can emit (`maxTransformFeedbackStreams`); only a
+/// geometry stage can have more than one.
 pub const STREAMS: usize = 4;
-/// Most bytes from vertex to vertex of a buffer, and so of what is captured of one (`maxTransformFeedbackBufferDataStride`, `…DataSize`).
+/// Largest number of bytes from vertex to vertex of a buffer, and thus of the captured data of one
+/// (`maxTransformFeedbackBufferDataStride`, `…DataSize`).
 pub const MAX_CAPTURE_STRIDE: u32 = 2048;
 
-/// Outputs in consecutive slots that go to consecutive words.
+/// Outputs in consecutive slots that are written to consecutive words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured {
     /// Number of the buffer, below [`CAPTURE_BUFFERS`] (`XfbBuffer`).
     pub buffer: u32,
-    /// Bytes from the vertex's beginning in the buffer, a multiple of four (`Offset`).
+    /// Number of bytes from the vertex's beginning in the buffer, a multiple of four (`Offset`).
     pub offset: u32,
     /// First output slot.
     pub slot: u32,
-    /// How many slots, each a word. They end inside of the buffer's stride.
+    /// Number of slots, each of which is a word. They end inside of the buffer's stride.
     pub words: u32,
 }
 
-/// What a stage's execution mode `Xfb` and the decorations of its outputs say.
+/// The declarations of a stage's execution mode `Xfb` and the decorations of its outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// Bytes from vertex to vertex, a multiple of four (`XfbStride`); 0 where nothing goes to a buffer.
+    /// Number of bytes from vertex to vertex, a multiple of four (`XfbStride`); 0 if nothing is
+    /// written to a buffer.
     pub strides: [u32; CAPTURE_BUFFERS],
-    /// Stream that a buffer's vertices are of, below [`STREAMS`].
+    /// Stream of a buffer's vertices, below [`STREAMS`].
     pub streams: [u32; CAPTURE_BUFFERS],
-    /// Outputs that the stage writes. What is captured without being written leaves the buffer alone: its value is undefined.
+    /// Outputs that the stage writes. A captured output that is not written leaves the buffer
+    /// unchanged, because its value is undefined.
     pub outputs: Vec<Captured>,
 }
 
 impl Capture {
-    /// Does anything of a stream go to a buffer?
+    /// Returns true if any output of a stream is written to a buffer.
     pub fn has(&self, stream: u32) -> bool {
         (0..CAPTURE_BUFFERS).any(|b| self.strides[b] != 0 && self.streams[b] == stream)
     }
 
-    /// What is taken of a stream's vertices.
+    /// Returns the captured outputs of a stream's vertices.
     pub fn of(&self, stream: u32) -> impl Iterator<Item = &Captured> {
         self.outputs.iter().filter(move |run| self.streams[run.buffer as usize] == stream)
     }
 
-    /// Adds a word that a slot goes to.
+    /// Adds a word to which a slot is written.
     pub fn push(&mut self, buffer: u32, offset: u32, slot: u32) {
         let goes_on = |last: &&mut Captured| {
             last.buffer == buffer && last.offset + 4 * last.words == offset && last.slot + last.words == slot
@@ -58,7 +63,7 @@ impl Capture {
         }
     }
 
-    /// Gives slots new numbers, or forgets them.
+    /// Renumbers slots, and removes those that get no number.
     pub fn keep(&mut self, number: impl Fn(u32) -> Option<u32>) {
         for run in core::mem::take(&mut self.outputs) {
             for i in 0..run.words {

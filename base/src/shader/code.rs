@@ -1,31 +1,35 @@
-//! A stage that can be run.
+//! Stages that can be run.
 
 use super::facts::StageFacts;
 use crate::abi::{BatchHeader, ShaderContext, StageFn};
 use crate::epilogue::Epilogue;
 use std::sync::Arc;
 
-/// The code of a stage, as those who run it see it: it may be made late, and replaced by better code between two batches.
+/// The code of a stage from the view of its callers: it may be made late, and replaced by better
+/// code between two batches.
 pub trait StageCode: Send + Sync {
-    /// Runs a batch. Who runs code has made sure before that there is some; without it nothing is done.
+    /// Runs a batch. The caller must have ensured that there is code; without it, nothing is done.
     ///
     /// # Safety
-    /// As [`StageFn`]'s.
+    /// The requirements of [`StageFn`] hold.
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader);
 
-    /// Bytes of scratch memory that a batch needs (with workgroups: of a whole one); known when there is code.
+    /// Returns the number of bytes of scratch memory that a batch needs (with workgroups, that of a
+    /// whole one); it is known when there is code.
     fn scratch_bytes(&self) -> usize;
 
-    /// Of a fragment stage: code that takes a [`RectangleBatch`](crate::abi::RectangleBatch) and writes the colours itself, if there is any by now. Who asks often may be given some later.
+    /// Returns code of a fragment stage that takes a [`RectangleBatch`](crate::abi::RectangleBatch)
+    /// and writes the colours itself, if it exists yet. Repeated calls may cause it to be compiled.
     fn with_epilogue(&self, _epilogue: &Epilogue) -> Option<Arc<dyn StageCode>> {
         None
     }
 }
 
-/// Code that is a plain function, without private memory.
+/// The code of a plain function, without private memory.
 impl StageCode for StageFn {
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the caller's promise.
+        // SAFETY: context and batch are valid for the call and laid out as [`StageFn`] requires,
+        // which [`StageCode::run`] demands.
         unsafe { self(context, batch) }
     }
 
@@ -34,12 +38,13 @@ impl StageCode for StageFn {
     }
 }
 
-/// A stage and its code. Cloning shares the code; the code's memory goes back when the last clone is dropped.
+/// A stage and its code. Cloning shares the code, whose memory is freed when the last clone is
+/// dropped.
 #[derive(Clone)]
 pub struct CompiledStage {
-    /// What is known of it.
+    /// Facts about the stage.
     pub facts: StageFacts,
-    /// What runs.
+    /// The code that runs.
     pub code: Arc<dyn StageCode>,
 }
 
@@ -47,9 +52,11 @@ impl CompiledStage {
     /// Runs a batch.
     ///
     /// # Safety
-    /// `batch` is the stage's own batch struct; both are valid for the call and laid out as the stage's interface says.
+    /// `batch` is the stage's own batch struct; both arguments are valid for the call and laid out
+    /// as the stage's interface specifies.
     pub unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `batch` is the stage's own batch struct, and both arguments are valid for the
+        // call (`# Safety`).
         unsafe { self.code.run(context, batch) }
     }
 }

@@ -1,4 +1,4 @@
-//! The slots of a stage: what it is given and gives, 32 bits each.
+//! The slots of a stage: its inputs and outputs, 32 bits each.
 
 #![forbid(unsafe_code)]
 
@@ -23,97 +23,103 @@ pub enum BuiltinSlot {
     TessLevelInner(u8),
     /// PrimitiveId of a primitive that a stage makes.
     PrimitiveId,
-    /// What else a stage says of a vertex that it makes: see [`super::VertexMark`]. (No built-in of SPIR-V's.)
+    /// Mark of a vertex that a stage makes: see [`super::VertexMark`]. (This is not a built-in of
+    /// SPIR-V.)
     VertexMark,
     /// CullPrimitiveEXT.
     CullPrimitive,
-    /// PrimitivePointIndicesEXT, PrimitiveLineIndicesEXT, PrimitiveTriangleIndicesEXT by component: the vertices of a mesh's primitive.
+    /// PrimitivePointIndicesEXT, PrimitiveLineIndicesEXT or PrimitiveTriangleIndicesEXT by
+    /// component: the vertices of a mesh's primitive.
     Corner(u8),
     /// FragDepth.
     FragDepth,
     /// FragStencilRefEXT.
     FragStencilRef,
-    /// SampleMask\[0\] output.
+    /// SampleMask\[0\] as output.
     SampleMask,
 }
 
-/// Where the 32 bits of a slot come from or go to.
+/// The source or destination of the 32 bits of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SlotKind {
-    /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index. What a patch or a mesh's primitive has once
-    /// has [`SlotKind::ONCE`] there.
+    /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index.
+    /// A variable of a whole patch or of a mesh's primitive has the index [`SlotKind::ONCE`].
     User {
-        /// `Location`.
+        /// The decoration `Location`.
         location: u32,
-        /// `Component` (0..=3).
+        /// The decoration `Component` (0..=3).
         component: u8,
-        /// `Index` (dual-source blending).
+        /// The decoration `Index` (dual-source blending).
         index: u8,
     },
-    /// A built-in.
+    /// A built-in variable.
     Builtin(BuiltinSlot),
 }
 
 impl SlotKind {
-    /// The index of variables that are `Patch` or `PerPrimitiveEXT`: no vertex's.
+    /// The index of variables that are `Patch` or `PerPrimitiveEXT`, and thus not values of a
+    /// vertex.
     pub const ONCE: u8 = 1;
 }
 
-/// Where an output slot lies in the memory of a patch, or in the record of a mesh's vertex or primitive.
+/// The location of an output slot in the memory of a patch, or in the record of a mesh's vertex or
+/// primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PatchPlace {
-    /// Bytes from the patch's first one, for vertex 0; from the record's. (Of 16 bits the two bytes of such a number in a patch, a word in a record.)
+    /// Number of bytes from the patch's first byte, for vertex 0, or from the record's. (A number
+    /// of 16 bits takes two bytes in a patch, and a word in a record.)
     pub offset: u32,
-    /// Bytes from vertex to vertex, or from record to record; 0 for what the patch has once.
+    /// Number of bytes from vertex to vertex, or from record to record; 0 for values of a whole
+    /// patch.
     pub stride: u32,
 }
 
-/// How a fragment input is interpolated.
+/// The interpolation of a fragment input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Interpolation {
-    /// Perspective-correct (also: not a fragment input).
+    /// Perspective-correct interpolation (also used for slots that are not fragment inputs).
     Smooth,
-    /// NoPerspective.
+    /// Interpolation in screen space (NoPerspective).
     Linear,
-    /// Flat: raw bits of the provoking vertex.
+    /// No interpolation (Flat): raw bits of the provoking vertex.
     Flat,
 }
 
-/// Numeric class of a slot.
+/// The numeric class of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SlotType {
-    /// 32-bit float bits.
+    /// Bits of a 32-bit float.
     Float,
-    /// Signed integer bits.
+    /// Bits of a signed integer.
     Sint,
-    /// Unsigned integer bits.
+    /// Bits of an unsigned integer.
     Uint,
 }
 
 /// One 32-bit slot of a stage's inputs or outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// Source or destination.
+    /// Source or destination of the slot.
     pub kind: SlotKind,
-    /// Numeric class.
+    /// Numeric class of the slot.
     pub ty: SlotType,
-    /// Fragment inputs only.
+    /// Interpolation, for fragment inputs only.
     pub interpolation: Interpolation,
 }
 
-/// Slots in batch order.
+/// The slots of a stage in batch order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StageInterface {
     /// Inputs that the stage reads (vertex: attributes; fragment: varyings).
     pub inputs: Vec<Slot>,
     /// Outputs that the stage writes.
     pub outputs: Vec<Slot>,
-    /// Of a stage whose outputs are the memory of a workgroup: their places.
+    /// Locations of the outputs, for a stage whose outputs are the memory of a workgroup.
     pub places: Vec<PatchPlace>,
 }
 
 impl StageInterface {
-    /// Index of an output slot.
+    /// Returns the index of an output slot.
     pub fn output(&self, kind: SlotKind) -> Option<usize> {
         self.outputs.iter().position(|s| s.kind == kind)
     }

@@ -1,10 +1,10 @@
-//! A pipeline layout, as far as `jit` needs it to find descriptors.
+//! The parts of a pipeline layout by which `jit` finds descriptors.
 
 #![forbid(unsafe_code)]
 
 use crate::abi::NEAR_DYNAMIC_BUFFERS;
 
-/// Descriptor type of a binding, as far as shader code can tell.
+/// Descriptor type of a binding, as far as shader code can distinguish types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DescriptorKind {
     /// Sampler only.
@@ -29,9 +29,10 @@ pub enum DescriptorKind {
     StorageBufferDynamic,
     /// Input attachment.
     InputAttachment,
-    /// Inline uniform block: the bytes lie in the set memory itself at `offset`, `count` bytes.
+    /// Inline uniform block: its `count` bytes are in the set memory itself at `offset`.
     InlineUniformBlock,
-    /// What was written last: anything but a dynamic buffer or an inline uniform block.
+    /// Mutable descriptor of the last written type, which is neither a dynamic buffer nor an inline
+    /// uniform block.
     Mutable,
 }
 
@@ -40,21 +41,24 @@ pub enum DescriptorKind {
 pub struct BindingLayout {
     /// Binding number.
     pub binding: u32,
-    /// Type.
+    /// Descriptor type.
     pub kind: DescriptorKind,
     /// Byte offset of element 0 in the set memory (not for dynamic buffers).
     pub offset: u32,
-    /// Array size (descriptors; bytes for inline uniform blocks). Indices are clamped to it. With 0 there is one null descriptor.
+    /// Array size (descriptors; bytes for inline uniform blocks). Indices are clamped to it. With 0
+    /// there is one null descriptor.
     pub count: u32,
-    /// `count` is only the most that a set may have: its own count lies before its memory ([`crate::abi::SetHeader`]), and behind its
-    /// last descriptor there is a null descriptor, to which greater indices are clamped.
+    /// True if `count` is only the maximum of a set. The set's own count is stored before its
+    /// memory ([`crate::abi::SetHeader`]). After its last descriptor there is a null descriptor, to
+    /// which greater indices are clamped.
     pub variable: bool,
-    /// Dynamic buffers: index of element 0 in `ShaderContext::dynamic_buffers`, pipeline-layout wide.
+    /// Index of element 0 of dynamic buffers in `ShaderContext::dynamic_buffers`, counted over the
+    /// pipeline layout.
     pub dynamic_index: u32,
 }
 
 impl BindingLayout {
-    /// Dynamic buffers: all of them lie in the context itself.
+    /// Returns true if all dynamic buffers of the binding are stored in the context itself.
     pub const fn is_near(&self) -> bool {
         self.dynamic_index as usize + self.count as usize <= NEAR_DYNAMIC_BUFFERS
     }
@@ -63,116 +67,119 @@ impl BindingLayout {
 /// The sets of a pipeline layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PipelineLayoutInfo {
-    /// By set number; bindings sorted by number.
+    /// Bindings by set number, sorted by binding number.
     pub sets: Vec<Vec<BindingLayout>>,
-    /// Resources lie in descriptor heaps, there; only embedded samplers are in sets.
+    /// Mappings to descriptor heaps, if resources are in heaps; then only embedded samplers are in
+    /// sets.
     pub heap: Option<Vec<HeapMapping>>,
 }
 
-/// Where resources of a module lie: `VkDescriptorSetAndBindingMappingEXT`.
+/// The location of resources of a module: `VkDescriptorSetAndBindingMappingEXT`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HeapMapping {
     /// `DescriptorSet` of the resources.
     pub set: u32,
-    /// First `Binding`.
+    /// First `Binding` of the resources.
     pub first_binding: u32,
-    /// How many follow.
+    /// Number of bindings.
     pub binding_count: u32,
-    /// `VkSpirvResourceTypeFlagsEXT`.
+    /// Mask of `VkSpirvResourceTypeFlagsEXT`.
     pub resource_mask: u32,
-    /// Where they are.
+    /// Location of the descriptors.
     pub source: MappingSource,
 }
 
 impl HeapMapping {
-    /// Is it of that resource, of a type with that `VkSpirvResourceTypeFlagBitsEXT`?
+    /// Returns true if the mapping includes the given resource, whose type has the given
+    /// `VkSpirvResourceTypeFlagBitsEXT`.
     pub fn has(&self, set: u32, binding: u32, resource: u32) -> bool {
         let number = binding.checked_sub(self.first_binding);
         self.set == set && number.is_some_and(|n| n < self.binding_count) && self.resource_mask & resource != 0
     }
 }
 
-/// `VkDescriptorMappingSourceEXT`, with its data; offsets and strides are bytes.
+/// Data of a `VkDescriptorMappingSourceEXT`; offsets and strides are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MappingSource {
-    /// Descriptors in a heap.
+    /// Descriptors are in a heap.
     Heap {
-        /// Of what is no sampled image.
+        /// Place of descriptors that are not sampled images.
         resource: HeapPlace,
-        /// Where a sampler is that the mapping brings itself.
+        /// Embedded sampler of the mapping, if it has one.
         embedded: Option<EmbeddedSampler>,
-        /// Of a sampled image's sampler.
+        /// Place of the sampler of a sampled image.
         sampler: HeapPlace,
-        /// The resource's index has the sampler's in its high bits.
+        /// True if the resource's index contains the sampler's in its high bits.
         combined: bool,
     },
-    /// A uniform buffer's bytes are in the resource heap, at the sum of `offset` and a word of push data.
+    /// The bytes of a uniform buffer are in the resource heap, at the sum of `offset` and a word of
+    /// push data.
     HeapData {
-        /// In the heap.
+        /// Offset in the heap.
         offset: u32,
-        /// In push data.
+        /// Offset of the word in push data.
         push: u32,
     },
-    /// A uniform buffer's bytes are in push data.
+    /// The bytes of a uniform buffer are in push data.
     PushData(u32),
-    /// At an address in push data.
+    /// The resource is at an address in push data.
     PushAddress(u32),
-    /// At an address that is in memory, at `offset` from an address in push data.
+    /// The resource is at an address that is in memory, at `offset` from an address in push data.
     IndirectAddress {
-        /// In push data.
+        /// Offset of the address in push data.
         push: u32,
-        /// From there.
+        /// Offset from that address.
         offset: u32,
     },
 }
 
-/// Which sampler of which set.
+/// The location of an embedded sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EmbeddedSampler {
-    /// In [`PipelineLayoutInfo::sets`], of one binding.
+    /// Number of the set in [`PipelineLayoutInfo::sets`], which has one binding.
     pub set: u32,
-    /// In that binding.
+    /// Index in that binding.
     pub index: u32,
 }
 
-/// Where the descriptors of a binding's elements are in their heap.
+/// The location of the descriptors of a binding's elements in their heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HeapPlace {
-    /// Of the first one.
+    /// Offset of the first descriptor.
     pub offset: u32,
-    /// To the next one. Elements count from the mapping's first binding on.
+    /// Distance to the next descriptor. Elements count from the mapping's first binding on.
     pub array_stride: u32,
-    /// What is added.
+    /// Index that is added.
     pub index: HeapIndex,
-    /// What the index is multiplied by.
+    /// Factor of the index.
     pub index_stride: u32,
 }
 
-/// Where an index comes from.
+/// The source of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HeapIndex {
-    /// There is none.
+    /// There is no index.
     None,
-    /// A word of push data.
+    /// The index is a word of push data.
     Push(u32),
-    /// A word at `offset` from an address in push data.
+    /// The index is a word at `offset` from an address in push data.
     Indirect {
-        /// In push data.
+        /// Offset of the address in push data.
         push: u32,
-        /// From there.
+        /// Offset from that address.
         offset: u32,
     },
-    /// The element's word of an array there.
+    /// The index is the element's word of an array at `offset` from an address in push data.
     IndirectArray {
-        /// In push data.
+        /// Offset of the address in push data.
         push: u32,
-        /// From there.
+        /// Offset from that address.
         offset: u32,
     },
 }
 
 impl PipelineLayoutInfo {
-    /// The binding, if the layout has it.
+    /// Returns the binding, if the layout has it.
     pub fn find(&self, set: u32, binding: u32) -> Option<&BindingLayout> {
         let bindings = self.sets.get(set as usize)?;
         bindings.binary_search_by_key(&binding, |b| b.binding).ok().map(|i| &bindings[i])

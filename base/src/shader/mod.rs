@@ -1,8 +1,9 @@
-//! What the rooms know of a stage and of a compiled one.
+//! The description of stages, compiled or not, that all crates share.
 //!
-//! [`stage`] has one row per stage: what SPIR-V and Vulkan call it, what a call of it works on, what it is given and gives. [`facts`] is
-//! what is known of a compiled stage, once for all rooms; what only one kind of stage has stands in its [`Payload`]. `jit` produces
-//! [`CompiledStage`]; `rasterizer` consumes it; `icd` links the two. [`layout`] describes the pipeline layout that `jit` finds descriptors by.
+//! [`stage`] has one row per stage: its names in SPIR-V and Vulkan, the batch of a call, its inputs
+//! and outputs. [`facts`] are the facts about a compiled stage; those of only one kind of stage are
+//! in its [`Payload`]. `jit` produces [`CompiledStage`], `rasterizer` consumes it, and `icd` links
+//! the two. [`layout`] describes the pipeline layout by which `jit` finds descriptors.
 
 pub mod capture;
 pub mod code;

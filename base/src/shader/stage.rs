@@ -1,46 +1,49 @@
-//! The stages: one row each, from which everything that depends on the stage alone is decided.
+//! The stages: one row each, which determines everything that depends on the stage alone.
 //!
-//! Vulkan's and SPIR-V's numbers are plain numbers here: neither is known to this room.
+//! Numbers of Vulkan and SPIR-V are plain numbers here, because this crate depends on neither.
 
 #![forbid(unsafe_code)]
 
 use super::interface::BuiltinSlot;
 use crate::abi::BatchKind;
 
-/// The pipelines that a stage can be in.
+/// The types of pipelines that a stage can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelineType {
-    /// Stages of a draw.
+    /// A pipeline of the stages of a draw.
     Graphics,
-    /// The stage of a dispatch.
+    /// A pipeline of the stage of a dispatch.
     Compute,
 }
 
-/// What the slots of one side of a stage are: where they come from or go to.
+/// The kind of the slots on one side of a stage, which is their source or destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// There are none.
+    /// There are no slots.
     Nothing,
     /// Vertex attributes, by location.
     Attributes,
-    /// Vertices on their way to the rasterizer, or to a stage before it.
+    /// Vertices that go to the rasterizer, or to a stage before it.
     Vertices,
-    /// The vertices of a primitive, which the stage before has made: every variable is an array with an element for each.
+    /// The vertices of a primitive, which the stage before has made: every variable is an array
+    /// with an element for each.
     Primitives,
-    /// A patch: its vertices, every variable an array with an element for each, and what it has once.
+    /// A patch: its vertices, with every variable an array with an element for each, and values of
+    /// the whole patch.
     Patch,
-    /// How many mesh workgroups there are to be, and the payload that these read.
+    /// The number of mesh workgroups to run, and the payload that they read.
     Tasks,
-    /// Vertices and primitives of a mesh: every variable an array with an element for each of one or the other.
+    /// Vertices and primitives of a mesh: every variable is an array with an element for each
+    /// vertex or each primitive.
     Mesh,
-    /// What the rasterizer interpolates between vertices.
+    /// Values that the rasterizer interpolates between vertices.
     Interpolated,
     /// Fragments: colour attachments by location, depth, stencil, coverage.
     Fragments,
 }
 
 impl Side {
-    /// Does a built-in go through a slot here?
+    /// Returns true if a built-in uses a slot on this side.
     pub const fn has(self, slot: BuiltinSlot) -> bool {
         match slot {
             BuiltinSlot::Position(_) | BuiltinSlot::PointSize => {
@@ -62,32 +65,32 @@ impl Side {
     }
 }
 
-/// Execution modes that belong together.
+/// Groups of execution modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeFamily {
-    /// Of any stage: float arithmetic, reconvergence.
+    /// Modes of any stage: float arithmetic, reconvergence.
     Any,
-    /// What becomes of vertices.
+    /// Modes of the processing of vertices.
     Vertex,
-    /// What primitives come and are made.
+    /// Input and output primitives of a geometry stage.
     Primitive,
-    /// What the tessellator does.
+    /// Modes of the tessellator.
     Patch,
-    /// What is so named of both.
+    /// Modes whose names geometry and tessellation stages share.
     Shape,
-    /// How many vertices are made.
+    /// The number of vertices that are made.
     Vertices,
-    /// That what is made are points.
+    /// The mode that the made primitives are points.
     Points,
-    /// What a mesh is made of.
+    /// Modes of a mesh's primitives.
     Mesh,
-    /// What becomes of fragments.
+    /// Modes of the processing of fragments.
     Fragment,
     /// The size of workgroups.
     Workgroup,
 }
 
-/// Built-in values that belong together: a stage can read all of a family or none.
+/// Groups of built-in values: a stage can read all of a group or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltinFamily {
     /// Device and subgroup of any invocation.
@@ -104,32 +107,32 @@ pub enum BuiltinFamily {
     Instance,
     /// The patch.
     Patch,
-    /// The place in a patch.
+    /// The position in a patch.
     Domain,
-    /// The fragment, and what its vertices have said of its primitive.
+    /// The fragment, and the per-primitive values of its vertices.
     Fragment,
-    /// The place in workgroup and dispatch.
+    /// The position in workgroup and dispatch.
     Workgroup,
 }
 
-/// See [`Stage::row`].
+/// The properties of a stage, which [`Stage::row`] returns.
 #[derive(Debug)]
 pub struct StageRow {
-    /// SPIR-V's `ExecutionModel`.
+    /// Value of SPIR-V's `ExecutionModel`.
     pub execution_model: u32,
-    /// The `VkShaderStageFlagBits`.
+    /// Value of `VkShaderStageFlagBits`.
     pub flag_bit: u32,
-    /// Where it can be.
+    /// Type of pipeline in which the stage can be.
     pub pipeline: PipelineType,
-    /// What a call works on.
+    /// Kind of batch on which a call works.
     pub batch: BatchKind,
-    /// What it is given.
+    /// Inputs of the stage.
     pub inputs: Side,
-    /// What it gives.
+    /// Outputs of the stage.
     pub outputs: Side,
-    /// Execution modes that it takes.
+    /// Execution modes that the stage accepts.
     pub modes: &'static [ModeFamily],
-    /// Built-ins that it can read (beside those in its slots).
+    /// Built-ins that the stage can read (besides those in its slots).
     pub builtins: &'static [BuiltinFamily],
 }
 
@@ -138,17 +141,17 @@ macro_rules! stages {
         $model:literal $bit:literal $pipeline:ident $batch:ident $inputs:ident -> $outputs:ident
         modes [$($mode:ident)*] builtins [$($builtin:ident)*]
     })*) => {
-        /// Shader stage. The order is that of a pipeline.
+        /// A shader stage. The order is that of a pipeline.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Stage {
             $($(#[$doc])* $name,)*
         }
 
         impl Stage {
-            /// All, in the order of a pipeline.
+            /// All stages, in the order of a pipeline.
             pub const ALL: &'static [Stage] = &[$(Stage::$name),*];
 
-            /// What is so of every such stage.
+            /// Returns the properties of the stage.
             pub const fn row(self) -> &'static StageRow {
                 match self {
                     $(Stage::$name => &StageRow {
@@ -211,27 +214,28 @@ stages! {
 }
 
 impl Stage {
-    /// The stage of a SPIR-V `ExecutionModel`.
+    /// Returns the stage of a SPIR-V `ExecutionModel`.
     pub fn of_execution_model(model: u32) -> Option<Stage> {
         Stage::ALL.iter().copied().find(|stage| stage.row().execution_model == model)
     }
 
-    /// The stage of a `VkShaderStageFlagBits`, if such a pipeline has it.
+    /// Returns the stage of a `VkShaderStageFlagBits`, if such a pipeline has it.
     pub fn of_flag_bit(bit: u32, pipeline: PipelineType) -> Option<Stage> {
         Stage::ALL.iter().copied().find(|stage| stage.row().flag_bit == bit && stage.row().pipeline == pipeline)
     }
 
-    /// The execution modes of a family may stand in it.
+    /// Returns true if the stage accepts the execution modes of a family.
     pub fn takes(self, family: ModeFamily) -> bool {
         self.row().modes.contains(&family)
     }
 
-    /// It can read the built-ins of a family.
+    /// Returns true if the stage can read the built-ins of a family.
     pub fn reads(self, family: BuiltinFamily) -> bool {
         self.row().builtins.contains(&family)
     }
 
-    /// Its invocations shade pixels in quads: there are derivatives, and helpers.
+    /// Returns true if the stage's invocations shade pixels in quads, so that there are derivatives
+    /// and helper invocations.
     pub const fn has_quads(self) -> bool {
         match self.row().batch {
             BatchKind::Quads => true,
@@ -240,7 +244,7 @@ impl Stage {
         }
     }
 
-    /// Its invocations make as many vertices as they like, of primitives.
+    /// Returns true if the stage's invocations make any number of vertices of primitives.
     pub const fn has_primitives(self) -> bool {
         match self.row().batch {
             BatchKind::Primitives => true,
@@ -249,7 +253,7 @@ impl Stage {
         }
     }
 
-    /// Its invocations share memory and meet at barriers.
+    /// Returns true if the stage's invocations share memory and synchronize at barriers.
     pub const fn has_workgroups(self) -> bool {
         match self.row().batch {
             BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => true,
@@ -257,7 +261,8 @@ impl Stage {
         }
     }
 
-    /// Each of its workgroups has memory of its own, which outlives it: what it makes lies there.
+    /// Returns true if each workgroup has its own memory, which outlives it and contains its
+    /// outputs.
     pub const fn keeps_groups(self) -> bool {
         match self.row().batch {
             BatchKind::Patches | BatchKind::Mesh => true,

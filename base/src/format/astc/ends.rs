@@ -1,33 +1,34 @@
-//! Ends of the lines on which colours lie: what the numbers of a partition mean (specification: "Endpoint Interpretation").
+//! Ends of the lines on which colours lie: the meaning of the numbers of a partition
+//! (specification: "Endpoint Interpretation").
 
 #![forbid(unsafe_code)]
 
-/// A colour: numbers of 8 bits, or of 12 where they are logarithms.
+/// A colour: numbers of 8 bits, or of 12 if they are logarithms.
 pub type Colour = [i32; 4];
 
-/// Two colours between which a partition's lie.
+/// Two colours between which a partition's colours lie.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ends {
-    /// Of weight 0, and of weight 64.
+    /// Colours of weight 0 and of weight 64.
     pub colours: [Colour; 2],
-    /// Which components are logarithms (HDR): the colour's, alpha.
+    /// Flags of components that are logarithms (HDR): those of the colour, and alpha.
     pub logarithms: [bool; 2],
 }
 
-/// 1.0 as a logarithm.
+/// The value 1.0 as a logarithm.
 const ONE: i32 = 0x780;
 
-/// How many numbers a mode takes.
+/// Returns how many numbers a mode takes.
 pub const fn numbers(mode: u32) -> u32 {
     2 * (mode >> 2) + 2
 }
 
-/// Is the colour of a mode given in logarithms (HDR)?
+/// Returns true if the colour of a mode is given in logarithms (HDR).
 pub const fn is_hdr(mode: u32) -> bool {
     matches!(mode, 2 | 3 | 7 | 11 | 14 | 15)
 }
 
-/// The ends that a mode (0..=15) makes of its numbers; those behind them are ignored.
+/// Returns the ends that a mode (0..=15) makes of its numbers; further numbers are ignored.
 pub fn ends(mode: u32, v: [u8; 8]) -> Ends {
     let v = v.map(i32::from);
     let grey = |l: i32, alpha: i32| [l, l, l, alpha];
@@ -58,7 +59,8 @@ pub fn ends(mode: u32, v: [u8; 8]) -> Ends {
     Ends { colours, logarithms: [is_hdr(mode), is_hdr(mode) && mode != 14] }
 }
 
-/// `bit_transfer_signed`: a base of 8 bits, of which the offset's number has one, and an offset of 6.
+/// Implements `bit_transfer_signed`: returns a base of 8 bits, one of which comes from the offset's
+/// number, and an offset of 6 bits.
 fn offset(base: i32, by: i32) -> [i32; 2] {
     let six = by >> 1 & 0x3f;
     [base >> 1 | by & 0x80, (six ^ 0x20) - 0x20]
@@ -68,7 +70,7 @@ fn to_bytes(colour: Colour) -> Colour {
     colour.map(|c| c.clamp(0, 255))
 }
 
-/// `blue_contract`.
+/// Implements `blue_contract`.
 fn contracted([r, g, b, a]: Colour) -> Colour {
     [(r + b) >> 1, (g + b) >> 1, b, a]
 }
@@ -77,19 +79,19 @@ fn sum([r, g, b, _]: Colour) -> i32 {
     r + g + b
 }
 
-/// Two colours; in the other order they are contracted.
+/// Returns two colours; they are contracted if they are in the other order.
 fn direct(first: Colour, second: Colour) -> [Colour; 2] {
     if sum(second) >= sum(first) { [first, second] } else { [contracted(second), contracted(first)] }
 }
 
-/// A colour and what the second is above it.
+/// Returns a colour, and the sum of it and an offset.
 fn offsets(components: [[i32; 2]; 4]) -> [Colour; 2] {
     let (first, by) = (components.map(|c| c[0]), components.map(|c| c[1]));
     let second = components.map(|c| c[0] + c[1]);
     if sum(by) >= 0 { [first, second].map(to_bytes) } else { [second, first].map(contracted).map(to_bytes) }
 }
 
-/// Modes 2 and 3: grey, of a large or of a small range.
+/// Returns the ends of modes 2 and 3: grey, of a large or of a small range.
 fn luminance(mode: u32, v0: i32, v1: i32) -> [i32; 2] {
     match (mode, v0 & 0x80 != 0) {
         (2, _) if v1 >= v0 => [v0 << 4, v1 << 4],
@@ -106,7 +108,8 @@ fn bit(number: i32, at: u32) -> i32 {
     number >> at & 1
 }
 
-/// Where a bit goes that belongs to different numbers in different modes: the modes (a mask), which of the bits, to which number, and its place there.
+/// The target of a bit that belongs to different numbers in different modes: the modes (as a mask),
+/// the index of the bit, the number, and the position in the number.
 type Place = (u32, usize, usize, u32);
 
 fn place_bits<const N: usize>(mode: u32, bits: &[i32], places: &[Place], numbers: &mut [i32; N]) {
@@ -117,7 +120,7 @@ fn place_bits<const N: usize>(mode: u32, bits: &[i32], places: &[Place], numbers
     }
 }
 
-/// Of mode 7: red, green, blue, scale.
+/// Bits of mode 7, whose numbers are red, green, blue and scale.
 const PLACES_7: &[Place] = &[
     (0x30, 0, 1, 6),
     (0x0a, 0, 0, 8),
@@ -138,7 +141,7 @@ const PLACES_7: &[Place] = &[
     (0x02, 6, 0, 9),
 ];
 
-/// Mode 7: a colour and what the darker one is below it, in all components.
+/// Returns the ends of mode 7: a colour, and one that is darker by the scale in all components.
 fn scaled_logarithms(v: [i32; 8]) -> [Colour; 2] {
     let all = v[0] >> 6 & 3 | bit(v[1], 7) << 2 | bit(v[2], 7) << 3;
     let (major, mode) = match all {
@@ -158,7 +161,7 @@ fn scaled_logarithms(v: [i32; 8]) -> [Colour; 2] {
     })
 }
 
-/// Of mode 11: a, b0, b1, c.
+/// Bits of mode 11, whose numbers are a, b0, b1 and c.
 const PLACES_11: &[Place] = &[
     (0xa4, 0, 0, 9),
     (0x5b, 0, 1, 6),
@@ -175,7 +178,7 @@ const PLACES_11: &[Place] = &[
     (0x50, 5, 0, 10),
 ];
 
-/// Mode 11, and the colours of 14 and 15.
+/// Returns the ends of mode 11, and the colours of modes 14 and 15.
 fn logarithms(v: [i32; 8], alpha: [i32; 2]) -> [Colour; 2] {
     let major = bit(v[4], 7) | bit(v[5], 7) << 1;
     if major == 3 {
@@ -197,7 +200,7 @@ fn logarithms(v: [i32; 8], alpha: [i32; 2]) -> [Colour; 2] {
     })
 }
 
-/// Alpha of mode 15.
+/// Returns the alpha of mode 15.
 fn alpha_logarithms(v6: i32, v7: i32) -> [i32; 2] {
     let mode = bit(v6, 7) | bit(v7, 7) << 1;
     let (first, by) = (v6 & 0x7f, v7 & 0x7f);

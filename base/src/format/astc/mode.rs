@@ -1,28 +1,29 @@
-//! What the first bits of a block say of its weights, for all values (specification: "Block Mode"), and which range is left to its colours ("Data Size
-//! Determination").
+//! The properties of a block's weights for all values of its first bits (specification: "Block
+//! Mode"), and the range that is left to its colours ("Data Size Determination").
 
 #![forbid(unsafe_code)]
 
 use super::sequence::{FIRST_COLOUR, MAX_COUNT, RANGES};
 
-/// How the weights of a block lie in it.
+/// The layout of the weights of a block.
 #[derive(Clone, Copy)]
 pub struct Mode {
-    /// Of the grid.
+    /// Width of the grid.
     pub width: u8,
-    /// Of the grid.
+    /// Height of the grid.
     pub height: u8,
-    /// 1, or 2: weights of two planes.
+    /// Number of planes of weights: 1 or 2.
     pub planes: u8,
     /// Index in [`RANGES`].
     pub range: u8,
-    /// Bits of all weights, 24 to 96; 0 of what is reserved or has other sizes.
+    /// Number of bits of all weights, 24 to 96; 0 for reserved modes and for those with other
+    /// sizes.
     pub bits: u8,
 }
 
 const ILLEGAL: Mode = Mode { width: 0, height: 0, planes: 1, range: 0, bits: 0 };
 
-/// By the first 11 bits of a block.
+/// Modes by the first 11 bits of a block.
 pub static MODES: [Mode; 2048] = {
     let mut all = [ILLEGAL; 2048];
     let mut i = 0;
@@ -74,10 +75,11 @@ const fn mode(bits: u32) -> Mode {
     Mode { width: width as u8, height: height as u8, planes: planes as u8, range: range as u8, bits: bits as u8 }
 }
 
-/// Most numbers that the colours of a block have.
+/// Largest number of values that the colours of a block have.
 const MOST_COLOURS: usize = 18;
 
-/// The greatest range of sequences of so many pairs that fit in so many bits, counted from the first of colours, plus 1; 0: none.
+/// The greatest range in which sequences of a number of pairs fit a number of bits, counted from
+/// the first range of colours, plus 1; 0 if there is none.
 static COLOUR_RANGES: [[u8; 128]; MOST_COLOURS / 2 + 1] = {
     let mut all = [[0; 128]; MOST_COLOURS / 2 + 1];
     let mut pairs = 1;
@@ -98,7 +100,8 @@ static COLOUR_RANGES: [[u8; 128]; MOST_COLOURS / 2 + 1] = {
     all
 };
 
-/// The range of so many (an even number of) colours' numbers in so many bits, counted from the first of colours; None where that is illegal.
+/// Returns the range of `count` colour values (an even number) in `bits` bits, counted from the
+/// first range of colours; `None` if that is illegal.
 pub fn colour_range(count: u32, bits: u32) -> Option<usize> {
     let range = *COLOUR_RANGES.get(count as usize / 2)?.get(bits as usize)?;
     usize::from(range).checked_sub(1)

@@ -1,16 +1,19 @@
-//! Sequences of integers, which weights and colours are: numbers of a range, each of some bits below a trit or a quint, of which five or three are packed
-//! together. Tables say what a number stands for (specification: "Integer Sequence Encoding", "Endpoint Unquantization", "Weight Unquantization").
+//! Sequences of integers, which encode weights and colours. The numbers of a range have some bits
+//! below a trit or a quint, of which five or three are packed together. Tables give the values of
+//! the numbers (specification: "Integer Sequence Encoding", "Endpoint Unquantization", "Weight
+//! Unquantization").
 
 #![forbid(unsafe_code)]
 
-/// How a number that has a digit of base 3 or 5 above its bits is brought to the whole range: the digit times a factor, plus the bits but the lowest at
-/// these places (negative: to the right).
+/// The scaling to the whole range of a number that has a digit of base 3 or 5 above its bits. It is
+/// the digit times a factor, plus the bits except the lowest at these positions (negative: to the
+/// right).
 type Scale = (u32, &'static [i32]);
 
 /// A range of numbers: `0..radix << bits`.
 #[derive(Clone, Copy)]
 pub struct Range {
-    /// 1 (no digit), 3 or 5.
+    /// Base of the digit: 1 (no digit), 3 or 5.
     radix: u8,
     bits: u8,
     colour: Scale,
@@ -25,7 +28,8 @@ const fn plain(bits: u8) -> Range {
     range(1, bits, (0, &[]), (0, &[]))
 }
 
-/// All ranges, the smallest first. Weights have one of the first twelve, colours one from [`FIRST_COLOUR`] on.
+/// All ranges, the smallest first. Weights use one of the first twelve, and colours one from
+/// [`FIRST_COLOUR`] on.
 pub const RANGES: [Range; 21] = [
     plain(1),
     range(3, 0, (0, &[]), (0, &[])),
@@ -50,11 +54,11 @@ pub const RANGES: [Range; 21] = [
     plain(8),
 ];
 
-/// The smallest range of colours.
+/// Index of the smallest range of colours.
 pub const FIRST_COLOUR: usize = 4;
 
 impl Range {
-    /// Bits that a sequence of so many numbers takes.
+    /// Returns the number of bits of a sequence of `count` numbers.
     pub const fn size(&self, count: u32) -> u32 {
         let digits = match self.radix {
             1 => 0,
@@ -64,7 +68,7 @@ impl Range {
         digits + count * self.bits as u32
     }
 
-    /// What a number stands for in `0..1 << width`.
+    /// Returns the value of a number in `0..1 << width`.
     const fn scaled(&self, number: u32, width: u32, (factor, places): Scale) -> u32 {
         let bits = self.bits as i32;
         if self.radix == 1 {
@@ -75,7 +79,7 @@ impl Range {
             }
             return all;
         }
-        // One bit more than is left at the end; that below the lowest is lost.
+        // There is one bit more than at the end; the bit below the lowest is dropped.
         let (digit, ones) = (number >> bits, (1 << (width + 1)) - 1);
         let upper = (number & ((1 << bits) - 1)) >> 1;
         let (mut sum, mut i) = (digit * factor, 0);
@@ -92,7 +96,7 @@ const fn shifted(number: u32, places: i32) -> u32 {
     if places >= 0 { number << places } else { number >> -places }
 }
 
-/// What the numbers of a range stand for as colours, in 0..=255, from [`FIRST_COLOUR`] on.
+/// Values in 0..=255 of the numbers of a range as colours, from [`FIRST_COLOUR`] on.
 pub static COLOURS: [[u8; 256]; RANGES.len() - FIRST_COLOUR] = {
     let mut all = [[0; 256]; RANGES.len() - FIRST_COLOUR];
     let mut r = 0;
@@ -108,7 +112,7 @@ pub static COLOURS: [[u8; 256]; RANGES.len() - FIRST_COLOUR] = {
     all
 };
 
-/// What the numbers of a range stand for as weights, in 0..=64.
+/// Values in 0..=64 of the numbers of a range as weights.
 pub static WEIGHTS: [[u8; 32]; 12] = {
     let mut all = [[0; 32]; 12];
     let mut r = 0;
@@ -129,7 +133,7 @@ pub static WEIGHTS: [[u8; 32]; 12] = {
     all
 };
 
-/// The digits in 8 bits that five trits are packed in.
+/// The digits of five trits that are packed in 8 bits.
 static TRITS: [[u8; 5]; 256] = {
     let mut all = [[0; 5]; 256];
     let mut packed = 0;
@@ -155,7 +159,7 @@ static TRITS: [[u8; 5]; 256] = {
     all
 };
 
-/// The digits in 7 bits that three quints are packed in.
+/// The digits of three quints that are packed in 7 bits.
 static QUINTS: [[u8; 3]; 128] = {
     let mut all = [[0; 3]; 128];
     let mut packed = 0;
@@ -174,12 +178,14 @@ static QUINTS: [[u8; 3]; 128] = {
     all
 };
 
-/// Most numbers of a sequence.
+/// Largest number of values of a sequence.
 pub const MAX_COUNT: usize = 64;
-/// Room for them and for what is left of the last group of digits, a power of two.
+/// Memory for the values and for the rest of the last group of digits; its length is a power of
+/// two.
 pub type Numbers = [u8; 128];
 
-/// What the first `count` (at most [`MAX_COUNT`]) numbers in `stream`, of a range, stand for by its table. Bits behind the sequence are ignored.
+/// Returns the values, by a range's table, of the first `count` numbers (at most [`MAX_COUNT`]) in
+/// `stream`. Bits after the sequence are ignored.
 pub fn unpack<const N: usize>(range: &Range, table: &[u8; N], stream: u128, count: usize) -> Numbers {
     let mut out = [0; 128];
     let (bits, count) = (u32::from(range.bits), count.min(MAX_COUNT));
@@ -195,7 +201,8 @@ pub fn unpack<const N: usize>(range: &Range, table: &[u8; N], stream: u128, coun
             }
         }
         3 => {
-            // Below the first, third, fourth, ... of the packed bits are the bits of a number each.
+            // The bits of one number each lie below the first, third, fourth, ... of the packed
+            // bits.
             for out in out.as_chunks_mut::<5>().0.iter_mut().take(count.div_ceil(5)) {
                 let b = rest as u64;
                 let packed = b >> bits & 3

@@ -1,8 +1,9 @@
-//! Blocks of every kind, by hand and by chance.
+//! Tests with blocks of every kind, written by hand and random.
 //!
-//! The sums of what becomes of random blocks ([`SUMS`]) are those of what the reference decoder of the Vulkan conformance tests makes of the same ones
-//! (`tcuAstcUtil.cpp`, no part of this repository; formats of the API). It refuses void extents with infinite halves, which are left as they are (what is no number becomes quiet), and does not look at
-//! their reserved bits.
+//! The checksums of decoded random blocks ([`SUMS`]) are those of the reference decoder of the
+//! Vulkan conformance tests for the same blocks (`tcuAstcUtil.cpp`, not part of this repository;
+//! formats of the API). That decoder rejects void extents with infinite halves, which are kept
+//! unchanged here (not-a-number becomes quiet), and ignores their reserved bits.
 
 use super::texels::texels;
 use super::*;
@@ -14,7 +15,7 @@ fn named(name: &str) -> Format {
     Format(TABLE.iter().position(|row| row.name == name).expect("a row") as u16)
 }
 
-/// The first texel, and how many texels are not like it.
+/// Returns the first texel, and how many texels differ from it.
 fn decoded(name: &str, block: u128) -> ([f32; 4], usize) {
     let format = named(name);
     let (width, height) = format.info().block;
@@ -30,17 +31,17 @@ fn void_extents() {
     const LDR: u128 = 0x1234_0000_8001_ffff_ffff_ffff_ffff_fdfc;
     let half = |x: f32| (x * 2048.0).floor() / 2048.0;
     let (linear, others) = decoded("ASTC_12x12_UNORM_BLOCK", LDR);
-    // 0x1234 has 13 bits, of which a half keeps 11.
+    // The value 0x1234 has 13 bits, of which a half keeps 11.
     assert_eq!((linear, others), ([1.0, half(0.5), 0.0, f32::from(0x1234u16 & !3) / 65536.0], 0));
     assert_eq!(decoded("ASTC_5x5_SFLOAT_BLOCK", LDR), (linear, 0));
     let bytes = [1.0, 128.0 / 255.0, 0.0, 18.0 / 255.0];
     assert_eq!(decoded("ASTC_8x5_UNORM_BLOCK in bytes", LDR), (bytes, 0));
     let (srgb, _) = decoded("ASTC_8x5_SRGB_BLOCK", LDR);
     assert_eq!([srgb[0], srgb[2], srgb[3]], [1.0, 0.0, bytes[3]]);
-    // Halves: -2, 0.5, 65504, the smallest.
+    // The halves are -2, 0.5, 65504 and the smallest.
     const HDR: u128 = 0x0001_7bff_3800_c000_ffff_ffff_ffff_fffc;
     assert_eq!(decoded("ASTC_6x6_SFLOAT_BLOCK", HDR), ([-2.0, 0.5, 65504.0, 1.0 / 16_777_216.0], 0));
-    // What is not a number is a quiet one.
+    // Not-a-number becomes quiet.
     let ([red, ..], _) = decoded("ASTC_6x6_SFLOAT_BLOCK", HDR & !(0xffff << 64) | 0xfc01 << 64);
     assert_eq!(red.to_bits(), 0xffc0_2000);
     for name in ["ASTC_6x6_UNORM_BLOCK", "ASTC_6x6_SRGB_BLOCK", "ASTC_6x6_UNORM_BLOCK in bytes"] {
@@ -57,7 +58,8 @@ fn void_extents() {
     assert_eq!(decoded("ASTC_4x4_SFLOAT_BLOCK", LDR ^ 1 << 11), MAGENTA);
 }
 
-/// A grid of 4×4 weights of two bits, one partition, grey from 0 to 255: the first weight 3, the second 1.
+/// A block with a grid of 4×4 weights of two bits and one partition, grey from 0 to 255; the first
+/// weight is 3, the second 1.
 const GREY: u128 = 0b1110 << 124 | 255 << 25 | 0x42;
 
 #[test]
@@ -65,13 +67,14 @@ fn a_block_by_hand() {
     let mut texels = [[0; 4]; 16];
     decode_block(named("ASTC_4x4_UNORM_BLOCK"), &GREY.to_le_bytes(), &mut texels);
     let grey = |i: usize| f32::from_bits(texels[i][0]);
-    // 01 is 010101, 21 of 64.
+    // The bits 01 become 010101, which is 21 of 64.
     assert_eq!((grey(0), grey(1), grey(2), grey(15)), (1.0, 21504.0 / 65536.0, 0.0, 0.0));
     assert!(texels.iter().all(|t| t[0] == t[1] && t[0] == t[2] && f32::from_bits(t[3]) == 1.0));
-    // Between the bytes and 128 below: (21 * 0xff80 + 43 * 0x80 + 32) >> 14.
+    // The value is between the bytes with 128 below: (21 * 0xff80 + 43 * 0x80 + 32) >> 14.
     decode_block(named("ASTC_4x4_SRGB_BLOCK"), &GREY.to_le_bytes(), &mut texels);
     assert_eq!(f32::from_bits(texels[1][0]), crate::format::srgb::srgb_to_linear(84));
-    // Logarithms up to 255 << 4, where a half would be infinite: the one below that.
+    // Logarithms reach 255 << 4, which would be infinite as a half; the result is the value below
+    // that.
     let luminance = GREY | 2 << 13;
     assert_eq!(decoded("ASTC_4x4_UNORM_BLOCK", luminance), MAGENTA);
     decode_block(named("ASTC_4x4_SFLOAT_BLOCK"), &luminance.to_le_bytes(), &mut texels);
@@ -86,14 +89,14 @@ fn half_value(half: u32) -> f32 {
 #[test]
 fn what_is_illegal_is_magenta() {
     for block in [
-        // Reserved modes.
+        // These modes are reserved.
         0,
         0x1c0,
-        // 12×2 weights in a block of 4×4.
+        // There are 12×2 weights in a block of 4×4.
         0x082,
-        // Less than 24 bits of weights (4×2 of one).
+        // There are less than 24 bits of weights (4×2 of one bit).
         0x001,
-        // Two planes and four partitions.
+        // There are two planes and four partitions.
         GREY | 1 << 10 | 3 << 11,
     ] {
         assert_eq!(decoded("ASTC_4x4_UNORM_BLOCK", block), MAGENTA, "{block:x}");
@@ -102,7 +105,7 @@ fn what_is_illegal_is_magenta() {
     }
 }
 
-/// Random bits behind modes that some block has; any bits now and then.
+/// Returns random bits after a mode that some block has, and sometimes any bits.
 fn random_block(random: &mut Rng) -> u128 {
     let block = u128::from(random.wide()) << 64 | u128::from(random.wide());
     match random.below(32) {
@@ -118,7 +121,7 @@ fn random_block(random: &mut Rng) -> u128 {
     }
 }
 
-/// Of each row, in their order.
+/// Checksums of each row, in order.
 const SUMS: [u64; 56] = [
     0x376f2204e5ca5426,
     0x0b57c4c0bc43110a,
@@ -187,7 +190,7 @@ fn random_blocks_are_the_references() {
     assert_eq!(sums, SUMS);
 }
 
-/// Of the words of all texels.
+/// Returns the checksum of the words of all texels.
 fn sum(row: &FormatInfo, blocks: &[[u8; 16]]) -> u64 {
     let format = Format::from_vk(row.vk).expect("a row");
     let (width, height) = (usize::from(row.block.0), usize::from(row.block.1));
@@ -209,7 +212,8 @@ fn sum(row: &FormatInfo, blocks: &[[u8; 16]]) -> u64 {
     sum
 }
 
-/// `decode_unorm8` is the upper byte of what `decode_float16` cuts to 11 bits: a byte of 256, but 1 is 255.
+/// Tests that `decode_unorm8` is the upper byte of the value that `decode_float16` truncates to 11
+/// bits: a byte of 256, except that 1 is 255.
 #[test]
 fn bytes_are_the_upper_ones_and_levels_agree() {
     let mut random = Rng(0xb17e_0000_0000_0003);

@@ -1,5 +1,6 @@
-//! The texels of a legal block, 16 at a time: a weight for each, out of a grid that is mostly coarser than the block, its partition, and what lies
-//! between its partition's two colours.
+//! The texels of a legal block, 16 at a time. Each has a weight, from a grid that is usually
+//! coarser than the block, and a partition. Its colour is interpolated between the two colours of
+//! its partition.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -7,43 +8,45 @@ use super::{Block, Target};
 use crate::format::row::BlockWords;
 use crate::host::Level;
 
-/// Texels of a tile.
+/// Number of texels of a tile.
 const N: usize = 16;
-/// A number for each texel of a tile.
+/// A value for each texel of a tile.
 type Lanes<T> = [T; N];
-/// Most texels of a block in each direction.
+/// Largest number of texels of a block in each direction.
 const MOST: usize = 12;
-/// The same, as vectors like it.
+/// Number of texels of a row, padded for vectors.
 const ROW: usize = 16;
-/// Most numbers of tiles.
+/// Largest number of tiles of a block.
 const TILES: usize = 12;
 
-/// Gives a block's tiles (`blocks::decode_tiles`).
+/// Passes on a block's tiles (`blocks::decode_tiles`).
 pub fn of(block: &Block, size: [usize; 2], target: Target, give: &mut dyn FnMut(usize, &BlockWords)) {
-    // SAFETY: of the host's level.
+    // SAFETY: the level is the host's own.
     unsafe { texels(Level::here())(block, size, target, give) }
 }
 
 crate::compiled! {
-    /// [`of`], compiled for a level.
+    /// Passes on a block's tiles, compiled for a level (see [`of`]).
     pub(super) unsafe fn texels (block: &Block, size: [usize; 2], target: Target, give: &mut dyn FnMut(usize, &BlockWords)) {
         block.texels(size, target, give);
     }
 }
 
-/// 1.0 as a half.
+/// The value 1.0 as a half.
 pub const HALF_ONE: u32 = 0x3c00;
 
-/// UNORM16 as a half: cut, and of 65536 but for the greatest, which is 1.
+/// Converts UNORM16 to a half: truncated, and divided by 65536, except that the greatest value is
+/// 1.
 #[inline(always)]
 pub fn half(unorm: u32) -> u32 {
-    // The halves below 2^-14 have no leading one: 0 to 3 of 65536.
+    // Halves below 2^-14, for 0 to 3 of 65536, have no leading one.
     let normal = ((unorm as i32 as f32).to_bits() >> 13).wrapping_sub(128 << 10);
     let below = if unorm < 4 { unorm << 8 } else { normal };
     if unorm == 0xffff { HALF_ONE } else { below }
 }
 
-/// A logarithm of 16 bits as a half: an exponent and a piecewise linear fraction. There is no infinity.
+/// Converts a logarithm of 16 bits to a half: an exponent and a piecewise linear fraction. The
+/// result is never infinite.
 #[inline(always)]
 fn half_of_logarithm(log: u32) -> u32 {
     let fraction = log & 0x7ff;
@@ -82,14 +85,15 @@ impl Block {
         }
     }
 
-    /// The weights of a plane at the texels of the block, tile by tile: what lies between those of the grid.
+    /// Returns the weights of a plane at the texels of the block, tile by tile, interpolated
+    /// between those of the grid.
     #[inline(always)]
     fn weights(&self, plane: usize, size: [usize; 2]) -> [Lanes<i16>; TILES] {
         let (width, height) = (usize::from(self.mode.width), usize::from(self.mode.height));
         let planes = usize::from(self.mode.planes);
         let mut out = [[0; N]; TILES];
         if [width, height] == size {
-            // Each texel has its own.
+            // Each texel has its own weight.
             for y in 0..height {
                 for x in 0..width {
                     let at = (y * width + x) * planes + plane;
@@ -100,7 +104,7 @@ impl Block {
             return out;
         }
         let (columns, rows) = (places(size[0], width), places(size[1], height));
-        // Rows of the grid, each with those of its weights that the texels of a row are between.
+        // These are rows of the grid, with the two weights between which each texel of a row lies.
         let (mut near, mut far) = ([[0i16; ROW]; MOST + 1], [[0i16; ROW]; MOST + 1]);
         for y in 0..height {
             for x in 0..size[0] {
@@ -129,7 +133,7 @@ impl Block {
         out
     }
 
-    /// A component of a tile's texels, as it is packed.
+    /// Computes a component of a tile's texels in packed form.
     #[inline(always)]
     fn component(&self, c: usize, target: Target, weights: &Lanes<i16>, partition: &Lanes<i16>, out: &mut Lanes<u32>) {
         let (mut low, mut high, mut log) = ([0; N], [0; N], [0; N]);
@@ -143,7 +147,7 @@ impl Block {
             (logs, numbers) = (logs | is_log, numbers | !is_log);
         }
         match target {
-            // (256 * sum + 64 * 128 + 32) >> 14.
+            // This is (256 * sum + 64 * 128 + 32) >> 14.
             Target::Srgb => between_bytes(&low, &high, weights, out, |sum| (sum + 32) >> 6),
             Target::Bytes => between_bytes(&low, &high, weights, out, |sum| (257 * sum + 32) >> 14),
             _ if numbers => between_bytes(&low, &high, weights, out, |sum| half((257 * sum + 32) >> 6 & 0xffff)),
@@ -155,7 +159,7 @@ impl Block {
     }
 }
 
-/// A number for the lanes of a partition and those behind it.
+/// Stores a number in the lanes of a partition and of those after it.
 #[inline(always)]
 fn choose(partition: &Lanes<i16>, of: i16, number: i16, out: &mut Lanes<i16>) {
     for i in 0..N {
@@ -163,7 +167,8 @@ fn choose(partition: &Lanes<i16>, of: i16, number: i16, out: &mut Lanes<i16>) {
     }
 }
 
-/// Between two bytes: what becomes of 64 times that. A byte is UNORM16 when it comes twice, or, of sRGB, before a half.
+/// Interpolates between two bytes, and converts 64 times the result. A byte becomes UNORM16 by
+/// repetition, or for sRGB by appending a half.
 #[inline(always)]
 fn between_bytes(
     low: &Lanes<i16>,
@@ -173,13 +178,13 @@ fn between_bytes(
     of: impl Fn(u32) -> u32,
 ) {
     for i in 0..N {
-        // 14 bits; of logarithms, which are replaced, any.
+        // The sum has 14 bits; lanes of logarithms, which are replaced, have any value.
         let sum = low[i].wrapping_mul(64 - weights[i]).wrapping_add(high[i].wrapping_mul(weights[i]));
         out[i] = of(u32::from(sum as u16));
     }
 }
 
-/// Between two logarithms of 12 bits, in those lanes.
+/// Interpolates between two logarithms of 12 bits, in the lanes that have them.
 #[inline(always)]
 fn between_logarithms(
     low: &Lanes<i16>,
@@ -190,13 +195,13 @@ fn between_logarithms(
 ) {
     for i in 0..N {
         let sum = i32::from(low[i]) * i32::from(64 - weights[i]) + i32::from(high[i]) * i32::from(weights[i]);
-        // With four bits below: (16 * sum + 32) >> 6.
+        // With four bits below, this is (16 * sum + 32) >> 6.
         let value = half_of_logarithm((sum as u32 + 2) >> 2);
         out[i] = if log[i] != 0 { value } else { out[i] };
     }
 }
 
-/// Where texels lie in the grid along an axis, in 16ths.
+/// Returns the positions of texels in the grid along an axis, in 16ths.
 #[inline(always)]
 fn places(texels: usize, weights: usize) -> [u8; ROW] {
     let (texels, steps) = (texels as u32, weights as u32 - 1);
@@ -208,10 +213,10 @@ fn places(texels: usize, weights: usize) -> [u8; ROW] {
     out
 }
 
-/// Which partition a texel belongs to: the one with the greatest of up to four numbers, each of which grows along the axes and wraps
-/// (specification: "Partition Pattern Generation").
+/// The function that gives the partition of a texel: the greatest of up to four numbers, each of
+/// which grows along the axes and wraps (specification: "Partition Pattern Generation").
 struct Pattern {
-    /// What each number is at the first texel, and grows by along x and y.
+    /// Value of each number at the first texel, and its growth along x and y.
     numbers: [[i16; 3]; 4],
     count: usize,
 }

@@ -1,11 +1,17 @@
-//! Against SPIRV-Tools' `spirv-val`: valid and mutated modules, judged by both. What the validator accepts and Grus implements is
-//! accepted; what it rejects is refused, or harmless (what is made of it verifies). Skipped without the program.
+//! Comparison with SPIRV-Tools' `spirv-val`: valid and mutated modules, judged by both. Skipped
+//! without the program.
 //!
-//! Most of what only `spirv-val` refuses is the Vulkan environment's (see `validate/mod.rs`): locations that are missing, capabilities that are
-//! not declared, types declared twice, offsets that overlap. 28,000 modules, 8,000 of them of the CTS, gave 440 of these, and four
-//! that only Grus refuses although it implements what they ask for, all of them wrong and not noticed by SPIRV-Tools 2023.1.
+//! A module that the validator accepts and Grus implements is accepted; one that it rejects is
+//! refused, or harmless (the resulting IR verifies).
 //!
-//! `GRUS_SPIRV_VAL=n`: so many mutants; `GRUS_SPIRV_CORPUS=dir`: modules of that folder too. The disagreements are printed.
+//! Most of the rules that only `spirv-val` checks are the Vulkan environment's (see
+//! `validate/mod.rs`): missing locations, undeclared capabilities, types declared twice,
+//! overlapping offsets. 28,000 modules, 8,000 of them of the CTS, gave 440 of these. Four modules
+//! are refused only by Grus, although it implements what they ask for; all of them are wrong, which
+//! SPIRV-Tools 2023.1 does not notice.
+//!
+//! `GRUS_SPIRV_VAL=n` sets the number of mutants; `GRUS_SPIRV_CORPUS=dir` adds the modules of that
+//! folder. The disagreements are printed.
 
 mod spirv_common;
 
@@ -20,7 +26,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What Grus says of a module, all its entry points translated.
+/// Returns the verdict of Grus on a module, with all its entry points translated.
 fn ours(words: &[u32]) -> Result<(), Error> {
     let module = Module::parse(words)?;
     let layout = layout_of(words);
@@ -36,7 +42,7 @@ fn ours(words: &[u32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What `spirv-val` says: nothing, or its first line.
+/// Returns the verdict of `spirv-val`: nothing, or its first line.
 fn theirs(file: &Path) -> Result<(), String> {
     let args = [
         "--target-env",
@@ -54,7 +60,7 @@ fn theirs(file: &Path) -> Result<(), String> {
     Err(line.to_owned())
 }
 
-/// A message without its numbers and names, to count by.
+/// Returns a message without its numbers and names, for counting.
 fn kind_of(message: &str) -> String {
     let message = message.split_once(": ").map_or(message, |m| m.1);
     let mut out = String::new();
@@ -69,29 +75,31 @@ fn kind_of(message: &str) -> String {
     out
 }
 
-/// What is wrong with the layout that the test makes up, or with the size that a mutant asks for.
+/// Messages about the layout that the test invents, or about the size that a mutant requests.
 const HARNESS: [&str; 2] = ["pipeline layout", "workgroup of no invocations"];
 
-/// What SPIRV-Tools 2023.1 does not notice.
+/// Messages about errors that SPIRV-Tools 2023.1 does not notice.
 const UNNOTICED: [&str; 3] = [
-    // Pointers of the logical addressing model are operands of few instructions (2.16.1), OpBitcast is none of them.
+    // Pointers of the logical addressing model are operands of few instructions (2.16.1), which do
+    // not include OpBitcast.
     "a logical pointer is used as a value",
     // "The operands to this mode must be constant instructions" (LocalSizeId), not labels.
     "a size of workgroups is not a constant",
-    // Inputs of stages that see several vertices are arrays of them, but for built-in variables that say otherwise.
+    // Inputs of stages with several vertices are arrays of them, except for some built-in
+    // variables.
     "input of a primitive's vertices is no array",
 ];
 
-/// What a validator says of a module that came after it, which decides nothing.
+/// Messages of a validator about modules that are newer than it; they decide nothing.
 const NEWER: [&str; 2] = ["Invalid capability operand", "requires one of these extensions"];
 
 #[derive(Default)]
 struct Tally {
     both_accept: u32,
     both_reject: u32,
-    /// Refused for something that is wrong, not for something that is missing.
+    /// Modules that are refused as wrong and not as unsupported.
     wrongly: Vec<String>,
-    /// By kind of message: how many, an example.
+    /// Number of modules and an example, by kind of message.
     only_ours_refuses: BTreeMap<String, (u32, String)>,
     only_theirs_refuses: BTreeMap<String, (u32, String)>,
 }

@@ -1,4 +1,4 @@
-//! A small builder: appends instructions and structured nodes to the region under construction.
+//! A small builder that appends instructions and structured nodes to the region under construction.
 //!
 //! Structured nodes take closures that fill the nested region and return its [`Term`]:
 //!
@@ -24,20 +24,20 @@ use super::{
     Term, Ty, Unary, Value, Var, VarData,
 };
 
-/// Appends to a list of nodes that later becomes (part of) a region.
+/// Builder that appends to a list of nodes, which later becomes a region or part of one.
 pub struct Builder<'a> {
     /// The shader that owns values and instructions.
     pub shader: &'a mut Shader,
-    /// Nodes so far.
+    /// Nodes that were appended so far.
     pub nodes: Vec<Node>,
-    /// `source` of the instructions made.
+    /// SPIR-V id that the new instructions get as `source`.
     pub source: u32,
-    /// Float flags of the instructions made.
+    /// Float flags that the new instructions get.
     pub float: FloatFlags,
 }
 
 impl<'a> Builder<'a> {
-    /// A builder with an empty list.
+    /// Creates a builder with an empty list.
     pub fn new(shader: &'a mut Shader) -> Self {
         Builder { shader, nodes: Vec::new(), source: 0, float: FloatFlags::NONE }
     }
@@ -61,70 +61,70 @@ impl<'a> Builder<'a> {
         self.shader.insts[inst].first_result
     }
 
-    /// Constant from its bits.
+    /// Appends a constant, given by its bits.
     pub fn constant(&mut self, ty: Ty, bits: u64) -> Value {
         self.op(Op::Const(bits), &[], ty)
     }
-    /// Boolean constant.
+    /// Appends a boolean constant.
     pub fn bool(&mut self, value: bool) -> Value {
         self.constant(Ty::B1, u64::from(value))
     }
-    /// 32-bit integer constant.
+    /// Appends a 32-bit integer constant, given as signed.
     pub fn i32(&mut self, value: i32) -> Value {
         self.constant(Ty::I32, u64::from(value as u32))
     }
-    /// 32-bit integer constant.
+    /// Appends a 32-bit integer constant, given as unsigned.
     pub fn u32(&mut self, value: u32) -> Value {
         self.constant(Ty::I32, u64::from(value))
     }
-    /// 32-bit float constant.
+    /// Appends a 32-bit float constant.
     pub fn f32(&mut self, value: f32) -> Value {
         self.constant(Ty::F32, u64::from(value.to_bits()))
     }
 
-    /// Unary operation. `BitCount` gives I32, all others the operand's type.
+    /// Appends a unary operation. `BitCount` gives I32, all others the operand's type.
     pub fn unary(&mut self, op: Unary, a: Value) -> Value {
         let ty = if op == Unary::BitCount { Ty::I32 } else { self.shader.ty(a) };
         self.op(Op::Unary(op), &[a], ty)
     }
-    /// Binary operation of the first operand's type.
+    /// Appends a binary operation of the first operand's type.
     pub fn binary(&mut self, op: Binary, a: Value, b: Value) -> Value {
         let ty = self.shader.ty(a);
         self.op(Op::Binary(op), &[a, b], ty)
     }
-    /// `a op b`, a Bool.
+    /// Appends the comparison `a op b`, which gives a B1.
     pub fn cmp(&mut self, op: Cmp, a: Value, b: Value) -> Value {
         self.op(Op::Cmp(op), &[a, b], Ty::B1)
     }
-    /// `a` as a value of type `to`.
+    /// Appends the conversion of `a` to type `to`.
     pub fn convert(&mut self, op: Convert, a: Value, to: Ty) -> Value {
         self.op(Op::Convert(op), &[a], to)
     }
-    /// `c ? a : b`.
+    /// Appends `c ? a : b`.
     pub fn select(&mut self, c: Value, a: Value, b: Value) -> Value {
         let ty = self.shader.ty(a);
         self.op(Op::Select, &[c, a, b], ty)
     }
-    /// `a * b + c`, one rounding.
+    /// Appends `a * b + c` with one rounding.
     pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
         let ty = self.shader.ty(a);
         self.op(Op::Fma, &[a, b, c], ty)
     }
-    /// Built-in of the given type.
+    /// Appends a built-in of the given type.
     pub fn builtin(&mut self, builtin: Builtin, ty: Ty) -> Value {
         self.op(Op::Builtin(builtin), &[], ty)
     }
 
-    /// A new private variable.
+    /// Adds a private variable to the shader.
     pub fn var(&mut self, ty: Ty, len: u32, name: &str) -> Var {
         self.shader.vars.push(VarData { ty, len, name: name.to_owned() })
     }
-    /// Loads a variable; `index` when it is an array.
+    /// Appends a load of a variable; `index` is given if it is an array.
     pub fn var_load(&mut self, var: Var, index: Option<Value>) -> Value {
         let ty = self.shader.vars[var].ty;
         self.op(Op::VarLoad(var), index.as_slice(), ty)
     }
-    /// Stores a variable; `index` when it is an array.
+    /// Appends a store to a variable; `index` is given if it is an array.
     pub fn var_store(&mut self, var: Var, index: Option<Value>, value: Value) {
         match index {
             Some(index) => self.inst(Op::VarStore(var), &[index, value], &[]),
@@ -132,24 +132,24 @@ impl<'a> Builder<'a> {
         };
     }
 
-    /// Descriptor of a buffer binding, element 0.
+    /// Appends the descriptor of a buffer binding, element 0.
     pub fn buffer(&mut self, set: u32, binding: u32) -> Value {
         let zero = self.i32(0);
         self.op(Op::BufferDesc { set, binding }, &[zero], Ty::Buf)
     }
-    /// One element from a buffer.
+    /// Appends a load of one element from a buffer.
     pub fn load(&mut self, buf: Value, offset: Value, ty: Ty) -> Value {
         let flags = MemFlags { align: ty.bytes() as u8, ..MemFlags::default() };
         self.op(Op::Load(Space::Buffer, flags), &[buf, offset], ty)
     }
-    /// One element into a buffer.
+    /// Appends a store of one element into a buffer.
     pub fn store(&mut self, buf: Value, offset: Value, value: Value) {
         let align = self.shader.ty(value).bytes() as u8;
         let flags = MemFlags { align, ..MemFlags::default() };
         self.inst(Op::Store(Space::Buffer, flags), &[buf, offset, value], &[]);
     }
 
-    /// Fills a nested region.
+    /// Builds a nested region with a closure.
     pub fn region(&mut self, fill: impl FnOnce(&mut Self) -> Term) -> Region {
         let outer = std::mem::take(&mut self.nodes);
         let term = fill(self);
@@ -161,7 +161,7 @@ impl<'a> Builder<'a> {
         types.iter().map(|&ty| self.shader.region_value(ty)).collect()
     }
 
-    /// Two-way branch; both arms yield values of the result types (or break).
+    /// Appends a two-way branch; both arms yield values of the result types (or break).
     pub fn if_(
         &mut self,
         cond: Value,
@@ -176,12 +176,13 @@ impl<'a> Builder<'a> {
         results
     }
 
-    /// `if cond { break label(args) }`.
+    /// Appends `if cond { break label(args) }`.
     pub fn break_if(&mut self, cond: Value, label: Label, args: &[Value]) {
         self.if_(cond, &[], |_| Term::Break(label, args.to_vec()), |_| Term::default());
     }
 
-    /// Endless loop with carried values; the closure gets its label and params and ends with the back edge.
+    /// Appends an endless loop with carried values; the closure gets its label and params and ends
+    /// with the back edge.
     pub fn loop_(
         &mut self,
         inits: &[Value],
@@ -198,7 +199,7 @@ impl<'a> Builder<'a> {
         results
     }
 
-    /// Labelled block.
+    /// Appends a labelled block; the closure gets its label.
     pub fn scope(&mut self, results: &[Ty], body: impl FnOnce(&mut Self, Label) -> Term) -> Vec<Value> {
         let label = self.shader.new_label();
         let body = self.region(|b| body(b, label));

@@ -1,15 +1,16 @@
 //! The executable meaning of the pure scalar operations: one function, bits in, bits out.
 //!
-//! The passes and `interp` share it, and generated code is tested against it. The transcendental operations are not among them: they are
-//! what `passes::math` makes of them, of constants too, so no library of the host has a say.
+//! The passes and `interp` share it, and generated code is tested against it. Transcendental
+//! operations are not included: `passes::math` defines them, for constants too, so that no library
+//! of the host has an influence.
 //!
-//! binary16 is computed in binary32 and rounded, which is correctly rounded for one operation (24 >= 2*11 + 2); its fma goes
-//! through binary64.
+//! binary16 is computed in binary32 and rounded, which is correctly rounded for one operation (24
+//! >= 2*11 + 2); its fma uses binary64.
 
 use super::{Binary, Cmp, Convert, InstData, Meaning, Op, Shader, Ty, Unary};
 
-/// Evaluates an instruction on constants. None when it is not [`Meaning::Exact`](super::Meaning), or computes under flags that
-/// change results.
+/// Evaluates an instruction on constants. Returns `None` if it is not
+/// [`Meaning::Exact`](super::Meaning), or computes under flags that change results.
 pub fn fold(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> {
     if data.op.row().meaning != Meaning::Exact || !data.float.is_default() {
         return None;
@@ -18,14 +19,15 @@ pub fn fold(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> 
     eval(&data.op, first, result, args)
 }
 
-/// The types of an instruction's first operand and of its first result.
+/// Returns the types of an instruction's first operand and of its first result.
 pub(super) fn types(shader: &Shader, data: &InstData) -> Option<(Ty, Ty)> {
     let result = if data.result_count == 0 { return None } else { shader.ty(data.first_result) };
     Some((data.args.first().map_or(result, |&a| shader.ty(a)), result))
 }
 
-/// Evaluates an operation that is arithmetic: `ty` is the type of the first operand, `result` of the first result. None for
-/// other operations (loads, built-ins, transcendental functions, …) and for types that the operation does not take.
+/// Evaluates an arithmetic operation: `ty` is the type of the first operand, `result` of the first
+/// result. Returns `None` for other operations (loads, built-ins, transcendental functions, …) and
+/// for types that the operation does not take.
 pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
     let bits = match op {
         Op::Const(bits) => *bits,
@@ -60,7 +62,8 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
     Some([bits, 0])
 }
 
-/// The value `i` with `op(i, x) = x` (of a float minimum or maximum: for every number x); None for operations that have none.
+/// Returns the value `i` with `op(i, x) = x` (for a float minimum or maximum: for every number x),
+/// or `None` for operations without one.
 pub fn identity(op: Binary, ty: Ty) -> Option<u64> {
     let highest = cut(ty, u64::MAX);
     let sign = 1u64 << (width(ty) - 1);
@@ -70,7 +73,7 @@ pub fn identity(op: Binary, ty: Ty) -> Option<u64> {
         Binary::And | Binary::UMin => highest,
         Binary::SMin => highest ^ sign,
         Binary::SMax => sign,
-        // 0.0 + -0.0 is not -0.0.
+        // The identity is -0.0, because 0.0 + -0.0 is not -0.0.
         Binary::FAdd => sign,
         Binary::FMul => from_f64(ty, 1.0),
         Binary::FMin => from_f64(ty, f64::INFINITY),
@@ -81,12 +84,13 @@ pub fn identity(op: Binary, ty: Ty) -> Option<u64> {
     })
 }
 
-/// What an exclusive scan gives to the first lane: the identity that the SPIR-V specification names, 0.0 for FAdd.
+/// Returns the result of an exclusive scan for the first lane: the identity that the SPIR-V
+/// specification names, which is 0.0 for FAdd.
 pub fn exclusive_first(op: Binary, ty: Ty) -> Option<u64> {
     if op == Binary::FAdd { Some(0) } else { identity(op, ty) }
 }
 
-/// True when the bits are a NaN of the type.
+/// Returns true if the bits are a NaN of the type.
 pub fn is_nan(ty: Ty, bits: u64) -> bool {
     ty.is_float() && to_f64(ty, bits).is_nan()
 }
@@ -99,7 +103,7 @@ fn width(ty: Ty) -> u32 {
     if ty == Ty::B1 { 1 } else { ty.bytes() * 8 }
 }
 
-/// Cuts to the type's width.
+/// Truncates to the type's width.
 fn cut(ty: Ty, bits: u64) -> u64 {
     bits & (u64::MAX >> (64 - width(ty)))
 }
@@ -110,7 +114,7 @@ pub(super) fn signed(ty: Ty, bits: u64) -> i64 {
     ((bits << shift) as i64) >> shift
 }
 
-/// Exact value of a float of any width.
+/// Returns the exact value of a float of any width.
 pub fn to_f64(ty: Ty, bits: u64) -> f64 {
     match ty {
         Ty::F64 => f64::from_bits(bits),
@@ -119,7 +123,7 @@ pub fn to_f64(ty: Ty, bits: u64) -> f64 {
     }
 }
 
-/// Nearest even.
+/// Rounds to the nearest even number of a float type.
 fn from_f64(ty: Ty, x: f64) -> u64 {
     match ty {
         Ty::F64 => x.to_bits(),
@@ -128,7 +132,7 @@ fn from_f64(ty: Ty, x: f64) -> u64 {
     }
 }
 
-/// Exact.
+/// Converts exactly.
 fn f16_to_f32(h: u16) -> f32 {
     let sign = u32::from(h >> 15) << 31;
     let (exponent, fraction) = (u32::from(h >> 10 & 31), u32::from(h & 1023));
@@ -149,7 +153,7 @@ fn f64_to_f16(x: f64, toward_zero: bool) -> u16 {
     if a.is_infinite() {
         return sign | 0x7c00;
     }
-    // Scaled so that one unit is one step of the result; the scaling is exact.
+    // The value is scaled so that one unit is one step of the result; the scaling is exact.
     let exponent = ((a.to_bits() >> 52) as i32 - 1023).max(-14);
     if exponent > 15 {
         return sign | if toward_zero { 0x7bff } else { 0x7c00 };
@@ -243,7 +247,7 @@ fn bitfield_extract(ty: Ty, base: u64, offset: u32, count: u32, sign: bool) -> u
     field
 }
 
-/// Operations that rounding in a wider format does not change.
+/// Evaluates the unary operations that rounding in a wider format does not change.
 fn float_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
     let sign = 1u64 << (width(ty) - 1);
     let x = to_f64(ty, a);
@@ -257,7 +261,7 @@ fn float_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
         // Exact for narrower types: 53 >= 2*24 + 2.
         Unary::Sqrt => x.sqrt(),
         Unary::RoundHalf => f64::from(f16_to_f32(f64_to_f16(x, false))),
-        // `passes::math` says what these are.
+        // `passes::math` defines these.
         Unary::InverseSqrt | Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => {
             return None;
         }
@@ -269,7 +273,7 @@ fn float_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
     Some(from_f64(ty, y))
 }
 
-/// The exact operations, in one of Rust's float types.
+/// Evaluates the exact binary operations in one of Rust's float types.
 macro_rules! float_binary {
     ($op:expr, $a:expr, $b:expr) => {{
         let (a, b) = ($a, $b);
@@ -296,7 +300,8 @@ fn float_binary(op: Binary, ty: Ty, a: u64, b: u64) -> Option<u64> {
     let (x, y) = (to_f64(ty, a), to_f64(ty, b));
     Some(match (op, ty) {
         (_, Ty::F32) => u64::from(float_binary!(op, f32_of(a), f32_of(b)).to_bits()),
-        // Remainders of binary16 round once here; `lower_math` refuses them, so nothing depends on it.
+        // Remainders of binary16 round once here. `lower_math` refuses them, so no shader depends
+        // on it.
         (_, Ty::F16) => from_f64(ty, f64::from(float_binary!(op, x as f32, y as f32))),
         _ => float_binary!(op, x, y).to_bits(),
     })
@@ -371,7 +376,7 @@ fn convert(op: Convert, from: Ty, to: Ty, a: u64) -> u64 {
     }
 }
 
-/// 2^e for a normal exponent.
+/// Returns 2^e for a normal exponent.
 fn exp2i(e: i32) -> f64 {
     f64::from_bits(((e + 1023) as u64) << 52)
 }
@@ -379,7 +384,7 @@ fn exp2i(e: i32) -> f64 {
 fn ldexp(ty: Ty, a: u64, e: i32) -> u64 {
     let mut x = to_f64(ty, a);
     if ty != Ty::F64 {
-        // Exact in binary64, then one rounding.
+        // Exact in binary64, then rounded once.
         return from_f64(ty, x * exp2i(e.clamp(-400, 400)));
     }
     let mut e = e.clamp(-2200, 2200);
@@ -387,7 +392,7 @@ fn ldexp(ty: Ty, a: u64, e: i32) -> u64 {
         x *= exp2i(1000);
         e -= 1000;
     }
-    // Steps that keep 53 bits until the last product, which rounds.
+    // Each step keeps 53 bits until the last product, which rounds.
     while e < -960 {
         x *= exp2i(-960 + 53);
         e += 960 - 53;

@@ -1,38 +1,41 @@
-//! What an instruction's float arithmetic has to keep to.
+//! Requirements on an instruction's float arithmetic.
 //!
-//! Arithmetic without flags is that of `ir::eval`, which rounds to the nearest even number and keeps denormals, signed zeros,
-//! infinities and NaNs, except that `contract` may fuse it. Most flags ask for what is so anyway, or forbid fusing: a pass must
-//! not give up what they name. The others change results ([`FloatFlags::changes`]), to what `ir::modes` says: `passes::float_modes` makes
-//! steps without them, and who does not know them refuses the instruction ([`FloatFlags::is_default`]).
+//! Arithmetic without flags is that of `ir::eval`, which rounds to the nearest even number and
+//! keeps denormals, signed zeros, infinities and NaNs, except that `contract` may fuse it. Most
+//! flags require what holds anyway, or forbid fusing: a pass must not give up what they name. The
+//! others change results ([`FloatFlags::changes`]) as `ir::modes` defines. `passes::float_modes`
+//! lowers them to steps without such flags; code that does not handle them refuses the instruction
+//! ([`FloatFlags::is_default`]).
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::{BitOr, BitOrAssign};
 
-/// A set of flags; see the module. Stands only on instructions with a float among operands and results.
+/// A set of flags. Only instructions with a float among operands and results have flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FloatFlags(u16);
 
 impl FloatFlags {
     /// No flag.
     pub const NONE: FloatFlags = FloatFlags(0);
-    /// Never fused with another instruction (NoContraction).
+    /// The operation is never fused with another instruction (NoContraction).
     pub const NO_CONTRACTION: FloatFlags = FloatFlags(1);
-    /// Rounds to the nearest even number (RoundingModeRTE).
+    /// The operation rounds to the nearest even number (RoundingModeRTE).
     pub const ROUND_EVEN: FloatFlags = FloatFlags(1 << 1);
-    /// Keeps denormals (DenormPreserve).
+    /// The operation keeps denormals (DenormPreserve).
     pub const KEEP_DENORMALS: FloatFlags = FloatFlags(1 << 2);
-    /// Keeps the sign of zero (a part of SignedZeroInfNanPreserve).
+    /// The operation keeps the sign of zero (a part of SignedZeroInfNanPreserve).
     pub const KEEP_SIGNED_ZERO: FloatFlags = FloatFlags(1 << 3);
-    /// Keeps infinities (a part of SignedZeroInfNanPreserve).
+    /// The operation keeps infinities (a part of SignedZeroInfNanPreserve).
     pub const KEEP_INFINITY: FloatFlags = FloatFlags(1 << 4);
-    /// Keeps NaNs (a part of SignedZeroInfNanPreserve).
+    /// The operation keeps NaNs (a part of SignedZeroInfNanPreserve).
     pub const KEEP_NAN: FloatFlags = FloatFlags(1 << 5);
-    /// Changes results: rounds towards zero (RoundingModeRTZ).
+    /// Changes results: the operation rounds towards zero (RoundingModeRTZ).
     pub const ROUND_ZERO: FloatFlags = FloatFlags(1 << 6);
     /// Changes results: denormal operands and results are zeros (DenormFlushToZero).
     pub const FLUSH_DENORMALS: FloatFlags = FloatFlags(1 << 7);
 
-    /// A division is none by a reciprocal (FPFastMathMode without AllowRecip).
+    /// A division must not become a multiplication by a reciprocal (FPFastMathMode without
+    /// AllowRecip).
     pub const NO_RECIPROCAL: FloatFlags = FloatFlags(1 << 8);
 
     const NAMES: [(FloatFlags, &str); 9] = [
@@ -48,39 +51,40 @@ impl FloatFlags {
     ];
     const CHANGES: FloatFlags = FloatFlags(FloatFlags::ROUND_ZERO.0 | FloatFlags::FLUSH_DENORMALS.0);
 
-    /// Has it all flags of another set?
+    /// Returns true if this set has all flags of another set.
     pub const fn contains(self, flags: FloatFlags) -> bool {
         self.0 & flags.0 == flags.0
     }
-    /// Both sets.
+    /// Returns the union of two sets.
     pub const fn and(self, flags: FloatFlags) -> FloatFlags {
         FloatFlags(self.0 | flags.0)
     }
-    /// No flag?
+    /// Returns true if there is no flag.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
-    /// Are results those of `ir::eval`, which is the arithmetic without flags?
+    /// Returns true if results are those of `ir::eval`, which is the arithmetic without flags.
     pub const fn is_default(self) -> bool {
         self.changes().is_empty()
     }
-    /// Those that change results: two instructions are the same only if these are.
+    /// Returns the flags that change results: two instructions are equal only if these are.
     pub const fn changes(self) -> FloatFlags {
         FloatFlags(self.0 & FloatFlags::CHANGES.0)
     }
-    /// Those that are not in another set.
+    /// Returns the flags that are not in another set.
     pub const fn without(self, flags: FloatFlags) -> FloatFlags {
         FloatFlags(self.0 & !flags.0)
     }
-    /// Those that leave results as they are.
+    /// Returns the flags that leave results as they are.
     pub const fn without_changes(self) -> FloatFlags {
         self.without(FloatFlags::CHANGES)
     }
-    /// May an instruction with these flags be fused with one with others?
+    /// Returns true if an instruction with these flags may be fused with one that has the flags
+    /// `other`.
     pub const fn may_contract(self, other: FloatFlags) -> bool {
         !self.and(other).contains(FloatFlags::NO_CONTRACTION) && self.changes().0 == other.changes().0
     }
-    /// Does no flag contradict another?
+    /// Returns true if no flag contradicts another.
     pub const fn is_consistent(self) -> bool {
         !self.contains(FloatFlags::ROUND_EVEN.and(FloatFlags::ROUND_ZERO))
             && !self.contains(FloatFlags::KEEP_DENORMALS.and(FloatFlags::FLUSH_DENORMALS))
@@ -100,7 +104,7 @@ impl BitOrAssign for FloatFlags {
     }
 }
 
-/// Each flag's name behind a blank.
+/// Writes each flag's name behind a blank.
 impl Display for FloatFlags {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         FloatFlags::NAMES.iter().filter(|n| self.contains(n.0)).try_for_each(|n| write!(f, " {}", n.1))

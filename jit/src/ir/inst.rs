@@ -1,4 +1,5 @@
 //! Instructions. The payload of [`Op`] holds what is known at compile time; `args` hold values.
+//!
 //! Argument and result lists are written `(args) -> results` behind each operation.
 
 use super::{FloatFlags, Value, Var};
@@ -9,80 +10,81 @@ use smallvec::SmallVec;
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct InstData {
-    /// What it does.
+    /// Operation, with what is known at compile time.
     pub op: Op,
-    /// In the order of the operation's row (`ops/table.rs`).
+    /// Operands, in the order of the operation's row (`ops/table.rs`).
     pub args: SmallVec<[Value; 4]>,
-    /// First of `result_count` consecutive values (meaningless when 0).
+    /// First of `result_count` consecutive values (meaningless if that is 0).
     pub first_result: Value,
     /// Number of results.
     pub result_count: u16,
-    /// What its float arithmetic keeps to; none where there is no float.
+    /// Requirements on float arithmetic; no flag if there is no float.
     pub float: FloatFlags,
-    /// SPIR-V id for messages; 0 when made by a pass.
+    /// SPIR-V id for messages; 0 if a pass made the instruction.
     pub source: u32,
 }
 
 impl InstData {
-    /// The single result.
+    /// Returns the single result.
     pub fn result(&self) -> Value {
         debug_assert_eq!(self.result_count, 1);
         self.first_result
     }
-    /// All results.
+    /// Returns all results.
     pub fn results(&self) -> impl Iterator<Item = Value> + use<> {
         let first = self.first_result.as_u32();
         (first..first + u32::from(self.result_count)).map(Value::from_u32)
     }
 }
 
-/// Unary operations: (a: T) -> T unless said otherwise.
+/// Unary operations: (a: T) -> T unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unary {
-    /// Integer negate.
+    /// Integer negation.
     INeg,
     /// Bitwise (or boolean) complement.
     Not,
-    /// Reverse bits.
+    /// Bits in reverse order.
     BitReverse,
-    /// Number of one bits; result I32.
+    /// Number of one bits; the result is I32.
     BitCount,
-    /// Index of the lowest one bit, -1 when zero.
+    /// Index of the lowest one bit, -1 for zero.
     FindLsb,
     /// GLSL.std.450 FindSMsb.
     FindSMsb,
     /// GLSL.std.450 FindUMsb.
     FindUMsb,
-    /// Sign bit flipped, also of NaN.
+    /// Negation by flipping the sign bit, also of NaN.
     FNeg,
-    /// Sign bit cleared.
+    /// Absolute value by clearing the sign bit.
     FAbs,
-    /// Towards -inf.
+    /// Rounding to a whole number towards -inf.
     Floor,
-    /// Towards +inf.
+    /// Rounding to a whole number towards +inf.
     Ceil,
-    /// Towards 0.
+    /// Rounding to a whole number towards 0.
     Trunc,
-    /// To nearest, ties to even.
+    /// Rounding to the nearest whole number, ties to even.
     RoundEven,
     /// Correctly rounded square root.
     Sqrt,
-    /// F32: the nearest number that binary16 has, ties to even; infinity beyond the greatest.
+    /// F32: the nearest number that binary16 can represent, ties to even; infinity beyond the
+    /// largest.
     RoundHalf,
-    // Transcendental functions: expanded by the `lower_math` pass into the operations above and below.
-    /// 1/sqrt.
+    // The `lower_math` pass expands transcendental functions into the other operations.
+    /// Inverse square root, 1/sqrt(x).
     InverseSqrt,
-    /// Of radians.
+    /// Sine of radians.
     Sin,
-    /// Of radians.
+    /// Cosine of radians.
     Cos,
-    /// Of radians.
+    /// Tangent of radians.
     Tan,
-    /// In radians, −π/2..=π/2.
+    /// Arcsine in radians, −π/2..=π/2.
     Asin,
-    /// In radians, 0..=π.
+    /// Arccosine in radians, 0..=π.
     Acos,
-    /// In radians, −π/2..=π/2.
+    /// Arctangent in radians, −π/2..=π/2.
     Atan,
     /// Hyperbolic sine.
     Sinh,
@@ -96,13 +98,13 @@ pub enum Unary {
     Acosh,
     /// Inverse hyperbolic tangent.
     Atanh,
-    /// e^x
+    /// Exponential function e^x.
     Exp,
-    /// ln x
+    /// Natural logarithm ln x.
     Log,
-    /// 2^x
+    /// Power of two 2^x.
     Exp2,
-    /// log2 x
+    /// Binary logarithm log2 x.
     Log2,
 }
 
@@ -115,13 +117,13 @@ pub enum Binary {
     ISub,
     /// Low half of the product.
     IMul,
-    /// Never traps: x/0 is unspecified but deterministic (all ones); MIN/-1 = MIN.
+    /// Signed quotient. Never traps: x/0 is unspecified but deterministic (all ones); MIN/-1 = MIN.
     SDiv,
-    /// Never traps: x/0 = all ones.
+    /// Unsigned quotient. Never traps: x/0 = all ones.
     UDiv,
-    /// Sign of the dividend; x%0 = x, deterministic.
+    /// Signed remainder with the sign of the dividend; x%0 = x, deterministic.
     SRem,
-    /// Sign of the divisor; x mod 0 = x.
+    /// Signed remainder with the sign of the divisor; x mod 0 = x.
     SMod,
     /// Unsigned remainder; x%0 = x.
     UMod,
@@ -129,17 +131,17 @@ pub enum Binary {
     SMulHi,
     /// High half of the unsigned product.
     UMulHi,
-    /// Also on B1.
+    /// Bitwise and, also on B1.
     And,
-    /// Also on B1.
+    /// Bitwise or, also on B1.
     Or,
-    /// Also on B1.
+    /// Bitwise exclusive or, also on B1.
     Xor,
-    /// Shift amount taken modulo the width.
+    /// Shift to the left; the amount is taken modulo the width.
     Shl,
-    /// Logical; amount modulo the width.
+    /// Logical shift to the right; the amount is taken modulo the width.
     LShr,
-    /// Arithmetic; amount modulo the width.
+    /// Arithmetic shift to the right; the amount is taken modulo the width.
     AShr,
     /// Signed minimum.
     SMin,
@@ -149,35 +151,38 @@ pub enum Binary {
     SMax,
     /// Unsigned maximum.
     UMax,
-    /// I32: the index `a` of a buffer access cut to `-b..=b`, where `b` is a constant and all that lies outside is out of every
-    /// buffer's bounds. Nothing but offsets is computed from it: of an affine value only lane 0 is cut, which leaves lanes outside
-    /// with other values outside. See [`Binary::bound_stays_affine`].
+    /// I32: the index `a` of a buffer access, clamped to `-b..=b`, where `b` is a constant and all
+    /// that lies outside is out of every buffer's bounds. Only offsets may be computed from it: of
+    /// an affine value only lane 0 is clamped, so that lanes outside may have other values outside.
+    /// See [`Binary::bound_stays_affine`].
     Bound,
-    /// IEEE.
+    /// IEEE 754 sum.
     FAdd,
-    /// IEEE.
+    /// IEEE 754 difference.
     FSub,
-    /// IEEE.
+    /// IEEE 754 product.
     FMul,
-    /// IEEE.
+    /// IEEE 754 quotient.
     FDiv,
-    /// `b < a ? b : a` of x86 minps with NaN handling of NMin: if one operand is NaN, the other is the result.
+    /// Minimum: `b < a ? b : a` of x86 minps with the NaN handling of NMin: if one operand is NaN,
+    /// the other is the result.
     FMin,
-    /// As FMin.
+    /// Maximum, with the NaN handling of FMin.
     FMax,
-    /// x - y*trunc(x/y).
+    /// Remainder x - y*trunc(x/y).
     FRem,
-    /// x - y*floor(x/y).
+    /// Remainder x - y*floor(x/y).
     FMod,
-    /// pow(x, y); expanded by `lower_math`.
+    /// pow(x, y), which `lower_math` expands.
     Pow,
-    /// atan2(y, x); expanded by `lower_math`.
+    /// atan2(y, x), which `lower_math` expands.
     Atan2,
 }
 
 impl Binary {
-    /// Is a [`Binary::Bound`] to `limit` of an affine value affine? Its lanes have to lie close together (they are `reach` apart at most),
-    /// measured by the room between the greatest index inside of a buffer and the limit.
+    /// Returns true if a [`Binary::Bound`] to `limit` of an affine value is affine. Its lanes,
+    /// which are at most `reach` apart, have to lie close together compared with the distance
+    /// between the largest index inside a buffer and the limit.
     pub fn bound_stays_affine(reach: u64, limit: u32) -> bool {
         reach <= u64::from(limit >> 5)
     }
@@ -186,9 +191,9 @@ impl Binary {
 /// Comparisons: (a: T, b: T) -> B1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cmp {
-    /// Integer, also B1.
+    /// Equal integers or B1.
     IEq,
-    /// Integer, also B1.
+    /// Unequal integers or B1.
     INe,
     /// Signed less.
     SLt,
@@ -235,7 +240,7 @@ pub enum Convert {
     UToU,
     /// Integer to integer: truncate or sign-extend.
     SToS,
-    /// Same size, other type.
+    /// Bits of a value as another type of the same size.
     Bitcast,
     /// B1 → I32: 1 or 0.
     BToI,
@@ -244,29 +249,30 @@ pub enum Convert {
 /// Memory spaces of [`Op::Load`], [`Op::Store`], [`Op::Atomic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// address operands: (buf: Buf, offset: I32 bytes). Bounds-checked: out of bounds loads give 0, stores are dropped;
-    /// an access of several elements is in bounds as a whole or not at all.
+    /// (buf: Buf, offset: I32 bytes), bounds-checked: out-of-bounds loads give 0 and stores are
+    /// dropped. An access of several elements is in bounds as a whole or not at all.
     Buffer,
     /// (offset: I32 bytes) into workgroup memory, bounds-checked against `shared_bytes`.
     Shared,
     /// (offset: I32 bytes) into push constants, bounds-checked; loads only.
     Push,
-    /// (address: I64). PhysicalStorageBuffer; unchecked.
+    /// (address: I64), PhysicalStorageBuffer; unchecked.
     Global,
 }
 
 /// Qualifiers of a memory access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemFlags {
-    /// The memory is not written during the stage's run (uniform buffers, NonWritable with Restrict…): loads may move and be merged.
+    /// The memory is not written while the stage runs (uniform buffers, NonWritable with
+    /// Restrict…), so that loads may move and be merged.
     pub readonly: bool,
-    /// Volatile: neither merged nor removed.
+    /// The access is volatile: neither merged nor removed.
     pub volatile: bool,
-    /// Guaranteed alignment in bytes of the address (power of two, at least the element size).
+    /// Guaranteed alignment of the address in bytes (a power of two, at least the element size).
     pub align: u8,
 }
 
-/// Built-in values that are not slots: () -> I32 (or as said).
+/// Built-in values that are not slots: () -> I32 unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Builtin {
     /// gl_VertexIndex.
@@ -330,11 +336,11 @@ pub enum Builtin {
 }
 
 impl Builtin {
-    /// Does it differ between draws of a view with the same bindings?
+    /// Returns true if the value differs between draws of a view with the same bindings.
     pub fn is_of_draw(self) -> bool {
         matches!(self, Builtin::BaseVertex | Builtin::BaseInstance | Builtin::DrawIndex)
     }
-    /// By which stages read it.
+    /// Returns the family of the built-in, which decides the stages that read it.
     pub fn family(self) -> BuiltinFamily {
         match self {
             Builtin::DeviceIndex | Builtin::SubgroupInvocation | Builtin::SubgroupSize => BuiltinFamily::Invocation,
@@ -367,7 +373,7 @@ impl Builtin {
     }
 }
 
-/// Where a fragment input is evaluated.
+/// Position at which a fragment input is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InterpolateAt {
     /// Pixel centre, or the sample when the stage shades per sample.
@@ -387,83 +393,86 @@ pub enum InterpolateAt {
 pub enum Subgroup {
     /// () -> B1: true in the lowest active lane.
     Elect,
-    /// (B1) -> B1, uniform.
+    /// (B1) -> B1, uniform: true if all active lanes have true.
     All,
-    /// (B1) -> B1, uniform.
+    /// (B1) -> B1, uniform: true if any active lane has true.
     Any,
-    /// (T) -> B1, uniform.
+    /// (T) -> B1, uniform: true if all active lanes have the same value.
     AllEqual,
-    /// (T) -> T of the lowest active lane, uniform.
+    /// (T) -> T, uniform: value of the lowest active lane.
     BroadcastFirst,
-    /// (T, lane: I32) -> T, lane dynamically uniform.
+    /// (T, lane: I32) -> T: value of a lane, whose number is dynamically uniform.
     Broadcast,
-    /// (B1) -> I32: a bit per lane, of the 32 lanes with this number; 0 where there are none.
+    /// (B1) -> I32: a bit per lane, for the group of 32 lanes with this number; 0 if there are no
+    /// such lanes.
     Ballot(u8),
-    /// (T, lane: I32) -> T, any lane per lane.
+    /// (T, lane: I32) -> T: value of a lane, whose number each lane chooses.
     Shuffle,
-    /// (T, i: I32 constant 0..=3) -> T of lane i of the quad.
+    /// (T, i: I32 constant 0..=3) -> T: value of lane i of the quad.
     QuadBroadcast,
-    /// (T) -> T: exchange in the quad horizontally.
+    /// (T) -> T: value of the horizontal neighbour in the quad.
     QuadSwapHorizontal,
-    /// (T) -> T: vertically.
+    /// (T) -> T: value of the vertical neighbour in the quad.
     QuadSwapVertical,
-    /// (T) -> T: diagonally.
+    /// (T) -> T: value of the diagonal neighbour in the quad.
     QuadSwapDiagonal,
-    /// (T) -> T: the active lanes' values joined by an associative operation (see [`Scan`]).
+    /// (T) -> T: values of the active lanes, combined by an associative operation (see [`Scan`]).
     Arithmetic(Binary, Scan),
 }
 
-/// Which lanes a [`Subgroup::Arithmetic`] joins. Inactive lanes count as the operation's identity.
+/// The lanes that a [`Subgroup::Arithmetic`] combines. Inactive lanes count as the operation's
+/// identity.
 ///
-/// The order is part of the meaning, as floats round: in rounds with distances 1, 2, 4, …; a reduction's lane takes the value of
-/// its pair (the lower lane first), a scan's lane that of the lane at this distance below it, if there is one.
+/// The order is part of the meaning, because floats round. It proceeds in rounds with distances 1,
+/// 2, 4, …: in a reduction, a lane combines its value with that of its pair (the lower lane first).
+/// In a scan, it combines with the lane at this distance below it, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scan {
     /// All lanes of the subgroup: uniform.
     Reduce,
-    /// The lanes of its cluster: this many, a power of two.
+    /// The lanes of the lane's cluster, which has this size, a power of two.
     Cluster(u8),
-    /// Lanes up to its own.
+    /// Lanes up to and including the lane itself.
     Inclusive,
-    /// Lanes below its own.
+    /// Lanes below the lane itself.
     Exclusive,
 }
 
 /// Static description of an image operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SampleInfo {
-    /// What is done.
+    /// Operation: sample, fetch, gather or query.
     pub op: SampleOp,
-    /// Level of detail source.
+    /// Source of the level of detail.
     pub lod_mode: LodMode,
     /// Number of coordinate arguments (1..=4).
     pub coords: u8,
-    /// Dref argument present (after coords).
+    /// True if a Dref argument is present (after the coordinates).
     pub dref: bool,
-    /// Bias or Lod argument present.
+    /// True if a Bias or Lod argument is present.
     pub lod: bool,
-    /// Number of gradient components per direction (0 when absent): args x.., then y...
+    /// Number of gradient components per direction (0 if absent): args x.., then y...
     pub grad: u8,
-    /// Number of offset components (0 when absent).
+    /// Number of offset components (0 if absent).
     pub offset: u8,
-    /// MinLod argument present.
+    /// True if a MinLod argument is present.
     pub min_lod: bool,
-    /// Gather component.
+    /// Component that a gather reads.
     pub component: u8,
-    /// Constant gather offsets.
+    /// Constant offsets of a gather.
     pub gather_offsets: Option<[i8; 8]>,
 }
 
-/// What an image query asks for: (img[, level: I32]) -> I32.
+/// Property that an image query reads: (img[, level: I32]) -> I32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageQuery {
-    /// Width of a level; second arg is the level. Buffer views: texel count.
+    /// Width of a level; the second argument is the level. For buffer views: number of texels.
     Width,
     /// Height of a level.
     Height,
     /// Depth of a level.
     Depth,
-    /// Layers of the view; cubes: layers / 6.
+    /// Layers of the view; for cubes: layers / 6.
     Layers,
     /// Levels of the view.
     Levels,
@@ -471,16 +480,16 @@ pub enum ImageQuery {
     Samples,
 }
 
-/// In the place of a set's number: descriptors of the resource heap, whose indices are bytes in it.
+/// Set number that stands for descriptors of the resource heap, whose indices are bytes in it.
 pub const RESOURCE_HEAP: u32 = 0x8000_0000;
-/// Descriptors of the sampler heap.
+/// Set number that stands for descriptors of the sampler heap.
 pub const SAMPLER_HEAP: u32 = 0x8000_0001;
-/// The resource heap itself, as a buffer.
+/// Set number that stands for the resource heap itself, as a buffer.
 pub const HEAP_DATA: u32 = 0x8000_0002;
-/// The sampler heap itself.
+/// Set number that stands for the sampler heap itself, as a buffer.
 pub const SAMPLER_HEAP_DATA: u32 = 0x8000_0003;
 
-/// What an instruction does; its row (`ops/table.rs`) says what that means for passes.
+/// Operation of an instruction. Its row (`ops/table.rs`) says how passes may treat it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// () -> T: bits of the constant, zero-extended.
@@ -493,11 +502,11 @@ pub enum Op {
     Cmp(Cmp),
     /// See [`Convert`].
     Convert(Convert),
-    /// (c: B1, a: T, b: T) -> T.
+    /// (c: B1, a: T, b: T) -> T: `c ? a : b`.
     Select,
     /// (a, b, c) -> a*b+c with one rounding.
     Fma,
-    /// (x: F, e: I32) -> x * 2^e, denormals and overflow handled.
+    /// (x: F, e: I32) -> x * 2^e, with denormals and overflow handled.
     Ldexp,
     /// (x: F) -> (significand: F in ±[0.5,1) or 0, exponent: I32).
     Frexp,
@@ -512,28 +521,29 @@ pub enum Op {
     /// (base, offset: I32, count: I32) -> T.
     BitfieldUExtract,
 
-    /// ([index: I32 when len > 1]) -> T.
+    /// ([index: I32 if len > 1]) -> T: element of a variable. Out-of-bounds indices are clamped.
     VarLoad(Var),
-    /// ([index: I32 when len > 1], value) -> ().  Out of bounds indices are clamped.
+    /// ([index: I32 if len > 1], value) -> (): store to an element. Out-of-bounds indices are
+    /// clamped.
     VarStore(Var),
 
-    /// (index: I32) -> Buf. Index into the binding's array (clamped).
+    /// (index: I32) -> Buf: descriptor at an index into the binding's array (clamped).
     BufferDesc {
-        /// Number of the descriptor set; or [`RESOURCE_HEAP`], or [`HEAP_DATA`].
+        /// Number of the descriptor set, [`RESOURCE_HEAP`], [`HEAP_DATA`] or [`SAMPLER_HEAP_DATA`].
         set: u32,
         /// Number of the binding in its set.
         binding: u32,
     },
-    /// (index: I32) -> Img.
+    /// (index: I32) -> Img: descriptor at an index into the binding's array.
     ImageDesc {
-        /// Number of the descriptor set; or [`RESOURCE_HEAP`].
+        /// Number of the descriptor set, or [`RESOURCE_HEAP`].
         set: u32,
         /// Number of the binding in its set.
         binding: u32,
     },
-    /// (index: I32) -> Smp.
+    /// (index: I32) -> Smp: descriptor at an index into the binding's array.
     SamplerDesc {
-        /// Number of the descriptor set; or [`SAMPLER_HEAP`].
+        /// Number of the descriptor set, or [`SAMPLER_HEAP`].
         set: u32,
         /// Number of the binding in its set.
         binding: u32,
@@ -542,90 +552,102 @@ pub enum Op {
     Load(Space, MemFlags),
     /// (address..., value, ...) -> (): consecutive elements (1..=4).
     Store(Space, MemFlags),
-    /// (address..., value[, comparator]) -> old: of 32 or 64 bits (Store: no result; Load: no value operand).
+    /// (address..., value[, comparator]) -> old, of 32 or 64 bits (Store has no result, Load no
+    /// value operand).
     Atomic(Space, AtomicOp),
     /// (buf) -> I32: range in bytes.
     BufferSize,
 
-    /// () -> T: slot of `Shader::inputs`. Fragment: interpolated per slot and `InterpolateAt` (Offset, AtSample take args).
+    /// () -> T: slot of `Shader::inputs`. In a fragment stage it is interpolated per slot and
+    /// `InterpolateAt` (Offset and AtSample take arguments).
     LoadInput(u32, InterpolateAt),
-    /// (value: 32-bit) -> (): slot of `Shader::outputs`, for the active lanes.
+    /// (value: 32-bit) -> (): store to a slot of `Shader::outputs`, for the active lanes.
     StoreOutput(u32),
-    /// (vertex: I32) -> T: slot of `Shader::inputs` of a vertex of the invocation's primitive or patch (clamped); of what a
-    /// patch has once, of any.
+    /// (vertex: I32) -> T: slot of `Shader::inputs` of a vertex of the invocation's primitive or
+    /// patch (clamped). For a slot that a patch has once, any vertex may be given.
     LoadVertex(u32),
-    /// (number: I32, value: 32-bit) -> (): slot of `Shader::outputs` of one of the vertices that the invocation makes; nothing becomes of a number that is
-    /// not below the stage's most.
+    /// (number: I32, value: 32-bit) -> (): store to a slot of `Shader::outputs` of one of the
+    /// vertices that the invocation makes. A number that is not below the stage's maximum has no
+    /// effect.
     StoreVertex(u32),
-    /// (count: I32) -> (): so many vertices have been made, or the most. Without it, none.
+    /// (count: I32) -> (): sets the number of vertices that were made, at most the stage's maximum.
+    /// Without it, there are none.
     StoreVertexCount,
     /// See [`Builtin`].
     Builtin(Builtin),
 
-    /// (img, smp, coords.., dref?, lod?, grad_x.., grad_y.., offset.., min_lod?) -> 4 results (Sample, Gather*), 1 (SampleDref), 2 (QueryLod), F32 or I32; 1 (Resident*), I32.
+    /// (img, smp, coords.., dref?, lod?, grad_x.., grad_y.., offset.., min_lod?) -> results.
+    ///
+    /// There are 4 results (Sample, Gather*), 1 (SampleDref) or 2 (QueryLod), of F32 or I32;
+    /// Resident* gives 1 of I32.
     Sample(SampleInfo),
-    /// (img, x, y?, z-or-layer?, [level if HasLevel], [sample if HasSample]) -> 4 results. `coords` counts the coordinates.
+    /// (img, x, y?, z-or-layer?, [level if `level`], [sample if `sample`]) -> 4 results. `coords`
+    /// is the number of coordinates.
     ImageFetch {
-        /// Coordinate count 1..=3.
+        /// Number of coordinates, 1..=3.
         coords: u8,
-        /// A level argument follows.
+        /// True if a level argument follows.
         level: bool,
-        /// A sample argument follows.
+        /// True if a sample argument follows.
         sample: bool,
-        /// What the texels are, or mostly are: those are read without a call.
+        /// Kind of the texels, or of most of them: those are read without a call.
         kind: TexelKind,
     },
-    /// (img, coords.., [level], [sample]) -> I32: 1 where the texel that an [`Op::ImageFetch`] of these would give is bound to memory, else 0.
+    /// (img, coords.., [level], [sample]) -> I32: 1 if the texel that an [`Op::ImageFetch`] with
+    /// these arguments would read is bound to memory, else 0.
     ImageResident {
-        /// Coordinate count 1..=3.
+        /// Number of coordinates, 1..=3.
         coords: u8,
-        /// A level argument follows.
+        /// True if a level argument follows.
         level: bool,
-        /// A sample argument follows.
+        /// True if a sample argument follows.
         sample: bool,
     },
     /// (img, coords.., [sample], 4 texel components) -> ().
     ImageStore {
-        /// Coordinate count 1..=3.
+        /// Number of coordinates, 1..=3.
         coords: u8,
-        /// A sample argument follows the coordinates.
+        /// True if a sample argument follows the coordinates.
         sample: bool,
-        /// What the texels are, or mostly are: those are written without a call.
+        /// Kind of the texels, or of most of them: those are written without a call.
         kind: TexelKind,
     },
     /// (img, coords.., [sample], value[, comparator]) -> old.
     ImageAtomic {
-        /// What is done to the word.
+        /// Operation on the word.
         op: AtomicOp,
-        /// Coordinate count 1..=3.
+        /// Number of coordinates, 1..=3.
         coords: u8,
-        /// A sample argument follows the coordinates.
+        /// True if a sample argument follows the coordinates.
         sample: bool,
     },
     /// See [`ImageQuery`].
     ImageQuery(ImageQuery),
 
-    /// (F) -> F: derivative in x; `fine` per row, else from the quad's first row.
+    /// (F) -> F: derivative in x.
     Ddx {
-        /// `OpDPdxFine` and the like: the difference in this row or column of the quad, not in its first.
+        /// True for `OpDPdxFine` and the like, which take the difference in the lane's own row or
+        /// column of the quad and not in the first.
         fine: bool,
     },
     /// (F) -> F: derivative in y.
     Ddy {
-        /// `OpDPdxFine` and the like: the difference in this row or column of the quad, not in its first.
+        /// True for `OpDPdyFine` and the like, which take the difference in the lane's own row or
+        /// column of the quad and not in the first.
         fine: bool,
     },
     /// See [`Subgroup`].
     Subgroup(Subgroup),
 
-    /// Control barrier of the workgroup (implies memory barrier).
+    /// Control barrier of the workgroup (implies a memory barrier).
     Barrier,
-    /// Memory barrier only.
+    /// Memory barrier without control barrier.
     MemoryBarrier,
-    /// Fragment: active lanes lose their coverage. OpKill is this plus a break to the root; OpDemoteToHelperInvocation is this alone.
+    /// In a fragment stage, active lanes lose their coverage. OpKill is this and a break to the
+    /// root; OpDemoteToHelperInvocation is this alone.
     Demote,
-    /// () -> B1: helper at entry or demoted since.
+    /// () -> B1: true if the lane was a helper at entry or was demoted since.
     IsHelper,
-    /// () -> I64: monotonic time in nanoseconds, of no lane in particular.
+    /// () -> I64: monotonic time in nanoseconds, common to all lanes.
     Clock,
 }

@@ -1,11 +1,12 @@
 //! The oracle: runs a shader over a group of lanes in lockstep, slowly and plainly.
 //!
-//! Control flow is executed under a mask, exactly as the structure says: an If runs both arms with the lanes that
-//! take them, a loop runs until no lane is left in it, a break parks lanes (with their results) at its label.
-//! With one lane this is a scalar interpreter. A whole workgroup runs in one group, so barriers hold by themselves;
-//! derivatives use groups of four lanes (2×2), subgroup operations groups of [`Group::subgroup`] lanes.
+//! Control flow is executed under a mask, exactly as the structure prescribes. An If runs both arms
+//! with the lanes that take them, a loop runs until no lane is left in it, and a break parks lanes
+//! (with their results) at its label. With one lane this is a scalar interpreter. A whole workgroup
+//! runs in one group, so barriers need no action. Derivatives use groups of four lanes (2×2),
+//! subgroup operations groups of [`Group::subgroup`] lanes.
 //!
-//! Images are refused: kernels have their own tests.
+//! Images are refused, because the kernels have their own tests.
 
 use super::eval::{self, eval};
 use super::modes;
@@ -15,72 +16,73 @@ use super::{
 use base::abi::AtomicOp;
 use base::shader::TessellationFacts;
 
-/// Most lanes of a group.
+/// Largest number of lanes of a group.
 pub const MAX_GROUP: usize = 128;
 
-/// Memory the lanes see.
+/// Memory that the lanes access.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    /// Buffers by (set, binding), those of an array in its order.
+    /// Buffers by (set, binding); several entries of one binding are an array, in order.
     pub buffers: Vec<((u32, u32), Vec<u8>)>,
     /// Push constants.
     pub push: Vec<u8>,
-    /// Workgroup memory; grown to the shader's size.
+    /// Workgroup memory, which is grown to the shader's size.
     pub shared: Vec<u8>,
 }
 
 impl Memory {
-    /// Bytes of a buffer.
+    /// Returns the bytes of a buffer.
     pub fn buffer(&self, set: u32, binding: u32) -> Option<&[u8]> {
         self.buffers.iter().find(|b| b.0 == (set, binding)).map(|b| b.1.as_slice())
     }
 }
 
-/// Watches a run, to check what an analysis claims.
+/// Observer of a run, which checks what an analysis claims.
 pub trait Observer {
-    /// A value was defined for the lanes of the mask; `bits` are those of all lanes.
+    /// Reports that a value was defined for the lanes of the mask; `bits` are those of all lanes.
     fn value(&self, value: Value, bits: &[u64], mask: u128);
-    /// Lanes entered a loop or scope.
+    /// Reports that lanes entered a loop or scope.
     fn enter(&self, label: Label, mask: u128);
-    /// Lanes left it together: by one break, or by the yield of a scope.
+    /// Reports that lanes left a loop or scope together: by one break, or by the yield of a scope.
     fn leave(&self, label: Label, mask: u128);
 }
 
-/// What differs between lanes at entry.
+/// A group of lanes, with the values that differ between lanes at entry.
 pub struct Group<'a> {
-    /// Lanes, 1..=[`MAX_GROUP`].
+    /// Number of lanes, 1..=[`MAX_GROUP`].
     pub lanes: usize,
-    /// Lanes per subgroup.
+    /// Number of lanes per subgroup.
     pub subgroup: usize,
-    /// Built-in values: bits for a lane.
+    /// Function that returns the bits of a built-in value for a lane.
     pub builtin: &'a dyn Fn(Builtin, usize) -> u64,
-    /// `[slot][lane]`; of a stage of primitives `[slot][vertex][lane]`.
+    /// Inputs as `[slot][lane]`, or `[slot][vertex][lane]` in a stage of primitives.
     pub inputs: Vec<Vec<u32>>,
-    /// Most instructions executed (per group, not per lane).
+    /// Largest number of instructions executed (per group, not per lane).
     pub budget: u64,
-    /// Told what happens.
+    /// Observer that is called during the run.
     pub observer: Option<&'a dyn Observer>,
 }
 
-/// What the lanes left behind.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// `[slot][lane]`; of a stage of primitives `[slot][vertex][lane]`, as far as there are any.
+    /// Outputs as `[slot][lane]`, or `[slot][vertex][lane]` in a stage of primitives, for the
+    /// vertices that exist.
     pub outputs: Vec<Vec<u32>>,
-    /// Vertices that each lane has made, in a stage of primitives.
+    /// Number of vertices that each lane has made, in a stage of primitives.
     pub vertices: Vec<u32>,
-    /// Lanes that were demoted.
+    /// Mask of the lanes that were demoted.
     pub demoted: u128,
-    /// Instructions executed.
+    /// Number of instructions executed.
     pub steps: u64,
 }
 
-/// Why a run stopped.
+/// Reason why a run stopped early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The budget is used up.
     Budget,
-    /// The interpreter does not do this operation.
+    /// The interpreter does not support this operation.
     Unsupported(String),
 }
 
@@ -141,7 +143,7 @@ pub fn run_workgroup(
             Builtin::SubgroupId => (lane / subgroup) as u32,
             Builtin::NumSubgroups => lanes.div_ceil(subgroup) as u32,
             Builtin::DrawIndex | Builtin::ViewIndex | Builtin::DeviceIndex => 0,
-            // Of no compute stage.
+            // Built-ins that no compute stage has.
             Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::BaseVertex | Builtin::BaseInstance => 0,
             Builtin::FragCoord(_) | Builtin::FrontFacing | Builtin::PointCoord(_) | Builtin::SampleId => 0,
             Builtin::SamplePosition(_) | Builtin::SampleMaskIn | Builtin::HelperInvocation => 0,
@@ -162,11 +164,11 @@ struct Machine<'a, 'b> {
     memory: &'b mut Memory,
     group: &'b Group<'b>,
     lanes: usize,
-    /// `[value][lane]`.
+    /// Bits as `[value][lane]`.
     values: Vec<u64>,
-    /// `[var][element][lane]`.
+    /// Bits of elements as `[var][element][lane]`.
     vars: Vec<Vec<u64>>,
-    /// Lanes that broke to a label.
+    /// Mask of the lanes that broke to each label.
     parked: Vec<u128>,
     /// Results of each open label.
     targets: Vec<&'a [Value]>,
@@ -194,7 +196,7 @@ impl<'a> Machine<'a, '_> {
         self.values[value.as_u32() as usize * self.lanes + lane] = bits;
     }
 
-    /// Parallel copy.
+    /// Copies values in parallel.
     fn flow(&mut self, args: &[Value], targets: &[Value], mask: u128) {
         for lane in bits(mask) {
             let values: Vec<u64> = args.iter().map(|&a| self.get(a, lane)).collect();
@@ -212,7 +214,8 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    /// Runs a region; the lanes that yield, with their values in `yields`.
+    /// Runs a region, writes the values of the lanes that yield to `yields`, and returns these
+    /// lanes.
     fn region(&mut self, region: &'a Region, mut mask: u128, yields: &[Value]) -> Result<u128, Stop> {
         for node in &region.nodes {
             if mask == 0 {
@@ -296,9 +299,9 @@ impl<'a> Machine<'a, '_> {
             Op::Ddx { fine } => self.derivative(data, mask, 1, *fine),
             Op::Ddy { fine } => self.derivative(data, mask, 2, *fine),
             Op::Demote => self.out.demoted |= mask,
-            // The group runs in lockstep.
+            // The group runs in lockstep, so a barrier does nothing.
             Op::Barrier | Op::MemoryBarrier => {}
-            // Refuses what is not one lane's.
+            // `lane_inst` refuses operations that involve several lanes.
             _ => bits(mask).try_for_each(|lane| self.lane_inst(data, lane))?,
         }
         if self.group.observer.is_some() {
@@ -397,7 +400,7 @@ impl<'a> Machine<'a, '_> {
         Ok(())
     }
 
-    /// Position of a variable's element, the index clamped.
+    /// Returns the position of a variable's element, with the index clamped.
     fn element(&self, var: u32, index: Option<&u64>, lane: usize) -> usize {
         let len = self.vars[var as usize].len() / self.lanes;
         index.map_or(0, |&i| i as usize).min(len - 1) * self.lanes + lane
@@ -413,7 +416,7 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    /// Buffer, byte offset, number of address operands.
+    /// Returns the buffer, the byte offset and the number of address operands.
     fn address(space: Space, args: &[u64]) -> Result<(u64, u64, usize), Stop> {
         match space {
             Space::Buffer => Ok((args[0], args[1], 2)),
@@ -438,7 +441,7 @@ impl<'a> Machine<'a, '_> {
     fn load(&mut self, space: Space, data: &InstData, args: &[u64], lane: usize) -> Result<(), Stop> {
         let (buffer, offset, _) = Self::address(space, args)?;
         let bytes = self.shader.ty(data.first_result).bytes();
-        // In bounds as a whole or not at all.
+        // An access is in bounds as a whole or not at all.
         let ok = offset + u64::from(bytes) * u64::from(data.result_count) <= self.bytes(space, buffer).len() as u64;
         for (i, result) in data.results().enumerate() {
             if !ok {
@@ -534,7 +537,8 @@ impl<'a> Machine<'a, '_> {
     }
 }
 
-/// `Subgroup::Arithmetic` on the values of a subgroup's lanes, in the order that [`Scan`] says.
+/// Evaluates `Subgroup::Arithmetic` on the values of a subgroup's lanes, in the order that [`Scan`]
+/// defines.
 fn arithmetic(op: Binary, scan: Scan, ty: Ty, values: &[u64], mask: u128) -> Vec<u64> {
     let identity = eval::identity(op, ty).unwrap_or(0);
     let join = |a: u64, b: u64| eval(&Op::Binary(op), ty, ty, &[a, b]).map_or(0, |r| r[0]);
@@ -559,7 +563,7 @@ fn arithmetic(op: Binary, scan: Scan, ty: Ty, values: &[u64], mask: u128) -> Vec
     x
 }
 
-/// The value an atomic operation stores, if it stores one.
+/// Returns the value that an atomic operation stores, if it stores one.
 fn atomic_value(op: AtomicOp, ty: Ty, old: u64, operand: u64, comparator: u64) -> Option<u64> {
     let op = match op {
         AtomicOp::Load => return None,

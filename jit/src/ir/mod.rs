@@ -1,16 +1,20 @@
-//! The SIMT SSA IR: what one invocation computes, in structured form.
+//! The SIMT SSA IR, which describes in structured form what one invocation computes.
 //!
-//! * **Scalar.** Every value is one scalar of one invocation ([`Ty`]); composites are taken apart when SPIR-V is
-//!   translated. Lanes appear only in `emit`.
-//! * **Structured.** A [`Region`] is a list of [`Node`]s and one [`Term`]. There is no other control flow: `If`, `Loop`,
-//!   `Scope`, and breaks out of a labelled `Loop` or `Scope`. A `continue` is a break out of a `Scope` inside the loop body;
-//!   a return is a break out of the root scope.
-//! * **SSA by regions.** A value is visible after its definition in its region and in regions nested there. What a region
-//!   hands out goes through `Yield` / `Break` arguments to the results of its node; loops carry `params`. Before `mem2reg`
-//!   all those lists are empty and [`Var`]s carry state; after it only variables that are indexed dynamically remain.
-//! * **Memory.** [`Op::Load`] / [`Op::Store`] / [`Op::Atomic`] by [`Space`] with byte offsets; private arrays are `Var`s with `len > 1`.
-//! * **Operations.** What is known of an [`Op`] stands in its row of one table (`ops`).
-//! * Every instruction keeps the SPIR-V result id (or the id of its operand) it came from, for messages.
+//! * **Scalar.** Every value is one scalar of one invocation ([`Ty`]); composites are taken apart
+//!   when SPIR-V is translated. Lanes appear only in `emit`.
+//! * **Structured.** A [`Region`] is a list of [`Node`]s and one [`Term`]. There is no other
+//!   control flow than `If`, `Loop`, `Scope`, and breaks out of a labelled `Loop` or `Scope`. A
+//!   `continue` is a break out of a `Scope` inside the loop body; a return is a break out of the
+//!   root scope.
+//! * **SSA by regions.** A value is visible after its definition in its region and in regions
+//!   nested there. Values leave a region through `Yield` / `Break` arguments, which become the
+//!   results of its node; loops carry `params`. Before `mem2reg` all those lists are empty and
+//!   [`Var`]s carry state; after it only variables that are indexed dynamically remain.
+//! * **Memory.** [`Op::Load`] / [`Op::Store`] / [`Op::Atomic`] access a [`Space`] with byte
+//!   offsets; private arrays are `Var`s with `len > 1`.
+//! * **Operations.** The properties of an [`Op`] are in its row of one table (`ops`).
+//! * **Source.** Every instruction keeps the SPIR-V result id (or the id of its operand) that it
+//!   came from, for messages.
 //!
 //! Results of an instruction are consecutive values starting at `first_result`.
 
@@ -53,7 +57,7 @@ entity_impl!(Inst, "i");
 pub struct Var(u32);
 entity_impl!(Var, "var");
 
-/// A break target.
+/// Label of a loop or scope: the target of breaks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(u32);
 entity_impl!(Label, "label");
@@ -61,15 +65,15 @@ entity_impl!(Label, "label");
 /// Scalar types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ty {
-    /// Boolean: a lane mask when varying.
+    /// Boolean, which is a lane mask if it is varying.
     B1,
-    /// Integers; signedness is the operation's.
+    /// Integer of 8 bits. The operation decides whether an integer is signed.
     I8,
-    /// 16 bits.
+    /// Integer of 16 bits.
     I16,
-    /// 32 bits.
+    /// Integer of 32 bits.
     I32,
-    /// 64 bits (also physical addresses).
+    /// Integer of 64 bits, also a physical address.
     I64,
     /// IEEE binary16.
     F16,
@@ -86,7 +90,7 @@ pub enum Ty {
 }
 
 impl Ty {
-    /// Bytes in memory (0 for booleans and descriptors).
+    /// Returns the number of bytes in memory (0 for booleans and descriptors).
     pub fn bytes(self) -> u32 {
         match self {
             Ty::I8 => 1,
@@ -96,7 +100,7 @@ impl Ty {
             Ty::B1 | Ty::Buf | Ty::Img | Ty::Smp => 0,
         }
     }
-    /// The integer type of the same width; a word for what has none.
+    /// Returns the integer type of the same width, or I32 for types without one.
     pub fn integer(self) -> Ty {
         match self.bytes() {
             1 => Ty::I8,
@@ -105,17 +109,17 @@ impl Ty {
             _ => Ty::I32,
         }
     }
-    /// True for F16, F32, F64.
+    /// Returns true for F16, F32 and F64.
     pub fn is_float(self) -> bool {
         matches!(self, Ty::F16 | Ty::F32 | Ty::F64)
     }
-    /// True for I8..I64.
+    /// Returns true for I8, I16, I32 and I64.
     pub fn is_int(self) -> bool {
         matches!(self, Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64)
     }
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueDef {
     /// Result `n` of an instruction.
@@ -127,9 +131,9 @@ pub enum ValueDef {
 /// A value's type and definition.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueData {
-    /// Its type.
+    /// Type of the value.
     pub ty: Ty,
-    /// Where it comes from.
+    /// Origin of the value.
     pub def: ValueDef,
 }
 
@@ -138,23 +142,23 @@ pub struct ValueData {
 pub struct VarData {
     /// Element type (never a descriptor type).
     pub ty: Ty,
-    /// Elements; 1 = promotable by mem2reg.
+    /// Number of elements; mem2reg can promote variables with 1.
     pub len: u32,
-    /// OpName or empty; for dumps.
+    /// OpName, or empty; for dumps.
     pub name: String,
 }
 
-/// A list of nodes and how it ends.
+/// A list of nodes and its end.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
-    /// In order.
+    /// Nodes in the order of execution.
     pub nodes: Vec<Node>,
     /// How the region ends.
     pub term: Term,
 }
 
 impl Region {
-    /// Takes instructions out, here and in regions inside.
+    /// Removes instructions for which `keep` returns false, here and in nested regions.
     fn retain(&mut self, keep: &mut impl FnMut(Inst) -> bool) {
         self.nodes.retain_mut(|node| {
             match node {
@@ -171,8 +175,8 @@ impl Region {
 /// End of a region.
 #[derive(Clone, Debug)]
 pub enum Term {
-    /// Falls out of the region. If arm: results of the If. Scope body: results of the Scope. Loop body: the back edge, with
-    /// the next values of the loop's params.
+    /// Falls out of the region. The values become the results of the If or Scope; in a loop body
+    /// this is the back edge, and the values are the next ones of the loop's params.
     Yield(Vec<Value>),
     /// Leaves the enclosing Scope or Loop with that label, giving its results.
     Break(Label, Vec<Value>),
@@ -202,62 +206,62 @@ pub enum Node {
 /// See [`Node::If`].
 #[derive(Clone, Debug)]
 pub struct If {
-    /// B1.
+    /// Condition of type B1.
     pub cond: Value,
-    /// Taken when true.
+    /// Region that runs if the condition is true.
     pub then: Region,
-    /// Taken when false.
+    /// Region that runs if the condition is false.
     pub else_: Region,
-    /// Defined by the arms' Yield.
+    /// Results, defined by the arms' Yield.
     pub results: Vec<Value>,
 }
 
 /// See [`Node::Loop`].
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// Break target.
+    /// Target of breaks out of the loop.
     pub label: Label,
     /// Carried values, visible in the body.
     pub params: Vec<Value>,
-    /// Their first values.
+    /// First values of the params.
     pub inits: Vec<Value>,
-    /// `Yield` is the back edge.
+    /// Body, whose `Yield` is the back edge.
     pub body: Region,
-    /// Defined by breaks to `label`.
+    /// Results, defined by breaks to `label`.
     pub results: Vec<Value>,
 }
 
 /// See [`Node::Scope`].
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// Break target.
+    /// Target of breaks out of the scope.
     pub label: Label,
-    /// Body; its Yield also gives the results.
+    /// Body, whose Yield also gives the results.
     pub body: Region,
-    /// Defined by the body's Yield and by breaks to `label`.
+    /// Results, defined by the body's Yield and by breaks to `label`.
     pub results: Vec<Value>,
 }
 
-/// One entry point of a module, specialised, everything inlined.
+/// One entry point of a module, specialised and with all calls inlined.
 #[derive(Clone, Debug)]
 pub struct Shader {
-    /// Which stage, and what was found of it that only it has.
+    /// Stage, with the facts that only this stage has.
     pub payload: Payload,
     /// Entry point name.
     pub name: String,
     /// All values.
     pub values: PrimaryMap<Value, ValueData>,
-    /// All instructions (also dead ones).
+    /// All instructions, including dead ones.
     pub insts: PrimaryMap<Inst, InstData>,
     /// Private variables.
     pub vars: PrimaryMap<Var, VarData>,
-    /// Number of labels given out.
+    /// Number of labels that were created.
     pub labels: u32,
-    /// The root scope: body and the label that a return breaks to. No results.
+    /// Root scope: the body and the label that a return breaks to. It has no results.
     pub root: Scope,
-    /// Input slots; [`Op::LoadInput`] and [`Op::LoadVertex`] index it.
+    /// Input slots, which [`Op::LoadInput`] and [`Op::LoadVertex`] index.
     pub inputs: Vec<Slot>,
-    /// Output slots; [`Op::StoreOutput`] and [`Op::StoreVertex`] index it.
+    /// Output slots, which [`Op::StoreOutput`] and [`Op::StoreVertex`] index.
     pub outputs: Vec<Slot>,
     /// See [`base::shader::StageInterface::places`].
     pub places: Vec<PatchPlace>,
@@ -265,7 +269,8 @@ pub struct Shader {
     pub capture: Option<Capture>,
     /// See [`base::shader::StageFacts::side_effects`].
     pub side_effects: bool,
-    /// A subgroup operation or built-in occurs: the result may depend on the subgroup size.
+    /// True if a subgroup operation or built-in occurs, so that the result may depend on the
+    /// subgroup size.
     pub uses_subgroup: bool,
 }
 
@@ -274,7 +279,7 @@ fn misplaced(what: &str, stage: Stage) -> Error {
 }
 
 impl Shader {
-    /// An empty shader.
+    /// Creates an empty shader.
     pub fn new(stage: Stage, name: &str) -> Self {
         Shader {
             payload: Payload::new(stage),
@@ -293,50 +298,50 @@ impl Shader {
         }
     }
 
-    /// Which stage.
+    /// Returns the stage.
     pub fn stage(&self) -> Stage {
         self.payload.stage()
     }
 
-    /// What a stage with workgroups is.
+    /// Returns the facts of a stage with workgroups.
     ///
     /// # Errors
-    /// Invalid for any other.
+    /// Returns an Invalid error for any other stage.
     pub fn workgroup(&self) -> Result<&WorkgroupFacts> {
         self.payload.workgroup().ok_or_else(|| misplaced("workgroups", self.stage()))
     }
 
-    /// As [`Shader::workgroup`].
+    /// Returns the facts of a stage with workgroups, to be changed.
     ///
     /// # Errors
-    /// As there.
+    /// Returns an Invalid error for any other stage.
     pub fn workgroup_mut(&mut self) -> Result<&mut WorkgroupFacts> {
         let stage = self.stage();
         self.payload.workgroup_mut().ok_or_else(|| misplaced("workgroups", stage))
     }
 
-    /// What a fragment stage is.
+    /// Returns the facts of a fragment stage, to be changed.
     ///
     /// # Errors
-    /// Invalid for any other.
+    /// Returns an Invalid error for any other stage.
     pub fn fragment_mut(&mut self) -> Result<&mut FragmentFacts> {
         let stage = self.stage();
         self.payload.fragment_mut().ok_or_else(|| misplaced("fragments", stage))
     }
 
-    /// A fresh label.
+    /// Creates a label.
     pub fn new_label(&mut self) -> Label {
         let label = Label(self.labels);
         self.labels += 1;
         label
     }
 
-    /// A fresh loop param or region result.
+    /// Creates a loop param or region result.
     pub fn region_value(&mut self, ty: Ty) -> Value {
         self.values.push(ValueData { ty, def: ValueDef::Region })
     }
 
-    /// A fresh instruction with results of the given types; the caller puts it into a region.
+    /// Creates an instruction with results of the given types; the caller puts it into a region.
     pub fn inst(&mut self, op: Op, args: &[Value], results: &[Ty], source: u32) -> Inst {
         let first = Value(self.values.len() as u32);
         let inst = self.insts.push(InstData {
@@ -353,18 +358,19 @@ impl Shader {
         inst
     }
 
-    /// Gives an instruction float flags, if there is a float among its operands and results.
+    /// Gives an instruction float flags if there is a float among its operands and results.
     pub fn set_float(&mut self, inst: Inst, flags: FloatFlags) {
         self.insts[inst].float = if flags.is_empty() || !self.has_float(inst) { FloatFlags::NONE } else { flags };
     }
 
-    /// Is there a float among operands and results?
+    /// Returns true if there is a float among operands and results.
     pub fn has_float(&self, inst: Inst) -> bool {
         let data = &self.insts[inst];
         data.args.iter().copied().chain(data.results()).any(|v| self.ty(v).is_float())
     }
 
-    /// Takes output slots away that are not to be kept, and what stores to them; slots beyond `keep` stay.
+    /// Removes the output slots that `keep` marks with false, and the stores to them. Slots beyond
+    /// the end of `keep` stay.
     pub fn keep_outputs(&mut self, keep: &[bool]) {
         let kept = |slot: u32| keep.get(slot as usize) != Some(&false);
         let mut next = 0;
@@ -390,12 +396,12 @@ impl Shader {
         });
     }
 
-    /// Type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, v: Value) -> Ty {
         self.values[v].ty
     }
 
-    /// The constant's bits, if the value is one.
+    /// Returns the bits of a constant, or `None` if the value is not a constant.
     pub fn as_const(&self, v: Value) -> Option<u64> {
         match self.values[v].def {
             ValueDef::Inst(inst, _) => match self.insts[inst].op {

@@ -1,13 +1,16 @@
-//! The meaning of arithmetic under float flags that change results: rounding towards zero, and denormals that are zeros.
+//! The meaning of arithmetic under float flags that change results: rounding towards zero, and
+//! flushing of denormals to zero.
 //!
-//! A sum, difference, product, quotient, root or conversion is cut to its type here by integers, whatever its operands are; `passes::float_modes`
-//! makes steps of ordinary arithmetic of it, and the two are tested against each other. Of what Vulkan leaves open (remainders, exponents,
-//! transcendental functions) only operands and results are flushed.
+//! A sum, difference, product, quotient, root or conversion is truncated to its type by integer
+//! arithmetic, for any operands. `passes::float_modes` lowers it to steps of ordinary arithmetic,
+//! and the two are tested against each other. For operations whose precision Vulkan leaves open
+//! (remainders, exponents, transcendental functions), only operands and results are flushed.
 
 use super::eval::{self, eval, to_f64};
 use super::{Binary, Convert, FloatFlags, InstData, Op, Shader, Ty, Unary};
 
-/// Are a float operation's operands and results flushed? What moves bits, and conversions to integers, are not.
+/// Returns true if a float operation's operands and results are flushed. Moves of bits and
+/// conversions to integers are not flushed.
 pub fn flushes(op: &Op) -> bool {
     match op {
         Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Fma | Op::Ldexp | Op::Frexp => true,
@@ -27,12 +30,13 @@ pub fn flushes(op: &Op) -> bool {
     }
 }
 
-/// Are an operation's float operands flushed? A conversion between floats has flags of its result alone.
+/// Returns true if an operation's float operands are flushed. A conversion between floats has flags
+/// of its result only.
 pub fn flushes_operands(op: &Op) -> bool {
     flushes(op) && !matches!(op, Op::Convert(_))
 }
 
-/// The least normal number of a float type.
+/// Returns the smallest normal number of a float type.
 pub fn least_normal(ty: Ty) -> f64 {
     match ty {
         Ty::F16 => 1.0 / 16384.0,
@@ -41,7 +45,7 @@ pub fn least_normal(ty: Ty) -> f64 {
     }
 }
 
-/// [`eval`] under flags.
+/// Evaluates as [`eval`] does, under float flags.
 pub fn eval_under(float: FloatFlags, op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
     if float.is_default() {
         return eval(op, ty, result, args);
@@ -49,7 +53,7 @@ pub fn eval_under(float: FloatFlags, op: &Op, ty: Ty, result: Ty, args: &[u64]) 
     let flush = float.contains(FloatFlags::FLUSH_DENORMALS);
     let mut args: Vec<u64> = args.to_vec();
     if flush && flushes_operands(op) && ty.is_float() {
-        // Of a power of two the second one is an integer.
+        // The second operand of `Ldexp` is an integer.
         let floats = if *op == Op::Ldexp { 1 } else { args.len() };
         args[..floats].iter_mut().for_each(|bits| *bits = flushed(ty, *bits));
     }
@@ -64,18 +68,20 @@ pub fn eval_under(float: FloatFlags, op: &Op, ty: Ty, result: Ty, args: &[u64]) 
     Some(bits)
 }
 
-/// Evaluates an instruction on constants under its flags, also where the result is only a reference to measure against.
+/// Evaluates an instruction on constants under its flags, even if the result is only a reference
+/// for comparison.
 pub fn reference(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> {
     let (first, result) = eval::types(shader, data)?;
     eval_under(data.float, &data.op, first, result, args)
 }
 
-/// A zero of the same sign in place of a denormal.
+/// Returns a zero of the same sign in place of a denormal, and other numbers unchanged.
 fn flushed(ty: Ty, bits: u64) -> u64 {
     if to_f64(ty, bits).abs() < least_normal(ty) { bits & 1 << (ty.bytes() * 8 - 1) } else { bits }
 }
 
-/// A finite number: a sign, and an integer times a power of two, beyond which there may be something less than its last bit.
+/// A finite number: a sign and an integer times a power of two. A part below the last bit of the
+/// integer may be missing.
 #[derive(Clone, Copy)]
 struct Exact {
     negative: bool,
@@ -95,7 +101,7 @@ impl Exact {
         Some(Exact { negative: x.is_sign_negative(), magnitude, exponent: field.max(1) - 1075 })
     }
 
-    /// The nearest number of a type that is not further from zero.
+    /// Returns the nearest number of a type that is not further from zero.
     fn cut(self, ty: Ty) -> u64 {
         let (precision, least, most) = match ty {
             Ty::F16 => (11, -24, 15),
@@ -109,7 +115,7 @@ impl Exact {
         }
         let fraction_bits = precision - 1;
         if self.exponent + length - 1 > most {
-            // The greatest finite number.
+            // The largest finite number.
             let infinity = (2 * most as u64 + 1) << fraction_bits;
             return sign | (infinity - 1);
         }
@@ -119,14 +125,15 @@ impl Exact {
             0.. => self.magnitude.checked_shr(shift as u32).unwrap_or(0),
             _ => self.magnitude << -shift,
         } as u64;
-        // A normal number's first bit makes its exponent one more.
+        // The leading bit of a normal number increments its exponent.
         sign | (((exponent - least) as u64) << fraction_bits).wrapping_add(kept)
     }
 }
 
-/// The exact sum's first bits, all that a type can have; None of an exact zero.
+/// Returns the leading bits of the exact sum, at least as many as a type can have, or `None` if it
+/// is an exact zero.
 fn sum(a: Exact, b: Exact) -> Option<Exact> {
-    // The greater one first, moved to the front.
+    // The larger number comes first and is moved to the front.
     let top = |x: Exact| if x.magnitude == 0 { i32::MIN } else { x.exponent + bits_of(x) };
     let (a, b) = if top(a) < top(b) { (b, a) } else { (a, b) };
     if a.magnitude == 0 {
@@ -143,7 +150,7 @@ fn sum(a: Exact, b: Exact) -> Option<Exact> {
         0.. => (0, b.magnitude != 0),
         _ => (b.magnitude << -down, false),
     };
-    // Of what is lost something would be taken away.
+    // A lost part of the subtrahend takes away one more unit, because the result is truncated.
     let (magnitude, negative) = match a.negative == b.negative {
         true => (big + small, a.negative),
         false if big >= small + u128::from(lost) => (big - small - u128::from(lost), a.negative),
@@ -164,7 +171,8 @@ fn product(a: Exact, b: Exact) -> Exact {
     }
 }
 
-/// The result cut to its type; None where nothing is cut: special operands, and operations that are exact or left open.
+/// Returns the result truncated to its type, or `None` if nothing is truncated: special operands,
+/// and operations that are exact or whose precision is left open.
 fn towards_zero(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<u64> {
     let exact = |i: usize| Exact::of(ty, args[i]);
     match op {
@@ -180,14 +188,14 @@ fn towards_zero(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<u64> {
                 return None;
             }
             let up = if a.magnitude == 0 { 0 } else { 120 - bits_of(a) };
-            // Both have at most 53 bits, so the quotient has at least 67.
+            // Both operands have at most 53 bits, so the quotient has at least 67.
             let (magnitude, exponent) = ((a.magnitude << up) / b.magnitude, a.exponent - up - b.exponent);
             Some(Exact { negative: a.negative != b.negative, magnitude, exponent }.cut(result))
         }
         Op::Fma => {
             let (a, b, c) = (exact(0)?, exact(1)?, exact(2)?);
             if ty == Ty::F64 {
-                // A product and a sum, as Vulkan allows.
+                // A product and a sum, each truncated, as Vulkan allows.
                 let product = product(a, b).cut(ty);
                 let (add, args) = (Op::Binary(Binary::FAdd), [product, args[2]]);
                 return towards_zero(&add, ty, result, &args).or_else(|| Some(eval(&add, ty, result, &args)?[0]));

@@ -1,4 +1,4 @@
-//! Text form of a shader, for people: `Display` of [`Shader`]. There is no parser.
+//! Text form of a shader for human readers: `Display` of [`Shader`]. There is no parser.
 
 use super::{Inst, Node, Op, Region, Shader, Term, Ty, Value};
 use std::fmt::{self, Display, Formatter};
@@ -127,7 +127,7 @@ impl Printer<'_> {
     }
 }
 
-/// ` a, b, c` with a leading blank, or nothing.
+/// Writes ` a, b, c` with a leading blank, or nothing.
 struct List<'a>(&'a [Value]);
 
 impl Display for List<'_> {

@@ -1,10 +1,11 @@
-//! Structure, types and visibility: what every pass may rely on and must keep.
+//! Checks of structure, types and visibility, on which every pass may rely and which it must keep.
 //!
-//! * each value is defined at most once, and before each use in the same region or a region around it;
-//! * yields and breaks give as many values, of the same types, as their target's results or params;
-//! * breaks name an enclosing label; each label is used by one node;
-//! * operands and results fit the operation's row ([`super::Types`]);
-//! * float flags contradict neither each other nor the types.
+//! * Each value is defined at most once, and before each use in the same region or a region around
+//!   it.
+//! * Yields and breaks give as many values, of the same types, as their target's results or params.
+//! * Breaks name an enclosing label; each label is used by one node.
+//! * Operands and results fit the operation's row ([`super::Types`]).
+//! * Float flags contradict neither each other nor the types.
 
 use super::{If, Inst, Label, Loop, Node, Region, Scope, Shader, Term, Ty, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -70,7 +71,7 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// `yields`: what a Yield of this region defines.
+    /// Checks a region. `yields` are the values that a Yield of this region defines.
     fn region(&mut self, region: &'a Region, yields: &[Value], mut log: Vec<Value>) -> Check {
         for node in &region.nodes {
             self.node(node, &mut log)?;

@@ -1,10 +1,11 @@
-//! Forgets the variables nobody accesses any more, so that `emit` gives scratch memory only to arrays in use.
+//! Removes the variables that no instruction accesses, so that `emit` gives scratch memory only to
+//! arrays in use.
 
 use super::util::for_each_inst;
 use crate::ir::{Op, Shader, Var};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-/// Runs the pass; the others keep their order and are renumbered.
+/// Runs the pass; the remaining variables keep their order and are renumbered.
 pub fn compact_vars(shader: &mut Shader) {
     let body = std::mem::take(&mut shader.root.body);
     let mut used: SecondaryMap<Var, bool> = SecondaryMap::new();

@@ -1,14 +1,16 @@
-//! Fused multiply-add, decided once for all backends: an FMul whose only use is one FAdd or FSub, both with
-//! float flags that allow it, becomes an Fma. Of two multiplications under one addition the left one is fused.
+//! Fused multiply-add, decided once for all back ends.
 //!
-//! binary32 only: hosts without the instruction have a helper for that width.
+//! An FMul whose only use is one FAdd or FSub becomes an Fma with it, if the float flags of both
+//! allow it. If both operands of an addition are multiplications, the left one is fused.
+//!
+//! Only binary32 is contracted, because hosts without the instruction have a helper for that width.
 
 use super::util::rewrite_insts;
 use crate::ir::{Binary, FloatFlags, Inst, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef};
 use cranelift_entity::SecondaryMap;
 use smallvec::smallvec;
 
-/// Runs the pass. The multiplications stay behind, dead.
+/// Runs the pass. It leaves the fused multiplications in place, dead.
 pub fn contract(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut pass = Contract { uses: SecondaryMap::with_capacity(shader.values.len()), shader };
@@ -56,7 +58,8 @@ impl Contract<'_> {
         }
     }
 
-    /// Factors of a value that may be fused into its user, whose flags are `float`; and the value's flags.
+    /// Returns the factors and the flags of a value that may be fused into its user, whose flags
+    /// are `float`.
     fn factors(&self, v: Value, float: FloatFlags) -> Option<(Value, Value, FloatFlags)> {
         let ValueDef::Inst(inst, 0) = self.shader.values[v].def else { return None };
         let data = &self.shader.insts[inst];

@@ -1,5 +1,7 @@
-//! Common subexpressions, by value numbering scoped to regions: a pure instruction that was computed in this region or
-//! one around it is not computed again. Loads count when the memory cannot change during the stage.
+//! Common subexpression elimination by value numbering scoped to regions.
+//!
+//! A pure instruction that was computed in this region or one around it is not computed again.
+//! Loads count as pure if the memory cannot change during the stage.
 
 use super::util::{Renames, for_each_inst};
 use crate::ir::{Inst, Node, Op, Region, Shader, Term};
@@ -20,10 +22,10 @@ pub fn cse(shader: &mut Shader) {
 struct Cse<'a> {
     shader: &'a mut Shader,
     renames: Renames,
-    /// The latest visible instruction with a hash; a collision only loses an opportunity.
+    /// Latest visible instruction with a hash; a collision only loses an opportunity.
     known: WordMap<u64, Inst>,
     log: Vec<(u64, Option<Inst>)>,
-    /// Nothing in the shader changes memory.
+    /// True if nothing in the shader changes memory.
     constant_memory: bool,
 }
 
@@ -61,7 +63,7 @@ impl Cse<'_> {
         }
     }
 
-    /// False when the instruction goes away.
+    /// Returns false if the instruction is removed.
     fn inst(&mut self, inst: Inst) -> bool {
         let data = &mut self.shader.insts[inst];
         self.renames.apply(&mut data.args);
@@ -72,7 +74,8 @@ impl Cse<'_> {
             && op.commutes()
             && data.args[1] < data.args[0]
         {
-            // Constants stay on the right: they are the first values of the shader, or nearly so, once folded.
+            // Constants stay on the right. Once folded, they are the first values of the shader, or
+            // nearly so.
             let right_is_const = self.shader.as_const(self.shader.insts[inst].args[1]).is_some();
             if !right_is_const {
                 self.shader.insts[inst].args.swap(0, 1);

@@ -1,14 +1,14 @@
-//! Dead code, and params and results that are not needed.
+//! Dead code elimination, including params and results that are not needed.
 //!
-//! First, a param or result into which only one value flows (beside itself) is that value, if it is visible there.
-//! Then liveness is marked over a graph of values and *tokens*, one token per structured node, meaning "whether and how
-//! this node runs matters":
+//! First, a param or result into which only one value flows (beside itself) is replaced by that
+//! value, if it is visible there. Then liveness is marked over a graph of values and *tokens*.
+//! There is one token per structured node, which means "whether and how this node runs matters":
 //!
-//! * an effect makes the tokens of all nodes around it live; a result makes its node's token live;
-//! * an If's token makes its condition live;
-//! * a label's token makes the tokens of all nodes between a break to it and the label live.
+//! * An effect makes the tokens of all nodes around it live; a result makes its node's token live.
+//! * An If's token makes its condition live.
+//! * A label's token makes the tokens of all nodes between a break to it and the label live.
 //!
-//! Nodes with dead tokens go away, also loops (a loop that can never be left stays).
+//! Nodes with dead tokens are removed, including loops; a loop that can never be left stays.
 
 use super::util::Renames;
 use crate::ir::{Inst, Label, Node, Op, Region, Shader, Term, Value, ValueDef, Var};
@@ -40,7 +40,7 @@ pub fn dce(shader: &mut Shader) {
     shader.root.body = root;
 }
 
-/// What a region's yield flows into.
+/// Values into which a region's yield flows.
 #[derive(Clone, Copy)]
 enum Flow<'a> {
     None,
@@ -49,10 +49,11 @@ enum Flow<'a> {
 
 struct Token {
     parent: u32,
-    /// The label's token that a break inside led to last: all tokens from here to there are its already.
+    /// Token of the label that the last break inside led to: it has edges to all tokens from here
+    /// to there.
     broke_to: u32,
     is_loop: bool,
-    /// Some break leads out of it.
+    /// True if a break leads out of the node.
     left: bool,
 }
 
@@ -86,12 +87,14 @@ impl Edges {
 
 struct Graph<'a> {
     shader: &'a Shader,
-    /// For region values: where the node begins; for all: where they are defined, as positions in program order.
+    /// Positions in program order: where each value is defined and, for region values, where the
+    /// node begins.
     values: SecondaryMap<Value, Position>,
     region_values: Vec<Value>,
     position: u32,
     tokens: Vec<Token>,
-    /// From a value or (behind all values) a token to what it needs.
+    /// Edges from a value or a token (tokens are numbered behind all values) to the nodes that it
+    /// needs.
     edges: Vec<(u32, u32)>,
     /// Token and results of each label.
     targets: Vec<(u32, Vec<Value>)>,
@@ -216,11 +219,12 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Region values with one incoming value that is visible where they are defined.
+    /// Finds region values with one incoming value that is visible where they are defined, and
+    /// returns their replacements.
     fn merge_redundant(&self, incoming: &Edges) -> Renames {
         let mut renames = Renames::default();
         let values = self.shader.values.len() as u32;
-        // Values settle inside out; a few rounds settle chains through nested loops.
+        // Values settle from the inside outwards; a few rounds settle chains through nested loops.
         for _ in 0..4 {
             let mut changed = false;
             for &value in self.region_values.iter().rev() {
@@ -252,7 +256,7 @@ struct Live<'a> {
     incoming: &'a Edges,
     renames: Renames,
     live: Vec<bool>,
-    /// Tokens with an effect inside.
+    /// True for tokens with an effect inside.
     effect: Vec<bool>,
     todo: Vec<u32>,
 }
@@ -313,7 +317,7 @@ struct Sweep<'a> {
     renames: Renames,
     targets: Vec<(u32, Vec<Value>)>,
     loaded: SecondaryMap<Var, bool>,
-    /// Number of values: where tokens begin in `live`.
+    /// Number of values, which is where tokens begin in `live`.
     values: usize,
     /// Next token, in the order of [`Graph`].
     next: usize,

@@ -1,19 +1,22 @@
-//! Divergence analysis: which values are the same for all lanes, or affine in the lane index.
+//! Divergence analysis: which values are equal in all lanes, or affine in the lane index.
 //!
-//! *Uniform* means: the same for all lanes that are **active** where the value is defined, of one chunk of lanes. The
-//! analysis is optimistic: everything starts uniform and is raised until nothing changes. Shapes only go up, so the number
-//! of rounds is bounded by loop nesting in practice.
+//! *Uniform* means equal in all lanes of one chunk that are **active** where the value is defined.
+//! The analysis is optimistic: all values start as uniform and are raised until nothing changes.
+//! Shapes only go up, so the number of rounds is bounded by loop nesting in practice.
 //!
-//! Control flow enters in two ways. An If with a varying condition is divergent: its results are varying. A break
-//! is divergent with regard to its target when, between the target and the break, some lanes of the target may be
-//! elsewhere: in the other arm of a divergent If, or gone by a divergent break to a label inside the target. Results of a label with a divergent break
-//! are varying, because lanes left by different breaks or in different iterations (temporal divergence). The params of such a
+//! Control flow enters in two ways. An If with a varying condition is divergent: its results are
+//! varying. A break is divergent with regard to its target if some lanes of the target may be
+//! elsewhere. They may be in the other arm of a divergent If, or gone by a divergent break to a
+//! label inside the target. Results of a label with a divergent break are varying, because lanes
+//! left by different breaks or in different iterations (temporal divergence). The params of such a
 //! loop are not: the lanes still in it have done the same number of iterations.
 //!
-//! A chunk begins at a multiple of its lanes: where these differ only in bits that the base has as zeros, shifts to the right and masks
-//! stay uniform or affine, as rows and columns of tiles do ([`Steps`]).
+//! A chunk begins at a multiple of its number of lanes. If the lanes differ only in bits that are
+//! zero in the base, shifts to the right and masks stay uniform or affine, as rows and columns of
+//! tiles do ([`Steps`]).
 //!
-//! Barriers change nothing: that a workgroup agrees at a barrier does not say that a condition around it is uniform elsewhere.
+//! Barriers change nothing: that a workgroup agrees at a barrier does not imply that a condition
+//! around it is uniform elsewhere.
 
 use super::Steps;
 use crate::ir::{
@@ -22,56 +25,56 @@ use crate::ir::{
 use base::shader::Interpolation;
 use cranelift_entity::SecondaryMap;
 
-/// After so many rounds loop params are varying without a proof: a loop can be written that hands a shape from param to param, one
-/// each round.
+/// Number of rounds after which loop params are taken as varying without a proof. The bound is
+/// needed because a loop can pass a shape from param to param, one each round.
 const MAX_ROUNDS: u32 = 64;
 
-/// Operations that are looked through for zeros.
+/// Largest number of operations through which trailing zeros are traced.
 const DEPTH: u32 = 6;
 
 /// How a value depends on the lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// The same for all active lanes.
+    /// The value is equal in all active lanes.
     #[default]
     Uniform,
-    /// I32 only: lane `l` has `base + steps.at(l)`, wrapping; the steps are never all 0.
+    /// Lane `l` has `base + steps.at(l)`, wrapping. Only I32 values; the steps are never all 0.
     Affine(Steps),
-    /// Anything.
+    /// Nothing is known.
     Varying,
 }
 
-/// What the analysis found.
+/// Result of the analysis.
 #[derive(Clone, Debug)]
 pub struct Divergence {
     /// Shape of each value.
     pub shape: SecondaryMap<Value, Shape>,
-    /// Labels with a break that some active lanes of the target may not take together with the others. For all other
-    /// labels every break is a plain jump of all active lanes.
+    /// True for labels with a break that some active lanes of the target may not take together with
+    /// the others. For all other labels, every break is a plain jump of all active lanes.
     pub divergent_labels: SecondaryMap<Label, bool>,
 }
 
 impl Divergence {
-    /// True when all active lanes agree on the value.
+    /// Returns true if all active lanes agree on the value.
     pub fn is_uniform(&self, v: Value) -> bool {
         self.shape[v] == Shape::Uniform
     }
-    /// True when an If with this condition is divergent.
+    /// Returns true if an If with this condition is divergent.
     pub fn is_divergent_if(&self, cond: Value) -> bool {
         !self.is_uniform(cond)
     }
-    /// True when lanes may leave the label's node at different breaks.
+    /// Returns true if lanes may leave the label's node at different breaks.
     pub fn is_divergent_label(&self, label: Label) -> bool {
         self.divergent_labels[label]
     }
 }
 
-/// Whose invocations are compared.
+/// The invocations that are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Among {
-    /// Those of a chunk.
+    /// The lanes of a chunk, of which there are this many.
     Lanes(u32),
-    /// All fragments of a primitive, whatever chunks they are in.
+    /// All fragments of a primitive, in any chunk.
     Primitive,
 }
 
@@ -80,8 +83,8 @@ pub fn divergence(shader: &Shader, lanes: u32) -> Divergence {
     analyse(shader, Among::Lanes(lanes))
 }
 
-/// Are the outputs of a fragment stage the same for all fragments of a primitive, and is there nothing else that a fragment does? One fragment
-/// then says it for all.
+/// Returns true if a fragment stage only writes outputs, and these are equal for all fragments of a
+/// primitive. Shading one fragment then suffices.
 pub fn is_flat(shader: &Shader) -> bool {
     let Some(facts) = shader.payload.fragment() else { return false };
     let other_effects = facts.kills
@@ -100,7 +103,8 @@ pub fn is_flat(shader: &Shader) -> bool {
 }
 
 impl Divergence {
-    /// No branch of a region separates invocations, and what it writes to outputs is the same for all.
+    /// Returns true if no branch of a region separates invocations and all invocations write the
+    /// same to outputs.
     fn all_alike(&self, shader: &Shader, region: &Region) -> bool {
         region.nodes.iter().all(|node| match node {
             Node::Inst(inst) => {
@@ -146,7 +150,8 @@ enum Frame<'a> {
     If {
         divergent: bool,
     },
-    /// `left`: some lanes may have broken to this label before the current point.
+    /// A loop or scope. `left` is true if some lanes may have broken to this label before the
+    /// current point.
     Label {
         label: Label,
         results: &'a [Value],
@@ -157,18 +162,18 @@ enum Frame<'a> {
 struct Analysis<'a> {
     shader: &'a Shader,
     among: Among,
-    /// None: not reached yet.
+    /// Shape of each value; `None` before it is reached.
     shape: SecondaryMap<Value, Option<Shape>>,
     divergent_labels: SecondaryMap<Label, bool>,
     frames: Vec<Frame<'a>>,
-    /// What params of loops start with and go on with.
+    /// Initial and next value of each param of a loop.
     params: SecondaryMap<Value, Option<(Value, Value)>>,
-    /// Something at or before a loop header changed after it was used.
+    /// True if something at or before a loop header changed after it was used.
     again: bool,
     rounds: u32,
 }
 
-/// Merge of values that arrive over different uniform paths.
+/// Merges the shapes of values that arrive over different uniform paths.
 fn join(a: Option<Shape>, b: Option<Shape>) -> Option<Shape> {
     match (a, b) {
         (None, x) | (x, None) => x,
@@ -182,7 +187,7 @@ fn affine(steps: Steps) -> Shape {
 }
 
 impl<'a> Analysis<'a> {
-    /// Joins into a region value; true when that changed it.
+    /// Joins a shape into a region value and returns true if that changed it.
     fn raise(&mut self, value: Value, shape: Option<Shape>) -> bool {
         let new = join(self.shape[value], shape);
         std::mem::replace(&mut self.shape[value], new) != new
@@ -234,7 +239,7 @@ impl<'a> Analysis<'a> {
                     self.raise(result, merged);
                 }
             }
-            // Only the lanes of one arm go on.
+            // Only the lanes of one arm continue.
             (Term::Yield(args), _) | (_, Term::Yield(args)) => {
                 for (&result, &arg) in results.iter().zip(args) {
                     self.raise(result, self.shape[arg]);
@@ -291,7 +296,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// The shape of an operation's results.
+    /// Returns the shape of an operation's results.
     fn transfer(&self, op: &Op, args: &[Value]) -> Shape {
         let one_primitive = self.among == Among::Primitive;
         match op.row().shape {
@@ -299,7 +304,7 @@ impl<'a> Analysis<'a> {
             ShapeRule::Primitive if one_primitive => Shape::Uniform,
             ShapeRule::Input if one_primitive && self.is_flat_input(op) => Shape::Uniform,
             ShapeRule::Kernel if one_primitive => self.operands(args),
-            // The number of a lane says nothing of a primitive.
+            // The number of a lane implies nothing about a primitive.
             ShapeRule::Lane | ShapeRule::Place if one_primitive => Shape::Varying,
             ShapeRule::Varying | ShapeRule::Primitive | ShapeRule::Input | ShapeRule::Kernel => Shape::Varying,
             ShapeRule::Operands => self.operands(args),
@@ -331,7 +336,7 @@ impl<'a> Analysis<'a> {
         if uniform { Shape::Uniform } else { Shape::Varying }
     }
 
-    /// Affine arithmetic; None when the result is not affine.
+    /// Returns the shape of affine arithmetic, or `None` if the result is not affine.
     fn affine(&self, rule: Affine, a: Value, b: Value) -> Option<Shape> {
         let steps = |v: Value| match self.shape[v]? {
             Shape::Uniform => Some(Steps::default()),
@@ -369,8 +374,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// The shape of an operation that takes bits apart, where the lanes differ only in bits that the base has as zeros: `f` is what it makes of
-    /// these.
+    /// Returns the shape of an operation that extracts bits, or `None` if it is not affine. It is
+    /// affine if the lanes differ only in bits that are zero in the base; `f` computes the result
+    /// for these bits.
     fn of_own_bits(&self, v: Value, steps: Steps, f: impl Fn(u32) -> u32) -> Option<Shape> {
         let own = |lane: u32| steps.at(lane as usize) as u32;
         let all = (0..self.lanes()).fold(0, |all, lane| all | own(lane));
@@ -380,10 +386,11 @@ impl<'a> Analysis<'a> {
         Steps::new(self.lanes(), |lane| f(own(lane)) as i32).map(affine)
     }
 
-    /// Zeros at the lower end of a uniform value, or of an affine one's base, which is that of lane 0; looking through `depth` operations.
+    /// Returns the number of trailing zeros of a uniform value, or of an affine value's base, which
+    /// is that of lane 0. Looks through at most `depth` operations.
     fn zeros(&self, v: Value, depth: u32) -> u32 {
         if let Some((init, next)) = self.params[v] {
-            // What a loop counts by.
+            // The increment of a loop's counter.
             let ValueDef::Inst(inst, _) = self.shader.values[next].def else { return 0 };
             let data = &self.shader.insts[inst];
             return match data.op {
@@ -425,7 +432,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Lanes that shapes count; a primitive's fragments have no numbers.
+    /// Returns the number of lanes of a shape; 1 for a primitive, whose fragments have no numbers.
     fn lanes(&self) -> u32 {
         match self.among {
             Among::Lanes(lanes) => lanes,
@@ -433,7 +440,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Component of the place in the workgroup.
+    /// Returns the shape of a component of the position in the workgroup.
     fn place(&self, component: u8) -> Shape {
         match self.extent(component) {
             Some((before, own)) => {
@@ -444,15 +451,17 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// A chunk is a block of the workgroup if it is a part of a row or whole rows, and so on: how many of its lanes follow each other in the
-    /// components before this one, and how many values this one has. What it begins with is a multiple of these.
+    /// Returns how many lanes a component's value stays the same, which is the extent of the
+    /// components before it, and how many values it takes in a chunk. `None` if a chunk is not a
+    /// block of the workgroup, that is, part of a row, whole rows, and so on. The chunk's first
+    /// value is a multiple of these numbers.
     fn extent(&self, component: u8) -> Option<(u32, u32)> {
         let size = self.shader.payload.workgroup()?.local_size;
         let Among::Lanes(lanes) = self.among else { return None };
         let mut before = 1;
         for c in 0..size.len() {
             let left = lanes / before;
-            // Behind the end of the last component there is no invocation.
+            // There are no invocations behind the end of the last component.
             let last = size[c + 1..].iter().all(|&n| n == 1);
             let own = match size[c] {
                 1 => 1,

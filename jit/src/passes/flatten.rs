@@ -1,11 +1,12 @@
-//! Small Ifs without effects become selects: cheaper than a branch, and much cheaper than masks.
+//! If-conversion: small Ifs without effects become selects, which are cheaper than a branch and
+//! much cheaper than masks.
 
 use super::util::Renames;
 use crate::ir::{Effects, Inst, Node, Op, Region, Shader, Term, Value, Weight};
 
-/// Most instructions that are executed in vain (both arms together).
+/// Largest number of instructions that are executed unconditionally (both arms together).
 const MAX_INSTS: usize = 8;
-/// Most selects.
+/// Largest number of selects.
 const MAX_RESULTS: usize = 6;
 
 /// Runs the pass.
@@ -66,7 +67,8 @@ impl Flatten<'_> {
         self.shader.insts[inst].first_result
     }
 
-    /// Instructions of an arm that may be executed always; None when it must not be.
+    /// Returns the number of instructions of an arm, or `None` if it must not be executed
+    /// unconditionally.
     fn cost(&self, arm: &Region) -> Option<usize> {
         if !matches!(arm.term, Term::Yield(_)) || arm.nodes.len() > MAX_INSTS {
             return None;

@@ -1,13 +1,19 @@
-//! Arithmetic that rounds towards zero or knows no denormals, as steps of ordinary arithmetic, whose flags ask for neither; `ir::modes` is its
-//! meaning. The first pass: halves are still there. Nothing depends on a mode of the machine, so a stage may mix them.
+//! Lowers arithmetic that rounds towards zero or flushes denormals to steps of ordinary arithmetic,
+//! which have neither flag; `ir::modes` defines its meaning.
+//!
+//! This is the first pass, so halves are still present. Nothing depends on a mode of the machine,
+//! so a stage may mix modes.
 //!
 //! * A denormal x is flushed to x * 0.
-//! * A sum rounded to nearest has an error that is a number (Knuth's TwoSum): if it points back to zero, the result is the number before.
-//!   The same is done with the sign of the remainder of a product, quotient or root of binary64, by a fused multiply-add, scaled where
-//!   the remainder might be too small.
-//! * In the format of twice the width products are exact, and quotients and roots are so far from numbers of the narrow format, unless they
-//!   are such numbers, that rounding to nearest crosses none (their last bits are at least 2^-2p apart, with p bits). They are computed there and cut.
-//! * Of remainders, powers of two and transcendental functions, whose precision Vulkan leaves open, only operands and results are flushed.
+//! * A sum rounded to nearest has an error that is representable (Knuth's TwoSum): if the error
+//!   points back to zero, the result is the previous number. For a product, quotient or root of
+//!   binary64, the sign of the remainder serves the same purpose. It is computed by a fused
+//!   multiply-add, scaled where the remainder might be too small.
+//! * In the format of twice the width, products are exact. Quotients and roots are either numbers
+//!   of the narrow format or so far from them that rounding to nearest crosses none: their last
+//!   bits are at least 2^-2p apart, with p bits. They are computed there and truncated.
+//! * For remainders, powers of two and transcendental functions, whose precision Vulkan leaves
+//!   open, only operands and results are flushed.
 
 use super::util::{hand_on, rewrite_insts, two_sum};
 use crate::ir::{Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value, modes};
@@ -25,7 +31,7 @@ pub fn float_modes(shader: &mut Shader) {
     shader.root.body = body;
 }
 
-/// Appends the steps of an instruction, or the instruction itself where flags change nothing.
+/// Appends the steps of an instruction, or the instruction itself if its flags change nothing.
 fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
     let data = shader.insts[inst].clone();
     let plain = data.float.without_changes();
@@ -44,7 +50,7 @@ fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
         step.args.iter_mut().for_each(|arg| *arg = flushed(&mut b, *arg));
     }
     if cut.is_none() && !results.iter().any(|ty| ty.is_float()) {
-        // A comparison.
+        // A comparison has no float result to flush.
         *out = b.nodes;
         shader.insts[inst].args = step.args;
         shader.set_float(inst, plain);
@@ -61,14 +67,15 @@ fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
         values.iter_mut().for_each(|value| *value = flushed(&mut b, *value));
     }
     *out = b.nodes;
-    // Copies: the same bits of the same type.
+    // Bitcasts to the same type copy the bits.
     hand_on(shader, &data, Convert::Bitcast, values, out);
 }
 
-/// Builds what an instruction computes, cut to its type.
+/// A function that builds an instruction's result, truncated to its type.
 type Steps = fn(&mut Builder<'_>, &InstData) -> Value;
 
-/// The steps of an instruction that rounds; what they leave open or is exact has none.
+/// Returns the steps of an instruction that rounds, or `None` if it is exact or its precision is
+/// left open.
 fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
     let from = shader.ty(*data.args.first()?);
     let to = if data.result_count == 1 { shader.ty(data.first_result) } else { return None };
@@ -121,7 +128,7 @@ fn wider(ty: Ty) -> Ty {
     if ty == Ty::F16 { Ty::F32 } else { Ty::F64 }
 }
 
-/// An instruction's operands in a wider format.
+/// Converts an instruction's operands to a wider format.
 fn wide<const N: usize>(b: &mut Builder<'_>, data: &InstData, ty: Ty) -> [Value; N] {
     std::array::from_fn(|i| b.convert(Convert::FToF, data.args[i], ty))
 }
@@ -130,13 +137,13 @@ fn cut_to(b: &mut Builder<'_>, x: Value, ty: Ty) -> Value {
     b.convert(Convert::FToFRtz, x, ty)
 }
 
-/// A float constant that binary16 has, or binary64.
+/// Returns a float constant that binary16 or binary64 can represent.
 fn float(b: &mut Builder<'_>, ty: Ty, x: f64) -> Value {
     let bits = crate::ir::eval::eval(&Op::Convert(Convert::FToF), Ty::F64, ty, &[x.to_bits()]);
     b.constant(ty, bits.map_or(0, |bits| bits[0]))
 }
 
-/// What is no float stays as it is.
+/// Flushes a float; a value of another type stays as it is.
 fn flushed(b: &mut Builder<'_>, x: Value) -> Value {
     let ty = b.shader.ty(x);
     if !ty.is_float() {
@@ -149,7 +156,7 @@ fn flushed(b: &mut Builder<'_>, x: Value) -> Value {
     b.select(denormal, nothing, x)
 }
 
-/// Have two numbers of a type signs that differ?
+/// Returns whether two numbers of a type have different signs.
 fn signs_differ(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let words = b.shader.ty(x).integer();
     let [x, y] = [x, y].map(|x| b.convert(Convert::Bitcast, x, words));
@@ -158,7 +165,8 @@ fn signs_differ(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     b.cmp(Cmp::SLt, signs, zero)
 }
 
-/// The number before x, on the side of zero, where `away` says so; the greatest one before infinity.
+/// Returns the number before x, on the side of zero, if `away` is true. The number before infinity
+/// is the largest finite one.
 fn before(b: &mut Builder<'_>, x: Value, away: Value) -> Value {
     let (ty, words) = (b.shader.ty(x), b.shader.ty(x).integer());
     let bits = b.convert(Convert::Bitcast, x, words);
@@ -168,7 +176,8 @@ fn before(b: &mut Builder<'_>, x: Value, away: Value) -> Value {
     b.convert(Convert::Bitcast, bits, ty)
 }
 
-/// x, or the number before it if what is left of the exact value points back: it is not zero and has not the sign of `like`.
+/// Returns x, or the number before it if the remainder `left` of the exact value points back to
+/// zero: it is not zero and its sign differs from that of `like`.
 fn towards(b: &mut Builder<'_>, x: Value, left: Value, like: Value) -> Value {
     let zero = float(b, b.shader.ty(x), 0.0);
     let inexact = b.cmp(Cmp::FOrdNe, left, zero);
@@ -177,13 +186,13 @@ fn towards(b: &mut Builder<'_>, x: Value, left: Value, like: Value) -> Value {
     before(b, x, away)
 }
 
-/// A sum or difference of binary32 or binary64.
+/// Returns a sum or difference of binary32 or binary64, rounded towards zero.
 fn sum(b: &mut Builder<'_>, op: Binary, x: Value, y: Value) -> Value {
     let y = if op == Binary::FSub { b.unary(Unary::FNeg, y) } else { y };
     let ty = b.shader.ty(x);
     let [sum, lost] = two_sum(b, x, y);
     let cut = towards(b, sum, lost, sum);
-    // An infinity of two numbers.
+    // An infinity that results from two finite numbers.
     let infinity = float(b, ty, f64::INFINITY);
     let [x, y, magnitude] = [x, y, sum].map(|x| b.unary(Unary::FAbs, x));
     let greater = b.binary(Binary::FMax, x, y);
@@ -194,7 +203,7 @@ fn sum(b: &mut Builder<'_>, op: Binary, x: Value, y: Value) -> Value {
     b.select(infinite, greatest, cut)
 }
 
-/// `factor` where the magnitude of x is below 2^exponent, else 1.
+/// Returns `factor` if the magnitude of x is below 2^exponent, else 1.
 fn scale(b: &mut Builder<'_>, x: Value, exponent: i32, factor: f64) -> Value {
     let (limit, factor, one) =
         (float(b, Ty::F64, 2f64.powi(exponent)), float(b, Ty::F64, factor), float(b, Ty::F64, 1.0));
@@ -203,7 +212,8 @@ fn scale(b: &mut Builder<'_>, x: Value, exponent: i32, factor: f64) -> Value {
     b.select(small, factor, one)
 }
 
-/// A product of binary64. Where it is small, so is one of its factors, which is scaled with it.
+/// Returns a product of binary64, rounded towards zero. If it is small, so is one of its factors,
+/// which is scaled with it.
 fn product(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let product = b.binary(Binary::FMul, x, y);
     let factor = scale(b, product, -900, 2f64.powi(200));
@@ -217,7 +227,7 @@ fn product(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     towards(b, product, left, product)
 }
 
-/// A quotient of binary64.
+/// Returns a quotient of binary64, rounded towards zero.
 fn quotient(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let quotient = b.binary(Binary::FDiv, x, y);
     let factor = scale(b, x, -800, 2f64.powi(200));
@@ -228,7 +238,7 @@ fn quotient(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     towards(b, quotient, left, x)
 }
 
-/// A root of binary64.
+/// Returns a square root of binary64, rounded towards zero.
 fn root(b: &mut Builder<'_>, x: Value) -> Value {
     let (up, down) = (scale(b, x, -500, 2f64.powi(600)), scale(b, x, -500, 2f64.powi(-300)));
     let x = b.binary(Binary::FMul, x, up);
@@ -239,7 +249,8 @@ fn root(b: &mut Builder<'_>, x: Value) -> Value {
     b.binary(Binary::FMul, root, down)
 }
 
-/// An integer that the type may not have: binary64 has words and, cut, sums of two.
+/// Converts an integer that the type may not represent: binary64 represents words and, truncated,
+/// sums of two.
 fn from_integer(b: &mut Builder<'_>, data: &InstData, convert: Convert) -> Value {
     let (x, to) = (data.args[0], b.shader.ty(data.first_result));
     let number = if b.shader.ty(x) == Ty::I64 {

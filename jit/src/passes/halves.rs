@@ -1,16 +1,22 @@
-//! binary16 values become binary32 values that binary16 has: arithmetic, control flow and private variables know no halves behind
-//! this pass, which is the second. A half remains where memory, the stage's interface or an integer of its bits wants one, between an
-//! [`Convert::FToF`] and that operation.
+//! Lowers binary16 values to binary32 values that binary16 can represent: after this pass,
+//! arithmetic, control flow and private variables have no halves.
 //!
-//! A result is rounded by [`Unary::RoundHalf`], unless it is a half anyway (a negation, an extreme, a whole number). Computed in binary32
-//! and rounded again, a sum, difference, product, quotient or root is the correctly rounded one, as 24 >= 2 * 11 + 2 (Figueroa). What has to
-//! be said of the others:
-//! * a fused multiply-add has a product of 22 bits, which is exact, and a sum whose last bit is made odd where it was rounded
-//!   ([`odd_sum`]): such a number is on no boundary of halves, so the second rounding sees on which side of one the sum lies;
-//! * a conversion from binary64 makes the last bit odd likewise ([`narrow_odd`]);
-//! * a sum of a product that may be contracted takes the product as it is, which is exact;
-//! * integers beyond the 24 bits of binary32 are beyond the greatest half;
-//! * of a remainder and of transcendental functions Vulkan asks for less: they are computed in binary32 and rounded once.
+//! It is the second pass. A half remains where memory, the stage's interface or an integer with its
+//! bits requires one, between a [`Convert::FToF`] and that operation.
+//!
+//! A result is rounded by [`Unary::RoundHalf`], unless it is a half anyway (a negation, a minimum
+//! or maximum, a whole number). A sum, difference, product, quotient or root that is computed in
+//! binary32 and rounded again is correctly rounded, because 24 >= 2 * 11 + 2 (Figueroa). The other
+//! operations:
+//!
+//! * A fused multiply-add has a product of 22 bits, which is exact, and a sum whose last bit is
+//!   made odd where it was rounded ([`odd_sum`]). Such a number is on no boundary of halves, so the
+//!   second rounding sees on which side of a boundary the sum lies.
+//! * A conversion from binary64 makes the last bit odd likewise ([`narrow_odd`]).
+//! * A sum takes a product that may be contracted before it is rounded, because it is exact.
+//! * Integers beyond the 24 bits of binary32 are beyond the largest half.
+//! * Vulkan requires less precision of a remainder and of transcendental functions: they are
+//!   computed in binary32 and rounded once.
 
 use super::util::{for_each_inst, hand_on, rewrite_insts, two_sum};
 use crate::ir::{
@@ -38,25 +44,26 @@ pub fn halves(shader: &mut Shader) {
     shader.root.body = root;
 }
 
-/// What becomes of an instruction with halves.
+/// How an instruction with halves is lowered.
 enum Become {
-    /// The same operation of binary32.
+    /// It becomes the binary32 operation of the same name.
     Same,
-    /// The same, and its result is rounded.
+    /// It becomes the binary32 operation, whose result is rounded.
     Rounded,
-    /// Operands and results stay halves.
+    /// It keeps halves as operands and results.
     Half,
-    /// What a function makes of it.
+    /// It is replaced by what the function builds.
     Expanded(fn(&mut Builder<'_>, &InstData) -> Value),
 }
 
-/// The instruction's operand and result are halves, where there are any.
+/// Returns how an operation is lowered. `from_half` and `to_half` are true if an operand or a
+/// result is a half.
 fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
     use Become::{Expanded, Half, Rounded, Same};
     match op {
         Op::Unary(Unary::FNeg | Unary::FAbs | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven) => Same,
         Op::Binary(Binary::FMin | Binary::FMax) | Op::Cmp(_) | Op::Select | Op::Frexp => Same,
-        // Exact in binary32, or too small for a half.
+        // The result is exact in binary32, or too small for a half.
         Op::Unary(_) | Op::Binary(_) | Op::Ldexp | Op::Ddx { .. } | Op::Ddy { .. } => Rounded,
         Op::Fma => Expanded(fused),
         Op::Convert(convert) => match convert {
@@ -68,7 +75,7 @@ fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
             Convert::FToS | Convert::FToU => Same,
             Convert::Bitcast if from_half && to_half => Same,
             Convert::Bitcast => Half,
-            // Of integers.
+            // Integers are not affected.
             Convert::UToU | Convert::SToS | Convert::BToI => Same,
         },
         Op::VarLoad(_) | Op::VarStore(_) | Op::Const(_) => Same,
@@ -80,7 +87,7 @@ fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
         Op::Subgroup(_) => Same,
         Op::Load(..) | Op::Store(..) | Op::Atomic(..) | Op::LoadInput(..) | Op::StoreOutput(_) => Half,
         Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => Half,
-        // They have no floats of 16 bits.
+        // These operations have no floats of 16 bits.
         Op::IAddCarry | Op::ISubBorrow | Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => Same,
         Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize | Op::Builtin(_) => Same,
         Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageResident { .. } | Op::ImageStore { .. } => Same,
@@ -93,16 +100,16 @@ struct Halves<'a> {
     shader: &'a mut Shader,
     /// The values that were binary16.
     halves: EntitySet<Value>,
-    /// How often instructions use a value.
+    /// Number of instructions that use a value.
     uses: SecondaryMap<Value, u32>,
-    /// Products that are used once, before they are rounded, and their flags.
+    /// Unrounded values of products that are used once, with their flags.
     products: SecondaryMap<Value, Option<(Value, FloatFlags)>>,
-    /// The bits of constants: what is only stored keeps those of a number that is none.
+    /// Bits of constants. A constant that is only stored keeps the bits of a NaN.
     constants: SecondaryMap<Value, Option<u64>>,
 }
 
 impl Halves<'_> {
-    /// Appends what becomes of an instruction.
+    /// Appends the lowered form of an instruction.
     fn inst(&mut self, inst: Inst, out: &mut Vec<Node>) {
         let data = &self.shader.insts[inst];
         let from_half = data.args.iter().any(|&v| self.halves.contains(v));
@@ -142,7 +149,8 @@ impl Halves<'_> {
         }
     }
 
-    /// Of two products under a sum the left one stays as it is, as in `contract`.
+    /// Lets a sum take a product unrounded. If both operands are products, the left one is taken,
+    /// as in `contract`.
     fn contract(&self, data: &mut InstData) {
         let exact = data.args.iter().position(|&v| self.products[v].is_some_and(|p| p.1.may_contract(data.float)));
         if let Some(i) = exact
@@ -153,14 +161,14 @@ impl Halves<'_> {
         }
     }
 
-    /// The instruction rounds a value.
+    /// Turns the instruction into the rounding of a value.
     fn round(&mut self, inst: Inst, wide: Value, out: &mut Vec<Node>) {
         let target = &mut self.shader.insts[inst];
         (target.op, target.args) = (Op::Unary(Unary::RoundHalf), smallvec![wide]);
         out.push(Node::Inst(inst));
     }
 
-    /// The instruction stays, between conversions.
+    /// Keeps the instruction and puts conversions around it.
     fn keep(&mut self, inst: Inst, out: &mut Vec<Node>) {
         let data = self.shader.insts[inst].clone();
         let mut kept = data.clone();
@@ -185,7 +193,7 @@ impl Halves<'_> {
     }
 }
 
-/// Appends to `out` what a function builds in place of an instruction.
+/// Appends to `out` the nodes that a function builds in place of an instruction.
 fn builder<R>(
     shader: &mut Shader,
     data: &InstData,
@@ -200,18 +208,20 @@ fn builder<R>(
     result
 }
 
-/// a * b + c of halves: no boundary between halves unless the sum is there.
+/// Builds a * b + c of halves, rounded to odd, which is on a boundary between halves only if the
+/// exact sum is.
 fn fused(b: &mut Builder<'_>, data: &InstData) -> Value {
     let product = b.binary(Binary::FMul, data.args[0], data.args[1]);
     odd_sum(b, product, data.args[2])
 }
 
-/// A sum of binary32, rounded to odd: itself if it is exact, else of its two neighbours the one whose last bit is one.
+/// Builds a sum of binary32, rounded to odd: the sum if it is exact, else the one of its two
+/// neighbours whose last bit is one.
 fn odd_sum(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let [sum, lost] = two_sum(b, x, y);
     let zero = b.f32(0.0);
     let inexact = b.cmp(Cmp::FOrdNe, lost, zero);
-    // Rounded away from zero when what was lost has the other sign.
+    // The sum was rounded away from zero if the lost part has the other sign.
     let (bits, lost) = (b.convert(Convert::Bitcast, sum, Ty::I32), b.convert(Convert::Bitcast, lost, Ty::I32));
     let signs = b.binary(Binary::Xor, bits, lost);
     let by = b.u32(31);
@@ -223,7 +233,7 @@ fn odd_sum(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     b.convert(Convert::Bitcast, bits, Ty::F32)
 }
 
-/// binary64 to binary32, rounded to odd.
+/// Converts binary64 to binary32, rounded to odd.
 fn narrow_odd(b: &mut Builder<'_>, x: Value) -> Value {
     let (truncated, inexact) = narrow_towards_zero(b, x);
     let bits = b.convert(Convert::Bitcast, truncated, Ty::I32);
@@ -232,7 +242,7 @@ fn narrow_odd(b: &mut Builder<'_>, x: Value) -> Value {
     b.convert(Convert::Bitcast, odd, Ty::F32)
 }
 
-/// binary64 to binary32, rounded towards zero; and whether it was rounded.
+/// Converts binary64 to binary32, rounded towards zero, and returns whether it was rounded.
 pub(super) fn narrow_towards_zero(b: &mut Builder<'_>, x: Value) -> (Value, Value) {
     let near = b.convert(Convert::FToF, x, Ty::F32);
     let back = b.convert(Convert::FToF, near, Ty::F64);
@@ -245,20 +255,21 @@ pub(super) fn narrow_towards_zero(b: &mut Builder<'_>, x: Value) -> (Value, Valu
     (b.convert(Convert::Bitcast, bits, Ty::F32), inexact)
 }
 
-/// `Convert::FToFRtz` to a half.
+/// Builds `Convert::FToFRtz` to a half.
 fn towards_zero(b: &mut Builder<'_>, data: &InstData) -> Value {
     let x = data.args[0];
-    // Two roundings towards zero are one.
+    // Two roundings towards zero are equal to one.
     let x = if b.shader.ty(x) == Ty::F64 { narrow_towards_zero(b, x).0 } else { x };
     truncate(b, x)
 }
 
-/// The half next to a binary32 number on the side of zero.
+/// Returns the half next to a binary32 number on the side of zero.
 pub(super) fn truncate(b: &mut Builder<'_>, x: Value) -> Value {
     let near = b.unary(Unary::RoundHalf, x);
     let (magnitude, limit) = (b.unary(Unary::FAbs, near), b.unary(Unary::FAbs, x));
     let away = b.cmp(Cmp::FOrdLt, limit, magnitude);
-    // The half below: a step of 2^-24 among denormals, else cut behind the bits just below; of infinity the greatest.
+    // The half below is a step of 2^-24 away among denormals; else the number minus one unit is
+    // truncated to a half. The half below infinity is the largest finite one.
     let step = b.f32(1.0 / 16_777_216.0);
     let below_small = b.binary(Binary::FSub, magnitude, step);
     let bits = b.convert(Convert::Bitcast, magnitude, Ty::I32);
@@ -275,7 +286,7 @@ pub(super) fn truncate(b: &mut Builder<'_>, x: Value) -> Value {
     b.select(away, below, near)
 }
 
-/// A magnitude with the sign of another number.
+/// Returns a magnitude with the sign of another number.
 fn copy_sign(b: &mut Builder<'_>, magnitude: Value, sign: Value) -> Value {
     let (bits, sign) = (b.convert(Convert::Bitcast, magnitude, Ty::I32), b.convert(Convert::Bitcast, sign, Ty::I32));
     let mask = b.i32(i32::MIN);

@@ -1,7 +1,9 @@
-//! Float operations that machines do in several steps, as these steps: powers of two and exponents of binary64, conversions that round
-//! towards zero, conversions between floats and integers of 8 and 16 bits. Halves are gone by now (`halves`).
+//! Lowers float operations that machines do in several steps: powers of two and exponents of
+//! binary64, conversions that round towards zero, and conversions between floats and integers of 8
+//! and 16 bits.
 //!
-//! The last step defines the instruction's result, so no value is renamed.
+//! `halves` has removed binary16 before. The last step defines the instruction's result, so no
+//! value is renamed.
 
 use super::halves::narrow_towards_zero;
 use super::util::{hand_on, rewrite_insts};
@@ -20,10 +22,10 @@ pub fn lower_float(shader: &mut Shader) {
     shader.root.body = body;
 }
 
-/// Builds an instruction's results.
+/// A function that builds an instruction's results.
 type Steps = fn(&mut Builder<'_>, &InstData) -> Vec<Value>;
 
-/// The steps of an instruction, if it has some.
+/// Returns the steps of an instruction, or `None` if it is not lowered.
 fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
     let from = shader.ty(*data.args.first()?);
     let to = if data.result_count == 0 { return None } else { shader.ty(data.first_result) };
@@ -42,20 +44,20 @@ fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
     })
 }
 
-/// Appends the steps of an instruction, whose results are defined by their last ones.
+/// Appends the steps of an instruction, whose results are defined by the last steps.
 fn lower(shader: &mut Shader, inst: Inst, steps: Steps, out: &mut Vec<Node>) {
     let data = shader.insts[inst].clone();
     let mut b = Builder::new(shader);
-    // The steps say where they are fused.
+    // The steps contain an fma where fusing is wanted.
     (b.source, b.float) = (data.source, data.float | FloatFlags::NO_CONTRACTION);
     b.nodes = std::mem::take(out);
     let values = steps(&mut b, &data);
     *out = b.nodes;
-    // Copies: the same bits of the same type.
+    // Bitcasts to the same type copy the bits.
     hand_on(shader, &data, Convert::Bitcast, values, out);
 }
 
-/// A float as an integer of 8 or 16 bits: as a word, cut to what there is.
+/// Converts a float to an integer of 8 or 16 bits: first to a word, then clamped to the range.
 fn to_narrow(b: &mut Builder<'_>, data: &InstData, signed: bool) -> Value {
     let to = b.shader.ty(data.first_result);
     let bits = to.bytes() * 8;
@@ -71,7 +73,7 @@ fn to_narrow(b: &mut Builder<'_>, data: &InstData, signed: bool) -> Value {
     b.convert(Convert::UToU, cut, to)
 }
 
-/// An integer of 8 or 16 bits as a float.
+/// Converts an integer of 8 or 16 bits to a float.
 fn from_narrow(b: &mut Builder<'_>, data: &InstData, widen: Convert) -> Value {
     let word = b.convert(widen, data.args[0], Ty::I32);
     b.convert(Convert::SToF, word, b.shader.ty(data.first_result))
@@ -81,7 +83,7 @@ fn f64(b: &mut Builder<'_>, x: f64) -> Value {
     b.constant(Ty::F64, x.to_bits())
 }
 
-/// 2^e for exponents of normal numbers.
+/// Returns 2^e for exponents of normal numbers.
 fn power(b: &mut Builder<'_>, e: Value) -> Value {
     let bias = b.i32(1023);
     let e = b.binary(Binary::IAdd, e, bias);
@@ -91,8 +93,9 @@ fn power(b: &mut Builder<'_>, e: Value) -> Value {
     b.convert(Convert::Bitcast, bits, Ty::F64)
 }
 
-/// x * 2^e. At most two steps bring e where one product does the rest and rounds: upwards steps are exact; one downwards that is not
-/// leads to numbers that are zeros in the end.
+/// Returns x * 2^e. At most two steps bring e into the range in which one product does the rest and
+/// rounds. Steps upwards are exact; a step downwards that is inexact leads to numbers that become
+/// zero in the end.
 fn ldexp(b: &mut Builder<'_>, x: Value, e: Value) -> Value {
     let (least, most) = (b.i32(-2200), b.i32(2200));
     let e = b.binary(Binary::SMax, e, least);
@@ -113,7 +116,8 @@ fn ldexp(b: &mut Builder<'_>, x: Value, e: Value) -> Value {
     b.binary(Binary::FMul, x, factor)
 }
 
-/// Significand and exponent: the bits' fields, of denormals after a multiplication.
+/// Returns significand and exponent: the fields of the bits, which for denormals are read after a
+/// multiplication.
 fn frexp(b: &mut Builder<'_>, x: Value) -> [Value; 2] {
     let magnitude = b.unary(Unary::FAbs, x);
     let (least, infinity, zero) = (f64(b, f64::MIN_POSITIVE), f64(b, f64::INFINITY), f64(b, 0.0));
@@ -134,7 +138,7 @@ fn frexp(b: &mut Builder<'_>, x: Value) -> [Value; 2] {
     let bits = b.binary(Binary::And, bits, fraction);
     let bits = b.binary(Binary::Or, bits, half);
     let significand = b.convert(Convert::Bitcast, bits, Ty::F64);
-    // Zeros, infinities and NaNs have none.
+    // Zeros, infinities and NaNs have no exponent.
     let some = b.cmp(Cmp::FOrdLt, zero, magnitude);
     let finite = b.cmp(Cmp::FOrdLt, magnitude, infinity);
     let both = b.binary(Binary::And, some, finite);

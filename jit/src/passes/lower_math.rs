@@ -1,7 +1,7 @@
 //! Expands transcendental operations into the polynomials of [`super::math`].
 //!
-//! An expansion is a straight line of nodes in place of the
-//! instruction; the instruction itself becomes the last operation of its expansion, so no value is renamed.
+//! An expansion is a straight line of nodes in place of the instruction. The instruction itself
+//! becomes the last operation of its expansion, so no value is renamed.
 
 use super::math;
 use crate::budget;
@@ -11,9 +11,9 @@ use crate::ir::{Binary, Builder, FloatFlags, Inst, Meaning, Node, Op, Region, Sh
 /// Expands every transcendental instruction.
 ///
 /// # Errors
-/// Unsupported for halves, which `halves` makes binary32, and for binary64 but for the inverse of a root (SPIR-V's GLSL.std.450 allows the
-/// others for 16 and 32 bits only); Limit when there are so
-/// many that the shader becomes too large.
+/// Returns an Unsupported error for halves, which `halves` makes binary32, and for binary64 except
+/// the inverse square root: SPIR-V's GLSL.std.450 allows the others for 16 and 32 bits only.
+/// Returns a Limit error if there are so many that the shader becomes too large.
 pub fn lower_math(shader: &mut Shader) -> Result<(), Error> {
     if !shader.insts.values().any(|data| is_transcendental(&data.op)) {
         return Ok(());
@@ -87,12 +87,12 @@ fn inverse_sqrt(b: &mut Builder<'_>, x: Value) -> Value {
     b.binary(Binary::FDiv, one, root)
 }
 
-/// `Binary::Pow`: most exponents of shaders are small constants.
+/// Expands `Binary::Pow`. Most exponents in shaders are small constants.
 fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let ty = b.shader.ty(y);
     let known = b.shader.as_const(y).map(|bits| crate::ir::eval::to_f64(ty, bits) as f32);
     match known.and_then(math::halves) {
-        // An expansion ends with an operation.
+        // An expansion must end with an operation.
         Some(2) => {
             let one = b.f32(1.0);
             b.binary(Binary::FMul, x, one)
@@ -111,7 +111,8 @@ fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Er
     }
     let mut b = Builder::new(shader);
     b.source = data.source;
-    // Contraction would change the polynomials' rounding: they say where an fma is wanted.
+    // Contraction would change the rounding of the polynomials, which contain an fma where one is
+    // wanted.
     b.float = data.float | FloatFlags::NO_CONTRACTION;
     b.nodes = std::mem::take(out);
     let x = data.args[0];
@@ -121,7 +122,7 @@ fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Er
         Op::Binary(Binary::Atan2) => Some(math::atan2(&mut b, x, data.args[1])),
         _ => None,
     };
-    // A test asks for every row.
+    // A test checks that every row has an expansion.
     if r.is_none() {
         return Err(Error::internal(format!("{:?} has no expansion", data.op)).with_id(data.source));
     }
@@ -163,7 +164,8 @@ mod tests {
         }
     }
 
-    /// Distance in units of the last place of the exact result (binary32), denormal-aware.
+    /// Returns the distance from the exact result in units of the last place of binary32, aware of
+    /// denormals.
     fn ulp(got: f32, exact: f64) -> f64 {
         if exact.is_nan() {
             return if got.is_nan() { 0.0 } else { f64::INFINITY };
@@ -183,7 +185,7 @@ mod tests {
         (f64::from(got) - exact).abs() / 2f64.powi(exponent - 23)
     }
 
-    /// `n` points evenly spread over lo..=hi, and as many spread over the exponents there.
+    /// Returns `n` points evenly spread over lo..=hi, and as many spread over the exponents there.
     fn points(lo: f32, hi: f32, n: u32) -> impl Iterator<Item = f32> {
         let linear = (0..=n).map(move |i| lo + (hi - lo) * (i as f32 / n as f32));
         let mut random = base::random::Rng(0x9e37_79b9_7f4a_7c15);
@@ -191,7 +193,7 @@ mod tests {
         linear.chain(bits).filter(move |x| *x >= lo && *x <= hi)
     }
 
-    /// Worst error over the points, with the place, where `bound` gives the allowed error for x.
+    /// Checks the worst error over the points; `bound` gives the allowed error for x.
     fn check(name: &str, lo: f32, hi: f32, got: fn(f32) -> f32, exact: fn(f64) -> f64, bound: impl Fn(f64) -> f64) {
         let mut worst = (0.0, 0.0);
         for x in points(lo, hi, 200_000) {
@@ -264,7 +266,8 @@ mod tests {
             for x in points(0.01, 100.0, 2_000) {
                 let exact = f64::from(x).powf(f64::from(y));
                 let error = ulp(math::power(&mut Eval, x, n), exact);
-                // exp2(y * log2(x)), both within the table: 3 ULP of the logarithm times y, and 3 + 2|x| of the power.
+                // The bound of exp2(y * log2(x)), both within the table: 3 ULP of the logarithm
+                // times y, and 3 + 2|x| of the power.
                 let product = f64::from(y) * f64::from(x).log2();
                 let bound = 3.0 + 2.0 * product.abs();
                 assert!(error <= bound.max(0.5 * f64::from(y)), "{x}^{y}: {error} ULP of {bound}");
@@ -282,7 +285,8 @@ mod tests {
     #[test]
     fn trigonometry_is_inside_the_precision_table() {
         let pi = std::f32::consts::PI;
-        // The table asks for 2^-11 in [-pi, pi]; graphics programs rely on much more, far outside too.
+        // The table requires 2^-11 in [-pi, pi]; graphics programs rely on much more, also far
+        // outside.
         check_abs("sin", -pi, pi, |x| math::sin(&mut Eval, x), f64::sin, 2f64.powi(-22));
         check_abs("cos", -pi, pi, |x| math::cos(&mut Eval, x), f64::cos, 2f64.powi(-22));
         check_abs("sin", -1e5, 1e5, |x| math::sin(&mut Eval, x), f64::sin, 2f64.powi(-21));
@@ -324,7 +328,8 @@ mod tests {
 
     #[test]
     fn hyperbolic_functions_are_accurate() {
-        // Where e^x overflows, so do they: dEQP-VK.glsl.builtin.precision.{sinh,cosh}.highp takes nothing else.
+        // They overflow where e^x does: dEQP-VK.glsl.builtin.precision.{sinh,cosh}.highp accepts
+        // nothing else.
         assert_eq!([89.0, -89.0].map(|x| math::sinh(&mut Eval, x)), [f32::INFINITY, f32::NEG_INFINITY]);
         assert_eq!([89.0, -89.0].map(|x| math::cosh(&mut Eval, x)), [f32::INFINITY; 2]);
         check("sinh", -88.7, 88.7, |x| math::sinh(&mut Eval, x), f64::sinh, |x| 4.0 + 2.0 * x.abs());

@@ -1,10 +1,11 @@
-//! Takes away the marks of vertices that say nothing: where no strip ends before the last vertex, which only now shows.
+//! Removes the marks of vertices if no strip ends before the last vertex, which is only known after
+//! the other passes.
 
 use super::util::for_each_inst;
 use crate::ir::{Op, Shader};
 use base::shader::{BuiltinSlot, SlotKind};
 
-/// Runs the pass; other slots keep their order and are renumbered.
+/// Runs the pass; the other slots keep their order and are renumbered.
 pub fn marks(shader: &mut Shader) {
     let mark = SlotKind::Builtin(BuiltinSlot::VertexMark);
     let Some(slot) = shader.outputs.iter().position(|output| output.kind == mark) else { return };

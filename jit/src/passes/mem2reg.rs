@@ -1,14 +1,16 @@
-//! Single-element variables become SSA values.
+//! Turns single-element variables into SSA values.
 //!
-//! The classic construction, read off the structure: where control flow merges (results of If, Loop, Scope) or loops
-//! (params of Loop) a variable needs a value exactly when it was stored on the way and is live there. Two walks:
+//! This is the classic construction, read off the structure. Control flow merges in results of If,
+//! Loop and Scope and loops in params of Loop. There a variable needs a value exactly if it was
+//! stored on the way and is live there. Two walks:
 //!
-//! 1. backwards: for each structured node, which variables are live behind it and which are stored in it. One pass
-//!    suffices: what is live at a loop header is what is live there without the back edge (a back edge makes nothing live
-//!    at the header that is not live there already); inside the loop those variables count as live throughout.
-//! 2. forwards: the current value of each variable, with an undo log instead of copies.
+//! 1. Backwards: for each structured node, which variables are live behind it and which are stored
+//!    in it. One pass suffices, because a back edge makes nothing live at a loop header that is not
+//!    live there already. Inside the loop those variables count as live throughout.
+//! 2. Forwards: the current value of each variable, with an undo log instead of copies.
 //!
-//! Nodes are known to both walks by their number in program order. Reading a variable that was never stored gives 0.
+//! Both walks identify nodes by their number in program order. Reading a variable that was never
+//! stored gives 0.
 
 use super::util::{Consts, Renames};
 use crate::ir::{If, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value, Var};
@@ -33,7 +35,7 @@ pub fn mem2reg(shader: &mut Shader) {
         next: count,
         behind: vec![Set::default(); shader.labels as usize],
     };
-    // At the root nothing is live.
+    // Nothing is live behind the root.
     liveness.behind[shader.root.label.index()] = Set::new(vars.len());
     liveness.region(&root, &mut Set::new(vars.len()), &mut Set::new(vars.len()));
     let facts = liveness.facts;
@@ -110,12 +112,14 @@ impl Set {
     }
 }
 
-/// What is known of a structured node. Lists, not sets: there may be many nodes and many variables.
+/// Facts about a structured node. They are lists and not sets, because there may be many nodes and
+/// many variables.
 #[derive(Clone, Default)]
 struct Facts {
-    /// Stored inside, in ascending order; and live behind it, not counting enclosing back edges?
+    /// Variables stored inside, in ascending order, each with whether it is live behind the node,
+    /// not counting enclosing back edges.
     stored: Vec<(u32, bool)>,
-    /// Loops: those of them that are live at the header.
+    /// The variables of `stored` that are live at the header, for loops.
     header: Vec<u32>,
 }
 
@@ -124,12 +128,14 @@ struct Liveness<'a> {
     index: &'a SecondaryMap<Var, u32>,
     facts: Vec<Facts>,
     next: usize,
-    /// Live behind each open label.
+    /// Variables that are live behind each open label.
     behind: Vec<Set>,
 }
 
 impl Liveness<'_> {
-    /// `live`: in: live where the region yields; out: live at its start. `stored` collects.
+    /// Walks a region backwards. On entry, `live` holds the variables that are live where the
+    /// region yields; on return, those that are live at its start. Adds stored variables to
+    /// `stored`.
     fn region(&mut self, region: &Region, live: &mut Set, stored: &mut Set) {
         match &region.term {
             Term::Yield(_) => {}
@@ -189,11 +195,11 @@ struct Promote<'a> {
     next: usize,
     current: Vec<Option<Value>>,
     log: Vec<(u32, Option<Value>)>,
-    /// Nesting of a value's region.
+    /// Nesting depth of a value's region.
     depth: SecondaryMap<Value, u32>,
-    /// How many enclosing loops have the variable live at their header.
+    /// Number of enclosing loops at whose header the variable is live.
     carried: Vec<u32>,
-    /// Variables whose values a break to the label hands over.
+    /// Variables whose values a break to the label passes.
     targets: Vec<Vec<u32>>,
     renames: Renames,
     consts: Consts,
@@ -225,7 +231,7 @@ impl Promote<'_> {
         }
     }
 
-    /// A result or param for each variable.
+    /// Appends a new result or param for each variable.
     fn fresh(&mut self, vars: &[u32], list: &mut Vec<Value>, depth: u32) {
         for &var in vars {
             let ty = self.shader.vars[self.vars[var as usize]].ty;
@@ -236,7 +242,7 @@ impl Promote<'_> {
         }
     }
 
-    /// `yields`: variables that the region's yield hands over.
+    /// Rewrites a region. `yields` are the variables whose values the region's yield passes.
     fn region(&mut self, region: &mut Region, yields: &[u32], depth: u32) {
         let mut nodes = std::mem::take(&mut region.nodes);
         nodes.retain_mut(|node| match node {
@@ -270,7 +276,7 @@ impl Promote<'_> {
         }
     }
 
-    /// False when the instruction goes away.
+    /// Returns false if the instruction is removed.
     fn inst(&mut self, inst: crate::ir::Inst, depth: u32) -> bool {
         let data = &mut self.shader.insts[inst];
         self.renames.apply(&mut data.args);
@@ -296,7 +302,8 @@ impl Promote<'_> {
         }
     }
 
-    /// Number of the next structured node, and the variables stored in it that are live behind it.
+    /// Returns the number of the next structured node, and the variables stored in it that are live
+    /// behind it.
     fn enter(&mut self) -> (usize, Vec<u32>) {
         let id = self.next;
         self.next += 1;

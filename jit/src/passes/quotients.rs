@@ -1,18 +1,22 @@
-//! Divisions that are products, where no float flag forbids it: a division takes as long as a dozen of them.
+//! Turns divisions into products where no float flag forbids it, because a division takes as long
+//! as a dozen products.
 //!
-//! * What several divisions divide by is inverted once (vectors that are normalised, perspective): `x * (1 / y)` is within 1.5 ULP of the quotient; Vulkan allows
-//!   2.5 (environment for SPIR-V, "Precision of Individual Operations").
-//! * A constant's reciprocal is two numbers, the nearest one towards zero and what is missing, so that `x * first + x * rest` is the quotient, rounded once but for the
-//!   rarest cases (Brisebarre, Muller, Raina: Accelerating Correctly Rounded Floating-Point Division when the Divisor Is Known in Advance, 2004). Both have one sign, for infinities.
+//! * A divisor of several divisions is inverted once (vectors that are normalised, perspective).
+//!   `x * (1 / y)` is within 1.5 ULP of the quotient; Vulkan allows 2.5 (environment for SPIR-V,
+//!   "Precision of Individual Operations").
+//! * A constant's reciprocal is two numbers: the nearest one towards zero and the rest.
+//!   `x * first + x * rest` is then the quotient, rounded once except in the rarest cases
+//!   (Brisebarre, Muller, Raina: Accelerating Correctly Rounded Floating-Point Division when the
+//!   Divisor Is Known in Advance, 2004). Both have the same sign, so that infinities work.
 //!
-//! binary32 only.
+//! Only binary32 is lowered.
 
 use super::util::{for_each_inst, rewrite_insts};
 use crate::ir::{Binary, Inst, InstData, Node, Op, Shader, Ty, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::smallvec;
 
-/// Runs the pass. The same reciprocal may be made several times: `cse` knows.
+/// Runs the pass. It may make a reciprocal several times, which `cse` merges.
 pub fn quotients(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut divisions: SecondaryMap<Value, u32> = SecondaryMap::new();
@@ -35,7 +39,7 @@ pub fn quotients(shader: &mut Shader) {
     shader.root.body = root;
 }
 
-/// A division that may be something else.
+/// Returns true if the instruction is a division that may be replaced.
 fn is_free(shader: &Shader, data: &InstData) -> bool {
     data.op == Op::Binary(Binary::FDiv) && data.float.is_empty() && shader.ty(data.first_result) == Ty::F32
 }
@@ -60,15 +64,16 @@ fn multiply(shader: &mut Shader, inst: Inst, divisions: &SecondaryMap<Value, u32
     }
 }
 
-/// Two numbers that are a constant's reciprocal together. None where one of them, or a product, may be denormal that would not be; powers of two are `fold`'s.
+/// Returns two numbers whose sum is a constant's reciprocal. `None` if one of them or a product may
+/// be denormal where the quotient is not, and for powers of two, which `fold` handles.
 fn reciprocal(c: f32) -> Option<[f32; 2]> {
-    // 2^-30 to 2^30: what is missing is above 2^-79.
+    // For exponents from -30 to 30 the rest is above 2^-79.
     let exponent = c.to_bits() >> 23 & 0xff;
     if !(127 - 30..127 + 30).contains(&exponent) || c.to_bits() & 0x7f_ffff == 0 {
         return None;
     }
     let whole = 1.0 / f64::from(c);
-    // Towards zero.
+    // Rounds towards zero.
     let first = whole as f32;
     let first = if f64::from(first).abs() > whole.abs() { f32::from_bits(first.to_bits() - 1) } else { first };
     Some([first, (whole - f64::from(first)) as f32])
@@ -90,7 +95,7 @@ mod tests {
         count
     }
 
-    /// Three numbers, each divided by the fourth one, or by a constant.
+    /// Builds a shader that divides three numbers by a fourth one, or by a constant.
     fn divided(float: FloatFlags, by: Option<f32>) -> Shader {
         let mut shader = Shader::new(Stage::Compute, "test");
         let mut b = Builder::new(&mut shader);
@@ -131,7 +136,8 @@ mod tests {
         assert_eq!(count(&shader, &Op::Binary(Binary::FDiv)), 3, "{shader}");
     }
 
-    /// They are the quotients that IEEE 754 has; infinities, zeros and their signs too.
+    /// Checks that products with constants are the quotients of IEEE 754, including infinities,
+    /// zeros and their signs.
     #[test]
     fn constants_divide_exactly() {
         let mut rng = Rng(0x0d1f_1de5_0000_0001);
@@ -143,7 +149,7 @@ mod tests {
             let by = |x: f32| x.mul_add(first, x * rest);
             for n in 0..2000 {
                 let x = if n % 2 == 0 { n as f32 * c } else { f32::from_bits(rng.next()) };
-                // What is denormal is rounded twice.
+                // Denormal results are rounded twice.
                 if x.is_nan() || x != 0.0 && !(1e-20..1e30).contains(&x.abs()) && !x.is_infinite() {
                     continue;
                 }

@@ -1,14 +1,15 @@
-//! Private arrays that are indexed by constants only become single variables, which mem2reg then removes.
+//! Splits private arrays that are only indexed by constants into single variables, which mem2reg
+//! then removes.
 
 use crate::ir::{Op, Region, Shader, Var, VarData};
 use cranelift_entity::SecondaryMap;
 
 use super::util::for_each_inst;
 
-/// Longest array that is taken apart.
+/// Length of the longest array that is split.
 const MAX_LEN: u32 = 256;
 
-/// Runs the pass; true when an array was split.
+/// Runs the pass and returns true if an array was split.
 pub fn split_arrays(shader: &mut Shader) -> bool {
     if shader.vars.values().all(|v| v.len == 1) {
         return false;
@@ -32,7 +33,7 @@ fn split(shader: &mut Shader, body: &Region) -> bool {
             }
         }
     });
-    // First of the new variables, one per element.
+    // First new variable of each array; there is one variable per element.
     let mut first: SecondaryMap<Var, Option<Var>> = SecondaryMap::new();
     let arrays: Vec<Var> = shader.vars.keys().filter(|&v| used[v] && !keep[v]).collect();
     for &array in &arrays {
@@ -48,7 +49,7 @@ fn split(shader: &mut Shader, body: &Region) -> bool {
     for_each_inst(body, &mut |inst| {
         let (Op::VarLoad(var) | Op::VarStore(var)) = shader.insts[inst].op else { return };
         let Some(first) = first[var] else { return };
-        // Out of bounds indices are clamped.
+        // Out-of-bounds indices are clamped.
         let index = shader.as_const(shader.insts[inst].args[0]).unwrap_or(0).min(u64::from(shader.vars[var].len - 1));
         let element = Var::from_u32(first.as_u32() + index as u32);
         let data = &mut shader.insts[inst];

@@ -1,12 +1,16 @@
-//! Control flow in its simplest structured form. Fewer breaks mean fewer masks in generated code.
+//! CFG simplification: brings control flow into its simplest structured form. Fewer breaks mean
+//! fewer masks in generated code.
 //!
-//! * An If with a constant condition becomes its arm; what follows a node that never completes goes away.
-//! * Where falling out of a region already leaves scope `L` (*tail position*), a break to `L` becomes a yield. To bring
-//!   breaks there, `if c { …; break L } rest` becomes `if c { … } else { rest }`, up to a nesting limit.
-//! * A scope at the end of a scope's body shares its label; a scope nobody breaks to is spliced into its parent.
-//! * A loop without a back edge is a scope.
+//! * An If with a constant condition becomes its arm; nodes behind a node that never completes are
+//!   removed.
+//! * Where falling out of a region already leaves scope `L` (*tail position*), a break to `L`
+//!   becomes a yield. To bring breaks there, `if c { …; break L } rest` becomes
+//!   `if c { … } else { rest }`, up to a nesting limit.
+//! * A scope at the end of a scope's body shares its label; a scope that no break leaves is spliced
+//!   into its parent.
+//! * A loop without a back edge becomes a scope.
 //!
-//! Works before and after mem2reg: results are kept right by renaming.
+//! The pass works before and after mem2reg, because results are kept right by renaming.
 
 use super::util::Renames;
 use crate::ir::{If, Label, Loop, Node, Region, Scope, Shader, Term, Ty, Value};
@@ -34,16 +38,16 @@ pub fn structure(shader: &mut Shader) {
 struct Pass<'a> {
     shader: &'a mut Shader,
     renames: Renames,
-    /// Labels that were merged into another.
+    /// Label into which each label was merged.
     alias: Vec<Label>,
-    /// Breaks to a label in the finished part.
+    /// Number of breaks to each label in the finished part.
     breaks: Vec<u32>,
-    /// Result types of a label.
+    /// Result types of each label.
     types: Vec<Vec<Ty>>,
 }
 
 impl Pass<'_> {
-    /// `tail`: the scope whose results a Yield of this region gives.
+    /// Simplifies a region. `tail` is the scope whose results a Yield of this region gives.
     fn region(&mut self, region: &mut Region, tail: Option<Label>, depth: u32) {
         let mut todo = std::mem::take(&mut region.nodes);
         todo.reverse();
@@ -86,7 +90,7 @@ impl Pass<'_> {
         matches!(term, Term::Break(label, _) if Some(self.alias[label.index()]) == tail)
     }
 
-    /// True when the region hands out exactly these values.
+    /// Returns true if the region yields exactly these values.
     fn yields(&self, term: &Term, results: &[Value]) -> bool {
         match term {
             Term::Yield(args) => {
@@ -126,14 +130,15 @@ impl Pass<'_> {
         out.push(Node::If(Box::new(n)));
     }
 
-    /// Makes an If with a break to `tail` the last node of its region, whose yield is the If's results.
+    /// Makes an If with a break to `tail` the last node of its region, whose yield passes the If's
+    /// results.
     fn bring_to_tail(&mut self, n: &mut If, region: &mut Region, todo: &mut Vec<Node>, tail: Option<Label>) {
         let then_breaks = self.is_break_to(&n.then.term, tail);
         let else_breaks = self.is_break_to(&n.else_.term, tail);
         if !then_breaks && !else_breaks {
             return;
         }
-        // The arm that goes on to what follows the If, if any, takes it in.
+        // The arm that continues behind the If, if there is one, takes in the rest of the region.
         let going_on = match (&n.then.term, &n.else_.term) {
             (Term::Yield(_), _) => Some(&mut n.then),
             (_, Term::Yield(_)) => Some(&mut n.else_),
@@ -179,7 +184,7 @@ impl Pass<'_> {
         todo.append(&mut arm.nodes);
     }
 
-    /// True when the region's term is final.
+    /// Simplifies a scope and returns true if the region's term is final.
     fn scope(
         &mut self,
         mut n: Scope,
@@ -221,7 +226,7 @@ impl Pass<'_> {
         }
     }
 
-    /// True when the region's term is final.
+    /// Simplifies a loop and returns true if the region's term is final.
     fn loop_(
         &mut self,
         mut n: Loop,
@@ -235,7 +240,8 @@ impl Pass<'_> {
         self.region(&mut n.body, None, depth + 1);
         let endless = self.breaks[n.label.index()] == 0;
         if !matches!(n.body.term, Term::Yield(_)) {
-            // One pass through the body. The breaks to it stay; inner uses of the params are renamed by the next walk.
+            // The body runs once. Breaks to the loop stay; inner uses of the params are renamed by
+            // the next walk.
             self.rename_now(&n.params, &n.inits, &mut n.body);
             if endless {
                 out.append(&mut n.body.nodes);
@@ -255,7 +261,7 @@ impl Pass<'_> {
         endless
     }
 
-    /// Renames in a region that has been processed already.
+    /// Renames values in a region that has been processed already.
     fn rename_now(&mut self, from: &[Value], to: &[Value], body: &mut Region) {
         if from.is_empty() {
             return;

@@ -1,7 +1,11 @@
-//! Constants come last in sums of 32-bit integers that addresses and indices are made of: `(x + 1) * 4 + y` is `(x * 4 + y) + 4`, wrapping or not.
+//! Reassociates sums of 32-bit integers from which addresses and indices are computed, so that
+//! constants come last: `(x + 1) * 4 + y` becomes `(x * 4 + y) + 4`, wrapping or not.
 //!
-//! So what differs by constants only, as the elements of a tile that one invocation has, is computed once (`cse`), and can be seen to be
-//! side by side in memory (`emit/neighbours.rs`). Other sums stay as they are: a rotation is a shift to the left and one to the right of one value. The sums without constants are new instructions; what nobody uses any more is left to `dce`.
+//! Values that differ only by constants, such as the elements of a tile that one invocation has,
+//! are then computed once (`cse`). They can also be recognised as neighbours in memory
+//! (`emit/neighbours.rs`). Other sums stay as they are: a rotation is a shift to the left and one
+//! to the right of one value. The sums without constants are new instructions; `dce` removes those
+//! without a use.
 
 use super::util::{Consts, rewrite_insts};
 use crate::ir::{Binary, Inst, Node, Op, Shader, Space, Ty, Value, ValueDef};
@@ -31,7 +35,7 @@ pub fn sums(shader: &mut Shader) {
     consts.finish(shader);
 }
 
-/// The integers that addresses in memory and indices of arrays are computed of.
+/// Returns the integers from which addresses in memory and indices of arrays are computed.
 fn places(shader: &Shader) -> EntitySet<Value> {
     let mut found = EntitySet::with_capacity(shader.values.len());
     let mut todo: Vec<Value> = Vec::new();
@@ -61,7 +65,7 @@ fn places(shader: &Shader) -> EntitySet<Value> {
     found
 }
 
-/// A value as a sum of another and a constant.
+/// Splits a value into a sum of another value and a constant.
 fn split(shader: &Shader, v: Value) -> (Value, u32) {
     if let ValueDef::Inst(inst, 0) = shader.values[v].def
         && let data = &shader.insts[inst]
@@ -73,7 +77,8 @@ fn split(shader: &Shader, v: Value) -> (Value, u32) {
     (v, 0)
 }
 
-/// What an instruction computes of operands without constants, and the constant that is then missing; none when there is none.
+/// Returns the operation of an instruction on operands without constants, and the constant that
+/// remains to be added. `None` if there is no constant.
 fn without_constants(shader: &Shader, inst: Inst) -> Option<(Binary, [Value; 2], u32)> {
     let data = &shader.insts[inst];
     let Op::Binary(op) = data.op else { return None };
@@ -98,7 +103,7 @@ mod tests {
     use crate::passes::{cse, dce, fold};
     use base::shader::Stage;
 
-    /// Four elements of a row of a tile: what is computed for the first is enough for all.
+    /// Checks that a sum that is only stored, and is no address, stays as it is.
     #[test]
     fn what_is_no_place_stays_as_it_is() {
         let mut shader = Shader::new(Stage::Compute, "test");
@@ -115,6 +120,7 @@ mod tests {
         assert_eq!(shader.to_string(), before);
     }
 
+    /// Stores four elements of a row of a tile, whose addresses differ by constants only.
     #[test]
     fn neighbours_in_a_tile_differ_by_a_constant() {
         let mut shader = Shader::new(Stage::Compute, "test");
@@ -147,7 +153,7 @@ mod tests {
         for pass in [sums, fold, cse, dce] {
             pass(&mut shader);
         }
-        // A column, two products and their difference; then a constant each.
+        // A column, two products and their difference; then one sum with a constant each.
         assert_eq!((before, count(&shader)), (19, 7), "{shader}");
     }
 }

@@ -1,23 +1,25 @@
 //! Full unrolling of small loops with a constant trip count.
 //!
-//! The trip count is found by running the loop on what is constant: params with constant first values, and everything
-//! computed from them. An If with an unknown condition is followed both ways. When an iteration certainly does not come
-//! back, the loop is that many copies of its body in a Scope with the loop's label; `fold` and `structure` do the rest.
+//! The trip count is found by simulating the loop on constants: params with constant first values,
+//! and everything computed from them. An If with an unknown condition is followed both ways. If an
+//! iteration certainly does not continue, the loop becomes that many copies of its body in a Scope
+//! with the loop's label. `fold` and `structure` do the rest.
 
 use crate::ir::{Effects, If, Inst, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value, eval};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-/// Most iterations.
+/// Largest number of iterations.
 const MAX_TRIPS: usize = 32;
-/// Most resulting instructions.
+/// Largest number of resulting instructions.
 const MAX_INSTS: usize = 256;
-/// The same for loops that index private arrays, whose arrays may go away.
+/// Largest number of resulting instructions of loops that index private arrays, because unrolling
+/// may remove the arrays.
 const MAX_INSTS_ARRAYS: usize = 1024;
-/// Most instructions that the unrolled loops of a shader make together.
+/// Largest number of instructions that unrolling may add to a shader.
 const MAX_ADDED: usize = 1 << 17;
 
-/// Runs the pass; true when a loop was unrolled.
+/// Runs the pass and returns true if a loop was unrolled.
 pub fn unroll(shader: &mut Shader) -> bool {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut pass = Unroll {
@@ -37,15 +39,17 @@ pub fn unroll(shader: &mut Shader) -> bool {
 
 struct Unroll<'a> {
     shader: &'a mut Shader,
-    /// What a value is in the iteration that is simulated.
+    /// Bits of a value in the iteration that is simulated, if they are known.
     known: SecondaryMap<Value, Option<u64>>,
-    /// Copies of values and labels.
+    /// Copy of each value in the current copy of the body.
     map: SecondaryMap<Value, Option<Value>>,
+    /// Copy of each label in the current copy of the body.
     labels: SecondaryMap<Label, Option<Label>>,
-    /// Labels open in the simulation, with what is known of their results if they were reached by exactly one break.
+    /// Labels open in the simulation, with what is known of their results if they were reached by
+    /// exactly one break.
     hits: Vec<(Label, Hit)>,
     any: bool,
-    /// Instructions at which it is enough.
+    /// Number of instructions of the shader beyond which no loop is unrolled.
     most: usize,
 }
 
@@ -56,7 +60,7 @@ enum Hit {
 }
 
 impl Unroll<'_> {
-    /// Unrolls inside out.
+    /// Unrolls the loops of a region, inner ones first.
     fn region(&mut self, region: &mut Region) {
         for node in &mut region.nodes {
             match node {
@@ -77,7 +81,7 @@ impl Unroll<'_> {
         }
     }
 
-    /// How many times the body begins, if that is constant and small.
+    /// Returns how many times the body begins, if that is constant and small.
     fn trips(&mut self, n: &Loop) -> Option<usize> {
         let constant = |v: &Value| self.shader.as_const(*v);
         if !n.inits.iter().any(|v| constant(v).is_some()) {
@@ -99,7 +103,7 @@ impl Unroll<'_> {
             }
             let Term::Yield(args) = &n.body.term else { return Some(trip) };
             carried = args.iter().map(|&a| self.value(a)).collect();
-            // Nothing known goes on: the trip count cannot be constant.
+            // If no known value is carried, the trip count cannot be constant.
             if carried.iter().all(Option::is_none) {
                 return None;
             }
@@ -117,7 +121,7 @@ impl Unroll<'_> {
         }
     }
 
-    /// Simulates a region; true when it may yield.
+    /// Simulates a region and returns true if it may yield.
     fn run(&mut self, region: &Region) -> bool {
         for node in &region.nodes {
             let goes_on = match node {
@@ -198,7 +202,7 @@ impl Unroll<'_> {
         }
     }
 
-    /// The loop as `trips` copies of its body.
+    /// Returns a scope with `trips` copies of the loop's body.
     fn copies(&mut self, n: &Loop, trips: usize) -> Node {
         let mut body = Region::default();
         let mut carried = n.inits.clone();
@@ -210,7 +214,7 @@ impl Unroll<'_> {
             body.nodes.append(&mut copy.nodes);
             match copy.term {
                 Term::Yield(args) if trip < trips => carried = args,
-                // The simulation has seen that the last copy is left before its end.
+                // The simulation has shown that the last copy is left before its end.
                 Term::Yield(_) => body.term = Term::Unreachable,
                 term => body.term = term,
             }
@@ -302,7 +306,7 @@ impl Size {
         if let Op::VarLoad(var) | Op::VarStore(var) = *op {
             self.arrays |= shader.vars[var].len > 1;
         }
-        // Constants cost nothing, however often they are there.
+        // Constants cost nothing, however often they occur.
         self.insts -= usize::from(matches!(op, Op::Const(_)));
     }
 

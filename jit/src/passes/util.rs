@@ -1,4 +1,5 @@
-//! Shared by the passes: renaming of values, the pool of constants, instructions in the place of others.
+//! Code shared by the passes: renaming of values, the pool of constants, replacement of
+//! instructions.
 
 use crate::ir::{Binary, Builder, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Shader, Ty, Value, ValueDef};
 use base::hash::WordMap;
@@ -7,28 +8,29 @@ use cranelift_entity::packed_option::PackedOption;
 use smallvec::smallvec;
 use std::cell::Cell;
 
-/// Replaced values. Chains are followed, so a target may be replaced later; they are shortened on the way.
+/// Replaced values. Chains are followed, so a target may be replaced later; they are shortened on
+/// the way.
 #[derive(Default)]
 pub struct Renames(SecondaryMap<Value, Cell<PackedOption<Value>>>);
 
 impl Renames {
-    /// From now on `from` means `to`.
+    /// Replaces `from` by `to` from now on.
     pub fn set(&mut self, from: Value, to: Value) {
         debug_assert!(self.resolve(to) != from);
         self.0[from] = Cell::new(to.into());
     }
-    /// What a value means now.
+    /// Returns the value that replaces a value, which is the value itself if it is not replaced.
     pub fn resolve(&self, mut v: Value) -> Value {
         while let Some(next) = self.0[v].get().expand() {
             if let Some(behind) = self.0[next].get().expand() {
-                // Inside of the map, or it would have no next.
+                // The index is inside the map, because `next` has a replacement.
                 self.0[v].set(behind.into());
             }
             v = next;
         }
         v
     }
-    /// Replaces in place.
+    /// Replaces values in place.
     pub fn apply(&self, values: &mut [Value]) {
         for v in values {
             *v = self.resolve(*v);
@@ -36,14 +38,14 @@ impl Renames {
     }
 }
 
-/// Constants at the start of the root body, where everything sees them; each (type, bits) once.
+/// Constants at the start of the root body, where all regions see them; each (type, bits) once.
 pub struct Consts {
     known: WordMap<(Ty, u64), Value>,
     new: Vec<Node>,
 }
 
 impl Consts {
-    /// Finds the constants that already lie at the start of the root body.
+    /// Finds the constants that are already at the start of the root body.
     pub fn new(shader: &Shader) -> Self {
         let mut known = WordMap::default();
         for node in &shader.root.body.nodes {
@@ -55,7 +57,7 @@ impl Consts {
         Consts { known, new: Vec::new() }
     }
 
-    /// The constant with these bits.
+    /// Returns the constant with these bits.
     pub fn get(&mut self, shader: &mut Shader, ty: Ty, bits: u64) -> Value {
         *self.known.entry((ty, bits)).or_insert_with(|| {
             let inst = shader.inst(Op::Const(bits), &[], &[ty], 0);
@@ -87,7 +89,8 @@ pub fn for_each_inst(region: &Region, f: &mut impl FnMut(Inst)) {
     }
 }
 
-/// Replaces every instruction, in program order: `rewrite` appends what comes in its place, the instruction itself where it stays.
+/// Replaces every instruction, in program order: `rewrite` appends the replacement, or the
+/// instruction itself if it stays.
 pub fn rewrite_insts(region: &mut Region, rewrite: &mut impl FnMut(Inst, &mut Vec<Node>)) {
     let mut out = Vec::with_capacity(region.nodes.len());
     for mut node in std::mem::take(&mut region.nodes) {
@@ -108,7 +111,8 @@ pub fn rewrite_insts(region: &mut Region, rewrite: &mut impl FnMut(Inst, &mut Ve
     region.nodes = out;
 }
 
-/// Appends what makes an instruction's results of `values`: a conversion each, of no float flags.
+/// Appends instructions that define an instruction's results by `values`: a conversion each,
+/// without float flags.
 pub fn hand_on(
     shader: &mut Shader,
     data: &InstData,
@@ -130,7 +134,7 @@ pub fn hand_on(
     }
 }
 
-/// A sum of floats, and what was rounded away (Knuth's TwoSum).
+/// Builds a sum of floats and the part of it that was rounded away (Knuth's TwoSum).
 pub fn two_sum(b: &mut Builder<'_>, x: Value, y: Value) -> [Value; 2] {
     let sum = b.binary(Binary::FAdd, x, y);
     let part = b.binary(Binary::FSub, sum, x);

@@ -1,17 +1,17 @@
-//! Elementwise operations: one row per opcode, and the checks and loops they share.
+//! Elementwise operations: one row per opcode, and the checks and loops that they share.
 
 use super::opcodes::op;
 use crate::ir::{Binary, Cmp, Convert, Unary};
 
-/// How an opcode maps to an IR operation on each component.
+/// Mapping of an opcode to an IR operation on each component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Un(Unary),
     Bin(Binary),
-    /// The amount may have another width than the base.
+    /// Shift, whose amount may have another width than the base.
     Shift(Binary),
     Cmp(Cmp),
-    /// Operands exchanged: a > b is b < a.
+    /// Comparison with exchanged operands: a > b is b < a.
     CmpRev(Cmp),
     Cvt(Convert),
 }
@@ -80,7 +80,7 @@ static RULES: &[(u16, Rule)] = &[
     (op::OpBitReverse, Un(Unary::BitReverse)),
 ];
 
-/// The rule of an elementwise opcode.
+/// Returns the rule of an elementwise opcode.
 pub(crate) fn rule(number: u16) -> Option<Rule> {
     RULES.binary_search_by_key(&number, |r| r.0).ok().map(|i| RULES[i].1)
 }

@@ -1,5 +1,7 @@
-//! Ballots and masks of lanes: a bit per lane of the subgroup, 32 in each word. Words that have no lanes are not computed; of the four
-//! that an application sees they are 0.
+//! Ballots and masks of lanes: a bit per lane of the subgroup, 32 in each word.
+//!
+//! Words that have no lanes are not computed; among the four words that an application sees, they
+//! are 0.
 
 use super::body::Translator;
 use super::builtin;
@@ -9,28 +11,29 @@ use super::value::Flat;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Op, Subgroup, Ty, Unary, Value};
 
-/// Lanes of a word.
+/// Number of lanes of a word.
 const PER_WORD: u32 = 32;
 
 impl Translator<'_> {
-    /// Words that have lanes.
+    /// Returns the number of words that have lanes.
     pub fn ballot_words(&self) -> u32 {
         self.s.lanes.div_ceil(PER_WORD)
     }
 
-    /// The active lanes in which it is true.
+    /// Returns the mask of the active lanes in which `x` is true.
     pub fn ballot(&mut self, x: Value) -> Flat {
         let words = 0..self.ballot_words() as u8;
         words.map(|word| self.b.val(Op::Subgroup(Subgroup::Ballot(word)), &[x], Ty::I32)).collect()
     }
 
-    /// What the application sees of words.
+    /// Returns the four words that an application sees, of which those without lanes are 0.
     pub fn four_words(&mut self, mut words: Flat) -> Flat {
         words.resize(4, self.b.i32(0));
         words
     }
 
-    /// A word of the bit of one's own lane, and of those of the lanes before it.
+    /// Returns a word with the bit of the lane itself, and one with the bits of the lanes before
+    /// it.
     pub fn own_bits(&mut self, word: u32) -> [Value; 2] {
         let (lane, one) = (self.lane(), self.b.i32(1));
         let own = self.b.bin(Binary::Shl, one, lane);
@@ -46,7 +49,7 @@ impl Translator<'_> {
         [self.b.select(here, own, none), self.b.select(here, before, elsewhere)]
     }
 
-    /// A word of SubgroupEqMask and its kin.
+    /// Returns a word of SubgroupEqMask or one of its variants.
     pub fn subgroup_mask(&mut self, number: u32, word: u32) -> Value {
         self.b.shader.uses_subgroup = true;
         if word >= self.ballot_words() {
@@ -65,7 +68,7 @@ impl Translator<'_> {
         self.b.bin(Binary::And, above, all)
     }
 
-    /// A word's bits for lanes of the subgroup, the same of all words.
+    /// Returns the bits of the lanes of the subgroup in a word, which are the same for all words.
     fn subgroup_lanes(&mut self) -> Value {
         self.b.shader.uses_subgroup = true;
         let ones = self.b.i32(u32::MAX);
@@ -78,11 +81,11 @@ impl Translator<'_> {
         self.b.bin(Binary::LShr, ones, by)
     }
 
-    /// All or any of a quad's active lanes, from two ballots.
+    /// Returns whether all or any of a quad's active lanes have true, from two ballots.
     pub fn quad_vote(&mut self, v: View<'_>) -> Result<Flat> {
         let x = self.operand1(v, 0)?;
         let all = v.op == op::OpGroupNonUniformQuadAllKHR;
-        // All of them: none where it is false.
+        // All of them have true if none has false.
         let asked = if all { self.b.un(Unary::Not, x) } else { x };
         let words = self.ballot(asked);
         let lane = self.lane();
@@ -95,7 +98,7 @@ impl Translator<'_> {
         Ok(Flat::from_slice(&[some]))
     }
 
-    /// The word that has a lane.
+    /// Returns the word that contains a lane.
     fn word_of(&mut self, words: &[Value], lane: Value) -> Value {
         if let &[word] = words {
             return word;
@@ -105,7 +108,7 @@ impl Translator<'_> {
         self.pick(words, which)
     }
 
-    /// Operations on a ballot's four words.
+    /// Translates operations on a ballot's four words.
     pub fn ballot_op(&mut self, v: View<'_>) -> Result<Flat> {
         let count = v.op == op::OpGroupNonUniformBallotBitCount;
         let words = self.operand(v, usize::from(count))?;
@@ -126,7 +129,8 @@ impl Translator<'_> {
         Ok(Flat::from_slice(&[r]))
     }
 
-    /// Ones of a ballot: of all lanes, or of those up to or before one's own.
+    /// Returns the number of ones in a ballot, among all lanes, the lanes up to the own one, or the
+    /// lanes before it.
     fn count_bits(&mut self, operation: u32, words: &[Value]) -> Result<Value> {
         let mut sum = None;
         for (word, &bits) in (0..self.ballot_words()).zip(words) {
@@ -149,7 +153,7 @@ impl Translator<'_> {
         sum.ok_or_else(|| Error::internal("a subgroup without lanes"))
     }
 
-    /// The number of the lowest or highest one.
+    /// Returns the number of the lowest or highest one.
     fn find_bit(&mut self, words: &[Value], lowest: bool) -> Value {
         let (op, lanes) = (if lowest { Unary::FindLsb } else { Unary::FindUMsb }, self.subgroup_lanes());
         let mut found = None;
@@ -162,7 +166,7 @@ impl Translator<'_> {
             };
             let (first, none) = (self.b.i32(word * PER_WORD), self.b.i32(u32::MAX));
             let at = self.b.bin(Binary::IAdd, at, first);
-            // Of a word without ones it is -1.
+            // It is -1 for a word without ones.
             let here = if lowest { self.b.cmp(Cmp::IEq, before, none) } else { self.bit_to_bool(bits) };
             found = Some(self.b.select(here, at, before));
         }

@@ -1,8 +1,9 @@
-//! The builder: appends instructions to the region in hand and checks their types.
+//! The builder, which appends instructions to the current region and checks their types.
 //!
-//! Appending never fails; the first instruction whose operand types do not fit leaves a *fault*, which the translator turns into an
-//! error after the SPIR-V instruction in hand. So a module that breaks the rules cannot make ill-typed IR, and
-//! the lowering code stays readable. Constants are made once, at the head of the root region.
+//! Appending never fails. The first instruction whose operand types do not fit leaves a *fault*,
+//! which the translator turns into an error after the current SPIR-V instruction. A module that
+//! breaks the rules therefore cannot make ill-typed IR, and the lowering code stays readable.
+//! Constants are made once, at the head of the root region.
 
 use super::float_mode::{FloatModes, NSZ};
 use crate::ir::{
@@ -11,22 +12,23 @@ use crate::ir::{
 };
 use base::hash::WordMap;
 
-/// Most operands of an instruction: those of a sample operation, with room.
+/// Upper bound of the operands of an instruction: those of a sample operation, with a margin.
 const MAX_OPERANDS: usize = 24;
 
-/// See the module header.
+/// Builder of a shader's regions, with the flags that new instructions get.
 pub(crate) struct Builder {
     pub shader: Shader,
     stack: Vec<Region>,
     head: Vec<Node>,
     consts: WordMap<(Ty, u64), Value>,
-    /// SPIR-V id given to the instructions made.
+    /// SPIR-V id that the new instructions get.
     pub source: u32,
-    /// Float flags of the instructions made, beside those of `modes`.
+    /// Float flags that the new instructions get, beside those of `modes`.
     pub float: FloatFlags,
-    /// The FPFastMathMode that the SPIR-V instruction in hand is decorated with.
+    /// FPFastMathMode with which the current SPIR-V instruction is decorated.
     pub fast: Option<u32>,
-    /// It is decorated to round to the nearest even number, whatever the entry point says.
+    /// True if the current instruction is decorated to round to the nearest even number, which
+    /// overrides the entry point's mode.
     pub nearest: bool,
     pub modes: FloatModes,
     pub fault: Option<&'static str>,
@@ -48,7 +50,7 @@ impl Builder {
         }
     }
 
-    /// Closes the root region.
+    /// Closes the root region and returns the shader.
     pub fn finish(mut self) -> Shader {
         let mut body = self.stack.pop().unwrap_or_default();
         let mut nodes = self.head;
@@ -73,7 +75,7 @@ impl Builder {
         region
     }
 
-    /// Appends a region's nodes to the one in hand, which takes its end.
+    /// Appends a region's nodes to the current one, which also takes over its term.
     pub fn append(&mut self, mut region: Region) {
         if let Some(top) = self.stack.last_mut() {
             top.nodes.append(&mut region.nodes);
@@ -81,7 +83,7 @@ impl Builder {
         }
     }
 
-    /// Takes the region in hand with the end it has.
+    /// Removes the current region and returns its nodes and term.
     pub fn pop_parts(&mut self) -> (Vec<Node>, Term) {
         let region = self.stack.pop().unwrap_or_default();
         (region.nodes, region.term)
@@ -156,7 +158,7 @@ impl Builder {
         self.konst(Ty::B1, v.into())
     }
 
-    /// A float constant of any width, of a half the nearest.
+    /// Returns a float constant of any width, rounded to the nearest number for a half.
     pub fn float(&mut self, ty: Ty, v: f32) -> Value {
         let bits =
             eval::eval(&Op::Convert(Convert::FToF), Ty::F32, ty, &[v.to_bits().into()]).map_or(0, |bits| bits[0]);
@@ -172,14 +174,15 @@ impl Builder {
         self.val(Op::Binary(op), &[a, b], self.ty(a))
     }
 
-    /// [`Binary::FMin`], [`Binary::FMax`]; -0 is less than 0 where a FPFastMathMode is said that does not leave signs of zeros alone.
+    /// Appends [`Binary::FMin`] or [`Binary::FMax`]. -0 is less than 0 if a FPFastMathMode is given
+    /// that requires the signs of zeros.
     pub fn extreme(&mut self, op: Binary, a: Value, b: Value) -> Value {
         let extreme = self.bin(op, a, b);
         let ty = self.ty(a);
         if !self.signs_zeros(ty) {
             return extreme;
         }
-        // What is equal differs by the sign of a zero, if at all.
+        // Operands that compare equal differ at most in the sign of a zero.
         let equal = self.cmp(Cmp::FOrdEq, a, b);
         let [a, b] = [a, b].map(|x| self.cvt(Convert::Bitcast, x, ty.integer()));
         let both = self.bin(if op == Binary::FMin { Binary::Or } else { Binary::And }, a, b);
@@ -187,7 +190,7 @@ impl Builder {
         self.select(equal, both, extreme)
     }
 
-    /// A float of the sign of another, or zero: with that sign.
+    /// Returns a float with the sign of `sign` added. The float must have that sign or be zero.
     pub fn sign_zero(&mut self, x: Value, sign: Value) -> Value {
         let (ty, words) = (self.ty(x), self.ty(x).integer());
         let [x, sign] = [x, sign].map(|x| self.cvt(Convert::Bitcast, x, words));
@@ -197,7 +200,7 @@ impl Builder {
         self.cvt(Convert::Bitcast, x, ty)
     }
 
-    /// Does a FPFastMathMode ask for the signs of zeros?
+    /// Returns true if a FPFastMathMode requires the signs of zeros.
     pub fn signs_zeros(&self, ty: Ty) -> bool {
         let mode = self.fast.or(self.modes.fast(ty));
         mode.is_some_and(|allowed| allowed & NSZ == 0)
@@ -215,8 +218,8 @@ impl Builder {
         self.val(Op::Convert(op), &[a], ty)
     }
 
-    /// A float operand of a conversion, whose own flags are those of its result: without denormals where its type has none. A product
-    /// flushes what it is made of.
+    /// Returns a float operand of a conversion, flushed if the mode of its type flushes denormals;
+    /// the conversion's own flags are those of its result. A product with 1 does the flushing.
     fn flushed(&mut self, a: Value) -> Value {
         let ty = self.ty(a);
         if !self.modes.flags(ty).contains(FloatFlags::FLUSH_DENORMALS) {
@@ -237,7 +240,7 @@ impl Builder {
         self.val(Op::Fma, &[a, b, c], self.ty(a))
     }
 
-    /// Address arithmetic: folds constants, so that static offsets stay static.
+    /// Appends an addition of addresses; folds constants, so that static offsets stay static.
     pub fn add(&mut self, a: Value, b: Value) -> Value {
         match (self.shader.as_const(a), self.shader.as_const(b)) {
             (Some(0), _) => b,
@@ -248,7 +251,7 @@ impl Builder {
         }
     }
 
-    /// See [`Builder::add`].
+    /// Appends a multiplication of an offset; folds constants as [`Builder::add`] does.
     pub fn mul(&mut self, a: Value, by: u64) -> Value {
         let ty = self.ty(a);
         match self.shader.as_const(a) {
@@ -262,7 +265,7 @@ impl Builder {
         }
     }
 
-    /// [`Binary::Bound`] of an offset or index.
+    /// Appends [`Binary::Bound`] of an offset or index.
     pub fn bound(&mut self, a: Value, limit: u32) -> Value {
         match self.shader.as_const(a) {
             Some(x) => {
@@ -276,7 +279,7 @@ impl Builder {
         }
     }
 
-    /// An integer of any width as a signed one of another.
+    /// Converts an integer of any width, taken as signed, to another width.
     pub fn int_as(&mut self, a: Value, ty: Ty) -> Value {
         let from = self.ty(a);
         match self.shader.as_const(a) {
@@ -317,7 +320,7 @@ impl Builder {
     }
 }
 
-/// Address operands of a space.
+/// Returns the number of address operands of a space.
 pub(crate) fn address_len(space: Space) -> usize {
     if space == Space::Buffer { 2 } else { 1 }
 }

@@ -1,4 +1,5 @@
-//! BuiltIn numbers, which of them are plain inputs (of the stages that read their family), and which go through slots.
+//! BuiltIn numbers: which of them are plain inputs (of the stages that read their family), and
+//! which go through slots.
 
 use crate::ir::{Builtin, Ty};
 use base::shader::{BuiltinSlot, Side, SlotKind, Stage};
@@ -31,7 +32,7 @@ pub(crate) const PRIMITIVE_POINT_INDICES: u32 = 5294;
 pub(crate) const PRIMITIVE_TRIANGLE_INDICES: u32 = 5296;
 pub(crate) const CULL_PRIMITIVE: u32 = 5299;
 
-/// (number, components, type, built-in by component)
+/// Row of an input: number, components, type, and function from component to built-in.
 type Row = (u32, u8, Ty, fn(u8) -> Builtin);
 
 static INPUTS: &[Row] = &[
@@ -66,14 +67,14 @@ static INPUTS: &[Row] = &[
     (4440, 1, Ty::I32, |_| Builtin::ViewIndex),
 ];
 
-/// The built-in a stage reads for a component of a BuiltIn variable, and its type.
+/// Returns the built-in that a stage reads for a component of a BuiltIn variable, and its type.
 pub(crate) fn input(stage: Stage, number: u32, component: u32) -> Option<(Builtin, Ty)> {
     let &(_, components, ty, make) = &INPUTS[INPUTS.binary_search_by_key(&number, |r| r.0).ok()?];
     let builtin = make(component as u8);
     (component < u32::from(components) && stage.reads(builtin.family())).then_some((builtin, ty))
 }
 
-/// The slot of a built-in's component where it crosses a side of a stage in one.
+/// Returns the slot of a built-in's component, if it crosses this interface of a stage in a slot.
 pub(crate) fn slot(side: Side, number: u32, component: u32) -> Option<SlotKind> {
     let c = component as u8;
     let slot = match number {
@@ -96,13 +97,13 @@ pub(crate) fn slot(side: Side, number: u32, component: u32) -> Option<SlotKind> 
     side.has(slot).then_some(SlotKind::Builtin(slot))
 }
 
-/// A mesh has it for each of its primitives.
+/// Returns true if a mesh has the built-in for each of its primitives.
 pub(crate) fn is_of_primitive(number: u32) -> bool {
     matches!(number, PRIMITIVE_ID | LAYER | VIEWPORT_INDEX | CULL_PRIMITIVE)
         || (PRIMITIVE_POINT_INDICES..=PRIMITIVE_TRIANGLE_INDICES).contains(&number)
 }
 
-/// True when the value depends on the subgroup size.
+/// Returns true if the value depends on the subgroup size.
 pub(crate) fn is_subgroup(number: u32) -> bool {
     matches!(number, 36 | 38 | 40 | 41)
 }

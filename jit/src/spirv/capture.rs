@@ -1,8 +1,11 @@
-//! Transform feedback: where outputs go that `Offset` and `XfbBuffer` stand on, in entry points with the mode `Xfb`.
+//! Transform feedback: destinations of outputs that are decorated with `Offset` and `XfbBuffer`, in
+//! entry points with the mode `Xfb`.
 //!
-//! What is captured of a variable begins at its offset and is packed: scalars in order, those of 64 bits at multiples of eight bytes, and so
-//! structures that have any, whose size is such a multiple too (GLSL's rule, by which compilers choose the offsets of what follows). The
-//! members of a block have offsets of their own; an array of blocks has a buffer for each element.
+//! The captured data of a variable begins at its offset and is packed: scalars are in order, those
+//! of 64 bits at multiples of eight bytes. A structure with 64-bit scalars is aligned likewise and
+//! its size is a multiple of eight bytes. This is GLSL's rule, by which compilers choose the
+//! offsets of what follows. The members of a block have offsets of their own; an array of blocks
+//! has a buffer for each element.
 
 use super::body::Translator;
 use super::module::{EntryPoint, NO_MEMBER};
@@ -13,17 +16,17 @@ use super::{class, deco};
 use crate::error::{Error, Result};
 use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
 
-/// What decorations say on the way from a variable to its scalars.
+/// Decorations that apply to a part of a variable, collected on the way to its scalars.
 #[derive(Clone, Copy)]
 struct State {
     buffer: u32,
     stride: Option<u32>,
     stream: u32,
-    /// The next byte, once an offset has been met.
+    /// Next byte, once an offset has been met.
     at: Option<u32>,
 }
 
-/// A scalar's place by flat number.
+/// Destination of each scalar, by flat number.
 type Places = Vec<Option<CapturePlace>>;
 
 const BEYOND: &str = "what is captured reaches beyond XfbStride";
@@ -33,10 +36,12 @@ fn aligned(at: u32, align: u32) -> Result<u32> {
 }
 
 impl Translator<'_> {
-    /// Finds the buffers that the entry point's outputs go to, written or not.
+    /// Finds the buffers that the entry point's outputs go to, whether the outputs are written or
+    /// not.
     ///
     /// # Errors
-    /// Invalid where decorations contradict each other, Limit beyond what a device has.
+    /// Returns an Invalid error if decorations contradict each other, and a Limit error beyond the
+    /// limits of a device.
     pub fn declare_captures(&mut self, entry: &EntryPoint) -> Result<()> {
         let m = self.m;
         for v in m.globals.clone().map(|inst| m.view(inst)) {
@@ -50,7 +55,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Where the scalars of an output variable go; nothing where the stage captures nothing.
+    /// Returns the destinations of the scalars of an output variable; the list is empty if the
+    /// stage captures nothing.
     pub fn capture_places(&mut self, variable: u32, ty: u32) -> Result<Places> {
         let mut places = Places::new();
         if self.b.shader.capture.is_some() {
@@ -71,7 +77,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A variable's type: a block, an array of them, or anything else.
+    /// Places a variable's type, which may be a block or an array of blocks.
     fn place_blocks(&mut self, ty: u32, state: State, out: &mut Places) -> Result<()> {
         let s = self.s;
         match s.ty(ty)? {
@@ -93,7 +99,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// What has an offset of its own, or none.
+    /// Places a type that has one offset for all of it, or none.
     fn place_whole(&mut self, ty: u32, state: State, out: &mut Places) -> Result<()> {
         match state.at {
             Some(at) if !at.is_multiple_of(4) => Err(Error::invalid("Offset of an output is not a multiple of four")),
@@ -105,7 +111,7 @@ impl Translator<'_> {
         }
     }
 
-    /// How many a block or an array of blocks, or of arrays of them, is.
+    /// Returns the number of blocks in a block or a nested array of blocks.
     fn blocks(&self, ty: u32) -> Result<u32> {
         match *self.s.ty(ty)? {
             Type::Array { elem, len } => Ok(len.saturating_mul(self.blocks(elem)?)),
@@ -113,7 +119,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Has it scalars of 64 bits?
+    /// Returns true if a type has scalars of 64 bits.
     fn is_wide(&self, ty: u32) -> Result<bool> {
         Ok(match self.s.ty(ty)? {
             Type::Struct(members) => {
@@ -129,7 +135,8 @@ impl Translator<'_> {
         })
     }
 
-    /// Scalars one behind the other from a byte on; gives back the byte behind them.
+    /// Places the scalars of a type one behind the other from a byte on, and returns the byte
+    /// behind them.
     fn place_packed(&mut self, ty: u32, state: State, mut at: u32, out: &mut Places) -> Result<u32> {
         let s = self.s;
         match s.ty(ty)? {
@@ -159,7 +166,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The place of a scalar at a byte, or at the next that it may lie at.
+    /// Returns the destination of a scalar at a byte, or at the next byte that is aligned for it.
     fn place(&mut self, bytes: u32, state: State, at: u32) -> Result<CapturePlace> {
         if !matches!(bytes, 4 | 8) {
             return Err(Error::invalid("what is captured has components of 32 or 64 bits"));
@@ -185,7 +192,7 @@ impl Translator<'_> {
         Ok(CapturePlace { buffer: state.buffer, offset })
     }
 
-    /// Notes that the words of an output are in the slots from `first` on, in order.
+    /// Records that the words of an output are in the slots from `first` on, in order.
     pub fn captured(&mut self, leaving: &Leaving, first: usize) {
         let shader = &mut self.b.shader;
         if let (Some(place), Some(capture)) = (leaving.capture, &mut shader.capture) {

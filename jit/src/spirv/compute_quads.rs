@@ -1,14 +1,17 @@
-//! Quads of a compute stage (SPV_KHR_compute_shader_derivatives): four lanes that follow each other, as everywhere.
+//! Quads of a compute stage (SPV_KHR_compute_shader_derivatives): four consecutive lanes, as in all
+//! stages.
 //!
-//! Linear ones are four invocations in the order of LocalInvocationIndex, which is that of the lanes. Square ones are 2×2 invocations
-//! of the workgroup's x and y: there the lanes go through the squares, row by row, and places are computed from a lane's number.
+//! Linear quads are four invocations in the order of LocalInvocationIndex, which is that of the
+//! lanes. Square quads are 2×2 invocations of the workgroup's x and y: there the lanes traverse the
+//! squares, row by row, and positions are computed from a lane's number.
 
 use super::body::Translator;
 use super::builtin;
 use crate::ir::{Binary, Builtin, Op, Ty, Value};
 
 impl Translator<'_> {
-    /// A component of LocalInvocationId or GlobalInvocationId, or LocalInvocationIndex, with square quads.
+    /// Returns a component of LocalInvocationId or GlobalInvocationId, or LocalInvocationIndex,
+    /// with square quads.
     pub fn square_position(&mut self, number: u32, component: u32) -> Value {
         let size = self.b.shader.payload.workgroup().map_or([2, 2, 1], |w| w.local_size);
         if number == builtin::LOCAL_INVOCATION_INDEX {
@@ -29,7 +32,8 @@ impl Translator<'_> {
 
     fn local_in_squares(&mut self, component: u32, size: [u32; 3]) -> Value {
         let (columns, rows) = (self.b.i32(size[0] / 2), self.b.i32(size[1] / 2));
-        // The lane's number among all of the workgroup: in its square the lowest two bits.
+        // The lane's number in the whole workgroup, whose lowest two bits are the position in the
+        // square.
         let n = self.b.val(Op::Builtin(Builtin::LocalInvocationIndex), &[], Ty::I32);
         let (one, two) = (self.b.i32(1), self.b.i32(2));
         let square = self.b.bin(Binary::LShr, n, two);

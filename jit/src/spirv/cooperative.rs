@@ -1,12 +1,16 @@
-//! Cooperative matrices (SPV_KHR_cooperative_matrix): spread over the lanes of a subgroup, which are a chunk's.
+//! Cooperative matrices (SPV_KHR_cooperative_matrix), spread over the lanes of a subgroup, which is
+//! a chunk.
 //!
-//! A matrix is an array, in every invocation, of rows × columns / lanes components, so that all that composites can do it can. Elements
-//! are counted row by row, and dealt out in that order: lane `l` has in component `i` number `i * lanes + l`, whatever the matrix is used
-//! for. A component of all lanes is a piece of a row, or some rows where these are shorter than the subgroup. Multiply-add then is, in the
-//! order of k, an element of A in all lanes of a row times a row of B.
+//! A matrix is an array of rows × columns / lanes components in every invocation, so that it
+//! supports every operation of composites. Elements are numbered row by row and distributed in that
+//! order: lane `l` has in component `i` number `i * lanes + l`, for every use of the matrix. A
+//! component of all lanes is a piece of a row, or several rows if these are shorter than the
+//! subgroup. Multiply-add is then, in the order of k, an element of A in all lanes of a row times a
+//! row of B.
 //!
-//! Floats accumulate in binary32, each product and sum with one rounding (`Op::Fma`; of halves the product is exact anyway), beginning
-//! with C; a result of halves, bfloat16 or floats of 8 bits is rounded once, at the end. Integers wrap, or saturate in the sum with C.
+//! Floats accumulate in binary32, beginning with C. Each product and sum has one rounding
+//! (`Op::Fma`; a product of halves is exact anyway). A result of halves, bfloat16 or floats of 8
+//! bits is rounded once, at the end. Integers wrap, or saturate in the sum with C.
 
 use super::body::Translator;
 use super::layout::memory_scalar;
@@ -18,16 +22,16 @@ use super::value::{Flat, Memory, Place};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, MemFlags, Op, Subgroup, Ty, Value};
 
-/// Cooperative matrix operands: A, B and the result are signed, the sum saturates.
+/// Cooperative matrix operands: A, B and the result are signed; the sum saturates.
 const A_SIGNED: u32 = 1;
 const B_SIGNED: u32 = 2;
 const RESULT_SIGNED: u32 = 8;
 const SATURATING: u32 = 16;
 
-/// Where a matrix is in memory.
+/// Location of a matrix in memory.
 struct Layout {
     memory: Memory,
-    /// Bytes from a row to the next, or from a column.
+    /// Bytes from one row to the next, or from one column to the next if it is column-major.
     stride: Value,
     column_major: bool,
     volatile: bool,
@@ -57,7 +61,7 @@ impl Translator<'_> {
 
     // Loads and stores.
 
-    /// From the operands pointer, layout, stride, mask.
+    /// Returns the location that the operands pointer, layout, stride and mask describe.
     fn matrix_layout(&mut self, m: Cooperative, pointer: u32, rest: &[u32]) -> Result<Layout> {
         let p = self.pointer(pointer)?;
         let &[layout, stride, ..] = rest else { return Err(Error::unsupported("cooperative matrix without a stride")) };
@@ -66,7 +70,7 @@ impl Translator<'_> {
             1 => true,
             _ => return Err(Error::unsupported("layout of a cooperative matrix")),
         };
-        // An untyped pointer's stride is in bytes.
+        // The stride of an untyped pointer is in bytes.
         let bytes = if p.ty == UNTYPED || self.is_untyped(pointer)? {
             1
         } else {
@@ -80,7 +84,8 @@ impl Translator<'_> {
         let stride = if memory.space == crate::ir::Space::Global {
             self.b.int_as(stride, Ty::I64)
         } else {
-            // As many of the greatest as a component of all lanes steps over do not wrap.
+            // The bound keeps the largest stride from wrapping when it is multiplied by the number
+            // of steps between components.
             let steps = m.lanes.min(m.columns).max(m.lanes / m.columns).next_power_of_two().max(8);
             let stride = self.b.int_as(stride, Ty::I32);
             self.b.bound(stride, (1 << (32 - steps.ilog2())) / bytes)
@@ -91,7 +96,7 @@ impl Translator<'_> {
         Ok(Layout { memory, stride, column_major, volatile })
     }
 
-    /// Where every component is, in the order of components.
+    /// Returns the location of every component, in the order of components.
     fn matrix_places(&mut self, m: Cooperative, layout: &Layout) -> Result<Vec<Memory>> {
         let size = self.s.scalar(m.elem)?.bytes();
         let lane = self.b.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32);
@@ -101,7 +106,7 @@ impl Translator<'_> {
         }
         let mut places = vec![layout.memory; m.length() as usize];
         if layout.column_major {
-            // A lane has columns: as many strides on as there are lanes, the next piece's.
+            // A lane has a column; the next piece is as many strides further as there are lanes.
             let own = self.b.int_as(lane, self.b.ty(layout.stride));
             let own = self.b.bin(Binary::IMul, own, layout.stride);
             let next = self.b.mul(layout.stride, m.lanes.into());
@@ -132,13 +137,14 @@ impl Translator<'_> {
         Ok(places)
     }
 
-    /// The row of a component that is a lane's, and the column, where components have several rows.
+    /// Returns the row of the lane's element within a component, and its column, if components have
+    /// several rows.
     pub fn place_of_lane(&mut self, m: Cooperative, lane: Value) -> [Value; 2] {
         let (shift, mask) = (self.b.i32(m.columns.ilog2()), self.b.i32(m.columns - 1));
         [self.b.bin(Binary::LShr, lane, shift), self.b.bin(Binary::And, lane, mask)]
     }
 
-    /// Where every component is, each of them some rows.
+    /// Returns the location of every component, if each of them has several rows.
     fn places_of_rows(&mut self, m: Cooperative, layout: &Layout, lane: Value, size: u32) -> Result<Vec<Memory>> {
         let [row, column] = self.place_of_lane(m, lane);
         let (far, near) = if layout.column_major { (column, row) } else { (row, column) };
@@ -200,7 +206,7 @@ impl Translator<'_> {
 
     // Arithmetic.
 
-    /// A component in all lanes.
+    /// Broadcasts the component of a lane to all lanes.
     fn in_all_lanes(&mut self, x: Value, lane: u32) -> Value {
         let lane = self.b.i32(lane);
         self.b.val(Op::Subgroup(Subgroup::Shuffle), &[x, lane], self.b.ty(x))
@@ -270,7 +276,8 @@ impl Translator<'_> {
         self.b.bin(Binary::IAdd, sum, product)
     }
 
-    /// Adds the products where components have several rows: each lane finds its row's element of A, and its column's of B.
+    /// Adds the products if components have several rows: each lane takes its row's element of A
+    /// and its column's element of B.
     fn multiply_rows(&mut self, [a, b, c]: [Cooperative; 3], x: &[Value], y: &[Value], sums: &mut [Value]) {
         let lane = self.lane();
         let [row, column] = self.place_of_lane(c, lane);
@@ -290,12 +297,14 @@ impl Translator<'_> {
         }
     }
 
-    /// Elements of a matrix by their numbers, which lie between two.
+    /// Returns the elements of a matrix with the given numbers, which are between `first` and
+    /// `last`.
     pub fn elements(&mut self, m: Cooperative, x: &[Value], number: Value, [first, last]: [u32; 2]) -> Value {
         let ty = self.b.ty(x[0]);
         let mut found = None;
         for component in (first / m.lanes..=last / m.lanes).rev() {
-            // The lane of a number is what is left of it.
+            // The shuffle takes the number modulo the number of lanes, which is the lane that has
+            // the element.
             let here = self.b.val(Op::Subgroup(Subgroup::Shuffle), &[x[component as usize], number], ty);
             found = Some(match found {
                 None => here,
@@ -309,7 +318,7 @@ impl Translator<'_> {
         found.unwrap_or(x[0])
     }
 
-    /// The components of an operand in the type that is computed in.
+    /// Returns the components of an operand, converted to the type of the computation.
     fn widened_matrix(&mut self, v: View<'_>, i: usize, to: Ty, signed: bool) -> Result<Flat> {
         let convert = match (to.is_float(), signed) {
             (true, _) => Convert::FToF,
@@ -332,7 +341,8 @@ impl Translator<'_> {
             let most = self.b.konst(ty, super::types::mask(ty.bytes() * 8));
             return self.b.select(over, most, sum);
         }
-        // It went beyond where both have the sign that the sum has not: then a's sign says where to.
+        // The sum overflowed if both operands have the sign that the sum has not; the sign of `a`
+        // then gives the direction.
         let (x, y) = (self.b.bin(Binary::Xor, sum, a), self.b.bin(Binary::Xor, sum, b));
         let beyond = self.b.bin(Binary::And, x, y);
         let zero = self.b.konst(ty, 0);

@@ -11,14 +11,14 @@ use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Scan, Space, Subgroup, Ty, Va
 use base::abi::AtomicOp;
 use smallvec::SmallVec;
 
-/// Scope numbers.
+/// Numbers of scopes.
 const SCOPE_SUBGROUP: u64 = 3;
 const SCOPE_INVOCATION: u64 = 4;
 
-/// The capability of atomics on vectors of halves.
+/// Capability of atomics on vectors of halves.
 const ATOMIC_FLOAT16_VECTOR: u32 = 5404;
 
-/// Atomic opcodes: operation, and where the value operand stands (after pointer, scope, semantics).
+/// Atomic opcodes: operation, and position of the value operand (after pointer, scope, semantics).
 static ATOMICS: &[(u16, AtomicOp, Option<usize>)] = &[
     (op::OpAtomicLoad, AtomicOp::Load, None),
     (op::OpAtomicStore, AtomicOp::Store, Some(3)),
@@ -40,7 +40,7 @@ static ATOMICS: &[(u16, AtomicOp, Option<usize>)] = &[
     (op::OpAtomicFAddEXT, AtomicOp::FAdd, Some(3)),
 ];
 
-/// OpGroupNonUniformIAdd … LogicalXor, in the order of their numbers.
+/// Operations of OpGroupNonUniformIAdd to LogicalXor, in the order of their numbers.
 static GROUP_ARITHMETIC: [Binary; 16] = [
     Binary::IAdd,
     Binary::FAdd,
@@ -61,19 +61,21 @@ static GROUP_ARITHMETIC: [Binary; 16] = [
 ];
 
 impl Translator<'_> {
-    /// Barriers, interlocks, atomics, demotion.
+    /// Translates barriers, interlocks, atomics and demotion.
     pub fn effect(&mut self, v: View<'_>) -> Result<()> {
         match v.op {
             op::OpControlBarrier => {
                 let scope = self.s.constant_bits(v.arg(0)?)?;
-                // A subgroup runs in lockstep: only its memory order is left.
+                // A subgroup runs in lockstep, so that only the memory order of the barrier
+                // remains.
                 let lockstep = matches!(scope, SCOPE_SUBGROUP | SCOPE_INVOCATION)
                     || !self.stage.has_workgroups()
                     || self.is_patch_of_one_chunk();
                 self.b.emit(if lockstep { Op::MemoryBarrier } else { Op::Barrier }, &[], &[]);
                 Ok(())
             }
-            // Whole invocations are ordered (`FragmentFacts::ordered`): nothing but their memory accesses must not leave the section.
+            // Whole invocations are ordered (`FragmentFacts::ordered`), so that only their memory
+            // accesses have to stay inside the section.
             op::OpMemoryBarrier | op::OpBeginInvocationInterlockEXT | op::OpEndInvocationInterlockEXT => {
                 self.b.emit(Op::MemoryBarrier, &[], &[]);
                 Ok(())
@@ -100,7 +102,8 @@ impl Translator<'_> {
     fn atomic(&mut self, v: View<'_>) -> Result<()> {
         let row = ATOMICS.iter().find(|r| r.0 == v.op);
         let &(_, op, value_at) = row.ok_or_else(|| Error::unsupported("not implemented"))?;
-        // OpAtomicStore has no result, so its operands stand as those of the others.
+        // OpAtomicStore has no result, so its operands have the same positions as those of the
+        // others.
         let pointee = if v.op == op::OpAtomicStore { self.type_of(v.arg(3)?)? } else { v.ty };
         let p = self.pointer_to(v.arg(0)?, pointee)?;
         if let Place::Texel { image_ty, .. } = p.place
@@ -121,7 +124,8 @@ impl Translator<'_> {
         let mut operands = Flat::new();
         match value_at {
             Some(at) if op == AtomicOp::CompareExchange => {
-                // Memory order, value, comparator: SPIR-V has value before comparator behind both semantics.
+                // IR has value before comparator; SPIR-V also has the value first, behind both
+                // semantics.
                 operands.push(self.operand1(v, at)?);
                 operands.push(self.operand1(v, at + 1)?);
             }
@@ -142,7 +146,7 @@ impl Translator<'_> {
         self.result(v, Flat::from_slice(&[old]))
     }
 
-    /// An operation on what a pointer points to, with the operands that say where that is.
+    /// Returns the operation on the pointee, with the operands that give its address.
     fn atomic_place(&mut self, op: AtomicOp, place: &Place) -> Result<(Op, SmallVec<[Value; 8]>)> {
         self.b.shader.side_effects |= !matches!(place, Place::Memory(Memory { space: Space::Shared, .. }));
         match place {
@@ -160,7 +164,7 @@ impl Translator<'_> {
         }
     }
 
-    /// How many halves a type has that is a vector for atomics.
+    /// Returns the number of halves of a vector type that atomics support.
     pub fn half_vector(&self, ty: u32) -> Result<Option<u32>> {
         Ok(match *self.s.ty(ty)? {
             Type::Vector { elem, n: n @ (2 | 4) } if self.s.scalar(elem)? == Ty::F16 => Some(n),
@@ -168,8 +172,9 @@ impl Translator<'_> {
         })
     }
 
-    /// Exchange, sum, minimum or maximum of `n` halves (SPV_NV_shader_atomic_fp16_vector), each of which is an atomic of its own in memory,
-    /// where they may be aligned as halves are. A texel is one word, whose kernel knows what is in it.
+    /// Translates an exchange, sum, minimum or maximum of `n` halves
+    /// (SPV_NV_shader_atomic_fp16_vector). In memory, where they may have the alignment of halves,
+    /// each half is an atomic of its own. A texel is one word, whose kernel knows its format.
     fn half_vector_atomic(&mut self, v: View<'_>, op: AtomicOp, p: &Pointer, n: u32) -> Result<Flat> {
         if !self.m.capabilities.contains(&ATOMIC_FLOAT16_VECTOR) {
             return Err(Error::invalid("atomic on a vector without AtomicFloat16VectorNV"));
@@ -205,7 +210,7 @@ impl Translator<'_> {
         self.b.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32)
     }
 
-    /// The operation on each component.
+    /// Applies the operation to each component.
     fn each_lane(&mut self, op: Subgroup, x: &[Value], extra: Option<Value>) -> Flat {
         let one = |&x: &Value| {
             let args: Flat = std::iter::once(x).chain(extra).collect();
@@ -214,14 +219,14 @@ impl Translator<'_> {
         x.iter().map(one).collect()
     }
 
-    /// Subgroup and quad operations of both generations.
+    /// Translates subgroup and quad operations of both generations.
     pub fn subgroup_op(&mut self, v: View<'_>) -> Result<()> {
         self.b.shader.uses_subgroup = true;
         if v.op == op::OpGroupNonUniformPartitionEXT {
             let flat = self.partition(v)?;
             return self.result(v, flat);
         }
-        // Those of SPIR-V 1.3, and rotation, begin with a scope.
+        // The operations of SPIR-V 1.3, and rotation, begin with a scope.
         let scoped = v.op <= op::OpGroupNonUniformQuadSwap || v.op == op::OpGroupNonUniformRotateKHR;
         let v = if !scoped {
             v
@@ -286,7 +291,7 @@ impl Translator<'_> {
                         let i = self.b.i32(i as u32 & 3);
                         self.each_lane(Subgroup::QuadBroadcast, &x, Some(i))
                     }
-                    // SPIR-V 1.5: any dynamically uniform index.
+                    // SPIR-V 1.5 allows any dynamically uniform index.
                     Err(_) => {
                         let (i, lane) = (self.operand1(v, 1)?, self.lane());
                         let (zero, two) = (self.b.i32(0), self.b.i32(2));
@@ -310,7 +315,7 @@ impl Translator<'_> {
         self.result(v, flat)
     }
 
-    /// The values of the lanes `delta` further on, around the subgroup or a cluster of it.
+    /// Returns the values of the lanes `delta` further on, around the subgroup or a cluster of it.
     fn rotate(&mut self, v: View<'_>) -> Result<Flat> {
         let (x, delta, lane) = (self.operand(v, 0)?, self.operand1(v, 1)?, self.lane());
         let one = self.b.i32(1);
@@ -321,7 +326,7 @@ impl Translator<'_> {
                 _ => return Err(Error::invalid("cluster size")),
             },
         };
-        // Of the lane, the lower bits turn and the upper ones stay.
+        // The lower bits of the lane's number rotate and the upper ones stay.
         let low = self.b.bin(Binary::ISub, size, one);
         let turned = self.b.bin(Binary::IAdd, lane, delta);
         let differs = self.b.bin(Binary::Xor, turned, lane);
@@ -330,7 +335,7 @@ impl Translator<'_> {
         Ok(self.each_lane(Subgroup::Shuffle, &x, Some(from)))
     }
 
-    /// Reductions and scans; truth values as words.
+    /// Translates reductions and scans; booleans are handled as words.
     fn group_arithmetic(&mut self, v: View<'_>) -> Result<Flat> {
         let op = GROUP_ARITHMETIC[usize::from(v.op - op::OpGroupNonUniformIAdd)];
         let scan = match v.arg(0)? {

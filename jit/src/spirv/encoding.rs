@@ -1,8 +1,9 @@
-//! The encodings of bfloat16 and of floats of 8 bits, and their constants; `small_float` converts values.
+//! The encodings of bfloat16 and of floats of 8 bits, and their constants; `small_float` converts
+//! values.
 
 use crate::ir::Ty;
 
-/// Which float it is.
+/// Format of a small float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SmallFloat {
     /// The upper half of a binary32 number.
@@ -14,7 +15,7 @@ pub(crate) enum SmallFloat {
 }
 
 impl SmallFloat {
-    /// By the width and the encoding that an OpTypeFloat says.
+    /// Returns the format with the width and the encoding of an OpTypeFloat.
     pub fn of(bits: u32, encoding: u32) -> Option<SmallFloat> {
         match (bits, encoding) {
             (16, 0) => Some(SmallFloat::BFloat16),
@@ -24,17 +25,17 @@ impl SmallFloat {
         }
     }
 
-    /// Its width.
+    /// Returns the width in bits.
     pub fn bits(self) -> u32 {
         if self == SmallFloat::BFloat16 { 16 } else { 8 }
     }
 
-    /// The integer that holds it.
+    /// Returns the integer type that holds the float.
     pub fn word(self) -> Ty {
         if self == SmallFloat::BFloat16 { Ty::I16 } else { Ty::I8 }
     }
 
-    /// Bits of fraction, and the exponent of the least normal number.
+    /// Returns the number of bits of the fraction, and the exponent of the smallest normal number.
     fn format(self) -> (i32, i32) {
         match self {
             SmallFloat::BFloat16 => (7, -126),
@@ -43,7 +44,7 @@ impl SmallFloat {
         }
     }
 
-    /// The bits of infinity, or of NaN where there is none.
+    /// Returns the bits of infinity, or of NaN if the format has no infinity.
     fn beyond(self) -> u64 {
         match self {
             SmallFloat::BFloat16 => 0x7f80,
@@ -52,7 +53,7 @@ impl SmallFloat {
         }
     }
 
-    /// A constant's value.
+    /// Returns the value of a constant.
     pub fn value(self, bits: u64) -> f64 {
         let (fraction, least) = self.format();
         let magnitude = bits & ((1 << (self.bits() - 1)) - 1);
@@ -66,7 +67,7 @@ impl SmallFloat {
         if magnitude == bits { value } else { -value }
     }
 
-    /// The bits of the number next to a constant.
+    /// Returns the bits of the number nearest to a constant.
     pub fn nearest(self, x: f64) -> u64 {
         let (fraction, least) = self.format();
         let sign = u64::from(x.is_sign_negative()) << (self.bits() - 1);
@@ -80,11 +81,11 @@ impl SmallFloat {
         if rounded > f64::from(self.greatest()) {
             return sign | self.beyond();
         }
-        // A carry makes the exponent one more.
+        // A carry increments the exponent.
         sign | (((exponent - least) as u64) << fraction).wrapping_add((rounded / unit) as u64)
     }
 
-    /// The greatest finite number.
+    /// Returns the largest finite number.
     pub fn greatest(self) -> f32 {
         match self {
             SmallFloat::BFloat16 => f32::from_bits(0x7f7f_0000),
@@ -98,7 +99,8 @@ impl SmallFloat {
 mod tests {
     use super::SmallFloat::{self, BFloat16, E4M3, E5M2};
 
-    /// Every value has its own bits, and what lies in the middle of two the even ones.
+    /// Checks that every value has its own bits, and that a value in the middle of two gets the
+    /// even ones.
     #[test]
     fn every_number_makes_the_round_trip() {
         for small in [BFloat16, E4M3, E5M2] {

@@ -1,24 +1,25 @@
-//! What an entry point says of its float arithmetic: the flags that instructions get by their type.
+//! The float modes of an entry point: the flags that instructions get by their type.
 
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Ty};
 
-/// What an entry point says of its arithmetic of a width.
+/// Float modes of an entry point for one width.
 #[derive(Clone, Copy, Default)]
 struct FloatMode {
     flags: FloatFlags,
-    /// FPFastMathDefault: the FPFastMathMode of instructions without one.
+    /// FPFastMathDefault, which is the FPFastMathMode of instructions without one.
     fast: Option<u32>,
 }
 
-/// Of a FPFastMathMode: the sign of a zero does not matter.
+/// Bit of a FPFastMathMode: the sign of a zero does not matter.
 pub(super) const NSZ: u32 = 4;
-/// Of a FPFastMathMode: a division may be a product with a reciprocal.
+/// Bit of a FPFastMathMode: a division may be a product with a reciprocal.
 const ALLOW_RECIPROCAL: u32 = 8;
-/// Of a FPFastMathMode: two operations may be fused. What else one may allow is not done anyway.
+/// Bit of a FPFastMathMode: two operations may be fused. Other permissions are not used.
 const ALLOW_CONTRACT: u32 = 0x1_0000;
 
-/// What an instruction keeps to whose FPFastMathMode has not this bit: NotNaN, NotInf, NSZ, AllowRecip, AllowContract.
+/// Flag of an instruction whose FPFastMathMode lacks a bit: NotNaN, NotInf, NSZ, AllowRecip,
+/// AllowContract.
 const KEPT: [(u32, FloatFlags); 5] = [
     (1, FloatFlags::KEEP_NAN),
     (2, FloatFlags::KEEP_INFINITY),
@@ -27,7 +28,7 @@ const KEPT: [(u32, FloatFlags); 5] = [
     (ALLOW_CONTRACT, FloatFlags::NO_CONTRACTION),
 ];
 
-/// What an entry point says of its float arithmetic, by its width: 16, 32 and 64 bits.
+/// Float modes of an entry point by width: 16, 32 and 64 bits.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct FloatModes([FloatMode; 3]);
 
@@ -36,14 +37,14 @@ impl FloatModes {
         [Ty::F16, Ty::F32, Ty::F64].iter().position(|&t| t == ty)
     }
 
-    /// FPFastMathDefault of a type.
+    /// Sets the FPFastMathDefault of a type.
     pub fn set_fast(&mut self, ty: Ty, allowed: u32) -> Result<()> {
         let i = FloatModes::index(ty).ok_or_else(|| Error::invalid("FPFastMathDefault of a type that is no float"))?;
         self.0[i].fast = Some(allowed);
         Ok(())
     }
 
-    /// More flags for a width in bits.
+    /// Adds flags for a width in bits.
     pub fn add(&mut self, width: u32, flags: FloatFlags) {
         let float = [Ty::F16, Ty::F32, Ty::F64].into_iter().find(|ty| ty.bytes() * 8 == width);
         if let Some(i) = float.and_then(FloatModes::index) {
@@ -51,23 +52,24 @@ impl FloatModes {
         }
     }
 
-    /// FPFastMathDefault of a type, if there is one.
+    /// Returns the FPFastMathDefault of a type, if there is one.
     pub fn fast(self, ty: Ty) -> Option<u32> {
         FloatModes::index(ty).and_then(|i| self.0[i].fast)
     }
 
-    /// The flags of a float type.
+    /// Returns the flags of a float type.
     pub fn flags(self, ty: Ty) -> FloatFlags {
         FloatModes::index(ty).map_or(FloatFlags::NONE, |i| self.0[i].flags)
     }
 
-    /// Does it say nothing?
+    /// Returns true if no mode is set.
     pub fn is_empty(self) -> bool {
         self.0.iter().all(|mode| mode.flags.is_empty() && mode.fast.is_none())
     }
 
-    /// The flags of an instruction by its type, that of the result if it is a float, else of the first operand that is one; its own
-    /// FPFastMathMode goes before the entry point's.
+    /// Returns the flags of an instruction by its type: the result's if it is a float, else that of
+    /// the first operand that is one. The instruction's own FPFastMathMode has precedence over the
+    /// entry point's.
     pub fn of<'a>(self, mut types: impl Iterator<Item = &'a Ty>, own: Option<u32>) -> FloatFlags {
         let Some(mode) = types.find_map(|&ty| FloatModes::index(ty)).map(|i| self.0[i]) else {
             return FloatFlags::NONE;

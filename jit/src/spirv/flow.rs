@@ -5,23 +5,26 @@ pub(crate) type BlockIx = u32;
 
 const NONE: u32 = u32::MAX;
 
-/// Predecessors and dominators.
+/// Predecessors, successors and dominators of blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// Predecessors of block b: `before[starts[b]..starts[b + 1]]`, each once, in their order.
+    /// Start of each block's predecessors: `before[starts[b]..starts[b + 1]]` has each once, in
+    /// their order.
     starts: Vec<u32>,
     before: Vec<BlockIx>,
-    /// Successors likewise.
+    /// Start of each block's successors in `next`.
     next_starts: Vec<u32>,
     next: Vec<BlockIx>,
-    /// Immediate dominator; of what cannot be reached NONE, of the first block itself.
+    /// Immediate dominator: NONE for blocks that cannot be reached, the block itself for the first
+    /// block.
     dominator: Vec<BlockIx>,
-    /// Interval in a walk of the dominators' tree.
+    /// Interval of times in a walk of the dominator tree.
     interval: Vec<(u32, u32)>,
 }
 
 impl Flow {
-    /// Of so many blocks, at least one, and edges (to, from); nothing leads to the first block.
+    /// Builds the graph of this many blocks, at least one, from edges (to, from); no edge leads to
+    /// the first block.
     pub fn of(blocks: usize, edges: &[(BlockIx, BlockIx)]) -> Flow {
         let (starts, before) = grouped(blocks, edges);
         let back: Vec<_> = edges.iter().map(|&(to, from)| (from, to)).collect();
@@ -31,33 +34,34 @@ impl Flow {
         Flow { starts, before, next_starts, next, dominator, interval }
     }
 
-    /// Predecessors of a block.
+    /// Returns the predecessors of a block.
     pub fn before(&self, b: BlockIx) -> &[BlockIx] {
         &self.before[self.starts[b as usize] as usize..self.starts[b as usize + 1] as usize]
     }
 
-    /// Successors of a block.
+    /// Returns the successors of a block.
     pub fn behind(&self, b: BlockIx) -> &[BlockIx] {
         &self.next[self.next_starts[b as usize] as usize..self.next_starts[b as usize + 1] as usize]
     }
 
-    /// The block can be reached.
+    /// Returns true if the block can be reached.
     pub fn reached(&self, b: BlockIx) -> bool {
         self.dominator.get(b as usize).is_some_and(|&d| d != NONE)
     }
 
-    /// Every way to `b` leads through `a`.
+    /// Returns true if every path to `b` leads through `a`.
     pub fn dominates(&self, a: BlockIx, b: BlockIx) -> bool {
         let (a, b) = (self.interval[a as usize], self.interval[b as usize]);
         a.0 <= b.0 && b.1 <= a.1 && a.1 != 0
     }
 
-    /// Immediate dominator of a block that can be reached.
+    /// Returns the immediate dominator of a block that can be reached.
     pub fn dominator(&self, b: BlockIx) -> BlockIx {
         self.dominator[b as usize]
     }
 
-    /// Blocks that can be reached, each behind those it leads to, loops aside.
+    /// Returns the blocks that can be reached, each behind those it leads to, except along back
+    /// edges.
     pub fn postorder(&self) -> Vec<BlockIx> {
         let mut met = vec![false; self.dominator.len()];
         let mut stack = vec![(0, self.next_starts[0])];
@@ -79,7 +83,7 @@ impl Flow {
     }
 }
 
-/// Pairs (key, value) as lists by key, without repetitions of neighbours.
+/// Groups pairs (key, value) into sorted lists by key, without duplicates.
 fn grouped(count: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
     let mut sorted = pairs.to_vec();
     sorted.sort_unstable();
@@ -90,15 +94,17 @@ fn grouped(count: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
     (starts, sorted.into_iter().map(|p| p.1).collect())
 }
 
-/// Immediate dominators (Lengauer and Tarjan: A Fast Algorithm for Finding Dominators in a Flowgraph, the simple form), which take
-/// O(m log n) whatever the graph; and the blocks that can be reached, in the order of a walk. Inside, blocks are numbers of that walk.
+/// Immediate dominators (Lengauer and Tarjan: A Fast Algorithm for Finding Dominators in a
+/// Flowgraph, the simple form). They take O(m log n) for any graph. The struct also has the blocks
+/// that can be reached, in the order of a walk; inside it, blocks are numbered in this order.
 struct Dominators {
-    /// Block by number.
+    /// Block of each number.
     order: Vec<BlockIx>,
     number: Vec<u32>,
     parent: Vec<u32>,
     semi: Vec<u32>,
-    /// Forest of what was linked: ancestor, and the number of least `semi` on the way to it.
+    /// Forest of linked blocks: the ancestor, and the number with the smallest `semi` on the path
+    /// to it.
     ancestor: Vec<u32>,
     least: Vec<u32>,
 }
@@ -141,7 +147,7 @@ impl Dominators {
         (dominator, d.order)
     }
 
-    /// A walk depth first.
+    /// Walks the graph depth first.
     fn walk(blocks: usize, starts: &[u32], next: &[BlockIx]) -> Dominators {
         let (mut order, mut number, mut parent) = (vec![0], vec![NONE; blocks], vec![0]);
         number[0] = 0;
@@ -165,7 +171,8 @@ impl Dominators {
         Dominators { ancestor: vec![NONE; order.len()], semi: all.clone(), least: all, order, number, parent }
     }
 
-    /// The number of least `semi` among those linked above `v`; the way there is made short.
+    /// Returns the number with the smallest `semi` among those linked above `v`, and compresses the
+    /// path there.
     fn evaluate(&mut self, v: u32) -> u32 {
         let mut way = Vec::new();
         let mut at = v;
@@ -184,7 +191,8 @@ impl Dominators {
     }
 }
 
-/// First and last time of every block in a walk of the dominators' tree; (0, 0) for what cannot be reached.
+/// Returns the first and last time of every block in a walk of the dominator tree; (0, 0) for
+/// blocks that cannot be reached.
 fn intervals(dominator: &[BlockIx], order: &[BlockIx]) -> Vec<(u32, u32)> {
     let below: Vec<(u32, u32)> = order.iter().filter(|&&b| b != 0).map(|&b| (dominator[b as usize], b)).collect();
     let (starts, next) = grouped(dominator.len(), &below);

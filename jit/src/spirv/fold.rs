@@ -1,5 +1,5 @@
-//! Constant evaluation for OpSpecConstantOp. Semantics are those of `ir::inst`, so that a specialised module means the same as one
-//! with the constants written out.
+//! Constant evaluation for OpSpecConstantOp. It has the semantics of `ir::inst`, so that a
+//! specialised module has the same meaning as one with literal constants.
 
 use super::alu::{self, Rule};
 use super::encoding::SmallFloat;
@@ -9,7 +9,8 @@ use super::types::{Spec, Type, mask, sign_extend};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, FloatFlags, Op, Ty, Unary, eval, modes};
 
-/// Evaluates an OpSpecConstantOp; nothing when its operation is not a constant one this file knows.
+/// Evaluates an OpSpecConstantOp; returns `None` if this file does not support its operation on
+/// constants.
 pub(crate) fn spec_constant_op(s: &Spec<'_>, v: View<'_>) -> Result<Option<Vec<u64>>> {
     let inner = u16::try_from(v.arg(0)?).map_err(|_| Error::invalid("opcode of a specialisation constant"))?;
     let ids = &v.args[1..];
@@ -92,7 +93,7 @@ fn scalar_bits(s: &Spec<'_>, ty: u32) -> u32 {
     }
 }
 
-/// The small float that a type's components are.
+/// Returns the small float format of a type's components, if they have one.
 fn small_float(s: &Spec<'_>, ty: u32) -> Option<SmallFloat> {
     let elem = s.vector(ty).map_or(ty, |(e, _)| e);
     match s.ty(elem) {
@@ -101,7 +102,8 @@ fn small_float(s: &Spec<'_>, ty: u32) -> Option<SmallFloat> {
     }
 }
 
-/// One scalar of an elementwise rule: operands of `from` bits, result of `to` bits.
+/// Evaluates one scalar of an elementwise rule with operands of `from` bits and a result of `to`
+/// bits.
 fn scalar(rule: Rule, a: u64, b: u64, from: u32, to: u32) -> Option<u64> {
     let (sa, sb) = (sign_extend(a, from) as i64, sign_extend(b, from) as i64);
     let m = mask(from);
@@ -127,7 +129,8 @@ fn scalar(rule: Rule, a: u64, b: u64, from: u32, to: u32) -> Option<u64> {
     Some(bits & mask(to))
 }
 
-/// A conversion under the entry point's modes: the operand flushed by its type's, the rest by the result's.
+/// Evaluates a conversion under the entry point's modes: the mode of the operand's type flushes it,
+/// that of the result's type does the rest.
 fn float_to_float(s: &Spec<'_>, a: u64, from: Ty, to: Ty) -> Option<u64> {
     let flush = s.float.flags(from).changes().without(FloatFlags::ROUND_ZERO);
     let one = eval::eval(&Op::Convert(Convert::FToF), Ty::F64, from, &[1f64.to_bits()])?[0];
@@ -135,7 +138,7 @@ fn float_to_float(s: &Spec<'_>, a: u64, from: Ty, to: Ty) -> Option<u64> {
     Some(modes::eval_under(s.float.flags(to), &Op::Convert(Convert::FToF), from, to, &[a])?[0])
 }
 
-/// The float of so many bits.
+/// Returns the float type with this many bits.
 fn float(bits: u32) -> Option<Ty> {
     [Ty::F16, Ty::F32, Ty::F64].into_iter().find(|ty| ty.bytes() * 8 == bits)
 }
@@ -187,7 +190,8 @@ fn compare(c: Cmp, a: u64, b: u64, sa: i64, sb: i64) -> Option<bool> {
     })
 }
 
-/// OpQuantizeToF16 on the bits of an f32: round to nearest even; what is too small for a normalized half is a zero.
+/// Evaluates OpQuantizeToF16 on the bits of an f32: rounds to nearest even; numbers too small for a
+/// normalized half become zero.
 pub(crate) fn quantize(bits: u32) -> u32 {
     let (sign, a) = (bits & 0x8000_0000, bits & 0x7fff_ffff);
     let magnitude = if a > 0x7f80_0000 {

@@ -1,5 +1,7 @@
-//! GLSL.std.450: one row per instruction; most are one IR operation per component, the rest are lowered here.
-//! Transcendental functions stay operations and are expanded by a later pass.
+//! GLSL.std.450: one row per instruction; most are one IR operation per component, the rest are
+//! lowered here.
+//!
+//! Transcendental functions stay operations, which a later pass expands.
 
 use super::body::Translator;
 use super::module::View;
@@ -7,10 +9,10 @@ use super::value::{Flat, Place, Pointer};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, FloatFlags, InterpolateAt, Op, Ty, Unary, Value};
 
-/// One component: operands to result.
+/// Function from the operands of one component to its result.
 type Lane = fn(&mut Translator<'_>, &[Value]) -> Value;
 
-/// How an instruction is lowered.
+/// Lowering of an instruction.
 #[derive(Clone, Copy)]
 enum Row {
     /// One unary operation.
@@ -19,7 +21,7 @@ enum Row {
     Bin(Binary),
     /// A function of `n` operands per component.
     Each(u8, Lane),
-    /// Works on whole operands.
+    /// A function of whole operands.
     Whole,
 }
 
@@ -36,7 +38,7 @@ macro_rules! instructions {
     };
 }
 
-/// The row of an instruction.
+/// Returns the row of an instruction.
 fn row(number: u32) -> Option<Row> {
     TABLE.binary_search_by_key(&number, |row| row.0).ok().map(|i| TABLE[i].1)
 }
@@ -52,7 +54,7 @@ instructions! {
     8 Floor = Un(Unary::Floor);
     9 Ceil = Un(Unary::Ceil);
     10 Fract = Each(1, fract);
-    // π/180 and 180/π.
+    // The factors are π/180 and 180/π.
     11 Radians = Each(1, |t, a| t.scale(a[0], 0x3c8e_fa35));
     12 Degrees = Each(1, |t, a| t.scale(a[0], 0x4265_2ee1));
     13 Sin = Un(Unary::Sin);
@@ -89,7 +91,7 @@ instructions! {
     44 UClamp = Each(3, |t, a| clamp(t, a, Binary::UMax, Binary::UMin));
     45 SClamp = Each(3, |t, a| clamp(t, a, Binary::SMax, Binary::SMin));
     46 FMix = Each(3, f_mix);
-    // 47, IMix, was removed.
+    // Number 47, IMix, was removed.
     48 Step = Each(2, step);
     49 SmoothStep = Each(3, smooth_step);
     50 Fma = Each(3, |t, a| t.b.fma(a[0], a[1], a[2]));
@@ -148,7 +150,7 @@ fn f_sign(t: &mut Translator<'_>, a: &[Value]) -> Value {
     t.b.select(positive, one, other)
 }
 
-/// x - floor(x), kept below 1 for tiny negative x.
+/// Returns x - floor(x), kept below 1 for tiny negative x.
 fn fract(t: &mut Translator<'_>, a: &[Value]) -> Value {
     let ty = t.b.ty(a[0]);
     let floor = t.b.un(Unary::Floor, a[0]);
@@ -173,7 +175,7 @@ fn f_clamp(t: &mut Translator<'_>, a: &[Value]) -> Value {
     t.b.extreme(Binary::FMin, low, a[2])
 }
 
-/// x*(1-a) + y*a.
+/// Returns x*(1-a) + y*a.
 fn f_mix(t: &mut Translator<'_>, a: &[Value]) -> Value {
     let one = t.b.float(t.b.ty(a[2]), 1.0);
     let rest = t.b.bin(Binary::FSub, one, a[2]);
@@ -203,7 +205,7 @@ fn smooth_step(t: &mut Translator<'_>, a: &[Value]) -> Value {
 }
 
 fn ldexp(t: &mut Translator<'_>, a: &[Value]) -> Value {
-    // A long exponent: more than this changes nothing.
+    // The exponent is a long: larger magnitudes than this change nothing.
     let e = match t.b.ty(a[1]) {
         Ty::I64 => {
             let (least, most) = (t.b.konst(Ty::I64, -0xffffi64 as u64), t.b.konst(Ty::I64, 0xffff));
@@ -215,7 +217,8 @@ fn ldexp(t: &mut Translator<'_>, a: &[Value]) -> Value {
     t.b.val(Op::Ldexp, &[a[0], e], t.b.ty(a[0]))
 }
 
-/// Layout of a packed format: components, bits each, scale, signed.
+/// Returns the layout of a packed format: components, bits of each, scale, and whether it is
+/// signed.
 fn packing(number: u32) -> Option<(u32, u32, f32, bool)> {
     Some(match number {
         glsl::PackSnorm4x8 | glsl::UnpackSnorm4x8 => (4, 8, 127.0, true),
@@ -227,7 +230,7 @@ fn packing(number: u32) -> Option<(u32, u32, f32, bool)> {
 }
 
 impl Translator<'_> {
-    /// One GLSL.std.450 instruction.
+    /// Translates one GLSL.std.450 instruction.
     pub fn glsl(&mut self, v: View<'_>) -> Result<()> {
         let number = v.arg(1)?;
         let v = View { args: &v.args[2..], ..v };
@@ -297,19 +300,20 @@ impl Translator<'_> {
         })
     }
 
-    /// An operand of `n` scalars.
+    /// Returns an operand of `n` scalars.
     pub fn operand_n(&mut self, v: View<'_>, i: usize, n: usize) -> Result<Flat> {
         let a = self.operand(v, i)?;
         if a.len() != n { Err(Error::invalid("operand of another size")) } else { Ok(a) }
     }
 
-    /// x times an f32 constant given by its bits, rounded to a half for halves.
+    /// Returns x times an f32 constant given by its bits, which is rounded to a half for halves.
     fn scale(&mut self, x: Value, bits: u32) -> Value {
         let by = self.b.float(self.b.ty(x), f32::from_bits(bits));
         self.b.bin(Binary::FMul, x, by)
     }
 
-    /// Modf, Frexp: whole part or exponent behind a pointer or as second member.
+    /// Translates Modf and Frexp, which return the whole part or exponent through a pointer or as
+    /// second member.
     fn two_parts(&mut self, v: View<'_>, number: u32) -> Result<Flat> {
         let x = self.operand(v, 0)?;
         let (mut first, mut second) = (Flat::new(), Flat::new());
@@ -318,7 +322,8 @@ impl Translator<'_> {
             if matches!(number, glsl::Modf | glsl::ModfStruct) {
                 let whole = self.b.un(Unary::Trunc, x);
                 let rest = self.b.bin(Binary::FSub, x, whole);
-                // Infinity minus itself: the fraction of infinity is 0, with the sign of x.
+                // Infinity minus itself is NaN, but the fraction of infinity is 0, with the sign of
+                // x.
                 let abs = self.b.un(Unary::FAbs, x);
                 let inf = self.b.float(ty, f32::INFINITY);
                 let infinite = self.b.cmp(Cmp::FOrdEq, abs, inf);
@@ -381,7 +386,8 @@ impl Translator<'_> {
         Ok((0..n).map(one).collect())
     }
 
-    /// f32 → bits of the nearest half, in integer operations so that no backend needs halves.
+    /// Converts f32 to the bits of the nearest half, by integer operations so that no back end
+    /// needs halves.
     fn half_bits(&mut self, x: Value) -> Value {
         let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
         let c = |t: &mut Self, v: u32| t.b.i32(v);
@@ -389,7 +395,8 @@ impl Translator<'_> {
         let a = self.b.bin(Binary::And, bits, abs_mask);
         let sign = self.b.bin(Binary::LShr, bits, sixteen);
         let sign = self.b.bin(Binary::And, sign, sign_mask);
-        // Normal halves: round the mantissa to 10 bits, ties to even, and move the exponent's bias.
+        // Normal halves: the mantissa is rounded to 10 bits, ties to even, and the exponent's bias
+        // is changed.
         let (thirteen, one, half, bias, inf) =
             (c(self, 13), c(self, 1), c(self, 0xfff), c(self, 112 << 10), c(self, 0x7c00));
         let low = self.b.bin(Binary::LShr, a, thirteen);
@@ -413,7 +420,7 @@ impl Translator<'_> {
         self.b.bin(Binary::Or, r, sign)
     }
 
-    /// Bits of a half, the upper ones of a word → f32, exact.
+    /// Converts the bits of a half, in the upper half of a word, to f32 exactly.
     fn half_value(&mut self, word: Value) -> Value {
         let c = |t: &mut Self, v: u32| t.b.i32(v);
         let (mask, sign_mask, three) = (c(self, 0x7fff_0000), c(self, 0x8000_0000), c(self, 3));
@@ -423,7 +430,7 @@ impl Translator<'_> {
         let (bias, step) = (c(self, 112 << 23), c(self, 1 << 23));
         let normal = self.b.bin(Binary::IAdd, shifted, bias);
         let infinite = self.b.bin(Binary::IAdd, normal, bias);
-        // Denormals: the same bits behind 2^-14, without it.
+        // Denormals: their bits are added to 2^-14, which is then subtracted.
         let tiny = self.b.bin(Binary::IAdd, normal, step);
         let tiny = self.b.cvt(Convert::Bitcast, tiny, Ty::F32);
         let least_normal = self.b.float(Ty::F32, 1.0 / 16384.0);
@@ -432,7 +439,7 @@ impl Translator<'_> {
         let (least, most) = (c(self, 0x0400_0000), c(self, 0x7bff_0000));
         let small = self.b.cmp(Cmp::SLt, a, least);
         let big = self.b.cmp(Cmp::SLt, most, a);
-        // Where either type has no denormals, these are none either.
+        // If the mode of either type flushes denormals, these become zero.
         let flush = [Ty::F16, Ty::F32].iter().any(|&ty| self.b.modes.flags(ty).contains(FloatFlags::FLUSH_DENORMALS));
         let tiny = if flush { c(self, 0) } else { tiny };
         let r = self.b.select(small, tiny, normal);
@@ -441,7 +448,7 @@ impl Translator<'_> {
         self.b.cvt(Convert::Bitcast, r, Ty::F32)
     }
 
-    /// OpQuantizeToF16: what is too small for a normalized half is a zero.
+    /// Translates OpQuantizeToF16: numbers too small for a normalized half become zero.
     pub fn quantize(&mut self, x: Value) -> Value {
         let h = self.half_bits(x);
         let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
@@ -525,7 +532,7 @@ impl Translator<'_> {
         })
     }
 
-    /// k = 1 - eta²(1 - dot(N, I)²); k < 0 ? 0 : eta*I - (eta*dot(N, I) + sqrt(k)) * N
+    /// Computes k = 1 - eta²(1 - dot(N, I)²); k < 0 ? 0 : eta*I - (eta*dot(N, I) + sqrt(k)) * N.
     fn refract(&mut self, i: &[Value], n: &[Value], eta: Value) -> Flat {
         let ty = self.b.ty(i[0]);
         let (zero, one) = (self.b.float(ty, 0.0), self.b.float(ty, 1.0));
@@ -566,7 +573,8 @@ impl Translator<'_> {
         if local.io.is_empty() || self.stage.row().inputs != base::shader::Side::Interpolated {
             return Err(Error::invalid("interpolant is not an input"));
         }
-        // Leaves in place: the pointer's leaves are those of the variable. A copy (indexed dynamically) has its own numbering.
+        // In place, the pointer's leaves are those of the variable. A copy (indexed dynamically)
+        // has its own numbering.
         if !local.vars.is_empty() {
             return self.interpolate_copy(&local, l, ty, at, &args);
         }
@@ -582,7 +590,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Interpolants of a variable that is indexed dynamically: the whole variable is read into a fresh copy.
+    /// Translates interpolants of a variable that is indexed dynamically: the whole variable is
+    /// read into a new copy.
     fn interpolate_copy(
         &mut self,
         local: &super::value::Local,

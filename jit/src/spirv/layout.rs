@@ -1,4 +1,5 @@
-//! Where things lie in memory: by the module's decorations, or in a natural layout of our own (workgroup memory, and what stages keep there).
+//! Memory layouts: the module's decorations, or a natural layout of the driver's own (workgroup
+//! memory, and memory that stages keep there).
 
 use super::deco;
 use super::module::NO_MEMBER;
@@ -14,7 +15,8 @@ pub(crate) struct MemLeaf {
     pub ty: Ty,
 }
 
-/// Scalar type in memory, of which `own` says how it is laid out, if decorations do not: booleans (never in buffers) are 32 bits wide.
+/// Returns the type that a scalar has in memory. `own` is the driver's layout, if decorations give
+/// none. Booleans (never in buffers) are 32 bits wide.
 pub(crate) fn memory_scalar(s: &Spec<'_>, ty: u32, own: Option<Own>) -> Result<Ty> {
     Ok(match (s.scalar(ty)?, own) {
         (Ty::B1, _) => Ty::I32,
@@ -69,7 +71,7 @@ pub(crate) fn push_memory_leaves(s: &Spec<'_>, m: &Memory, ty: u32, at: u32, out
     Ok(())
 }
 
-/// A decoration's number: literal, or a constant.
+/// Returns a decoration's number, which is a literal or a constant.
 fn number(s: &Spec<'_>, ty: u32, member: u32, [literal, id]: [u32; 2]) -> Result<Option<u32>> {
     if let Some(number) = s.m.decoration_value(ty, member, literal) {
         return Ok(Some(number));
@@ -98,10 +100,10 @@ pub(crate) fn array_stride(s: &Spec<'_>, ty: u32, elem: u32, own: Option<Own>) -
         .ok_or_else(|| Error::invalid("array without ArrayStride").with_id(ty))
 }
 
-/// Size of what decorations lay out; `matrix` as [`member_matrix`] says.
+/// Returns the size of a type that decorations lay out; `matrix` is what [`member_matrix`] returns.
 pub(crate) fn explicit_size(s: &Spec<'_>, ty: u32, matrix: Option<(u32, bool)>) -> Result<u32> {
     let too_large = || Error::limit("type is too large").with_id(ty);
-    // From the first byte of the first of `n` to the end of the last.
+    // Distance from the first byte of the first of `n` parts to the end of the last one.
     let strided = |stride: u32, n: u32, last: u32| {
         stride.checked_mul(n.saturating_sub(1)).and_then(|at| at.checked_add(last)).ok_or_else(too_large)
     };
@@ -142,9 +144,9 @@ pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32, own: Own) -> Re
     Ok(at)
 }
 
-/// Size and alignment in our own layout.
+/// Returns the size and alignment in the driver's own layout.
 pub(crate) fn natural(s: &Spec<'_>, ty: u32, own: Own) -> Result<(u32, u32)> {
-    // Bounds every product below.
+    // This bounds every product below.
     if s.leaves(ty)? > 1 << 24 {
         return Err(Error::limit("type is too large").with_id(ty));
     }

@@ -8,15 +8,16 @@ use crate::error::{Error, Result};
 use crate::ir::{Binary, Convert, Ty, Unary, Value};
 
 impl Translator<'_> {
-    // Matrices. Products are sums from the left: ((a0*b0 + a1*b1) + a2*b2) + ...
+    // Products are sums from the left: ((a0*b0 + a1*b1) + a2*b2) + ...
 
-    /// Rows, columns and component type of a matrix operand; its value has that many leaves.
+    /// Returns rows, columns and component type of a matrix operand, whose value has rows × columns
+    /// leaves.
     pub fn matrix_shape(&mut self, v: View<'_>, i: usize) -> Result<(usize, usize, Ty)> {
         let id = v.arg(i)?;
         self.s.matrix(self.type_of(id)?)
     }
 
-    /// Dot product of two lists of one length.
+    /// Returns the dot product of two lists of equal length.
     pub fn dot(&mut self, a: &[Value], b: &[Value]) -> Value {
         let mut sum = None;
         for (&x, &y) in a.iter().zip(b) {
@@ -92,7 +93,8 @@ impl Translator<'_> {
         if rows != cols { Err(Error::invalid("matrix is not square")) } else { Ok((m, rows)) }
     }
 
-    /// Determinant of the minor of the given rows and columns (column-major `m` of `n` rows).
+    /// Returns the determinant of the minor of the given rows and columns (column-major `m` of `n`
+    /// rows).
     fn minor(&mut self, m: &[Value], n: usize, rows: &[usize], cols: &[usize]) -> Value {
         if let ([r], [c]) = (rows, cols) {
             return m[c * n + r];
@@ -124,7 +126,8 @@ impl Translator<'_> {
         let ty = self.b.ty(m[0]);
         let m = self.widened(&m);
         let without = |x: usize| (0..n).filter(|&i| i != x).collect::<Vec<_>>();
-        // Cofactor of (row r, column c) goes to (row c, column r), so the result in column-major order is by r, then c.
+        // The cofactor of (row r, column c) goes to (row c, column r), so the column-major result
+        // is ordered by r, then c.
         let mut adjugate = Flat::new();
         for r in 0..n {
             for c in 0..n {
@@ -132,7 +135,7 @@ impl Translator<'_> {
                 adjugate.push(if (r + c) % 2 == 0 { minor } else { self.b.un(Unary::FNeg, minor) });
             }
         }
-        // Expansion along row 0 from the cofactors made already.
+        // The expansion along row 0 uses the cofactors that are already computed.
         let first_row: Flat = (0..n).map(|c| m[c * n]).collect();
         let det = self.dot(&first_row, &adjugate[..n]);
         let one = |&x: &Value| {
@@ -142,7 +145,8 @@ impl Translator<'_> {
         Ok(adjugate.iter().map(one).collect())
     }
 
-    /// Halves as binary32: their sums of products cancel, and what each rounding had lost would be most of the result.
+    /// Widens halves to binary32, because their sums of products cancel and the rounding errors
+    /// would dominate the result.
     fn widened(&mut self, m: &[Value]) -> Flat {
         let half = self.b.ty(m[0]) == Ty::F16;
         m.iter().map(|&x| if half { self.b.cvt(Convert::FToF, x, Ty::F32) } else { x }).collect()

@@ -1,9 +1,13 @@
-//! What SPV_NV_cooperative_matrix2 does with the elements of cooperative matrices: functions of each of them, reductions, and matrices of
-//! another use. What a matrix is used for changes nothing of how it is dealt out (`cooperative`), so only a transposition moves anything.
+//! Operations of SPV_NV_cooperative_matrix2 on the elements of cooperative matrices: functions of
+//! each element, reductions, and conversions to another use.
 //!
-//! Functions are called, as all functions are, by being inlined: once for a component, which is an element in each lane. A reduction's
-//! function is commutative and associative as far as its module says so; elements are combined in ascending order of components, then
-//! lanes by halves of ever greater distance.
+//! The use of a matrix does not affect how it is distributed (`cooperative`), so only a
+//! transposition moves elements.
+//!
+//! Functions are called, as all functions are, by being inlined: once for a component, which is an
+//! element in each lane. The module guarantees that a reduction's function is commutative and
+//! associative. Elements are combined in ascending order of components, then across lanes with
+//! doubling distance.
 
 use super::body::Translator;
 use super::module::View;
@@ -13,7 +17,7 @@ use super::value::{Flat, Val};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Subgroup, Value};
 
-/// Cooperative matrix reduce modes.
+/// Modes of cooperative matrix reductions.
 const ROW: u32 = 1;
 const COLUMN: u32 = 2;
 const TWO_BY_TWO: u32 = 4;
@@ -24,7 +28,7 @@ impl Translator<'_> {
             op::OpCooperativeMatrixPerElementOpNV => self.per_element(v)?,
             op::OpCooperativeMatrixReduceNV => self.reduce(v)?,
             op::OpCooperativeMatrixTransposeNV => self.transposed(v)?,
-            // To another use.
+            // A conversion to another use.
             _ => {
                 self.same_shape(self.matrix_of(v, 0)?, self.cooperative(v.ty)?)?;
                 self.operand(v, 0)?
@@ -44,7 +48,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A function's value for such arguments.
+    /// Returns the result of a function for these arguments.
     fn call_on(&mut self, function: u32, args: &[Val]) -> Result<Value> {
         let callee = self.m.function(function).ok_or_else(|| Error::invalid("callee is not a function"))?;
         match self.inline(callee, args)? {
@@ -53,7 +57,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Row and column of a component's elements.
+    /// Returns the row and the column of a component's elements.
     fn place_of_component(&mut self, m: Cooperative, component: u32) -> [Value; 2] {
         let lane = self.lane();
         if m.lanes > m.columns {
@@ -69,7 +73,7 @@ impl Translator<'_> {
     fn per_element(&mut self, v: View<'_>) -> Result<Flat> {
         let (m, function) = (self.matrix_of(v, 0)?, v.arg(1)?);
         let x = self.operand(v, 0)?;
-        // Elements of the other matrices come with this one's.
+        // The elements of the other matrices are passed together with those of this one.
         let mut more = Vec::new();
         for &id in v.args.get(2..).unwrap_or_default() {
             more.push(match self.s.cooperative.get(&self.type_of(id)?).copied() {
@@ -99,7 +103,7 @@ impl Translator<'_> {
         self.call_on(function, &[Val::one(a), Val::one(b)])
     }
 
-    /// One after the other.
+    /// Combines values one after the other.
     fn combine_all(&mut self, function: u32, values: impl IntoIterator<Item = Value>) -> Result<Value> {
         let mut all = None;
         for value in values {
@@ -111,11 +115,12 @@ impl Translator<'_> {
         all.ok_or_else(|| Error::invalid("reduction of nothing"))
     }
 
-    /// The values of the lanes that differ in these bits of their number, in all of them.
+    /// Combines the values of the lanes whose numbers differ in these bits; all of them get the
+    /// result.
     fn combine_lanes(&mut self, function: u32, mut x: Value, bits: std::ops::Range<u32>) -> Result<Value> {
         for bit in bits {
             let other = self.lane_across(x, 1 << bit);
-            // The lower lane's comes first in both, so that they have the same.
+            // The lower lane's value comes first in both lanes, so that they compute the same.
             let (lane, at) = (self.lane(), self.b.i32(1 << bit));
             let own = self.b.bin(Binary::And, lane, at);
             let zero = self.b.i32(0);
@@ -126,7 +131,7 @@ impl Translator<'_> {
         Ok(x)
     }
 
-    /// The value of the lane whose number differs in one bit.
+    /// Returns the value of the lane whose number differs in one bit.
     fn lane_across(&mut self, x: Value, bit: u32) -> Value {
         let (lane, bit) = (self.lane(), self.b.i32(bit));
         let from = self.b.bin(Binary::Xor, lane, bit);
@@ -160,7 +165,7 @@ impl Translator<'_> {
         self.spread(m, to, &all)
     }
 
-    /// Every row's elements, in all of them.
+    /// Combines every row's elements; all of them get the result.
     fn reduce_rows(&mut self, m: Cooperative, function: u32, x: &[Value]) -> Result<Flat> {
         let pieces = (m.columns / m.lanes).max(1) as usize;
         let mut out = Flat::new();
@@ -172,7 +177,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// Every column's elements, in all of them.
+    /// Combines every column's elements; all of them get the result.
     fn reduce_columns(&mut self, m: Cooperative, function: u32, x: &[Value]) -> Result<Flat> {
         let pieces = (m.columns / m.lanes).max(1) as usize;
         let mut out = Flat::from_slice(x);
@@ -184,7 +189,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// A matrix of another number of rows or columns in which all elements are the same.
+    /// Spreads a matrix with equal elements over another number of rows or columns.
     fn spread(&mut self, m: Cooperative, to: Cooperative, x: &[Value]) -> Result<Flat> {
         if (m.rows, m.columns) == (to.rows, to.columns) {
             return Ok(Flat::from_slice(x));
@@ -203,14 +208,14 @@ impl Translator<'_> {
                 let number = self.b.mul(row, m.columns.into());
                 let number = self.b.bin(Binary::IAdd, number, column);
                 let [first, last] = if rows { [first, last] } else { [0, 0] };
-                // Of a row, the first of the columns, or all.
+                // The elements of a row: the first of its columns, or all.
                 let last = if columns { last + m.columns - 1 } else { last };
                 Ok(self.elements(m, x, number, [first, last]))
             })
             .collect()
     }
 
-    /// Of 2×2 elements one.
+    /// Combines 2×2 elements into one.
     fn reduce_squares(&mut self, m: Cooperative, to: Cooperative, function: u32, x: &[Value]) -> Result<Flat> {
         let number_of = |number: u32| number / to.columns * 2 * m.columns + number % to.columns * 2;
         let mut out = Flat::new();
@@ -243,7 +248,7 @@ impl Translator<'_> {
         Ok(self.transpose(m, to, &x))
     }
 
-    /// Numbers of another type.
+    /// Converts numbers to another type.
     fn converted(&mut self, x: &[Value], from: u32, to: u32) -> Result<Flat> {
         if from == to {
             return Ok(Flat::from_slice(x));
@@ -268,7 +273,7 @@ impl Translator<'_> {
         x.iter().map(|&x| one(self, x)).collect()
     }
 
-    /// The elements of a matrix with rows and columns exchanged.
+    /// Returns the elements of a matrix with rows and columns exchanged.
     pub fn transpose(&mut self, m: Cooperative, to: Cooperative, x: &[Value]) -> Flat {
         self.b.shader.uses_subgroup = true;
         if m.columns.is_multiple_of(m.lanes) && m.rows.is_multiple_of(m.lanes) {
@@ -279,7 +284,7 @@ impl Translator<'_> {
             let [row, column] = self.place_of_component(to, i);
             let number = self.b.mul(column, m.columns.into());
             let number = self.b.bin(Binary::IAdd, number, row);
-            // All that lie in those rows and columns.
+            // Numbers of all elements in those rows and columns.
             let numbers = (i * to.lanes..(i + 1) * to.lanes).map(|n| n % to.columns * m.columns + n / to.columns);
             let first = numbers.clone().min().unwrap_or(0);
             let last = numbers.max().unwrap_or(0);
@@ -288,7 +293,8 @@ impl Translator<'_> {
         out
     }
 
-    /// By squares of as many rows and columns as there are lanes: elements whose row and column differ in a bit change places, bit by bit.
+    /// Transposes in squares of as many rows and columns as there are lanes: elements whose row and
+    /// column differ in a bit change places, bit by bit.
     fn transpose_tiles(&mut self, m: Cooperative, to: Cooperative, x: &[Value]) -> Flat {
         let lanes = m.lanes;
         let mut out = Flat::from_slice(x);

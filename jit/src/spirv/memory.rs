@@ -1,8 +1,9 @@
-//! Pointers: access chains, loads, stores, and the layouts they follow.
+//! Pointers: access chains, loads, stores, and the layouts that they follow.
 //!
-//! Memory with a layout is reached by byte offsets: a dynamic base and a static offset, from the module's decorations or, for
-//! workgroup memory, from a natural layout of our own. Adjacent components of one access go into one [`Op::Load`] or
-//! [`Op::Store`] of up to four.
+//! Memory with a layout is accessed by byte offsets: a dynamic base and a static offset. They come
+//! from the module's decorations or, for workgroup memory, from a natural layout of the driver's
+//! own. Adjacent components of one access are merged into one [`Op::Load`] or [`Op::Store`] of up
+//! to four.
 
 use super::body::Translator;
 use super::build::address_len;
@@ -23,17 +24,19 @@ pub(crate) enum Index {
     Dynamic(Value),
 }
 
-/// Greatest range of a buffer (`maxStorageBufferRange`).
+/// Largest range of a buffer (`maxStorageBufferRange`).
 const MAX_RANGE: u32 = 1 << 30;
-/// Bound of what one index adds to an offset. A bit more than the range, so that neighbours of the bound lie outside too.
+/// Bound of the amount that one index adds to an offset. It exceeds the range a little, so that
+/// neighbours of the bound are outside too.
 const TERM_LIMIT: u32 = MAX_RANGE + (1 << 26);
-/// Bound of a sum before the next term: twice this and a term are less than 2^32, so a sum that wrapped is bounded again, and one
-/// that was bounded stays outside whatever one term adds.
+/// Bound of a sum before the next term is added. Twice this bound and a term are less than 2^32, so
+/// that a sum that wrapped is bounded again. A sum that was bounded stays outside whatever one term
+/// adds.
 const SUM_LIMIT: u32 = MAX_RANGE + (1 << 28);
 const _: () = assert!(2 * SUM_LIMIT as u64 + TERM_LIMIT as u64 <= 1 << 32 && SUM_LIMIT > TERM_LIMIT);
 
 impl Translator<'_> {
-    /// An index operand.
+    /// Returns an index operand.
     pub fn index(&mut self, id: u32) -> Result<Index> {
         if let Some(c) = self.s.constant_int(id) {
             return Ok(Index::Const(c.clamp(0, i64::from(i32::MAX)) as u32));
@@ -62,13 +65,14 @@ impl Translator<'_> {
         Ok(p)
     }
 
-    /// A pointer to a part of what `p` points to.
+    /// Returns a pointer to a part of the pointee of `p`.
     pub fn part_pointer(&mut self, p: Pointer, i: Index) -> Result<Pointer> {
         let count = self.s.part_count(p.ty).unwrap_or(u32::MAX);
         let is_struct = matches!(self.s.ty(p.ty)?, Type::Struct(_));
         let i = match i {
             Index::Dynamic(_) if is_struct => return Err(Error::invalid("member index is not a constant")),
-            // Out of range in an array: undefined, here the last element (memory has its own bounds).
+            // An index out of range in an array is undefined; here it selects the last element.
+            // Memory has its own bounds.
             Index::Const(c) if !is_struct && !matches!(p.place, Place::Memory(_)) => {
                 Index::Const(c.min(count.saturating_sub(1)))
             }
@@ -149,11 +153,12 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// Moves an address by `i * stride`. Offsets into buffers are 32-bit numbers that do not wrap: an index that is out of every
-    /// buffer's bounds is bounded before it is multiplied, and so is a sum before something is added to it.
+    /// Moves an address by `i * stride`. Offsets into buffers are 32-bit numbers that do not wrap:
+    /// an index that is out of every buffer's bounds is bounded before it is multiplied, and so is
+    /// a sum before a term is added to it.
     pub fn advance(&mut self, m: &mut Memory, i: Index, stride: u32) -> Result<()> {
         match i {
-            // What lies beyond every buffer stays there.
+            // An offset beyond every buffer stays there.
             Index::Const(c) if m.space == Space::Buffer => {
                 m.offset = c.saturating_mul(stride).saturating_add(m.offset).min(MAX_RANGE);
             }
@@ -180,7 +185,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// An index as a word: one that is none lies outside of every buffer, as a negative one does.
+    /// Returns an index as a word. An index that does not fit a word becomes one outside every
+    /// buffer, as a negative one is.
     fn word_index(&mut self, v: Value) -> Value {
         if self.b.ty(v) != Ty::I64 || self.b.shader.as_const(v).is_some() {
             return self.b.int_as(v, Ty::I32);
@@ -193,7 +199,8 @@ impl Translator<'_> {
         self.b.select(beyond, outside, low)
     }
 
-    /// OpPtrAccessChain's element step: moves a pointer by whole elements of its pointer type's ArrayStride.
+    /// Performs OpPtrAccessChain's element step: moves a pointer by whole elements of its pointer
+    /// type's ArrayStride.
     pub fn element_step(&mut self, p: Pointer, element: u32, pointer_ty: u32) -> Result<Pointer> {
         let i = match self.s.constant_int(element) {
             Some(0) => return Ok(p),
@@ -208,7 +215,7 @@ impl Translator<'_> {
         Ok(Pointer { ty: p.ty, place: Place::Memory(m) })
     }
 
-    /// A physical pointer from its address.
+    /// Returns a physical pointer with this address.
     pub fn physical_pointer(&mut self, address: Value, to: u32) -> Pointer {
         let place = Place::Memory(Memory {
             space: Space::Global,
@@ -225,7 +232,7 @@ impl Translator<'_> {
         Pointer { ty: to, place }
     }
 
-    /// The address of a physical pointer.
+    /// Returns the address of a physical pointer.
     pub fn address(&mut self, p: &Pointer) -> Result<Value> {
         match &p.place {
             Place::Memory(m) if m.space == Space::Global => Ok(self.memory_offset(m)),
@@ -233,14 +240,15 @@ impl Translator<'_> {
         }
     }
 
-    /// Byte offset (or address) as one value.
+    /// Returns the byte offset (or address) as one value.
     pub fn memory_offset(&mut self, m: &Memory) -> Value {
         let ty = self.b.ty(m.base);
         let offset = self.b.konst(ty, m.offset.into());
         self.b.add(m.base, offset)
     }
 
-    /// A pointer whose static offset is part of its dynamic base, so that two of them differ only in values.
+    /// Returns a pointer whose static offset is part of its dynamic base, so that two such pointers
+    /// differ only in values.
     pub fn normal(&mut self, val: Val) -> Result<Val> {
         let Val::Ptr(Pointer { ty, place: Place::Memory(m) }) = val else { return Ok(val) };
         let base = self.memory_offset(&m);
@@ -250,7 +258,8 @@ impl Translator<'_> {
         Ok(Val::Ptr(Pointer { ty, place: Place::Memory(Memory { base, offset: 0, ..m }) }))
     }
 
-    /// Address operands of an access; `buffer` as [`Translator::access_buffer`] says.
+    /// Returns the address operands of an access; `buffer` is what [`Translator::access_buffer`]
+    /// returns.
     pub fn address_args(&mut self, m: &Memory, buffer: Option<Value>, extra: u32) -> SmallVec<[Value; 8]> {
         let mut args: SmallVec<[Value; 8]> = buffer.into_iter().collect();
         let at = Memory { offset: m.offset.wrapping_add(extra), ..*m };
@@ -259,12 +268,12 @@ impl Translator<'_> {
         args
     }
 
-    /// The buffer of accesses to what `m` points to.
+    /// Returns the buffer of accesses to the pointee of `m`.
     pub fn access_buffer(&mut self, m: &Memory) -> Result<Option<Value>> {
         m.origin.map(|origin| self.buffer(origin)).transpose()
     }
 
-    /// Address operands for an atomic on what `m` points to.
+    /// Returns the address operands of an atomic on the pointee of `m`.
     pub fn atomic_address(&mut self, m: &Memory) -> Result<SmallVec<[Value; 8]>> {
         let buffer = self.access_buffer(m)?;
         Ok(self.address_args(m, buffer, 0))
@@ -276,7 +285,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// Runs of leaves that one access covers: (first, count).
+    /// Returns the runs of leaves that one access covers, as (first, count).
     fn runs(leaves: &[MemLeaf]) -> Vec<(usize, usize)> {
         let mut out: Vec<(usize, usize)> = Vec::new();
         for (i, leaf) in leaves.iter().enumerate() {
@@ -293,7 +302,7 @@ impl Translator<'_> {
         out
     }
 
-    /// Loads what `p` points to.
+    /// Loads the pointee of `p`.
     pub fn load(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
         match &p.place {
             Place::Local(l) => self.load_local(l, p.ty, volatile).map(Val::Flat),
@@ -321,7 +330,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// Loads scalars at their places.
+    /// Loads scalars at their offsets.
     pub fn load_leaves(&mut self, m: &Memory, leaves: &[MemLeaf], volatile: bool) -> Result<Flat> {
         let buffer = self.access_buffer(m)?;
         let mut out = Flat::new();
@@ -336,7 +345,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// Stores to what `p` points to.
+    /// Stores to the pointee of `p`.
     pub fn store(&mut self, p: &Pointer, val: Flat, volatile: bool) -> Result<()> {
         let kinds = self.s.leaf_types(p.ty)?;
         if kinds.len() != val.len() || kinds.iter().zip(&val).any(|(&t, &v)| t != self.b.ty(v)) {
@@ -362,7 +371,7 @@ impl Translator<'_> {
         self.store_leaves(m, &leaves, &val, volatile)
     }
 
-    /// Stores scalars at their places.
+    /// Stores scalars at their offsets.
     pub fn store_leaves(&mut self, m: &Memory, leaves: &[MemLeaf], val: &[Value], volatile: bool) -> Result<()> {
         if m.readonly || m.space == Space::Push {
             return Err(Error::invalid("store to read-only memory"));
@@ -379,7 +388,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    // Variables held in scalars.
+    // Variables that are held in scalars.
 
     fn load_local(&mut self, l: &LocalPlace, ty: u32, volatile: bool) -> Result<Flat> {
         let mut out = Flat::new();
@@ -454,7 +463,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `volatile`: the access is, whatever the variable's decorations say (Vulkan memory model).
+    /// Loads a leaf of a local. `volatile` makes the access volatile regardless of the variable's
+    /// decorations (Vulkan memory model).
     fn load_leaf(&mut self, local: usize, leaf: usize, index: Value, volatile: bool) -> Value {
         let l = &self.locals[local];
         match (l.vars.get(leaf).copied(), l.io.get(leaf).copied()) {
@@ -477,7 +487,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The component with a dynamic number; the last one when out of range.
+    /// Returns the component with a dynamic number; the last one if the number is out of range.
     pub fn pick(&mut self, all: &[Value], comp: Value) -> Value {
         let comp = self.b.int_as(comp, Ty::I32);
         let Some((&last, rest)) = all.split_last() else { return comp };
@@ -492,7 +502,7 @@ impl Translator<'_> {
 
     // Descriptors.
 
-    /// A pointer to a resource: blocks become memory, everything else stays a descriptor.
+    /// Returns a pointer to a resource: blocks become memory, everything else stays a descriptor.
     pub fn resource_pointer(&mut self, r: Resource, ty: u32) -> Result<Pointer> {
         let s = self.s;
         let place = match s.ty(ty)? {
@@ -507,7 +517,8 @@ impl Translator<'_> {
         Ok(Pointer { ty, place })
     }
 
-    /// Does nobody write what a variable shows, while the shader runs? A writable alias may exist unless the variable is Restrict.
+    /// Returns true if nothing writes the variable's memory while the shader runs. A writable alias
+    /// may exist unless the variable is Restrict.
     pub fn is_read_only(&self, variable: u32, ty: u32) -> Result<bool> {
         let m = self.m;
         let storage = m.def(variable)?.args[0] == class::STORAGE_BUFFER || m.decorated(ty, deco::BUFFER_BLOCK);
@@ -515,7 +526,7 @@ impl Translator<'_> {
         Ok(!storage || (has(deco::NON_WRITABLE) && has(deco::RESTRICT)))
     }
 
-    /// The beginning of a descriptor's buffer.
+    /// Returns the beginning of a descriptor's buffer.
     pub fn block_of(&mut self, desc: Desc, readonly: bool, volatile: bool) -> Memory {
         Memory {
             space: Space::Buffer,
@@ -543,7 +554,7 @@ impl Translator<'_> {
         })
     }
 
-    /// OpArrayLength: elements of the runtime array that ends a block.
+    /// Translates OpArrayLength: the number of elements of the runtime array that ends a block.
     pub fn array_length(&mut self, p: Pointer, member: u32) -> Result<Value> {
         let Place::Memory(m) = p.place else { return Err(Error::invalid("not a pointer to a block")) };
         let (Some(origin), Type::Struct(members)) = (m.origin, self.s.ty(p.ty)?) else {

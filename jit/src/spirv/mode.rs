@@ -1,4 +1,5 @@
-//! Execution modes: one row per mode, with its family, which says in which stages it may stand, and what it says.
+//! Execution modes: one row per mode, with its family, which decides the stages that it may appear
+//! in, and its effect.
 
 use super::float_mode::FloatModes;
 use super::module::{NO_MEMBER, literal_string};
@@ -11,31 +12,32 @@ use base::shader::{
     OutputPrimitive, Spacing, Stage, TessellationFacts, VertexOrder, WorkgroupFacts,
 };
 
-/// What a mode says.
+/// Effect of a mode.
 enum Says {
-    /// What is so anyway, or asks for nothing.
+    /// No effect, because it requires what holds anyway or nothing.
     Nothing,
-    /// What Vulkan has not.
+    /// An error, because Vulkan does not have the mode.
     Refused,
-    /// A fact of the fragment stage.
+    /// Sets a fact of the fragment stage.
     Fragments(fn(&mut FragmentFacts)),
-    /// A fact of a stage of primitives, patches or meshes, with the mode's literal if it has one.
+    /// Sets a fact of a stage of primitives, patches or meshes, from the mode's literal if it has
+    /// one.
     Primitives(fn(&mut Primitives, u32)),
-    /// Outputs are captured.
+    /// Enables the capture of outputs.
     Captures,
-    /// The workgroup's size in literals.
+    /// Sets the workgroup's size from literals.
     LocalSize,
-    /// The workgroup's size in constants.
+    /// Sets the workgroup's size from constants.
     LocalSizeId,
-    /// What float arithmetic of a width keeps to.
+    /// Sets float flags for a width.
     Float(FloatFlags),
-    /// FPFastMathDefault: what it may do, by its type.
+    /// Sets the FPFastMathDefault of a type.
     FastMath,
 }
 
 use Says::{Captures, FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Primitives as Of, Refused};
 
-/// What modes have said of primitives.
+/// Facts about primitives that modes have set.
 #[derive(Default)]
 struct Primitives {
     input: Option<InputPrimitive>,
@@ -48,7 +50,8 @@ struct Primitives {
 }
 
 impl Primitives {
-    /// The facts of a geometry stage, which has to say all but the number of invocations.
+    /// Returns the facts of a geometry stage, for which all but the number of invocations must be
+    /// set.
     fn facts(&self) -> Result<GeometryFacts> {
         let missing = |what: &str| Error::invalid(format!("geometry shader without {what}"));
         let invocations = self.invocations.unwrap_or(1);
@@ -64,7 +67,8 @@ impl Primitives {
         Ok(GeometryFacts { input, output, max_vertices, invocations })
     }
 
-    /// The facts of a mesh stage, which has to say all; its workgroups' are `group`.
+    /// Returns the facts of a mesh stage, for which all must be set; those of its workgroups are
+    /// `group`.
     fn mesh(&self, group: WorkgroupFacts) -> Result<MeshFacts> {
         let missing = |what: &str| Error::invalid(format!("mesh shader without {what}"));
         let output = self.mesh.ok_or_else(|| missing("an output primitive"))?;
@@ -76,7 +80,7 @@ impl Primitives {
         Ok(MeshFacts { group, output, max_vertices, max_primitives, ..MeshFacts::default() })
     }
 
-    /// The facts of a tessellation stage, which need not say anything.
+    /// Returns the facts of a tessellation stage, for which none need be set.
     fn patches(&self) -> Result<TessellationFacts> {
         let vertices = self.max_vertices.unwrap_or(0);
         if vertices > TessellationFacts::MOST_VERTICES {
@@ -119,7 +123,8 @@ modes! {
     12 DepthReplacing Fragment Fragments(|f| f.writes_depth = true);
     14 DepthGreater Fragment Fragments(|f| f.depth_greater = true);
     15 DepthLess Fragment Fragments(|f| f.depth_less = true);
-    // A promise that may be broken: what is written counts, if DepthReplacing says that something is.
+    // The module may break this promise: written depth counts if DepthReplacing states that depth
+    // is written.
     16 DepthUnchanged Fragment Nothing;
     17 LocalSize Workgroup LocalSize;
     19 InputPoints Primitive Of(|p, _| p.input = Some(InputPrimitive::Points));
@@ -148,16 +153,16 @@ modes! {
     4462 RoundingModeRTE Any Float(FloatFlags::ROUND_EVEN);
     4463 RoundingModeRTZ Any Float(FloatFlags::ROUND_ZERO);
     5027 StencilRefReplacingEXT Fragment Fragments(|f| f.writes_stencil = true);
-    // Fragments come in whole quads, derivatives have their operands in all of them.
+    // Fragments always come in whole quads, and derivatives have their operands in all lanes.
     5088 QuadDerivativesKHR Any Nothing;
     5089 RequireFullQuadsKHR Fragment Nothing;
     5269 OutputLinesEXT Mesh Of(|p, _| p.mesh = Some(MeshPrimitive::Lines));
     5270 OutputPrimitivesEXT Mesh Of(|p, n| p.max_primitives = Some(n));
-    // See `compute_quads`.
+    // `compute_quads` reads these.
     5289 DerivativeGroupQuadsKHR Workgroup Nothing;
     5290 DerivativeGroupLinearKHR Workgroup Nothing;
     5298 OutputTrianglesEXT Mesh Of(|p, _| p.mesh = Some(MeshPrimitive::Triangles));
-    // Ordered is one way of being unordered, a pixel more than its samples.
+    // The ordered modes satisfy the unordered ones, and order of pixels satisfies order of samples.
     5366 PixelInterlockOrderedEXT Fragment Fragments(|f| f.ordered = true);
     5367 PixelInterlockUnorderedEXT Fragment Fragments(|f| f.ordered = true);
     5368 SampleInterlockOrderedEXT Fragment Fragments(|f| f.ordered = true);
@@ -166,10 +171,11 @@ modes! {
     6028 FPFastMathDefault Any FastMath;
 }
 
-/// The `OutputVertices` of a tessellation stage, which says them for the other one too if that says nothing
-/// (VUID-VkGraphicsPipelineCreateInfo-pStages-00734, 00735); `None`: not said, or the words are no such module's.
+/// Returns the `OutputVertices` of a tessellation stage, which apply to the other stage too if that
+/// does not set them (VUID-VkGraphicsPipelineCreateInfo-pStages-00734, 00735). Returns `None` if
+/// they are not set, or the words are not a module with the entry point.
 ///
-/// Looks at the modes alone: what they say together is needed before any stage is made.
+/// Reads only the modes, because their combination is needed before any stage is made.
 pub fn output_vertices(words: &[u32], stage: Stage, entry: &str) -> Option<u32> {
     const OUTPUT_VERTICES: u32 = 26;
     let (mut rest, mut point) = (words.get(5..)?, None);
@@ -195,7 +201,8 @@ pub fn output_vertices(words: &[u32], stage: Stage, entry: &str) -> Option<u32> 
     None
 }
 
-/// The ids of the blocks that loops begin with, in the module's order. What is no module has none.
+/// Returns the ids of the blocks with which loops begin, in the module's order; none if the words
+/// are not a module.
 pub fn loop_headers(words: &[u32]) -> Vec<u32> {
     let (mut rest, mut block, mut headers) = (words.get(5..).unwrap_or_default(), 0, Vec::new());
     while let Some(&first) = rest.first() {
@@ -211,12 +218,12 @@ pub fn loop_headers(words: &[u32]) -> Vec<u32> {
     headers
 }
 
-/// The row of an execution mode's number.
+/// Returns the row of an execution mode's number.
 fn row(number: u32) -> Option<&'static Row> {
     MODES.binary_search_by_key(&number, |r| r.number).ok().map(|i| &MODES[i])
 }
 
-/// What the modes of an entry point without constants say of its float arithmetic.
+/// Returns the float modes that an entry point sets without constants.
 pub(super) fn float_modes(m: &Module, function: u32) -> Result<FloatModes> {
     let mut float = FloatModes::default();
     for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == function) {
@@ -228,16 +235,16 @@ pub(super) fn float_modes(m: &Module, function: u32) -> Result<FloatModes> {
     Ok(float)
 }
 
-/// How a compute stage's invocations make quads (`compute_quads`).
+/// Arrangement of quads in a compute stage's invocations (`compute_quads`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ComputeQuads {
-    /// `DerivativeGroupLinearKHR`.
+    /// Consecutive invocations (`DerivativeGroupLinearKHR`).
     Linear,
-    /// `DerivativeGroupQuadsKHR`.
+    /// Squares of 2×2 invocations (`DerivativeGroupQuadsKHR`).
     Square,
 }
 
-/// The quads that an entry point's modes ask for; its workgroup size is known.
+/// Returns the quads that an entry point's modes require; its workgroup size must be known.
 pub(super) fn compute_quads(m: &Module, function: u32, shader: &Shader) -> Result<Option<ComputeQuads>> {
     let numbers = m.execution_modes.iter().filter(|e| e.0 == function).map(|e| m.view(e.1).args.get(1).copied());
     let mut found = numbers.filter_map(|number| match number {
@@ -255,7 +262,7 @@ pub(super) fn compute_quads(m: &Module, function: u32, shader: &Shader) -> Resul
     if fits { Ok(Some(quads)) } else { Err(Error::invalid("workgroup is not made of quads")) }
 }
 
-/// Reads the modes of an entry point into the shader; what they say of its float arithmetic.
+/// Reads the modes of an entry point into the shader and returns its float modes.
 pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader) -> Result<FloatModes> {
     let (mut size, mut primitives) = (None, Primitives::default());
     let mut float = s.float;
@@ -270,7 +277,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             return Err(at(Error::invalid(format!("{} in a {:?} stage", row.name, shader.stage()))));
         }
         match row.says {
-            // `float_modes` has read it.
+            // `float_modes` has already read it.
             Nothing | Float(_) => {}
             Refused => return Err(at(Error::invalid(row.name))),
             Fragments(set) => set(shader.fragment_mut().map_err(at)?),
@@ -321,7 +328,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
     Ok(float)
 }
 
-/// The constant decorated WorkgroupSize, which goes before execution modes.
+/// Returns the constant decorated WorkgroupSize, which has precedence over execution modes.
 fn workgroup_size(s: &Spec<'_>) -> Result<Option<[u32; 3]>> {
     for inst in s.m.globals.clone() {
         let v = s.m.view(inst);

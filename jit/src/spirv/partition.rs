@@ -1,5 +1,5 @@
-//! Partitions of a subgroup (SPV_EXT_shader_subgroup_partitioned): which lanes have one's own value, and reductions and scans of such
-//! lanes, in the order of their numbers.
+//! Partitions of a subgroup (SPV_EXT_shader_subgroup_partitioned): the lanes with the lane's own
+//! value, and reductions and scans of such lanes, in the order of their numbers.
 
 use super::body::Translator;
 use super::module::View;
@@ -7,10 +7,10 @@ use super::value::Flat;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Region, Subgroup, Term, Ty, Value, Var, eval};
 
-/// PartitionedInclusiveScan, PartitionedExclusiveScan.
+/// Group operations PartitionedInclusiveScan and PartitionedExclusiveScan.
 const INCLUSIVE: u32 = 7;
 const EXCLUSIVE: u32 = 8;
-/// Lanes that are gone through without a loop.
+/// Largest number of lanes that are visited without a loop.
 const UNROLLED: u32 = 8;
 
 impl Translator<'_> {
@@ -20,7 +20,7 @@ impl Translator<'_> {
     }
 
     fn of_lane(&mut self, x: Value, lane: Value) -> Value {
-        // A constant one makes a shuffle that needs no memory.
+        // A constant lane makes a shuffle that needs no memory.
         let op = if self.constant(lane) { Subgroup::Shuffle } else { Subgroup::Broadcast };
         self.b.val(Op::Subgroup(op), &[x, lane], self.b.ty(x))
     }
@@ -29,7 +29,7 @@ impl Translator<'_> {
         self.b.shader.as_const(v).is_some()
     }
 
-    /// Changes values once for every lane, in their order: by a loop where there are many.
+    /// Changes values once for every lane, in the order of the lanes: by a loop if there are many.
     fn each_lane_of(
         &mut self,
         values: &mut [Value],
@@ -65,20 +65,20 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The bit of a lane in its word.
+    /// Returns the bit of a lane in its word.
     fn bit_of(&mut self, lane: Value) -> Value {
         let one = self.b.i32(1);
         self.b.bin(Binary::Shl, one, lane)
     }
 
-    /// Is it a lane of this word?
+    /// Returns whether a lane belongs to this word.
     fn in_word(&mut self, lane: Value, word: u32) -> Value {
         let (shift, word) = (self.b.i32(5), self.b.i32(word));
         let which = self.b.bin(Binary::LShr, lane, shift);
         self.b.cmp(Cmp::IEq, which, word)
     }
 
-    /// OpGroupNonUniformPartitionEXT. A NaN's lane is with none but itself.
+    /// Translates OpGroupNonUniformPartitionEXT. A lane with a NaN is alone in its partition.
     pub fn partition(&mut self, v: View<'_>) -> Result<Flat> {
         let x = self.operand(v, 0)?;
         let mut words: Flat = (0..self.ballot_words()).map(|word| self.own_bits(word)[0]).collect();
@@ -108,7 +108,8 @@ impl Translator<'_> {
         Ok(self.four_words(words))
     }
 
-    /// Group operation `part`, behind which stand the value and the lanes to join.
+    /// Translates the group operation `part`, behind which are the value and the ballot of the
+    /// lanes to combine.
     pub fn partitioned(&mut self, v: View<'_>, op: Binary, part: u32) -> Result<Flat> {
         let (x, ballot) = (self.operand(v, 1)?, self.operand(v, 2)?);
         if ballot.len() != 4 {
@@ -128,7 +129,8 @@ impl Translator<'_> {
         self.join_lanes(op, &x, &lanes, part == EXCLUSIVE)
     }
 
-    /// The values of those lanes joined, component by component; of none the identity.
+    /// Combines the values of those lanes, component by component; without lanes, the result is the
+    /// identity.
     fn join_lanes(&mut self, op: Binary, x: &[Value], lanes: &[Value], exclusive: bool) -> Result<Flat> {
         let Some(&first) = x.first() else { return Ok(Flat::new()) };
         let logical = self.b.ty(first) == Ty::B1;

@@ -1,7 +1,9 @@
-//! What a tessellation control stage writes: memory of the patch, which all its invocations read and write.
+//! Outputs of a tessellation control stage: memory of the patch, which all its invocations read and
+//! write.
 //!
-//! A patch is a workgroup and its outputs are workgroup memory in a natural layout of our own, variable behind variable; for the next stage every slot
-//! gets its place there. So indices, barriers and accesses to parts are what they are of shared variables.
+//! A patch is a workgroup, and its outputs are workgroup memory in a natural layout of the driver's
+//! own, variable behind variable. For the next stage, every slot has its offset there. Indices,
+//! barriers and accesses to parts therefore work as for shared variables.
 
 use super::body::Translator;
 use super::interface::{high_word, output_slot};
@@ -14,11 +16,12 @@ use crate::error::{Error, Result};
 use crate::ir::{Builtin, Cmp, Op, Region, Space, Term, Ty};
 use base::shader::{PatchPlace, Side, Slot, WorkgroupFacts};
 
-/// Most bytes of a patch: far more than the limits of components allow.
+/// Largest number of bytes of a patch: far more than the limits of components allow.
 const MOST_BYTES: u32 = 1 << 18;
 
 impl Translator<'_> {
-    /// Is a variable one that a patch has once? A block may say so at its members.
+    /// Returns true if a patch has the variable once. A block may have the decoration at its
+    /// members.
     pub fn is_of_patch(&self, var: u32, ty: u32) -> bool {
         let levels = |number| matches!(number, builtin::TESS_LEVEL_OUTER | builtin::TESS_LEVEL_INNER);
         let member = || {
@@ -30,13 +33,13 @@ impl Translator<'_> {
             || member().is_some()
     }
 
-    /// Do a patch's invocations go in step, so that none waits for another?
+    /// Returns true if a patch's invocations are all in one chunk, so that none waits for another.
     pub fn is_patch_of_one_chunk(&self) -> bool {
         let invocations = self.b.shader.payload.workgroup().map_or(0, WorkgroupFacts::invocations);
         self.stage.row().outputs == Side::Patch && invocations <= self.s.lanes.into()
     }
 
-    /// An output: memory behind the `shared` bytes of those before.
+    /// Allocates an output behind the `shared` bytes of the outputs before it.
     pub fn patch_output(&mut self, v: View<'_>, to: u32, shared: &mut u32) -> Result<Pointer> {
         let (size, align) = natural(self.s, to, Own::Packed)?;
         let at = shared.next_multiple_of(align.max(4));
@@ -45,7 +48,7 @@ impl Translator<'_> {
         let p = self.block_pointer(Space::Shared, at, to, Some(Own::Packed));
         self.place_output(v.result, to, at, &p)?;
         if v.args.len() > 1 {
-            // The first invocation does it for all, before any of them goes on.
+            // The first invocation initialises for all, before any of them continues.
             let (id, first) = (self.b.val(Op::Builtin(Builtin::InvocationId), &[], Ty::I32), self.b.i32(0));
             let first = self.b.cmp(Cmp::IEq, id, first);
             self.b.push_region();
@@ -56,7 +59,7 @@ impl Translator<'_> {
         Ok(p)
     }
 
-    /// Slots of an output at a byte offset.
+    /// Records the slots of an output at a byte offset.
     fn place_output(&mut self, var: u32, to: u32, at: u32, p: &Pointer) -> Result<()> {
         let arrayed = self.is_arrayed(var, to, Side::Patch);
         let (of, stride) = match (self.s.ty(to)?, arrayed) {

@@ -1,5 +1,8 @@
-//! Floats that are stored, moved, converted and multiplied only: bfloat16 (SPV_KHR_bfloat16), E4M3 and E5M2 (SPV_EXT_float8). A value is an integer of its
-//! bits; a conversion goes through binary32, which has all of them, and rounds once, to the nearest even number.
+//! Floats that support only storage, moves, conversions and products: bfloat16 (SPV_KHR_bfloat16),
+//! E4M3 and E5M2 (SPV_EXT_float8).
+//!
+//! A value is an integer with its bits. A conversion goes through binary32, which can represent all
+//! of them, and rounds once, to the nearest even number.
 
 use super::body::Translator;
 use super::encoding::SmallFloat;
@@ -8,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, FloatFlags, Ty, Unary, Value};
 
 impl Translator<'_> {
-    /// The small float that a value's components are, by its id.
+    /// Returns the small float format of a value's components, by its id.
     pub fn small_float(&self, id: u32) -> Result<Option<SmallFloat>> {
         let ty = self.m.def(id)?.ty;
         self.small_float_type(ty)
     }
 
-    /// The small float that a type's components are, of cooperative matrices too.
+    /// Returns the small float format of a type's components, also for cooperative matrices.
     pub fn small_float_type(&self, ty: u32) -> Result<Option<SmallFloat>> {
         let elem = match (self.s.cooperative.get(&ty), self.s.ty(ty)?) {
             (Some(matrix), _) => matrix.elem,
@@ -27,7 +30,8 @@ impl Translator<'_> {
         })
     }
 
-    /// A numeric conversion from or to small floats; `saturate`: to the greatest number instead of beyond it.
+    /// Converts numbers from or to small floats; `saturate` replaces results beyond the largest
+    /// number by it.
     pub fn convert_small(
         &mut self,
         op: Convert,
@@ -42,7 +46,7 @@ impl Translator<'_> {
         ) {
             return Err(Error::invalid("conversion of a float of this encoding"));
         }
-        // Steps of bits: modes of the entry point's arithmetic are not meant.
+        // These are steps on bits, to which the modes of the entry point's arithmetic do not apply.
         let modes = std::mem::take(&mut self.b.modes);
         let float = std::mem::replace(&mut self.b.float, FloatFlags::NO_CONTRACTION);
         let x = match from {
@@ -62,7 +66,7 @@ impl Translator<'_> {
         Ok(result)
     }
 
-    /// The binary32 number of a small float's bits.
+    /// Returns the binary32 number of a small float's bits.
     pub fn widen_small(&mut self, x: Value, small: SmallFloat) -> Value {
         match small {
             SmallFloat::BFloat16 => {
@@ -81,7 +85,8 @@ impl Translator<'_> {
                 let (mask, by) = (self.b.i32(0x7f), self.b.i32(20));
                 let magnitude = self.b.bin(Binary::And, word, mask);
                 let bits = self.b.bin(Binary::Shl, magnitude, by);
-                // Its exponents are those of binary32, less 120: a product is exact, of denormals too.
+                // The exponents are those of binary32 less 120, so the product is exact, also for
+                // denormals.
                 let number = self.b.cvt(Convert::Bitcast, bits, Ty::F32);
                 let factor = self.b.konst(Ty::F32, u64::from(2f32.powi(120).to_bits()));
                 let number = self.b.bin(Binary::FMul, number, factor);
@@ -98,7 +103,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The bits of the small float next to a number of any float type.
+    /// Returns the bits of the small float nearest to a number of any float type.
     pub fn narrow_small(&mut self, x: Value, small: SmallFloat, saturate: bool) -> Value {
         let x = if self.b.ty(x) == Ty::F64 { self.odd(x) } else { self.b.cvt(Convert::FToF, x, Ty::F32) };
         let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
@@ -132,7 +137,7 @@ impl Translator<'_> {
                 let scaled = self.b.bin(Binary::FMul, rounded, factor);
                 let (bits, by) = (self.b.cvt(Convert::Bitcast, scaled, Ty::I32), self.b.i32(20));
                 let bits = self.b.bin(Binary::LShr, bits, by);
-                // What is beyond, or no number, is NaN.
+                // Numbers beyond the largest one, and NaNs, become NaN.
                 let greatest = self.b.float(Ty::F32, small.greatest());
                 let within = self.b.cmp(Cmp::FOrdLe, rounded, greatest);
                 let nan = self.b.i32(0x7f);
@@ -147,7 +152,7 @@ impl Translator<'_> {
         self.b.cvt(Convert::UToU, narrow, small.word())
     }
 
-    /// `narrow`, or the bits of the greatest number where `number` is beyond it.
+    /// Returns `narrow`, or the bits of the largest number if `number` is beyond it.
     fn saturated(&mut self, number: Value, narrow: Value, small: SmallFloat) -> Value {
         let greatest = self.b.float(Ty::F32, small.greatest());
         let bits = self.b.i32(match small {
@@ -159,8 +164,8 @@ impl Translator<'_> {
         self.b.select(beyond, bits, narrow)
     }
 
-    /// A magnitude rounded to so many bits of fraction, of denormals to those of the least exponent: a sum with a number whose last bit is
-    /// theirs has no others.
+    /// Rounds a magnitude to this many bits of fraction; denormals to those of the smallest
+    /// exponent. A sum with a number whose last bit is the wanted one drops all lower bits.
     fn rounded(&mut self, x: Value, fraction: u32, least: i32) -> Value {
         let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
         let exponent = self.b.i32(0x7f80_0000);
@@ -175,7 +180,8 @@ impl Translator<'_> {
         self.b.bin(Binary::FSub, sum, large)
     }
 
-    /// binary64 to binary32: cut, with an odd last bit where something was cut off, so that another rounding sees it.
+    /// Converts binary64 to binary32: truncated, with an odd last bit if the conversion is inexact,
+    /// so that another rounding sees it.
     fn odd(&mut self, x: Value) -> Value {
         let cut = self.b.cvt(Convert::FToFRtz, x, Ty::F32);
         let back = self.b.cvt(Convert::FToF, cut, Ty::F64);
@@ -186,7 +192,7 @@ impl Translator<'_> {
         self.b.cvt(Convert::Bitcast, bits, Ty::F32)
     }
 
-    /// The sum of products of small floats, rounded once.
+    /// Returns the sum of products of small floats, rounded once.
     pub fn dot_small(&mut self, x: &[Value], y: &[Value], small: SmallFloat) -> Value {
         let modes = std::mem::take(&mut self.b.modes);
         let products: Vec<Value> = x

@@ -1,7 +1,9 @@
-//! Untyped pointers (SPV_KHR_untyped_pointers): what they point to is said where they are used.
+//! Untyped pointers (SPV_KHR_untyped_pointers): the instruction that uses a pointer gives the type
+//! of its pointee.
 //!
-//! Their type is a pointer's to [`UNTYPED`]. A pointer into memory with a layout is an address whatever it points to, so only the type
-//! is replaced. A pointer to descriptors keeps its type, which says where the next one lies.
+//! Their type is that of a pointer to [`UNTYPED`]. A pointer into memory with a layout is an
+//! address for any pointee, so only the type is replaced. A pointer to descriptors keeps its type,
+//! which gives the distance to the next descriptor.
 
 use super::body::Translator;
 use super::heap::is_heap;
@@ -12,22 +14,22 @@ use super::value::{Flat, Memory, Place, Pointer};
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 
-/// Most bytes of an OpCopyMemorySized.
+/// Largest number of bytes of an OpCopyMemorySized.
 const MAX_COPY: u64 = 1 << 16;
 
 impl Translator<'_> {
-    /// Its pointer type does not say what it points to.
+    /// Returns true if the pointer's type does not give its pointee.
     pub fn is_untyped(&self, id: u32) -> Result<bool> {
         Ok(matches!(self.s.ty(self.type_of(id)?)?, Type::Pointer { to: UNTYPED, .. }))
     }
 
-    /// A pointer to something of type `ty`, if it does not say of which itself.
+    /// Returns a pointer to something of type `ty`, unless its own type gives the pointee.
     pub fn pointer_to(&mut self, id: u32, ty: u32) -> Result<Pointer> {
         let p = self.pointer(id)?;
         Ok(if self.is_untyped(id)? { retyped(p, ty) } else { p })
     }
 
-    /// Access chains and the length of an array.
+    /// Translates access chains and array lengths of untyped pointers.
     pub fn untyped_op(&mut self, v: View<'_>) -> Result<()> {
         let (base_type, base) = (v.arg(0)?, v.arg(1)?);
         if v.op == op::OpUntypedArrayLengthKHR {
@@ -60,7 +62,7 @@ impl Translator<'_> {
         self.pointer_result(v, retyped(p, UNTYPED))
     }
 
-    /// The pointers of an OpCopyMemory: one of them says what is copied.
+    /// Returns the pointers of an OpCopyMemory; one of them gives the type that is copied.
     pub fn copied(&mut self, to: u32, from: u32) -> Result<(Pointer, Pointer)> {
         let (target, source) = (self.pointer(to)?, self.pointer(from)?);
         match (self.is_untyped(to)?, self.is_untyped(from)?) {
@@ -71,7 +73,7 @@ impl Translator<'_> {
         }
     }
 
-    /// OpCopyMemorySized: all is read before anything is written.
+    /// Translates OpCopyMemorySized: all is read before anything is written.
     pub fn copy_sized(&mut self, v: View<'_>) -> Result<()> {
         let size = self
             .s
@@ -84,7 +86,7 @@ impl Translator<'_> {
         let (target, source) = (self.pointer(v.arg(0)?)?, self.pointer(v.arg(1)?)?);
         let (to, from) = match (&target.place, &source.place) {
             (Place::Memory(to), Place::Memory(from)) => (*to, *from),
-            // A variable is held in scalars: it is copied as what it is.
+            // A variable that is held in scalars is copied with its own type.
             (Place::Local(_), Place::Memory(_)) => return self.copy_whole(&target, &retyped(source, target.ty), size),
             (Place::Memory(_), Place::Local(_)) => return self.copy_whole(&retyped(target, source.ty), &source, size),
             _ => return Err(Error::unsupported("copy of bytes between these storage classes")),
@@ -106,7 +108,7 @@ impl Translator<'_> {
     }
 }
 
-/// A pointer into memory as one to something else.
+/// Returns a pointer into memory with another pointee type.
 fn retyped(p: Pointer, ty: u32) -> Pointer {
     match p.place {
         Place::Memory(Memory { .. }) | Place::Texel { .. } => Pointer { ty, ..p },

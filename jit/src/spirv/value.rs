@@ -1,5 +1,7 @@
-//! What an id stands for during translation. Everything static (which variable, which binding, which member) is in the structure;
-//! everything dynamic is a [`Value`], so that any of these can be kept in variables by keeping its values.
+//! Meaning of an id during translation.
+//!
+//! Everything static (which variable, which binding, which member) is in the structure; everything
+//! dynamic is a [`Value`]. Any of these can therefore be kept in variables by keeping its values.
 
 use crate::ir::{Space, Ty, Value, Var};
 use base::shader::Records;
@@ -7,55 +9,57 @@ use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// What is kept of the vertices that a stage of primitives makes.
+/// State of the vertices that a stage of primitives makes.
 pub(crate) struct Made {
-    /// Vertices so far.
+    /// Number of vertices so far.
     pub count: Var,
-    /// A bit by stream, from [`base::shader::VertexMark::BEGINS`] on: its next vertex begins a strip.
+    /// A bit per stream, from [`base::shader::VertexMark::BEGINS`] on: its next vertex begins a
+    /// strip.
     pub begins: Var,
-    /// Some strip ends, or there are streams.
+    /// True if a strip ends before the last vertex, or there are streams.
     pub marked: bool,
-    /// The variables that slots are stored from; none of the mark.
+    /// Variables from which slots are stored; `None` for the mark.
     pub sources: Vec<Option<Var>>,
 }
 
-/// Where a mesh stage's outputs lie.
+/// Memory offsets of a mesh stage's outputs.
 #[derive(Default)]
 pub(crate) struct MeshOutputs {
-    /// By variable: byte in its record, and whether that is a primitive's.
+    /// For each variable, its byte in the record, and whether that is a primitive's record.
     pub places: HashMap<u32, (u32, bool)>,
     pub vertices: Records,
     pub primitives: Records,
 }
 
 impl MeshOutputs {
-    /// Those of primitives, or of vertices.
+    /// Returns the records of primitives, or of vertices.
     pub fn records(&self, of_primitives: bool) -> Records {
         if of_primitives { self.primitives } else { self.vertices }
     }
 }
 
-/// A layout of our own: everything packed to its scalars' alignment.
+/// A layout of the driver's own: everything packed to the alignment of its scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Own {
-    /// Scalars take what they have.
+    /// Scalars have their own size.
     Packed,
-    /// Scalars are those of slots: words, or two.
+    /// Scalars have the size of slots: one word, or two.
     Words,
 }
 
 /// Leaves of a composite.
 pub(crate) type Flat = SmallVec<[Value; 4]>;
 
-/// Composites with more leaves than this are kept in pieces that ids share.
+/// Number of leaves above which a composite is kept in pieces that ids share.
 const SHARED_FROM: usize = 256;
-/// Leaves of a piece.
+/// Number of leaves of a piece.
 const PIECE: usize = 256;
 
-/// Leaves of a large composite. A copy shares all pieces, one with a changed part all but the pieces with that part.
+/// Leaves of a large composite. A copy shares all pieces; a copy with a changed part shares all
+/// pieces but those with that part.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shared {
-    /// Of [`PIECE`] leaves each, the last one of the rest.
+    /// Pieces of [`PIECE`] leaves each, of which the last one has the rest.
     pieces: Rc<[Rc<[Value]>]>,
     len: usize,
 }
@@ -64,7 +68,7 @@ impl Shared {
     fn new(flat: &[Value]) -> Shared {
         let mut pieces: Vec<Rc<[Value]>> = Vec::with_capacity(flat.len().div_ceil(PIECE));
         for piece in flat.chunks(PIECE) {
-            // Arrays of one value, such as zeros, are one piece many times.
+            // Arrays of one value, such as zeros, share one piece many times.
             match pieces.last() {
                 Some(last) if **last == *piece => pieces.push(last.clone()),
                 _ => pieces.push(piece.into()),
@@ -73,12 +77,12 @@ impl Shared {
         Shared { pieces: pieces.into(), len: flat.len() }
     }
 
-    /// Number of leaves.
+    /// Returns the number of leaves.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Some of the leaves; `None` when not all are there.
+    /// Returns some of the leaves, or `None` if they are not all inside.
     pub fn part(&self, at: usize, n: usize) -> Option<Flat> {
         let end = at.checked_add(n).filter(|&end| end <= self.len)?;
         let mut out = Flat::with_capacity(n);
@@ -93,7 +97,7 @@ impl Shared {
         Some(out)
     }
 
-    /// The same with other leaves from `at` on; `None` when they do not lie inside.
+    /// Returns a copy with other leaves from `at` on, or `None` if they are not all inside.
     pub fn with(&self, at: usize, part: &[Value]) -> Option<Shared> {
         at.checked_add(part.len()).filter(|&end| end <= self.len)?;
         let mut pieces = self.pieces.to_vec();
@@ -109,7 +113,7 @@ impl Shared {
         Some(Shared { pieces: pieces.into(), len: self.len })
     }
 
-    /// All leaves.
+    /// Returns all leaves.
     pub fn flat(&self) -> Flat {
         self.part(0, self.len).unwrap_or_default()
     }
@@ -121,14 +125,14 @@ impl Shared {
     }
 }
 
-/// What an id stands for.
+/// The meaning of an id.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Val {
     /// Scalars of a value.
     Flat(Flat),
-    /// A large composite in memory that is not written while this is used (`large`).
+    /// A large composite in memory that is not written while the id is used (`large`).
     Kept(Pointer),
-    /// Scalars of a value that has many.
+    /// Scalars of a value with many of them.
     Shared(Shared),
     /// A pointer.
     Ptr(Pointer),
@@ -136,12 +140,12 @@ pub(crate) enum Val {
     Handle(Handle),
 }
 
-/// A descriptor.
+/// A descriptor: set, binding and index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Desc {
     pub set: u32,
     pub binding: u32,
-    /// I32.
+    /// Index in the binding's array, of type I32.
     pub index: Value,
 }
 
@@ -150,14 +154,15 @@ pub(crate) struct Desc {
 pub(crate) enum Origin {
     /// A descriptor of a binding.
     Desc(Desc),
-    /// By its number: I32 (`variable`). It is one of those that have something of type `to`.
+    /// A buffer given by its number, of type I32 (`variable`). It is one of those that contain
+    /// something of type `to`.
     Number { number: Value, to: u32 },
 }
 
 /// A loaded image, sampler or sampled image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Handle {
-    /// With its OpTypeImage id.
+    /// Descriptor of the image, with its OpTypeImage id.
     pub image: Option<(Desc, u32)>,
     pub sampler: Option<Desc>,
 }
@@ -169,7 +174,7 @@ pub(crate) struct Pointer {
     pub place: Place,
 }
 
-/// Where a pointer points.
+/// Location that a pointer points to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Place {
     Local(LocalPlace),
@@ -184,41 +189,41 @@ pub(crate) enum Place {
     },
 }
 
-/// In a variable that is held in scalars.
+/// Location in a variable that is held in scalars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LocalPlace {
     pub local: usize,
     /// First leaf.
     pub first: usize,
-    /// Element of the leaves' arrays: I32.
+    /// Element of the leaves' arrays, of type I32.
     pub index: Value,
-    /// Dynamic component of the vector at `first`, and its size.
+    /// Dynamic component of the vector at `first`, and the number of its components.
     pub comp: Option<(Value, u32)>,
 }
 
-/// In memory with a layout.
+/// Location in memory with a layout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Memory {
     pub space: Space,
-    /// [`Space::Buffer`]: which one.
+    /// Buffer, for [`Space::Buffer`].
     pub origin: Option<Origin>,
     /// Dynamic part of the address: I32, for [`Space::Global`] I64.
     pub base: Value,
-    /// Static part.
+    /// Static part of the address.
     pub offset: u32,
-    /// Our own layout instead of decorations.
+    /// The driver's own layout, which replaces decorations.
     pub own: Option<Own>,
-    /// Bytes between elements of the array that is pointed to, where its layout does not say.
+    /// Bytes between elements of the array that is pointed to, if its layout does not give them.
     pub stride: Option<u32>,
     /// MatrixStride and RowMajor for matrices inside.
     pub matrix: Option<(u32, bool)>,
-    /// Bytes between components when the pointee is a column of a row-major matrix.
+    /// Bytes between components if the pointee is a column of a row-major matrix.
     pub comp_stride: Option<u32>,
     pub readonly: bool,
     pub volatile: bool,
 }
 
-/// A UniformConstant variable or an array of blocks, and the index so far.
+/// A UniformConstant variable or an array of blocks, with the index so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Resource {
     pub variable: u32,
@@ -226,17 +231,17 @@ pub(crate) struct Resource {
 }
 
 impl Val {
-    /// One scalar.
+    /// Returns the value of one scalar.
     pub fn one(v: Value) -> Val {
         Val::Flat(SmallVec::from_slice(&[v]))
     }
 
-    /// Scalars in the form that their number asks for.
+    /// Returns scalars in the representation that fits their number.
     pub fn of(flat: Flat) -> Val {
         if flat.len() > SHARED_FROM { Val::Shared(Shared::new(&flat)) } else { Val::Flat(flat) }
     }
 
-    /// How many values it is made of: what it costs to look at each.
+    /// Returns the number of values, which is the cost of visiting each.
     pub fn size(&self) -> usize {
         match self {
             Val::Flat(flat) => flat.len(),
@@ -285,7 +290,8 @@ impl Val {
         }
     }
 
-    /// The same with another value everywhere: equal shapes differ only in values.
+    /// Returns a copy with the same value everywhere: operands with equal shapes differ only in
+    /// values.
     pub fn shape(&self) -> Val {
         let mut shape = self.clone();
         shape.each(&mut |v| *v = Value::from_u32(0));
@@ -293,13 +299,13 @@ impl Val {
     }
 }
 
-/// What is known of an id so far.
+/// Translation state of an id.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Slot {
     #[default]
     None,
     Val(Val),
-    /// Values kept in variables (`None`: a constant, in place).
+    /// A shape, with its values in variables (`None` for a constant, which stays in place).
     Stored(Val, Vec<Option<Var>>),
 }
 
@@ -310,28 +316,29 @@ pub(crate) struct IoLeaf {
     pub ty: Ty,
     pub slot: base::shader::Slot,
     pub at: crate::ir::InterpolateAt,
-    /// HelperInvocation: demotes since entry are seen.
+    /// True for a HelperInvocation that observes demotes since entry.
     pub volatile: bool,
-    /// Outputs: where transform feedback puts it.
+    /// Destination in transform feedback, for outputs.
     pub capture: Option<CapturePlace>,
 }
 
-/// Where transform feedback puts an output scalar.
+/// Destination of an output scalar in transform feedback.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CapturePlace {
-    /// `XfbBuffer`.
+    /// Number of the buffer (`XfbBuffer`).
     pub buffer: u32,
     /// Byte in the buffer's vertex.
     pub offset: u32,
 }
 
-/// A scalar of a variable on its way out.
+/// A scalar of an output variable that is stored to its slot.
 pub(crate) struct Leaving {
     pub slot: base::shader::Slot,
-    /// Where it is kept until then: a variable and its element.
+    /// Variable that holds the scalar until then.
     pub var: crate::ir::Var,
+    /// Element of the variable.
     pub index: crate::ir::Value,
-    /// See [`IoLeaf::capture`].
+    /// Destination in transform feedback, as in [`IoLeaf::capture`].
     pub capture: Option<CapturePlace>,
 }
 
@@ -339,21 +346,21 @@ pub(crate) struct Leaving {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum IoKind {
     Slot,
-    /// BuiltIn number and component.
+    /// A built-in, by BuiltIn number and component.
     Builtin(u32, u32),
-    /// A scalar of a structure that the stage does not pass on.
+    /// A scalar of a structure that is not part of the stage's interface.
     Unused,
 }
 
-/// A variable held in scalars.
+/// A variable that is held in scalars.
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
     pub ty: u32,
-    /// Variable id.
+    /// Id of the variable.
     pub root: u32,
-    /// Empty for inputs that are read in place.
+    /// Variables of the leaves; empty for inputs that are read in place.
     pub vars: Vec<Var>,
-    /// Inputs and outputs: by flat leaf.
+    /// Interface of inputs and outputs, by flat leaf.
     pub io: Vec<IoLeaf>,
 }
 
@@ -361,30 +368,30 @@ pub(crate) struct Local {
 #[derive(Clone, Copy)]
 pub(crate) struct MemoryVariable {
     pub space: Space,
-    /// Its type, without arrays of descriptors.
+    /// Type of the variable, without arrays of descriptors.
     pub ty: u32,
     pub volatile: bool,
-    /// Storage buffers: set and binding.
+    /// Set and binding of a storage buffer.
     pub binding: Option<(u32, u32)>,
 }
 
-/// What a type of variables is made of.
+/// Parts of a type of variables.
 #[derive(Default)]
 pub(crate) struct Parts {
     pub types: HashSet<u32>,
-    /// Matrix types with the layout they have here first.
+    /// Matrix types, each with the first layout that it has in the type.
     pub matrices: Vec<(u32, (u32, bool))>,
     pub volatile: bool,
 }
 
-/// What is known of everything of a type that a variable pointer may point to.
+/// Properties of all objects of a type that a variable pointer may point to.
 #[derive(Default)]
 pub(crate) struct Pointee {
-    /// Set and binding of the storage buffers that have one.
+    /// Set and binding of the storage buffers that contain one.
     pub bindings: Vec<(u32, u32)>,
     pub matrix: Option<(u32, bool)>,
     pub volatile: bool,
-    /// In our own layout.
+    /// The driver's own layout, if the objects have one.
     pub own: Option<Own>,
 }
 

@@ -1,12 +1,15 @@
-//! Variable pointers: into storage buffers and workgroup memory, chosen at run time.
+//! Variable pointers into storage buffers and workgroup memory, chosen at run time.
 //!
-//! A pointer knows its buffer statically ([`Origin::Desc`]) until it meets one with another buffer. Then the buffer becomes a *number*:
-//! every descriptor of every storage buffer has one, 0 is null's. An access selects the buffer by its number, among those that have
-//! something of the pointee's type: a pointer of a type comes from nowhere else. As a scalar, in a variable or as a constant, a
-//! pointer is one I64: the number above, the offset below, counted from null's, so that null is zero.
+//! A pointer has a static buffer ([`Origin::Desc`]) until it merges with one into another buffer.
+//! Then the buffer becomes a *number*: every descriptor of every storage buffer has one, 0 is
+//! null's. An access selects the buffer by its number, among those that contain something of the
+//! pointee's type, because a pointer of a type cannot point anywhere else. As a scalar, in a
+//! variable or as a constant, a pointer is one I64. It has the number in the upper half and the
+//! offset in the lower half, counted from null's offset, so that null is zero.
 //!
-//! Phis and returns keep a pointer as the first value has it; if another one differs in more than values, the entry point is
-//! translated again with all of them in the general form ([`Translator::general`]).
+//! Phis and returns keep a pointer in the form that the first value has. If another value differs
+//! in more than values, the entry point is translated again with all of them in the general form
+//! ([`Translator::general`]).
 
 use super::body::Translator;
 use super::heap::RESOURCE_HEAP;
@@ -20,16 +23,17 @@ use crate::ir::{Binary, Cmp, Convert, Op, Space, Ty, Value};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Offset of a null pointer: outside of every buffer and of workgroup memory, also with the offset of a part added.
+/// Offset of a null pointer: outside every buffer and workgroup memory, also with the offset of a
+/// part added.
 const NULL: u32 = 0x6000_0000;
 
 impl Translator<'_> {
-    /// Notes a storage buffer's variable and gives its descriptors numbers.
+    /// Records a storage buffer's variable and gives its descriptors numbers.
     pub fn number_buffers(&mut self, ty: u32, d: Desc, count: u32, volatile: bool) -> Result<()> {
         let binding = (d.set, d.binding);
         if !self.buffer_numbers.contains_key(&binding) {
             let first = self.next_number;
-            // Behind a variable count lies a null descriptor.
+            // Behind a variable count there is a null descriptor.
             let end = count.checked_add(1).and_then(|n| n.checked_add(first));
             self.next_number = end.ok_or_else(|| Error::limit("too many descriptors"))?;
             self.buffer_numbers.insert(binding, first..self.next_number);
@@ -38,7 +42,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Space and pointee of a pointer type that may be variable.
+    /// Returns space and pointee of a pointer type that may be variable.
     fn variable_type(&self, ty: u32) -> Option<(Space, u32)> {
         match *self.s.ty(ty).ok()? {
             Type::Pointer { class: class::STORAGE_BUFFER, to } => Some((Space::Buffer, to)),
@@ -47,7 +51,8 @@ impl Translator<'_> {
         }
     }
 
-    /// A pointer in the general form, in which two of a type differ only in values. Everything else stays as it is.
+    /// Converts a pointer to the general form, in which two of a type differ only in values.
+    /// Everything else stays as it is.
     pub fn variable(&mut self, val: Val, ty: u32) -> Result<Val> {
         let Some((space, to)) = self.variable_type(ty) else { return Ok(val) };
         let p = match val {
@@ -55,7 +60,7 @@ impl Translator<'_> {
             Val::Flat(flat) if flat.len() == 1 => self.unpack(flat[0], space, to)?,
             _ => return Err(Error::invalid("operand is not a pointer")),
         };
-        // An array of descriptors is nowhere at run time.
+        // An array of descriptors has no address at run time.
         let Place::Memory(m) = p.place else { return Ok(Val::Ptr(p)) };
         if m.space != space || (p.ty != to && to != UNTYPED) {
             return Err(Error::invalid("operand does not point to what its type says"));
@@ -77,13 +82,13 @@ impl Translator<'_> {
         Ok(Val::Ptr(Pointer { ty: to, place: Place::Memory(general(&about, origin, base, space)) }))
     }
 
-    /// The number of a pointer's buffer.
+    /// Returns the number of a pointer's buffer.
     fn number(&mut self, origin: Origin) -> Result<Value> {
         let d = match origin {
             Origin::Number { number, .. } => return Ok(number),
             Origin::Desc(d) => d,
         };
-        // A heap's buffer has the number of its descriptor's first byte.
+        // The number of a heap's buffer is the first byte of its descriptor.
         if d.set == RESOURCE_HEAP {
             return Ok(d.index);
         }
@@ -102,7 +107,7 @@ impl Translator<'_> {
         Ok(self.b.add(index, first))
     }
 
-    /// The buffer that a pointer points into.
+    /// Returns the buffer that a pointer points into.
     pub fn buffer(&mut self, origin: Origin) -> Result<Value> {
         let (number, to) = match origin {
             Origin::Desc(d) => return Ok(self.descriptor(d)),
@@ -118,7 +123,7 @@ impl Translator<'_> {
             let first = self.b.i32(range.start.wrapping_neg());
             let own = self.b.add(number, first);
             let n = range.end - range.start;
-            // One descriptor and its null: whatever the number is, the index is clamped.
+            // The binding has one descriptor and its null; the index is clamped for any number.
             let index = if n == 2 { self.b.i32(0) } else { own };
             let buffer = self.descriptor(Desc { set, binding, index });
             found = Some(match found {
@@ -130,7 +135,7 @@ impl Translator<'_> {
                 }
             });
         }
-        // Null's offset is outside of any.
+        // Null's offset is outside every buffer.
         found.ok_or_else(|| Error::unsupported("pointer to a type that no storage buffer has"))
     }
 
@@ -138,7 +143,7 @@ impl Translator<'_> {
         self.b.val(Op::BufferDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Buf)
     }
 
-    /// A pointer as a scalar.
+    /// Returns a pointer as a scalar.
     pub fn pack(&mut self, p: Pointer, ty: u32) -> Result<Value> {
         if self.variable_type(ty).is_none() {
             return self.address(&p);
@@ -157,7 +162,7 @@ impl Translator<'_> {
         Ok(self.b.bin(Binary::Or, high, low))
     }
 
-    /// A pointer from a scalar, if pointers of the type may be scalars.
+    /// Returns a pointer from a scalar, if pointers of the type may be scalars.
     pub fn scalar_pointer(&mut self, v: Value, ty: u32) -> Result<Pointer> {
         if let (&Type::Pointer { class: class::PHYSICAL_STORAGE_BUFFER, to }, Ty::I64) = (self.s.ty(ty)?, self.b.ty(v))
         {
@@ -183,7 +188,7 @@ impl Translator<'_> {
         Ok(Pointer { ty: to, place: Place::Memory(general(&about, origin, base, space)) })
     }
 
-    /// B1: two pointers of a type are the same.
+    /// Returns a B1 that is true if two pointers of a type are equal.
     pub fn same_pointer(&mut self, a: &Pointer, b: &Pointer) -> Result<Value> {
         let (Place::Memory(a), Place::Memory(b)) = (&a.place, &b.place) else {
             return Err(Error::unsupported("comparison of pointers of this storage class"));
@@ -202,7 +207,8 @@ impl Translator<'_> {
         Ok(self.b.bin(Binary::And, same, buffer))
     }
 
-    /// Offset or address of a pointer, for its distance from another one into the same memory.
+    /// Returns the offset or address of a pointer, for its distance from another one into the same
+    /// memory.
     pub fn position(&mut self, p: &Pointer) -> Result<Value> {
         match &p.place {
             Place::Memory(m) => Ok(self.memory_offset(m)),
@@ -239,7 +245,7 @@ impl Translator<'_> {
         Ok(about)
     }
 
-    /// All types in a type.
+    /// Returns all types in a type.
     fn parts(&mut self, ty: u32) -> Result<Rc<Parts>> {
         if let Some(parts) = self.parts.get(&ty) {
             return Ok(parts.clone());
@@ -273,7 +279,7 @@ impl Translator<'_> {
         Ok(parts)
     }
 
-    /// What a type's arrays are of.
+    /// Returns the element type of a type's nested arrays, or the type itself.
     pub fn without_arrays(&self, mut ty: u32) -> Result<u32> {
         while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.s.ty(ty)? {
             ty = elem;
@@ -281,7 +287,7 @@ impl Translator<'_> {
         Ok(ty)
     }
 
-    /// Bytes from an element to the next one that a pointer of a type steps over.
+    /// Returns the bytes from an element to the next one, by which a pointer of a type steps.
     pub fn pointer_stride(&self, pointer_ty: u32, pointee: u32, own: Option<Own>) -> Result<u32> {
         if own.is_some() {
             return super::layout::array_stride(self.s, 0, pointee, own);

@@ -1,8 +1,10 @@
-//! Vertices that a stage of primitives makes: OpEmitVertex, OpEndPrimitive, and the same of streams.
+//! Vertices that a stage of primitives makes: OpEmitVertex, OpEndPrimitive, and their forms for
+//! streams.
 //!
-//! An invocation counts its vertices in a private variable, which mostly becomes a constant at each emission. A vertex is what the
-//! output variables hold: all of them are stored at every emission, and what turns out never to be written is taken away at the end. Where a strip
-//! ends is said by the next vertex of its stream ([`VertexMark`]), so an emission never looks back.
+//! An invocation counts its vertices in a private variable, which mostly becomes a constant at each
+//! emission. A vertex consists of the values of the output variables: all of them are stored at
+//! every emission, and those that are never written are removed at the end. The next vertex of a
+//! stream marks where a strip ends ([`VertexMark`]), so an emission never looks back.
 
 use super::body::Translator;
 use super::module::View;
@@ -14,7 +16,7 @@ use base::shader::{BuiltinSlot, Interpolation, STREAMS, Slot, SlotKind, SlotType
 use std::collections::HashSet;
 
 impl Translator<'_> {
-    /// OpEmitVertex, OpEndPrimitive, OpEmitStreamVertex, OpEndStreamPrimitive.
+    /// Translates OpEmitVertex, OpEndPrimitive, OpEmitStreamVertex and OpEndStreamPrimitive.
     pub fn make_vertices(&mut self, v: View<'_>) -> Result<()> {
         let stream = match v.op {
             op::OpEmitStreamVertex | op::OpEndStreamPrimitive => self.s.constant_bits(v.arg(0)?)? as u32,
@@ -40,7 +42,7 @@ impl Translator<'_> {
         self.made.as_mut().ok_or_else(|| Error::internal("no vertices"))
     }
 
-    /// What is beyond the most that the shader says is counted, and not made.
+    /// Emits a vertex. Vertices beyond the shader's maximum are counted, but not made.
     fn emit_vertex(&mut self, stream: u32) -> Result<()> {
         let (count, begins) = (self.made()?.count, self.made()?.begins);
         let number = self.b.load_var(count, None);
@@ -73,7 +75,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The mark of the next vertex of a stream.
+    /// Returns the mark of the next vertex of a stream.
     fn mark(&mut self, begins: Value, stream: u32) -> Value {
         let by = self.b.i32(stream);
         let bits = self.b.bin(Binary::LShr, begins, by);
@@ -82,7 +84,7 @@ impl Translator<'_> {
         self.b.bin(Binary::Or, bit, by)
     }
 
-    /// A word of a vertex. Every emission has the same slots: the first one makes them.
+    /// Stores a word of a vertex. Every emission has the same slots, which the first one creates.
     fn store_vertex(&mut self, slots: &mut Vec<Option<Var>>, slot: Slot, var: Option<Var>, number: Value, word: Value) {
         if slots.len() == self.b.shader.outputs.len() {
             self.b.shader.outputs.push(slot);
@@ -102,7 +104,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The end of the entry point.
+    /// Stores the number of vertices at the end of the entry point.
     pub fn store_vertex_count(&mut self) -> Result<()> {
         let Some(made) = self.made.take() else { return Ok(()) };
         let count = self.b.load_var(made.count, None);
@@ -111,7 +113,8 @@ impl Translator<'_> {
         self.check_fault()
     }
 
-    /// Slots of variables that nothing writes, and the mark where it says nothing, go when the shader is whole.
+    /// Selects the outputs to keep when the shader is complete: slots of variables that are never
+    /// written are removed, and the mark if no strip ends early.
     fn unwritten(&mut self, made: &Made) {
         let touched: &HashSet<Var> = &self.touched;
         let keep = made.sources.iter().map(|source| source.map_or(made.marked, |var| touched.contains(&var)));

@@ -1,4 +1,5 @@
-//! Compute stages: barriers, shared memory, atomics, bounds, private arrays, subgroup operations, built-ins, abort.
+//! Tests of compute stages: barriers, shared memory, atomics, bounds, private arrays, subgroup
+//! operations, built-ins, abort.
 
 use crate::emit_common::*;
 use base::abi::AtomicOp;
@@ -21,7 +22,8 @@ fn barrier(b: &mut Builder<'_>) {
     b.inst(Op::Barrier, &[], &[]);
 }
 
-/// Sum of the workgroup by halving: a barrier in a loop, shared memory, a divergent If, values live across.
+/// Builds the sum of the workgroup by halving: a barrier in a loop, shared memory, a divergent If,
+/// and values that are live across.
 fn reduction(n: u32) -> Shader {
     let mut s = shader([n, 1, 1], |b| {
         let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
@@ -74,7 +76,8 @@ fn reduction_with_barriers_in_a_loop() {
     }
 }
 
-/// Barriers in both arms of an If, in scopes with results, in nested loops, beside divergent breaks, arrays and masks.
+/// Checks barriers in both arms of an If, in scopes with results, in nested loops, beside divergent
+/// breaks, arrays and masks.
 #[test]
 fn barriers_in_every_construct() {
     let n = 24;
@@ -144,7 +147,8 @@ fn barriers_in_every_construct() {
     check(&s, &memory(vec![words(vec![0; 4 * n as usize])]), [4, 1, 1]);
 }
 
-/// A workgroup whose size is no multiple of the lanes: the last chunk is partial in every segment.
+/// Checks a workgroup whose size is not a multiple of the lanes: the last chunk is partial in every
+/// segment.
 #[test]
 fn barrier_with_a_partial_chunk() {
     for n in [1u32, 3, 5, 11, 13] {
@@ -163,9 +167,10 @@ fn barrier_with_a_partial_chunk() {
     }
 }
 
-/// Loads and stores around the end of a buffer, by every address shape and component count.
-/// An access of `components` words at start + stride * invocation: from buffer 0 to buffer 1, and what was loaded to buffer 2.
-/// `masked`: only odd invocations store.
+/// Builds loads and stores around the end of a buffer, by every address shape and component count.
+///
+/// Each access of `components` words is at start + stride * invocation. It copies from buffer 0 to
+/// buffer 1 and stores what was loaded to buffer 2. With `masked`, only odd invocations store.
 fn copies(components: usize, stride: u32, start: u32, masked: bool) -> Shader {
     shader([16, 1, 1], |b| {
         let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
@@ -204,7 +209,8 @@ fn copies(components: usize, stride: u32, start: u32, masked: bool) -> Shader {
     })
 }
 
-/// An access is in bounds as a whole or not at all (the interpreter looks at each component).
+/// Checks that an access is in bounds as a whole or not at all (the interpreter examines each
+/// component).
 #[test]
 fn out_of_bounds_loads_give_zero_and_stores_vanish() {
     for components in 1..=4usize {
@@ -232,7 +238,7 @@ fn out_of_bounds_loads_give_zero_and_stores_vanish() {
     }
 }
 
-/// The memory for [`copies`], and what it makes of buffers 1 and 2.
+/// Returns the memory for [`copies`], and the expected contents of buffers 1 and 2.
 fn copied(bytes: usize, components: usize, stride: u32, start: u32, masked: bool) -> (Memory, [Vec<u8>; 2]) {
     let input: Vec<u8> = (0..bytes).map(|i| i as u8 | 1).collect();
     let output = vec![0xcc; bytes];
@@ -252,8 +258,8 @@ fn copied(bytes: usize, components: usize, stride: u32, start: u32, masked: bool
     (memory(vec![input, output, words(vec![7; 64])]), [expected, loaded])
 }
 
-/// Bounded indices of elements of `scale` bytes: what is beyond 2^32 bytes, or before the buffer, does not come back inside, whether the
-/// index is the same for all lanes, counts with them or comes from memory.
+/// Checks bounded indices of elements of `scale` bytes. An index beyond 2^32 bytes or before the
+/// buffer must not wrap to the inside, whether the index is uniform, affine or comes from memory.
 #[test]
 fn far_indices_do_not_wrap() {
     const STARTS: [u32; 11] = [
@@ -317,7 +323,7 @@ fn far_indices_do_not_wrap() {
     }
 }
 
-/// One address for all lanes.
+/// Checks accesses with one address for all lanes.
 #[test]
 fn uniform_accesses() {
     let s = shader([8, 1, 1], |b| {
@@ -338,7 +344,8 @@ fn atomics_by_operation_and_space() {
     use AtomicOp::*;
     for op in [Exchange, CompareExchange, Add, Sub, SMin, UMin, SMax, UMax, And, Or, Xor] {
         for space in [Space::Buffer, Space::Shared] {
-            // Every lane has its own address, so that the order does not matter; some are out of bounds or inactive.
+            // Every lane has its own address, so that the order does not matter; some are out of
+            // bounds or inactive.
             let mut s = shader([16, 1, 1], |b| {
                 let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
                 let at = byte_offset(b, index);
@@ -380,7 +387,7 @@ fn atomics_by_operation_and_space() {
     }
 }
 
-/// All lanes at one address: every old value is seen once.
+/// Checks that additions of all lanes at one address see every old value once.
 #[test]
 fn atomic_add_at_one_address_counts() {
     let s = shader([32, 1, 1], |b| {
@@ -410,7 +417,7 @@ fn float_atomics() {
     }
 }
 
-/// Built-ins by workgroup shape.
+/// Checks built-ins for several workgroup shapes.
 #[test]
 fn invocation_ids() {
     for size in [[8, 2, 1], [16, 1, 2], [3, 5, 2], [1, 8, 3], [2, 2, 4], [1, 1, 1], [5, 1, 1], [4, 4, 1]] {
@@ -454,7 +461,8 @@ fn invocation_ids() {
     }
 }
 
-/// Invocations of a workgroup with a whole chunk of every width, and another that is not full.
+/// Number of invocations of a workgroup that has a whole chunk of every width, and another partial
+/// chunk.
 const LANES: u32 = 76;
 
 #[test]
@@ -507,7 +515,7 @@ fn subgroup_operations_under_masks() {
             },
             |_| Term::default(),
         );
-        // All lanes: shuffles.
+        // Shuffles, in which all lanes take part.
         let lane = b.builtin(Builtin::SubgroupInvocation, Ty::I32);
         let target = b.binary(Binary::Xor, lane, three);
         let two = b.u32(2);
@@ -541,7 +549,7 @@ fn subgroup_operations_under_masks() {
     }
 }
 
-/// Reductions and scans of every operation and type, by all lanes and under a mask.
+/// Checks reductions and scans of every operation and type, by all lanes and under a mask.
 #[test]
 fn subgroup_arithmetic() {
     use Binary::*;
@@ -601,7 +609,7 @@ fn subgroup_arithmetic() {
     }
 }
 
-/// Arrays by uniform, affine and wild indices, under a mask.
+/// Checks arrays with uniform, affine and wild indices, under a mask.
 #[test]
 fn private_arrays() {
     let s = shader([16, 1, 1], |b| {
@@ -645,7 +653,8 @@ fn private_arrays() {
     check(&s, &memory(vec![words(wild), words(vec![0; 16])]), [1, 1, 1]);
 }
 
-/// The element of an array of descriptors, chosen per lane; and descriptors selected and carried through control flow.
+/// Checks the element of an array of descriptors that each lane chooses, and descriptors that are
+/// selected and carried through control flow.
 #[test]
 fn buffers_that_differ_between_lanes() {
     let s = shader([8, 1, 1], |b| {
@@ -683,7 +692,7 @@ fn push_constants() {
     check(&s, &m, [1, 1, 1]);
 }
 
-/// An endless loop ends when the flag is set, whatever the loop's conditions are.
+/// Checks that an endless loop ends when the flag is set, for any conditions of the loop.
 #[test]
 fn abort_leaves_endless_loops() {
     for varying in [false, true] {

@@ -1,5 +1,6 @@
-//! Every operation on floats of 16 and 64 bits: generated code, behind all passes, against the interpreter on what the front end makes.
-//! Halves come from and go to words, exactly.
+//! Tests of every operation on floats of 16 and 64 bits: generated code, behind all passes, against
+//! the interpreter on the IR that the front end makes. Conversions between halves and words are
+//! exact.
 
 use crate::emit_common::*;
 use base::random::Star;
@@ -7,11 +8,12 @@ use jit::ir::interp::{Memory, run_workgroup};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
 
-/// Invocations, in workgroups of [`LOCAL`].
+/// Number of invocations, in workgroups of [`LOCAL`].
 const ALL: u32 = 1024;
 const LOCAL: u32 = 64;
 
-/// A value of the type for an invocation: what is special with half of the chances, and often a number near 1.
+/// Returns a value of the type for an invocation: a special value in half of the cases, and often a
+/// number near 1.
 fn sample(random: &mut Star, ty: Ty) -> u64 {
     let special = random.chance(50);
     let sign = random.below(2) as u64;
@@ -28,7 +30,7 @@ fn sample(random: &mut Star, ty: Ty) -> u64 {
         Ty::F32 => {
             let bits = match random.below(4) {
                 0 => random.pick(&[0u32, 1, 0x80_0000, 0x3f80_0000, 0x7f7f_ffff, 0x7f80_0000, 0x7fc0_0000]),
-                // Near the boundaries of halves, and their denormals.
+                // Numbers near the boundaries of halves, and denormal halves.
                 1 => (0x3280_0000 + (random.below(0x1600) as u32) * 0x1_0000) & !0xfff | random.below(3) as u32,
                 2 => (0x3f00_0000 + random.below(0x80_0000) as u32) & !0xfff | random.below(3) as u32,
                 _ => random.next() as u32 & 0x7fff_ffff,
@@ -45,7 +47,7 @@ fn sample(random: &mut Star, ty: Ty) -> u64 {
                     0x7fef_ffff_ffff_ffff,
                     0x7ff0_0000_0000_0000,
                 ]),
-                // Near the boundaries of narrower floats.
+                // Numbers near the boundaries of narrower floats.
                 1 => {
                     (f64::from(random.next() as f32) / 1e4).to_bits().wrapping_add(random.below(3) as u64) & !(1 << 63)
                 }
@@ -70,7 +72,7 @@ fn sample(random: &mut Star, ty: Ty) -> u64 {
     }
 }
 
-/// The type that a value has in memory.
+/// Returns the type that a value has in memory.
 fn stored(ty: Ty) -> Ty {
     match ty {
         Ty::F16 => Ty::F32,
@@ -109,13 +111,14 @@ fn store(b: &mut Builder<'_>, binding: u32, value: Value) {
     b.store(buffer, at, value);
 }
 
-/// The bytes that a value has in memory.
+/// Returns the bytes that a value has in memory.
 fn bytes(ty: Ty, bits: u64) -> Vec<u8> {
     let bits = if ty == Ty::F16 { u64::from((eval::to_f64(ty, bits) as f32).to_bits()) } else { bits };
     bits.to_le_bytes()[..stored(ty).bytes() as usize].to_vec()
 }
 
-/// An operation of every invocation's own operands, and buffers for them and the results.
+/// Returns a program that applies an operation to every invocation's own operands, and buffers for
+/// them and the results.
 fn program(op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags, seed: u64) -> (Shader, Memory) {
     let shader = shader([LOCAL, 1, 1], |b| {
         let operands: Vec<Value> = (0..).zip(args).map(|(i, &ty)| load(b, i, ty)).collect();
@@ -131,7 +134,7 @@ fn program(op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags, seed: u64) -
     (shader, memory(inputs.chain(outputs).collect()))
 }
 
-/// Are two stored values the same? All NaNs are.
+/// Returns true if two stored values are equal; all NaNs are.
 fn same(ty: Ty, a: &[u8], b: &[u8]) -> bool {
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
     a == b || (ty.is_float() && eval::is_nan(stored(ty), bits(a)) && eval::is_nan(stored(ty), bits(b)))
@@ -186,12 +189,14 @@ fn every_operation_on_floats_has_the_bits_of_its_meaning() {
             }
         }
     }
-    // 10 unary operations, 8 binary ones, 8 comparisons, conversions, fused multiply-add, selection, exponents.
+    // 10 unary operations, 8 binary ones, 8 comparisons, conversions, fused multiply-add,
+    // selection, exponents.
     assert!(tried >= 80, "{tried}");
 }
 
-/// A transcendental function of constants has the bits that it has of the same numbers in a buffer, by every tier: folding takes the steps
-/// that generated code takes. What has an expansion for known exponents (`passes::math::halves`) knows them either way.
+/// Checks that a transcendental function of constants has the bits of the function of the same
+/// numbers in a buffer, on every tier: folding takes the steps of generated code. Expansions for
+/// known exponents (`passes::math::halves`) apply in both cases.
 #[test]
 fn functions_of_constants_have_the_bits_of_functions_of_buffers() {
     const SAMPLES: u32 = 12;
@@ -250,17 +255,19 @@ fn functions_of_constants_have_the_bits_of_functions_of_buffers() {
             tried += 1;
         }
     }
-    // 19 functions of 16 and 32 bits, and the root of 64.
+    // 19 functions of 16 and 32 bits, and the root of 64 bits.
     assert_eq!(tried, 39);
     eprintln!("{folded} of {} folded", tried * u64::from(SAMPLES));
     assert!(folded > 250, "{folded}");
 }
 
-/// A fused multiply-add of halves that rounds twice is wrong where the sum lies close to a boundary.
+/// Checks that a fused multiply-add of halves rounds once, because rounding twice is wrong if the
+/// sum is close to a boundary.
 #[test]
 fn fused_halves_round_once() {
     let bits = |x: f64| eval::eval(&Op::Convert(Convert::FToF), Ty::F64, Ty::F16, &[x.to_bits()]).expect("a half")[0];
-    // 2049 is between two halves, and binary32 has nothing as close to it as the least half.
+    // 2049 is between two halves, and binary32 has no number as close to it as the smallest half is
+    // to zero.
     let least = 1.0 / 16_777_216.0;
     for (a, b, c, want) in [(3.0, 683.0, least, 2050.0), (3.0, 683.0, -least, 2048.0), (-3.0, 683.0, -least, -2050.0)] {
         let got = eval::eval(&Op::Fma, Ty::F16, Ty::F16, &[bits(a), bits(b), bits(c)]).expect("exact")[0];
@@ -271,7 +278,8 @@ fn fused_halves_round_once() {
     }
 }
 
-/// Rounded towards zero, without denormals, or both: the steps against integers (`ir::modes`).
+/// Checks the steps of rounding towards zero, flushing of denormals, or both against integer
+/// arithmetic (`ir::modes`).
 #[test]
 fn modes_have_the_bits_of_their_meaning() {
     const HELD: [Ty; 6] = [Ty::B1, Ty::I32, Ty::I64, Ty::F16, Ty::F32, Ty::F64];
@@ -293,14 +301,15 @@ fn modes_have_the_bits_of_their_meaning() {
     assert!(tried >= 100, "{tried}");
 }
 
-/// Operands whose results lie close to, at and beyond the ends of the format, where the steps scale.
+/// Checks operands whose results are close to, at and beyond the ends of the format, where the
+/// steps scale.
 #[test]
 fn the_ends_of_binary64_are_cut_exactly() {
     let ends = [Op::Binary(Binary::FMul), Op::Binary(Binary::FDiv), Op::Binary(Binary::FAdd), Op::Unary(Unary::Sqrt)];
     let mut random = Star::new(77);
     for op in ends {
         for _ in 0..20_000 {
-            // Exponents whose sums and differences reach everything.
+            // Exponents whose sums and differences cover the whole range.
             let mut number = || {
                 let exponent = random.below(2047) as u64;
                 let fraction =
@@ -309,7 +318,7 @@ fn the_ends_of_binary64_are_cut_exactly() {
             };
             let (a, mut b) = (number(), number());
             if random.chance(30) {
-                // A product or quotient near the least numbers.
+                // A product or quotient near the smallest numbers.
                 let sum = 1023 - 1022 - random.below(110) as i64;
                 let exponent = match op {
                     Op::Binary(Binary::FMul) => sum + 1023 - (a >> 52 & 2047) as i64,
@@ -325,7 +334,7 @@ fn the_ends_of_binary64_are_cut_exactly() {
     }
 }
 
-/// What the steps of an operation of binary64 compute of constants.
+/// Returns the result of the steps of an operation of binary64 on constants.
 fn steps_of(op: &Op, args: &[u64]) -> u64 {
     let mut shader = shader([1, 1, 1], |b| {
         let operands: Vec<Value> = args.iter().map(|&bits| b.constant(Ty::F64, bits)).collect();

@@ -1,4 +1,5 @@
-//! Physical pointers: what is alive is reached, everything else reads zero and swallows writes.
+//! Tests of physical pointers: live memory is accessed; elsewhere, loads give zero and stores are
+//! dropped.
 
 use crate::emit_common::*;
 use base::abi::{ADDRESS_GRANULE_BITS, AddressSpace, AtomicOp};
@@ -8,10 +9,11 @@ use jit::ir::*;
 const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 const GRANULE: u64 = 1 << ADDRESS_GRANULE_BITS;
 const GRANULES: usize = 4;
-/// Of four granules only number 2 is alive.
+/// Liveness of four granules, of which only number 2 is live.
 const LIVE: [u8; GRANULES] = [0, 0, 1, 0];
 
-/// Invocation i: pointer = buffer 0 [i] (or [0] for all); loads from it to buffer 1 [i], stores a mark, counts behind it.
+/// Builds a shader in which invocation i uses the pointer in buffer 0 at [i] (or [0] for all). It
+/// loads from the pointer to buffer 1 at [i], stores a mark, and counts behind it.
 fn shader(components: usize, uniform: bool) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
     shader.workgroup_mut().expect("workgroups").local_size = [8, 1, 1];
@@ -72,7 +74,7 @@ fn check(components: usize, uniform: bool, lanes: u32) {
             let p = if uniform { pointers[0] } else { *own };
             let is_alive = (alive..alive + GRANULE).contains(&p);
             let row = &out[i * 16..][..4 * components];
-            // In the uniform case the first invocation's mark is there only after its load.
+            // In the uniform case, the first invocation's mark is stored only after its load.
             let first = u32::from_le_bytes([row[0], row[1], row[2], row[3]]);
             assert!(
                 first == if is_alive { 0x1111_1111 } else { 0 } || (uniform && first == 0x77),

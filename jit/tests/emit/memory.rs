@@ -1,17 +1,18 @@
-//! Loads of neighbours, and atomics of lanes that meet.
+//! Tests of loads of neighbouring elements, and of atomics of lanes with equal addresses.
 
 use crate::emit_common::*;
 use base::abi::AtomicOp;
 use jit::ir::random::Rng;
 use jit::ir::*;
 
-/// Loads of a buffer or of workgroup memory at `(index of the lane + k) * scale + plus`, summed up by position.
+/// Loads of a buffer or of workgroup memory at `(index of the lane + k) * scale + plus`, summed up
+/// by position.
 struct Loads {
     ty: Ty,
     space: Space,
-    /// The index is loaded, or the lane's number times this.
+    /// Multiple of the lane's number that is the index; `None` if the index is loaded.
     step: Option<u32>,
-    /// What is added to the index of each load, and to its offset.
+    /// Amounts that are added to the index of each load, and to its offset.
     words: Vec<(u32, u32)>,
     scale: u32,
     bound: Option<u64>,
@@ -89,7 +90,7 @@ fn loads(l: &Loads) -> Shader {
     s
 }
 
-/// Each word is in range by itself: the interpreter looks at each load.
+/// Checks that each word is in range by itself: the interpreter examines each load.
 #[test]
 fn neighbours_are_in_range_by_themselves() {
     let mut rng = Rng::new(7);
@@ -97,7 +98,7 @@ fn neighbours_are_in_range_by_themselves() {
         let ty = [Ty::I32, Ty::I8, Ty::I16][case as usize / 2 % 3];
         let bytes = ty.bytes();
         let count = 2 + rng.below(6);
-        // Ascending neighbours mostly, others in between.
+        // Mostly ascending neighbours, with others in between.
         let word = |i: u32, rng: &mut Rng| match rng.below(6) {
             0 => (rng.below(40) as u32, bytes * rng.below(4) as u32),
             1 => (0, bytes * i),
@@ -111,7 +112,7 @@ fn neighbours_are_in_range_by_themselves() {
             space: if case % 3 == 0 { Space::Shared } else { Space::Buffer },
             step: [None, Some(2), Some(4), Some(1), Some(3)][rng.below(5)],
             scale,
-            // A limit lies outside of every buffer, and its offset does not wrap.
+            // A limit is outside every buffer, and its offset does not wrap.
             bound: [None, Some(1 << 20), Some(u64::from(0x4000_0000 / scale + 1))][rng.below(3)],
             masked: rng.below(2) == 0,
         };
@@ -134,10 +135,11 @@ fn words_of(list: &[u32]) -> Vec<u8> {
     words(list.iter().copied())
 }
 
-/// Which of 24 invocations do something.
+/// Masks of the active invocations out of 24.
 const MASKS: [u32; 4] = [u32::MAX, 0x5a_3c0f, 0x80_0000, 0];
 
-/// Lanes that meet at one address, or at a few, find what those before them left, whether all are active, some, or none.
+/// Checks that lanes at one address, or at a few, see the results of the lanes before them, if all,
+/// some or no lanes are active.
 #[test]
 fn atomics_are_in_lane_order() {
     use AtomicOp::*;
@@ -160,7 +162,8 @@ fn atomics_are_in_lane_order() {
     }
 }
 
-/// A number of a float type: small ones, so that sums are rounded but stay ordered by their place; both zeros and infinities.
+/// Returns a number of a float type: small ones, so that sums are rounded but their order matters,
+/// zeros of both signs and infinities.
 fn float(rng: &mut Rng, ty: Ty) -> Vec<u8> {
     let value = match rng.below(12) {
         0 => 0.0,
@@ -173,7 +176,8 @@ fn float(rng: &mut Rng, ty: Ty) -> Vec<u8> {
     bits.to_le_bytes()[..ty.bytes() as usize].to_vec()
 }
 
-/// Floats have an order of operations: that of the lanes, at one address and at several.
+/// Checks that operations on floats are done in the order of the lanes, at one address and at
+/// several.
 #[test]
 fn float_atomics_are_in_lane_order() {
     use AtomicOp::*;
@@ -199,7 +203,7 @@ fn float_atomics_are_in_lane_order() {
     }
 }
 
-/// `apart`: every lane goes to one of three neighbours.
+/// Builds an atomic. With `apart`, every lane uses one of three neighbours.
 fn atomics(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool, apart: bool) -> Shader {
     let mut s = shader([24, 1, 1], |b| {
         let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
@@ -245,24 +249,25 @@ fn atomics(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool, apart: bool)
     s
 }
 
-/// What stands around an atomic.
+/// Context of an atomic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Around {
     Nothing,
-    /// Inside of a condition.
+    /// Inside a condition.
     Condition,
     LoadBefore,
     LoadBehind,
     StoreBehind,
     Fence,
-    /// Its result is used.
+    /// The result of the atomic is used.
     Result,
     /// Another operation, on other cells.
     Other,
     OneCell,
 }
 
-/// Every invocation, of several workgroups, does something to a cell that the first buffer names.
+/// Builds a shader in which every invocation, of several workgroups, changes a cell that the first
+/// buffer names.
 fn counting(op: AtomicOp, around: Around) -> Shader {
     shader([64, 1, 1], |b| {
         let index = b.builtin(Builtin::GlobalInvocationId(0), Ty::I32);
@@ -349,7 +354,8 @@ fn atomics_are_kept_back_where_nobody_can_tell() {
     }
 }
 
-/// Shifts and masks of what counts with the lanes: the same for a chunk, a step each, or anything, by the bits that are left.
+/// Checks shifts and masks of affine values, which are uniform, affine or varying depending on the
+/// bits that are left.
 #[test]
 fn bits_of_places_and_counters() {
     for local_size in [[32, 1, 1], [16, 2, 1], [24, 1, 1], [12, 2, 1]] {
@@ -406,14 +412,14 @@ fn bits_of_places_and_counters() {
     }
 }
 
-/// Where lanes access an array of elements.
+/// Elements of an array that lanes access.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// All of them there.
+    /// All lanes access this element.
     Element(u32),
-    /// One after the other, that many elements apart.
+    /// Consecutive lanes access elements this far apart.
     Steps(u32),
-    /// Each at an index of its own.
+    /// Each lane accesses an index of its own.
     Scattered,
 }
 
@@ -426,13 +432,14 @@ struct Copy {
     to: Space,
     source: Place,
     target: Place,
-    /// Bytes that are added to all offsets: a multiple of the element's.
+    /// Bytes that are added to all offsets: a multiple of the element's size.
     plus: u32,
     masked: bool,
 }
 
-/// Bytes of the memory that copies read and write, and invocations.
+/// Number of bytes of the memory that copies read and write.
 const COPIED: u32 = 24 * 16 + 5;
+/// Number of invocations.
 const COPIERS: u32 = 24;
 
 fn copies(c: Copy) -> Shader {
@@ -506,7 +513,8 @@ fn copies(c: Copy) -> Shader {
     s
 }
 
-/// Elements of every size from and to every space, at offsets of every shape: the interpreter does one lane after the other.
+/// Checks copies of elements of every size from and to every space, at offsets of every shape: the
+/// interpreter executes one lane after the other.
 #[test]
 fn elements_of_every_size_are_copied() {
     let mut rng = Rng::new(11);
@@ -548,7 +556,8 @@ fn elements_of_every_size_are_copied() {
     }
 }
 
-/// Private arrays of every type, at indices that are the same for all lanes and that are not; with barriers in between too.
+/// Checks private arrays of every type, at uniform and varying indices; also with barriers in
+/// between.
 #[test]
 fn private_arrays_of_every_type() {
     for ty in [Ty::I8, Ty::I16, Ty::F16, Ty::I32, Ty::F32, Ty::I64, Ty::F64] {
@@ -587,8 +596,8 @@ fn private_arrays_of_every_type() {
     }
 }
 
-/// A load side by side behind its bounds check stays there, also when a loop changes nothing of it: better code is no reason to read what lies
-/// outside.
+/// Checks that a load vector behind its bounds check stays there, also if it is invariant in a
+/// loop: optimization must not make it read out of bounds.
 #[test]
 fn a_load_in_a_loop_is_not_executed_before_its_check() {
     const READ_ONLY: MemFlags = MemFlags { readonly: true, volatile: false, align: 4 };

@@ -1,4 +1,5 @@
-//! Random structured compute shaders: generated code against the interpreter, for 4 and 8 lanes and both tiers, and a wider chunk.
+//! Tests of generated code against the interpreter on random structured compute shaders, for 4 and
+//! 8 lanes and both tiers, and a wider chunk.
 
 use crate::emit_common::{HELPERS, buffers_layout, compile_tier, wide_configurations};
 use base::abi::{
@@ -13,10 +14,10 @@ use std::sync::atomic::AtomicU32;
 
 static ABORT: AtomicU32 = AtomicU32::new(0);
 
-/// Runs the program's workgroups; the output buffer.
+/// Runs the program's workgroups and returns the output buffer.
 fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
     let mut memory = program.memory();
-    // Longer than their ranges: a descriptor promises 16 readable bytes.
+    // The buffers are longer than their ranges, because a descriptor guarantees 16 readable bytes.
     memory.buffers.iter_mut().for_each(|(_, bytes)| bytes.reserve(16));
     let descriptors: Vec<BufferDescriptor> = memory
         .buffers
@@ -44,7 +45,8 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
     let mut scratch = vec![0x5a5a_u128 << 50; stage.code.scratch_bytes() / 16 + 4];
     let mut sink = [0u128; 4];
     let mut shared = vec![0x77_u128 << 9; workgroup.shared_bytes as usize / 16 + 4];
-    // What workgroups find in scratch and shared memory is theirs to clear.
+    // Workgroups must clear scratch and shared memory themselves, so both begin with other
+    // contents.
     let header = BatchHeader { scratch: scratch.as_mut_ptr().cast(), sink: sink.as_mut_ptr().cast() };
     let mut batch = ComputeBatch {
         header,
@@ -55,7 +57,8 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         _pad: 0,
         shared: shared.as_mut_ptr().cast(),
     };
-    // SAFETY: the stage was emitted for this context and batch; all memory is alive and long enough.
+    // SAFETY: the stage was emitted for this context and batch; all memory is alive and long
+    // enough.
     unsafe { stage.run(&context, (&raw mut batch).cast()) };
     memory.buffers.swap_remove(1).1
 }
@@ -97,7 +100,8 @@ fn optimised_programs_match_the_interpreter() {
     }
 }
 
-/// Rounding towards zero and flushing are steps of other arithmetic behind the passes; what the program meant is what they compute.
+/// Checks that programs under float modes keep their meaning when the passes turn rounding towards
+/// zero and flushing into steps of other arithmetic.
 #[test]
 fn programs_under_float_modes_keep_their_meaning() {
     use FloatFlags as F;
@@ -139,7 +143,8 @@ fn transcendental_programs_match_the_interpreter() {
     }
 }
 
-/// Barriers in arms and loops that the text does not show to be uniform, behind returns of some lanes.
+/// Checks barriers in arms and loops that the text does not show to be uniform, behind returns of
+/// some lanes.
 #[test]
 fn programs_with_barriers_match_the_interpreter() {
     for seed in seeds() {

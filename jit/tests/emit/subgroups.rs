@@ -1,4 +1,5 @@
-//! Reductions and scans of floats: what several lanes have with other bits is what the scalar operation gives in the order of the lanes.
+//! Tests of reductions and scans of floats: if lanes have values with different bits, the result is
+//! that of the scalar operation in the order of the lanes.
 
 use crate::emit_common::*;
 use jit::ir::random::Rng;
@@ -6,7 +7,7 @@ use jit::ir::*;
 
 const LANES: usize = 8;
 
-/// What each lane is given.
+/// Returns the expected result of each lane.
 fn expected(op: Binary, scan: Scan, values: &[u32]) -> Vec<u32> {
     let two = |a: u32, b: u32| {
         eval::eval(&Op::Binary(op), Ty::F32, Ty::F32, &[a.into(), b.into()]).expect("an operation")[0] as u32
@@ -26,7 +27,7 @@ fn expected(op: Binary, scan: Scan, values: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Of zeros the first lane's wins, whatever their signs.
+/// Checks that among zeros the first lane's one is the result, for any signs.
 #[test]
 fn extremes_of_zeros_are_in_lane_order() {
     let mut rng = Rng::new(5);

@@ -1,12 +1,13 @@
-//! Loads of words that have several elements each, and of vectors that lie side by side: in range as a whole, at both ends and outside.
+//! Tests of loads of words that have several elements each, and of vectors that are side by side:
+//! in range as a whole, at both ends and outside.
 
 use crate::emit_common::*;
 use jit::ir::random::Rng;
 use jit::ir::*;
 
-/// Words of the buffer that is read.
+/// Number of words of the buffer that is read.
 const WORDS: u32 = 151;
-/// Outside of every buffer, and its offset does not wrap.
+/// Limit that is outside every buffer, and whose offset does not wrap.
 const LIMIT: u32 = 1 << 20;
 
 fn memory_of(rng: &mut Rng, base: u32) -> interp::Memory {
@@ -14,7 +15,7 @@ fn memory_of(rng: &mut Rng, base: u32) -> interp::Memory {
     memory(vec![data, words([base, 1, 2, 3]), words([7; 32 * 16])])
 }
 
-/// The first element's number: near both ends of so many, and far away.
+/// Returns the first element's number: near both ends of this many elements, and far away.
 fn base(rng: &mut Rng, elements: u32) -> u32 {
     let near = rng.below(9) as u32;
     match rng.below(8) {
@@ -27,7 +28,8 @@ fn base(rng: &mut Rng, elements: u32) -> u32 {
     }
 }
 
-/// The lanes' elements are `base + lane * by[0] + lane / 4 * by[1]`, of which each word has `1 << shift`.
+/// Builds loads of the elements `base + lane * by[0] + lane / 4 * by[1]` of each lane; each word
+/// has `1 << shift` elements.
 fn packed(by: [u32; 2], shift: u32, plus: u32, masked: bool) -> Shader {
     shader([32, 1, 1], |b| {
         let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
@@ -77,7 +79,7 @@ fn packed_elements_are_those_of_their_words() {
     }
 }
 
-/// An index may be what has no operands.
+/// Checks that an index may be a value without operands.
 #[test]
 fn a_place_in_a_workgroup_is_no_quotient() {
     let s = shader([3, 8, 1], |b| {
@@ -93,7 +95,8 @@ fn a_place_in_a_workgroup_is_no_quotient() {
     check(&s, &memory_of(&mut Rng::new(43), 0), [1, 1, 1]);
 }
 
-/// Vectors of `n` components at `(base + lane * many + k) * n` words, for each of the list.
+/// Builds loads of vectors of `n` components at `(base + lane * many + k) * n` words, for each k of
+/// the list.
 fn vectors(n: u32, many: u32, list: &[u32], masked: bool) -> Shader {
     shader([32, 1, 1], |b| {
         let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);

@@ -1,5 +1,6 @@
-//! Runs the frontend and the passes over a directory of `.spv` files (`GRUS_SPIRV_CORPUS`), with a pipeline layout made from each
-//! module's own decorations. Without the variable it says so and does nothing.
+//! Runs the front end and the passes over a directory of `.spv` files (`GRUS_SPIRV_CORPUS`), with a
+//! pipeline layout made from each module's own decorations. Without the variable it reports that
+//! and does nothing.
 
 use crate::spirv_common::reflect::layout_of;
 use base::shader::Stage;

@@ -1,4 +1,4 @@
-//! Translated shaders on the interpreter against the same computations in Rust.
+//! Tests of translated shaders on the interpreter against the same computations in Rust.
 
 use crate::spirv_common::*;
 use base::random::Star as Rng;
@@ -124,10 +124,10 @@ fn control_flow() {
 
 #[test]
 fn layouts() {
-    // Every float of a buffer is a number that tells its offset.
+    // Every float of a buffer is a number that identifies its offset.
     let numbered = |from: f32, n: usize| (0..n).map(|i| from + i as f32).collect::<Vec<_>>();
-    // std140: f[4] at 0 (stride 16), cm at 64, rm (row major: 2 rows of 3) at 112, s at 144 of stride 112:
-    // p, w, m at 16 (columns of 16), k at 48 (stride 16).
+    // std140: f[4] at 0 (stride 16), cm at 64, rm (row major: 2 rows of 3) at 112, s at 144 of
+    // stride 112: p, w, m at 16 (columns of 16), k at 48 (stride 16).
     let mut u = numbered(1000.0, 92);
     for s in 0..2 {
         for i in 0..3 {
@@ -316,7 +316,7 @@ fn integer_dot_products() {
 }
 
 fn half(x: f32) -> u32 {
-    // The definition: the nearest of all halves, ties to the even one.
+    // The definition: the nearest of all halves, the even one for ties.
     let value = |h: u32| match h >> 10 {
         0 => f64::from(h) * 2f64.powi(-24),
         e => (1.0 + f64::from(h & 0x3ff) / 1024.0) * 2f64.powi(e as i32 - 15),
@@ -372,7 +372,7 @@ fn glsl_std_450() {
         assert_eq!(row(9)[3], x[1].round_ties_even());
         assert_eq!((row(10)[0] + row(10)[1], row(10)[1]), (x[2], x[2].trunc()));
         for (n, want) in [1.0, 0.0, 0.0, 1.0].into_iter().enumerate() {
-            // The matrix may be badly conditioned, but not that badly.
+            // The matrix may be badly conditioned, but only moderately.
             let det = (x[0] + 8.0) * (y[1] + 8.0) - x[1] * y[0];
             assert!(det.abs() < 1.0 || (row(12)[n] - want).abs() < 1e-3, "inverse of 2×2: {:?}", row(12));
         }
@@ -407,7 +407,7 @@ fn unpacked_halves_are_exact() {
     let memory = Memory { buffers: vec![((0, 0), input), ((0, 1), vec![0; 8 << 16])], ..Memory::default() };
     let out = read(&execute(&shader("halves.comp"), &memory, 8, true), 0, 1);
     let value = |h: u32| match (h >> 10 & 31, h & 0x3ff) {
-        // The payload stays where it is.
+        // The payload of a NaN keeps its position.
         (31, payload) => 0x7f80_0000 | payload << 13,
         (0, m) => (m as f32 * 2f32.powi(-24)).to_bits(),
         (e, m) => ((1.0 + m as f32 / 1024.0) * 2f32.powi(e as i32 - 15)).to_bits(),

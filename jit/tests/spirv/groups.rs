@@ -1,4 +1,5 @@
-//! What invocations do together, and untyped pointers: interpreter and machine code of all tiers against the same computations in Rust.
+//! Tests of operations between invocations, and of untyped pointers: interpreter and machine code
+//! of all tiers against the same computations in Rust.
 
 use crate::emit_common::{WIDTHS, all_configurations, compile_tier, run_compiled};
 use crate::spirv_common::{bytes, execute, float_bytes, words};
@@ -9,7 +10,7 @@ use jit::ir::{Convert, Op, Ty, eval};
 use jit::passes::{PassOptions, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
 
-/// Set 0: storage buffers, one after another.
+/// Returns the layout of set 0: storage buffers, one after another.
 fn layout(buffers: u32) -> PipelineLayoutInfo {
     let binding = |binding: u32| BindingLayout {
         binding,
@@ -22,8 +23,8 @@ fn layout(buffers: u32) -> PipelineLayoutInfo {
     PipelineLayoutInfo { sets: vec![(0..buffers).map(binding).collect()], heap: None }
 }
 
-/// Buffers after a workgroup, by every way to run it; `any_lanes`: what it does does not depend on how many there are. Otherwise there are as
-/// many as the specialisation says.
+/// Returns the buffers after a workgroup, run in every way. `any_lanes` is true if the results do
+/// not depend on the number of lanes; otherwise there are as many as the specialisation says.
 fn run_all_ways(name: &str, specialization: &Specialization, buffers: Vec<Vec<u8>>, any_lanes: bool) -> Vec<Vec<u8>> {
     let layout = layout(buffers.len() as u32);
     let module = Module::parse(&words(name)).expect("module");
@@ -66,7 +67,7 @@ fn single(half: u16) -> f32 {
     eval::to_f64(Ty::F16, half.into()) as f32
 }
 
-/// `n`×`n` products: C, and then every k in order.
+/// Returns `n`×`n` products: C, and then every k in order.
 fn product(
     n: usize,
     a: impl Fn(usize, usize) -> f32,
@@ -80,7 +81,7 @@ fn product(
 #[test]
 fn cooperative_matrices() {
     let mut rng = Rng::new(1);
-    // Every size of subgroups with a round of special values.
+    // Every size of subgroups gets a round of special values.
     for (round, subgroup_size) in [0, 1, 2, 3].into_iter().zip([8; 4]).chain(WIDTHS.map(|lanes| (3, lanes))) {
         let specialization = Specialization { subgroup_size, ..Specialization::default() };
         let unit = |rng: &mut Rng| rng.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0;
@@ -121,7 +122,7 @@ fn cooperative_matrices() {
             };
             same(at, &(0..64).map(element).collect::<Vec<_>>(), "bytes");
         }
-        // 100 floats are left in the buffer from there on.
+        // From this offset on, the buffer has 100 floats left.
         let d: Vec<f32> = (0..256).map(|n| -(f.get(900 + n).unwrap_or(&0.0) * 2.0 * 3.0) / 7.0 - 1.0).collect();
         let turned: Vec<f32> = (0..256).map(|n| d[n % 16 * 16 + n / 16]).collect();
         same(576, &turned, "columns");
@@ -130,14 +131,16 @@ fn cooperative_matrices() {
     }
 }
 
-/// The nearest number with so many bits of fraction, of two the even one; none is beyond the greatest here.
+/// Returns the nearest number with this many bits of fraction, the even one for ties; none exceeds
+/// the largest number here.
 fn nearest(x: f64, fraction: i32, least: i32) -> f64 {
     let exponent = ((x.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
     let unit = 2f64.powi(exponent - fraction);
     (x / unit).round_ties_even() * unit
 }
 
-/// bfloat16, E4M3 and E5M2: products as floats, and as what was multiplied, rounded once.
+/// Checks bfloat16, E4M3 and E5M2: products as floats, and in the type of the operands, rounded
+/// once.
 #[test]
 fn cooperative_matrices_of_small_floats() {
     let mut rng = Rng::new(3);
@@ -157,7 +160,8 @@ fn cooperative_matrices_of_small_floats() {
     }
 }
 
-/// SPV_NV_cooperative_matrix2, at every size of subgroups: which elements meet does not depend on it.
+/// Checks SPV_NV_cooperative_matrix2 at every size of subgroups: the elements that are combined do
+/// not depend on it.
 #[test]
 fn elements_of_cooperative_matrices() {
     let mut rng = Rng::new(8);
@@ -191,7 +195,7 @@ fn elements_of_cooperative_matrices() {
         same(576, [16, 16], &|_, _| most(&mut (0..256).map(|n| m(n / 16, n % 16))));
         let low_rows = |r: usize, c: usize| f[64 + 16 * r + c];
         let squares = product(8, low_rows, |k, c| low_rows(c, k), |_, _| 1.0);
-        // The sum goes over 16 columns.
+        // The sum covers 16 columns.
         let rest = product(8, |r, k| low_rows(r, k + 8), |k, c| low_rows(c, k + 8), |r, c| squares[8 * r + c]);
         same(832, [8, 8], &|r, c| rest[8 * r + c]);
         same(896, [16, 16], &|r, c| m(c, r));
@@ -300,7 +304,7 @@ fn untyped_pointers() {
     let word = |i: usize| input.get(i).copied().unwrap_or(0);
     let short = |i: usize| word(i / 2) >> (16 * (i % 2)) & 0xffff;
     for lane in 0..8 {
-        // Three words behind the tenth vector are none.
+        // Three words behind the tenth vector are out of bounds.
         let vector = |c: usize| if 4 * lane + 8 <= 40 { word(4 + 4 * lane + c) } else { 0 };
         let chosen = if lane % 2 == 1 { count[8] } else { short(4) | short(5) << 16 };
         let want = [

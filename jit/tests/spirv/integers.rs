@@ -1,4 +1,5 @@
-//! Integers of 8, 16 and 64 bits, in every kind of memory, against the same computations in Rust.
+//! Tests of integers of 8, 16 and 64 bits, in every kind of memory, against the same computations
+//! in Rust.
 
 use crate::spirv_common::*;
 use base::random::Star as Rng;
@@ -7,7 +8,7 @@ use jit::spirv::{Accept, Module, Specialization, translate};
 
 const LANES: usize = 16;
 
-/// As `integers.comp` has it, in scalar layout: 24 bytes.
+/// An item of `integers.comp`, in scalar layout: 24 bytes.
 #[derive(Clone, Copy)]
 struct Item {
     b: [u8; 4],
@@ -23,7 +24,7 @@ impl Item {
     }
 }
 
-/// The uniform block and the push constants.
+/// Contents of the uniform block and the push constants.
 struct Blocks {
     u8: [u8; 16],
     u16: [[i16; 3]; 16],
@@ -43,7 +44,7 @@ fn hash(x: u64) -> u32 {
     x as u32 ^ (x >> 32) as u32
 }
 
-/// OpSMod of widened numbers.
+/// Computes OpSMod of widened numbers.
 fn modulo(a: i128, b: i128) -> i128 {
     (a % b + b) % b
 }
@@ -52,7 +53,7 @@ fn sum(terms: &[(u32, u32)]) -> u32 {
     terms.iter().fold(0, |sum, &(factor, x)| sum.wrapping_add(factor.wrapping_mul(x)))
 }
 
-/// A signed number as the shader's `uint(int(x))`.
+/// Converts a signed number as the shader's `uint(int(x))` does.
 fn int(x: impl Into<i32>) -> u32 {
     x.into() as u32
 }
@@ -277,7 +278,7 @@ fn blocks_of_workgroup_memory_alias_and_atomics_of_64_bits() {
     assert_eq!((long(longs, 0), long(longs, 8) as i64), (sum, smallest));
 }
 
-/// What a module declares has to be accepted, each capability and extension by itself.
+/// Checks that what a module declares has to be accepted, each capability and extension by itself.
 #[test]
 fn each_capability_is_accepted_by_itself() {
     let mut seen = Vec::new();

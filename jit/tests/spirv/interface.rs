@@ -1,4 +1,4 @@
-//! What the outside sees of a translated stage: slots, flags, and the image operations.
+//! Tests of the external view of a translated stage: slots, flags, and the image operations.
 
 use crate::spirv_common::*;
 use base::abi::{LodMode, SampleOp, TexelKind};
@@ -41,7 +41,7 @@ fn vertex_slots() {
     assert!(kinds.iter().all(|k| !matches!(k, SlotKind::Builtin(_))));
     assert_eq!(find(&s.inputs, user(3, 0)).ty, T::Uint);
     assert!(s.inputs.iter().all(|i| i.interpolation == I::Smooth));
-    // Outputs: uv sits at component 1 and 2 of its location; PointSize is not written.
+    // Outputs: uv is at components 1 and 2 of its location; PointSize is not written.
     for want in [user(0, 3), user(1, 1), user(1, 2), user(2, 0), user(3, 0), user(4, 1), user(6, 2)] {
         find(&s.outputs, want);
     }
@@ -55,7 +55,8 @@ fn vertex_slots() {
     assert_eq!(stores, s.outputs.len());
 }
 
-/// Whoever comes where nobody was to come ends there as by a return: what it has written until then is left, not what lay there before.
+/// Checks that an invocation that reaches an unreachable point ends there as by a return: outputs
+/// that it has written until then are kept, not old memory contents.
 #[test]
 fn who_should_not_come_leaves_outputs_too() {
     let mut words = words("scene.vert");
@@ -80,7 +81,7 @@ fn slots_of_vertices_that_are_made() {
         find(&s.inputs, want);
     }
     assert_eq!(s.inputs.len(), 6);
-    // (The strip's end is seen before anybody knows that nothing follows it.)
+    // The strip's end is translated before it is known that nothing follows it.
     find(&s.outputs, mark);
     passes::run(&mut s, &passes::PassOptions { verify: true }).expect("passes");
     let mut kinds: Vec<SlotKind> = s.outputs.iter().map(|o| o.kind).collect();
@@ -100,7 +101,7 @@ fn slots_of_vertices_that_are_made() {
     let mut s = shader("strips.geom");
     let (input, output) = (InputPrimitive::LinesAdjacency, OutputPrimitive::LineStrip);
     assert_eq!(facts(&s), GeometryFacts { input, output, max_vertices: 6, invocations: 2 });
-    // An array of each vertex: a location each.
+    // An array of each vertex has a location each.
     for want in [user(0, 0), user(1, 0), user(2, 0)] {
         find(&s.inputs, want);
     }
@@ -140,12 +141,12 @@ fn fragment_slots_and_flags() {
     }
 }
 
-/// The shader breaks the promise, and what it writes counts all the same.
+/// Checks that written depth counts although the shader breaks its promise not to change it.
 #[test]
 fn depth_is_written_although_the_shader_promises_not_to_change_it() {
     let mut words = words("scene.frag");
     let mut at = 5;
-    // OpExecutionMode %function DepthReplacing.
+    // Searches OpExecutionMode %function DepthReplacing.
     while words[at] & 0xffff != 16 || words[at + 2] != 12 {
         at += (words[at] >> 16) as usize;
     }
@@ -195,7 +196,7 @@ fn a_per_sample_input_asks_for_sample_shading_without_being_read() {
 
 #[test]
 fn a_volatile_load_of_helper_invocation_sees_demotes() {
-    // The Vulkan memory model has no decoration for it: the load says so.
+    // The Vulkan memory model has no decoration for this, so the load is volatile.
     let s = shader("helper_volatile.frag");
     assert!(ops(&s).contains(&Op::IsHelper) && !ops(&s).iter().any(|op| matches!(op, Op::Builtin(_))), "{s}");
 }
@@ -212,7 +213,7 @@ fn subpass_inputs_and_dual_source() {
 #[test]
 fn components_are_accessed_together() {
     use jit::ir::Space;
-    // The physical pointer's vec3 value and matrix columns go in one access each.
+    // The physical pointer's vec3 value and matrix columns are one access each.
     let s = shader("nonuniform.comp");
     let wide = s.insts.values().filter(|i| matches!(i.op, Op::Load(Space::Global, _)) && i.result_count == 3).count();
     assert!(wide >= 1, "{s}");
@@ -236,7 +237,8 @@ fn a_volatile_load_sees_demotion() {
     assert_eq!((entry, now), (1, 1));
 }
 
-/// The outputs of `capture.vert` that are captured: by buffer and byte what is in the slots that go there.
+/// Checks the captured outputs of `capture.vert`: for each buffer and byte, the contents of the
+/// slots that go there.
 #[test]
 fn captured_outputs_are_found_in_their_slots() {
     let s = shader("capture.vert");
@@ -251,7 +253,8 @@ fn captured_outputs_are_found_in_their_slots() {
     let mut want: Vec<_> =
         position.chain([((0, 16), SlotKind::Builtin(B::PointSize)), ((0, 20), user(0, 0))]).collect();
     let users = [
-        // The block's arrays and vectors are packed at their members' offsets, behind the member that has none too.
+        // The block's arrays and vectors are packed at their members' offsets, also behind the
+        // member without an offset.
         (0, 28, 1, 0),
         (0, 32, 1, 1),
         (0, 36, 2, 0),
@@ -279,7 +282,8 @@ fn captured_outputs_are_found_in_their_slots() {
     assert!(shader("scene.vert").capture.is_none());
 }
 
-/// A structure with scalars of 64 bits begins and ends at multiples of eight bytes, wherever it lies.
+/// Checks that a structure with scalars of 64 bits begins and ends at multiples of eight bytes, at
+/// any position.
 #[test]
 fn captured_structures_are_aligned_to_their_scalars() {
     let s = shader("capture_nested.vert");
@@ -291,11 +295,12 @@ fn captured_structures_are_aligned_to_their_scalars() {
     assert_eq!(places, want);
 }
 
-/// Decorations that contradict each other or reach beyond what there is are refused, and say so.
+/// Checks that decorations that contradict each other or exceed the limits are refused with a
+/// message.
 #[test]
 fn captures_that_make_no_sense_are_refused() {
     let words = words("capture.vert");
-    // The literal of each such decoration in turn.
+    // The literal of each such decoration is changed in turn.
     let refused = |decoration: u32, before: u32, with: u32| {
         let mut words = words.clone();
         let mut at = 5;

@@ -1,4 +1,5 @@
-//! Variable pointers (`data/pointers.comp.spvasm`): interpreter and machine code against the same computations in Rust.
+//! Tests of variable pointers (`data/pointers.comp.spvasm`): interpreter and machine code against
+//! the same computations in Rust.
 
 use crate::emit_common::{CONFIGURATIONS, compile_tier, run_compiled};
 use crate::spirv_common::{bytes, execute, read, words};
@@ -8,7 +9,8 @@ use jit::ir::{Shader, verify};
 use jit::passes::{PassOptions, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
 
-/// Set 0: storage buffers 0, 1, three at 2, 3; one after another in memory.
+/// Returns the layout of set 0: storage buffers 0, 1, three at 2, and 3, one after another in
+/// memory.
 fn layout() -> PipelineLayoutInfo {
     let binding = |binding: u32, at: u32, count| BindingLayout {
         binding,
@@ -34,7 +36,7 @@ fn translated(name: &str) -> Shader {
     shader
 }
 
-/// Buffers after a workgroup, by every way to run it.
+/// Returns the buffers after a workgroup, run in every way.
 fn all_ways(shader: &Shader, memory: &Memory) -> Vec<Vec<u8>> {
     let want: Vec<Vec<u8>> = execute(shader, memory, 8, true).buffers.into_iter().map(|b| b.1).collect();
     let mut optimised = shader.clone();
@@ -91,7 +93,7 @@ fn variable_pointers() {
 
 #[test]
 fn one_target_selections_and_what_has_no_value() {
-    // What is too small for a normalized half becomes a zero of its sign.
+    // A number too small for a normalized half becomes a zero of its sign.
     let least = 6.103_515_6e-5;
     let floats = [least * 0.999_999, -least * 0.5, -least, 65520.0, 1.000_488_3, 1.000_488_4, 1e-30, -0.0f32];
     let halves = [0.0, -0.0, -least, f32::INFINITY, 1.0, 1.000_976_6, 0.0, -0.0f32];

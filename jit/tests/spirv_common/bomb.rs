@@ -1,5 +1,8 @@
-//! Compute modules that grow with a number, made to find steps of compilation that take more than proportional time or memory.
-//! One storage buffer (set 0, binding 0) of floats; each invocation reads and writes the element of its global index.
+//! Compute modules that grow with a number, made to find steps of compilation that take more than
+//! proportional time or memory.
+//!
+//! There is one storage buffer (set 0, binding 0) of floats; each invocation reads and writes the
+//! element of its global index.
 
 const MAIN: u32 = 1;
 const VOID: u32 = 2;
@@ -29,17 +32,17 @@ const STRUCT: u32 = 25;
 const VARIABLE: u32 = 26;
 const FIRST: u32 = 100;
 
-/// Scalars of the large composite.
+/// Number of scalars of the large composite.
 const LEAVES: u32 = 1 << 14;
 
-/// What grows.
+/// The construct whose number or size grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A chain of arithmetic.
     Straight,
     /// Values that are all live at once.
     Wide,
-    /// sin of sin of ...
+    /// A chain of sines of sines.
     Sin,
     /// Ifs one after another, with one phi.
     Ifs,
@@ -47,7 +50,7 @@ pub enum Kind {
     IfMany,
     /// Loops one after another.
     Loops,
-    /// One loop whose phis hand values on, one place in each round.
+    /// One loop whose phis pass values on, by one position in each round.
     Shift,
     /// Cases of a switch with a phi behind it.
     Switch,
@@ -59,7 +62,7 @@ pub enum Kind {
     Insert,
     /// Extractions from a large composite.
     Extract,
-    /// Ifs inside of ifs, with one phi.
+    /// Nested Ifs, with one phi.
     Nest,
     /// Constants that are added up.
     Constants,
@@ -97,9 +100,9 @@ pub enum Kind {
     Barriers,
     /// Loops inside of loops, with a barrier in each.
     BarrierLoops,
-    /// Structures of two of the one before, `n` levels.
+    /// Structures of two of the previous structure, `n` levels.
     Doubled,
-    /// A constant array of 2 to the `n` elements, inside of as many again.
+    /// A constant array of 2 to the `n` elements, inside an array of as many elements.
     Huge,
 }
 
@@ -150,7 +153,7 @@ impl Asm {
         self.next += 1;
         self.next
     }
-    /// An instruction with result type and result.
+    /// Adds an instruction with result type and result.
     fn r(&mut self, op: u32, ty: u32, args: &[u32]) -> u32 {
         let id = self.id();
         self.i(op, &[&[ty, id], args].concat());
@@ -163,7 +166,7 @@ impl Asm {
     }
 }
 
-/// The module.
+/// Returns the module of a kind and size.
 pub fn module(kind: Kind, n: u32) -> Vec<u32> {
     let mut a = Asm { words: Vec::new(), next: FIRST };
     let text = |s: &str| -> Vec<u32> {
@@ -265,7 +268,8 @@ pub fn module(kind: Kind, n: u32) -> Vec<u32> {
     words
 }
 
-/// What a kind needs before its function: constants, variables, members' numbers, or ids of functions to come.
+/// Adds the globals that a kind needs before its function and returns them: constants, variables,
+/// members' numbers, or ids of functions to come.
 fn globals(a: &mut Asm, kind: Kind, n: u32) -> Vec<u32> {
     match kind {
         Kind::Constants => (0..n).map(|i| a.r(43, F32, &[(i as f32).to_bits()])).collect(),
@@ -291,7 +295,7 @@ fn globals(a: &mut Asm, kind: Kind, n: u32) -> Vec<u32> {
     }
 }
 
-/// As [`globals`].
+/// Adds globals as [`globals`] does, for the other kinds.
 fn more_globals(a: &mut Asm, kind: Kind, n: u32) -> Vec<u32> {
     let variable = |a: &mut Asm, class: u32, ty: u32| {
         let pointer = a.id();
@@ -401,7 +405,7 @@ fn more_globals(a: &mut Asm, kind: Kind, n: u32) -> Vec<u32> {
     }
 }
 
-/// Stores to all variables, or members of one, and adds up what is loaded.
+/// Stores to all variables, or members of one, and adds up the loaded values.
 fn stored(a: &mut Asm, list: &[u32], members: bool, v: u32) -> u32 {
     let places: Vec<u32> =
         list.iter().map(|&i| if members { a.r(65, PRIVATE_PTR, &[VARIABLE, i]) } else { i }).collect();
@@ -540,12 +544,12 @@ fn body(a: &mut Asm, kind: Kind, n: u32, s: Start, list: &[u32]) -> u32 {
     }
 }
 
-/// A barrier of the workgroup.
+/// Adds a barrier of the workgroup.
 fn barrier(a: &mut Asm, list: &[u32]) {
     a.i(224, &[list[1], list[1], list[2]]);
 }
 
-/// Loops inside of each other, each up to `x`, with a barrier before the next one.
+/// Adds nested loops, each up to `x`, with a barrier before the next one.
 fn barrier_loops(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, list: &[u32]) -> u32 {
     let (mut before, mut v, mut open) = (label, v, Vec::new());
     for _ in 0..n {
@@ -577,7 +581,7 @@ fn barrier_loops(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, list: &[u3
     v
 }
 
-/// Ifs inside of each other.
+/// Adds nested Ifs.
 fn nest(a: &mut Asm, n: u32, mut label: u32, mut v: u32) -> u32 {
     let mut open = Vec::new();
     for _ in 0..n {
@@ -599,7 +603,7 @@ fn nest(a: &mut Asm, n: u32, mut label: u32, mut v: u32) -> u32 {
     v
 }
 
-/// Ifs with all values as phis.
+/// Adds Ifs with all values as phis.
 fn ifs(a: &mut Asm, n: u32, mut label: u32, mut values: Vec<u32>) -> Vec<u32> {
     for i in 0..n {
         let (then, merge) = (a.id(), a.id());
@@ -616,7 +620,8 @@ fn ifs(a: &mut Asm, n: u32, mut label: u32, mut values: Vec<u32>) -> Vec<u32> {
     values
 }
 
-/// A loop up to `x` whose phis each take the one before, the first one twice the last; the first phi and the block behind the loop.
+/// Adds a loop up to `x` whose phis each take the previous one, the first one twice the last.
+/// Returns the first phi and the block behind the loop.
 fn looped(a: &mut Asm, before: u32, x: u32, first: &[u32]) -> (u32, u32) {
     let (header, test, next, merge, body) = (a.id(), a.id(), a.id(), a.id(), a.id());
     let phis: Vec<u32> = first.iter().map(|_| a.id()).collect();
@@ -642,7 +647,7 @@ fn looped(a: &mut Asm, before: u32, x: u32, first: &[u32]) -> (u32, u32) {
     (phis[0], merge)
 }
 
-/// A switch whose cases end, or store to the pointer and fall into the next one.
+/// Adds a switch whose cases end, or store to the pointer and fall into the next one.
 fn switch(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, falls: Option<u32>) -> u32 {
     let cases: Vec<u32> = (0..n).map(|_| a.id()).collect();
     let merge = a.id();
@@ -666,7 +671,7 @@ fn switch(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, falls: Option<u32
     if falls.is_some() { v } else { a.r(245, F32, &phi) }
 }
 
-/// A function of one multiplication.
+/// Adds a function of one multiplication.
 fn leaf(a: &mut Asm, f: u32) {
     a.i(54, &[F32, f, 0, LEAF]);
     let v = a.id();

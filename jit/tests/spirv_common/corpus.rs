@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Names and words of every `.spv` below these folders of the repository and below `GRUS_SPIRV_CORPUS`, by path.
+/// Returns names and words of every `.spv` below these folders of the repository and below
+/// `GRUS_SPIRV_CORPUS`, by path.
 pub fn modules(folders: &[&str]) -> Vec<(String, Vec<u32>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("workspace");
     let mut folders: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();

@@ -1,4 +1,5 @@
-//! What the `spirv_*` tests share: modules from `tests/data`, the pipeline layout of their convention, runs on the interpreter.
+//! Code shared by the `spirv_*` tests: modules from `tests/data`, the pipeline layout of their
+//! convention, runs on the interpreter.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod corpus;
@@ -13,14 +14,14 @@ use jit::ir::verify;
 use jit::passes::{PassOptions, dce, lower_math, mem2reg, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
 
-/// Words of a module in `tests/data`.
+/// Returns the words of a module in `tests/data`.
 pub fn words(name: &str) -> Vec<u32> {
     let path = format!("{}/tests/data/{name}.spv", env!("CARGO_MANIFEST_DIR"));
     let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// The layout all test shaders use: the kind of a descriptor follows from its set.
+/// Returns the layout that all test shaders use: the kind of a descriptor follows from its set.
 pub fn layout() -> PipelineLayoutInfo {
     use DescriptorKind as K;
     let kinds = [
@@ -48,7 +49,7 @@ pub fn layout() -> PipelineLayoutInfo {
     PipelineLayoutInfo { sets: kinds.into_iter().map(set).collect(), heap: None }
 }
 
-/// Stage by file name.
+/// Returns the stage by file name.
 pub fn stage(name: &str) -> Stage {
     match name.rsplit('.').next() {
         Some("vert") => Stage::Vertex,
@@ -58,7 +59,7 @@ pub fn stage(name: &str) -> Stage {
     }
 }
 
-/// Parses and translates `main`; what comes out must verify.
+/// Parses and translates `main`; the result must verify.
 pub fn compile(words: &[u32], stage: Stage, spec: &Specialization) -> Result<Shader, Error> {
     let module = Module::parse(words)?;
     let shader = translate(&module, stage, "main", spec, &layout(), &Accept::all_implemented())?;
@@ -73,24 +74,25 @@ pub fn shader(name: &str) -> Shader {
     compile(&words(name), stage(name), &Specialization::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// Bytes of words.
+/// Returns the bytes of words.
 pub fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
-/// Bytes of floats.
+/// Returns the bytes of floats.
 pub fn float_bytes(floats: &[f32]) -> Vec<u8> {
     floats.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
-/// Words of a buffer.
+/// Returns the words of a buffer.
 pub fn read(memory: &Memory, set: u32, binding: u32) -> Vec<u32> {
     let b = memory.buffer(set, binding).expect("buffer");
     b.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// Runs workgroup (0, 0, 0) as translated (transcendental functions expanded), in SSA form (the same bits), and through all passes (`exact`: the same bits too;
-/// multiplications and additions may have been contracted otherwise).
+/// Runs workgroup (0, 0, 0) as translated (transcendental functions expanded), in SSA form (which
+/// must give the same bits), and through all passes. With `exact` the last gives the same bits too;
+/// otherwise multiplications and additions may have been contracted.
 pub fn execute(shader: &Shader, memory: &Memory, subgroup: usize, exact: bool) -> Memory {
     let once = |s: &Shader| {
         let mut m = memory.clone();

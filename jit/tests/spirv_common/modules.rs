@@ -1,4 +1,5 @@
-//! Modules that strain stacks, written word by word: compute shaders over `float data[]` (set 0, binding 0), a workgroup of 64.
+//! Modules that strain stacks, written word by word: compute shaders over `float data[]` (set 0,
+//! binding 0), with a workgroup of 64.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 const MAIN: u32 = 1;
@@ -12,7 +13,7 @@ const BUFFER: u32 = 13;
 const POINTER: u32 = 14;
 const INVOCATION: u32 = 15;
 const UINT3: u32 = 16;
-/// Constants 0u … 9u follow.
+/// First id of the constants 0u to 9u.
 const UINTS: u32 = 20;
 
 struct Asm {
@@ -21,7 +22,7 @@ struct Asm {
 }
 
 impl Asm {
-    /// Up to the types and variables that all have.
+    /// Creates a module with the types and variables that all modules have.
     fn new() -> Asm {
         let mut a = Asm { words: Vec::new(), next: 100 };
         a.op(17, &[1]);
@@ -62,14 +63,15 @@ impl Asm {
         self.next
     }
 
-    /// An instruction with a result.
+    /// Adds an instruction with a result.
     fn val(&mut self, op: u32, ty: u32, args: &[u32]) -> u32 {
         let id = self.id();
         self.op(op, &[&[ty, id], args].concat());
         id
     }
 
-    /// Begins `main`: its first label, the invocation's number, its place in the buffer, what is there.
+    /// Begins `main` and returns its first label, the invocation's number, the pointer to its
+    /// element, and the element.
     fn main(&mut self) -> [u32; 4] {
         self.op(54, &[VOID, MAIN, 0, FUNCTION]);
         let label = self.label();
@@ -94,7 +96,7 @@ impl Asm {
     }
 }
 
-/// `n` times `v = pow(v, v)`: the quick tier's frame grows with it.
+/// Returns a module with `n` times `v = pow(v, v)`; the quick tier's frame grows with `n`.
 pub fn chain(n: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let [_, _, place, mut v] = a.main();
@@ -104,7 +106,7 @@ pub fn chain(n: u32) -> Vec<u32> {
     a.finish(place, v)
 }
 
-/// `n` values that are all alive at once: see [`wide_result`].
+/// Returns a module with `n` values that are all live at once; [`wide_result`] computes its result.
 pub fn wide(n: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let [_, _, place, v] = a.main();
@@ -122,14 +124,15 @@ pub fn wide(n: u32) -> Vec<u32> {
     a.finish(place, bits)
 }
 
-/// What [`wide`] makes of a word.
+/// Returns the result of [`wide`] for a word.
 pub fn wide_result(n: u32, word: u32) -> u32 {
     let mut values = vec![word];
     (1..n as usize).for_each(|i| values.push(values[i - 1].wrapping_mul(9)));
     values.into_iter().rev().fold(0, |sum: u32, value| (sum ^ value).wrapping_mul(5))
 }
 
-/// `n` selections in each other, the i-th taken from `x > i % 10` on; the innermost adds 1.
+/// Returns a module with `n` nested selections, the i-th of which is taken from `x > i % 10` on;
+/// the innermost adds 1.
 pub fn nest(n: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let [_, x, place, v] = a.main();
@@ -154,7 +157,8 @@ pub fn nest(n: u32) -> Vec<u32> {
     a.finish(place, last)
 }
 
-/// `times` copies of private arrays of `len` elements to and fro, whole; an element of each is the invocation's.
+/// Returns a module with `times` copies of private arrays of `len` elements to and fro, as a whole;
+/// one element of each is the invocation's.
 pub fn copies(len: u32, times: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let n = a.val(43, UINT, &[len]);
@@ -177,7 +181,8 @@ pub fn copies(len: u32, times: u32) -> Vec<u32> {
     a.finish(place, v)
 }
 
-/// What values of large arrays mean: see [`arrays_result`].
+/// Returns a module that tests the semantics of large array values; [`arrays_result`] computes its
+/// result.
 pub fn arrays(len: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let n = a.val(43, UINT, &[len]);
@@ -190,7 +195,7 @@ pub fn arrays(len: u32) -> Vec<u32> {
     let [va, vb, vc, vd] = [(); 4].map(|()| a.val(59, pointer, &[6]));
     let [start, x, place, v] = a.main();
     let at = |a: &mut Asm, var| a.val(65, element, &[var, x]);
-    // Taken before the variable is written again.
+    // This is loaded before the variable is written again.
     let a_x = at(&mut a, va);
     a.op(62, &[a_x, v]);
     let s = a.val(61, array, &[va]);
@@ -230,7 +235,7 @@ pub fn arrays(len: u32) -> Vec<u32> {
     a.finish(place, sum)
 }
 
-/// What [`arrays`] makes of `v` for invocation `x`.
+/// Returns the result of [`arrays`] with `v` for invocation `x`.
 pub fn arrays_result(x: u32, v: f32) -> f32 {
     let e = if x == 3 { v } else { 0.0 };
     // d after an odd number of swaps, c, b.

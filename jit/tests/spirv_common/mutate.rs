@@ -1,8 +1,9 @@
-//! Mutants of modules: one or two changes that keep the binary a list of instructions, so that rules above the format are met.
+//! Mutants of modules: one or two changes that keep the binary a list of instructions, so that they
+//! reach the rules above the format.
 
 use base::random::Star as Rng;
 
-/// (start, length) of every instruction; empty when the words are not a list of them.
+/// Returns (start, length) of every instruction; nothing if the words are not a list of them.
 pub fn instructions(words: &[u32]) -> Vec<(usize, usize)> {
     let mut at = 5;
     let mut list = Vec::new();
@@ -17,7 +18,7 @@ pub fn instructions(words: &[u32]) -> Vec<(usize, usize)> {
     list
 }
 
-/// One change.
+/// Makes one change.
 fn change(words: &mut Vec<u32>, rng: &mut Rng) {
     let list = instructions(words);
     if list.is_empty() {
@@ -34,7 +35,7 @@ fn change(words: &mut Vec<u32>, rng: &mut Rng) {
                 words[o] = rng.below(bound) as u32;
             }
         }
-        // The same operand of another instruction of this opcode.
+        // The operand in this position of another instruction of this opcode.
         2 | 3 => {
             let same: Vec<_> = list.iter().filter(|&&(b, l)| words[b] == words[at] && l == len && b != at).collect();
             if !same.is_empty() && len > 1 {
@@ -50,7 +51,7 @@ fn change(words: &mut Vec<u32>, rng: &mut Rng) {
             }
         }
         5 => drop(words.drain(at..at + len)),
-        // In another place.
+        // Moved to another position.
         6 => {
             let inst: Vec<u32> = words.drain(at..at + len).collect();
             let list = instructions(words);
@@ -74,7 +75,7 @@ fn change(words: &mut Vec<u32>, rng: &mut Rng) {
     }
 }
 
-/// A module with one or two changes.
+/// Returns a module with one or two changes.
 pub fn mutant(words: &[u32], rng: &mut Rng) -> Vec<u32> {
     let mut words = words.to_vec();
     for _ in 0..=rng.below(2) {

@@ -1,9 +1,9 @@
-//! The pipeline layout that a module's own decorations ask for.
+//! The pipeline layout that a module's own decorations require.
 
 use base::shader::{BindingLayout, DescriptorKind as K, PipelineLayoutInfo};
 use std::collections::{BTreeMap, HashMap};
 
-/// A layout with what the module declares.
+/// Returns a layout with the bindings that the module declares.
 pub fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
     let (mut set, mut binding, mut block) = (HashMap::new(), HashMap::new(), HashMap::new());
     let (mut types, mut vars) = (HashMap::new(), Vec::new());

@@ -1,12 +1,15 @@
-//! Mutants that know what an instruction is: an operand becomes another one of its type, an opcode another one of its family, a literal one
-//! that is on an edge; types, decorations, modes, blocks and branches are changed as such. Most of these still pass validation, so
-//! that what stands behind it is met. Mixed with those of [`super::mutate`] and with damaged words.
+//! Mutants that respect the structure of instructions.
+//!
+//! An operand becomes another one of its type, an opcode another one of its family, a literal one
+//! at an edge; types, decorations, modes, blocks and branches are changed as such. Most of these
+//! still pass validation, so that they reach the code behind it. They are mixed with those of
+//! [`super::mutate`] and with damaged words.
 
 use super::mutate::{self, instructions};
 use base::random::Star as Rng;
 use std::collections::HashMap;
 
-/// Opcodes that take the same operands, more or less.
+/// Families of opcodes that take roughly the same operands.
 const FAMILIES: &[&[u32]] = &[
     &[128, 130, 132, 134, 135, 137, 138, 139, 194, 195, 196, 197, 198, 199],
     &[129, 131, 133, 136, 140, 141],
@@ -34,7 +37,7 @@ const FAMILIES: &[&[u32]] = &[
     &[4453, 4454, 4455],
 ];
 
-/// Numbers at which something begins or ends.
+/// Numbers at which a range begins or ends.
 const EDGES: &[u32] = &[
     0,
     1,
@@ -68,7 +71,7 @@ const EDGES: &[u32] = &[
     0xffff_ffff,
 ];
 
-/// Decorations, each with an operand or without.
+/// Decorations, each with whether it has an operand.
 const DECORATIONS: &[(u32, bool)] = &[
     (0, false),
     (1, true),
@@ -99,7 +102,7 @@ const DECORATIONS: &[(u32, bool)] = &[
     (5300, false),
 ];
 
-/// Modes, with the number of their operands.
+/// Execution modes, with the number of their operands.
 const MODES: &[(u32, usize)] = &[
     (7, 0),
     (9, 0),
@@ -121,11 +124,11 @@ const MODES: &[(u32, usize)] = &[
     (6023, 0),
 ];
 
-/// What of a module the changes need.
+/// Structure of a module, as the changes need it.
 struct Shape {
     /// Start and length of every instruction.
     list: Vec<(usize, usize)>,
-    /// Of every value: its type, and the instruction that defines it.
+    /// For every value, its type and the instruction that defines it.
     values: HashMap<u32, (u32, usize)>,
     of_type: HashMap<u32, Vec<u32>>,
     types: Vec<u32>,
@@ -164,28 +167,28 @@ impl Shape {
         (n, self.list[n].0, self.list[n].1)
     }
 
-    /// An instruction of a function.
+    /// Returns an instruction of a function.
     fn inner(&self, rng: &mut Rng) -> (usize, usize, usize) {
         let n = self.functions + rng.below(self.list.len() - self.functions);
         let n = n.min(self.list.len() - 1);
         (n, self.list[n].0, self.list[n].1)
     }
 
-    /// An instruction of one of these opcodes.
+    /// Returns an instruction of one of these opcodes.
     fn one_of(&self, words: &[u32], ops: &[u32], rng: &mut Rng) -> Option<(usize, usize)> {
         let found: Vec<_> = self.list.iter().filter(|&&(at, _)| ops.contains(&(words[at] & 0xffff))).collect();
         (!found.is_empty()).then(|| *found[rng.below(found.len())])
     }
 }
 
-/// Of the words there are, or of their number.
+/// A change, which keeps the number of words or may change it.
 #[derive(Clone, Copy)]
 enum Change {
     Words(fn(&mut [u32], &Shape, &mut Rng)),
     Number(fn(&mut Vec<u32>, &Shape, &mut Rng)),
 }
 
-/// The changes; what stands twice comes twice as often.
+/// The changes; those listed twice are twice as likely.
 const CHANGES: &[Change] = &[
     Change::Words(other_value),
     Change::Words(other_value),
@@ -209,7 +212,7 @@ const CHANGES: &[Change] = &[
     Change::Words(extended),
 ];
 
-/// An operand becomes another value of its type.
+/// Replaces an operand by another value of its type.
 fn other_value(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let (n, at, len) = shape.inner(rng);
     let places: Vec<usize> = (1..len).filter(|&o| shape.values.get(&words[at + o]).is_some_and(|v| v.1 != n)).collect();
@@ -258,7 +261,7 @@ fn other_type(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     }
 }
 
-/// Widths, signs, numbers of components, what an image is.
+/// Changes a width, a sign, a number of components or a property of an image.
 fn part_of_a_type(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let Some((at, len)) = shape.one_of(words, &[21, 22, 23, 24, 25, 25, 28, 30], rng) else { return };
     let o = 2 + rng.below(len.saturating_sub(2).max(1));
@@ -274,7 +277,7 @@ fn part_of_a_type(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     };
 }
 
-/// Of a pointer's type and the variables of that type.
+/// Changes the storage class of a pointer's type and of the variables of that type.
 fn storage_class(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let Some((at, 4)) = shape.one_of(words, &[32], rng) else { return };
     let (ty, class) = (words[at + 1], rng.pick(&[0, 1, 2, 3, 4, 6, 7, 9, 12, 5349]));
@@ -290,7 +293,7 @@ fn add_decoration(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     let Some((to, _)) = shape.one_of(words, &[71, 72], rng) else { return };
     let mut targets: Vec<u32> =
         shape.values.iter().filter(|v| v.1.1 < shape.functions || *v.0 % 8 == 0).map(|v| *v.0).collect();
-    // The table's order is another one every time.
+    // The table's order differs from run to run.
     targets.sort_unstable();
     let target = if rng.chance(50) || targets.is_empty() { rng.pick(&shape.types) } else { rng.pick(&targets) };
     let (kind, operand) = rng.pick(DECORATIONS);
@@ -328,7 +331,7 @@ fn mode(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     words.splice(at..at, inst);
 }
 
-/// Two blocks of a function that follow each other, neither the first one.
+/// Swaps two consecutive blocks of a function, neither of which is the first one.
 fn swap_blocks(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let starts: Vec<usize> = shape.list.iter().filter(|&&(at, _)| words[at] & 0xffff == 248).map(|i| i.0).collect();
     if starts.len() < 4 {
@@ -351,7 +354,7 @@ fn branch(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     }
 }
 
-/// An instruction once more, with a result of its own.
+/// Repeats an instruction, with a result of its own.
 fn again(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     let (_, at, len) = shape.inner(rng);
     let mut inst = words[at..at + len].to_vec();
@@ -362,21 +365,21 @@ fn again(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     words.splice(at + len..at + len, inst);
 }
 
-/// Without one that has no result.
+/// Drops an instruction that has no result.
 fn drop_one(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     if let Some((at, len)) = shape.one_of(words, &[16, 17, 62, 63, 71, 72, 224, 225, 246, 247], rng) {
         words.drain(at..at + len);
     }
 }
 
-/// Another extended instruction.
+/// Changes the number of an extended instruction.
 fn extended(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     if let Some((at, 5..)) = shape.one_of(words, &[12], rng) {
         words[at + 4] = 1 + rng.below(81) as u32;
     }
 }
 
-/// One to five damaged words.
+/// Damages one to five words.
 fn noise(words: &mut Vec<u32>, rng: &mut Rng) {
     for _ in 0..=rng.below(4) {
         let at = rng.below(words.len());
@@ -394,7 +397,7 @@ fn noise(words: &mut Vec<u32>, rng: &mut Rng) {
     }
 }
 
-/// A mutant of any sort.
+/// Returns a mutant of any kind.
 pub fn mutant(words: &[u32], rng: &mut Rng) -> Vec<u32> {
     match rng.below(20) {
         0 => {

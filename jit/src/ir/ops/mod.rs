@@ -1,11 +1,13 @@
-//! The operation table: what an operation is to passes, evaluators, back ends and tests, in one [`Row`] each.
+//! The operation table: the properties of an operation for passes, evaluators, back ends and tests,
+//! in one [`Row`] each.
 //!
-//! `table` has the rows, `types` what they say about operands and results. Who decides something about an operation asks its
-//! row, or matches all operations by name: a new one does not compile before it has a row, a meaning (`eval` or `interp`), a way into
-//! random programs (`random::forms`, or the reason why not) and code (`emit`).
+//! `table` has the rows, `types` their operands and results. Code that decides something about an
+//! operation reads its row, or matches all operations by name. A new operation therefore does not
+//! compile before it has a row, a meaning (`eval` or `interp`), a way into random programs
+//! (`random::forms`, or a reason against one) and code (`emit`).
 //!
-//! A row answers for all instructions that its pattern fits, so that payloads that change an answer (a volatile load) have rows
-//! of their own.
+//! A row applies to all instructions that its pattern matches, so that payloads that change a
+//! property (a volatile load) have rows of their own.
 
 mod table;
 mod types;
@@ -15,119 +17,123 @@ pub use types::{Kind, Set, Types};
 use super::{Op, Shader, Ty};
 use std::ops::BitOr;
 
-/// What is known of an operation.
+/// Properties of an operation.
 #[derive(Debug)]
 pub struct Row {
-    /// The pattern of the row's operations: names the row.
+    /// Pattern of the row's operations, which serves as its name.
     pub name: &'static str,
-    /// Operands and results.
+    /// Types of operands and results.
     pub types: Types,
-    /// Who defines the results.
+    /// Module that defines the results.
     pub meaning: Meaning,
-    /// How results depend on the lane.
+    /// Dependence of the results on the lane.
     pub shape: ShapeRule,
-    /// What it does and needs beside operands and results.
+    /// Effects and needs beside operands and results.
     pub effects: Effects,
-    /// What it costs.
+    /// Cost class.
     pub weight: Weight,
 }
 
-/// Where the meaning of an operation is written down.
+/// Module that defines the meaning of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// `ir::eval`: the bits of the results follow from those of the operands.
     Exact,
-    /// `passes::math`, by which `lower_math` expands it into exact operations: nothing evaluates it before.
+    /// `passes::math`, with which `lower_math` expands it into exact operations; it is not
+    /// evaluated before.
     Expanded,
-    /// `ir::interp`: it depends on more than operands, as memory, the invocation or other lanes.
+    /// `ir::interp`: it depends on more than its operands, such as memory, the invocation or other
+    /// lanes.
     Machine,
-    /// The rasterizer's kernels: nothing in this crate evaluates it.
+    /// The rasterizer's kernels; nothing in this crate evaluates it.
     Kernel,
 }
 
-/// How the results of an operation depend on the lane ([`Shape`](crate::passes::Shape)), given the shapes of its operands.
+/// Dependence of the results of an operation on the lane ([`Shape`](crate::passes::Shape)), given
+/// the shapes of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeRule {
-    /// The same for all active lanes, whatever the operands are.
+    /// Equal for all active lanes, for any operands.
     Uniform,
-    /// Uniform when all operands are.
+    /// Uniform if all operands are.
     Operands,
-    /// Differs from lane to lane, whatever the operands are.
+    /// Differs from lane to lane, for any operands.
     Varying,
-    /// Differs from lane to lane, but not inside of a primitive.
+    /// Differs from lane to lane, but not inside a primitive.
     Primitive,
-    /// An input of the stage: of flat ones, as [`ShapeRule::Primitive`].
+    /// An input of the stage; flat inputs are as [`ShapeRule::Primitive`].
     Input,
-    /// Taken as different from lane to lane, as it comes so; what it is, is the same when all operands are.
+    /// Taken as varying between lanes, because a kernel returns it so; within a primitive it is
+    /// uniform if all operands are.
     Kernel,
-    /// The number of the lane and something uniform.
+    /// The number of the lane plus something uniform.
     Lane,
-    /// A component of the invocation's place in its workgroup.
+    /// A component of the invocation's position in its workgroup.
     Place,
-    /// That of the operands selected from, where the condition is uniform.
+    /// The shape of the two selected operands, if the condition is uniform.
     Select,
-    /// As [`ShapeRule::Operands`], but for I32 affine operands may give an affine result.
+    /// Affine if all operands are I32 and the affine rule applies, else as [`ShapeRule::Operands`].
     Affine(Affine),
 }
 
-/// Affine arithmetic of two operands.
+/// Affine operations of two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affine {
-    /// Strides add.
+    /// Sum, whose strides add.
     Sum,
-    /// Strides subtract.
+    /// Difference, whose strides subtract.
     Difference,
-    /// By a constant.
+    /// Product with a constant.
     Product,
-    /// To the left, by a constant.
+    /// Shift to the left by a constant.
     Shift,
-    /// [`Binary::Bound`](super::Binary::Bound).
+    /// Clamp by [`Binary::Bound`](super::Binary::Bound).
     Bound,
-    /// To the right, by a constant.
+    /// Shift to the right by a constant.
     Quotient,
-    /// Bits of a constant.
+    /// Mask with a constant.
     Mask,
 }
 
-/// What an operation costs.
+/// Cost class of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Rather executed in vain than branched around.
+    /// Cheap enough that it is executed unconditionally rather than branched around.
     Cheap,
-    /// An instruction or some.
+    /// One or a few instructions.
     Dear,
-    /// A branch around it alone pays when no lane wants it.
+    /// Expensive enough that a branch around it alone pays if no lane needs it.
     Heavy,
 }
 
-/// What an operation does and needs beside its operands and results: a set.
+/// Set of effects and needs of an operation beside its operands and results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects(u16);
 
 impl Effects {
-    /// Nothing.
+    /// No effect.
     pub const NONE: Effects = Effects(0);
     /// Reads memory that this or another invocation may write.
     pub const READS: Effects = Effects(1);
-    /// Writes such memory.
+    /// Writes memory that this or another invocation may access.
     pub const WRITES: Effects = Effects(1 << 1);
-    /// What others wrote becomes visible.
+    /// Makes writes of other invocations visible.
     pub const ORDERS: Effects = Effects(1 << 2);
-    /// Has to be executed as often as the program says.
+    /// Has to be executed exactly as often as the program says.
     pub const VOLATILE: Effects = Effects(1 << 3);
     /// Reads a private variable.
     pub const READS_VARIABLE: Effects = Effects(1 << 4);
     /// Writes a private variable.
     pub const WRITES_VARIABLE: Effects = Effects(1 << 5);
-    /// Gives the stage's results away.
+    /// Exports results of the stage.
     pub const EXPORTS: Effects = Effects(1 << 6);
-    /// Takes lanes out of the coverage.
+    /// Removes lanes from the coverage.
     pub const DEMOTES: Effects = Effects(1 << 7);
     /// Reads the coverage.
     pub const READS_COVERAGE: Effects = Effects(1 << 8);
     /// Reads which lanes are active, or the operands of other active lanes.
     pub const READS_ACTIVE: Effects = Effects(1 << 9);
-    /// The invocation may wait here for others, while its thread does something else.
+    /// May wait here for other invocations while its thread runs something else.
     pub const SUSPENDS: Effects = Effects(1 << 10);
 
     const KEPT: Effects = Effects::WRITES
@@ -138,24 +144,25 @@ impl Effects {
         .and(Effects::DEMOTES)
         .and(Effects::SUSPENDS);
 
-    /// Both sets.
+    /// Returns the union of two sets.
     pub const fn and(self, other: Effects) -> Effects {
         Effects(self.0 | other.0)
     }
-    /// Has it something of another set?
+    /// Returns true if the sets have an element in common.
     pub const fn intersects(self, other: Effects) -> bool {
         self.0 & other.0 != 0
     }
-    /// Must the instruction stay although nobody uses its results?
+    /// Returns true if the instruction must stay even if its results are not used.
     pub const fn is_kept(self) -> bool {
         self.intersects(Effects::KEPT)
     }
-    /// May memory differ behind it from what it was before?
+    /// Returns true if memory may have changed after it.
     pub const fn changes_memory(self) -> bool {
         self.intersects(Effects::WRITES.and(Effects::ORDERS))
     }
-    /// Do equal operands always give equal results, wherever in the shader it is executed? `constant_memory`: nothing in the shader
-    /// [changes memory](Effects::changes_memory).
+    /// Returns true if equal operands always give equal results, wherever in the shader it is
+    /// executed. `constant_memory` states that nothing in the shader [changes
+    /// memory](Effects::changes_memory).
     pub const fn is_pure(self, constant_memory: bool) -> bool {
         self.0 & !(if constant_memory { Effects::READS.0 } else { 0 }) == 0
     }
@@ -169,11 +176,11 @@ impl BitOr for Effects {
 }
 
 impl Op {
-    /// Its effects.
+    /// Returns the effects of the operation.
     pub fn effects(&self) -> Effects {
         self.row().effects
     }
-    /// Does the operation take these operands and give these results?
+    /// Returns true if the operation takes operands and gives results of these types.
     pub fn fits(&self, shader: &Shader, args: &[Ty], results: &[Ty]) -> bool {
         self.row().types.fit(shader, self, args, results)
     }
@@ -212,8 +219,9 @@ mod tests {
         }
     }
 
-    /// Passes name these operations: `mem2reg`, `split_arrays`, `compact_vars`, `unroll` those of variables, `emit::barrier` the one
-    /// that suspends. Others with such effects have to be taught to them first.
+    /// Checks the operations that passes handle by name: `mem2reg`, `split_arrays`, `compact_vars`
+    /// and `unroll` those of variables, `emit::barrier` the one that suspends. A new operation with
+    /// such effects has to be added there first.
     #[test]
     fn effects_that_passes_know_by_name() {
         for op in Op::examples() {

@@ -1,4 +1,5 @@
-//! The rows. A row with a pattern of its own has an example of it behind the `=`.
+//! The rows of the operation table. Each row with a pattern has an example of its operation behind
+//! the `=`.
 
 use super::types::*;
 use super::{Affine, Effects, Meaning, Row, ShapeRule, Weight};
@@ -12,13 +13,13 @@ use ShapeRule::{Lane, Operands, Place, Select, Uniform, Varying};
 use Weight::{Cheap, Dear, Heavy};
 use base::abi::{AtomicOp, LodMode, SampleOp, TexelKind};
 
-/// `row` and `EXAMPLES` of an enum: pattern = example, types, meaning, shape, effects, weight. The patterns take everything,
-/// or it does not compile.
+/// Defines `row` and `examples` of an enum, from lines of the form pattern = example, types,
+/// meaning, shape, effects, weight. The patterns must be exhaustive, or it does not compile.
 macro_rules! rows {
     ($of:ident { $($pattern:pat = $example:expr, $types:expr, $meaning:expr, $shape:expr, $effects:expr, $weight:expr;)* }
      $(with $($family:ident)*)?) => {
         impl $of {
-            /// What is known of it.
+            /// Returns the properties of the operation.
             pub fn row(&self) -> &'static Row {
                 match self {
                     $($pattern => {
@@ -35,7 +36,7 @@ macro_rules! rows {
                     $($($of::$family(op) => op.row(),)*)?
                 }
             }
-            /// One of each row.
+            /// Returns one example of each row.
             pub fn examples() -> Vec<$of> {
                 #[allow(unused_mut, reason = "only where there are families")]
                 let mut all = vec![$($example),*];
@@ -46,7 +47,7 @@ macro_rules! rows {
     };
 }
 
-/// As [`rows`], of an enum without payload, and without effects.
+/// Defines rows as [`rows`] does, for an enum without payload and without effects.
 macro_rules! plain_rows {
     ($of:ident { $($name:ident, $types:expr, $meaning:expr, $shape:expr, $weight:expr;)* }) => {
         rows! { $of { $($of::$name = $of::$name, $types, $meaning, $shape, Effects::NONE, $weight;)* } }
@@ -152,7 +153,7 @@ plain_rows! { Convert {
     BToI, BOOL_TO_WORD, Exact, Operands, Cheap;
 } }
 
-/// Built-ins that the chunk may have from two primitives vary.
+/// Defines the rows of built-ins. A built-in varies if a chunk may have it from two primitives.
 macro_rules! builtins {
     ($($name:ident $(($any:tt = $component:literal))?, $types:expr, $shape:expr;)*) => {
         rows! { Builtin { $(
@@ -195,7 +196,7 @@ builtins! {
 
 const ACTIVE: Effects = Effects::READS_ACTIVE;
 
-// Lanes count, whatever their values: an election or a scan of something uniform varies.
+// The lanes count, and not only their values: an election or a scan of a uniform value varies.
 rows! { Subgroup {
     Subgroup::Elect = Subgroup::Elect, GIVES_BOOL, Machine, Varying, ACTIVE, Dear;
     Subgroup::All = Subgroup::All, BOOL_1, Machine, Uniform, ACTIVE, Dear;
@@ -243,7 +244,7 @@ const SAMPLED: SampleInfo = SampleInfo {
     gather_offsets: None,
 };
 
-// Private arrays live per lane; interpolation, kernels and atomics work per lane.
+// Private arrays exist per lane; interpolation, kernels and atomics work per lane.
 rows! { Op {
     Op::Const(_) = Op::Const(0), CONSTANT, Exact, Operands, Effects::NONE, Cheap;
     Op::Select = Op::Select, CHOICE, Exact, Select, Effects::NONE, Cheap;
@@ -295,18 +296,18 @@ rows! { Op {
     Op::MemoryBarrier = Op::MemoryBarrier, NOTHING, Machine, Operands, Effects::ORDERS, Dear;
     Op::Demote = Op::Demote, NOTHING, Machine, Operands, Effects::DEMOTES, Dear;
     Op::IsHelper = Op::IsHelper, GIVES_BOOL, Machine, Varying, Effects::READS_COVERAGE, Dear;
-    // No two readings are one, and nothing moves past one.
+    // Two readings are never merged, and nothing moves past a reading.
     Op::Clock = Op::Clock, GIVES_LONG, Kernel, Uniform, CHANGES.and(Effects::VOLATILE), Heavy;
 } with Unary Binary Cmp Convert Builtin Subgroup ImageQuery }
 
 impl Binary {
-    /// Is `op(a, b)` always `op(b, a)` (a NaN's payload aside)?
+    /// Returns true if `op(a, b)` is always `op(b, a)` (apart from a NaN's payload).
     pub fn commutes(self) -> bool {
         use Binary::*;
         match self {
             IAdd | IMul | SMulHi | UMulHi | And | Or | Xor | SMin | UMin | SMax | UMax | FAdd | FMul => true,
             ISub | SDiv | UDiv | SRem | SMod | UMod | Shl | LShr | AShr | Bound => false,
-            // Of a positive and a negative zero the extreme is the first.
+            // The minimum or maximum of a positive and a negative zero is the first operand.
             FSub | FDiv | FMin | FMax | FRem | FMod | Pow | Atan2 => false,
         }
     }

@@ -1,4 +1,5 @@
-//! Operands and results of operations: fixed lists in terms of type variables, or a function where the payload decides.
+//! Operands and results of operations: fixed lists in terms of type variables, or a function if the
+//! payload decides.
 
 use crate::ir::{InterpolateAt, Op, Scan, Shader, Space, Subgroup, Ty, Var, eval};
 use base::abi::{AtomicOp, LodMode, SampleOp};
@@ -19,11 +20,11 @@ impl Set {
     const fn and(self, other: Set) -> Set {
         Set(self.0 | other.0)
     }
-    /// Is the type one of them?
+    /// Returns true if the set contains the type.
     pub const fn contains(self, ty: Ty) -> bool {
         self.0 >> ty as u16 & 1 != 0
     }
-    /// Its types.
+    /// Iterates over the types of the set.
     pub fn types(self) -> impl Iterator<Item = Ty> {
         const ALL: [Ty; 11] =
             [Ty::B1, Ty::I8, Ty::I16, Ty::I32, Ty::I64, Ty::F16, Ty::F32, Ty::F64, Ty::Buf, Ty::Img, Ty::Smp];
@@ -37,25 +38,25 @@ const LOGIC: Set = INT.and(Set::of(&[Ty::B1]));
 const SCALAR: Set = LOGIC.and(FLOAT);
 const ANY: Set = SCALAR.and(Set::of(&[Ty::Buf, Ty::Img, Ty::Smp]));
 
-/// The type of an operand or result.
+/// Type of an operand or result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// This one.
+    /// A fixed type.
     Is(Ty),
-    /// The row's type variable T, one of these.
+    /// The row's type variable T, which is one of these types.
     T(Set),
-    /// The row's second type variable.
+    /// The row's second type variable, which is one of these types.
     U(Set),
 }
 
 use Kind::{Is, T, U};
 
-/// What a row says of operands and results.
+/// Types of the operands and results of a row.
 #[derive(Clone, Copy)]
 pub enum Types {
-    /// These operands, these results.
+    /// Lists of operands and results.
     Fixed(&'static [Kind], &'static [Kind]),
-    /// What the payload says.
+    /// A function that checks operands and results against the payload.
     Payload(fn(&Shader, &Op, &[Ty], &[Ty]) -> bool),
 }
 
@@ -69,7 +70,7 @@ impl std::fmt::Debug for Types {
 }
 
 impl Types {
-    /// Do operands and results fit?
+    /// Returns true if operands and results fit.
     pub(super) fn fit(&self, shader: &Shader, op: &Op, args: &[Ty], results: &[Ty]) -> bool {
         match self {
             Types::Fixed(want_args, want_results) => {
@@ -80,7 +81,7 @@ impl Types {
         }
     }
 
-    /// All operands and results that fit a fixed row; none where the payload decides.
+    /// Returns all lists of operands and results that fit a fixed row; none if the payload decides.
     pub fn instances(self) -> Vec<(Vec<Ty>, Vec<Ty>)> {
         let Types::Fixed(args, results) = self else { return Vec::new() };
         let variable = |select: fn(Kind) -> Option<Set>| {
@@ -107,7 +108,7 @@ impl Types {
     }
 }
 
-/// What type variables may stand for: after their first use one type.
+/// Types that the type variables may stand for: a single type after their first use.
 struct Bound {
     t: Set,
     u: Set,
@@ -130,7 +131,7 @@ impl Bound {
     }
 }
 
-// The fixed rows' lists, named by their operands.
+// Lists of the fixed rows, named by their operands.
 
 pub(super) const NOTHING: Types = Types::Fixed(&[], &[]);
 pub(super) const INT_1: Types = Types::Fixed(&[T(INT)], &[T(INT)]);
@@ -170,7 +171,7 @@ pub(super) const SCALAR_1: Types = Types::Fixed(&[T(SCALAR)], &[T(SCALAR)]);
 pub(super) const SCALAR_TEST: Types = Types::Fixed(&[T(SCALAR)], &[Is(Ty::B1)]);
 pub(super) const SCALAR_LANE: Types = Types::Fixed(&[T(SCALAR), Is(Ty::I32)], &[T(SCALAR)]);
 
-// The others.
+// Rows whose payload decides.
 
 pub(super) const CONSTANT: Types = Types::Payload(|_, op, args, results| {
     let (Op::Const(bits), &[], &[ty]) = (op, args, results) else { return false };
@@ -201,17 +202,17 @@ fn all(types: &[Ty], ty: Ty) -> bool {
     types.iter().all(|&t| t == ty)
 }
 
-/// `n` components of one texel type.
+/// Returns true if these are `n` components of one texel type.
 fn texel(types: &[Ty], n: usize) -> bool {
     types.len() == n && (all(types, Ty::I32) || all(types, Ty::F32) || all(types, Ty::I64))
 }
 
-/// 1 to 4 elements of one memory type.
+/// Returns true if these are 1 to 4 elements of one memory type.
 fn elements(types: &[Ty]) -> bool {
     matches!(types.len(), 1..=4) && types[0].bytes() != 0 && all(types, types[0])
 }
 
-/// The operands behind the address, if the address operands fit the space.
+/// Returns the operands behind the address, if the address operands fit the space.
 fn address(space: Space, args: &[Ty]) -> Option<&[Ty]> {
     let address: &[Ty] = match space {
         Space::Buffer => &[Ty::Buf, Ty::I32],
@@ -240,7 +241,7 @@ fn atomic_fits(op: AtomicOp, operands: Option<&[Ty]>, results: &[Ty]) -> bool {
     };
     let Some(&ty) = operands.first().or(results.first()) else { return false };
     let counts = operands.len() == values && results.len() == usize::from(gives);
-    // Halves are added, compared and exchanged.
+    // Halves can be loaded, stored, exchanged, added and compared.
     let half = ty == Ty::F16
         && matches!(
             op,
@@ -292,7 +293,7 @@ pub(super) const SAMPLE: Types = Types::Payload(|_, op, args, results| {
     all(floats, Ty::F32) && all(offsets, Ty::I32) && all(min_lod, Ty::F32) && results_fit
 });
 
-/// The operands behind the image and `n` integers.
+/// Returns the operands behind the image and `n` integers.
 fn texel_address<'a>(args: &'a [Ty], coords: u8, more: &[bool]) -> Option<&'a [Ty]> {
     let n = usize::from(coords) + more.iter().filter(|&&more| more).count();
     let rest = args.strip_prefix(&[Ty::Img])?;

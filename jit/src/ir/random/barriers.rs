@@ -1,32 +1,34 @@
-//! Barriers in random programs: exchanges through workgroup memory where the whole workgroup is together.
+//! Barriers in random programs: exchanges through workgroup memory at points where the whole
+//! workgroup is together.
 //!
-//! The generator knows where that is (*together*): under conditions that are equal for a workgroup, though no analysis can see it, because
-//! each hides behind a value that is zero and looks varying. A break that only some lanes take parts the workgroup until its
-//! label ends; it never leaves a *kept* loop, so that all lanes go through such a loop equally often. Lanes that returned are gone and
-//! missed by nobody.
+//! The generator knows these points (*together*). They are under conditions that are equal for a
+//! workgroup although no analysis can prove it, because each depends on a value that is zero and
+//! looks varying. A break that only some lanes take parts the workgroup until its label ends. It
+//! never leaves a *kept* loop, so that all lanes go through such a loop equally often. Lanes that
+//! returned are gone, and no barrier waits for them.
 
 use super::super::{Binary, Builtin, Cmp, If, Label, MemFlags, Node, Op, Region, Space, Term, Ty, Value};
 use super::Generator;
 
-/// What the generator knows about who is where.
+/// State of the generator about which lanes are at the current point.
 #[derive(Default)]
 pub(super) struct Together {
-    /// Divergent Ifs around the current point.
+    /// Number of divergent Ifs around the current point.
     pub parted_ifs: u32,
-    /// Enclosing labels (as `Generator::labels`) that some lanes may wait at.
+    /// For each enclosing label (as in `Generator::labels`), whether some lanes may wait at it.
     pub waiting: Vec<bool>,
-    /// Labels outside of the innermost kept loop: only all lanes together may break to them.
+    /// Number of labels outside the innermost kept loop: only all lanes together may break to them.
     pub fenced: usize,
-    /// Values that are the same for a workgroup and look varying.
+    /// Values that are equal for a workgroup and look varying.
     values: Vec<Value>,
 }
 
 const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 
 impl Generator<'_> {
-    /// Makes the hidden values.
+    /// Makes the values that are equal for a workgroup and look varying.
     pub(super) fn start_together(&mut self) {
-        // Out of bounds: zero, at an offset that differs between lanes.
+        // The load is out of bounds and gives zero, at an offset that differs between lanes.
         let far = self.b.i32(0x10_0000);
         let at = self.b.binary(Binary::IAdd, self.id, far);
         let four = self.b.i32(4);
@@ -42,18 +44,19 @@ impl Generator<'_> {
         }
     }
 
-    /// All lanes of the workgroup that have not returned are here, or none.
+    /// Returns true if either all lanes of the workgroup that have not returned are here, or none.
     pub(super) fn is_together(&self) -> bool {
         self.options.barriers && self.together.parted_ifs == 0 && !self.together.waiting.contains(&true)
     }
 
-    /// A value that is the same for the workgroup.
+    /// Returns a value that is equal for the workgroup.
     pub(super) fn common(&mut self) -> Value {
         let pick = self.rng.below(self.together.values.len());
         self.together.values[pick]
     }
 
-    /// A condition that is the same for the workgroup, if it is together and chance wants one.
+    /// Returns a condition that is equal for the workgroup, if the workgroup is together; at
+    /// random, none.
     pub(super) fn common_condition(&mut self) -> Option<Value> {
         if !self.is_together() || self.rng.chance(40) {
             return None;
@@ -70,13 +73,13 @@ impl Generator<'_> {
         self.together.waiting.push(waiting);
     }
 
-    /// Closes it.
+    /// Closes the innermost label.
     pub(super) fn pop_label(&mut self) {
         self.labels.pop();
         self.together.waiting.pop();
     }
 
-    /// The label that a break here may leave for, if any.
+    /// Returns the label that a break here may target, if any.
     pub(super) fn break_target(&mut self) -> Option<usize> {
         let first = if self.is_together() || !self.options.barriers { 0 } else { self.together.fenced };
         if first >= self.labels.len() {
@@ -89,7 +92,7 @@ impl Generator<'_> {
         Some(target)
     }
 
-    /// `shared[index] = v; barrier; v' = shared[other]; barrier`.
+    /// Builds `shared[index] = v; barrier; v' = shared[other]; barrier`.
     pub(super) fn exchange(&mut self) {
         let n = self.options.local_size;
         let (four, size) = (self.b.u32(4), self.b.u32(n));
@@ -108,7 +111,7 @@ impl Generator<'_> {
         self.add(got);
     }
 
-    /// `if some lanes { return }`, seldom.
+    /// Builds a return of some lanes, which is rare.
     pub(super) fn early_return(&mut self) {
         let cond = self.value(Ty::B1);
         let root = self.b.shader.root.label;

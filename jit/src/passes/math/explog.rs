@@ -1,12 +1,13 @@
-//! exp, exp2, log, log2, pow.
+//! exp, exp2, log, log2 and pow.
 //!
-//! exp2: x = n + f, |f| ≤ 1/2, Taylor polynomial of 2^f of degree 7 (error 5e-9), scaled in two steps so that results
-//! may be denormal. log2: m in [√½, √2), ln m = 2 atanh(s) with s = (m-1)/(m+1), series to s^9 (error 2e-9).
+//! exp2: x = n + f, |f| ≤ 1/2, with a Taylor polynomial of 2^f of degree 7 (error 5e-9), scaled in
+//! two steps so that results may be denormal. log2: m in [√½, √2), ln m = 2 atanh(s) with s =
+//! (m-1)/(m+1), with a series to s^9 (error 2e-9).
 
 use super::{Arith, keep_nan, poly};
 use core::f32::consts::{LN_2, LOG2_E};
 
-/// ln(2)^k / k!
+/// Coefficients ln(2)^k / k! of 2^x.
 const EXP2: [f32; 8] = [
     1.0,
     core::f32::consts::LN_2,
@@ -17,15 +18,17 @@ const EXP2: [f32; 8] = [
     0.000_154_035_3,
     0.000_015_252_734,
 ];
-/// 1 / k!
+/// Coefficients 1 / k! of e^x.
 const EXP: [f32; 8] = [1.0, 1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0];
-/// atanh(s)/s in s².
+/// Coefficients of atanh(s)/s in s².
 const ATANH: [f32; 5] = [1.0, 1.0 / 3.0, 0.2, 1.0 / 7.0, 1.0 / 9.0];
-/// ln 2 in two parts; the first has enough trailing zeros that n * LN2_HI is exact for |n| < 256.
+/// First part of ln 2. It has enough trailing zeros that n * LN2_HI is exact for |n| < 256.
 const LN2_HI: f32 = 0.693_359_4;
+/// Second part of ln 2.
 const LN2_LO: f32 = -0.000_212_194_44;
 
-/// The nearest whole number, of two the even one, for |x| ≤ 2^22: behind 2^23 floats are whole numbers, and their bits count.
+/// Returns the nearest whole number, the even one of two, as a float and as an integer, for |x| ≤
+/// 2^22. From 2^23 on, floats are whole numbers, whose bits count up by one.
 fn whole<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::I) {
     const MIDDLE: f32 = 12_582_912.0;
     let middle = a.f(MIDDLE);
@@ -35,11 +38,11 @@ fn whole<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::I) {
     (a.sub(sum, middle), a.isub(bits, zero))
 }
 
-/// p * 2^n for n in -250..=250, p near 1.
+/// Returns p * 2^n for n in -250..=250 and p near 1.
 fn scale<A: Arith>(a: &mut A, p: A::F, n: A::I) -> A::F {
     let half = a.ashr(n, 1);
     let rest = a.isub(n, half);
-    // Half of it stays inside of the range of exponents.
+    // Half of the exponent stays inside the range of exponents.
     let bits = a.bits(p);
     let half = a.shl(half, 23);
     let bits = a.iadd(bits, half);
@@ -58,7 +61,7 @@ fn clamp<A: Arith>(a: &mut A, x: A::F, lo: f32, hi: f32) -> A::F {
     a.max(x, lo)
 }
 
-/// 2^x.
+/// Returns 2^x.
 pub fn exp2<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let xc = clamp(a, x, -152.0, 130.0);
     let (n, exponent) = whole(a, xc);
@@ -68,7 +71,7 @@ pub fn exp2<A: Arith>(a: &mut A, x: A::F) -> A::F {
     keep_nan(a, x, r)
 }
 
-/// e^x.
+/// Returns e^x.
 pub fn exp<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let xc = clamp(a, x, -106.0, 90.0);
     let log2e = a.f(LOG2_E);
@@ -84,7 +87,7 @@ pub fn exp<A: Arith>(a: &mut A, x: A::F) -> A::F {
     keep_nan(a, x, r)
 }
 
-/// Splits a positive finite x into (e, 2*s, s²·…): x = 2^e * m, returns e as float and ln m / 2 as (s, P(s²)).
+/// Splits a positive finite x = 2^e * m and returns (e, s, P(s²)) with ln m / 2 = s * P(s²).
 fn log_parts<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::F, A::F) {
     let smallest = a.f(f32::MIN_POSITIVE);
     let denormal = a.lt(x, smallest);
@@ -112,7 +115,7 @@ fn log_parts<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::F, A::F) {
     (e, s, p)
 }
 
-/// -inf for 0, NaN below 0, inf and NaN as they are, else r.
+/// Returns -inf for 0, NaN below 0, inf and NaN unchanged, else r.
 fn log_specials<A: Arith>(a: &mut A, x: A::F, r: A::F) -> A::F {
     let zero = a.f(0.0);
     let inf = a.f(f32::INFINITY);
@@ -127,7 +130,7 @@ fn log_specials<A: Arith>(a: &mut A, x: A::F, r: A::F) -> A::F {
     keep_nan(a, x, r)
 }
 
-/// log2(m) for the parts of [`log_parts`].
+/// Returns log2(m) for the parts of [`log_parts`].
 fn mantissa_log2<A: Arith>(a: &mut A, s: A::F, p: A::F) -> A::F {
     // 2/ln 2 = 2.885390081777927 in two parts.
     let hi = a.f(2.885_39);
@@ -137,7 +140,7 @@ fn mantissa_log2<A: Arith>(a: &mut A, s: A::F, p: A::F) -> A::F {
     a.fma(sp, hi, t)
 }
 
-/// log2 x.
+/// Returns log2 x.
 pub fn log2<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let (e, s, p) = log_parts(a, x);
     let l = mantissa_log2(a, s, p);
@@ -145,7 +148,7 @@ pub fn log2<A: Arith>(a: &mut A, x: A::F) -> A::F {
     log_specials(a, x, r)
 }
 
-/// ln x.
+/// Returns ln x.
 pub fn log<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let (e, s, p) = log_parts(a, x);
     let s2 = a.add(s, s);
@@ -157,8 +160,8 @@ pub fn log<A: Arith>(a: &mut A, x: A::F) -> A::F {
     log_specials(a, x, r)
 }
 
-/// x^y = 2^(y log2 x), with y·log2 x kept as integer part plus a fraction computed by fma, so that integer powers of
-/// small numbers come out right. 1 for y = 0; NaN for x < 0.
+/// Returns x^y = 2^(y log2 x). y·log2 x is kept as an integer part plus a fraction computed by fma,
+/// so that integer powers of small numbers are exact. Gives 1 for y = 0 and NaN for x < 0.
 pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
     let (e, s, p) = log_parts(a, x);
     let l = mantissa_log2(a, s, p);
@@ -170,7 +173,7 @@ pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
     let minus_n = a.neg(n);
     let f = a.fma(y, e, minus_n);
     let f = a.fma(y, l, f);
-    // Where t was clamped (or x is 0 or infinite) the fraction means nothing: take 0.
+    // If t was clamped (or x is 0 or infinite), the fraction is meaningless and replaced by 0.
     let clamped = a.eq(t, tc);
     let zero = a.f(0.0);
     let f = a.sel(clamped, f, zero);
@@ -182,13 +185,15 @@ pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
     a.sel(y_zero, one, r)
 }
 
-/// Exponents that [`power`] takes: positive multiples of a half that few multiplications reach. In halves.
+/// Returns twice the exponent if [`power`] accepts it: a positive multiple of a half up to 64,
+/// which few multiplications reach.
 pub fn halves(y: f32) -> Option<u32> {
     let twice = y * 2.0;
     ((1.0..=128.0).contains(&twice) && twice.trunc() == twice).then_some(twice as u32)
 }
 
-/// x^(n/2) for n of [`halves`], by squarings: nearer to the power than [`pow`], in fewer operations. NaN for x < 0 and odd n.
+/// Returns x^(n/2) for n of [`halves`], by squarings, which is closer to the power than [`pow`] in
+/// fewer operations. Gives NaN for x < 0 and odd n.
 pub fn power<A: Arith>(a: &mut A, x: A::F, n: u32) -> A::F {
     let mut product = (n & 1 != 0).then(|| a.sqrt(x));
     let (mut square, mut rest) = (x, n / 2);
@@ -212,7 +217,7 @@ mod tests {
     use super::*;
     use base::random::Star;
 
-    /// The same with conversions and two multiplications.
+    /// Computes `scale` with conversions and two multiplications.
     fn scaled(p: f32, n: f32) -> f32 {
         let n = n as i32;
         let power = |e: i32| f32::from_bits(((e + 127) << 23) as u32);
@@ -223,7 +228,8 @@ mod tests {
     fn whole_numbers_and_scales_are_those_of_conversions() {
         let mut random = Star::new(5);
         for i in 0..2_000_000u32 {
-            // All steps of a quarter, which has the ties, and anything.
+            // Even rounds take all steps of a quarter, which include the ties; odd rounds take any
+            // bits.
             let x = if i % 2 == 0 { (i as f32 - 1e6) / 4.0 } else { f32::from_bits(random.next() as u32) };
             if x.abs() > 4_194_304.0 || x.is_nan() {
                 continue;

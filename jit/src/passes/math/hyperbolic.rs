@@ -1,5 +1,6 @@
 //! sinh, cosh, tanh and their inverses: a polynomial near zero, exp or log elsewhere.
-//! Coefficients near zero: Taylor (sinh) and Cephes' minimax ones (S. L. Moshier).
+//!
+//! Coefficients near zero are Taylor's (sinh) and Cephes' minimax ones (S. L. Moshier).
 
 use super::{Arith, copy_sign, exp, keep_nan, log, odd};
 use core::f32::consts::LN_2;
@@ -9,7 +10,8 @@ const TANH: [f32; 5] = [-0.333_332_8, 0.133_314_42, -0.053_739_715, 0.020_639_09
 const ASINH: [f32; 4] = [-0.166_662_88, 0.074_847_59, -0.042_699_34, 0.020_122_003];
 const ATANH: [f32; 5] = [0.333_337_3, 0.199_782_16, 0.146_691_43, 0.082_437_03, 0.181_740_08];
 
-/// (e^|x| / 2, e^-|x| / 2). Infinite where e^|x| is: the specification derives sinh and cosh from it, and the CTS takes no finite value there.
+/// Returns (e^|x| / 2, e^-|x| / 2). The first is infinite where e^|x| is, because the specification
+/// derives sinh and cosh from it and the CTS accepts no finite value there.
 fn half_exps<A: Arith>(a: &mut A, ax: A::F) -> (A::F, A::F) {
     let e = exp(a, ax);
     let half = a.f(0.5);
@@ -17,7 +19,7 @@ fn half_exps<A: Arith>(a: &mut A, ax: A::F) -> (A::F, A::F) {
     (a.mul(e, half), r)
 }
 
-/// sinh x.
+/// Returns sinh x.
 pub fn sinh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let ax = a.abs(x);
     let (e, r) = half_exps(a, ax);
@@ -30,14 +32,14 @@ pub fn sinh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     copy_sign(a, m, x)
 }
 
-/// cosh x.
+/// Returns cosh x.
 pub fn cosh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let ax = a.abs(x);
     let (e, r) = half_exps(a, ax);
     a.add(e, r)
 }
 
-/// tanh x.
+/// Returns tanh x.
 pub fn tanh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let ax = a.abs(x);
     let two_x = a.add(ax, ax);
@@ -56,7 +58,7 @@ pub fn tanh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     keep_nan(a, x, r)
 }
 
-/// log(x + root), or log x + ln 2 where x² would overflow; x ≥ 0.
+/// Returns log(x + root), or log x + ln 2 where x² would overflow; x ≥ 0.
 fn log_of_sum<A: Arith>(a: &mut A, x: A::F, root: A::F) -> A::F {
     let bound = a.f(1.0e15);
     let big = a.lt(bound, x);
@@ -69,7 +71,7 @@ fn log_of_sum<A: Arith>(a: &mut A, x: A::F, root: A::F) -> A::F {
     a.add(l, extra)
 }
 
-/// asinh x.
+/// Returns asinh x.
 pub fn asinh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let ax = a.abs(x);
     let one = a.f(1.0);
@@ -85,7 +87,7 @@ pub fn asinh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     keep_nan(a, x, r)
 }
 
-/// acosh x; NaN below 1.
+/// Returns acosh x; NaN below 1.
 pub fn acosh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let one = a.f(1.0);
     let lower = a.sub(x, one);
@@ -96,7 +98,7 @@ pub fn acosh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     keep_nan(a, x, r)
 }
 
-/// atanh x; ±inf at ±1, NaN beyond.
+/// Returns atanh x; ±inf at ±1, NaN beyond.
 pub fn atanh<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let ax = a.abs(x);
     let one = a.f(1.0);

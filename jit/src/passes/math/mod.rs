@@ -1,11 +1,13 @@
 //! Transcendental functions as straight-line polynomials, written once over [`Arith`].
 //!
-//! Two implementations of [`Arith`]: the IR builder (`lower_math` expands an instruction with it) and [`Eval`], plain `f32`
-//! (the sweep tests and whoever needs the same bits outside a shader, such as constant folding). Only correctly rounded
-//! operations are used, so the bits are the same on every machine. No branches: selects.
+//! [`Arith`] has two implementations: the IR builder, with which `lower_math` expands an
+//! instruction, and [`Eval`], plain `f32`. [`Eval`] serves the accuracy tests and code that needs
+//! the same bits outside a shader, such as constant folding. Only correctly rounded operations are
+//! used, so the bits are equal on every machine. There are no branches, only selects.
 //!
-//! Accuracy is measured by the tests at the end of `lower_math.rs` against the table "Precision of GLSL.std.450
-//! Instructions" of the SPIR-V environment appendix. Denormals are kept; infinities and NaN go through as C's functions do.
+//! The tests at the end of `lower_math.rs` measure the accuracy against the table "Precision of
+//! GLSL.std.450 Instructions" of the SPIR-V environment appendix. Denormals are kept; infinities
+//! and NaN propagate as in C's functions.
 
 mod explog;
 mod hyperbolic;
@@ -17,7 +19,7 @@ pub use explog::{exp, exp2, halves, log, log2, pow, power};
 pub use hyperbolic::{acosh, asinh, atanh, cosh, sinh, tanh};
 pub use trig::{acos, asin, atan, atan2, cos, sin, tan};
 
-/// The operations the functions are written in: binary32 and 32-bit integers.
+/// The operations in which the functions are written, on binary32 and 32-bit integers.
 #[allow(missing_docs, reason = "the methods are the IR operations of the same name")]
 pub trait Arith {
     /// A binary32 value.
@@ -32,17 +34,17 @@ pub trait Arith {
     fn sub(&mut self, a: Self::F, b: Self::F) -> Self::F;
     fn mul(&mut self, a: Self::F, b: Self::F) -> Self::F;
     fn div(&mut self, a: Self::F, b: Self::F) -> Self::F;
-    /// a*b+c, one rounding.
+    /// Returns a*b+c with one rounding.
     fn fma(&mut self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
-    /// If one operand is NaN, the other.
+    /// Returns the minimum; if one operand is NaN, the other.
     fn min(&mut self, a: Self::F, b: Self::F) -> Self::F;
-    /// If one operand is NaN, the other.
+    /// Returns the maximum; if one operand is NaN, the other.
     fn max(&mut self, a: Self::F, b: Self::F) -> Self::F;
     fn neg(&mut self, a: Self::F) -> Self::F;
     fn abs(&mut self, a: Self::F) -> Self::F;
     fn sqrt(&mut self, a: Self::F) -> Self::F;
     fn round_even(&mut self, a: Self::F) -> Self::F;
-    /// Towards zero, saturating, NaN → 0.
+    /// Converts to an integer, truncating and saturating; NaN gives 0.
     fn f_to_s(&mut self, a: Self::F) -> Self::I;
     fn s_to_f(&mut self, a: Self::I) -> Self::F;
     fn bits(&mut self, a: Self::F) -> Self::I;
@@ -63,7 +65,7 @@ pub trait Arith {
     fn sel(&mut self, c: Self::B, a: Self::F, b: Self::F) -> Self::F;
 }
 
-/// c[0] + x*(c[1] + x*(c[2] + …)), by fma.
+/// Returns c[0] + x*(c[1] + x*(c[2] + …)), computed by fma.
 fn poly<A: Arith>(a: &mut A, x: A::F, c: &[f32]) -> A::F {
     let (last, rest) = c.split_last().expect("a polynomial has coefficients");
     let mut acc = a.f(*last);
@@ -74,14 +76,14 @@ fn poly<A: Arith>(a: &mut A, x: A::F, c: &[f32]) -> A::F {
     acc
 }
 
-/// x + x*z*P(z): odd functions near zero.
+/// Returns x + x*z*P(z), the form of odd functions near zero.
 fn odd<A: Arith>(a: &mut A, x: A::F, z: A::F, c: &[f32]) -> A::F {
     let p = poly(a, z, c);
     let xz = a.mul(x, z);
     a.fma(p, xz, x)
 }
 
-/// `magnitude` (not negative) with the sign of `sign`.
+/// Returns `magnitude` (not negative) with the sign of `sign`.
 fn copy_sign<A: Arith>(a: &mut A, magnitude: A::F, sign: A::F) -> A::F {
     let m = a.bits(magnitude);
     let s = a.bits(sign);
@@ -91,13 +93,13 @@ fn copy_sign<A: Arith>(a: &mut A, magnitude: A::F, sign: A::F) -> A::F {
     a.with_bits(r)
 }
 
-/// `r`, or x where x is NaN.
+/// Returns `r`, or x if x is NaN.
 fn keep_nan<A: Arith>(a: &mut A, x: A::F, r: A::F) -> A::F {
     let ordered = a.eq(x, x);
     a.sel(ordered, r, x)
 }
 
-/// Plain binary32 arithmetic: the executable meaning of the expansions.
+/// Plain binary32 arithmetic, which defines the meaning of the expansions.
 pub struct Eval;
 
 impl Arith for Eval {
@@ -126,7 +128,7 @@ impl Arith for Eval {
         a.mul_add(b, c)
     }
     fn min(&mut self, a: f32, b: f32) -> f32 {
-        // As `ir::Binary::FMin`; f32::min leaves the sign of a zero open.
+        // Equal to `ir::Binary::FMin`; `f32::min` leaves the sign of a zero open.
         if a.is_nan() || b < a { b } else { a }
     }
     fn max(&mut self, a: f32, b: f32) -> f32 {

@@ -1,7 +1,8 @@
 //! sin, cos, tan by Cody–Waite reduction with fma; asin, acos, atan, atan2.
 //!
-//! The reduction subtracts q·π/2 in three parts; good for |x| to about 1e5, bounded for anything finite. Coefficients of
-//! asin and atan are the well-known minimax ones of Cephes (S. L. Moshier), of sin and cos Taylor's.
+//! The reduction subtracts q·π/2 in three parts; it is accurate for |x| up to about 1e5 and bounded
+//! for anything finite. The coefficients of asin and atan are the well-known minimax ones of Cephes
+//! (S. L. Moshier), those of sin and cos are Taylor's.
 
 use super::{Arith, copy_sign, odd, poly};
 use core::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
@@ -11,17 +12,17 @@ const PIO2_1: f32 = 1.570_796_4;
 const PIO2_2: f32 = -4.371_139e-8;
 const PIO2_3: f32 = -1.715_124_6e-15;
 
-/// sin r = r + r·z·P(z)
+/// Coefficients of sin r = r + r·z·P(z).
 const SIN: [f32; 4] = [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362_880.0];
-/// cos r = P(z)
+/// Coefficients of cos r = P(z).
 const COS: [f32; 6] = [1.0, -0.5, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40320.0, -1.0 / 3_628_800.0];
 const ASIN: [f32; 5] = [0.166_667_52, 0.074_953, 0.045_470_025, 0.024_181_31, 0.042_163_2];
 const ATAN: [f32; 4] = [-0.333_329_5, 0.199_777_1, -0.138_776_86, 0.080_537_446];
 const TAN_PI_8: f32 = 0.414_213_57;
 
-/// Word whose lowest two bits are those of a whole number, of any that there is.
+/// Returns a word whose lowest two bits are those of a whole number of any size.
 fn modulo_4<A: Arith>(a: &mut A, q: A::F) -> A::I {
-    // Behind 2^23 floats are whole numbers, and their bits count.
+    // From 2^23 on, floats are whole numbers, whose bits count up by one.
     const MIDDLE: f32 = 12_582_912.0;
     let (quarter, minus_four, middle) = (a.f(0.25), a.f(-4.0), a.f(MIDDLE));
     let fours = a.mul(q, quarter);
@@ -31,7 +32,7 @@ fn modulo_4<A: Arith>(a: &mut A, q: A::F) -> A::I {
     a.bits(sum)
 }
 
-/// (quadrant, of which the lowest two bits count, sin r, cos r) of x = q·π/2 + r.
+/// Splits x = q·π/2 + r and returns (q, sin r, cos r); only the lowest two bits of q count.
 fn reduce<A: Arith>(a: &mut A, x: A::F) -> (A::I, A::F, A::F) {
     let k = a.f(core::f32::consts::FRAC_2_PI);
     let q = a.mul(x, k);
@@ -42,8 +43,8 @@ fn reduce<A: Arith>(a: &mut A, x: A::F) -> (A::I, A::F, A::F) {
         let part = a.f(part);
         r = a.fma(minus_q, part, r);
     }
-    // Beyond the reach of the reduction the angle is arbitrary but the result stays in [-1, 1]. Of infinities and NaN it is NaN, which
-    // stays.
+    // Beyond the reach of the reduction the angle is arbitrary, but the result stays in [-1, 1].
+    // For infinities and NaN it is NaN, which stays.
     let limit = a.f(0.8);
     let lower = a.f(-0.8);
     let above = a.lt(limit, r);
@@ -57,7 +58,7 @@ fn reduce<A: Arith>(a: &mut A, x: A::F) -> (A::I, A::F, A::F) {
     (quadrant, s, c)
 }
 
-/// ±s or ±c by quadrant.
+/// Returns ±s or ±c by quadrant.
 fn pick<A: Arith>(a: &mut A, quadrant: A::I, s: A::F, c: A::F) -> A::F {
     let one = a.i(1);
     let odd = a.and(quadrant, one);
@@ -71,13 +72,13 @@ fn pick<A: Arith>(a: &mut A, quadrant: A::I, s: A::F, c: A::F) -> A::F {
     a.with_bits(bits)
 }
 
-/// sin x, radians.
+/// Returns sin x, with x in radians.
 pub fn sin<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let (q, s, c) = reduce(a, x);
     pick(a, q, s, c)
 }
 
-/// cos x, radians.
+/// Returns cos x, with x in radians.
 pub fn cos<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let (q, s, c) = reduce(a, x);
     let one = a.i(1);
@@ -85,7 +86,7 @@ pub fn cos<A: Arith>(a: &mut A, x: A::F) -> A::F {
     pick(a, q, s, c)
 }
 
-/// tan x = sin x / cos x.
+/// Returns tan x = sin x / cos x.
 pub fn tan<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let (q, s, c) = reduce(a, x);
     let one = a.i(1);
@@ -95,7 +96,8 @@ pub fn tan<A: Arith>(a: &mut A, x: A::F) -> A::F {
     a.div(sine, cosine)
 }
 
-/// (|x| ≤ ½, asin of |x| or of √((1-|x|)/2)): the two branches of asin and acos share it.
+/// Returns whether |x| > ½, and asin of √((1-|x|)/2) or of |x| respectively: the two branches of
+/// asin and acos share it.
 fn asin_core<A: Arith>(a: &mut A, ax: A::F) -> (A::B, A::F) {
     let half = a.f(0.5);
     let one = a.f(1.0);
@@ -109,7 +111,7 @@ fn asin_core<A: Arith>(a: &mut A, ax: A::F) -> (A::B, A::F) {
     (large, odd(a, t, z, &ASIN))
 }
 
-/// asin x; NaN outside [-1, 1].
+/// Returns asin x; NaN outside [-1, 1].
 pub fn asin<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let ax = a.abs(x);
     let (large, p) = asin_core(a, ax);
@@ -120,7 +122,7 @@ pub fn asin<A: Arith>(a: &mut A, x: A::F) -> A::F {
     copy_sign(a, r, x)
 }
 
-/// acos x; NaN outside [-1, 1].
+/// Returns acos x; NaN outside [-1, 1].
 pub fn acos<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let ax = a.abs(x);
     let (large, p) = asin_core(a, ax);
@@ -136,7 +138,7 @@ pub fn acos<A: Arith>(a: &mut A, x: A::F) -> A::F {
     a.sel(large, outer, inner)
 }
 
-/// atan(small / big) in [0, π/4] for 0 ≤ small ≤ big.
+/// Returns atan(small / big) in [0, π/4] for 0 ≤ small ≤ big.
 fn atan_ratio<A: Arith>(a: &mut A, small: A::F, big: A::F) -> A::F {
     let k = a.f(TAN_PI_8);
     let bound = a.mul(big, k);
@@ -154,7 +156,7 @@ fn atan_ratio<A: Arith>(a: &mut A, small: A::F, big: A::F) -> A::F {
     a.add(base, p)
 }
 
-/// atan x.
+/// Returns atan x.
 pub fn atan<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let one = a.f(1.0);
     // Beyond 2^40 the quotient no longer matters; the clamp keeps infinity out of the division.
@@ -172,14 +174,14 @@ pub fn atan<A: Arith>(a: &mut A, x: A::F) -> A::F {
     super::keep_nan(a, x, r)
 }
 
-/// atan2(y, x), C's quadrant rules; infinities give the limits.
+/// Returns atan2(y, x) with C's quadrant rules; infinities give the limits.
 pub fn atan2<A: Arith>(a: &mut A, y: A::F, x: A::F) -> A::F {
     let (ay, ax) = (a.abs(y), a.abs(x));
-    // Scale huge operands down (their sum may overflow) and infinities to a finite value.
+    // Huge operands, whose sum may overflow, are scaled down and infinities become a finite value.
     let limit = a.f(f32::MAX);
     let quarter = a.f(0.25);
     let (my, mx) = (a.min(ay, limit), a.min(ax, limit));
-    // Beside an infinity on the right every number is nothing.
+    // If x is infinite, a finite y counts as zero.
     let zero = a.f(0.0);
     let (x_infinite, y_infinite) = (a.lt(limit, ax), a.lt(limit, ay));
     let beside = a.sel(y_infinite, my, zero);

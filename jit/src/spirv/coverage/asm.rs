@@ -1,9 +1,10 @@
-//! A module that is put together in any order: types, constants and buffers are made when they are first asked for.
+//! An assembler for modules in any order: types, constants and buffers are made when they are first
+//! used.
 
 use super::super::opcodes::op;
 use std::collections::{BTreeSet, HashMap};
 
-/// What a value is made of.
+/// Type of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scalar {
     Bool,
@@ -43,7 +44,7 @@ pub const U32: Ty = Ty::new(Scalar::Uint(32), 1);
 pub const I32: Ty = Ty::new(Scalar::Int(32), 1);
 pub const F32: Ty = Ty::new(Scalar::Float(32), 1);
 
-/// Execution models.
+/// Numbers of execution models.
 pub const VERTEX: u32 = 0;
 pub const CONTROL: u32 = 1;
 pub const EVALUATION: u32 = 2;
@@ -62,23 +63,23 @@ pub struct Asm {
     pub capabilities: BTreeSet<u32>,
     pub extensions: BTreeSet<&'static str>,
     pub modes: Vec<Vec<u32>>,
-    /// Those whose operands are ids.
+    /// Execution modes whose operands are ids.
     pub id_modes: Vec<Vec<u32>>,
-    /// Addressing and memory model.
+    /// Addressing model and memory model.
     pub memory_model: [u32; 2],
     decorations: Vec<u32>,
     globals: Vec<u32>,
     body: Vec<u32>,
     interface: Vec<u32>,
     known: HashMap<Vec<u32>, u32>,
-    /// Storage buffers by what is in them.
+    /// Storage buffers by the type of their block.
     buffers: HashMap<u32, u32>,
     bindings: u32,
     /// Opcodes that were used.
     pub used: BTreeSet<u16>,
 }
 
-/// A case: name, execution model, what makes it.
+/// A case: its name, its execution model, and the function that makes it.
 pub type Made = (String, u32, Box<dyn FnOnce(&mut Asm)>);
 
 pub fn text(s: &str) -> Vec<u32> {
@@ -98,7 +99,7 @@ impl Asm {
             COMPUTE | TASK => vec![vec![17, 8, 1, 1]],
             // Four vertices, two triangles.
             MESH => vec![vec![17, 8, 1, 1], vec![26, 4], vec![5270, 2], vec![5298]],
-            // Two invocations, points to points, of four vertices.
+            // Two invocations, points to points, at most four vertices.
             GEOMETRY => vec![vec![0, 2], vec![19], vec![27], vec![26, 4]],
             // Three vertices.
             CONTROL => vec![vec![26, 3]],
@@ -134,20 +135,20 @@ impl Asm {
         self.next
     }
 
-    /// An instruction of the function without a result.
+    /// Adds an instruction without a result to the function.
     pub fn i(&mut self, opcode: u16, args: &[u32]) {
         self.used.insert(opcode);
         put(&mut self.body, opcode, args);
     }
 
-    /// One with a result of that type.
+    /// Adds an instruction with a result of that type to the function.
     pub fn r(&mut self, opcode: u16, ty: u32, args: &[u32]) -> u32 {
         let id = self.id();
         self.i(opcode, &[&[ty, id], args].concat());
         id
     }
 
-    /// An extended instruction.
+    /// Adds an extended instruction.
     pub fn glsl(&mut self, number: u32, ty: u32, args: &[u32]) -> u32 {
         self.r(op::OpExtInst, ty, &[&[GLSL, number], args].concat())
     }
@@ -160,13 +161,13 @@ impl Asm {
         put(&mut self.decorations, op::OpMemberDecorate, args);
     }
 
-    /// A decoration of ids, or of a string.
+    /// Adds a decoration by ids, or by a string.
     pub fn decoration(&mut self, opcode: u16, args: &[u32]) {
         self.used.insert(opcode);
         put(&mut self.decorations, opcode, args);
     }
 
-    /// A type or constant (with its type first), made once.
+    /// Returns a type or constant (with its type first), which is made once.
     pub fn global(&mut self, opcode: u16, typed: bool, args: &[u32]) -> u32 {
         let key = [&[u32::from(opcode)], args].concat();
         if let Some(&id) = self.known.get(&key) {
@@ -177,7 +178,7 @@ impl Asm {
         id
     }
 
-    /// As [`Asm::global`], another one every time.
+    /// Makes a global as [`Asm::global`] does, but a new one every time.
     pub fn fresh(&mut self, opcode: u16, typed: bool, args: &[u32]) -> u32 {
         self.used.insert(opcode);
         let id = self.id();
@@ -190,7 +191,7 @@ impl Asm {
         self.global(op::OpTypeVoid, false, &[])
     }
 
-    /// A type, with the capabilities that it asks for.
+    /// Returns a type and adds the capabilities that it requires.
     pub fn ty(&mut self, ty: Ty) -> u32 {
         if ty.columns > 1 {
             let column = self.ty(Ty::new(ty.of, ty.rows));
@@ -226,7 +227,7 @@ impl Asm {
         self.global(op::OpConstant, true, &[ty, value])
     }
 
-    /// A global variable of that type.
+    /// Adds a global variable of that type.
     pub fn variable(&mut self, class: u32, ty: u32, rest: &[u32]) -> u32 {
         let pointer = self.pointer(class, ty);
         let id = self.fresh(op::OpVariable, true, &[&[pointer, class], rest].concat());
@@ -234,7 +235,7 @@ impl Asm {
         id
     }
 
-    /// A storage buffer of that type behind an untyped pointer.
+    /// Adds a storage buffer of that type behind an untyped pointer.
     pub fn untyped(&mut self, pointer: u32, ty: u32) -> u32 {
         let id = self.fresh(op::OpUntypedVariableKHR, true, &[pointer, 12, ty]);
         self.interface.push(id);
@@ -244,7 +245,7 @@ impl Asm {
         id
     }
 
-    /// A descriptor heap behind an untyped pointer.
+    /// Adds a descriptor heap behind an untyped pointer.
     pub fn heap(&mut self, pointer: u32, built_in: u32) -> u32 {
         let id = self.fresh(op::OpUntypedVariableKHR, true, &[pointer, 0]);
         self.interface.push(id);
@@ -252,7 +253,7 @@ impl Asm {
         id
     }
 
-    /// A variable with a place in a set.
+    /// Adds a variable with a binding in a set.
     pub fn bound(&mut self, class: u32, ty: u32, set: u32) -> u32 {
         let id = self.variable(class, ty, &[]);
         self.bindings += 1;
@@ -262,14 +263,14 @@ impl Asm {
         id
     }
 
-    /// A variable in the interface of that location or built-in.
+    /// Adds a variable of the interface with that location or built-in.
     pub fn interface(&mut self, class: u32, ty: u32, decoration: [u32; 2]) -> u32 {
         let id = self.variable(class, ty, &[]);
         self.decorate(&[id, decoration[0], decoration[1]]);
         id
     }
 
-    /// A structure of one member with a layout, as a block.
+    /// Returns a structure of one member with a layout, decorated as a block.
     pub fn block(&mut self, ty: Ty) -> u32 {
         let inner = self.ty(ty);
         if let Some(&block) = self.known.get(&[u32::MAX, inner][..]) {
@@ -291,7 +292,7 @@ impl Asm {
         block
     }
 
-    /// A pointer to a value of that type in a storage buffer.
+    /// Returns a pointer to a value of that type in a storage buffer.
     pub fn place(&mut self, ty: Ty) -> u32 {
         let (block, inner, zero) = (self.block(ty), self.ty(ty), self.u(0));
         let buffer = match self.buffers.get(&block) {
@@ -303,7 +304,7 @@ impl Asm {
         self.r(op::OpAccessChain, pointer, &[buffer, zero])
     }
 
-    /// A value that nothing is known of.
+    /// Returns a value about which nothing is known.
     pub fn value(&mut self, ty: Ty) -> u32 {
         let result = self.ty(ty);
         if ty.of == Scalar::Bool {
@@ -333,7 +334,7 @@ impl Asm {
         self.i(op::OpLabel, &[id]);
     }
 
-    /// The words, with the function's body between its label and its return.
+    /// Returns the module's words, with the function's body between its label and its return.
     pub fn finish(mut self) -> Vec<u32> {
         let void = self.void();
         let ty = self.global(op::OpTypeFunction, false, &[void]);

@@ -1,6 +1,8 @@
-//! Control flow of a function as far as ids need it: what is used is defined in a block that dominates the use (2.16.1), blocks stand behind
-//! their dominators, a phi has a value for each predecessor, headers of constructs dominate their merge blocks. What else there is of constructs
-//! is the structuriser's matter (`structure`).
+//! Control flow of a function as far as ids need it (2.16.1).
+//!
+//! The block that defines an id dominates its uses, blocks come behind their dominators, a phi has
+//! a value for each predecessor, and headers of constructs dominate their merge blocks. The
+//! structuriser (`structure`) checks the other rules of constructs.
 
 use super::super::flow::{BlockIx, Flow};
 use super::super::module::{Block, End, Function, Merge, Module, View};
@@ -12,7 +14,7 @@ use crate::error::{Error, Result};
 const NONE: u32 = u32::MAX;
 
 pub(super) fn check(m: &Module) -> Result<()> {
-    // In one block, what is defined before its use dominates it.
+    // Within one block, a definition before a use dominates it.
     if let Some(f) = m.functions.iter().find(|f| f.blocks.is_empty()) {
         return Err(Error::invalid("function without a body").with_id(f.id));
     }
@@ -25,7 +27,8 @@ pub(super) fn check(m: &Module) -> Result<()> {
     Ok(())
 }
 
-/// By definition number: function and block (that a parameter counts for the first of), of functions with several; nothing for labels and globals.
+/// Function and block by definition number, for functions with several blocks; nothing for labels
+/// and globals. A parameter belongs to the first block.
 struct Homes {
     of: Vec<(u32, BlockIx)>,
 }
@@ -71,8 +74,9 @@ fn function(m: &Module, number: usize, homes: &Homes) -> Result<()> {
     Ok(())
 }
 
-/// What is branched back to begins a loop. The header of a construct dominates the blocks that it names, and no other one has its merge block; a
-/// loop's continue target may be the header itself (2.11.1).
+/// Checks a construct. The target of a back edge begins a loop. The header of a construct dominates
+/// the blocks that it names, and no other header has its merge block; a loop's continue target may
+/// be the header itself (2.11.1).
 fn construct(f: &Function, block: &Block, header: BlockIx, flow: &Flow, merges: &mut [bool]) -> Result<()> {
     let broken = |rule: String| Err(Error::invalid(rule).with_id(block.label));
     if !flow.reached(header) {
@@ -100,7 +104,7 @@ fn construct(f: &Function, block: &Block, header: BlockIx, flow: &Flow, merges: 
     Ok(())
 }
 
-/// A use of an id in a block.
+/// Checks a use of an id in a block.
 fn used(m: &Module, v: &View<'_>, id: u32, at: BlockIx, number: u32, flow: &Flow, homes: &Homes) -> Result<()> {
     let Some(n) = m.dense(id) else { return Ok(()) };
     let (function, block) = homes.of[n];
@@ -120,10 +124,10 @@ fn phi(m: &Module, f: &Function, v: View<'_>, at: BlockIx, number: u32, flow: &F
     if from == flow.before(at) { Ok(()) } else { broken(v, "its blocks are not those that branch here, each once") }
 }
 
-/// The graph of a function with blocks, made once.
+/// Returns the graph of a function with blocks, which is made once.
 ///
 /// # Errors
-/// Invalid, when something branches to the first block.
+/// Returns an Invalid error if a block branches to the first block.
 pub(in crate::spirv) fn flow<'m>(m: &Module, f: &'m Function) -> Result<&'m Flow> {
     if let Some(flow) = f.flow.get() {
         return Ok(flow);

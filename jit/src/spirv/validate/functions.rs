@@ -1,4 +1,5 @@
-//! Functions and their types, calls, returns; entry points; what is done with the elements of cooperative matrices, by functions.
+//! Checks of functions and their types, calls, returns, entry points, and functions of the elements
+//! of cooperative matrices.
 
 use super::super::module::{End, Function, Module, View};
 use super::super::opcodes::op;
@@ -36,7 +37,7 @@ fn entry_points(m: &Module) -> Result<()> {
     Ok(())
 }
 
-/// A function is what its type says.
+/// Checks that a function agrees with its type.
 fn signature(m: &Module, f: &Function) -> Result<()> {
     let head = m.view(f.insts.start);
     let Some([result, params @ ..]) = m.declared(head.arg(1)?, op::OpTypeFunction) else {
@@ -56,7 +57,7 @@ fn signature(m: &Module, f: &Function) -> Result<()> {
     Ok(())
 }
 
-/// Returns and calls.
+/// Checks returns and calls.
 fn body(m: &Module, f: &Function) -> Result<()> {
     let void = m.declared(f.result_ty, op::OpTypeVoid).is_some();
     for block in &f.blocks {
@@ -95,12 +96,12 @@ fn call(m: &Module, inst: u32) -> Result<()> {
     Ok(())
 }
 
-/// Component type, scope, rows, columns and use of a value that is a cooperative matrix.
+/// Returns component type, scope, rows, columns and use of a value that is a cooperative matrix.
 fn matrix<'m>(m: &'m Module, v: View<'_>, ty: u32) -> Result<&'m [u32]> {
     m.declared(ty, op::OpTypeCooperativeMatrixKHR).ok_or(()).or_else(|()| broken(v, "is of no cooperative matrix"))
 }
 
-/// What a function of elements is called with: its callee and the types that it must have.
+/// Checks a function that is called for elements: its result and the types of its parameters.
 fn callback(m: &Module, v: View<'_>, function: u32, result: u32, params: &[u32]) -> Result<()> {
     let Some(callee) = m.function(function).map(|n| &m.functions[n]) else { return broken(v, "calls no function") };
     if callee.result_ty != result || callee.params.len() != params.len() {
@@ -116,7 +117,8 @@ fn callback(m: &Module, v: View<'_>, function: u32, result: u32, params: &[u32])
     Ok(())
 }
 
-/// Row, column, the element, and what else there is: of matrices, their elements.
+/// Checks a function of row, column, the element, and further operands; for operands that are
+/// matrices, it takes their elements.
 fn per_element(m: &Module, inst: u32) -> Result<()> {
     let v = m.view(inst);
     if m.def(v.args[0])?.ty != v.ty {
@@ -131,11 +133,11 @@ fn per_element(m: &Module, inst: u32) -> Result<()> {
     callback(m, v, v.args[1], element, &params)
 }
 
-/// The use of an accumulator, and of B.
+/// Numbers of the uses as an accumulator and as B.
 const ACCUMULATOR: u32 = 2;
 const B: u32 = 1;
 
-/// The use, unless it is specialised.
+/// Returns the use, unless it is specialised.
 fn usage(m: &Module, matrix: &[u32]) -> Option<u32> {
     m.def(matrix[4]).ok().filter(|v| v.op == op::OpConstant).map(|v| v.args[0])
 }
@@ -155,7 +157,7 @@ fn reduction(m: &Module, inst: u32) -> Result<()> {
     callback(m, v, v.args[2], to[0], &[to[0], to[0]])
 }
 
-/// From an accumulator to another use, or to the same.
+/// Checks a conversion from an accumulator to another use, or to the same use.
 fn conversion(m: &Module, inst: u32) -> Result<()> {
     let v = m.view(inst);
     let (from, to) = (matrix(m, v, m.def(v.args[0])?.ty)?, matrix(m, v, v.ty)?);

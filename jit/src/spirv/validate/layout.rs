@@ -1,25 +1,26 @@
-//! Where instructions stand: the sections of a module (SPIR-V 2.4), and what stands first in a function and in a block.
+//! Order of instructions: the sections of a module (SPIR-V 2.4), and the first instructions of a
+//! function and of a block.
 
 use super::super::module::{Function, Module};
 use super::super::opcodes::{self, op};
 use super::broken;
 use crate::error::{Error, Result};
 
-/// The last section: types, constants and global variables.
+/// Number of the last section: types, constants and global variables.
 const TYPES: u32 = 10;
 
-/// Where an instruction belongs.
+/// Part of a module in which an instruction may appear.
 #[derive(Clone, Copy)]
 enum Home {
     Anywhere,
-    /// A section's number, in their order.
+    /// Section with this number, in their order.
     Section(u32),
     Function,
-    /// Globals and functions both.
+    /// Global scope and functions.
     Both,
 }
 
-/// Of opcodes that have a row.
+/// Returns the part of a module for an opcode that has a row.
 const fn home_of(number: u16) -> Home {
     match number {
         op::OpNop | op::OpLine | op::OpNoLine => Home::Anywhere,
@@ -55,7 +56,7 @@ const fn home_of(number: u16) -> Home {
     }
 }
 
-/// [`home_of`] the core opcodes.
+/// Results of [`home_of`] for the core opcodes.
 static HOMES: [Home; opcodes::CORE] = {
     let mut table = [Home::Function; opcodes::CORE];
     let mut number = 0;
@@ -81,7 +82,7 @@ pub(super) fn check(m: &Module) -> Result<()> {
             Home::Section(s) if s < section => return broken(v, "stands behind instructions that it must precede"),
             Home::Section(s) => section = s,
             Home::Function => return broken(v, "stands outside of functions"),
-            // Non-semantic instructions may stand further up.
+            // Non-semantic instructions may appear in earlier sections.
             Home::Both if !matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR) => section = TYPES,
             Home::Both | Home::Anywhere => {}
         }

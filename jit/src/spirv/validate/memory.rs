@@ -1,4 +1,5 @@
-//! Pointers and what they point to: variables, loads, stores, access chains. Pointers without a type are not looked at.
+//! Checks of pointers and their pointees: variables, loads, stores, access chains. Untyped pointers
+//! are not checked.
 
 use super::super::module::{Module, View};
 use super::super::opcodes::op;
@@ -26,7 +27,7 @@ pub(super) fn check(m: &Module) -> Result<()> {
     Ok(())
 }
 
-/// A load or a store of something of that type.
+/// Checks a load or a store of something of that type.
 fn moved(m: &Module, v: View<'_>, ty: u32) -> Result<()> {
     match pointer(m, v, v.args[0])? {
         Some((_, to)) if to != ty => broken(v, "is of another type than what the pointer points to"),
@@ -34,7 +35,7 @@ fn moved(m: &Module, v: View<'_>, ty: u32) -> Result<()> {
     }
 }
 
-/// Storage class and type pointed to; nothing for a pointer without a type.
+/// Returns the storage class and the pointee type; `None` for an untyped pointer.
 fn pointer(m: &Module, v: View<'_>, id: u32) -> Result<Option<(u32, u32)>> {
     pointer_type(m, v, m.def(id)?.ty)
 }
@@ -62,7 +63,7 @@ fn variable(m: &Module, v: View<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An access chain, whose indices begin at that operand.
+/// Checks an access chain, whose indices begin at operand `first`.
 fn chain(m: &Module, v: View<'_>, first: usize) -> Result<()> {
     let Some((class, mut ty)) = pointer(m, v, v.args[0])? else { return Ok(()) };
     let Some((to_class, to)) = pointer_type(m, v, v.ty)? else { return Ok(()) };
@@ -82,7 +83,7 @@ fn chain(m: &Module, v: View<'_>, first: usize) -> Result<()> {
                     None => return broken(v, format!("%{index} is no constant that is a member's number")),
                 }
             }
-            // Types of extensions have parts of their own.
+            // Types of extensions have parts of their own, which are not checked.
             _ if t.op > 4400 => return Ok(()),
             _ => return broken(v, "goes into something without parts"),
         };

@@ -1,11 +1,11 @@
-//! How many operands an instruction has, and what its literals may be.
+//! Checks of the number of operands of an instruction, and of its literals.
 
 use super::super::module::{Module, View, string_words};
 use super::super::opcodes::{self, Row, op};
 use super::broken;
 use crate::error::Result;
 
-/// Bits of a mask that bring operands: (bits, words for each). What is in no row is not known.
+/// Bits of a mask that add operands, as (bits, words for each). Bits in no row are unknown.
 type Mask = &'static [(u32, u32)];
 
 /// Memory operands (3.26).
@@ -15,13 +15,13 @@ const IMAGE: Mask = &[(0x1, 1), (0x2, 1), (0x4, 2), (0xf8, 1), (0x300, 1), (0x7c
 /// Loop control (3.23).
 const LOOP: Mask = &[(0x7, 0), (0x1f8, 1), (0x1ff_0000, 1)];
 
-/// Words of a mask's operands, or nothing when it has bits that are not known.
+/// Returns the number of words of a mask's operands, or `None` if it has unknown bits.
 fn words_of(mask: u32, rows: Mask) -> Option<usize> {
     let known = rows.iter().fold(0, |all, r| all | r.0);
     (mask & !known == 0).then(|| rows.iter().map(|r| ((mask & r.0).count_ones() * r.1) as usize).sum())
 }
 
-/// Most words of an opcode's open end.
+/// Returns the largest number of words of an opcode's open end.
 fn most(number: u16) -> usize {
     match number {
         op::OpConstant | op::OpSpecConstant | op::OpBranchConditional => 2,
@@ -31,7 +31,8 @@ fn most(number: u16) -> usize {
     }
 }
 
-/// A literal: its place behind result type and result, its greatest value, and others that are known.
+/// A literal: its position behind result type and result, its largest value, and other allowed
+/// values.
 type Literal = (usize, u32, &'static [u32]);
 
 fn literals(number: u16) -> &'static [Literal] {
@@ -65,7 +66,7 @@ pub(super) fn check(m: &Module) -> Result<()> {
     Ok(())
 }
 
-/// The number of words, and what stands at the open end.
+/// Checks the number of words and the open end.
 fn count(v: &View<'_>, row: &Row) -> Result<()> {
     if row.rest.is_empty() && v.args.len() == row.single as usize {
         return Ok(());
@@ -82,19 +83,19 @@ pub(super) enum Part<'m> {
     Id(u32),
     /// A word or a string.
     Literal,
-    /// A mask and what it brings.
+    /// A mask with the operands that it adds.
     Mask(&'m [u32]),
-    /// Open ends.
+    /// An open end of ids.
     Ids(&'m [u32]),
     Literals(&'m [u32]),
-    /// Of a switch: literals, each with a label.
+    /// The cases of a switch: literals, each with a label.
     Cases(&'m [u32]),
 }
 
-/// Calls `f` with every part of `args`, which are of that row's shape.
+/// Calls `f` with every part of `args`, which must have the shape of the row.
 ///
 /// # Errors
-/// Invalid, when they are not.
+/// Returns an Invalid error if they do not.
 pub(super) fn each_part<'m>(
     v: &View<'_>,
     row: &Row,
@@ -138,17 +139,18 @@ pub(super) fn each_part<'m>(
     if rest.is_empty() { Ok(()) } else { broken(*v, "has too many operands") }
 }
 
-/// Words of the operands that an optional mask brings, of memory or of an image; nothing when it has bits that are not known.
+/// Returns the number of words of the operands that an optional mask of memory or image operands
+/// adds, or `None` if it has unknown bits.
 pub(super) fn behind(number: u16, mask: u32) -> Option<usize> {
     words_of(mask, if is_image(number) { IMAGE } else { MEMORY })
 }
 
-/// Image instructions: their masks are of image operands.
+/// Returns true for image instructions, whose masks are of image operands.
 pub(super) fn is_image(number: u16) -> bool {
     matches!(number, op::OpImageSampleImplicitLod..=op::OpImageWrite | op::OpImageSparseSampleImplicitLod..=op::OpImageSparseRead)
 }
 
-/// The open end of an instruction.
+/// Checks the open end of an instruction.
 fn open(v: &View<'_>, rest: &[u32]) -> Result<()> {
     let of_mask = |at: usize, rows: Mask| match v.args.get(at).and_then(|&mask| words_of(mask, rows)) {
         Some(words) if words == rest.len() => Ok(()),

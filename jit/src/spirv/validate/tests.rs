@@ -1,8 +1,10 @@
-//! One module per rule: the rule's breach is refused for its reason, the module without it is not.
+//! Tests with one module per rule: a module that breaks the rule is refused for this reason, the
+//! intact module is accepted.
 
 use super::super::module::Module;
 
-/// Instructions of a small compute module: void main, a struct with one float, a function `float twice(float)` that is called.
+/// Returns the instructions of a small compute module: void main, a struct with one float, and a
+/// function `float twice(float)` that is called.
 fn module() -> Vec<Vec<u32>> {
     let text = |s: &str| -> Vec<u32> {
         let mut bytes = s.as_bytes().to_vec();
@@ -65,7 +67,8 @@ fn verdict(insts: &[Vec<u32>]) -> String {
     Module::parse(&words).err().map_or_else(String::new, |e| e.to_string())
 }
 
-/// Changes the instruction that begins with these words (without its length) and judges the module.
+/// Replaces the instruction that begins with these words (without its length) and returns the
+/// verdict on the module.
 fn with(find: &[u32], new: &[&[u32]]) -> String {
     let mut insts = module();
     let at =
@@ -163,7 +166,7 @@ fn blocks_stand_behind_their_dominators() {
     let mut insts = module();
     let at = |insts: &[Vec<u32>], label: u32| insts.iter().position(|w| w[..] == [2 << 16 | 248, label]).unwrap();
     let (then, merge) = (at(&insts, 36), at(&insts, 37));
-    // The block that follows the merge block is put before it.
+    // The block that follows the merge block is moved before it.
     let end = insts.iter().position(|w| w[0] & 0xffff == 253).unwrap();
     insts[end] = vec![2 << 16 | 249, 40];
     let tail: Vec<Vec<u32>> = vec![vec![2 << 16 | 248, 40], vec![1 << 16 | 253]];
@@ -174,7 +177,7 @@ fn blocks_stand_behind_their_dominators() {
     assert!(then < merge && verdict(&insts).contains("before one that dominates it"), "{}", verdict(&insts));
 }
 
-/// Where the `n`th instruction of an opcode is, in a module's words.
+/// Returns the position of the `n`th instruction of an opcode in a module's words.
 fn instruction(words: &[u32], opcode: u32, n: usize) -> usize {
     let mut at = 5;
     let mut met = 0;
@@ -233,7 +236,7 @@ fn debug_information_may_stand_behind_a_block() {
         bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
     };
     let instruction = |op: u32, args: &[u32]| [&[(args.len() as u32 + 1) << 16 | op], args].concat();
-    // DXC ends a function with DebugNoScope; what has a meaning may not stand there.
+    // DXC ends a function with DebugNoScope; an instruction with semantics may not appear there.
     for (set, number, want) in [("NonSemantic.Shader.DebugInfo.100", 24, ""), ("GLSL.std.450", 31, "outside a block")] {
         let mut insts = module();
         insts.insert(1, instruction(11, &[&[57][..], &text(set)].concat()));

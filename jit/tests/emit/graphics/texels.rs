@@ -1,5 +1,7 @@
-//! Texels that generated code reads and writes itself are those of the kernels: what a shader leaves with a view whose rows it may use, and with the same view
-//! without them, at all widths and by all tiers.
+//! Tests that texels that generated code reads and writes itself equal those of the kernels.
+//!
+//! The results of a shader with a view whose rows generated code may use are compared with those of
+//! the same view without them, at all widths and on all tiers.
 
 use super::*;
 use core::cell::Cell;
@@ -9,11 +11,11 @@ const EXTENT: [u32; 3] = [37, 9, 3];
 const KINDS: [TexelKind; 4] = [TexelKind::Unorm8, TexelKind::Float, TexelKind::Word, TexelKind::Words];
 
 thread_local! {
-    /// Calls of kernels by this thread.
+    /// Number of kernel calls by this thread.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// An image of three slices; a page of the heap that ends with it.
+/// An image of three slices in a page of the heap that ends with it.
 struct Image {
     texels: Vec<u32>,
     rows: TexelRows,
@@ -39,7 +41,8 @@ impl Image {
         Image { texels, rows }
     }
 
-    /// With rows for generated code, of a kind, or only for the kernels, which find what it is in fields that are theirs.
+    /// Returns a view with rows for generated code, of this kind, or only for the kernels, which
+    /// find the image's properties in their own fields.
     fn view(&self, shown: TexelKind) -> ImageView {
         ImageView {
             rows: TexelRows { kind: shown, ..self.rows },
@@ -81,10 +84,10 @@ fn each_lane(view: &ImageView, args: &mut ImageArgs, mut f: impl FnMut(&mut Imag
 }
 
 unsafe extern "C" fn fetch(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: called by generated code with valid pointers.
+    // SAFETY: generated code calls this kernel with valid pointers to the view and the arguments.
     let (view, args) = unsafe { (&*view, &mut *args) };
     let words = |p: *mut u32, n: usize| -> [u32; 4] {
-        // SAFETY: a texel inside of the image.
+        // SAFETY: `p` points to a texel inside the image, which has at least `n` words.
         std::array::from_fn(|i| if i < n { unsafe { p.add(i).read() } } else { 0 })
     };
     each_lane(view, args, |args, lane, texel| {
@@ -99,14 +102,14 @@ unsafe extern "C" fn fetch(view: *const ImageView, _: *const Sampler, args: *mut
 }
 
 unsafe extern "C" fn store(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: called by generated code with valid pointers.
+    // SAFETY: generated code calls this kernel with valid pointers to the view and the arguments.
     let (view, args) = unsafe { (&*view, &mut *args) };
     each_lane(view, args, |args, lane, texel| {
         let Some(p) = texel else { return };
         let words = [0, 1, 2, 3].map(|c: usize| args.texel[c][lane]);
-        // What is no number becomes 0.
+        // A NaN becomes 0.
         let unorm = |bits: u32| (f32::from_bits(bits).clamp(0.0, 1.0) * 255.0).round_ties_even() as u32;
-        // SAFETY: a texel inside of the image.
+        // SAFETY: `p` points to a texel inside the image, whose format has this many words.
         unsafe {
             match view.format {
                 1 => p.write(words.iter().rev().fold(0, |all, &c| all << 8 | unorm(c))),
@@ -117,7 +120,7 @@ unsafe extern "C" fn store(view: *const ImageView, _: *const Sampler, args: *mut
     });
 }
 
-/// Two images behind four buffers.
+/// Returns the layout of two images behind four buffers.
 fn layout() -> PipelineLayoutInfo {
     let mut layout = buffers_layout(4);
     layout.sets.push(vec![]);
@@ -142,20 +145,21 @@ fn fetched(b: &mut Builder<'_>, kind: TexelKind, binding: u32, coords: &[Value])
     b.shader.insts[inst].results().collect()
 }
 
-/// How the coordinates of a test's shader come.
+/// Form of the coordinates of a test's shader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
-    /// From buffers, each lane its own.
+    /// Coordinates from buffers, each lane with its own.
     Varying,
-    /// x from a buffer, y for all.
+    /// x from a buffer, y equal for all lanes.
     Row,
-    /// The number of the invocation, and more; y for all.
+    /// x is the number of the invocation plus an offset; y is equal for all lanes.
     Affine,
-    /// Where the invocation is in a workgroup of eight columns, and more.
+    /// Coordinates are the invocation's position in a workgroup of eight columns, plus an offset.
     Tile,
 }
 
-/// Fetches at coordinates, puts the texel into a buffer and what becomes of it into the other image; some lanes only where a buffer says so.
+/// Builds a shader that fetches at coordinates, stores the texel to a buffer and a computed texel
+/// to the other image. With `some`, some lanes do so only if a buffer says so.
 fn compute(kind: TexelKind, form: Form, coords: usize, some: bool) -> Shader {
     crate::emit_common::shader([8, 4, 1], |b| {
         let at = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
@@ -199,7 +203,7 @@ fn compute(kind: TexelKind, form: Form, coords: usize, some: bool) -> Shader {
                 let image = b.op(Op::ImageDesc { set: 1, binding: 1 }, &[zero], Ty::Img);
                 let changed: Vec<Value> = match kind {
                     TexelKind::Unorm8 => {
-                        // Some of them beyond all bounds, or no numbers.
+                        // Some of them are beyond all bounds, or NaN.
                         let words = get(b, 0, at, Ty::F32);
                         let by = b.f32(1.7);
                         let less = b.f32(-0.3);
@@ -220,7 +224,7 @@ fn compute(kind: TexelKind, form: Form, coords: usize, some: bool) -> Shader {
     })
 }
 
-/// Coordinates of 32 lanes: rows, nearly rows, and any.
+/// Returns coordinates of 32 lanes: rows, nearly rows, and any.
 fn coordinates(rng: &mut Rng) -> [Vec<u32>; 2] {
     let mut out = [vec![], vec![]];
     for _ in 0..4 {
@@ -242,7 +246,8 @@ fn coordinates(rng: &mut Rng) -> [Vec<u32>; 2] {
     out
 }
 
-/// What a dispatch leaves: the buffer, the image that is written; and how often it called kernels.
+/// Returns the results of a dispatch (the buffer and the written image), and the number of kernel
+/// calls.
 fn dispatched(
     stage: &base::shader::CompiledStage,
     buffers: &[Vec<u8>],
@@ -259,7 +264,7 @@ fn dispatched(
     (env.buffer(3), to.texels.clone(), CALLS.get())
 }
 
-/// [`CONFIGURATIONS`], and chunks of two rows.
+/// Returns [`CONFIGURATIONS`], and chunks of two rows.
 fn with_two_rows() -> impl Iterator<Item = (usize, Tier)> {
     CONFIGURATIONS.into_iter().chain(Tier::ALL.map(|tier| (2 * MAX_LANES, tier)))
 }
@@ -300,7 +305,7 @@ fn rows_of_workgroups_are_what_kernels_make_of_them() {
                         let [all, left] = &mut calls[usize::from(lanes > 8)];
                         (*all, *left) = (*all + want.2, *left + got.2);
                     }
-                    // Of another kind it is none of its own.
+                    // A view of another kind is not read by generated code itself.
                     let other = KINDS[(kind as usize) % KINDS.len()];
                     let other = dispatched(&stage, &buffers, kind, other);
                     assert_eq!(other, want, "another kind, {what:?}");
@@ -311,7 +316,7 @@ fn rows_of_workgroups_are_what_kernels_make_of_them() {
     assert!(calls.iter().all(|[all, left]| *left < all * 3 / 4), "calls with and without rows: {calls:?}");
 }
 
-/// Texels where the fragments are, and beside them.
+/// Checks texels at the positions of the fragments, and beside them.
 #[test]
 fn quads_of_fragments_are_what_kernels_make_of_them() {
     for kind in KINDS {
@@ -325,7 +330,7 @@ fn quads_of_fragments_are_what_kernels_make_of_them() {
                 let by = get(b, 2, i, Ty::I32);
                 b.binary(Binary::IAdd, c, by)
             });
-            // In the first columns no squares.
+            // In the first columns there are no squares.
             let most = b.i32(9);
             let clamped = b.binary(Binary::SMax, x, most);
             let turned = b.binary(Binary::IAdd, y, clamped);

@@ -1,8 +1,9 @@
-//! Samples that are taken together.
+//! Tests of sample batching.
 
 use super::*;
 
-/// Samples of one view in a run without effects are one call, whatever stands between them; each has what it has by itself.
+/// Checks that samples of one view in a run without effects are one call, with any instructions
+/// between them, and that each has the result that it has alone.
 #[test]
 fn samples_close_together_are_one_call() {
     use Interpolation::{Linear, Smooth};
@@ -18,7 +19,7 @@ fn samples_close_together_are_one_call() {
         let explicit = SampleInfo { lod_mode: LodMode::Explicit, lod: true, ..SAMPLE };
         let u = input(b, 0, InterpolateAt::Default, &[], Ty::F32);
         let v = input(b, 1, InterpolateAt::Default, &[], Ty::F32);
-        // All lanes come here, which nobody knows before.
+        // All lanes come here, but no analysis can prove it.
         let here = b.cmp(Cmp::FOrdEq, u, u);
         let types = [Ty::F32; 24];
         let results = b.if_(
@@ -34,7 +35,8 @@ fn samples_close_together_are_one_call() {
                 let first = texel(b, explicit, &[u, v, lod]);
                 let sum = b.binary(Binary::FAdd, u, v);
                 let second = texel(b, explicit, &[sum, v, lod]);
-                // Of what was sampled; of another level; again of the first one's, at what is computed behind a sample.
+                // A sample at a sampled coordinate, one of another level, and two of the first
+                // level at coordinates that are computed from samples.
                 let dependent = texel(b, explicit, &[first[0], v, lod]);
                 let other = texel(b, SAMPLE, &[v, v]);
                 let difference = b.binary(Binary::FSub, u, v);
@@ -62,7 +64,8 @@ fn samples_close_together_are_one_call() {
         let lanes = options.lanes as usize;
         CHUNKS_SAMPLED.set(0);
         let got = run_stage(&stage, &mut env, &quads, 1);
-        // The first, second and third; and the dependent one with the fourth.
+        // One call has the first, second and third sample, another the dependent one with the
+        // fourth.
         let together = 5 * (4 * count).div_ceil(lanes) * (lanes / MAX_LANES);
         assert_eq!(CHUNKS_SAMPLED.get(), together, "{lanes} lanes, {tier:?}");
         for (q, [rows, _]) in quads.iter().zip(&got) {

@@ -1,4 +1,5 @@
-//! The application's allocator: handles lie in its memory from their creation to their end, and it is called for nothing else.
+//! Tests of the application's allocator: handles are in its memory from their creation to their
+//! destruction, and it is called for nothing else.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -15,19 +16,19 @@ use std::thread::ThreadId;
 
 type Scope = vk::SystemAllocationScope;
 
-/// An allocator that counts, and fails when it is told to.
+/// An allocator that counts, and fails on request.
 #[derive(Default)]
 struct Allocator {
     blocks: Mutex<HashMap<usize, (Layout, Scope)>>,
-    /// Calls of the allocation function.
+    /// Number of calls of the allocation function.
     calls: AtomicUsize,
     failing: AtomicBool,
-    /// Who may call now.
+    /// Thread that may call now.
     thread: Mutex<Option<ThreadId>>,
 }
 
 unsafe extern "system" fn allocate(user: *mut c_void, size: usize, align: usize, scope: Scope) -> *mut c_void {
-    // SAFETY: the allocator outlives what it is given to.
+    // SAFETY: the allocator outlives the objects that it is given to.
     let a = unsafe { &*user.cast::<Allocator>() };
     assert_eq!(*a.thread.lock().unwrap(), Some(std::thread::current().id()), "during a command, on its thread");
     a.calls.fetch_add(1, Ordering::Relaxed);
@@ -35,7 +36,7 @@ unsafe extern "system" fn allocate(user: *mut c_void, size: usize, align: usize,
         return std::ptr::null_mut();
     }
     let layout = Layout::from_size_align(size, align).unwrap();
-    // SAFETY: not empty.
+    // SAFETY: the layout is not empty.
     let block = unsafe { std::alloc::alloc(layout) };
     a.blocks.lock().unwrap().insert(block as usize, (layout, scope));
     block.cast()
@@ -46,11 +47,12 @@ unsafe extern "system" fn reallocate(_: *mut c_void, _: *mut c_void, _: usize, _
 }
 
 unsafe extern "system" fn free(user: *mut c_void, block: *mut c_void) {
-    // SAFETY: as above.
+    // SAFETY: the allocator outlives the objects that it is given to.
     let a = unsafe { &*user.cast::<Allocator>() };
     assert_eq!(*a.thread.lock().unwrap(), Some(std::thread::current().id()), "during a command, on its thread");
     let (layout, _) = a.blocks.lock().unwrap().remove(&(block as usize)).expect("a block of this allocator");
-    // SAFETY: allocated above, with this layout; what is read after it is freed is not what it was.
+    // SAFETY: the block was allocated by `allocate`, with this layout. It is overwritten so that
+    // reads after the free are noticed.
     unsafe {
         block.cast::<u8>().write_bytes(0xa5, layout.size());
         std::alloc::dealloc(block.cast(), layout);
@@ -68,7 +70,7 @@ impl Allocator {
         }
     }
 
-    /// A command that may call.
+    /// Runs a command that may call the allocator.
     fn during<R>(&self, command: impl FnOnce() -> R) -> R {
         *self.thread.lock().unwrap() = Some(std::thread::current().id());
         let result = command();
@@ -83,7 +85,7 @@ impl Allocator {
 
 type Callbacks<'a> = Option<&'a vk::AllocationCallbacks<'a>>;
 
-/// Makes and ends objects of one kind.
+/// Creates and destroys objects of one kind.
 struct Checker<'a> {
     allocator: &'a Allocator,
     checked: usize,
@@ -99,7 +101,7 @@ impl Checker<'_> {
     ) {
         let a = self.allocator;
         let (callbacks, before) = (a.callbacks(), a.blocks.lock().unwrap().len());
-        // When it fails, nothing is left.
+        // A failed creation leaves nothing behind.
         a.failing.store(true, Ordering::Relaxed);
         let failed = a.during(|| create(Some(&callbacks))).err();
         a.failing.store(false, Ordering::Relaxed);
@@ -126,7 +128,7 @@ macro_rules! check {
             $scope,
             // SAFETY: valid usage.
             |a| unsafe { $d.$create($info, a) },
-            // SAFETY: as above.
+            // SAFETY: valid usage.
             |o, a| unsafe { $d.$destroy(o, a) },
         )
     };
@@ -192,14 +194,14 @@ fn programs(c: &Context, k: &mut Checker<'_>) {
     let stage =
         vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
     let infos = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(set.layout)];
-    // SAFETY: (both) valid usage.
+    // SAFETY: valid usage.
     let create = |a: Callbacks<'_>| unsafe {
         d.create_compute_pipelines(vk::PipelineCache::null(), &infos, a).map(|list| list[0]).map_err(|(list, error)| {
             assert_eq!(list[0], vk::Pipeline::null());
             error
         })
     };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     k.check("create_compute_pipelines", Scope::OBJECT, create, |o, a| unsafe { d.destroy_pipeline(o, a) });
     // SAFETY: valid usage.
     unsafe { d.destroy_shader_module(module, None) };
@@ -238,14 +240,14 @@ fn surfaces_swapchains_and_messengers_lie_there() {
     let headless = ash::ext::headless_surface::Instance::new(&c.entry, &c.instance);
     let swapchains = ash::khr::swapchain::Device::new(&c.instance, &c.device);
     let messengers = ash::ext::debug_utils::Instance::new(&c.entry, &c.instance);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     k.check(
         "surface",
         Scope::OBJECT,
         |a| unsafe { headless.create_headless_surface(&Default::default(), a) },
         |o, a| unsafe { surfaces.destroy_surface(o, a) },
     );
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         let surface = headless.create_headless_surface(&Default::default(), None).unwrap();
         let format = surfaces.get_physical_device_surface_formats(c.physical, surface).unwrap()[0];
@@ -259,7 +261,8 @@ fn surfaces_swapchains_and_messengers_lie_there() {
     }
 }
 
-/// The most specific allocator is called: the device's for what has none, the instance's for a device that has none.
+/// Checks that the most specific allocator is called: the device's for an object without one, the
+/// instance's for a device without one.
 #[test]
 fn children_lie_in_their_parents_memory() {
     let entry = entry();
@@ -297,7 +300,7 @@ fn children_lie_in_their_parents_memory() {
     assert_eq!((of_instance.scopes(), of_device.scopes()), (vec![], vec![]));
 }
 
-/// What comes from a pool lies in the pool's memory.
+/// Checks that objects of a pool are in the pool's memory.
 #[test]
 fn pooled_objects_lie_in_their_pools_memory() {
     let (c, a) = (Context::new(&[], &[]), Allocator::default());
@@ -339,7 +342,8 @@ fn pooled_objects_lie_in_their_pools_memory() {
     }
 }
 
-/// Objects of such handles do what others do, and recorded commands keep what they use without the handle.
+/// Checks that objects with such handles work as others do, and that recorded commands keep the
+/// objects that they use without the handle.
 #[test]
 fn such_objects_are_used_and_outlived() {
     let mut features = vk::PhysicalDevicePrivateDataFeatures::default().private_data(true);
@@ -348,7 +352,7 @@ fn such_objects_are_used_and_outlived() {
     let callbacks = a.callbacks();
     let target = c.buffer(256);
     let info = vk::BufferCreateInfo::default().size(256).usage(vk::BufferUsageFlags::from_raw(3));
-    // SAFETY: valid usage, but for the buffer that ends before its recorded command is forgotten, which is valid too.
+    // SAFETY: valid usage; destroying a buffer before its recorded command is reset is valid too.
     unsafe {
         let slot = d.create_private_data_slot(&Default::default(), None).unwrap();
         let mut numbers = std::collections::HashSet::new();

@@ -1,4 +1,4 @@
-//! Pipeline cache data that is not what the driver wrote: as if there were none.
+//! Tests of pipeline cache data that the driver did not write: it is treated as empty.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -10,7 +10,7 @@ use pipeline::{Set, compute, run};
 const TYPES: [(vk::DescriptorType, u32); 2] =
     [(vk::DescriptorType::STORAGE_BUFFER, 1), (vk::DescriptorType::UNIFORM_BUFFER, 1)];
 
-/// The pipeline's result over one workgroup.
+/// Returns the pipeline's result over one workgroup.
 fn result(c: &Context, set: &Set, pipeline: vk::Pipeline) -> Vec<u32> {
     let (mut data, mut uniform) = (c.buffer(4 * 64), c.buffer(16));
     data.fill_words(|i| i * 7);
@@ -34,9 +34,9 @@ fn damaged_data_is_as_good_as_none() {
     let c = Context::new(&[], &[]);
     let set = Set::new(&c, &TYPES);
     let words = spirv(include_bytes!("data/square.comp.spv"));
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let contents = |cache| unsafe { c.device.get_pipeline_cache_data(cache) }.unwrap();
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let destroy = |cache| unsafe { c.device.destroy_pipeline_cache(cache, None) };
     let make = |cache| compute(&c, cache, set.layout, &words, &[]);
 
@@ -46,7 +46,7 @@ fn damaged_data_is_as_good_as_none() {
     let data = contents(empty);
     destroy(empty);
     assert!(data.len() > nothing.len() + 200);
-    // Whole data is used: the check below would notice if nothing ever was.
+    // Complete data is used: the check below would notice if data were never used.
     let whole = cache(&c, &data);
     assert_eq!(contents(whole), data);
     assert_eq!(result(&c, &set, make(whole)), expected);
@@ -56,7 +56,7 @@ fn damaged_data_is_as_good_as_none() {
     let mut check = |what: &str, bad: &[u8]| {
         let cache = cache(&c, bad);
         assert_eq!(contents(cache), nothing, "{what}");
-        // Compiling costs a millisecond: not for each of thousands.
+        // Compiling costs a millisecond, so not every one of thousands is compiled.
         checked += 1;
         if checked % 97 == 0 {
             assert_eq!(result(&c, &set, make(cache)), expected, "{what}");
@@ -82,7 +82,8 @@ fn damaged_data_is_as_good_as_none() {
     }
     check("something behind", &[&data[..], &[0]].concat());
     check("twice", &[&data[..], &data].concat());
-    // Code that somebody put there: the code blob's own checksum is right, and whatever can be computed without the key.
+    // Foreign code: the code blob's own checksum is right, and everything that can be computed
+    // without the key.
     let length = |at: usize| u64::from_le_bytes(data[header + at..header + at + 8].try_into().unwrap()) as usize;
     let blob = header + 24 + length(0) + length(8);
     let mut forged = data.clone();
@@ -98,7 +99,7 @@ fn damaged_data_is_as_good_as_none() {
     set.destroy(&c);
 }
 
-/// A compute pipeline of a cache's code, if it has some for this processor.
+/// Returns true if a cache has code for this processor from which a compute pipeline can be made.
 fn only_cached(c: &Context, cache: vk::PipelineCache, layout: vk::PipelineLayout, words: &[u32]) -> bool {
     let module = pipeline::module(c, words);
     let stage =
@@ -115,8 +116,8 @@ fn only_cached(c: &Context, cache: vk::PipelineCache, layout: vk::PipelineLayout
     }
 }
 
-/// Does what the environment says in a process of its own: `save`, `find` (tells by its status whether the stage came from the data), or `need`
-/// (tells whether there is code).
+/// Performs the action that the environment names in a process of its own: `save`, `find` (its
+/// status says whether the stage came from the data), or `need` (says whether there is code).
 #[test]
 fn child() {
     let Ok(what) = std::env::var("GRUS_TEST_CACHE") else { return };
@@ -143,7 +144,8 @@ fn child() {
     }
 }
 
-/// Data is good for the user's other processes, and for nobody who has not the user's key.
+/// Checks that the user's other processes accept the data, and processes without the user's key do
+/// not.
 #[test]
 fn data_is_good_for_the_same_user_only() {
     let place = std::env::temp_dir().join(format!("grus-cache-{}", std::process::id()));
@@ -167,7 +169,8 @@ fn data_is_good_for_the_same_user_only() {
     std::fs::remove_dir_all(&place).unwrap();
 }
 
-/// Code takes for granted what the processor had that it was made on: others that have less take none of it.
+/// Checks that a processor without the features of the code's own processor does not accept the
+/// code.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn data_is_good_for_processors_that_have_as_much() {
@@ -193,7 +196,7 @@ fn data_is_good_for_processors_that_have_as_much() {
     std::fs::remove_dir_all(&place).unwrap();
 }
 
-/// A compute pipeline created with these flags.
+/// Makes a compute pipeline with these flags.
 fn captured(c: &Context, layout: vk::PipelineLayout, flags: vk::PipelineCreateFlags) -> vk::Pipeline {
     let module = pipeline::module(c, &spirv(include_bytes!("data/square.comp.spv")));
     let stage =
@@ -207,7 +210,7 @@ fn captured(c: &Context, layout: vk::PipelineLayout, flags: vk::PipelineCreateFl
     }
 }
 
-/// The bytes of a text of so many, or of as many as there are.
+/// Returns at most this many bytes of a text.
 fn text(
     executables: &ash::khr::pipeline_executable_properties::Device,
     info: &vk::PipelineExecutableInfoKHR<'_>,
@@ -215,12 +218,12 @@ fn text(
     most: usize,
 ) -> (vk::Result, Vec<u8>) {
     let get = executables.fp().get_pipeline_executable_internal_representations_khr;
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let mut list = unsafe { executables.get_pipeline_executable_internal_representations(info) }.unwrap();
     let mut bytes = vec![b'x'; list[number].data_size.min(most)];
     (list[number].data_size, list[number].p_data) = (bytes.len(), bytes.as_mut_ptr().cast());
     let mut count = list.len() as u32;
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let result = unsafe { get(executables.device(), info, &mut count, list.as_mut_ptr()) };
     assert_eq!((list[number].is_text, list[number].data_size), (vk::TRUE, bytes.len()));
     (result, bytes)
@@ -239,7 +242,7 @@ fn a_pipeline_tells_its_code_to_who_asked_for_it() {
     let mut seen = Vec::new();
     for &pipeline in &pipelines {
         let info = vk::PipelineInfoKHR::default().pipeline(pipeline);
-        // SAFETY: (all here) valid usage.
+        // SAFETY: valid usage.
         let list = unsafe { executables.get_pipeline_executable_properties(&info) }.unwrap();
         let of = |e: &vk::PipelineExecutablePropertiesKHR<'_>| {
             assert_eq!((e.stages, e.subgroup_size), (vk::ShaderStageFlags::COMPUTE, 8));
@@ -252,11 +255,11 @@ fn a_pipeline_tells_its_code_to_who_asked_for_it() {
     assert!(seen[0] == seen[1] && seen[1] == seen[2], "what is captured changes nothing: {seen:?}");
     for number in 0..seen[0].len() as u32 {
         let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipelines[1]).executable_index(number);
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let statistics = unsafe { executables.get_pipeline_executable_statistics(&info) }.unwrap();
         let value = |name: &str| {
             let named = statistics.iter().find(|s| s.name_as_c_str().unwrap().to_str() == Ok(name));
-            // SAFETY: all of them are of this format.
+            // SAFETY: the filter leaves only statistics of this format.
             named
                 .filter(|s| s.format == vk::PipelineExecutableStatisticFormatKHR::UINT64)
                 .map(|s| unsafe { s.value.u64 })
@@ -264,7 +267,7 @@ fn a_pipeline_tells_its_code_to_who_asked_for_it() {
         let code = value("Code size").unwrap();
         assert!(code > 16 && value("LIR instructions").unwrap() > 8 && value("IR instructions").unwrap() > 4);
         let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipelines[2]).executable_index(number);
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let texts = unsafe { executables.get_pipeline_executable_internal_representations(&info) }.unwrap();
         let names: Vec<_> = texts.iter().map(|t| t.name_as_c_str().unwrap().to_str().unwrap().to_owned()).collect();
         let machine = names.iter().position(|n| n == "Machine code").unwrap();
@@ -276,7 +279,7 @@ fn a_pipeline_tells_its_code_to_who_asked_for_it() {
         let (result, part) = text(&executables, &info, machine, 9);
         assert_eq!((result, &part[..]), (vk::Result::INCOMPLETE, &[&hex[..8], b"\0"].concat()[..]));
     }
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     pipelines.iter().for_each(|&p| unsafe { c.device.destroy_pipeline(p, None) });
     set.destroy(&c);
 }

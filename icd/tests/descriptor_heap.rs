@@ -1,4 +1,5 @@
-//! Descriptor heaps: every source of a mapping, garbage that is a null descriptor, and a million descriptors that nobody looks at.
+//! Tests of descriptor heaps: every source of a mapping, invalid bytes that are a null descriptor,
+//! and a million unused descriptors.
 
 mod common;
 use ash::vk::{self, Handle};
@@ -13,7 +14,7 @@ struct Features {
     p_next: *mut c_void,
     features: [vk::Bool32; 2],
 }
-// SAFETY: it does.
+// SAFETY: it has the tag and the layout of the feature's structure.
 unsafe impl vk::ExtendsDeviceCreateInfo for Features {}
 
 /// VkHostAddressRangeEXT.
@@ -48,7 +49,7 @@ struct Mapping {
     p_next: *const c_void,
     set_first_count_mask: [u32; 4],
     source: i32,
-    /// As 32-bit words.
+    /// Words of the source's data, two in each number.
     data: [u64; 7],
 }
 
@@ -56,7 +57,7 @@ struct Mapping {
 #[repr(C)]
 struct Mappings(i32, *const c_void, u32, *const Mapping);
 
-/// Of everything that can be bound so.
+/// Returns a mapping of all kinds of resources at a binding.
 fn mapping(set: u32, binding: u32, source: i32, words: &[u32]) -> Mapping {
     let word = |i: usize| u64::from(words.get(i).copied().unwrap_or(0));
     let data = std::array::from_fn(|i| word(2 * i) | word(2 * i + 1) << 32);
@@ -73,7 +74,7 @@ const PUSH_DATA: i32 = 5;
 const PUSH_ADDRESS: i32 = 6;
 const INDIRECT_ADDRESS: i32 = 7;
 
-/// Memory that shaders reach by its address.
+/// Memory that shaders access by its address.
 struct Memory {
     buffer: vk::Buffer,
     memory: vk::DeviceMemory,
@@ -103,9 +104,9 @@ impl Test {
         Test { c }
     }
 
-    /// A command of the extension.
+    /// Returns a command of the extension.
     fn command<T: Copy>(&self, name: &std::ffi::CStr) -> T {
-        // SAFETY: a live device; the caller knows the type.
+        // SAFETY: the device is live, and the caller gives the command's type.
         unsafe {
             let f = self.c.instance.get_device_proc_addr(self.c.device.handle(), name.as_ptr()).expect("command");
             std::mem::transmute_copy(&f)
@@ -114,11 +115,11 @@ impl Test {
 
     fn memory(&self, size: u64) -> Memory {
         let d = &self.c.device;
-        // With VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT.
+        // The usage includes VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT.
         let usage = vk::BufferUsageFlags::from_raw(0x1ff | 1 << 28) | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
-        // SAFETY: valid usage; the memory lives until the test's device ends, or `free`.
+        // SAFETY: valid usage; the memory lives until the test's device is destroyed, or `free`.
         unsafe {
             let buffer = d.create_buffer(&info, None).expect("buffer");
             let size = d.get_buffer_memory_requirements(buffer).size;
@@ -133,7 +134,7 @@ impl Test {
     }
 
     fn free(&self, memory: Memory) {
-        // SAFETY: nobody uses it.
+        // SAFETY: the memory is not in use.
         unsafe {
             self.c.device.destroy_buffer(memory.buffer, None);
             self.c.device.free_memory(memory.memory, None);
@@ -179,7 +180,7 @@ impl Test {
     fn pipeline(&self, code: &[u32], mappings: &[Mapping]) -> vk::Pipeline {
         let d = &self.c.device;
         let info = Mappings(1_000_135_006, std::ptr::null(), mappings.len() as u32, mappings.as_ptr());
-        // SAFETY: (all here) valid usage.
+        // SAFETY: valid usage.
         unsafe {
             let module =
                 d.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(code), None).expect("module");
@@ -244,7 +245,7 @@ fn halves(address: u64) -> [u32; 2] {
     [address as u32, (address >> 32) as u32]
 }
 
-/// What the shader of `heap.comp` sees.
+/// Resources that the shader of `heap.comp` accesses.
 struct Scene {
     test: Test,
     resources: Memory,
@@ -256,7 +257,7 @@ struct Scene {
     embedded: vk::SamplerCreateInfo<'static>,
 }
 
-/// Byte of the first descriptor that is no buffer, and of data, in the heap.
+/// Byte offset in the heap of the first descriptor that is not a buffer's, and of data.
 const IMAGES: u32 = 512;
 const BLOCK: usize = 640;
 const BYTES: usize = 1280;
@@ -321,7 +322,8 @@ impl Scene {
             .expect("run");
     }
 
-    /// The mappings of everything, with the block's as given and a sampler of its own for the sampled image or not.
+    /// Makes a pipeline with mappings of everything, a given mapping of the block, and optionally
+    /// an embedded sampler for the sampled image.
     fn pipeline(&self, (source, block): (i32, &[u32]), embed: bool) -> vk::Pipeline {
         let sampler = if embed { halves((&raw const self.embedded) as u64) } else { [0; 2] };
         let [low, high] = sampler;
@@ -337,17 +339,17 @@ impl Scene {
         self.test.pipeline(&spirv(include_bytes!("data/heap.comp.spv")), &mappings)
     }
 
-    /// What eight invocations have found, destroying the pipeline.
+    /// Runs eight invocations, destroys the pipeline, and returns their results.
     fn answers(&mut self, pipeline: vk::Pipeline) -> Vec<[u32; 8]> {
         self.out.words.fill(0xdead);
         self.test.run(pipeline, (&self.resources, &self.samplers), &self.push, &[1]);
-        // SAFETY: not in use any more.
+        // SAFETY: the pipeline is not in use any more.
         unsafe { self.test.c.device.destroy_pipeline(pipeline, None) };
         self.out.words.as_chunks::<8>().0[..8].to_vec()
     }
 }
 
-/// A uniform block that is a descriptor.
+/// Mapping of a uniform block by a descriptor.
 const DESCRIPTOR: (i32, &[u32]) = (CONSTANT, &[BLOCK as u32, 0]);
 
 #[test]
@@ -403,7 +405,7 @@ fn garbage_is_a_null_descriptor() {
             assert_eq!(scene.answers(pipeline), [[0; 8]; 8], "{garbage:x?}");
         }
     }
-    // A range that nobody has is cut where the memory ends, and is no fault.
+    // An unallocated range is cut at the end of the memory, and is not a fault.
     let [low, high] = halves(scene.data.address);
     scene.resources.words.as_chunks_mut::<4>().0.fill([low, high, u32::MAX, u32::MAX]);
     let pipeline = scene.pipeline(DESCRIPTOR, true);
@@ -411,7 +413,7 @@ fn garbage_is_a_null_descriptor() {
     assert!(answers.iter().all(|own| own[0] == 1 && own[1] >= 2048 && own[1] < 65536 && own[3] == 2), "{answers:?}");
 }
 
-/// Descriptions that are equal are the same bits, and others are others.
+/// Checks that equal descriptions give equal bits, and different ones different bits.
 #[test]
 fn equal_descriptions_are_equal_bits() {
     let mut scene = Scene::new();
@@ -432,7 +434,7 @@ fn equal_descriptions_are_equal_bits() {
     assert!(!scene.image.image.is_null());
 }
 
-/// A dependency costs nothing for descriptors that nobody uses behind it.
+/// Checks that a dependency costs nothing for descriptors that are not used after it.
 #[test]
 fn a_million_descriptors_are_read_by_those_who_use_them() {
     const COUNT: usize = 1 << 20;
@@ -461,6 +463,6 @@ fn a_million_descriptors_are_read_by_those_who_use_them() {
     let took = began.elapsed();
     println!("1000 dispatches of 64 invocations with a barrier behind each: {took:?}");
     assert!(took < Duration::from_secs(5), "{took:?}");
-    // SAFETY: not in use any more.
+    // SAFETY: the pipeline is not in use any more.
     unsafe { test.c.device.destroy_pipeline(pipeline, None) };
 }

@@ -1,4 +1,5 @@
-//! Work that never ends: the device is lost after the budget, with a message that names the pipeline, and the process goes on.
+//! Tests of work that never ends: the device is lost after the budget, with a message that names
+//! the pipeline, and the process continues.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -20,21 +21,22 @@ macro_rules! shader {
 
 const BUDGET: Duration = Duration::from_millis(400);
 
-/// A device in a process with a short budget.
+/// Creates a device in a process with a short budget.
 fn context() -> (Context, Messenger) {
     context_of(|| render_context(&[c"VK_EXT_debug_utils"], false))
 }
 
 fn context_of(create: impl FnOnce() -> Context) -> (Context, Messenger) {
     static BUDGET_IS_SET: Once = Once::new();
-    // SAFETY: once, before any device of this process starts a thread; nobody else changes the environment.
+    // SAFETY: this happens once, before any device of this process starts a thread; no other code
+    // changes the environment.
     BUDGET_IS_SET.call_once(|| unsafe { std::env::set_var("GRUS_SHADER_TIMEOUT_MS", BUDGET.as_millis().to_string()) });
     let c = create();
     let messenger = Messenger::new(&c);
     (c, messenger)
 }
 
-/// A set with one zeroed storage buffer.
+/// Makes a set with one zeroed storage buffer.
 fn stop_set(c: &Context) -> (Set, Buffer) {
     let set = Set::new(c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
     let buffer = c.buffer(64);
@@ -42,10 +44,11 @@ fn stop_set(c: &Context) -> (Set, Buffer) {
     (set, buffer)
 }
 
-/// The device is lost in time, says who did it, is destroyed in time; and another device works.
+/// Checks that the device is lost in time, that the message names the pipeline, that the device is
+/// destroyed in time, and that another device works.
 fn expect_lost(c: Context, messenger: Messenger, name: &str, start: Instant, result: Result<(), vk::Result>) {
     assert_eq!(result, Err(vk::Result::ERROR_DEVICE_LOST), "{name}");
-    // That a task asked for too much is said beside it.
+    // A separate message reports that a task requested too much.
     let mut messages = messenger.take();
     messages.retain(|message| !message.contains("maxMeshWorkGroupTotalCount"));
     assert_eq!(messages.len(), 1, "{messages:?}");
@@ -75,7 +78,7 @@ fn lost_by_draws_with(
     lost_by_draws_of(name, create, draw);
 }
 
-/// `create` makes the pipeline that is to blame.
+/// Checks draws after which the device is lost; `create` makes the pipeline at fault.
 fn lost_by_draws_of(
     name: &str,
     create: impl FnOnce(&Context, vk::PipelineLayout) -> vk::Pipeline,
@@ -98,7 +101,8 @@ fn lost_by_draws_of(
             c.device.cmd_draw(b, 3, 1, 0, 0);
             c.device.cmd_bind_pipeline(b, point, endless);
             draw(&c, b);
-            // What comes later, in the same pass, is not to blame. (It is beside the target: what it hid would not be shaded.)
+            // Later draws in the same pass are not at fault. (This one is beside the target,
+            // because fragments that it covered would not be shaded.)
             c.device.cmd_bind_pipeline(b, point, innocent);
             c.device.cmd_draw(b, 3, 1, 2, 0);
         }
@@ -151,7 +155,7 @@ fn lost_by_meshes(task: Option<&[u32]>, mesh: &[u32], name: &str, groups: [u32; 
     let create = |c: &Context, layout| graphics_of_meshes(c, task, [mesh, &shader!("red.frag")], layout);
     lost_by_draws_of(name, create, |c, b| {
         let functions = ash::ext::mesh_shader::Device::new(&c.instance, &c.device);
-        // SAFETY: valid usage, but for the counts.
+        // SAFETY: valid usage, except for the counts.
         unsafe { functions.cmd_draw_mesh_tasks(b, groups[0], groups[1], groups[2]) };
     });
 }
@@ -185,22 +189,22 @@ fn draws_of_absurd_counts() {
     lost_by_draws(&shader!("full.vert"), &shader!("red.frag"), "too many draws", |c, b| {
         let mut indirect = c.buffer(64);
         indirect.fill_words(|i| [3, 1, 0, 0][i as usize % 4]);
-        // SAFETY: valid usage but for the count and stride.
+        // SAFETY: valid usage except for the count and stride.
         unsafe { c.device.cmd_draw_indirect(b, indirect.buffer, 0, u32::MAX, 0) };
     });
 }
 
-/// VkPhysicalDeviceFaultFeaturesKHR.
+/// `VkPhysicalDeviceFaultFeaturesKHR`.
 #[repr(C)]
 struct FaultFeatures {
     s_type: i32,
     p_next: *mut std::ffi::c_void,
     features: [vk::Bool32; 4],
 }
-// SAFETY: it does.
+// SAFETY: it has the tag and the layout of the feature's structure.
 unsafe impl vk::ExtendsDeviceCreateInfo for FaultFeatures {}
 
-/// VkDeviceFaultInfoKHR.
+/// `VkDeviceFaultInfoKHR`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct FaultInfo {
@@ -222,18 +226,19 @@ fn fault_context() -> Context {
     Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut fault, &mut khr])
 }
 
-/// One report, of this pipeline, from both commands; the second gives it once.
+/// Checks that both commands give one report, of this pipeline, and that the second command gives
+/// it only once.
 fn expect_fault(c: &Context, pipeline: vk::Pipeline, start: &str) {
     let fault = ash::ext::device_fault::Device::new(&c.instance, &c.device);
     let mut counts = vk::DeviceFaultCountsEXT::default();
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe { (fault.fp().get_device_fault_info_ext)(c.device.handle(), &mut counts, std::ptr::null_mut()) }
         .result()
         .unwrap();
     assert_eq!((counts.vendor_info_count, counts.address_info_count, counts.vendor_binary_size), (1, 0, 0));
     let mut vendor = vk::DeviceFaultVendorInfoEXT::default();
     let mut info = vk::DeviceFaultInfoEXT { p_vendor_infos: &mut vendor, ..Default::default() };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let result = unsafe { (fault.fp().get_device_fault_info_ext)(c.device.handle(), &mut counts, &mut info) };
     assert_eq!((result, counts.vendor_info_count), (vk::Result::SUCCESS, 1));
     assert!(info.description_as_c_str().unwrap().to_str().unwrap().contains("GRUS_SHADER_TIMEOUT_MS"));
@@ -241,7 +246,7 @@ fn expect_fault(c: &Context, pipeline: vk::Pipeline, start: &str) {
     assert!(description.starts_with(start), "{description}");
     assert_eq!((vendor.vendor_fault_code, vendor.vendor_fault_data), (1, vk::Handle::as_raw(pipeline)));
 
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let reports = unsafe {
         let name = c"vkGetDeviceFaultReportsKHR".as_ptr();
         let function = c.instance.get_device_proc_addr(c.device.handle(), name).expect("the command");
@@ -252,7 +257,7 @@ fn expect_fault(c: &Context, pipeline: vk::Pipeline, start: &str) {
     let empty = FaultInfo { s_type, p_next, flags: 0, group: 0, description: [0; 256], addresses: [none; 2], vendor };
     let mut list = [empty; 2];
     let mut count = 2;
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let mut ask = |timeout, count: &mut u32| unsafe { reports(c.device.handle(), timeout, count, list.as_mut_ptr()) };
     assert_eq!((ask(u64::MAX, &mut count), count), (vk::Result::SUCCESS, 1));
     assert_eq!((ask(u64::MAX, &mut count), count), (vk::Result::TIMEOUT, 0), "each is given once");
@@ -290,7 +295,7 @@ fn dispatches_of_absurd_counts() {
     for groups in [[u32::MAX; 3], [u32::MAX, 1, u32::MAX], [1 << 22, 1 << 21, 1 << 21]] {
         let (c, messenger) = context();
         let (set, mut indirect) = stop_set(&c);
-        // The shader finds that it should stop: each workgroup is short.
+        // The shader finds that it should stop, so that each workgroup is short.
         indirect.fill_words(|i| groups.get(i as usize).copied().unwrap_or(0));
         let short = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("endless_barrier.comp"), &[]);
         pipeline::name(&c, short, c"too many groups");

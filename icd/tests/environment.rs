@@ -1,5 +1,7 @@
-//! The application's floating-point environment reaches no result: flush-to-zero, rounding modes and unmasked exceptions on the calling
-//! thread, from the creation of the instance on, change no bit; and each call leaves them as they were.
+//! Tests that the application's floating-point environment affects no result.
+//!
+//! Flush-to-zero, rounding modes and unmasked exceptions on the calling thread, from the creation
+//! of the instance on, change no bit; and each call leaves them unchanged.
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod common;
@@ -12,7 +14,7 @@ use core::ffi::c_void;
 use pipeline::{AREA, GENERAL, RGBA8, Set, compute, graphics, render, render_context};
 use std::sync::Mutex;
 
-/// Name and control bits.
+/// Names and control bits of the tested environments.
 #[cfg(target_arch = "aarch64")]
 const HOSTILE: [(&str, fp::Control); 6] = [
     ("flush to zero", 1 << 24),
@@ -23,7 +25,7 @@ const HOSTILE: [(&str, fp::Control); 6] = [
     ("alternative halves, flush to zero, round up, one NaN", 7 << 24 | 1 << 22),
 ];
 
-/// Name and control bits.
+/// Names and control bits of the tested environments.
 #[cfg(target_arch = "x86_64")]
 const HOSTILE: [(&str, fp::Control); 7] = [
     ("flush to zero, denormals are zero", fp::DEFAULT | 0x8040),
@@ -35,7 +37,7 @@ const HOSTILE: [(&str, fp::Control); 7] = [
     ("flush to zero, round up, all exceptions unmasked", 0x8040 | 0x4000),
 ];
 
-/// The environment under test; no step may have changed it.
+/// The environment under test, which no step may change.
 struct Caller(fp::Control);
 
 impl Caller {
@@ -61,7 +63,8 @@ unsafe extern "system" fn callback(
     vk::FALSE
 }
 
-/// Results of everything that computes, under the given environment. No arithmetic of floats in the test itself.
+/// Returns the results of everything that computes, under the given environment. The test itself
+/// has no float arithmetic.
 fn suite(caller: &Caller) -> Vec<(&'static str, Vec<u8>)> {
     let c = render_context(&[c"VK_EXT_debug_utils"], false);
     caller.check("creation");
@@ -76,7 +79,7 @@ fn suite(caller: &Caller) -> Vec<(&'static str, Vec<u8>)> {
 fn programs(c: &Context, caller: &Caller) -> Vec<u8> {
     let set = Set::new(c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
     let mut data = c.buffer(64 * 16 * 4);
-    // Floats of all sizes, denormals among them.
+    // Floats of all sizes, including denormals.
     data.fill_words(|i| i.wrapping_mul(0x9e37_79b9) & 0xbfff_ffff);
     set.buffers(c, 0, vk::DescriptorType::STORAGE_BUFFER, &[(data.buffer, 0, vk::WHOLE_SIZE)]);
     caller.check("updating descriptors");
@@ -89,7 +92,8 @@ fn programs(c: &Context, caller: &Caller) -> Vec<u8> {
     data.bytes().to_vec()
 }
 
-/// Clears with float colours, blits with filters and conversions, what copies give of them.
+/// Returns the results of clears with float colours, blits with filters and conversions, and copies
+/// of them.
 fn formats(c: &Context, caller: &Caller) -> Vec<u8> {
     let d = &c.device;
     let formats = [
@@ -188,12 +192,13 @@ fn drawing(c: &Context, caller: &Caller) -> Vec<u8> {
         bytes.extend(c.read_image(&target, 4));
         caller.check("a draw");
     }
-    // SAFETY: not in use any more.
+    // SAFETY: the sampler is not in use any more.
     unsafe { d.destroy_sampler(sampler, None) };
     bytes
 }
 
-/// A callback of the application runs in the application's environment: one byte that says so.
+/// Returns one byte that says whether a callback of the application ran in the application's
+/// environment.
 fn callbacks(c: &Context, caller: &Caller) -> Vec<u8> {
     let functions = ash::ext::debug_utils::Instance::new(&c.entry, &c.instance);
     let severity = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR;

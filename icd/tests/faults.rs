@@ -1,10 +1,14 @@
-//! Whatever the system refuses is an error of Vulkan: no abort, no hang, nothing left behind.
+//! Tests that every refusal of the system becomes an error of Vulkan: no abort, no hang, no leak.
 //!
-//! The driver is loaded as an application would, and forked children run a workload of everything in which one call of the
-//! driver (or a run of them) fails: the n-th allocation, mapping, thread, file or socket operation. Then nothing fails any more, and the
-//! workload has to succeed twice with the same memory, threads and file descriptors as in a child without a fault.
-//! `GRUS_FAULTS=all`: every n; `GRUS_FAULTS=mapping`: those of one operation; `GRUS_FAULTS=allocation:17:1` (operation, first call,
-//! calls): that one, with `GRUS_FAULTS_TRACE=1` showing the stack. Otherwise a sample that fits a time, from another place every day.
+//! The driver is loaded as an application would load it. Forked children run a workload of
+//! everything in which one call of the driver (or a run of them) fails: the n-th allocation,
+//! mapping, thread, file or socket operation. Then nothing fails any more, and the workload has to
+//! succeed twice with the same memory, threads and file descriptors as in a child without a fault.
+//!
+//! `GRUS_FAULTS=all` tests every n; `GRUS_FAULTS=mapping` those of one operation;
+//! `GRUS_FAULTS=allocation:17:1` (operation, first call, calls) that one, with
+//! `GRUS_FAULTS_TRACE=1` showing the stack. Otherwise the test takes a sample that fits a time
+//! limit, from another starting point every day.
 
 #[path = "common/info.rs"]
 mod info;
@@ -18,20 +22,20 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A child that takes longer hangs.
+/// Time after which a child is considered to hang.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What a sample may take, all in all.
+/// Time limit of a sample.
 const SAMPLE_TIME: Duration = Duration::from_secs(40);
-/// Failures in a row: one, as many as a call or two make, and all that follow.
+/// Numbers of consecutive failures: one, as many as a call or two make, and all that follow.
 const RUNS: [u64; 3] = [1, 50, u64::MAX];
-/// Children at a time.
+/// Number of concurrent children.
 const CHILDREN: usize = 2;
 
-/// What a child without a fault tells its parent.
+/// Results that a child without a fault passes to its parent.
 #[repr(C)]
 struct Reference {
     calls: [AtomicU64; OPERATIONS.len()],
-    /// After the second and the third time: blocks and mapped bytes.
+    /// Blocks and mapped bytes after the second and the third run.
     live: [[AtomicI64; 2]; 2],
 }
 
@@ -43,13 +47,13 @@ struct Fault {
 }
 
 fn main() {
-    // SAFETY: one thread so far.
+    // SAFETY: the process has only one thread so far.
     unsafe {
         std::env::set_var("GRUS_THREADS", "2");
         std::env::set_var("GRUS_FIFO_HZ", "0");
         std::env::remove_var("DISPLAY");
     }
-    // Under the test harness's protocol: listing has nothing to say.
+    // The test harness's protocol includes listing, to which there is nothing to answer.
     if std::env::args().any(|a| a == "--list") {
         return;
     }
@@ -82,7 +86,7 @@ fn parse(text: &str) -> Fault {
     Fault { operation, first: number(0), count: number(1) }
 }
 
-/// Every call of every operation, in runs of every length.
+/// Returns every call of every operation, in runs of every length.
 fn all(calls: &[u64]) -> Vec<Fault> {
     let runs = |(operation, calls): (Operation, u64)| {
         RUNS.into_iter().flat_map(move |count| (0..calls).map(move |first| Fault { operation, first, count }))
@@ -90,11 +94,12 @@ fn all(calls: &[u64]) -> Vec<Fault> {
     OPERATIONS.iter().map(|o| o.0).zip(calls.iter().copied()).flat_map(runs).collect()
 }
 
-/// All of the few operations, and allocations in an order that covers the whole range soon, whenever it is cut off.
+/// Returns all faults of rare operations, followed by allocations in an order that soon covers the
+/// whole range, wherever it is cut off.
 fn sample(all: Vec<Fault>) -> Vec<Fault> {
     let (many, mut few): (Vec<Fault>, Vec<Fault>) = all.into_iter().partition(|f| f.operation == Operation::Allocation);
     let day = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |d| d.as_secs() / 86400) as usize;
-    // The golden ratio's steps.
+    // The steps follow the golden ratio.
     let step = (many.len() as f64 * 0.618_034) as usize;
     let coprime = (step.max(1)..).find(|s| gcd(*s, many.len()) == 1).unwrap_or(1);
     few.extend((0..many.len()).map(|i| many[(day * 7919 + i * coprime) % many.len()]));
@@ -149,19 +154,19 @@ fn explain(status: i32) -> String {
     }
 }
 
-/// In place of a status.
+/// Result in place of a status.
 const HUNG: i32 = -1;
 
 fn wait_once(child: libc::pid_t, end: Instant) -> Option<i32> {
     let mut status = 0;
-    // SAFETY: a child of this process.
+    // SAFETY: `child` is a child of this process.
     if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
         return Some(status);
     }
     if Instant::now() < end {
         return None;
     }
-    // SAFETY: as above; it has not been waited for.
+    // SAFETY: `child` is a child of this process that has not been waited for.
     unsafe {
         libc::kill(child, libc::SIGKILL);
         libc::waitpid(child, &raw mut status, 0);
@@ -178,9 +183,10 @@ fn wait(child: libc::pid_t, end: Instant) -> Option<i32> {
     }
 }
 
-/// A child that does this and nothing else. This process has one thread, so that it may do anything.
+/// Forks a child that only runs `work`. This process has one thread, so that the child may do
+/// anything.
 fn fork(work: impl FnOnce() -> Result<(), String>) -> libc::pid_t {
-    // SAFETY: as above.
+    // SAFETY: this process has one thread.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "fork");
     if child == 0 {
@@ -188,13 +194,13 @@ fn fork(work: impl FnOnce() -> Result<(), String>) -> libc::pid_t {
         if let Err(why) = &result {
             eprintln!("{why}");
         }
-        // SAFETY: ends the child without the parent's exit handlers.
+        // SAFETY: this ends the child without the parent's exit handlers.
         unsafe { libc::_exit(i32::from(result.is_err())) };
     }
     child
 }
 
-/// Loads the driver: it lies beside this program.
+/// Loads the driver, which is in this program's directory.
 fn load() -> ash::StaticFn {
     let program = std::env::current_exe().expect("path");
     let library = program.parent().expect("directory").join("libvulkan_grus.so");
@@ -224,7 +230,8 @@ fn load() -> ash::StaticFn {
 }
 
 fn shared() -> &'static Reference {
-    // SAFETY: new zeroed pages, large enough and never unmapped; zero is valid for atomics.
+    // SAFETY: the pages are new, zeroed, large enough and never unmapped; zero is valid for
+    // atomics.
     unsafe {
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
         let size = size_of::<Reference>();
@@ -234,13 +241,14 @@ fn shared() -> &'static Reference {
     }
 }
 
-/// Entries of a directory of `/proc/self`.
+/// Returns the number of entries of a directory of `/proc/self`.
 fn count(directory: &str) -> usize {
     std::fs::read_dir(format!("/proc/self/{directory}")).map_or(0, Iterator::count)
 }
 
-/// Waits until this thread is alone: the pool's threads end on their own. While one ends, the list of threads may be cut short behind it, so
-/// one look that finds nobody is not enough.
+/// Waits until this thread is alone, because the pool's threads end on their own. While one ends,
+/// the list of threads may be cut short behind it, so one check that finds no other thread is not
+/// enough.
 fn wait_for_threads() {
     let end = Instant::now() + Duration::from_secs(20);
     let mut alone = 0;
@@ -250,7 +258,7 @@ fn wait_for_threads() {
     }
 }
 
-/// Runs the workload twice, which must succeed; what the driver has afterwards.
+/// Runs the workload twice, which must succeed, and returns the driver's memory after each run.
 fn twice(functions: &ash::StaticFn) -> Result<[[i64; 2]; 2], String> {
     let descriptors = count("fd");
     let mut live = [[0; 2]; 2];
@@ -265,14 +273,14 @@ fn twice(functions: &ash::StaticFn) -> Result<[[i64; 2]; 2], String> {
     }
 }
 
-/// What the threads of this process are called, and what they wait for.
+/// Returns the names of this process's threads, and what they wait for.
 fn names() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     tasks.map(|task| format!("{} {}", read(task.path().join("comm")), read(task.path().join("wchan")))).collect()
 }
 
-/// The child without a fault.
+/// Runs the child without a fault.
 fn measure(functions: &ash::StaticFn, reference: &Reference) -> Result<(), String> {
     workload::run(functions).map_err(|e| format!("workload: {e}"))?;
     for (calls, (operation, _)) in reference.calls.iter().zip(OPERATIONS) {
@@ -284,7 +292,7 @@ fn measure(functions: &ash::StaticFn, reference: &Reference) -> Result<(), Strin
     Ok(())
 }
 
-/// The child with a fault.
+/// Runs the child with a fault.
 fn inject(functions: &ash::StaticFn, reference: &Reference, fault: Fault) -> Result<(), String> {
     let descriptors = count("fd");
     interpose::fail(fault.operation, fault.first, fault.count);
@@ -296,7 +304,8 @@ fn inject(functions: &ash::StaticFn, reference: &Reference, fault: Fault) -> Res
     let live = twice(functions).map_err(|why| format!("{fault:?}, {result:?}: {why}"))?;
     let expected = reference.live.each_ref().map(|l| l.each_ref().map(|l| l.load(Relaxed)));
     let now = count("fd");
-    // Where a table of the standard library grows is up to chance, and what came from the driver's reserve is not counted.
+    // The growth of a table of the standard library is random, and memory from the driver's reserve
+    // is not counted.
     let near = live[1][0] <= expected[1][0] + SLACK && live[1][1] == expected[1][1];
     if near && now == descriptors {
         return Ok(());
@@ -306,5 +315,5 @@ fn inject(functions: &ash::StaticFn, reference: &Reference, fault: Fault) -> Res
     ))
 }
 
-/// Blocks.
+/// Number of blocks by which the result may exceed the reference.
 const SLACK: i64 = 6;

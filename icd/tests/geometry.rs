@@ -1,5 +1,9 @@
-//! The stages that make primitives: the geometry stage here, task and mesh stages in `mesh`. Layers, viewports, numbers of primitives, provoking vertices, statistics, refusals, memory. (What it computes is compared
-//! with another driver's in `cts-runner/tests/glsl.rs`, for all tiers and numbers of threads in `hashes.rs`.)
+//! Tests of the stages that make primitives: the geometry stage here, task and mesh stages in
+//! `mesh`. They cover layers, viewports, numbers of primitives, provoking vertices, statistics,
+//! refusals and memory.
+//!
+//! The results of the stages are compared with another driver's in `cts-runner/tests/glsl.rs`, for
+//! all tiers and numbers of threads in `hashes.rs`.
 
 mod common;
 #[path = "geometry/mesh.rs"]
@@ -19,7 +23,7 @@ macro_rules! shader {
 const SIDE: u32 = 16;
 const FORMAT: vk::Format = vk::Format::R32_UINT;
 
-/// Points through a geometry stage onto layers of numbers.
+/// Points that a geometry stage turns into primitives on layers of numbers.
 struct Drawing {
     vertex: Vec<u32>,
     geometry: Vec<u32>,
@@ -93,14 +97,15 @@ fn create(c: &Context, drawing: &Drawing, layout: vk::PipelineLayout) -> Result<
         .color_blend_state(&blend)
         .layout(layout)
         .push_next(&mut rendering);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let made = unsafe { c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     modules.iter().for_each(|&(_, module)| unsafe { c.device.destroy_shader_module(module, None) });
     made.map(|list| list[0]).map_err(|(_, error)| error)
 }
 
-/// Draws, and gives the numbers by layer, row and column; and invocations of vertices, of the geometry stage, its primitives, and those that come to clipping.
+/// Draws and returns the numbers by layer, row and column; and the counts of vertex invocations,
+/// geometry invocations, primitives of the geometry stage, and clipping invocations.
 fn draw(c: &Context, drawing: &Drawing) -> (Vec<u32>, [u64; 4]) {
     use vk::QueryPipelineStatisticFlags as Q;
     let counted = Q::VERTEX_SHADER_INVOCATIONS
@@ -108,7 +113,7 @@ fn draw(c: &Context, drawing: &Drawing) -> (Vec<u32>, [u64; 4]) {
         | Q::GEOMETRY_SHADER_PRIMITIVES
         | Q::CLIPPING_INVOCATIONS;
     let d = &c.device;
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let layout = d.create_pipeline_layout(&Default::default(), None).expect("layout");
         let pipeline = create(c, drawing, layout).expect("pipeline");
@@ -189,7 +194,7 @@ fn draw(c: &Context, drawing: &Drawing) -> (Vec<u32>, [u64; 4]) {
     }
 }
 
-/// The cell of a texel in the 4×4 grid.
+/// Returns the cell of a texel in the 4×4 grid.
 fn cell(texel: usize) -> u32 {
     let (x, y) = (texel as u32 % SIDE, texel as u32 / SIDE % SIDE);
     y / 4 * 4 + x / 4
@@ -204,7 +209,7 @@ fn invocations_draw_to_layers() {
         assert_eq!(number, cell(texel) + 1000 * (texel / layer) as u32 + 1, "texel {texel}");
     }
     assert_eq!(counts, [16, 48, 96, 96]);
-    // What goes to a layer that there is not is dropped.
+    // Primitives of a layer that does not exist are dropped.
     let (numbers, _) = draw(&c, &Drawing { layers: 2, ..Drawing::new(shader!("layers.geom")) });
     assert!(numbers.iter().enumerate().all(|(i, &n)| n == cell(i) + 1000 * (i / layer) as u32 + 1));
 }
@@ -234,7 +239,7 @@ fn primitives_choose_viewports_or_are_none() {
     assert_eq!(counts, [16, 16, made, made]);
 }
 
-/// More primitives than a batch, a call and a chunk have, in their order.
+/// Checks more primitives than a batch, a call and a chunk have, in their order.
 #[test]
 fn fragments_see_the_numbers_that_primitives_are_given() {
     let c = context(&[]);
@@ -285,7 +290,8 @@ fn points_have_the_size_that_the_stage_gives() {
     }
 }
 
-/// A primitive becomes thousands, of which rounds have only some at a time: all of them would be 400 MB.
+/// Checks amplification of a primitive to thousands, of which rounds hold only some at a time: all
+/// of them would take 400 MB.
 #[test]
 fn amplification_takes_bounded_memory() {
     let c = context(&[]);
@@ -298,7 +304,7 @@ fn amplification_takes_bounded_memory() {
     assert!(common::peak() - before < 250 << 20, "{} MiB", (common::peak() - before) >> 20);
 }
 
-/// One primitive's vertices are the most that there may be of one.
+/// Checks a primitive with the largest allowed number of vertices.
 #[test]
 fn an_invocation_makes_the_most_vertices() {
     let c = context(&[]);
@@ -313,10 +319,10 @@ fn an_invocation_makes_the_most_vertices() {
     assert_eq!(counts, [1, 1, 1024, 1024]);
 }
 
-/// An execution mode.
+/// Number of the execution mode OutputVertices.
 const OUTPUT_VERTICES: u32 = 26;
 
-/// An execution mode with a literal: its place.
+/// Returns the position of the literal of an execution mode.
 fn literal(words: &[u32], mode: u32) -> usize {
     let mut at = 5;
     loop {

@@ -1,4 +1,5 @@
-//! Limits that the world sets: address space, data, workgroup memory. Each test that limits the process is a process of its own.
+//! Tests of limits of the system: address space, data, workgroup memory. Each test that limits the
+//! process runs in a process of its own.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -7,7 +8,8 @@ use ash::vk;
 use common::{Context, spirv};
 use pipeline::{Messenger, Set, compute, run};
 
-/// In a child process: does what `inside` says under a limit. In the test: starts the child and expects its success.
+/// In a child process, runs `inside` under a limit. In the test, starts the child and expects its
+/// success.
 fn in_a_child(test: &str, inside: impl FnOnce()) {
     const CHILD: &str = "GRUS_TEST_CHILD";
     if std::env::var(CHILD).is_ok_and(|name| name == test) {
@@ -22,11 +24,11 @@ fn in_a_child(test: &str, inside: impl FnOnce()) {
 
 fn limit(resource: libc::__rlimit_resource_t, bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-    // SAFETY: this process's own limit.
+    // SAFETY: this changes only the process's own limit.
     assert_eq!(unsafe { libc::setrlimit(resource, &limit) }, 0);
 }
 
-/// Bytes of a field of /proc/self/statm.
+/// Returns the bytes of a field of /proc/self/statm.
 fn used(field: usize) -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
     4096 * text.split_whitespace().nth(field).unwrap().parse::<u64>().unwrap()
@@ -37,7 +39,7 @@ fn heap(c: &Context) -> u64 {
     unsafe { c.instance.get_physical_device_memory_properties(c.physical) }.memory_heaps[0].size
 }
 
-/// Allocates until there is no more; the sum.
+/// Allocates until memory is exhausted and returns the sum.
 fn fill(c: &Context, size: u64) -> u64 {
     let info = vk::MemoryAllocateInfo::default().allocation_size(size);
     let mut list = Vec::new();
@@ -110,13 +112,13 @@ fn very_little_address_space_still_does() {
     });
 }
 
-/// A pipeline with so many words of workgroup memory.
+/// Makes a pipeline with this many words of workgroup memory.
 fn with_shared_words(c: &Context, set: &Set, words: u32) -> Result<vk::Pipeline, vk::Result> {
     let code = spirv(include_bytes!("data/shared.comp.spv"));
     let entries = [vk::SpecializationMapEntry { constant_id: 0, offset: 0, size: 4 }];
     let data = words.to_le_bytes();
     let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
-    // SAFETY: (all here) valid usage, apart from the size.
+    // SAFETY: valid usage, except for the size.
     unsafe {
         let module = c.device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&code), None)?;
         let stage = vk::PipelineShaderStageCreateInfo::default()
@@ -157,7 +159,8 @@ fn workgroup_memory_beyond_the_limit_is_refused() {
     drop(messages);
 }
 
-/// Addresses of a sparse buffer are no data, whether they are bound or not, and all of them can be written.
+/// Checks that addresses of a sparse buffer are not counted as data, bound or not, and that all of
+/// them can be written.
 #[test]
 fn sparse_buffers_are_addresses_only() {
     in_a_child("sparse_buffers_are_addresses_only", || {

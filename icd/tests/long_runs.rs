@@ -1,17 +1,19 @@
-//! Many devices, submissions and frames: memory, threads and file descriptors stay as they are. Alone in its binary: it
-//! measures the whole process. `GRUS_LONG_RUNS=n` makes the runs n times as long: 400 are 10,000 devices, 1,000,000 submissions and
-//! as many frames, 2080 a day of frames at 60 Hz.
+//! Test of many devices, submissions and frames: memory, threads and file descriptors must not
+//! grow. It is alone in its binary, because it measures the whole process.
+//!
+//! `GRUS_LONG_RUNS=n` makes the runs n times as long: 400 are 10,000 devices, 1,000,000 submissions
+//! and as many frames; 2080 are a day of frames at 60 Hz.
 
 mod common;
 use ash::vk;
 use common::Context;
 use std::time::{Duration, Instant};
 
-/// The short form's numbers.
+/// Numbers of the short form.
 const DEVICES: u64 = 25;
 const SUBMISSIONS: u64 = 2500;
 const FRAMES: u64 = 2500;
-/// What the process may grow by after its first quarter (KiB).
+/// Growth that is allowed after the first quarter, in KiB.
 const GROWTH: u64 = 4096;
 
 fn entries(directory: &str) -> u64 {
@@ -24,7 +26,7 @@ fn resident_kib() -> u64 {
     line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// Runs `step` so many times; what there is after a quarter is what there is at the end.
+/// Runs `step` this many times and checks that resources at the end equal those after a quarter.
 fn flat(what: &str, count: u64, mut step: impl FnMut(u64)) {
     let times = std::env::var("GRUS_LONG_RUNS").ok().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1);
     let (count, began) = (count * times, Instant::now());
@@ -46,7 +48,7 @@ fn flat(what: &str, count: u64, mut step: impl FnMut(u64)) {
     assert!(after[1] <= before[1] && after[2] <= before[2], "{what}: threads, files");
 }
 
-/// A device that works: its queue, its watchdog and its pool start.
+/// Creates devices that work, so that queue, watchdog and pool start.
 fn devices() {
     flat("devices", DEVICES, |_| {
         let context = Context::new(&[], &[]);
@@ -62,15 +64,15 @@ fn submissions() {
     let context = Context::new(&[], &[]);
     let d = &context.device;
     let buffer = context.buffer(64);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let fill = |c| unsafe { d.cmd_fill_buffer(c, buffer.buffer, 0, vk::WHOLE_SIZE, 7) };
     let commands = [context.record(fill)];
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         let fence = [d.create_fence(&Default::default(), None).unwrap()];
         flat("submissions", SUBMISSIONS, |i| {
             let submit = [vk::SubmitInfo::default().command_buffers(&commands)];
-            // A fence now and then: the queue is not to grow without bound.
+            // A fence now and then keeps the queue from growing without bound.
             if i % 50 != 0 {
                 return d.queue_submit(context.queue, &submit, vk::Fence::null()).unwrap();
             }
@@ -84,7 +86,7 @@ fn submissions() {
     context.free(buffer);
 }
 
-/// As vkcube does it: acquire, record anew, submit, present.
+/// Shows frames in the way of vkcube: acquire, record, submit, present.
 fn frames() {
     let context = Context::new(&[c"VK_KHR_surface", c"VK_EXT_headless_surface"], &[c"VK_KHR_swapchain"]);
     let d = &context.device;
@@ -130,7 +132,7 @@ fn frames() {
 
 #[test]
 fn long_runs_leave_nothing_behind() {
-    // SAFETY: one test, and the driver has no thread yet.
+    // SAFETY: this binary has one test, and the driver has no thread yet.
     unsafe { std::env::set_var("GRUS_FIFO_HZ", "0") };
     devices();
     submissions();

@@ -1,4 +1,4 @@
-//! Instances, devices, memory: creation, limits, leaks.
+//! Tests of instances, devices, memory: creation, limits, leaks.
 
 mod common;
 use ash::vk::{self, Handle};
@@ -55,7 +55,7 @@ fn a_thousand_devices_leave_nothing_behind() {
             let device = instance.create_device(physical, &info, None).unwrap();
             let queue = device.get_device_queue(0, 0);
             assert!(queue.as_raw() != 0);
-            // Every tenth one works, so that its threads have to go too.
+            // Every tenth one works, so that its threads have to end too.
             if i % 10 == 0 {
                 let fence = device.create_fence(&Default::default(), None).unwrap();
                 device.queue_submit(queue, &[], fence).unwrap();
@@ -82,7 +82,7 @@ fn memory_beyond_the_heap_is_refused() {
         let heap = context.instance.get_physical_device_memory_properties(context.physical).memory_heaps[0].size;
         let info = vk::MemoryAllocateInfo::default().allocation_size(heap + 1);
         assert_eq!(context.device.allocate_memory(&info, None), Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
-        // Lazily committed: half the heap costs nothing until it is touched.
+        // Memory is committed lazily: half the heap costs nothing until it is touched.
         let info = vk::MemoryAllocateInfo::default().allocation_size(heap / 2 + 4096);
         let half = context.device.allocate_memory(&info, None).unwrap();
         assert_eq!(context.device.allocate_memory(&info, None), Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
@@ -97,36 +97,36 @@ fn unknown_extensions_and_features_are_refused() {
     let entry = entry();
     let names = [c"VK_NO_such_thing".as_ptr()];
     let info = vk::InstanceCreateInfo::default().enabled_extension_names(&names);
-    // SAFETY: valid usage, apart from the name.
+    // SAFETY: valid usage, except for the name.
     let result = unsafe { entry.create_instance(&info, None) };
     assert_eq!(result.err(), Some(vk::Result::ERROR_EXTENSION_NOT_PRESENT));
     let context = Context::new(&[], &[]);
     let priorities = [1.0];
     let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
     let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let result = unsafe { context.instance.create_device(context.physical, &info, None) };
     assert_eq!(result.err(), Some(vk::Result::ERROR_EXTENSION_NOT_PRESENT));
-    // Each feature that the device does not have, whichever these are, alone.
+    // Each feature that the device does not have is requested alone.
     const FEATURES: usize = size_of::<vk::PhysicalDeviceFeatures>() / size_of::<vk::Bool32>();
-    // SAFETY: the structure is its VkBool32 members (registry), and the handle is valid.
+    // SAFETY: the structure consists of its VkBool32 members (registry), and the handle is valid.
     let supported: [vk::Bool32; FEATURES] =
         unsafe { std::mem::transmute(context.instance.get_physical_device_features(context.physical)) };
     let missing = (0..FEATURES).filter(|i| supported[*i] == vk::FALSE);
     for index in missing {
         let mut features = [vk::FALSE; FEATURES];
         features[index] = vk::TRUE;
-        // SAFETY: as above.
+        // SAFETY: the structure consists of its VkBool32 members (registry).
         let features = unsafe { std::mem::transmute::<[vk::Bool32; FEATURES], vk::PhysicalDeviceFeatures>(features) };
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_features(&features);
-        // SAFETY: as above.
+        // SAFETY: valid usage, except for the feature.
         let result = unsafe { context.instance.create_device(context.physical, &info, None) };
         assert_eq!(result.err(), Some(vk::Result::ERROR_FEATURE_NOT_PRESENT), "feature {index}");
     }
-    // A structure's feature: of one that the driver knows, since others are left alone.
+    // A feature of a structure that the driver knows, because others are left unchanged.
     let mut protected = vk::PhysicalDeviceProtectedMemoryFeatures::default().protected_memory(true);
     let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut protected);
-    // SAFETY: as above.
+    // SAFETY: valid usage, except for the feature.
     let result = unsafe { context.instance.create_device(context.physical, &info, None) };
     assert_eq!(result.err(), Some(vk::Result::ERROR_FEATURE_NOT_PRESENT));
 }

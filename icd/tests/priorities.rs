@@ -1,4 +1,5 @@
-//! Priorities of queues and of memory: they may be asked for, and change nothing. Depth biases by vkCmdSetDepthBias2EXT are recorded.
+//! Tests of priorities of queues and of memory, which may be requested and have no effect. Depth
+//! biases of vkCmdSetDepthBias2EXT are recorded.
 
 mod common;
 use ash::vk;
@@ -25,7 +26,7 @@ fn priorities_are_taken() {
     let c = Context::with(&[], &extensions, &mut [&mut memory, &mut pages, &mut bias]);
     let mut global = vk::QueueFamilyGlobalPriorityPropertiesKHR::default();
     let mut family = [vk::QueueFamilyProperties2::default().push_next(&mut global)];
-    // SAFETY: valid usage, here and below.
+    // SAFETY: valid usage.
     unsafe { c.instance.get_physical_device_queue_family_properties2(c.physical, &mut family) };
     assert!(family[0].queue_family_properties.queue_flags.contains(vk::QueueFlags::GRAPHICS));
     let listed = &global.priorities[..global.priority_count as usize];

@@ -1,4 +1,5 @@
-//! Private data ends with its object: the next one at the same address has none.
+//! Tests that private data are removed with their object: the next one at the same address has
+//! none.
 
 mod common;
 use ash::vk::{self, Handle};
@@ -14,16 +15,16 @@ struct Private<'a> {
 
 impl Private<'_> {
     fn set<T: Handle + Copy>(&self, object: T, data: u64) {
-        // SAFETY: (all here) valid usage.
+        // SAFETY: valid usage.
         self.slots.iter().for_each(|s| unsafe { self.functions.set_private_data(object, *s, data) }.unwrap());
     }
 
     fn get<T: Handle + Copy>(&self, object: T) -> [u64; 2] {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         self.slots.map(|s| unsafe { self.functions.get_private_data(object, s) })
     }
 
-    /// Objects come and go until one has an earlier one's address.
+    /// Creates and destroys objects until one has an earlier one's address.
     fn check<T: Handle + Copy>(
         &self,
         kind: &str,
@@ -117,29 +118,29 @@ fn objects_with_a_create_call() {
     let passes = [vk::SubpassDescription::default()];
     let pass_info = vk::RenderPassCreateInfo::default().subpasses(&passes);
     check!("render pass", pass_info, create_render_pass, destroy_render_pass);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let pass = unsafe { c.device.create_render_pass(&pass_info, None) }.unwrap();
     let framebuffers = vk::FramebufferCreateInfo::default().render_pass(pass).width(4).height(4).layers(1);
     check!("framebuffer", framebuffers, create_framebuffer, destroy_framebuffer);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe { c.device.destroy_render_pass(pass, None) };
     p.check(
         "slot",
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         |_| unsafe { p.functions.create_private_data_slot(&Default::default(), None) }.unwrap(),
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         |_, slot| unsafe { p.functions.destroy_private_data_slot(slot, None) },
     );
     c.free_image(target);
     c.free(buffer);
 }
 
-/// Objects that end with, or are emptied out of, a pool.
+/// Checks objects that are destroyed with a pool, or by resetting it.
 #[test]
 fn objects_of_pools() {
     let c = context();
     let p = private(&c);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let set_layout = c.device.create_descriptor_set_layout(&Default::default(), None).unwrap();
         let layouts = [set_layout];
@@ -183,7 +184,7 @@ fn swapchains_and_their_images() {
     let headless = ash::ext::headless_surface::Instance::new(&c.entry, &c.instance);
     let surfaces = ash::khr::surface::Instance::new(&c.entry, &c.instance);
     let swapchains = ash::khr::swapchain::Device::new(&c.instance, &c.device);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let surface = headless.create_headless_surface(&Default::default(), None).unwrap();
         let format = surfaces.get_physical_device_surface_formats(c.physical, surface).unwrap()[0];
@@ -200,12 +201,13 @@ fn swapchains_and_their_images() {
     }
 }
 
-/// A slot's data is not another slot's, also not of one that is gone.
+/// Checks that a slot's data are not visible in another slot, even if that one replaces a destroyed
+/// slot.
 #[test]
 fn slots_are_apart() {
     let c = context();
     let p = private(&c);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let fence = c.device.create_fence(&Default::default(), None).unwrap();
         p.functions.set_private_data(fence, p.slots[0], 1).unwrap();

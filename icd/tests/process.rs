@@ -1,5 +1,5 @@
-//! Processes: children that an application forks, processes that may not make executable memory, processes that are stopped. Everything
-//! here happens in child processes.
+//! Tests of processes: children that an application forks, processes that may not make executable
+//! memory, processes that are stopped. Everything here happens in child processes.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -10,10 +10,10 @@ use pipeline::{Messenger, Set, compute, record_dispatch, render_context};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Names what a child of this test binary does; unset in the parent.
+/// Variable that names the part of a test that a child runs; unset in the parent.
 const PART: &str = "GRUS_TEST_PART";
 
-/// This binary again, for one of its tests, as a child that does `part` of it.
+/// Returns a command that runs this binary for one of its tests, as a child that does `part` of it.
 fn child(test: &str, part: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(PART, part);
@@ -24,7 +24,7 @@ fn part() -> Option<String> {
     std::env::var(PART).ok()
 }
 
-/// The child's status; kills it when it hangs.
+/// Checks the child's status and kills it if it hangs.
 fn finish(mut child: Child, what: &str) {
     let began = Instant::now();
     loop {
@@ -40,7 +40,7 @@ fn finish(mut child: Child, what: &str) {
     }
 }
 
-/// Work that starts the queue's worker, the watchdog and the pool.
+/// Runs work that starts the queue's worker, the watchdog and the pool.
 fn start_threads(c: &Context) {
     let buffer = c.buffer(16 << 20);
     // SAFETY: valid usage.
@@ -48,12 +48,14 @@ fn start_threads(c: &Context) {
     c.free(buffer);
 }
 
-/// A program whose destructors or exit handlers tear Vulkan down does so in a forked child too, where the driver's threads are missing.
+/// Checks a program whose destructors or exit handlers destroy Vulkan objects: they also run in a
+/// forked child, where the driver's threads are missing.
 #[test]
 fn a_forked_child_can_exit() {
     let c = Context::new(&[], &[]);
     start_threads(&c);
-    // One submission is under way, so that the parent's worker waits on the device's lock meanwhile.
+    // One submission is being executed, so that the parent's worker waits on the device's lock
+    // meanwhile.
     // SAFETY: valid usage (the children end before anything is destroyed in the parent).
     unsafe {
         let events = [c.device.create_event(&Default::default(), None).expect("event")];
@@ -67,7 +69,7 @@ fn a_forked_child_can_exit() {
             let child = libc::fork();
             assert!(child >= 0);
             if child == 0 {
-                // A second alarm ends a child that hangs.
+                // An alarm ends a child that hangs.
                 libc::alarm(60);
                 let lost = Err(vk::Result::ERROR_DEVICE_LOST);
                 let told = c.device.queue_wait_idle(c.queue) == lost
@@ -85,7 +87,7 @@ fn a_forked_child_can_exit() {
             assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
             assert_eq!(status, 0, "child {round}");
         }
-        // The parent's device is as it was.
+        // The parent's device still works.
         assert_eq!(c.device.get_fence_status(fence), Ok(false));
         c.device.set_event(events[0]).expect("set");
         c.device.wait_for_fences(&[fence], true, u64::MAX).expect("done");
@@ -95,7 +97,7 @@ fn a_forked_child_can_exit() {
     start_threads(&c);
 }
 
-/// A forked child may have a device of its own.
+/// Checks that a forked child can create a device of its own.
 #[test]
 fn a_forked_child_can_begin_anew() {
     if part().is_none() {
@@ -127,14 +129,15 @@ fn a_forked_child_can_begin_anew() {
 
 const PR_SET_MDWE: i32 = 65;
 
-/// Where memory cannot be made executable there is no device, and the application is told why.
+/// Checks that there is no device if memory cannot be made executable, and that the application
+/// gets the reason.
 #[test]
 fn no_executable_memory_no_device() {
     if part().is_none() {
         let status = child("no_executable_memory_no_device", "forbid").spawn().expect("a child");
         return finish(status, "without executable memory");
     }
-    // SAFETY: takes a right away from this process only.
+    // SAFETY: this takes a right away from this process only.
     if unsafe { libc::prctl(PR_SET_MDWE, 1, 0, 0, 0) } != 0 {
         println!("this kernel has no PR_SET_MDWE");
         return;
@@ -142,7 +145,8 @@ fn no_executable_memory_no_device() {
     assert_no_device("executable memory");
 }
 
-/// Where neither shader code nor the rasterizer's kernels can run there is no device, and the application is told why.
+/// Checks that there is no device if neither shader code nor the rasterizer's kernels can run, and
+/// that the application gets the reason.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn an_old_processor_no_device() {
@@ -153,7 +157,7 @@ fn an_old_processor_no_device() {
     assert_no_device("SSE4.1");
 }
 
-/// Asks for a device: there is none, and the message has that in it.
+/// Checks that creating a device fails, and that the message contains `why`.
 fn assert_no_device(why: &str) {
     let entry = common::entry();
     let extensions = [c"VK_EXT_debug_utils".as_ptr()];
@@ -178,7 +182,7 @@ fn assert_no_device(why: &str) {
 
 const BUDGET: Duration = Duration::from_millis(800);
 
-/// Iterations of `count.comp` that take about `time`.
+/// Returns the number of iterations of `count.comp` that take about `time`.
 fn iterations(c: &Context, set: &Set, pipeline: vk::Pipeline, time: Duration) -> u32 {
     let mut count = 1u32 << 12;
     loop {
@@ -202,7 +206,7 @@ fn counting(c: &Context) -> (Set, vk::Pipeline) {
     (set, pipeline)
 }
 
-/// The time that a process is stopped does not count against the budget.
+/// Checks that the time for which a process is stopped does not count against the budget.
 #[test]
 fn a_stopped_process_keeps_its_device() {
     if part().is_some() {
@@ -210,7 +214,7 @@ fn a_stopped_process_keeps_its_device() {
         let (set, pipeline) = counting(&c);
         let count = iterations(&c, &set, pipeline, BUDGET / 4);
         println!("ready");
-        // Until the parent has stopped this process a few times.
+        // This lasts until the parent has stopped this process a few times.
         for _ in 0..8 {
             c.run(|b| record_dispatch(&c, b, &set, pipeline, &count.to_le_bytes(), 1)).expect("within the budget");
         }
@@ -225,7 +229,7 @@ fn a_stopped_process_keeps_its_device() {
     let id = process.id() as i32;
     for _ in 0..3 {
         std::thread::sleep(BUDGET / 8);
-        // SAFETY: signals to a child that nobody has waited for yet.
+        // SAFETY: the signals go to a child that has not been waited for yet.
         unsafe {
             libc::kill(id, libc::SIGSTOP);
             std::thread::sleep(BUDGET * 3 / 2);
@@ -236,7 +240,8 @@ fn a_stopped_process_keeps_its_device() {
     drain.join().expect("no panic");
 }
 
-/// Many draws and dispatches in one command buffer have their budgets each; one that is too long still has not.
+/// Checks that each of many draws and dispatches in one command buffer has its own budget; one that
+/// takes too long still exceeds it.
 #[test]
 fn each_command_has_its_own_budget() {
     if part().is_none() {
@@ -293,7 +298,8 @@ fn sharing_context() -> Context {
     Context::with(&[], &SHARING, &mut [&mut timeline])
 }
 
-/// What two processes have in common: memory with a buffer in it, a timeline and a binary semaphore, and a fence.
+/// Objects that two processes share: memory with a buffer in it, a timeline and a binary semaphore,
+/// and a fence.
 struct Common {
     memory: vk::DeviceMemory,
     buffer: vk::Buffer,
@@ -303,7 +309,7 @@ struct Common {
 }
 
 impl Common {
-    /// New objects, or with another process's descriptors those that are behind them.
+    /// Creates new objects, or imports those behind another process's descriptors.
     fn new(c: &Context, from: Option<[i32; 4]>) -> Common {
         let d = &c.device;
         // SAFETY: valid usage.
@@ -354,9 +360,9 @@ impl Common {
         }
     }
 
-    /// Descriptors for a child that is executed, as text.
+    /// Exports descriptors for a child that is executed, as text.
     fn export(&self, c: &Context) -> String {
-        // SAFETY: valid usage; the descriptors are this function's.
+        // SAFETY: valid usage; this function owns the descriptors.
         let fds = unsafe {
             let ty = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
             let memory = ash::khr::external_memory_fd::Device::new(&c.instance, &c.device);
@@ -378,7 +384,7 @@ impl Common {
         fds.join(" ")
     }
 
-    /// In a child.
+    /// Imports the objects in a child.
     fn import(c: &Context) -> Common {
         let text = std::env::var(FDS).expect("descriptors");
         let fds: Vec<i32> = text.split(' ').map(|fd| fd.parse().expect("a number")).collect();
@@ -397,18 +403,18 @@ impl Common {
     }
 }
 
-/// Descriptors of [`Common`].
+/// Variable with the descriptors of [`Common`].
 const FDS: &str = "GRUS_TEST_FDS";
 
-/// Closes the descriptors that a child has got.
+/// Closes the descriptors that a child has received.
 fn close_all(fds: &str) {
-    // SAFETY: closes this test's descriptors.
+    // SAFETY: these descriptors belong to this test.
     fds.split(' ').for_each(|fd| unsafe {
         assert_eq!(libc::close(fd.parse().expect("a number")), 0);
     });
 }
 
-/// A submission of one command buffer that waits and signals with timeline values.
+/// Submits one command buffer that waits and signals with timeline values.
 fn submit(
     c: &Context,
     work: vk::CommandBuffer,
@@ -430,17 +436,18 @@ fn submit(
 
 const PATIENCE: u64 = 60_000_000_000;
 
-/// The parent writes, tells the child by a timeline semaphore, which writes beside it and answers by a binary semaphore and a fence.
+/// Checks shared memory and semaphores: the parent writes and signals a timeline semaphore to the
+/// child. The child writes beside it and answers by a binary semaphore and a fence.
 #[test]
 fn two_processes_share_memory_and_semaphores_by_descriptor() {
     const NAME: &str = "two_processes_share_memory_and_semaphores_by_descriptor";
     let c = sharing_context();
     let half = SHARED_BYTES / 2;
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         if part().is_some() {
             let common = Common::import(&c);
-            // What the parent wrote there is copied to the other half.
+            // The bytes that the parent wrote are copied to the other half.
             let region = [vk::BufferCopy { src_offset: 0, dst_offset: half, size: half }];
             let work = c.record(|b| c.device.cmd_copy_buffer(b, common.buffer, common.buffer, &region));
             submit(&c, work, &[(common.timeline, 7)], &[(common.binary, 0)], common.fence);
@@ -454,7 +461,8 @@ fn two_processes_share_memory_and_semaphores_by_descriptor() {
         close_all(&fds);
         let fill = c.record(|b| c.device.cmd_fill_buffer(b, common.buffer, 0, half, 0x1234_5678));
         submit(&c, fill, &[], &[(common.timeline, 7)], vk::Fence::null());
-        // The child's fence is this process's too. It says that the child's signal of the binary semaphore has been submitted.
+        // The child's fence is this process's too. It means that the child's signal of the binary
+        // semaphore has been submitted.
         c.device.wait_for_fences(&[common.fence], true, PATIENCE).expect("the child's work");
         let mut out = c.buffer(SHARED_BYTES);
         let region = [vk::BufferCopy { src_offset: 0, dst_offset: 0, size: SHARED_BYTES }];
@@ -472,12 +480,13 @@ fn two_processes_share_memory_and_semaphores_by_descriptor() {
     }
 }
 
-/// The child has submitted a signal that waits for what never comes, and is killed.
+/// Checks a child that has submitted a signal that waits for an event that never happens, and is
+/// killed.
 #[test]
 fn a_process_that_dies_does_not_hang_another() {
     const NAME: &str = "a_process_that_dies_does_not_hang_another";
     let c = sharing_context();
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         if part().is_some() {
             let common = Common::import(&c);
@@ -502,7 +511,7 @@ fn a_process_that_dies_does_not_hang_another() {
         submit(&c, c.record(|_| ()), &[(common.binary, 0)], &[], done);
         assert_eq!(c.device.wait_for_fences(&[done], true, 300_000_000), Err(vk::Result::TIMEOUT), "it lives");
         child.kill().expect("a child");
-        // Nobody has asked for its status yet: it is still there, dead.
+        // The child's status has not been waited for yet, so it is still there as a zombie.
         c.device.wait_for_fences(&[done, common.fence], true, PATIENCE).expect("the waits end");
         let (semaphores, values) = ([common.timeline], [3]);
         let wait = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);

@@ -1,4 +1,4 @@
-//! Submission order, fences, semaphores, time-outs, events, queries, transfers.
+//! Tests of submission order, fences, semaphores, time-outs, events, queries, transfers.
 
 mod common;
 #[path = "queue/families.rs"]
@@ -192,11 +192,11 @@ fn copies_go_where_they_should() {
         })
         .unwrap();
     assert_eq!(source.bytes(), target.bytes());
-    // Out-of-range copies touch nothing outside: the last region is refused whole.
+    // Out-of-range copies access nothing outside: the last region is refused completely.
     context
         .run(|c| {
             let beyond = vk::BufferCopy { src_offset: 0, dst_offset: target.size - 4, size: 64 };
-            // SAFETY: invalid on purpose; the driver drops it.
+            // SAFETY: this is invalid on purpose; the driver drops it.
             unsafe { d.cmd_copy_buffer(c, source.buffer, target.buffer, &[beyond]) };
         })
         .unwrap();

@@ -1,5 +1,5 @@
-//! bufferDeviceAddressCaptureReplay, descriptorBufferCaptureReplay: what was captured in one process has the same addresses, and the same descriptors,
-//! in another.
+//! Tests of bufferDeviceAddressCaptureReplay and descriptorBufferCaptureReplay: captured objects
+//! have the same addresses, and the same descriptors, in another process.
 
 mod common;
 use ash::vk;
@@ -7,7 +7,7 @@ use common::Context;
 use std::process::Command;
 
 const NAME: &str = "addresses_are_the_same_in_another_process";
-/// What the child captured or replays.
+/// Variable with the data that the child replays; empty if it captures.
 const PART: &str = "GRUS_TEST_CAPTURED";
 const SIZE: u64 = 300_000;
 
@@ -20,7 +20,7 @@ fn context() -> Context {
     Context::with(&[], &[], &mut [&mut features, &mut sparse])
 }
 
-/// Memory of the capture, at an address if one is given.
+/// Allocates memory of the capture, at an address if one is given.
 fn memory(c: &Context, opaque: u64) -> Result<vk::DeviceMemory, vk::Result> {
     use vk::MemoryAllocateFlags as Flags;
     let mut flags =
@@ -31,7 +31,7 @@ fn memory(c: &Context, opaque: u64) -> Result<vk::DeviceMemory, vk::Result> {
     unsafe { c.device.allocate_memory(&info, None) }
 }
 
-/// A buffer of the capture, bound to nothing.
+/// Makes a buffer of the capture without memory.
 fn buffer(c: &Context, sparse: bool, opaque: u64) -> Result<vk::Buffer, vk::Result> {
     use vk::BufferCreateFlags as Flags;
     let kind = if sparse { Flags::SPARSE_BINDING } else { Flags::empty() };
@@ -55,7 +55,8 @@ fn address(c: &Context, buffer: vk::Buffer) -> u64 {
     unsafe { c.device.get_buffer_device_address(&vk::BufferDeviceAddressInfo::default().buffer(buffer)) }
 }
 
-/// Objects at the addresses of a capture (zeros: at any): the opaque addresses of memory, of a buffer in it, and of a sparse buffer.
+/// Makes objects at the addresses of a capture (zeros: at any) and returns the opaque addresses of
+/// memory, of a buffer in it, and of a sparse buffer.
 fn objects(c: &Context, captured: [u64; 3]) -> Result<[u64; 3], vk::Result> {
     let memory = memory(c, captured[0])?;
     let bound = buffer(c, false, captured[1])?;
@@ -66,7 +67,7 @@ fn objects(c: &Context, captured: [u64; 3]) -> Result<[u64; 3], vk::Result> {
         let info = vk::DeviceMemoryOpaqueCaptureAddressInfo::default().memory(memory);
         let all = [c.device.get_device_memory_opaque_capture_address(&info), opaque(c, bound), opaque(c, sparse)];
         assert_eq!(all.map(|address| address != 0), [true; 3]);
-        // The memory is there.
+        // The memory is accessible.
         let pointer = c.device.map_memory(memory, 0, vk::WHOLE_SIZE, Default::default())?.cast::<u8>();
         std::slice::from_raw_parts_mut(pointer, SIZE as usize).fill(7);
         c.device.unmap_memory(memory);
@@ -78,7 +79,8 @@ fn objects(c: &Context, captured: [u64; 3]) -> Result<[u64; 3], vk::Result> {
     }
 }
 
-/// In a child: a test captures, or replays what another child has captured behind allocations of its own.
+/// Runs a test in a child that captures, or replays the capture of another child behind allocations
+/// of its own.
 fn child(test: &str, captured: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let output = command.args(["--exact", test, "--nocapture"]).env(PART, captured).output().unwrap();
@@ -100,7 +102,7 @@ fn addresses_are_the_same_in_another_process() {
         objects(&c, [0; 3]).expect("objects");
         return;
     }
-    // Nothing of this is in the way.
+    // None of these allocations conflicts.
     let (others, _mapped): (Vec<_>, Vec<_>) = (0..20).map(|i| c.memory(100_000 << (i % 3))).unzip();
     let captured: Vec<u64> = captured.split(", ").map(|number| number.parse().expect("a number")).collect();
     let captured = [captured[0], captured[1], captured[2]];
@@ -120,9 +122,9 @@ fn addresses_that_cannot_be_had_are_refused() {
         assert_eq!(memory(&c, wrong).err(), Some(invalid), "{wrong:#x}");
         assert_eq!(buffer(&c, true, wrong).err(), Some(invalid), "{wrong:#x}");
     }
-    // A buffer that has to lie elsewhere than where it is bound.
+    // The buffer has an address that differs from where it is bound.
     let elsewhere = buffer(&c, false, captured[1]).expect("buffer");
-    // SAFETY: valid usage, but for the second one.
+    // SAFETY: valid usage, except for the first binding.
     unsafe {
         assert_eq!(c.device.bind_buffer_memory(elsewhere, taken, 8192), Err(invalid));
         assert_eq!(c.device.bind_buffer_memory(elsewhere, taken, 4096), Ok(()));
@@ -138,7 +140,8 @@ struct Sampled {
     sampler: vk::Sampler,
 }
 
-/// With the data of a capture, if there are; the image's memory is the test's, not the capture's.
+/// Makes the objects with the data of a capture, if there is one. The image's memory is the test's,
+/// not the capture's.
 fn sampled(c: &Context, captured: Option<[[u8; 8]; 2]>) -> Result<Sampled, vk::Result> {
     let image = c.image(vk::Format::R8G8B8A8_UNORM, [4, 4], vk::SampleCountFlags::TYPE_1, 1);
     let data = |i: usize| {
@@ -168,7 +171,7 @@ fn sampled(c: &Context, captured: Option<[[u8; 8]; 2]>) -> Result<Sampled, vk::R
     }
 }
 
-/// What a capture keeps of them, and their descriptor.
+/// Returns the capture data of the objects, and their descriptor.
 fn descriptor(c: &Context, of: &Sampled) -> ([[u8; 8]; 2], [u8; 16]) {
     let functions = ash::ext::descriptor_buffer::Device::new(&c.instance, &c.device);
     let info = vk::DescriptorImageInfo::default().image_view(of.view).sampler(of.sampler);
@@ -200,7 +203,7 @@ fn descriptors_are_the_same_in_another_process() {
     let c = Context::with(&[], &[c"VK_EXT_descriptor_buffer"], &mut [&mut features]);
     let number = |text: &str| text.parse::<u64>().expect("a number").to_le_bytes();
     let names = captured.split_once(',').map(|(view, sampler)| [number(view), number(sampler)]);
-    // Handles are others than in the capture.
+    // Handles differ from those in the capture.
     let _others: Vec<_> = (0..names.map_or(0, |_| 3)).map(|_| c.buffer(64)).collect();
     let first = if names.is_none() { sampled(&c, None).ok() } else { None };
     let object = sampled(&c, names).expect("objects");

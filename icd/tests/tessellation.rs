@@ -1,5 +1,8 @@
-//! The tessellation stages: patches that are dropped, numbers of patches, dynamic counts of control points and domain origin, statistics, refusals. (What they
-//! compute is compared with another driver's in `cts-runner/tests/glsl.rs`, for all tiers and numbers of threads in `hashes.rs`.)
+//! Tests of the tessellation stages: patches that are dropped, numbers of patches, dynamic counts
+//! of control points and domain origin, statistics, refusals.
+//!
+//! The results of the stages are compared with another driver's in `cts-runner/tests/glsl.rs`, for
+//! all tiers and numbers of threads in `hashes.rs`.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -17,7 +20,7 @@ macro_rules! shader {
 const SIDE: u32 = 16;
 const FORMAT: vk::Format = vk::Format::R32_UINT;
 
-/// Patches onto cells of numbers.
+/// Patches that are drawn onto cells of numbers.
 #[derive(Clone)]
 struct Drawing {
     control: Option<Vec<u32>>,
@@ -78,7 +81,7 @@ fn create(c: &Context, drawing: &Drawing, layout: vk::PipelineLayout) -> Result<
         false => &[],
     };
     let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
-    // What is dynamic is another value here.
+    // Dynamic state has other static values here.
     let (points, lower_left) =
         if drawing.dynamic { (31, !drawing.lower_left) } else { (drawing.patch, drawing.lower_left) };
     let mut domain = vk::PipelineTessellationDomainOriginStateCreateInfo::default().domain_origin(origin(lower_left));
@@ -106,14 +109,15 @@ fn create(c: &Context, drawing: &Drawing, layout: vk::PipelineLayout) -> Result<
         .color_blend_state(&blend)
         .layout(layout)
         .push_next(&mut rendering);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let made = unsafe { c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     modules.iter().for_each(|&(_, module)| unsafe { c.device.destroy_shader_module(module, None) });
     made.map(|list| list[0]).map_err(|(_, error)| error)
 }
 
-/// Draws, and gives the numbers by row and column; and invocations of vertices, primitives that come to clipping, patches, invocations of evaluation.
+/// Draws and returns the numbers by row and column; and the counts of vertex invocations, clipping
+/// invocations, patches, and evaluation invocations.
 fn draw(c: &Context, drawing: &Drawing) -> (Vec<u32>, [u64; 4]) {
     use vk::QueryPipelineStatisticFlags as Q;
     let counted = Q::VERTEX_SHADER_INVOCATIONS
@@ -123,7 +127,7 @@ fn draw(c: &Context, drawing: &Drawing) -> (Vec<u32>, [u64; 4]) {
     let dynamic2 = ash::ext::extended_dynamic_state2::Device::new(&c.instance, &c.device);
     let dynamic3 = ash::ext::extended_dynamic_state3::Device::new(&c.instance, &c.device);
     let d = &c.device;
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let layout = d.create_pipeline_layout(&Default::default(), None).expect("layout");
         let pipeline = create(c, drawing, layout).expect("pipeline");
@@ -205,7 +209,7 @@ fn draw(c: &Context, drawing: &Drawing) -> (Vec<u32>, [u64; 4]) {
     }
 }
 
-/// The cell of a texel in the 4×4 grid.
+/// Returns the cell of a texel in the 4×4 grid.
 fn cell(texel: usize) -> u32 {
     let (x, y) = (texel as u32 % SIDE, texel as u32 / SIDE % SIDE);
     y / 4 * 4 + x / 4
@@ -222,7 +226,7 @@ fn patches_without_levels_are_dropped() {
     assert_eq!(counts, [16, 14 * 32, 16, 14 * 25]);
 }
 
-/// What a patch has for itself are the most components.
+/// Checks a patch with the largest number of per-patch components.
 #[test]
 fn patches_have_the_most_components() {
     let c = context(&[]);
@@ -238,7 +242,7 @@ fn patches_have_the_most_components() {
     }
 }
 
-/// More patches than chunks and calls have; the last of a cell is seen.
+/// Checks more patches than chunks and calls have; the last one of a cell is visible.
 #[test]
 fn patches_are_drawn_in_their_order() {
     let c = context(&[]);
@@ -247,7 +251,7 @@ fn patches_are_drawn_in_their_order() {
         let vertices = patches * patch + (patch - 1).min(2);
         let (numbers, counts) = draw(&c, &Drawing { patch, dynamic, vertices, instances, ..Drawing::new() });
         for (texel, &number) in numbers.iter().enumerate() {
-            // Its first vertex is on the cell, the number is its last one's.
+            // The first vertex of a patch is on the cell; the number is that of its last vertex.
             let last = (0..patches).rev().find(|p| p * patch % 16 == cell(texel) && !matches!(p, 5 | 6));
             assert_eq!(number, last.map_or(0, |p| p * patch + patch), "texel {texel}, patches of {patch}");
         }
@@ -256,7 +260,8 @@ fn patches_are_drawn_in_their_order() {
     }
 }
 
-/// Chunks have as many patches as were small until then, and then these become 8,192 triangles each: all of them would be 700 MB.
+/// Checks chunks with as many patches as were small until then, which then become 8,192 triangles
+/// each: all of them would take 700 MB.
 #[test]
 fn patches_of_many_triangles_take_bounded_memory() {
     let c = context(&[]);
@@ -283,7 +288,7 @@ fn fragments_see_the_numbers_of_patches() {
     }
 }
 
-/// `VertexOrderCw` is clockwise in the domain; the other origin turns it.
+/// Checks that `VertexOrderCw` is clockwise in the domain, and that the other origin inverts it.
 #[test]
 fn the_origin_turns_triangles() {
     let c = context(&[]);
@@ -299,7 +304,7 @@ fn the_origin_turns_triangles() {
     }
 }
 
-/// An execution mode: the place of its number.
+/// Returns the position of an execution mode's number.
 fn mode(words: &[u32], mode: u32) -> usize {
     let mut at = 5;
     loop {
@@ -313,13 +318,13 @@ fn mode(words: &[u32], mode: u32) -> usize {
 
 const OUTPUT_VERTICES: u32 = 26;
 
-/// Takes away the mode `OutputVertices`; gives it back.
+/// Removes the mode `OutputVertices` and returns it.
 fn without_vertices(words: &mut Vec<u32>) -> Vec<u32> {
     let at = mode(words, OUTPUT_VERTICES);
     words.drain(at - 2..at + 2).collect()
 }
 
-/// `OutputVertices` may stand in either stage, or in both.
+/// Checks that `OutputVertices` may be in either stage, or in both.
 #[test]
 fn either_stage_says_how_many_vertices_a_patch_has() {
     let c = context(&[c"VK_EXT_debug_utils"]);
@@ -327,7 +332,7 @@ fn either_stage_says_how_many_vertices_a_patch_has() {
     let (mut control, mut evaluation) = (shader!("patches.tesc"), shader!("patches.tese"));
     let mut said = without_vertices(&mut control);
     let nobody = Drawing { control: Some(control.clone()), ..Drawing::new() };
-    // Of the evaluation stage's function, before its first mode.
+    // The mode is moved to the evaluation stage's function, before its first mode.
     let at = mode(&evaluation, 24) - 2;
     said[1] = evaluation[at + 1];
     evaluation.splice(at..at, said);
@@ -336,7 +341,7 @@ fn either_stage_says_how_many_vertices_a_patch_has() {
     assert_eq!(draw(&c, &both), want);
     let other = Drawing { control: Some(control), ..both };
     assert_eq!(draw(&c, &other), want);
-    // More than 32, and none at all.
+    // More than 32 vertices, and no mode at all.
     // SAFETY: valid usage.
     let layout = unsafe { c.device.create_pipeline_layout(&Default::default(), None) }.expect("layout");
     let mut many = other;

@@ -1,5 +1,6 @@
-//! The system grants no more threads: an error at the right place, or the work is done by the threads there are; and nothing hangs.
-//! Alone in its binary, whose own `pthread_create` stands between the driver and the system's.
+//! Tests that a lack of threads gives an error at the right place, or that the available threads do
+//! the work, and that nothing hangs. It is alone in its binary, whose own `pthread_create` stands
+//! between the driver and the system's.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -10,16 +11,16 @@ use core::ffi::c_void;
 use pipeline::{AREA, Messenger, RGBA8, Set, compute, graphics, record_dispatch, render, render_context};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Threads that may still be created.
+/// Number of threads that may still be created.
 static ALLOWED: AtomicI64 = AtomicI64::new(i64::MAX);
 
 type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 type Create = unsafe extern "C" fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> i32;
 
-/// In place of libc's.
+/// Replaces libc's function.
 ///
 /// # Safety
-/// As libc's.
+/// The requirements of libc's `pthread_create` hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
@@ -30,7 +31,8 @@ pub unsafe extern "C" fn pthread_create(
     if ALLOWED.fetch_sub(1, Ordering::Relaxed) <= 0 {
         return libc::EAGAIN;
     }
-    // SAFETY: the next definition of the symbol is libc's, which has this type; the arguments are the caller's.
+    // SAFETY: the next definition of the symbol is libc's, which has this type; the arguments
+    // fulfil its requirements, as the `# Safety` section demands.
     unsafe {
         let next = libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr());
         core::mem::transmute::<*mut c_void, Create>(next)(thread, attributes, start, argument)
@@ -45,7 +47,7 @@ fn with_threads<R>(allowed: i64, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Everything that computes in threads: compiling, a dispatch, draws, copies.
+/// Runs everything that computes in threads: compiling, a dispatch, draws, copies.
 fn work(c: &Context) -> Result<(Vec<u32>, Vec<u8>), vk::Result> {
     let set = Set::new(c, &[(vk::DescriptorType::STORAGE_BUFFER, 1), (vk::DescriptorType::UNIFORM_BUFFER, 1)]);
     let (mut data, mut offset) = (c.buffer(1 << 20), c.buffer(64));
@@ -77,7 +79,7 @@ fn work(c: &Context) -> Result<(Vec<u32>, Vec<u8>), vk::Result> {
 
 #[test]
 fn too_few_threads() {
-    // SAFETY: nobody else reads the environment; the driver has started nothing.
+    // SAFETY: no other thread reads the environment; the driver has started nothing.
     unsafe { std::env::set_var("GRUS_THREADS", "8") };
     let extensions = [c"VK_EXT_debug_utils"];
     let c = render_context(&extensions, false);
@@ -85,7 +87,8 @@ fn too_few_threads() {
     assert!(expected.1.as_chunks::<4>().0.iter().all(|p| *p == [255, 0, 0, 255]));
     drop(c);
 
-    // None at all: nothing is submitted, and the fence stays as it is; then, with a thread, everything works.
+    // Without any thread, nothing is submitted, and the fence does not change; then, with a thread,
+    // everything works.
     let c = render_context(&extensions, false);
     let began = std::time::Instant::now();
     with_threads(0, || {
@@ -105,10 +108,11 @@ fn too_few_threads() {
     assert_eq!(work(&c).expect("later"), expected);
     drop(c);
 
-    // A device that has only ever been refused threads can be destroyed.
+    // A device that never got a thread can be destroyed.
     with_threads(0, || drop((render_context(&extensions, false), work(&render_context(&extensions, false)))));
 
-    // The queue's worker alone, then with one, two, … threads more: the same bits, and one message when the watchdog is missing.
+    // The queue's worker alone, then with one, two, … threads more: the bits are equal, and there
+    // is one message if the watchdog is missing.
     for allowed in 1..12 {
         let c = render_context(&extensions, false);
         let messenger = Messenger::new(&c);

@@ -1,5 +1,6 @@
-//! An X server that dies under a program whose SIGPIPE has its default disposition, as in any C program (Rust's ignore it): the calls
-//! answer VK_ERROR_SURFACE_LOST_KHR and the process lives. Skipped with a message when there is no Xvfb.
+//! Test of an X server that dies under a program whose SIGPIPE has its default disposition, as in
+//! any C program (Rust's ignore it). The calls return VK_ERROR_SURFACE_LOST_KHR and the process
+//! lives. Skipped with a message if there is no Xvfb.
 
 mod common;
 use ash::vk;
@@ -8,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, WindowClass};
 
-/// In the environment of the process that is the client: its server's process.
+/// Variable of the client process with the id of its server's process.
 const SERVER: &str = "GRUS_TEST_X_SERVER";
 
-/// A server on a display number that it chose.
+/// Starts a server on a display number that it chooses.
 fn xvfb(extra: &[&str]) -> Option<(Child, String)> {
     let mut command = Command::new("Xvfb");
     command.args(["-noreset", "-displayfd", "1", "-nolisten", "tcp"]).args(extra);
@@ -34,7 +35,7 @@ fn a_dead_server_is_a_lost_surface_and_no_signal() {
         let mut client = Command::new(std::env::current_exe().expect("the path of this test"));
         client.args(["--exact", "a_dead_server_is_a_lost_surface_and_no_signal", "--nocapture"]);
         let status = client.env(SERVER, server.id().to_string()).env("DISPLAY", display).status();
-        // It may have been killed already.
+        // The server may have been killed already.
         let _ = server.kill();
         let _ = server.wait();
         let status = status.expect("this test runs again");
@@ -42,9 +43,9 @@ fn a_dead_server_is_a_lost_surface_and_no_signal() {
     }
 }
 
-/// Shows frames, kills the server and goes on.
+/// Shows frames, kills the server and continues.
 fn client(server: libc::pid_t) {
-    // SAFETY: no other thread of this process minds.
+    // SAFETY: no other thread of this process depends on the signal's disposition.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let (x, screen) = x11rb::connect(None).expect("server");
     let (root, window) = (&x.setup().roots[screen], x.generate_id().expect("window"));
@@ -58,9 +59,10 @@ fn client(server: libc::pid_t) {
     let surfaces = ash::khr::surface::Instance::new(&c.entry, &c.instance);
     let xcb = ash::khr::xcb_surface::Instance::new(&c.entry, &c.instance);
     let swapchains = ash::khr::swapchain::Device::new(&c.instance, &c.device);
-    // There is no libxcb in this process, and the driver has its own connection: only the window matters.
+    // There is no libxcb in this process, and the driver has its own connection: only the window
+    // matters.
     let info = vk::XcbSurfaceCreateInfoKHR::default().window(window);
-    // SAFETY: (all here) valid usage, but for the missing connection.
+    // SAFETY: valid usage, except for the missing connection.
     unsafe {
         let surface = xcb.create_xcb_surface(&info, None).expect("surface");
         let info = vk::SwapchainCreateInfoKHR::default()
@@ -87,7 +89,7 @@ fn client(server: libc::pid_t) {
         };
         (0..5).for_each(|_| assert_eq!(frame(), Ok(false)));
         libc::kill(server, libc::SIGKILL);
-        // The kernel takes its time to close the sockets of who was killed.
+        // The kernel takes some time to close the sockets of a killed process.
         let told = (0..100_000).find_map(|_| frame().err());
         assert_eq!(told, Some(vk::Result::ERROR_SURFACE_LOST_KHR));
         let lost = |surface| surfaces.get_physical_device_surface_capabilities(c.physical, surface).unwrap_err();

@@ -1,12 +1,13 @@
-//! The build id: what pipeline caches of another build are told apart by.
+//! The build id, by which pipeline caches of different builds are distinguished.
 //!
-//! The linker's build id note of this library when it has one; so the same file installed on two machines shares caches. Without
-//! the note, the version and the library file's size and time.
+//! It is the linker's build id note of this library if there is one, so that the same file
+//! installed on two machines shares caches. Without the note, it is made of the version and the
+//! library file's size and time.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-/// 16 bytes that differ between builds.
+/// Returns 16 bytes that differ between builds.
 pub fn build_id() -> [u8; 16] {
     static ID: OnceLock<[u8; 16]> = OnceLock::new();
     *ID.get_or_init(|| {
@@ -20,7 +21,7 @@ pub fn build_id() -> [u8; 16] {
     })
 }
 
-/// FNV-1a, 128 bits.
+/// The FNV-1a hash with 128 bits.
 struct Fnv128(u128);
 
 impl Fnv128 {
@@ -34,10 +35,11 @@ impl Fnv128 {
     }
 }
 
-/// Size and modification time of the file that this code was loaded from.
+/// Returns size and modification time of the file that this code was loaded from.
 fn file_stamp() -> Option<Vec<u8>> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: an address in this library, and room for the answer; zeroes are a valid Dl_info.
+    // SAFETY: the address lies in this library, `info` has space for the answer, and zeroes are a
+    // valid `Dl_info`.
     let name = unsafe {
         if libc::dladdr(build_id as *const c_void, info.as_mut_ptr()) == 0 || (*info.as_ptr()).dli_fname.is_null() {
             return None;
@@ -49,10 +51,10 @@ fn file_stamp() -> Option<Vec<u8>> {
     Some([metadata.len().to_le_bytes(), (time.as_nanos() as u64).to_le_bytes()].concat())
 }
 
-/// The NT_GNU_BUILD_ID note of the loaded object that holds this code.
+/// Returns the NT_GNU_BUILD_ID note of the loaded object that holds this code.
 fn note() -> Option<Vec<u8>> {
     let mut search = Search { address: build_id as *const () as u64, found: None };
-    // SAFETY: the callback gets `search` back during the call only.
+    // SAFETY: the callback gets the pointer to `search` during this call only.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
     search.found
 }
@@ -62,15 +64,19 @@ struct Search {
     found: Option<Vec<u8>>,
 }
 
+/// Takes the build id of the loaded object that holds the searched address.
+///
 /// # Safety
-/// Called by dl_iterate_phdr with a pointer to a [`Search`].
+/// Must be called by `dl_iterate_phdr` with a pointer to a [`Search`].
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-    // SAFETY: dl_iterate_phdr's promise and the caller's.
+    // SAFETY: `dl_iterate_phdr` passes a valid `info`; `search` points to a [`Search`], as the
+    // `# Safety` section demands.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
     if info.dlpi_phdr.is_null() {
         return 0;
     }
-    // SAFETY: the loaded object's program headers.
+    // SAFETY: `dl_iterate_phdr` gives the address and number of the loaded object's program
+    // headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     let holds = |h: &libc::Elf64_Phdr| {
         let start = info.dlpi_addr.wrapping_add(h.p_vaddr);
@@ -81,7 +87,7 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     }
     for header in headers.iter().filter(|h| h.p_type == libc::PT_NOTE) {
         let start = info.dlpi_addr.wrapping_add(header.p_vaddr) as *const u8;
-        // SAFETY: a note segment is mapped with its object.
+        // SAFETY: a note segment is mapped as long as its object is loaded.
         let bytes = unsafe { std::slice::from_raw_parts(start, header.p_memsz as usize) };
         if let Some(id) = gnu_build_id(bytes) {
             search.found = Some(id.to_vec());

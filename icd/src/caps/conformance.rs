@@ -1,17 +1,19 @@
-//! The conformance version that the driver tells (`VkPhysicalDeviceDriverProperties`, `VkPhysicalDeviceVulkan12Properties`).
+//! The conformance version that the driver reports (`VkPhysicalDeviceDriverProperties`,
+//! `VkPhysicalDeviceVulkan12Properties`).
 
 #![forbid(unsafe_code)]
 
 use ash::vk::ConformanceVersion;
 use std::sync::OnceLock;
 
-/// The version of the CTS of which a complete run on Grus was clean: `docs/conformance.md`. Zeros: none was, so nothing is claimed.
+/// Version of the CTS of which a complete run on Grus was clean (`docs/conformance.md`). Zeros
+/// would mean that there was none, so that nothing is claimed.
 pub const CONFORMANCE_VERSION: ConformanceVersion = ConformanceVersion { major: 1, minor: 4, subminor: 6, patch: 1 };
 
-/// Says another version than [`CONFORMANCE_VERSION`]: `a.b.c.d`, numbers below 256, or `0`.
+/// Variable that replaces [`CONFORMANCE_VERSION`]: `a.b.c.d`, numbers below 256, or `0`.
 const VARIABLE: &str = "GRUS_CONFORMANCE_VERSION";
 
-/// What the variable says; the error says why it is ignored.
+/// Returns the version that the variable gives; the error says why the variable is ignored.
 fn asked() -> &'static Result<Option<ConformanceVersion>, String> {
     static ASKED: OnceLock<Result<Option<ConformanceVersion>, String>> = OnceLock::new();
     ASKED.get_or_init(|| {
@@ -22,12 +24,12 @@ fn asked() -> &'static Result<Option<ConformanceVersion>, String> {
     })
 }
 
-/// `conformanceVersion`.
+/// Returns `conformanceVersion`.
 pub fn conformance_version() -> ConformanceVersion {
     asked().as_ref().ok().copied().flatten().unwrap_or(CONFORMANCE_VERSION)
 }
 
-/// Why the variable is ignored, if it is.
+/// Returns the reason why the variable is ignored, if it is.
 pub fn ignored() -> Option<&'static str> {
     asked().as_ref().err().map(String::as_str)
 }

@@ -1,4 +1,5 @@
-//! Handles for other processes, devices and APIs: which kinds there are, and what can be done with each. A kind without a row has no feature.
+//! Handles for other processes, devices and APIs: their kinds, and the features of each. A kind
+//! without a row has no feature.
 
 #![forbid(unsafe_code)]
 
@@ -6,17 +7,18 @@ use crate::os::dma_buf;
 use ash::vk;
 use vk::ExternalMemoryHandleTypeFlags as MemoryType;
 
-/// `minImportedHostPointerAlignment`: memory of the host comes in whole pages.
+/// `minImportedHostPointerAlignment`: host memory is imported in whole pages.
 pub const HOST_POINTER_ALIGNMENT: u64 = 4096;
 
-/// Memory.
+/// A kind of memory handles.
 struct MemoryRow {
     ty: MemoryType,
-    /// Can new memory be given away as it?
+    /// Returns true if new memory can be exported as this kind.
     is_made: fn() -> bool,
-    /// Imported memory of this kind can be exported as it again.
+    /// True if imported memory of this kind can be exported as it again.
     again: bool,
-    /// Buffers in it may have a device address: it lies where pointers of shaders may point (`os::arena`).
+    /// True if buffers in such memory may have a device address, because it is where pointers of
+    /// shaders may point (`os::arena`).
     addressable: bool,
 }
 
@@ -40,12 +42,13 @@ fn properties_of(row: &MemoryRow) -> vk::ExternalMemoryProperties {
     }
 }
 
-/// Of images: None for a kind without features, which vkGetPhysicalDeviceImageFormatProperties2 refuses.
+/// Returns the properties for images. `None` stands for a kind without features, which
+/// vkGetPhysicalDeviceImageFormatProperties2 refuses.
 pub fn image_memory(ty: MemoryType) -> Option<vk::ExternalMemoryProperties> {
     memory_row(ty).map(properties_of)
 }
 
-/// Answer of vkGetPhysicalDeviceExternalBufferProperties.
+/// Fills in the answer of vkGetPhysicalDeviceExternalBufferProperties.
 pub fn buffer_properties(info: &vk::PhysicalDeviceExternalBufferInfo<'_>, out: &mut vk::ExternalBufferProperties<'_>) {
     let addressed = info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
     let row = memory_row(info.handle_type).filter(|row| row.addressable || !addressed);
@@ -53,25 +56,26 @@ pub fn buffer_properties(info: &vk::PhysicalDeviceExternalBufferInfo<'_>, out: &
     out.external_memory_properties = row.map_or(none, properties_of);
 }
 
-/// Kinds of memory that objects may be created for.
+/// Returns the kinds of memory that objects may be created for.
 pub fn memory_types() -> MemoryType {
     MEMORY.iter().fold(MemoryType::empty(), |all, row| all | row.ty)
 }
 
-/// Kinds of memory that can be exported.
+/// Returns the kinds of memory that can be exported.
 pub fn exportable_memory_types() -> MemoryType {
     MEMORY.iter().filter(|row| (row.is_made)()).fold(MemoryType::empty(), |all, row| all | row.ty)
 }
 
-/// Kinds of semaphores: the payload itself, and a copy of a binary one's state.
+/// Kinds of semaphore handles: the payload itself, and a copy of a binary semaphore's state.
 pub const SEMAPHORE_TYPES: [vk::ExternalSemaphoreHandleTypeFlags; 2] =
     [vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD, vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD];
-/// Kinds of fences.
+/// Kinds of fence handles.
 pub const FENCE_TYPES: [vk::ExternalFenceHandleTypeFlags; 2] =
     [vk::ExternalFenceHandleTypeFlags::OPAQUE_FD, vk::ExternalFenceHandleTypeFlags::SYNC_FD];
 
-/// Answer of vkGetPhysicalDeviceExternalSemaphoreProperties, for a type of semaphores. Whatever was imported has a state to copy; only what was
-/// imported as itself can be given on as itself.
+/// Fills in the answer of vkGetPhysicalDeviceExternalSemaphoreProperties, for a type of semaphores.
+/// Every imported payload has a state that can be copied; only one that was imported as itself can
+/// be exported as itself.
 pub fn semaphore_properties(
     ty: vk::ExternalSemaphoreHandleTypeFlags,
     timeline: bool,
@@ -90,7 +94,8 @@ pub fn semaphore_properties(
     out.external_semaphore_features = if known { both } else { vk::ExternalSemaphoreFeatureFlags::empty() };
 }
 
-/// Answer of vkGetPhysicalDeviceExternalFenceProperties; as [`semaphore_properties`].
+/// Fills in the answer of vkGetPhysicalDeviceExternalFenceProperties, by the rules of
+/// [`semaphore_properties`].
 pub fn fence_properties(ty: vk::ExternalFenceHandleTypeFlags, out: &mut vk::ExternalFenceProperties<'_>) {
     use vk::ExternalFenceHandleTypeFlags as Type;
     let known = FENCE_TYPES.contains(&ty);

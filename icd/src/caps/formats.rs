@@ -1,4 +1,4 @@
-//! Format and image-format queries, all derived from `base::format`'s table.
+//! Format and image-format queries, all derived from the table of `base::format`.
 
 use super::features::Feature;
 use super::limits::{LIMITS, MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS, SAMPLE_COUNTS};
@@ -9,13 +9,14 @@ use base::format::{Aspect, Format, Layout, Plane};
 use base::image::ImageLayout;
 use vk::{FormatFeatureFlags as Features, ImageCreateFlags as Create, ImageUsageFlags as Usage};
 
-/// The row of a format that can be used for something.
+/// Returns the row of a format that has any use.
 fn row(format: vk::Format) -> Option<Format> {
     let row = u32::try_from(format.as_raw()).ok().and_then(Format::from_vk)?;
     (row.info().layout != Layout::None).then_some(row)
 }
 
-/// Answer of vkGetPhysicalDeviceFormatProperties. Linear tiling is laid out as optimal tiling is, and offered for colour formats.
+/// Returns the answer of vkGetPhysicalDeviceFormatProperties. Linear tiling has the layout of
+/// optimal tiling, and is offered for colour formats.
 pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
     let Some(row) = row(format) else { return vk::FormatProperties::default() };
     let info = row.info();
@@ -30,14 +31,15 @@ pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
     }
 }
 
-/// Minimum and maximum need an order on texels: filterable colour and depth have one.
+/// Returns true if minimum and maximum filters are supported, which need an order on texels:
+/// filterable colour and depth have one.
 fn has_minmax(row: Format, features: Features) -> bool {
     features.contains(Features::SAMPLED_IMAGE)
         && !row.needs_conversion()
         && (features.contains(Features::SAMPLED_IMAGE_FILTER_LINEAR) || row.has_depth())
 }
 
-/// Answer of vkGetPhysicalDeviceFormatProperties2.
+/// Fills in the answer of vkGetPhysicalDeviceFormatProperties2.
 ///
 /// # Safety
 /// `out` heads a valid chain.
@@ -46,41 +48,41 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
     out.format_properties = properties;
     let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
     while !next.is_null() {
-        // SAFETY: an element of the chain.
+        // SAFETY: `next` is an element of the valid chain that `out` heads.
         let s_type = unsafe { (*next).s_type };
         if s_type == vk::FormatProperties3::STRUCTURE_TYPE {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag identifies the structure's type.
             let properties3 = unsafe { &mut *next.cast::<vk::FormatProperties3<'_>>() };
             properties3.linear_tiling_features = flags2(format, properties.linear_tiling_features, false);
             properties3.optimal_tiling_features = flags2(format, properties.optimal_tiling_features, false);
             properties3.buffer_features = flags2(format, properties.buffer_features, true);
         } else if s_type == vk::DrmFormatModifierPropertiesListEXT::STRUCTURE_TYPE {
             let offer = linear_offer(format);
-            // SAFETY: the tag says so, and the list is valid.
+            // SAFETY: the tag identifies the structure's type, and the list is valid.
             unsafe { modifiers::fill_list(offer, &mut *next.cast::<vk::DrmFormatModifierPropertiesListEXT<'_>>()) };
         } else if s_type == vk::DrmFormatModifierPropertiesList2EXT::STRUCTURE_TYPE {
             let offer = linear_offer(format);
-            // SAFETY: the tag says so, and the list is valid.
+            // SAFETY: the tag identifies the structure's type, and the list is valid.
             unsafe { modifiers::fill_list2(offer, &mut *next.cast::<vk::DrmFormatModifierPropertiesList2EXT<'_>>()) };
         } else if s_type == vk::SubpassResolvePerformanceQueryEXT::STRUCTURE_TYPE {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag identifies the structure's type.
             let resolve = unsafe { &mut *next.cast::<vk::SubpassResolvePerformanceQueryEXT<'_>>() };
-            // Samples lie in memory, and are read again.
+            // Samples are stored to memory and read again.
             resolve.optimal = vk::FALSE;
         }
-        // SAFETY: as above.
+        // SAFETY: `next` is an element of the valid chain that `out` heads.
         next = unsafe { (*next).p_next };
     }
 }
 
-/// What images in rows offer of a format; None: nothing.
+/// Returns the offer of a format in linear images, or `None` if there is none.
 fn linear_offer(format: vk::Format) -> Option<modifiers::Offer> {
     let features = format_properties(format).linear_tiling_features;
     let row = u32::try_from(format.as_raw()).ok().and_then(Format::from_vk).filter(|_| !features.is_empty())?;
     Some((features, flags2(format, features, false), u32::from(row.info().plane_count)))
 }
 
-/// The 64-bit flags: the 32-bit ones, and what only they can say.
+/// Returns the 64-bit flags: the 32-bit ones, and those that exist in 64 bits only.
 fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatureFlags2 {
     use vk::FormatFeatureFlags2 as Flags2;
     let mut wide = Flags2::from_raw(u64::from(flags.as_raw()));
@@ -104,20 +106,21 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
 /// The parameters of an image-format query.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageQuery {
-    /// As asked for.
+    /// Format of the image.
     pub format: vk::Format,
-    /// 1D, 2D, 3D.
+    /// Dimensions: 1D, 2D or 3D.
     pub ty: vk::ImageType,
-    /// As asked for.
+    /// Tiling of the image.
     pub tiling: vk::ImageTiling,
-    /// Usage, of all aspects.
+    /// Usage, combined over all aspects.
     pub usage: vk::ImageUsageFlags,
-    /// As asked for.
+    /// Creation flags of the image.
     pub flags: vk::ImageCreateFlags,
 }
 
-/// Flags that the driver takes, disjoint of formats with planes. (Protected, subsampled: refused. Regions of instances: a group has one device, whose one instance
-/// of memory is the whole image's.)
+/// Flags that the driver accepts; disjoint only for formats with planes. Protected and subsampled
+/// images are refused. Split-instance bind regions are accepted, because a group has one device,
+/// whose one instance of memory is the whole image's.
 const CREATE_FLAGS: Create = Create::from_raw(
     Create::MUTABLE_FORMAT.as_raw()
         | Create::CUBE_COMPATIBLE.as_raw()
@@ -140,8 +143,9 @@ const SPARSE: Create = Create::from_raw(
     Create::SPARSE_BINDING.as_raw() | Create::SPARSE_RESIDENCY.as_raw() | Create::SPARSE_ALIASED.as_raw(),
 );
 
-/// May an image be sparse in the way that is asked for? There is no residency without binding; addresses are one range; a volume's slices
-/// are no layers (which the specification does not allow, but views of one slice).
+/// Returns true if an image may be sparse in the requested way. Residency requires binding; the
+/// addresses are one range. A volume's slices are not layers (the specification does not allow
+/// views of several slices, but views of one slice).
 fn sparse_fits(query: &ImageQuery, row: Format) -> bool {
     let bound = query.flags.contains(Create::SPARSE_BINDING)
         && !query.flags.intersects(Create::DISJOINT | Create::TYPE_2D_ARRAY_COMPATIBLE)
@@ -158,7 +162,7 @@ fn sparse_fits(query: &ImageQuery, row: Format) -> bool {
     !query.flags.intersects(SPARSE) || bound && (!query.flags.contains(Create::SPARSE_RESIDENCY) || resident())
 }
 
-/// Texels of a sparse image block of a plane.
+/// Returns the number of texels of a sparse image block of a plane.
 fn residency_cell(ty: vk::ImageType, plane: &Plane) -> Option<[u32; 3]> {
     let dim = match ty {
         vk::ImageType::TYPE_2D => Dim::D2,
@@ -168,7 +172,8 @@ fn residency_cell(ty: vk::ImageType, plane: &Plane) -> Option<[u32; 3]> {
     ImageLayout::cell_of(plane, dim)
 }
 
-/// Answer of vkGetPhysicalDeviceSparseImageFormatProperties: the shapes of the planes' blocks, where such an image can have memory block by block.
+/// Returns the answer of vkGetPhysicalDeviceSparseImageFormatProperties: the shapes of the planes'
+/// blocks, if such an image can have memory block by block.
 pub fn sparse_image_format_properties(
     query: &ImageQuery,
     samples: vk::SampleCountFlags,
@@ -181,8 +186,8 @@ pub fn sparse_image_format_properties(
     })
 }
 
-/// Of a plane with blocks of so many texels, and a tail for each layer. There is a standard shape for up to 16 bytes, a power of two, of texels and
-/// compressed blocks.
+/// Returns the properties of a plane with blocks of this many texels, and a tail for each layer.
+/// There is a standard shape for texels and compressed blocks of up to 16 bytes, a power of two.
 pub fn sparse_properties(
     aspect: Aspect,
     format: Format,
@@ -200,7 +205,8 @@ pub fn sparse_properties(
     }
 }
 
-/// What a usage needs of a format: any of the features. (A transient image is used as something else too, which needs them.)
+/// Features that a usage needs of a format: any one of them. A transient image also has another
+/// usage, which needs features.
 const USAGE_FEATURES: &[(Usage, Features)] = &[
     (Usage::TRANSFER_SRC, Features::TRANSFER_SRC),
     (Usage::TRANSFER_DST, Features::TRANSFER_DST),
@@ -216,12 +222,12 @@ const USAGE_FEATURES: &[(Usage, Features)] = &[
 const ATTACHMENT: Features =
     Features::from_raw(Features::COLOR_ATTACHMENT.as_raw() | Features::DEPTH_STENCIL_ATTACHMENT.as_raw());
 
-/// What the device moves from image to image, the host copies.
+/// The host can copy any image that the device can move.
 const MOVED: Features = Features::from_raw(Features::TRANSFER_SRC.as_raw() | Features::BLIT_SRC.as_raw());
 
 const NOT_SUPPORTED: vk::Result = vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
 
-/// Answer of vkGetPhysicalDeviceImageFormatProperties.
+/// Returns the answer of vkGetPhysicalDeviceImageFormatProperties.
 pub fn image_format_properties(query: &ImageQuery) -> Result<vk::ImageFormatProperties, vk::Result> {
     let row = row(query.format).ok_or(NOT_SUPPORTED)?;
     let properties = format_properties(query.format);
@@ -250,13 +256,15 @@ pub fn image_format_properties(query: &ImageQuery) -> Result<vk::ImageFormatProp
 
 const MODIFIED: vk::ImageTiling = vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
 
-/// Images with a modifier are pictures: a plane has a beginning and a distance between rows, and nothing else.
+/// Returns true if an image may have a modifier. Such images are plain 2D pictures: a plane has a
+/// start and a row pitch, and nothing else.
 fn modifier_fits(query: &ImageQuery) -> bool {
     query.tiling != MODIFIED
         || query.ty == vk::ImageType::TYPE_2D && !query.flags.intersects(SPARSE | Create::CUBE_COMPATIBLE)
 }
 
-/// Do the format's features allow every usage? With EXTENDED_USAGE it is a view's format that has to.
+/// Returns true if the format's features allow every usage. With EXTENDED_USAGE, a view's format
+/// has to allow it instead.
 fn usage_fits(query: &ImageQuery, features: Features) -> bool {
     let known = USAGE_FEATURES.iter().fold(Usage::empty(), |all, (usage, _)| all | *usage);
     let extended = query.flags.contains(Create::EXTENDED_USAGE | Create::MUTABLE_FORMAT);
@@ -282,7 +290,8 @@ fn max_extent(query: &ImageQuery, row: Format) -> Option<vk::Extent3D> {
     }
 }
 
-/// The rules under which the specification lets an image be multisampled, and what the driver has.
+/// Returns the sample counts of an image, by the specification's rules for multisampled images and
+/// what the driver supports.
 fn sample_counts(query: &ImageQuery, row: Format, features: Features) -> vk::SampleCountFlags {
     let multisampled = query.ty == vk::ImageType::TYPE_2D
         && query.tiling == vk::ImageTiling::OPTIMAL
@@ -298,7 +307,7 @@ fn sample_counts(query: &ImageQuery, row: Format, features: Features) -> vk::Sam
     }
 }
 
-/// Answer of vkGetPhysicalDeviceImageFormatProperties2.
+/// Fills in the answer of vkGetPhysicalDeviceImageFormatProperties2.
 ///
 /// # Safety
 /// `info` and `out` head valid chains.
@@ -311,49 +320,49 @@ pub unsafe fn fill_image_format_properties2(
     let mut shared = vk::ExternalMemoryProperties::default();
     let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
     while !next.is_null() {
-        // SAFETY: an element of the chain.
+        // SAFETY: `next` is an element of the valid chain that `info` heads.
         let s_type = unsafe { (*next).s_type };
         if s_type == vk::PhysicalDeviceExternalImageFormatInfo::STRUCTURE_TYPE {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag identifies the structure's type.
             let external = unsafe { &*next.cast::<vk::PhysicalDeviceExternalImageFormatInfo<'_>>() };
             if !external.handle_type.is_empty() {
                 shared = super::external::image_memory(external.handle_type).ok_or(NOT_SUPPORTED)?;
             }
         } else if s_type == vk::PhysicalDeviceImageDrmFormatModifierInfoEXT::STRUCTURE_TYPE {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag identifies the structure's type.
             let modifier = unsafe { &*next.cast::<vk::PhysicalDeviceImageDrmFormatModifierInfoEXT<'_>>() };
             if modifier.drm_format_modifier != modifiers::LINEAR {
                 return Err(NOT_SUPPORTED);
             }
         } else if s_type == vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag identifies the structure's type.
             usage |= unsafe { &*next.cast::<vk::ImageStencilUsageCreateInfo<'_>>() }.stencil_usage;
         }
-        // SAFETY: as above.
+        // SAFETY: `next` is an element of the valid chain that `info` heads.
         next = unsafe { (*next).p_next };
     }
     let query = ImageQuery { format: info.format, ty: info.ty, tiling: info.tiling, usage, flags: info.flags };
     out.image_format_properties = image_format_properties(&query)?;
     let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
     while !next.is_null() {
-        // SAFETY: an element of the chain.
+        // SAFETY: `next` is an element of the valid chain that `out` heads.
         let s_type = unsafe { (*next).s_type };
         if s_type == vk::ExternalImageFormatProperties::STRUCTURE_TYPE {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag identifies the structure's type.
             let external = unsafe { &mut *next.cast::<vk::ExternalImageFormatProperties<'_>>() };
             external.external_memory_properties = shared;
         } else if s_type == vk::SamplerYcbcrConversionImageFormatProperties::STRUCTURE_TYPE {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag identifies the structure's type.
             let ycbcr = unsafe { &mut *next.cast::<vk::SamplerYcbcrConversionImageFormatProperties<'_>>() };
-            // A view knows all of its planes.
+            // One descriptor of a view covers all of its planes.
             ycbcr.combined_image_sampler_descriptor_count = 1;
         } else if s_type == vk::HostImageCopyDevicePerformanceQueryEXT::STRUCTURE_TYPE {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag identifies the structure's type.
             let host = unsafe { &mut *next.cast::<vk::HostImageCopyDevicePerformanceQueryEXT<'_>>() };
-            // Usage changes nothing about an image's layout.
+            // Usage does not affect an image's layout.
             (host.optimal_device_access, host.identical_memory_layout) = (vk::TRUE, vk::TRUE);
         }
-        // SAFETY: as above.
+        // SAFETY: `next` is an element of the valid chain that `out` heads.
         next = unsafe { (*next).p_next };
     }
     Ok(())

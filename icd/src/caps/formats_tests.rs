@@ -1,4 +1,5 @@
-//! What every implementation must answer: the "Mandatory format support" tables, and the image-format rules.
+//! Tests of answers that are required of every implementation: the "Mandatory format support"
+//! tables, and the image-format rules.
 
 use super::*;
 use base::abi::MAX_LEVELS;
@@ -7,7 +8,7 @@ fn query(format: vk::Format, ty: vk::ImageType, usage: Usage) -> ImageQuery {
     ImageQuery { format, ty, tiling: vk::ImageTiling::OPTIMAL, usage, flags: Create::empty() }
 }
 
-/// The format table is `base`'s; until it has landed there is nothing to check.
+/// Returns true if the format table of `base` has rows; without rows there is nothing to check.
 fn table_landed() -> bool {
     let landed = row(vk::Format::R8G8B8A8_UNORM).is_some();
     if !landed {
@@ -65,7 +66,8 @@ fn image_rules() {
     assert_eq!((volume.max_extent.depth, volume.max_array_layers), (MAX_DIMENSION_3D, 1));
     let line = image_format_properties(&query(rgba, vk::ImageType::TYPE_1D, Usage::SAMPLED)).unwrap();
     assert_eq!((line.max_extent.width, line.max_extent.height), (MAX_DIMENSION, 1));
-    // Linear images of colour lie as others do, whatever their type; depth and stencil are offered as optimal ones, volumes too.
+    // Linear colour images have the layout of others, for any type; depth and stencil have optimal
+    // tiling only, also as volumes.
     let linear = |ty, format| ImageQuery { tiling: vk::ImageTiling::LINEAR, ..query(format, ty, Usage::TRANSFER_SRC) };
     for ty in [vk::ImageType::TYPE_1D, vk::ImageType::TYPE_2D, vk::ImageType::TYPE_3D] {
         let told = image_format_properties(&linear(ty, rgba)).unwrap();
@@ -77,7 +79,7 @@ fn image_rules() {
     }
 }
 
-/// What a format is when nothing fits its texels but copies, or everything but storage.
+/// Checks formats that allow only copies, and formats that allow everything but storage.
 #[test]
 fn rare_formats_have_what_others_have() {
     use Features as F;
@@ -92,19 +94,19 @@ fn rare_formats_have_what_others_have() {
     let captured = query(vk::Format::R8G8B8A8_UNORM, vk::ImageType::TYPE_2D, Usage::SAMPLED);
     let flags = vk::ImageCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT;
     assert!(image_format_properties(&ImageQuery { flags, ..captured }).is_ok());
-    // What is done with their images is done by views of other formats.
+    // Views of other formats access such images.
     let scaled = vk::Format::A2B10G10R10_USCALED_PACK32;
     assert_eq!(optimal(scaled), F::BLIT_SRC | F::BLIT_DST);
     let usable = |usage| image_format_properties(&query(scaled, vk::ImageType::TYPE_2D, usage)).is_ok();
     assert!(usable(Usage::HOST_TRANSFER_EXT) && !usable(Usage::TRANSFER_DST) && !usable(Usage::SAMPLED));
-    // What is transient says what else it is used as.
+    // A transient image also names its other usage.
     let transient = query(vk::Format::BC1_RGB_UNORM_BLOCK, vk::ImageType::TYPE_2D, Usage::TRANSIENT_ATTACHMENT);
     assert!(image_format_properties(&transient).is_ok());
     let target = ImageQuery { usage: transient.usage | Usage::COLOR_ATTACHMENT, ..transient };
     assert!(image_format_properties(&target).is_err());
 }
 
-/// Each plane has blocks of its own, and the host copies to what is bound.
+/// Checks that each plane has blocks of its own, and that the host copies to bound memory.
 #[test]
 fn sparse_images_are_of_any_format() {
     let told = |format| {
@@ -130,7 +132,7 @@ fn external_memory_is_as_its_row_says() {
     let rows = [
         (Type::OPAQUE_FD, Some(both)),
         (Type::HOST_ALLOCATION_EXT, Some(Features::IMPORTABLE)),
-        // Made where the kernel has a device for it, taken everywhere.
+        // Can be exported if the kernel has a device for it, and imported everywhere.
         (Type::DMA_BUF_EXT, Some(if crate::os::dma_buf::can_be_made() { both } else { Features::IMPORTABLE })),
         (Type::ZIRCON_VMO_FUCHSIA, None),
     ];
@@ -143,7 +145,7 @@ fn external_memory_is_as_its_row_says() {
             .push_next(&mut external);
         let mut told = vk::ExternalImageFormatProperties::default();
         let mut out = vk::ImageFormatProperties2::default().push_next(&mut told);
-        // SAFETY: valid chains.
+        // SAFETY: both structures head valid chains.
         let result = unsafe { fill_image_format_properties2(&info, &mut out) };
         assert_eq!(result.err(), if expected.is_none() { Some(NOT_SUPPORTED) } else { None });
         assert_eq!(out.image_format_properties.max_mip_levels == 0, expected.is_none());
@@ -151,7 +153,8 @@ fn external_memory_is_as_its_row_says() {
     }
 }
 
-/// Rows of the mandatory tables: formats that must have features with optimal tiling, and as buffers.
+/// Checks the rows of the mandatory tables: formats that must have features with optimal tiling,
+/// and as buffers.
 #[test]
 fn mandatory_format_support() {
     if !table_landed() {
@@ -258,7 +261,7 @@ fn formats_that_are_converted_have_one_level() {
         query(nv12, vk::ImageType::TYPE_3D, Usage::SAMPLED),
         query(nv12, vk::ImageType::TYPE_2D, Usage::COLOR_ATTACHMENT),
         ImageQuery { flags: Create::CUBE_COMPATIBLE, ..asked },
-        // One plane has no planes, and texels are no blocks.
+        // A format with one plane is not disjoint, and single texels are not blocks.
         ImageQuery { flags: Create::DISJOINT, format: vk::Format::R8_UNORM, ..asked },
         ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, ..asked },
     ] {
@@ -277,7 +280,8 @@ fn formats_that_are_converted_have_one_level() {
     assert!(packed.contains(chroma) && !packed.intersects(minmax | Features::BLIT_SRC | Features::DISJOINT));
 }
 
-/// Image load/store without a format in the shader works on every storage format, so the 64-bit flags say so.
+/// Checks that the 64-bit flags report image loads and stores without a format, which work on every
+/// storage format.
 #[test]
 fn wide_flags_follow_from_the_narrow_ones() {
     for raw in 0..200 {
@@ -285,7 +289,7 @@ fn wide_flags_follow_from_the_narrow_ones() {
         let narrow = format_properties(format);
         let mut wide = vk::FormatProperties3::default();
         let mut out = vk::FormatProperties2::default().push_next(&mut wide);
-        // SAFETY: a valid chain.
+        // SAFETY: `out` heads a valid chain.
         unsafe { fill_format_properties2(format, &mut out) };
         assert_eq!(wide.optimal_tiling_features.as_raw() as u32 & 0x1ffff, narrow.optimal_tiling_features.as_raw());
         let without_format = vk::FormatFeatureFlags2::STORAGE_READ_WITHOUT_FORMAT;

@@ -6,7 +6,8 @@ use crate::os::memory_limits::{addresses_left, control_groups, data_left, memory
 use ash::vk;
 use std::sync::OnceLock;
 
-/// Threads that work uses: `GRUS_THREADS`, else what affinity and the cgroup's quota leave.
+/// Returns the number of threads that work uses: `GRUS_THREADS`, else what affinity and the
+/// cgroup's quota allow.
 pub fn thread_count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| {
@@ -15,8 +16,9 @@ pub fn thread_count() -> usize {
     })
 }
 
-/// Bytes of the memory heap: `GRUS_HEAP_MB`, else three quarters of the machine's memory (or of the cgroup's limit); but no more than half of
-/// what the process may have, where its address space or its data are limited. What an arena can give is what is told here.
+/// Returns the number of bytes of the memory heap: `GRUS_HEAP_MB`, else three quarters of the
+/// machine's memory (or of the cgroup's limit). If the process's address space or data are limited,
+/// it is at most half of what remains. The result is an amount that an arena can provide.
 pub fn heap_size() -> u64 {
     static SIZE: OnceLock<u64> = OnceLock::new();
     *SIZE.get_or_init(|| {
@@ -29,24 +31,27 @@ pub fn heap_size() -> u64 {
 }
 
 fn machine_memory() -> u64 {
-    // SAFETY: sysconf only reads.
+    // SAFETY: `sysconf` only returns a number.
     let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let physical = if pages > 0 && page > 0 { pages as u64 * page as u64 } else { 1 << 30 };
     physical.min(control_groups().unwrap_or(u64::MAX))
 }
 
-/// `heapBudget`: what is allocated, and what the machine has left, as far as the heap goes.
+/// Returns `heapBudget`: what is allocated plus what the machine has left, at most the size of the
+/// heap.
 pub fn heap_budget(used: u64) -> u64 {
     heap_size().min(used.saturating_add(memory_available().unwrap_or(u64::MAX)))
 }
 
-/// Memory types as bits: of what is not sparse, the first before the second.
+/// Bits of the memory types: the one that is not sparse comes before the other.
 pub const MEMORY_TYPES: u32 = 0b11;
-/// The type of memory that can be mapped twice: what sparse resources are bound to. Its pages are dearer to touch first (`os::backing`), so it comes last, and who takes
-/// the first type that fits pays nothing for it.
+/// Index of the type of memory that can be mapped twice, to which sparse resources are bound. Its
+/// pages cost more on the first access (`os::backing`), so it comes last: an application that takes
+/// the first suitable type does not pay for it.
 pub const SPARSE_MEMORY_TYPE: u32 = 1;
 
-/// Answer of vkGetPhysicalDeviceMemoryProperties: one heap, two types that have everything.
+/// Returns the answer of vkGetPhysicalDeviceMemoryProperties: one heap, two types with all
+/// properties.
 pub fn memory_properties() -> vk::PhysicalDeviceMemoryProperties {
     use vk::MemoryPropertyFlags as Flags;
     let mut properties = vk::PhysicalDeviceMemoryProperties {
@@ -76,9 +81,13 @@ const fn family(flags: &[vk::QueueFlags], queue_count: u32) -> vk::QueueFamilyPr
     }
 }
 
-/// Answer of vkGetPhysicalDeviceQueueFamilyProperties: one family does everything; one computes beside it and one only transfers, where applications look for
-/// queues that run concurrently with the first. To bind sparse memory is a call of the system's, which any queue's thread makes; on a queue of its own it waits for no drawing.
-/// There is a queue more of each than engines are known to ask for: one that is not used costs nothing.
+/// Answer of vkGetPhysicalDeviceQueueFamilyProperties. One family supports everything. One for
+/// compute and one for transfers stand beside it, because applications look there for queues that
+/// run concurrently with the first.
+///
+/// Binding sparse memory is a system call that any queue's thread can make; on a queue of its own
+/// it does not wait for drawing. Each family has one queue more than engines are known to request,
+/// because an unused queue costs nothing.
 pub const QUEUE_FAMILIES: [vk::QueueFamilyProperties; 3] = {
     use vk::QueueFlags as Q;
     [
@@ -105,7 +114,8 @@ mod tests {
         assert!(memory.memory_heaps[0].size >= 1 << 20 && thread_count() >= 1);
     }
 
-    /// What engines look for: a family that does everything comes first, one without graphics, and one without computing too.
+    /// Checks the families that engines look for: one that supports everything comes first, then
+    /// one without graphics, and one without compute too.
     #[test]
     fn families_are_told_apart_by_what_they_do() {
         use vk::QueueFlags as Q;

@@ -1,5 +1,7 @@
-//! `VkPhysicalDeviceLimits`. Numbers that follow from the structs shared with generated code or from the rasterizer's
-//! arrays are taken from there; the assertions below the table hold the rest together.
+//! `VkPhysicalDeviceLimits`.
+//!
+//! Numbers that follow from the structs shared with generated code or from the rasterizer's arrays
+//! are taken from there; the assertions below the table check the relations between the others.
 
 #![forbid(unsafe_code)]
 
@@ -12,36 +14,38 @@ use rasterizer::api::{
 };
 use rasterizer::tessellate::spacing::MAX_LEVEL;
 
-/// Widest image and framebuffer.
+/// Largest width of an image or framebuffer.
 pub const MAX_DIMENSION: u32 = 16384;
-/// Largest 3D image.
+/// Largest side of a 3D image.
 pub const MAX_DIMENSION_3D: u32 = 4096;
-/// Most array layers.
+/// Largest number of array layers.
 pub const MAX_LAYERS: u32 = 2048;
-/// Sample counts of attachments, sampled and storage images: every power of two up to the greatest.
+/// Sample counts of attachments, sampled and storage images: every power of two up to the largest.
 pub const SAMPLE_COUNTS: vk::SampleCountFlags = vk::SampleCountFlags::from_raw(2 * MAX_SAMPLES as u32 - 1);
-/// Descriptors of one kind in a stage or in all sets. A descriptor is 16 bytes of set memory and nothing else, so this is only a
-/// bound on set size; descriptor indexing asks for 500 000.
+/// Number of descriptors of one kind in a stage or in all sets. A descriptor is only 16 bytes of
+/// set memory, so this only bounds the size of a set; descriptor indexing requires 500 000.
 pub const MAX_DESCRIPTORS: u32 = 1 << 20;
-/// Dynamic uniform and storage buffers of a pipeline layout, half of them each: resolved when a command is executed, as a list where there are
-/// more than a few (`ShaderContext::all_dynamic_buffers`).
+/// Number of dynamic uniform and storage buffers of a pipeline layout, half of them each. They are
+/// resolved when a command is executed, as a list if there are more than a few
+/// (`ShaderContext::all_dynamic_buffers`).
 pub const MAX_DYNAMIC_BUFFERS: u32 = MAX_DESCRIPTORS;
-/// 32-bit slots between stages.
+/// Number of 32-bit slots between stages.
 pub const MAX_STAGE_COMPONENTS: u32 = 128;
-/// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of address space.
+/// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of
+/// address space.
 pub const MAX_ALLOCATION_SIZE: u64 = 1 << 46;
 
-/// `*CaptureReplayDescriptorDataSize`: a number.
+/// `*CaptureReplayDescriptorDataSize`: the bytes of a number.
 pub const CAPTURED_DATA: usize = 8;
-/// `sparseAddressSpaceSize`, of a heap: a part of the arena's addresses (`os::arena`).
+/// `sparseAddressSpaceSize` of a heap: a part of the arena's addresses (`os::arena`).
 pub const SPARSE_ADDRESS_SPACE: u64 = 32 << 30;
 
-/// The table.
+/// Limits of the device.
 pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_image_dimension1_d: MAX_DIMENSION,
     max_image_dimension2_d: MAX_DIMENSION,
     max_image_dimension3_d: MAX_DIMENSION_3D,
-    // (Faces of 32768, which lavapipe tells, are 3 GiB at least, of more than which it makes no image.)
+    // lavapipe reports faces of 32768. They take at least 3 GiB, and it makes no larger image.
     max_image_dimension_cube: MAX_DIMENSION,
     max_image_array_layers: MAX_LAYERS,
     max_texel_buffer_elements: 1 << 27,
@@ -49,7 +53,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     // Byte offsets into a buffer are signed 32-bit numbers in generated code.
     max_storage_buffer_range: 1 << 30,
     max_push_constants_size: MAX_PUSH_CONSTANTS as u32,
-    // Each allocation is a mapping of its own; Linux allows 65530 of them in a process.
+    // Each allocation is a separate mapping; Linux allows 65530 of them in a process.
     max_memory_allocation_count: 32768,
     max_sampler_allocation_count: 1 << 20,
     buffer_image_granularity: 1,
@@ -80,7 +84,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_tessellation_control_per_vertex_input_components: MAX_STAGE_COMPONENTS,
     max_tessellation_control_per_vertex_output_components: MAX_STAGE_COMPONENTS,
     max_tessellation_control_per_patch_output_components: MAX_STAGE_COMPONENTS,
-    // Of 32 vertices with all components, and the patch's own.
+    // 32 vertices with all components, and the patch's own.
     max_tessellation_control_total_output_components: 33 * MAX_STAGE_COMPONENTS,
     max_tessellation_evaluation_input_components: MAX_STAGE_COMPONENTS,
     max_tessellation_evaluation_output_components: MAX_STAGE_COMPONENTS,
@@ -88,18 +92,19 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_geometry_input_components: MAX_STAGE_COMPONENTS,
     max_geometry_output_components: MAX_STAGE_COMPONENTS,
     max_geometry_output_vertices: GeometryFacts::MOST_VERTICES,
-    // Of eight invocations at a time; the rasterizer's memory for them grows as it is used.
+    // For eight invocations at a time; the rasterizer's memory for them grows as it is used.
     max_geometry_total_output_components: 16384,
     max_fragment_input_components: MAX_STAGE_COMPONENTS,
     max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_dual_src_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_combined_output_resources: MAX_DESCRIPTORS,
-    // Four subgroups' cooperative matrices of 16×16 words, and what their reductions make of them.
+    // Space for the cooperative matrices of 16×16 words of four subgroups, and the results of their
+    // reductions.
     max_compute_shared_memory_size: 128 << 10,
     max_compute_work_group_count: [65535; 3],
     max_compute_work_group_invocations: 1024,
     max_compute_work_group_size: [1024; 3],
-    // The rasterizer's fixed-point positions have 8 bits; samplers weigh in 8 bits or better.
+    // The rasterizer's fixed-point positions have 8 bits; samplers have weights of 8 bits or more.
     sub_pixel_precision_bits: 8,
     sub_texel_precision_bits: 8,
     mipmap_precision_bits: 8,
@@ -145,7 +150,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     discrete_queue_priorities: 2,
     point_size_range: POINT_SIZE_RANGE,
     line_width_range: LINE_WIDTH_RANGE,
-    // Half a size is added to positions, which have 8 bits.
+    // Half the size is added to positions, which have 8 fractional bits.
     point_size_granularity: 1.0 / 128.0,
     line_width_granularity: 1.0 / 128.0,
     strict_lines: vk::TRUE,
@@ -167,7 +172,8 @@ const _: () = assert!(LIMITS.max_texel_buffer_elements <= 1 << 27, "a texel of 1
 mod tests {
     use super::*;
 
-    /// "Required Limits" of the specification for the supported features (wide lines, large points, multi-viewport, …).
+    /// Checks "Required Limits" of the specification for the supported features (wide lines, large
+    /// points, multi-viewport, …).
     #[test]
     fn required_limits() {
         let l = LIMITS;
@@ -291,7 +297,8 @@ mod tests {
         assert!(l.max_compute_work_group_size[0] <= l.max_compute_work_group_invocations);
     }
 
-    /// What Vulkan 1.4 asks for beyond 1.3 ("Updated Vulkan 1.4 Limit Support" of the versions appendix).
+    /// Checks the limits that Vulkan 1.4 requires beyond 1.3 ("Updated Vulkan 1.4 Limit Support" of
+    /// the versions appendix).
     #[test]
     fn limits_of_1_4() {
         let l = LIMITS;

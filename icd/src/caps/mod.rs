@@ -1,8 +1,10 @@
-//! What the driver claims: extensions, features, limits, properties, formats. One named table each, everything else derived.
+//! The driver's capabilities: extensions, features, limits, properties, formats. Each has one named
+//! table, from which everything else is derived.
 //!
-//! [`extensions`] and [`features`] say what is implemented and why the rest is not; [`limits`] are the numbers, asserted against
-//! the structs shared with generated code; [`properties`], [`formats`] and [`host`] answer the vkGetPhysicalDevice* queries;
-//! [`spirv`] turns the tables into what shaders may declare. Nothing here starts a thread or compiles anything.
+//! [`extensions`] and [`features`] say what is implemented and why the rest is not. [`limits`] has
+//! the numbers, asserted against the structs shared with generated code. [`properties`],
+//! [`formats`] and [`host`] answer the vkGetPhysicalDevice* queries. [`spirv`] derives from the
+//! tables what shaders may declare. Nothing here starts a thread or compiles anything.
 
 pub mod build_id;
 pub mod conformance;
@@ -31,23 +33,26 @@ mod commands_tests;
 
 use ash::vk;
 
-/// `VkPhysicalDeviceProperties::apiVersion`: the highest core version whose mandatory features all work. Raising it is this line
-/// and the manifest; [`features`]' tests say when a version can be told.
-/// The patch is the first of 1.4; `ash`'s headers end before it, [`newer`] has what is missing there.
+/// `VkPhysicalDeviceProperties::apiVersion`: the highest core version whose mandatory features all
+/// work. Raising it means a change of this line and of the manifest; the tests of [`features`] say
+/// when a version can be reported.
+///
+/// The patch number is the first of 1.4. The headers of `ash` end before it; [`newer`] has what is
+/// missing there.
 pub const API_VERSION: u32 = vk::make_api_version(0, 1, 4, 303);
 
-/// Vulkan 1.0.
+/// Version number of Vulkan 1.0.
 pub const V1_0: u32 = vk::API_VERSION_1_0;
-/// Vulkan 1.1.
+/// Version number of Vulkan 1.1.
 pub const V1_1: u32 = vk::API_VERSION_1_1;
-/// Vulkan 1.2.
+/// Version number of Vulkan 1.2.
 pub const V1_2: u32 = vk::API_VERSION_1_2;
-/// Vulkan 1.3.
+/// Version number of Vulkan 1.3.
 pub const V1_3: u32 = vk::API_VERSION_1_3;
-/// Vulkan 1.4.
+/// Version number of Vulkan 1.4.
 pub const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 
-/// Writes a string into a fixed array of the API, cut to fit, with its nul.
+/// Writes a string into a fixed array of the API, truncated to fit, with its nul.
 pub(crate) const fn copy_str<const N: usize>(out: &mut [std::ffi::c_char; N], text: &str) {
     let (text, mut at) = (text.as_bytes(), 0);
     while at < N {
@@ -56,7 +61,7 @@ pub(crate) const fn copy_str<const N: usize>(out: &mut [std::ffi::c_char; N], te
     }
 }
 
-/// Advertised by vkEnumerateDeviceExtensionProperties?
+/// Returns true if vkEnumerateDeviceExtensionProperties reports the extension.
 pub fn has_device_extension(name: &str) -> bool {
     let is = |e: &vk::ExtensionProperties| e.extension_name_as_c_str().is_ok_and(|n| n.to_bytes() == name.as_bytes());
     device_extensions().iter().any(is)
@@ -66,7 +71,7 @@ pub fn has_device_extension(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The loader reads the version from the manifest before it opens the library.
+    /// Checks the version in the manifest, which the loader reads before it opens the library.
     #[test]
     fn manifest_says_the_same_version() {
         let (major, minor) = (vk::api_version_major(API_VERSION), vk::api_version_minor(API_VERSION));

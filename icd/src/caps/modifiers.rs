@@ -1,15 +1,19 @@
-//! DRM format modifiers (VK_EXT_image_drm_format_modifier): how the texels of images lie that are shared with other drivers and devices. There is one, rows of texels
-//! that follow each other; a memory plane is a plane of the format.
+//! DRM format modifiers (VK_EXT_image_drm_format_modifier): the layout of images that are shared
+//! with other drivers and devices.
+//!
+//! There is one modifier, for consecutive rows of texels; a memory plane is a plane of the format.
 
 use ash::vk;
 
 /// `DRM_FORMAT_MOD_LINEAR` of `drm_fourcc.h`.
 pub const LINEAR: u64 = 0;
 
-/// What the linear modifier offers of a format, in flags of either width, and its memory planes.
+/// Features of a format with the linear modifier, in flags of either width, and its number of
+/// memory planes.
 pub type Offer = (vk::FormatFeatureFlags, vk::FormatFeatureFlags2, u32);
 
-/// Fills the list of the modifiers of a format of which there is that, or nothing: how many there are, or those that there is room for.
+/// Defines a function that fills the list of a format's modifiers: their number, or as many as the
+/// array has space for.
 macro_rules! fill_list {
     ($($(#[$note:meta])* $name:ident: $list:ident of $element:ident, $features:tt;)*) => {$(
         $(#[$note])*
@@ -23,20 +27,21 @@ macro_rules! fill_list {
                 drm_format_modifier_tiling_features: offer.$features,
             });
             let (room, array) = (list.drm_format_modifier_count, list.p_drm_format_modifier_properties);
-            // SAFETY: the caller's promise.
+            // SAFETY: `array` has `room` elements or is null, as the `# Safety` section demands.
             list.drm_format_modifier_count = unsafe { fill(told, room, array) };
         }
     )*};
 }
 
 fill_list! {
-    /// The list with features of 32 bits.
+    /// Fills the list with features of 32 bits.
     fill_list: DrmFormatModifierPropertiesListEXT of DrmFormatModifierPropertiesEXT, 0;
-    /// The same with features of 64 bits.
+    /// Fills the list with features of 64 bits.
     fill_list2: DrmFormatModifierPropertiesList2EXT of DrmFormatModifierProperties2EXT, 1;
 }
 
-/// Writes the element that there is, if there is room; without an array only their number is given.
+/// Writes the element if it exists and the array has space for it; without an array only the number
+/// is returned.
 ///
 /// # Safety
 /// `array` has `room` elements or is null.
@@ -46,7 +51,7 @@ unsafe fn fill<T>(told: Option<T>, room: u32, array: *mut T) -> u32 {
         Some(_) if array.is_null() => 1,
         Some(_) if room == 0 => 0,
         Some(one) => {
-            // SAFETY: the caller's promise.
+            // SAFETY: `array` is not null and has at least one element, as `room` is not 0.
             unsafe { array.write(one) };
             1
         }

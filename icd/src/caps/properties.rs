@@ -1,7 +1,9 @@
-//! Properties: `VkPhysicalDeviceProperties` and the structures chained to `VkPhysicalDeviceProperties2`.
+//! Properties: `VkPhysicalDeviceProperties` and the structures chained to
+//! `VkPhysicalDeviceProperties2`.
 //!
-//! The four `Vulkan1xProperties` structures hold everything that became core; the structures of the extensions they came from are
-//! copied from them, field by field of the same name, so that no number is said twice.
+//! The four `Vulkan1xProperties` structures hold everything that became core. The structures of the
+//! extensions that they came from are copied from them, field by field of the same name, so that
+//! every number is given once.
 
 use super::features::Feature;
 use super::limits::{self, CAPTURED_DATA, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
@@ -14,9 +16,10 @@ use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshFacts, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
 
-/// `subgroupSize`: the same on every host, whatever the width of its vectors, so that results are too.
+/// `subgroupSize`: equal on every host, for any width of its vectors, so that results are equal
+/// too.
 pub const SUBGROUP_SIZE: u32 = DEFAULT_SUBGROUP_SIZE;
-/// `subgroupSupportedOperations`: what the SPIR-V front end translates.
+/// `subgroupSupportedOperations`: the operations that the SPIR-V front end translates.
 pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFlags::from_raw(
     vk::SubgroupFeatureFlags::BASIC.as_raw()
         | vk::SubgroupFeatureFlags::VOTE.as_raw()
@@ -30,14 +33,14 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
         | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR.as_raw()
         | vk::SubgroupFeatureFlags::PARTITIONED_NV.as_raw(),
 );
-/// Stages whose pipelines may choose the size of subgroups.
+/// Stages whose pipelines may choose the subgroup size.
 pub const SIZED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
     vk::ShaderStageFlags::COMPUTE.as_raw()
         | vk::ShaderStageFlags::FRAGMENT.as_raw()
         | vk::ShaderStageFlags::TASK_EXT.as_raw()
         | vk::ShaderStageFlags::MESH_EXT.as_raw(),
 );
-/// Stages with subgroup operations: all that there are.
+/// Stages with subgroup operations: all stages.
 const SUBGROUP_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::ALL_GRAPHICS.as_raw());
 /// `shaderDenormPreserveFloat16`, `…32`, `…64`: generated code never sets flush-to-zero.
@@ -50,15 +53,16 @@ pub const DENORM_FLUSH_TO_ZERO: bool = true;
 pub const ROUNDING_MODE_RTE: bool = true;
 /// `shaderRoundingModeRTZFloat16`, `…32`, `…64`.
 pub const ROUNDING_MODE_RTZ: bool = true;
-/// `maxInlineUniformBlockSize`. An inline block lies in the set's own memory.
+/// `maxInlineUniformBlockSize`. An inline block is in the set's own memory.
 pub const MAX_INLINE_UNIFORM_BLOCK_SIZE: u32 = 1 << 20;
-/// Inline uniform blocks of a stage, and of all sets.
+/// Number of inline uniform blocks of a stage, and of all sets.
 pub const MAX_INLINE_UNIFORM_BLOCKS: u32 = 64;
 /// `maxPushDescriptors`.
 pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
 /// `maxMultiDrawCount`: a list of draws is copied as a whole.
 pub const MAX_MULTI_DRAW_COUNT: u32 = 1 << 20;
-/// `maxCommandBufferNestingLevel`: what a few KiB of stack for each level allow without a thought.
+/// `maxCommandBufferNestingLevel`: a number of levels that is safe with a few KiB of stack for
+/// each.
 pub const MAX_NESTING: u32 = 64;
 /// `maxDeviceFaultCount`.
 pub const MAX_FAULT_REPORTS: u32 = 64;
@@ -72,15 +76,17 @@ const MAX_MESH_SIDE: u32 = 1 << 16;
 const MAX_MESH_OUTPUT: u32 = 32 << 10;
 /// `maxMultiviewViewCount`.
 pub const MAX_VIEWS: u32 = 6;
-/// `maxPerSetDescriptors`: vkGetDescriptorSetLayoutSupport agrees to any set of up to this many.
+/// `maxPerSetDescriptors`: vkGetDescriptorSetLayoutSupport accepts any set of up to this many.
 pub const MAX_PER_SET_DESCRIPTORS: u32 = MAX_DESCRIPTORS;
 
-/// `VkPhysicalDeviceProperties::vendorID`: no PCI vendor; outside the range of Khronos' list (0x10000…).
+/// `VkPhysicalDeviceProperties::vendorID`: not a PCI vendor; outside the range of Khronos' list
+/// (0x10000…).
 pub const VENDOR_ID: u32 = 0;
 /// `deviceID`.
 pub const DEVICE_ID: u32 = 1;
 
-/// Blocks have the standard shapes (there are none with several samples). What is read where nothing is bound is anything (`os::arena`'s sparse pieces say why).
+/// Sparse properties. Blocks have the standard shapes (there are none with several samples). Reads
+/// of unbound memory give undefined values (the sparse pieces of `os::arena` say why).
 const SPARSE_PROPERTIES: vk::PhysicalDeviceSparseProperties = vk::PhysicalDeviceSparseProperties {
     residency_standard2_d_block_shape: vk::TRUE,
     residency_standard2_d_multisample_block_shape: vk::TRUE,
@@ -89,7 +95,7 @@ const SPARSE_PROPERTIES: vk::PhysicalDeviceSparseProperties = vk::PhysicalDevice
     residency_non_resident_strict: vk::FALSE,
 };
 
-/// Answer of vkGetPhysicalDeviceProperties.
+/// Returns the answer of vkGetPhysicalDeviceProperties.
 pub fn properties() -> vk::PhysicalDeviceProperties {
     let mut properties = vk::PhysicalDeviceProperties {
         api_version: API_VERSION,
@@ -118,7 +124,7 @@ fn driver_version() -> u32 {
     )
 }
 
-/// `driverInfo`: version, how it was built, the start of the build id.
+/// Returns `driverInfo`: version, build profile, and the start of the build id.
 fn driver_info() -> String {
     let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
     let [a, b, c, d, ..] = build_id();
@@ -149,7 +155,7 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
     let indexing = vk::Bool32::from(Feature::runtimeDescriptorArray.row().support.is_yes());
     let minmax = vk::Bool32::from(Feature::samplerFilterMinmax.row().support.is_yes());
     let mut properties = vk::PhysicalDeviceVulkan12Properties {
-        // Khronos has no number for Grus.
+        // Khronos has not assigned a number to Grus.
         driver_id: vk::DriverId::from_raw(0),
         conformance_version: super::conformance::conformance_version(),
         denorm_behavior_independence: vk::ShaderFloatControlsIndependence::ALL,
@@ -170,12 +176,13 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
         shader_rounding_mode_rte_float64: ROUNDING_MODE_RTE.into(),
         shader_rounding_mode_rtz_float64: ROUNDING_MODE_RTZ.into(),
         max_update_after_bind_descriptors_in_all_pools: u32::MAX,
-        // Each lane has a buffer of its own, whatever it is. Of images and samplers a kernel is called once for each that differs: the same
-        // result, not at the same price. (lavapipe says that these are native too, and has a loop over them.)
+        // Each lane has a buffer descriptor of its own in any case. For images and samplers, a
+        // kernel is called once for each different one, which gives the same result at a higher
+        // cost. (lavapipe reports these as native too, and loops over them.)
         shader_uniform_buffer_array_non_uniform_indexing_native: vk::TRUE,
         shader_storage_buffer_array_non_uniform_indexing_native: vk::TRUE,
         robust_buffer_access_update_after_bind: indexing,
-        // Derivatives are of all lanes' coordinates, whatever each of them samples.
+        // Derivatives use all lanes' coordinates, for any image that each lane samples.
         quad_divergent_implicit_lod: vk::TRUE,
         max_per_stage_descriptor_update_after_bind_samplers: MAX_DESCRIPTORS,
         max_per_stage_descriptor_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
@@ -192,7 +199,7 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
         max_descriptor_set_update_after_bind_sampled_images: MAX_DESCRIPTORS,
         max_descriptor_set_update_after_bind_storage_images: MAX_DESCRIPTORS,
         max_descriptor_set_update_after_bind_input_attachments: MAX_DESCRIPTORS,
-        // What rasterizer::transfer's resolve does.
+        // The modes that the resolves of `rasterizer::transfer` support.
         supported_depth_resolve_modes: Resolve::SAMPLE_ZERO | Resolve::AVERAGE | Resolve::MIN | Resolve::MAX,
         supported_stencil_resolve_modes: Resolve::SAMPLE_ZERO | Resolve::MIN | Resolve::MAX,
         independent_resolve_none: vk::TRUE,
@@ -220,7 +227,8 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
         max_descriptor_set_update_after_bind_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
         max_inline_uniform_total_size: MAX_INLINE_UNIFORM_BLOCK_SIZE * MAX_INLINE_UNIFORM_BLOCKS,
         max_compute_workgroup_subgroups: LIMITS.max_compute_work_group_invocations / SUBGROUP_SIZES.start(),
-        // Texel buffers are read texel by texel at any component's alignment; 16 covers every format.
+        // Texel buffers are read texel by texel at any component's alignment; 16 covers every
+        // format.
         storage_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
         storage_texel_buffer_offset_single_texel_alignment: vk::TRUE,
         uniform_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
@@ -230,7 +238,8 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
     }
 }
 
-/// Without the lists of layouts, which are the application's memory ([`fill_1_4`]).
+/// Returns the Vulkan 1.4 properties without the lists of layouts, which are the application's
+/// memory ([`fill_1_4`]).
 fn vulkan14() -> vk::PhysicalDeviceVulkan14Properties<'static> {
     vk::PhysicalDeviceVulkan14Properties {
         s_type: <vk::PhysicalDeviceVulkan14Properties<'_> as TaggedStructure>::STRUCTURE_TYPE,
@@ -242,19 +251,21 @@ fn vulkan14() -> vk::PhysicalDeviceVulkan14Properties<'static> {
         max_push_descriptors: MAX_PUSH_DESCRIPTORS,
         dynamic_rendering_local_read_depth_stencil_attachments: vk::TRUE,
         dynamic_rendering_local_read_multisampled_attachments: vk::TRUE,
-        // Early tests count before the stage runs and alpha becomes coverage, what the mask leaves.
+        // Early tests count before the stage runs and alpha becomes coverage; they count the
+        // samples that the mask leaves.
         early_fragment_multisample_coverage_after_sample_counting: vk::TRUE,
         early_fragment_sample_mask_test_before_sample_counting: vk::TRUE,
         depth_stencil_swizzle_one_support: vk::TRUE,
         polygon_mode_point_size: vk::TRUE,
-        // Of lines that are not strict, which there are none of.
+        // These properties apply to lines that are not strict; all lines are strict.
         non_strict_single_pixel_wide_lines_use_parallelogram: vk::FALSE,
         non_strict_wide_lines_use_parallelogram: vk::FALSE,
-        // A view of blocks as texels is one of an image of those, with all of its levels and layers.
+        // A view of blocks as texels is a view of an image of such texels, with all of its levels
+        // and layers.
         block_texel_view_compatible_multiple_layers: vk::TRUE,
         max_combined_image_sampler_descriptor_count: 1,
         fragment_shading_rate_clamp_combiner_inputs: vk::FALSE,
-        // Every access is checked, whatever a pipeline asks for.
+        // Every access is checked, for any request of a pipeline.
         default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
         default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
         default_robustness_vertex_inputs: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
@@ -263,14 +274,15 @@ fn vulkan14() -> vk::PhysicalDeviceVulkan14Properties<'static> {
         p_copy_src_layouts: std::ptr::null_mut(),
         copy_dst_layout_count: 0,
         p_copy_dst_layouts: std::ptr::null_mut(),
-        // There is one layout in memory, which changes with the driver if it ever does.
+        // There is one memory layout, which can only change together with the driver.
         optimal_tiling_layout_uuid: build_id(),
         identical_memory_type_requirements: vk::TRUE,
         _marker: std::marker::PhantomData,
     }
 }
 
-/// Workgroups are those of compute stages; what they leave lies in memory, in words.
+/// Returns the mesh shader properties. Workgroups have the limits of compute stages; outputs are
+/// stored in memory as words.
 fn mesh_shader() -> vk::PhysicalDeviceMeshShaderPropertiesEXT<'static> {
     let invocations = LIMITS.max_compute_work_group_invocations;
     vk::PhysicalDeviceMeshShaderPropertiesEXT {
@@ -298,7 +310,8 @@ fn mesh_shader() -> vk::PhysicalDeviceMeshShaderPropertiesEXT<'static> {
         mesh_output_per_primitive_granularity: 1,
         max_preferred_task_work_group_invocations: 64,
         max_preferred_mesh_work_group_invocations: 64,
-        // Any invocation's stores cost the same, and what is not written is not read.
+        // The stores of any invocation cost the same, and outputs that are not written are not
+        // read.
         prefers_local_invocation_vertex_output: vk::FALSE,
         prefers_local_invocation_primitive_output: vk::FALSE,
         prefers_compact_vertex_output: vk::TRUE,
@@ -311,10 +324,11 @@ fn mesh_shader() -> vk::PhysicalDeviceMeshShaderPropertiesEXT<'static> {
 macro_rules! by_tag {
     ($next:expr; $($ty:ident => |$p:ident| $body:expr;)*) => {{
         let next: *mut vk::BaseOutStructure<'_> = $next;
-        // SAFETY: an element of a valid chain.
+        // SAFETY: `$next` is an element of a valid chain.
         let tag = unsafe { (*next).s_type };
         $(if tag == <vk::$ty<'_> as TaggedStructure>::STRUCTURE_TYPE {
-            // SAFETY: the tag says so, and nobody else uses the structure during the call.
+            // SAFETY: the tag identifies the structure's type, and no other code uses the structure
+            // during the call.
             let $p = unsafe { &mut *next.cast::<vk::$ty<'_>>() };
             $body;
         })*
@@ -326,7 +340,7 @@ macro_rules! copy {
     ($to:ident, $from:expr, $($field:ident),* $(,)?) => {{ let from = $from; $($to.$field = from.$field;)* }};
 }
 
-/// A `Vulkan1xProperties` structure over another, keeping the chain.
+/// Writes a `Vulkan1xProperties` structure over another one and keeps the chain.
 macro_rules! replace {
     ($to:ident, $with:expr) => {{
         let p_next = $to.p_next;
@@ -335,7 +349,8 @@ macro_rules! replace {
     }};
 }
 
-/// Answer of vkGetPhysicalDeviceProperties2. Structures that the driver does not know are left alone.
+/// Fills in the answer of vkGetPhysicalDeviceProperties2. Structures that the driver does not know
+/// are left unchanged.
 ///
 /// # Safety
 /// `out` heads a valid chain.
@@ -343,7 +358,7 @@ pub unsafe fn fill_properties2(out: &mut vk::PhysicalDeviceProperties2<'_>) {
     out.properties = properties();
     let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
     while !next.is_null() {
-        // SAFETY: elements of the caller's chain.
+        // SAFETY: `next` is an element of the valid chain that `out` heads.
         next = unsafe {
             fill_1_1(next);
             fill_1_2(next);
@@ -355,7 +370,7 @@ pub unsafe fn fill_properties2(out: &mut vk::PhysicalDeviceProperties2<'_>) {
     }
 }
 
-/// Vulkan 1.1 and the extensions that went into it.
+/// Fills in a structure of Vulkan 1.1 or of the extensions that it includes.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
@@ -377,7 +392,7 @@ unsafe fn fill_1_1(next: *mut vk::BaseOutStructure<'_>) {
     }
 }
 
-/// Vulkan 1.2 and the extensions that went into it.
+/// Fills in a structure of Vulkan 1.2 or of the extensions that it includes.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
@@ -413,7 +428,7 @@ unsafe fn fill_1_2(next: *mut vk::BaseOutStructure<'_>) {
     }
 }
 
-/// Vulkan 1.3 and the extensions that went into it.
+/// Fills in a structure of Vulkan 1.3 or of the extensions that it includes.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
@@ -426,7 +441,7 @@ unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
             max_inline_uniform_block_size, max_per_stage_descriptor_inline_uniform_blocks,
             max_per_stage_descriptor_update_after_bind_inline_uniform_blocks, max_descriptor_set_inline_uniform_blocks,
             max_descriptor_set_update_after_bind_inline_uniform_blocks);
-        // Dot products are sums of products: nothing about them is accelerated.
+        // Dot products are sums of products: none of them is accelerated.
         PhysicalDeviceShaderIntegerDotProductProperties => |p| replace!(p, Default::default());
         PhysicalDeviceTexelBufferAlignmentProperties => |p| copy!(p, vulkan13(),
             storage_texel_buffer_offset_alignment_bytes, storage_texel_buffer_offset_single_texel_alignment,
@@ -435,7 +450,8 @@ unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
     }
 }
 
-/// Layouts of images that the host copies from and to: an image lies the same way in all of them.
+/// Layouts of images that the host copies from and to: an image is stored in the same way in all of
+/// them.
 const HOST_COPY_LAYOUTS: [vk::ImageLayout; 19] = {
     use vk::ImageLayout as L;
     [
@@ -461,16 +477,17 @@ const HOST_COPY_LAYOUTS: [vk::ImageLayout; 19] = {
     ]
 };
 
-/// The two-call idiom of [`HOST_COPY_LAYOUTS`].
+/// Writes [`HOST_COPY_LAYOUTS`] by the two-call idiom.
 ///
 /// # Safety
-/// `layouts` is null or has room for `count`.
+/// `layouts` is null or has space for `count`.
 unsafe fn write_layouts(count: &mut u32, layouts: *mut vk::ImageLayout) {
-    // SAFETY: the caller's promise. What does not fit is left out: the count says how many were written.
+    // SAFETY: `layouts` is null or has space for `count`, as the `# Safety` section demands. The
+    // result is dropped because the count says how many were written.
     let _ = unsafe { write_array(&HOST_COPY_LAYOUTS, count, layouts) };
 }
 
-/// Vulkan 1.4 and the extensions that went into it.
+/// Fills in a structure of Vulkan 1.4 or of the extensions that it includes.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
@@ -481,7 +498,7 @@ unsafe fn fill_1_4(next: *mut vk::BaseOutStructure<'_>) {
             replace!(p, vulkan14());
             (p.copy_src_layout_count, p.p_copy_src_layouts) = src;
             (p.copy_dst_layout_count, p.p_copy_dst_layouts) = dst;
-            // SAFETY: both lists have room for their counts, or are null.
+            // SAFETY: both lists have space for their counts, or are null.
             unsafe {
                 write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
                 write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
@@ -499,7 +516,7 @@ unsafe fn fill_1_4(next: *mut vk::BaseOutStructure<'_>) {
         PhysicalDevicePipelineRobustnessPropertiesEXT => |p| copy!(p, vulkan14(),
             default_robustness_storage_buffers, default_robustness_uniform_buffers, default_robustness_vertex_inputs, default_robustness_images);
         PhysicalDeviceHostImageCopyPropertiesEXT => |p| {
-            // SAFETY: both lists have room for their counts, or are null.
+            // SAFETY: both lists have space for their counts, or are null.
             unsafe {
                 write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
                 write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
@@ -509,7 +526,7 @@ unsafe fn fill_1_4(next: *mut vk::BaseOutStructure<'_>) {
     }
 }
 
-/// Extensions that are not in core 1.4.
+/// Fills in a structure of an extension that is not in core 1.4.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
@@ -522,7 +539,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         };
         PhysicalDeviceMaintenance7PropertiesKHR => |p| {
             p.robust_fragment_shading_rate_attachment_access = vk::FALSE;
-            // Depth and stencil are planes of their own.
+            // Depth and stencil are separate planes.
             p.separate_depth_stencil_attachment_access = vk::TRUE;
             let [uniform, storage] = [LIMITS.max_descriptor_set_uniform_buffers_dynamic, LIMITS.max_descriptor_set_storage_buffers_dynamic];
             p.max_descriptor_set_total_uniform_buffers_dynamic = uniform;
@@ -536,7 +553,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_descriptor_set_update_after_bind_total_buffers_dynamic = uniform + storage;
         };
         PhysicalDeviceNestedCommandBufferPropertiesEXT => |p| p.max_command_buffer_nesting_level = MAX_NESTING;
-        // Nothing lies below.
+        // There is no layered implementation below the driver.
         PhysicalDeviceLayeredApiPropertiesListKHR => |p| p.layered_api_count = 0;
         PhysicalDeviceMaintenance9PropertiesKHR => |p| {
             p.image2_d_view_of3_d_sparse = vk::TRUE;
@@ -549,7 +566,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             // Handles are looked up when descriptors are used.
             p.allow_sampler_image_view_post_submit_creation = vk::TRUE;
             p.descriptor_buffer_offset_alignment = DESCRIPTOR_SIZE as u64;
-            // As many as there are sets, whose layouts are all that bounds them.
+            // There may be as many as there are sets, whose layouts are the only bound.
             let sets = LIMITS.max_bound_descriptor_sets;
             p.max_descriptor_buffer_bindings = sets;
             p.max_resource_descriptor_buffer_bindings = sets;
@@ -581,7 +598,8 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             ] {
                 *size = CAPTURED_DATA;
             }
-            // What a set's layout has is copied from any address: only it is bounded.
+            // The descriptors of a set's layout are copied from any address: only the layout is
+            // bounded.
             let all = super::heap_size().max(1 << 27);
             p.max_sampler_descriptor_buffer_range = all;
             p.max_resource_descriptor_buffer_range = all;
@@ -592,7 +610,8 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         PhysicalDeviceDescriptorHeapPropertiesEXT => |p| {
             let size = DESCRIPTOR_SIZE as u64;
             (p.sampler_heap_alignment, p.resource_heap_alignment) = (size, size);
-            // More descriptors than there can be views and samplers at a time, sixteen times over.
+            // This is sixteen times as many descriptors as there can be views and samplers at a
+            // time.
             (p.max_sampler_heap_size, p.max_resource_heap_size) = (MAX_HEAP_RANGE, MAX_HEAP_RANGE);
             p.min_sampler_heap_reserved_range = 0;
             p.min_sampler_heap_reserved_range_with_embedded = 0;
@@ -603,7 +622,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.image_capture_replay_opaque_data_size = 0;
             p.max_descriptor_heap_embedded_samplers = LIMITS.max_sampler_allocation_count;
             p.sampler_ycbcr_conversion_count = 1;
-            // Pages that are bound to nothing show something or other, which is no descriptor.
+            // Unbound pages have undefined contents, which are not descriptors.
             p.sparse_descriptor_heaps = vk::TRUE;
             p.protected_descriptor_heaps = vk::FALSE;
         };
@@ -613,7 +632,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.resolve_srgb_format_applies_transfer_function = vk::TRUE;
             p.resolve_srgb_format_supports_transfer_function_control = vk::FALSE;
         };
-        // A pipeline's code knows no topology.
+        // A pipeline's code does not depend on the topology.
         PhysicalDeviceExtendedDynamicState3PropertiesEXT => |p| p.dynamic_primitive_topology_unrestricted = vk::TRUE;
         PhysicalDeviceBlendOperationAdvancedPropertiesEXT => |p| {
             p.advanced_blend_max_color_attachments = LIMITS.max_color_attachments;
@@ -651,13 +670,13 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_sample_location_grid_size = sample_location_grid(LOCATED);
             p.sample_location_coordinate_range = [0.0, 1.0 - 1.0 / SAMPLE_LOCATION_STEPS];
             p.sample_location_sub_pixel_bits = (SAMPLE_LOCATION_STEPS as u32).ilog2();
-            // They belong to the draw, and nothing depends on those of others.
+            // They belong to the draw, and nothing depends on those of other draws.
             p.variable_sample_locations = vk::TRUE;
         };
-        // A sampler has its colour in itself.
+        // A sampler contains its colour.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
-        // Neither a workgroup's matrices nor those of any size.
+        // Neither matrices of a workgroup's scope nor flexible dimensions are supported.
         PhysicalDeviceCooperativeMatrix2PropertiesNV => |p| {
             p.cooperative_matrix_workgroup_scope_max_workgroup_size = 0;
             p.cooperative_matrix_flexible_dimensions_max_dimension = 0;
@@ -667,11 +686,12 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
     }
 }
 
-/// Counts of samples that can be where the application likes: a single one stays at the centre.
+/// Sample counts whose samples can be at locations of the application's choice: a single sample
+/// stays at the centre.
 const LOCATED: vk::SampleCountFlags =
     vk::SampleCountFlags::from_raw(SAMPLE_COUNTS.as_raw() & !vk::SampleCountFlags::TYPE_1.as_raw());
 
-/// Pixels that have locations of their own: all are alike.
+/// Returns the size of the grid of pixels with separate sample locations: all pixels are alike.
 pub fn sample_location_grid(samples: vk::SampleCountFlags) -> vk::Extent2D {
     let side = u32::from(LOCATED.contains(samples));
     vk::Extent2D { width: side, height: side }
@@ -705,7 +725,7 @@ mod tests {
         let mut out = vk::PhysicalDeviceProperties2::default();
         out = out.push_next(&mut driver).push_next(&mut v12).push_next(&mut unknown).push_next(&mut indexing);
         out = out.push_next(&mut push);
-        // SAFETY: a valid chain.
+        // SAFETY: `out` heads a valid chain.
         unsafe { fill_properties2(&mut out) };
         assert_eq!(driver.driver_name_as_c_str().unwrap(), c"Grus");
         assert_eq!(v12.driver_name_as_c_str().unwrap(), c"Grus");
@@ -713,11 +733,11 @@ mod tests {
         assert_eq!(unknown.max_draw_mesh_tasks_count, 77);
         assert!(indexing.max_per_stage_descriptor_update_after_bind_samplers >= 500_000);
         assert!(push.max_push_descriptors >= 32);
-        // The chain goes on behind a structure that was replaced as a whole.
+        // The chain continues behind a structure that was replaced as a whole.
         assert!(!v12.p_next.is_null());
     }
 
-    /// Required minima of properties2 ("Required Limits").
+    /// Checks the required minima of properties2 ("Required Limits").
     #[test]
     fn required_properties() {
         let (v11, v12, v13) = (vulkan11(), vulkan12(), vulkan13());

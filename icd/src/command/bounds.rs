@@ -1,5 +1,7 @@
-//! Do the regions of a transfer lie inside of their buffers and images? The rasterizer touches nothing outside in any case; these
-//! questions are asked so that the application is told what was left out.
+//! Checks whether the regions of a transfer are inside their buffers and images.
+//!
+//! The rasterizer accesses nothing outside in any case; these checks serve to report skipped parts
+//! to the application.
 
 #![forbid(unsafe_code)]
 
@@ -8,18 +10,20 @@ use ash::vk;
 use base::abi::Dim;
 use base::image::{ImageDesc, ImageLayout, PlaneLayout};
 
-/// `first..first + count` lies in `0..all`; `count` may be the constant for "the rest".
+/// Returns true if `first..first + count` is in `0..all`; `count` may be the constant for "the
+/// rest".
 fn within(first: u32, count: u32, all: u32) -> bool {
     let count = if count == u32::MAX { all.saturating_sub(first) } else { count };
     first.checked_add(count).is_some_and(|end| end <= all)
 }
 
-/// The plane that a copy is about.
+/// Returns the plane of the image that a copy accesses.
 fn plane<'a>(layout: &'a ImageLayout, s: &vk::ImageSubresourceLayers) -> &'a PlaneLayout {
     &layout.planes()[layout.plane_of(s.aspect_mask.as_raw())]
 }
 
-/// Texels of a plane's level, whole blocks; none of a level that there is not.
+/// Returns the extent of a plane's level in texels, rounded up to whole blocks; zero for a level
+/// that does not exist.
 fn level_extent(layout: &ImageLayout, s: &vk::ImageSubresourceLayers) -> [u32; 3] {
     let plane = plane(layout, s);
     let [width, height, depth] = plane.levels.get(s.mip_level as usize).map_or([0; 3], |level| level.extent);
@@ -30,7 +34,8 @@ fn has_subresource(desc: &ImageDesc, s: &vk::ImageSubresourceLayers) -> bool {
     s.mip_level < desc.levels && (desc.dim == Dim::D3 || within(s.base_array_layer, s.layer_count, desc.layers))
 }
 
-/// A box of an image. The third axis counts in volumes only (elsewhere a copy's depth may name layers).
+/// Returns true if a box is inside an image. The third axis only counts in volumes (elsewhere a
+/// copy's depth may name layers).
 pub fn has_box(layout: &ImageLayout, s: &vk::ImageSubresourceLayers, o: vk::Offset3D, e: vk::Extent3D) -> bool {
     let (desc, size) = (&layout.desc, level_extent(layout, s));
     let axes = [(o.x, e.width), (o.y, e.height), (o.z, e.depth)];
@@ -41,7 +46,7 @@ pub fn has_box(layout: &ImageLayout, s: &vk::ImageSubresourceLayers, o: vk::Offs
     has_subresource(desc, s) && inside(0) && inside(1) && (desc.dim != Dim::D3 || inside(2))
 }
 
-/// The corners of one side of a blit.
+/// Returns true if the corners of one side of a blit are inside the image.
 pub fn has_corners(layout: &ImageLayout, s: &vk::ImageSubresourceLayers, corners: &[vk::Offset3D; 2]) -> bool {
     let (desc, size) = (&layout.desc, level_extent(layout, s));
     let inside = |at: i32, axis: usize| u32::try_from(at).is_ok_and(|at| at <= size[axis]);
@@ -49,14 +54,15 @@ pub fn has_corners(layout: &ImageLayout, s: &vk::ImageSubresourceLayers, corners
         && corners.iter().all(|c| inside(c.x, 0) && inside(c.y, 1) && (desc.dim != Dim::D3 || inside(c.z, 2)))
 }
 
-/// Levels and layers.
+/// Returns true if the image has the range of levels and layers.
 pub fn has_range(desc: &ImageDesc, r: &vk::ImageSubresourceRange) -> bool {
     r.base_mip_level < desc.levels
         && within(r.base_mip_level, r.level_count, desc.levels)
         && (desc.dim == Dim::D3 || within(r.base_array_layer, r.layer_count, desc.layers))
 }
 
-/// Both sides of a copy. The extent counts texels of the source's plane; blocks of the two planes correspond.
+/// Returns true if both sides of a copy are inside their images. The extent counts texels of the
+/// source's plane; blocks of the two planes correspond.
 pub fn has_copy(src: &Image, dst: &Image, r: &vk::ImageCopy) -> bool {
     let (x, y) = (plane(&src.layout, &r.src_subresource).block, plane(&dst.layout, &r.dst_subresource).block);
     let scaled = |n: u32, axis: usize| n.div_ceil(x[axis]).saturating_mul(y[axis]);
@@ -65,7 +71,8 @@ pub fn has_copy(src: &Image, dst: &Image, r: &vk::ImageCopy) -> bool {
         && has_box(&dst.layout, &r.dst_subresource, r.dst_offset, vk::Extent3D { width, height, ..r.extent })
 }
 
-/// How many bytes a copy between a buffer and an image takes of the buffer, from the region's offset on.
+/// Returns the number of bytes of the buffer that a copy between a buffer and an image accesses,
+/// from the region's offset on.
 pub fn rows_bytes(layout: &ImageLayout, r: &vk::BufferImageCopy) -> u64 {
     let (desc, plane) = (&layout.desc, plane(layout, &r.image_subresource));
     let ([bw, bh], e) = (plane.block, r.image_extent);

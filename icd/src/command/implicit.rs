@@ -1,4 +1,4 @@
-//! Which implicit images rendering takes, as far as it is known while it is recorded.
+//! The implicit images that rendering needs, as far as they are known while it is recorded.
 
 #![forbid(unsafe_code)]
 
@@ -8,12 +8,12 @@ use crate::object::implicit::{Wanted, fits};
 use ash::vk;
 use std::sync::Arc;
 
-/// Layers of the framebuffer; with multiview, as far as the last view's.
+/// Returns the number of layers of the framebuffer; with multiview, up to the last view's.
 pub fn layers_of(layers: u32, view_mask: u32) -> u32 {
     if view_mask != 0 { 32 - view_mask.leading_zeros() } else { layers }
 }
 
-/// Those of attachments of one sample, each view once.
+/// Returns the implicit images of the attachments with one sample, each view once.
 fn wanted<'a>(
     views: impl Iterator<Item = &'a Arc<ImageView>>,
     samples: u32,
@@ -35,7 +35,8 @@ fn wanted<'a>(
 }
 
 impl BeginRendering {
-    /// VK_ERROR_OUT_OF_DEVICE_MEMORY: there is no memory for the samples of its attachments.
+    /// Returns VK_ERROR_OUT_OF_DEVICE_MEMORY if there is no memory for the samples of its
+    /// attachments.
     pub fn fits(&self) -> Result<(), vk::Result> {
         let Some(samples) = self.multisampled else { return Ok(()) };
         let attachments = self.colors.iter().flatten().chain(&self.depth).chain(&self.stencil);
@@ -45,7 +46,8 @@ impl BeginRendering {
 }
 
 impl BeginRenderPass {
-    /// As [`BeginRendering::fits`], of every subpass.
+    /// Returns VK_ERROR_OUT_OF_DEVICE_MEMORY if there is no memory for the samples of a subpass's
+    /// attachments.
     pub fn fits(&self) -> Result<(), vk::Result> {
         self.render_pass.subpasses.iter().try_for_each(|subpass| {
             let Some(samples) = subpass.multisampled else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The commands.
+//! The commands that a command buffer records.
 
 #![forbid(unsafe_code)]
 
@@ -18,17 +18,18 @@ use base::pixel::Locations;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What an offset counts in. A command that takes buffers and the one that takes addresses are the same here.
+/// Space that an offset counts in. A command that takes buffers and its counterpart that takes
+/// addresses are the same here.
 #[derive(Clone)]
 pub enum Space {
-    /// A buffer.
+    /// A buffer: offsets are bytes from its start.
     Buffer(Arc<Buffer>),
-    /// The device's memory: offsets are addresses. At address 0 is nothing.
+    /// The device's memory: offsets are addresses. There is nothing at address 0.
     Addresses,
 }
 
 impl Space {
-    /// Nothing, where there is no buffer.
+    /// Returns a buffer with an offset, or address 0 if there is no buffer.
     pub fn place(buffer: Option<Arc<Buffer>>, offset: u64) -> Place {
         buffer.map_or((Space::Addresses, 0), |buffer| (Space::Buffer(buffer), offset))
     }
@@ -40,25 +41,26 @@ impl From<Arc<Buffer>> for Space {
     }
 }
 
-/// An offset, and what it counts in.
+/// An offset, with the space that it counts in.
 pub type Place = (Space, u64);
 
-/// How the aspects of images are resolved.
+/// Resolve modes of the aspects of images.
 #[derive(Clone, Copy)]
 pub struct ResolveModes {
-    /// Colours and depth.
+    /// Mode of colours and depth.
     pub color_or_depth: vk::ResolveModeFlags,
-    /// Stencil.
+    /// Mode of stencil.
     pub stencil: vk::ResolveModeFlags,
 }
 
-/// Parameters of commands in device memory: `VkStridedDeviceAddressRangeKHR` with as many as it holds.
+/// Parameters of commands in device memory: a `VkStridedDeviceAddressRangeKHR` with the number of
+/// commands in it.
 pub struct IndirectCommands {
-    /// Of the first.
+    /// Address of the first command's parameters.
     pub address: u64,
-    /// Bytes from one to the next.
+    /// Number of bytes from one command's parameters to the next.
     pub stride: u64,
-    /// Commands.
+    /// Number of commands.
     pub count: u32,
 }
 
@@ -130,7 +132,7 @@ pub enum Command {
         rects: Vec<vk::ClearRect>,
     },
 
-    // Draws, dispatches and attachment clears that a word in a buffer decides on.
+    // Conditions on draws, dispatches and attachment clears, which a word in a buffer decides.
     BeginConditionalRendering(Box<ConditionalRendering>),
     EndConditionalRendering,
 
@@ -227,7 +229,7 @@ pub enum Command {
     CopyQueryPoolResults(Box<CopyQueryPoolResults>),
 }
 
-/// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR`.
+/// Parameters of `vkCmdBindDescriptorSets` and `vkCmdPushDescriptorSetKHR`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct BindDescriptorSets {
     pub bind_point: BindPoint,
@@ -239,7 +241,7 @@ pub struct BindDescriptorSets {
 /// A set in a descriptor buffer: its layout, the buffer's number, the offset.
 pub type SetInBuffer = (Option<Arc<SetLayout>>, u32, u64);
 
-/// `vkCmdSetDescriptorBufferOffsetsEXT`.
+/// Parameters of `vkCmdSetDescriptorBufferOffsetsEXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct SetDescriptorBufferOffsets {
     pub bind_point: BindPoint,
@@ -255,7 +257,7 @@ pub struct VertexBufferBinding {
     pub stride: Option<u32>,
 }
 
-/// `vkCmdBeginRenderPass`.
+/// Parameters of `vkCmdBeginRenderPass`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct BeginRenderPass {
     pub render_pass: Arc<RenderPass>,
@@ -271,39 +273,40 @@ pub struct BeginRenderPass {
 pub struct RenderingAttachment {
     pub view: Arc<ImageView>,
     pub resolve: Option<(Arc<ImageView>, vk::ResolveModeFlags)>,
-    /// resolveMode, with a view or without.
+    /// Value of resolveMode, with a resolve view or without.
     pub resolve_mode: vk::ResolveModeFlags,
     pub load_op: vk::AttachmentLoadOp,
     pub store_op: vk::AttachmentStoreOp,
     pub clear_value: [u32; 4],
 }
 
-/// `vkCmdBeginRendering`.
+/// Parameters of `vkCmdBeginRendering`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct BeginRendering {
     pub flags: vk::RenderingFlags,
     pub area: vk::Rect2D,
     pub layer_count: u32,
     pub view_mask: u32,
-    /// rasterizationSamples of `VkMultisampledRenderToSingleSampledInfoEXT`, where it is enabled.
+    /// Value of rasterizationSamples in `VkMultisampledRenderToSingleSampledInfoEXT`, if it is
+    /// enabled.
     pub multisampled: Option<u32>,
     pub colors: Vec<Option<RenderingAttachment>>,
     pub depth: Option<RenderingAttachment>,
     pub stencil: Option<RenderingAttachment>,
 }
 
-/// What an indirect draw reads.
+/// Structure that an indirect draw reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndirectKind {
-    /// `VkDrawIndirectCommand`.
+    /// A `VkDrawIndirectCommand`.
     Vertices,
-    /// `VkDrawIndexedIndirectCommand`.
+    /// A `VkDrawIndexedIndirectCommand`.
     Indexed,
-    /// `VkDrawMeshTasksIndirectCommandEXT`.
+    /// A `VkDrawMeshTasksIndirectCommandEXT`.
     MeshTasks,
 }
 
-/// `vkCmdDraw[Indexed]Indirect[Count]`, `vkCmdDrawMeshTasksIndirect[Count]EXT`.
+/// Parameters of `vkCmdDraw[Indexed]Indirect[Count]` and `vkCmdDrawMeshTasksIndirect[Count]EXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct DrawIndirect {
     pub place: Place,
@@ -313,17 +316,17 @@ pub struct DrawIndirect {
     pub kind: IndirectKind,
 }
 
-/// `vkCmdDrawMulti[Indexed]EXT`.
+/// Parameters of `vkCmdDrawMulti[Indexed]EXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct DrawMulti {
-    /// First vertex or index, how many, vertex offset.
+    /// First vertex or index, number of them, and vertex offset of each draw.
     pub draws: Vec<(u32, u32, i32)>,
     pub instance_count: u32,
     pub first_instance: u32,
     pub indexed: bool,
 }
 
-/// `vkCmdDrawIndirectByteCountEXT`.
+/// Parameters of `vkCmdDrawIndirectByteCountEXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct DrawIndirectByteCount {
     pub instance_count: u32,
@@ -340,14 +343,15 @@ pub struct FeedbackRange {
     pub size: u64,
 }
 
-/// The counters of `vkCmdBeginTransformFeedbackEXT`, `vkCmdEndTransformFeedbackEXT`: of the buffers from `first` on, where there are any.
+/// Counters of `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`, for the buffers
+/// from `first` on; a buffer may have none.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct FeedbackCounters {
     pub first: u32,
     pub counters: Vec<Option<Place>>,
 }
 
-/// `vkCmdBeginConditionalRenderingEXT`.
+/// Parameters of `vkCmdBeginConditionalRenderingEXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct ConditionalRendering {
     pub place: Place,
@@ -355,7 +359,7 @@ pub struct ConditionalRendering {
 }
 
 impl Command {
-    /// Is it discarded by conditional rendering?
+    /// Returns true if conditional rendering can discard the command.
     pub fn is_conditional(&self) -> bool {
         use Command::{ClearAttachments, Dispatch, DispatchIndirect};
         use Command::{Draw, DrawIndexed, DrawIndirect, DrawIndirectByteCount, DrawMeshTasks, DrawMulti};
@@ -374,7 +378,7 @@ impl Command {
     }
 }
 
-/// `vkCmdCopyQueryPoolResults`.
+/// Parameters of `vkCmdCopyQueryPoolResults`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct CopyQueryPoolResults {
     pub pool: Arc<QueryPool>,
@@ -385,5 +389,5 @@ pub struct CopyQueryPoolResults {
     pub flags: vk::QueryResultFlags,
 }
 
-/// Lists are long: what is large is behind a pointer.
+/// Lists are long, so large parameters are behind a pointer.
 const _: () = assert!(size_of::<Command>() <= 56);

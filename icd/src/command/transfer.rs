@@ -1,4 +1,5 @@
-//! Transfers: Vulkan's regions in, the rasterizer's transfer functions out, on the device's pool when there is enough to do.
+//! Transfers: convert Vulkan's regions and call the rasterizer's transfer functions, on the
+//! device's pool if there is enough work.
 
 use super::ResolveModes;
 use crate::device::Device;
@@ -8,20 +9,22 @@ use base::mem::{DeviceMemory, MemoryRange};
 use rasterizer::api::{Attachment, ImageMemory};
 use rasterizer::transfer as t;
 
-/// Bytes that a transfer reads and writes below which the queue's thread moves them alone: it is done before another one would wake.
+/// Number of bytes, read and written, below which the queue's thread moves them alone: it finishes
+/// before another thread would wake.
 const MOVED: u64 = 4 << 20;
-/// The same where values are looked at: some GB/s a thread.
+/// Number of bytes below which the queue's thread works alone if values are computed, which one
+/// thread does at some GB/s.
 const COMPUTED: u64 = 256 << 10;
 
-/// Bytes that a region reads and writes from which on it has tasks of its own.
+/// Number of bytes, read and written, from which on a region has tasks of its own.
 const REGION: u64 = 2 << 20;
 
-/// The threads for a transfer of some bytes.
+/// Returns the threads for a transfer of this many bytes.
 fn threads(device: &Device, bytes: u64, alone: u64) -> t::Threads<'_> {
     (bytes > alone && device.engine.threads() > 1).then(|| device.engine.team())
 }
 
-/// Bytes of some texels of an image, of all of its planes.
+/// Returns the number of bytes of some texels of an image, in all of its planes.
 fn bytes_of(texels: u64, image: &ImageMemory) -> u64 {
     let blocks = |plane: &base::image::PlaneLayout| {
         texels.saturating_mul(plane.block_bytes.into()) / u64::from(plane.block[0] * plane.block[1])
@@ -30,7 +33,8 @@ fn bytes_of(texels: u64, image: &ImageMemory) -> u64 {
 }
 
 fn memory(range: MemoryRange) -> DeviceMemory {
-    // SAFETY: the range was cut to its buffer or image, whose memory the command keeps alive, or is what an application's call gave.
+    // SAFETY: the range was clamped to its buffer or image, whose memory the command keeps alive,
+    // or an application's call gave it.
     unsafe { DeviceMemory::new(range) }
 }
 
@@ -73,7 +77,8 @@ fn range(r: &vk::ImageSubresourceRange, image: &ImageMemory) -> t::SubresourceRa
     }
 }
 
-/// The threads for a list of regions that are small each, by the bytes that each reads and writes; `None`: each may have some for itself.
+/// Returns the threads for a list of small regions, by the bytes that each reads and writes; `None`
+/// if each region may have threads of its own.
 fn for_all(device: &Device, regions: impl Iterator<Item = u64>) -> t::Threads<'_> {
     let (mut all, mut largest) = (0u64, 0);
     for bytes in regions {
@@ -82,7 +87,7 @@ fn for_all(device: &Device, regions: impl Iterator<Item = u64>) -> t::Threads<'_
     if largest < REGION { threads(device, all, MOVED) } else { None }
 }
 
-/// `vkCmdCopyBuffer`; both ranges of a region have the same size.
+/// Executes `vkCmdCopyBuffer`; both ranges of a region have the same size.
 pub fn copy_buffer(device: &Device, regions: &[(MemoryRange, MemoryRange)]) {
     if regions.len() > 1
         && let Some(team) = for_all(device, regions.iter().map(|(_, to)| 2 * to.size))
@@ -97,26 +102,26 @@ pub fn copy_buffer(device: &Device, regions: &[(MemoryRange, MemoryRange)]) {
     }
 }
 
-/// Parameters of a command, from device memory.
+/// Reads the parameters of a command from device memory.
 pub fn parameters<const N: usize>(from: MemoryRange) -> [u8; N] {
     let mut bytes = [0; N];
     memory(from).read(0, &mut bytes);
     bytes
 }
 
-/// A copy of device memory.
+/// Copies bytes from device memory.
 pub fn bytes(from: MemoryRange) -> Vec<u8> {
     let mut bytes = vec![0; from.size as usize];
     memory(from).read(0, &mut bytes);
     bytes
 }
 
-/// `vkCmdUpdateBuffer`.
+/// Executes `vkCmdUpdateBuffer`.
 pub fn update_buffer(to: MemoryRange, data: &[u8]) {
     t::update_buffer(memory(to), 0, data);
 }
 
-/// `vkCmdFillBuffer`; the size is a multiple of 4.
+/// Executes `vkCmdFillBuffer`; the size is a multiple of 4.
 pub fn fill_buffer(device: &Device, to: MemoryRange, data: u32) {
     let to = memory(to);
     t::fill_buffer(threads(device, to.len(), MOVED), to, 0, to.len(), data);
@@ -132,7 +137,7 @@ fn image_copy(from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) -> t::Ima
     }
 }
 
-/// `vkCmdCopyImage`.
+/// Executes `vkCmdCopyImage`.
 pub fn copy_image(device: &Device, from: &ImageMemory, to: &ImageMemory, regions: &[vk::ImageCopy]) {
     let bytes = |r: &vk::ImageCopy| {
         let layer_count = layers(&r.src_subresource, from).layer_count;
@@ -149,7 +154,7 @@ pub fn copy_image(device: &Device, from: &ImageMemory, to: &ImageMemory, regions
     }
 }
 
-/// `vkCmdBlitImage`.
+/// Executes `vkCmdBlitImage`.
 pub fn blit_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk::ImageBlit, filter: vk::Filter) {
     let region = t::ImageBlit {
         src: layers(&r.src_subresource, from),
@@ -181,50 +186,51 @@ fn buffer_image_copy(r: &vk::BufferImageCopy, image: &ImageMemory) -> t::BufferI
     }
 }
 
-/// `vkCmdCopyBufferToImage`; the range begins at the region's buffer offset.
+/// Executes `vkCmdCopyBufferToImage`; the range begins at the region's buffer offset.
 pub fn copy_buffer_to_image(device: &Device, from: MemoryRange, to: &ImageMemory, r: &vk::BufferImageCopy) {
     let (from, region) = (memory(from), buffer_image_copy(r, to));
     let bytes = bytes_of(texels(r.image_extent, region.image.layer_count, to), to).saturating_mul(2);
     t::copy_buffer_to_image(threads(device, bytes, MOVED), from, to, &region);
 }
 
-/// `vkCmdCopyImageToBuffer`; the range begins at the region's buffer offset.
+/// Executes `vkCmdCopyImageToBuffer`; the range begins at the region's buffer offset.
 pub fn copy_image_to_buffer(device: &Device, from: &ImageMemory, to: MemoryRange, r: &vk::BufferImageCopy) {
     let (to, region) = (memory(to), buffer_image_copy(r, from));
     let bytes = bytes_of(texels(r.image_extent, region.image.layer_count, from), from).saturating_mul(2);
     t::copy_image_to_buffer(threads(device, bytes, MOVED), from, to, &region);
 }
 
-// The application's own thread does the following: the device's may be at work for long.
+// The application's own thread executes the following functions, because the device's threads may
+// be busy for long.
 
-/// `vkCopyImageToImage`.
+/// Executes `vkCopyImageToImage`.
 pub fn host_copy_image(from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) {
     t::copy_image(None, from, to, &image_copy(from, to, r));
 }
 
-/// `vkCopyMemoryToImage`; the range is what the region takes.
+/// Executes `vkCopyMemoryToImage`; the range is the memory that the region covers.
 pub fn copy_memory_to_image(from: MemoryRange, to: &ImageMemory, r: &vk::BufferImageCopy) {
     t::copy_buffer_to_image(None, memory(from), to, &buffer_image_copy(r, to));
 }
 
-/// `vkCopyImageToMemory`; the range is what the region takes.
+/// Executes `vkCopyImageToMemory`; the range is the memory that the region covers.
 pub fn copy_image_to_memory(from: &ImageMemory, to: MemoryRange, r: &vk::BufferImageCopy) {
     t::copy_image_to_buffer(None, from, memory(to), &buffer_image_copy(r, from));
 }
 
-/// Bytes of two ranges of one size.
+/// Copies bytes between two ranges of equal size.
 pub fn copy_memory(from: MemoryRange, to: MemoryRange) {
     let (from, to) = (memory(from), memory(to));
     t::copy_buffer(None, from, to, &t::BufferCopy { src_offset: 0, dst_offset: 0, size: to.len() });
 }
 
-/// `vkCmdClearColorImage`.
+/// Executes `vkCmdClearColorImage`.
 pub fn clear_color_image(device: &Device, to: &ImageMemory, color: [u32; 4], r: &vk::ImageSubresourceRange) {
     let range = range(r, to);
     t::clear_color_image(threads(device, to.layout.size, MOVED), to, color, &range);
 }
 
-/// `vkCmdClearDepthStencilImage`.
+/// Executes `vkCmdClearDepthStencilImage`.
 pub fn clear_depth_stencil_image(
     device: &Device,
     to: &ImageMemory,
@@ -236,7 +242,7 @@ pub fn clear_depth_stencil_image(
     t::clear_depth_stencil_image(threads, to, value.depth, value.stencil, &range);
 }
 
-/// `vkCmdResolveImage`.
+/// Executes `vkCmdResolveImage`.
 pub fn resolve_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk::ImageResolve, modes: ResolveModes) {
     let bytes = bytes_of(texels(r.extent, r.src_subresource.layer_count, from), from);
     let format = to.layout.desc.format;
@@ -269,14 +275,15 @@ fn resolve_mode(mode: vk::ResolveModeFlags) -> t::ResolveMode {
     }
 }
 
-/// Layers (first, count) of an attachment, and the first slice where they are a volume's.
+/// Returns the layers (first, count) of an attachment, and the first slice if they are a volume's.
 fn layers_of(a: &Attachment, aspect: vk::ImageAspectFlags, (first, count): (u32, u32)) -> (t::SubresourceLayers, i32) {
     let (base_layer, slice) = if a.slices { (0, a.base_layer + first) } else { (a.base_layer + first, 0) };
     let layer_count = count.min(a.layers.saturating_sub(first));
     (t::SubresourceLayers { aspects: aspect.as_raw(), level: a.level, base_layer, layer_count }, slice as i32)
 }
 
-/// Resolve at the end of a subpass: `area` of `layers` (first, count), relative to both attachments.
+/// Resolves at the end of a subpass: `area` of `layers` (first, count), relative to both
+/// attachments.
 pub fn resolve_attachment(
     device: &Device,
     (from, to): (&Attachment, &Attachment),
@@ -306,7 +313,8 @@ pub fn resolve_attachment(
     t::resolve_image(threads(device, bytes, COMPUTED), &from.image, &to.image, to.format, &region, mode);
 }
 
-/// Gives all samples of `to` what is in the only sample of `from`: as [`resolve_attachment`].
+/// Copies the only sample of `from` to all samples of `to`, with the parameters of
+/// [`resolve_attachment`].
 pub fn replicate_attachment(
     device: &Device,
     (from, to): (&Attachment, &Attachment),

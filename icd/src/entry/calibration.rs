@@ -1,4 +1,5 @@
-//! VK_KHR_calibrated_timestamps, VK_EXT_calibrated_timestamps: the device's clock is one of the host's.
+//! VK_KHR_calibrated_timestamps, VK_EXT_calibrated_timestamps: the device's clock is one of the
+//! host's.
 
 use crate::ffi::pointer::{slice, write_array};
 use crate::ffi::shim::shims;
@@ -6,7 +7,7 @@ use crate::ffi::table::{CommandRow, ext, row};
 use crate::os::clock;
 use ash::vk;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(
         PhysicalDevice,
@@ -46,7 +47,7 @@ shims! {
             let raw = info.time_domain == vk::TimeDomainKHR::CLOCK_MONOTONIC_RAW;
             timestamps.add(i).write(if raw { clock::raw() } else { clock::now() });
         }
-        // All were taken in between; a nanosecond is what the clocks count in.
+        // All readings are in between; the clocks count in nanoseconds.
         *max_deviation = clock::now() - begin + 1;
         Ok(())
     }

@@ -1,6 +1,7 @@
-//! Recording what takes device addresses in place of buffers (VK_KHR_device_address_commands): the same commands, in another space.
+//! Recording of commands that take device addresses in place of buffers
+//! (VK_KHR_device_address_commands): they are the same commands, in another space.
 //!
-//! What the memory is said to be (VkAddressCommandFlagsKHR) changes nothing.
+//! Statements about the memory (VkAddressCommandFlagsKHR) have no effect.
 
 use super::cmd_state::index_bytes;
 use super::cmd_transfer::indirect_commands;
@@ -22,7 +23,7 @@ use core::ffi::c_void;
 
 const ADDRESS: Need = ext("VK_KHR_device_address_commands");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 #[rustfmt::skip]
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_bind_index_buffer3 as newer::PFN_vkCmdBindIndexBuffer3KHR, vkCmdBindIndexBuffer3KHR: ADDRESS),
@@ -71,13 +72,13 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// What lies at an address.
+/// Returns the device range at an address.
 fn at(address: u64) -> Place {
     (Space::Addresses, address)
 }
 
 impl IndirectKind {
-    /// Bytes of a command.
+    /// Returns the size of a command's parameters in bytes.
     fn bytes(self) -> u64 {
         match self {
             IndirectKind::Vertices => 16,
@@ -103,31 +104,35 @@ fn draws(
     }))
 }
 
+/// Records an indirect draw.
+///
 /// # Safety
-/// The shims' promise.
+/// The arguments fulfil the valid usage of the command.
 unsafe fn draw_indirect(buffer: vk::CommandBuffer, info: *const newer::DrawIndirect2InfoKHR<'_>, kind: IndirectKind) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the valid usage of the command makes `buffer` live and `info` valid.
     unsafe { push(buffer, draws((*info).address_range, (*info).draw_count, None, kind)) }
 }
 
+/// Records an indirect draw with a count in memory.
+///
 /// # Safety
-/// The shims' promise.
+/// The arguments fulfil the valid usage of the command.
 unsafe fn draw_indirect_count(
     buffer: vk::CommandBuffer,
     info: *const newer::DrawIndirectCount2InfoKHR<'_>,
     kind: IndirectKind,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the valid usage of the command makes `buffer` live and `info` valid.
     unsafe {
         let info = &*info;
         push(buffer, draws(info.address_range, info.max_draw_count, Some(info.count_address_range), kind));
     }
 }
 
-/// The regions as of a buffer that begins at address 0.
+/// Returns the regions as those of a buffer that begins at address 0.
 ///
 /// # Safety
-/// The shims' promise.
+/// The structure fulfils the valid usage of the command.
 unsafe fn image_regions(
     info: &newer::CopyDeviceMemoryImageInfoKHR<'_>,
 ) -> Result<Vec<vk::BufferImageCopy>, vk::Result> {
@@ -139,20 +144,21 @@ unsafe fn image_regions(
         image_offset: r.image_offset,
         image_extent: r.image_extent,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the valid usage of the command makes the list of regions valid.
     fallible::collect(unsafe { slice(info.p_regions, info.region_count) }.iter().map(region))
 }
 
-/// The counters of `vkCmdBeginTransformFeedback2EXT`, `vkCmdEndTransformFeedback2EXT`; one without an address is none.
+/// Returns the counters of `vkCmdBeginTransformFeedback2EXT` and `vkCmdEndTransformFeedback2EXT`;
+/// an address of 0 means no counter.
 ///
 /// # Safety
-/// The shims' promise.
+/// The arguments fulfil the valid usage of the command.
 unsafe fn counters(
     first: u32,
     count: u32,
     infos: *const newer::BindTransformFeedbackBuffer2InfoEXT<'_>,
 ) -> Result<Box<FeedbackCounters>, vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the valid usage of the command makes the list valid.
     let infos = unsafe { slice(infos, count) };
     let counter = |info: &newer::BindTransformFeedbackBuffer2InfoEXT<'_>| {
         let address = info.address_range.address;

@@ -1,4 +1,4 @@
-//! Recording render pass instances, draws and dispatches.
+//! Recording of render pass instances, draws and dispatches.
 
 use super::recording::push;
 use super::render_pass::samples;
@@ -26,7 +26,7 @@ const CONDITIONAL: Need = ext("VK_EXT_conditional_rendering");
 const DYNAMIC: Need = ext("VK_KHR_dynamic_rendering");
 const LOCAL_READ: Need = ext("VK_KHR_dynamic_rendering_local_read");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_begin_render_pass as vk::PFN_vkCmdBeginRenderPass, vkCmdBeginRenderPass: V1_0),
     row!(
@@ -98,14 +98,14 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_clear_attachments as vk::PFN_vkCmdClearAttachments, vkCmdClearAttachments: V1_0),
 ];
 
-/// The words of a clear value: colour bits, or depth bits and stencil.
+/// Returns the words of a clear value: colour bits, or depth bits and stencil.
 fn clear_words(value: &vk::ClearValue) -> [u32; 4] {
     // SAFETY: every member of the union is plain 32-bit words.
     unsafe { value.color.uint32 }
 }
 
 unsafe fn begin_render_pass(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginInfo<'_>) -> Result<(), vk::Result> {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live and pointers valid.
     unsafe {
         let framebuffer = share::<Framebuffer>(info.framebuffer);
         let views = match find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) {
@@ -131,7 +131,7 @@ unsafe fn begin_render_pass(buffer: vk::CommandBuffer, info: &vk::RenderPassBegi
 }
 
 unsafe fn rendering_attachment(info: &vk::RenderingAttachmentInfo<'_>) -> Option<RenderingAttachment> {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live.
     unsafe {
         let resolve = optional::<ImageView>(info.resolve_image_view).filter(|_| !info.resolve_mode.is_empty());
         Some(RenderingAttachment {
@@ -152,7 +152,7 @@ unsafe fn draw_indirect(
     limits: (u32, u32),
     kind: IndirectKind,
 ) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live.
     unsafe {
         let place = |(buffer, offset): (vk::Buffer, u64)| -> Place { (Space::Buffer(share::<Buffer>(buffer)), offset) };
         let (draw_count, stride) = (limits.0, limits.1.into());
@@ -161,12 +161,13 @@ unsafe fn draw_indirect(
     }
 }
 
-/// The elements of an array whose elements lie `stride` bytes apart.
+/// Returns the elements of an array whose elements are `stride` bytes apart.
 ///
 /// # Safety
 /// The array is valid.
 unsafe fn strided<T: Copy>(first: *const T, count: u32, stride: u32) -> impl ExactSizeIterator<Item = T> {
-    // SAFETY: the caller's promise; nothing is said about alignment.
+    // SAFETY: the array is valid, as the `# Safety` section demands; the elements need not be
+    // aligned.
     (0..count).map(move |i| unsafe { first.byte_add(i as usize * stride as usize).read_unaligned() })
 }
 
@@ -211,7 +212,7 @@ shims! {
             multisampled: find::<vk::MultisampledRenderToSingleSampledInfoEXT<'_>>(info.p_next).and_then(samples),
             colors: colors.iter().map(|a| rendering_attachment(a)).collect(),
             depth: one(info.p_depth_attachment),
-            // Its clear value is the second word, as in a combined value.
+            // The stencil clear value is the second word, as in a combined value.
             stencil: one(info.p_stencil_attachment),
         };
         begin.fits()?;
@@ -222,7 +223,7 @@ shims! {
         push(buffer, Command::EndRendering);
     }
 
-    // What may chain to the structure is of extensions that there are not.
+    // Structures that may extend this one belong to extensions that the driver does not have.
     fn cmd_end_rendering2(buffer: vk::CommandBuffer, _info: *const c_void) {
         push(buffer, Command::EndRendering);
     }
@@ -235,7 +236,7 @@ shims! {
         push(buffer, Command::SetRenderingAttachmentLocations(decode::locations(list)));
     }
 
-    // An input attachment is its descriptor, whatever attachment has its index.
+    // An input attachment is its descriptor, for any index of an attachment.
     fn cmd_set_rendering_input_attachment_indices(
         _buffer: vk::CommandBuffer,
         _info: *const vk::RenderingInputAttachmentIndexInfoKHR<'_>,

@@ -1,4 +1,5 @@
-//! Recording the dynamic state of VK_EXT_extended_dynamic_state3 and of the extensions with a piece of their own.
+//! Recording of the dynamic state of VK_EXT_extended_dynamic_state3 and of other extensions with
+//! dynamic state.
 
 use super::cmd_state::{INVALID, set, set_translated};
 use super::recording::{push, record};
@@ -17,7 +18,7 @@ macro_rules! rows {
     };
 }
 
-/// The rows of VK_EXT_extended_dynamic_state3 in the command table.
+/// Rows of VK_EXT_extended_dynamic_state3 in the command table.
 #[rustfmt::skip]
 pub const STATE3: &[CommandRow] = rows! { "VK_EXT_extended_dynamic_state3":
     cmd_set_depth_clamp_enable as PFN_vkCmdSetDepthClampEnableEXT, vkCmdSetDepthClampEnableEXT;
@@ -41,7 +42,7 @@ pub const STATE3: &[CommandRow] = rows! { "VK_EXT_extended_dynamic_state3":
     cmd_set_tessellation_domain_origin as PFN_vkCmdSetTessellationDomainOriginEXT, vkCmdSetTessellationDomainOriginEXT;
 };
 
-/// The rows of the others.
+/// Rows of the other extensions.
 pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
@@ -70,12 +71,12 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// Values of the attachments from `first` on.
+/// Returns values of the attachments from `first` on.
 fn attachments<A, T>(first: u32, all: &[A], one: impl Fn(&A) -> T) -> Attachments<T> {
     Attachments { first, values: all.iter().map(one).collect() }
 }
 
-/// Bindings and attributes as a pipeline has them.
+/// Converts bindings and attributes to the form that a pipeline has.
 fn vertex_layout(
     bindings: &[vk::VertexInputBindingDescription2EXT<'_>],
     attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],
@@ -151,7 +152,7 @@ shims! {
     }
 
     fn cmd_set_sample_mask(buffer: vk::CommandBuffer, _samples: vk::SampleCountFlags, mask: *const vk::SampleMask) {
-        // Without a mask, all samples.
+        // Without a mask, all samples are written.
         set(buffer, DynamicState::SampleMask(mask.as_ref().copied().unwrap_or(!0)));
     }
 
@@ -196,7 +197,7 @@ shims! {
         count: u32,
         advanced: *const vk::ColorBlendAdvancedEXT,
     ) {
-        // Of this and the equation, the one that is set last says what blending does.
+        // The one of this and the equation that is set last defines blending.
         for (first, advanced) in (first..).zip(slice(advanced, count)) {
             if let Some(value) = decode::advanced(advanced).transpose() {
                 set_translated(buffer, value, |value| {

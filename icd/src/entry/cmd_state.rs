@@ -1,4 +1,5 @@
-//! Recording state: pipelines, descriptors, push constants, vertex and index buffers, dynamic state.
+//! Recording of state: pipelines, descriptors, push constants, vertex and index buffers, dynamic
+//! state.
 
 use super::descriptor_write::{apply, elements_of};
 use super::pipeline_state::depth_bias;
@@ -22,7 +23,7 @@ const EDS1: &str = "VK_EXT_extended_dynamic_state";
 const EDS2: &str = "VK_EXT_extended_dynamic_state2";
 const M6: &str = "VK_KHR_maintenance6";
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_bind_pipeline as vk::PFN_vkCmdBindPipeline, vkCmdBindPipeline: V1_0),
     row!(Device, cmd_bind_descriptor_sets as vk::PFN_vkCmdBindDescriptorSets, vkCmdBindDescriptorSets: V1_0),
@@ -147,33 +148,34 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// What vkEndCommandBuffer says of a value that no valid call has.
+/// Result of vkEndCommandBuffer for a value that no valid call has.
 pub(super) const INVALID: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 
-/// Sets a state.
+/// Records a change of dynamic state.
 ///
 /// # Safety
-/// The shims' promise.
+/// The handle is live.
 pub(super) unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the handle is live, as the `# Safety` section demands.
     unsafe { push(buffer, Command::SetDynamicState(state)) }
 }
 
-/// There is no valid call with another bind point.
+/// Converts a bind point; no valid call has another one.
 pub(super) fn point(point: vk::PipelineBindPoint) -> Result<BindPoint, vk::Result> {
     BindPoint::from_vk(point).ok_or(INVALID)
 }
 
-/// Sets a state whose value has to be translated; what does not translate fails the recording.
+/// Records a change of a state whose value has to be converted; a value that cannot be converted
+/// makes the recording fail.
 ///
 /// # Safety
-/// The shims' promise.
+/// The handle is live.
 pub(super) unsafe fn set_translated<T>(
     buffer: vk::CommandBuffer,
     value: Result<T, String>,
     state: impl FnOnce(T) -> DynamicState,
 ) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the handle is live, as the `# Safety` section demands.
     unsafe {
         record(buffer, |recorder| match value {
             Ok(value) => recorder.push(Command::SetDynamicState(state(value))),
@@ -189,14 +191,14 @@ unsafe fn bind_index_buffer(
     size: u64,
     ty: vk::IndexType,
 ) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live.
     unsafe {
         let place = Space::place(optional::<Buffer>(index_buffer), offset);
         push(buffer, Command::BindIndexBuffer { place, size, index_bytes: index_bytes(ty) });
     }
 }
 
-/// Bytes of an index.
+/// Returns the size of an index in bytes.
 pub(super) fn index_bytes(ty: vk::IndexType) -> u32 {
     match ty {
         vk::IndexType::UINT16 => 2,
@@ -205,7 +207,7 @@ pub(super) fn index_bytes(ty: vk::IndexType) -> u32 {
     }
 }
 
-/// `strides` and `sizes` may be null.
+/// Records vertex buffers. `strides` and `sizes` may be null.
 unsafe fn bind_vertex_buffers(
     buffer: vk::CommandBuffer,
     first: u32,
@@ -215,7 +217,7 @@ unsafe fn bind_vertex_buffers(
     sizes: *const u64,
     strides: *const u64,
 ) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live and arrays valid.
     unsafe {
         let (buffers, offsets) = (slice(buffers, count), slice(offsets, count));
         let (sizes, strides) = (slice(sizes, count), slice(strides, count));
@@ -228,7 +230,7 @@ unsafe fn bind_vertex_buffers(
     }
 }
 
-/// Records a pushed set: `fill` writes the descriptors.
+/// Records a pushed set; `fill` writes the descriptors.
 unsafe fn push_descriptor_set(
     buffer: vk::CommandBuffer,
     bind_point: BindPoint,
@@ -236,7 +238,7 @@ unsafe fn push_descriptor_set(
     number: u32,
     fill: impl FnOnce(&DescriptorSet),
 ) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live.
     unsafe {
         let layout = share::<PipelineLayout>(layout);
         record(buffer, |recorder| {
@@ -257,7 +259,7 @@ unsafe fn push_descriptor_set(
     }
 }
 
-/// Records a pushed set of these descriptors.
+/// Records a pushed set with these descriptors.
 unsafe fn push_descriptor_writes(
     buffer: vk::CommandBuffer,
     bind_point: BindPoint,
@@ -265,7 +267,7 @@ unsafe fn push_descriptor_writes(
     number: u32,
     writes: &[vk::WriteDescriptorSet<'_>],
 ) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live and the writes valid.
     unsafe {
         push_descriptor_set(buffer, bind_point, layout, number, |set| {
             for w in writes {
@@ -276,7 +278,7 @@ unsafe fn push_descriptor_writes(
     }
 }
 
-/// Records what is bound from a set on.
+/// Records the sets that are bound from `first_set` on.
 unsafe fn bind_descriptor_sets(
     buffer: vk::CommandBuffer,
     bind_point: BindPoint,
@@ -284,7 +286,7 @@ unsafe fn bind_descriptor_sets(
     sets: &[vk::DescriptorSet],
     offsets: &[u32],
 ) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live.
     unsafe {
         let sets = sets.iter().map(|s| optional::<DescriptorSet>(*s)).collect();
         let bind = BindDescriptorSets { bind_point, first_set, sets, dynamic_offsets: SmallVec::from_slice(offsets) };
@@ -292,7 +294,7 @@ unsafe fn bind_descriptor_sets(
     }
 }
 
-/// Where descriptors are bound for these stages.
+/// Returns the bind points at which descriptors are bound for these stages.
 pub(super) fn points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = BindPoint> {
     let compute = vk::ShaderStageFlags::COMPUTE;
     let of = [(stages.contains(compute), BindPoint::Compute), (stages.intersects(!compute), BindPoint::Graphics)];

@@ -1,4 +1,5 @@
-//! Recording copies, blits, clears and resolves. The `2` forms carry the same regions in newer structures.
+//! Recording of copies, blits, clears and resolves. The `2` forms carry the same regions in newer
+//! structures.
 
 use super::recording::push;
 use crate::caps::newer;
@@ -15,7 +16,7 @@ use core::ffi::c_void;
 
 const COPY2: Need = ext("VK_KHR_copy_commands2");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_copy_buffer as vk::PFN_vkCmdCopyBuffer, vkCmdCopyBuffer: V1_0),
     row!(Device, cmd_copy_buffer2 as vk::PFN_vkCmdCopyBuffer2, vkCmdCopyBuffer2: V1_3, vkCmdCopyBuffer2KHR: COPY2),
@@ -55,7 +56,7 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// As many commands as are asked for and lie in the range.
+/// Returns the requested commands that are inside the range.
 pub(super) fn indirect_commands(
     count: u32,
     range: newer::StridedDeviceAddressRangeKHR,
@@ -79,7 +80,7 @@ fn buffer_image_copy(r: &vk::BufferImageCopy2<'_>) -> vk::BufferImageCopy {
     }
 }
 
-/// What a resolve is that says nothing else; integers have no mean (`rasterizer::transfer`).
+/// Mode of a resolve that does not set any; integers have no mean (`rasterizer::transfer`).
 const MEAN: ResolveModes =
     ResolveModes { color_or_depth: vk::ResolveModeFlags::AVERAGE, stencil: vk::ResolveModeFlags::AVERAGE };
 
@@ -250,7 +251,7 @@ shims! {
         push(buffer, Command::ResolveImage { src: share::<Image>(i.src_image), dst: share::<Image>(i.dst_image), regions, modes });
     }
 
-    // What source and destination are said to be (VkAddressCopyFlagsKHR) changes nothing.
+    // Statements about source and destination (VkAddressCopyFlagsKHR) have no effect.
     fn cmd_copy_memory_indirect(buffer: vk::CommandBuffer, info: *const newer::CopyMemoryIndirectInfoKHR<'_>) {
         let commands = indirect_commands((*info).copy_count, (*info).copy_address_range, 24);
         push(buffer, Command::CopyMemoryIndirect(commands));

@@ -1,4 +1,5 @@
-//! Recording transform feedback: its buffers, where it is active, draws of what was captured, queries of a stream.
+//! Recording of transform feedback: its buffers, its active range, draws of captured vertices,
+//! queries of a stream.
 
 use super::recording::push;
 use crate::command::{Command, DrawIndirectByteCount, FeedbackCounters, FeedbackRange, Space};
@@ -13,7 +14,7 @@ use ash::vk;
 
 const FEEDBACK: Need = ext("VK_EXT_transform_feedback");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
@@ -35,20 +36,21 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// The counters of `vkCmdBegin…`, `vkCmdEndTransformFeedbackEXT`; without offsets these are 0.
+/// Returns the counters of `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`;
+/// without offsets these are 0.
 ///
 /// # Safety
-/// The shims' promise.
+/// The arguments fulfil the valid usage of the command.
 unsafe fn counters(
     first: u32,
     count: u32,
     buffers: *const vk::Buffer,
     offsets: *const u64,
 ) -> Result<Box<FeedbackCounters>, vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the valid usage of the command makes both lists null or valid.
     let (buffers, offsets) = unsafe { (slice(buffers, count), slice(offsets, count)) };
     let counter = |(i, buffer): (usize, &vk::Buffer)| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the valid usage of the command makes the handle null or live.
         let buffer = unsafe { optional::<Buffer>(*buffer) };
         buffer.map(|buffer| (Space::Buffer(buffer), offsets.get(i).copied().unwrap_or(0)))
     };

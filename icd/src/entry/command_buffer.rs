@@ -1,4 +1,5 @@
-//! Command pools and command buffers: allocation, recording, secondary command buffers, synchronisation commands, queries, labels.
+//! Command pools and command buffers: allocation, recording, secondary command buffers,
+//! synchronisation commands, queries, labels.
 
 use super::memory_of;
 use super::recording::{push, record};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_command_pool as vk::PFN_vkCreateCommandPool, vkCreateCommandPool: V1_0),
     row!(Device, destroy_command_pool as vk::PFN_vkDestroyCommandPool, vkDestroyCommandPool: V1_0),

@@ -1,4 +1,5 @@
-//! VK_EXT_descriptor_buffer: descriptors as bytes, and buffers of them (`object::descriptor_buffer`).
+//! VK_EXT_descriptor_buffer: descriptors as bytes, and buffers of them
+//! (`object::descriptor_buffer`).
 
 use super::cmd_state::{point, points};
 use super::recording::push;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 
 const DESCRIPTOR_BUFFER: Need = ext("VK_EXT_descriptor_buffer");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 #[rustfmt::skip]
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, get_descriptor_set_layout_size as vk::PFN_vkGetDescriptorSetLayoutSizeEXT, vkGetDescriptorSetLayoutSizeEXT: DESCRIPTOR_BUFFER),
@@ -41,28 +42,30 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, get_sampler_opaque_capture_descriptor_data as vk::PFN_vkGetSamplerOpaqueCaptureDescriptorDataEXT, vkGetSamplerOpaqueCaptureDescriptorDataEXT: DESCRIPTOR_BUFFER),
 ];
 
-/// The bytes of a descriptor; `None` for types that there are none of.
+/// Returns the bytes of a descriptor; `None` for types that have none.
 ///
 /// # Safety
 /// `info` is valid with its pointers and handles.
 unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option<Packed> {
     use vk::DescriptorType as T;
     let kind = kind_of(info.ty)?;
-    // SAFETY: (all here) the caller's promise: the type says which member there is, null is the null descriptor.
+    // SAFETY: `info` is valid with its pointers and handles; the type says which member the union
+    // has. Null is the null descriptor.
     let image = |image: *const vk::DescriptorImageInfo, has_sampler: bool| unsafe {
         let (view, sampler) =
             image.as_ref().map_or((0, 0), |i| (address(i.image_view.as_raw()), address(i.sampler.as_raw())));
         let sampler = if has_sampler { living.sampler_name(sampler) } else { 0 };
         Packed::image(kind, living.view_name(view), sampler)
     };
-    // SAFETY: as above.
+    // SAFETY: `info` is valid with its pointers; null is the null descriptor.
     let buffer = |address: *const vk::DescriptorAddressInfoEXT<'_>| unsafe {
         let texels = matches!(kind, DescriptorKind::UniformTexelBuffer | DescriptorKind::StorageTexelBuffer);
         address.as_ref().map_or(Packed::default(), |a| {
             Packed::buffer(kind, a.address, a.range, format_of(a.format).ok().filter(|_| texels))
         })
     };
-    // SAFETY: as above.
+    // SAFETY: `info` is valid with its pointers and handles; the type says which member the union
+    // has.
     unsafe {
         Some(match info.ty {
             T::SAMPLER => {
@@ -82,24 +85,26 @@ unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option
     }
 }
 
-/// The data of an object that is captured ([`CAPTURED_DATA`] bytes).
+/// Writes the capture data of an object ([`CAPTURED_DATA`] bytes).
 ///
 /// # Safety
-/// `data` holds them.
+/// `data` has space for the bytes.
 unsafe fn give(data: *mut c_void, number: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `data` has space for the bytes, as the `# Safety` section demands.
     unsafe { data.cast::<[u8; CAPTURED_DATA]>().write(number.to_le_bytes()) };
 }
 
+/// Records the offsets of sets in descriptor buffers.
+///
 /// # Safety
-/// The shims' promise.
+/// The arguments fulfil the valid usage of the command.
 unsafe fn set_offsets(
     buffer: vk::CommandBuffer,
     bind_point: BindPoint,
     layout: vk::PipelineLayout,
     (first_set, indices, offsets): (u32, &[u32], &[vk::DeviceSize]),
 ) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live.
     unsafe {
         let layouts = &get::<PipelineLayout>(layout).sets;
         let layout = |i: usize| layouts.get(first_set as usize + i).cloned().flatten();
@@ -109,17 +114,17 @@ unsafe fn set_offsets(
     }
 }
 
-/// Embedded samplers are a set that never changes.
+/// Records a set with embedded samplers, which never changes.
 ///
 /// # Safety
-/// The shims' promise.
+/// The arguments fulfil the valid usage of the command.
 unsafe fn bind_embedded(
     buffer: vk::CommandBuffer,
     bind_point: BindPoint,
     layout: vk::PipelineLayout,
     set: u32,
 ) -> Result<(), vk::Result> {
-    // SAFETY: the shims' promise.
+    // SAFETY: the valid usage of the command makes handles live.
     unsafe {
         let layout = share::<PipelineLayout>(layout);
         let Some(Some(samplers)) = layout.sets.get(set as usize) else { return Ok(()) };
@@ -203,8 +208,9 @@ shims! {
         }
     }
 
-    // What another process needs to make the same descriptors: of a sparse buffer its address (one that is bound is where its memory is),
-    // of a view and a sampler its name. Of an image descriptors know nothing.
+    // Data with which another process makes the same descriptors. For a sparse buffer this is its
+    // address (that of a bound buffer follows from its memory), for a view and a sampler its name.
+    // For an image there is nothing, because descriptors do not refer to it.
     fn get_buffer_opaque_capture_descriptor_data(
         _device: vk::Device,
         info: *const vk::BufferCaptureDescriptorDataInfoEXT<'_>,

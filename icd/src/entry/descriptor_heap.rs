@@ -1,4 +1,5 @@
-//! VK_EXT_descriptor_heap: descriptors as bytes, heaps of them (`object::descriptor_heap`), and where a shader's resources are mapped to.
+//! VK_EXT_descriptor_heap: descriptors as bytes, heaps of them (`object::descriptor_heap`), and
+//! mappings of a shader's resources.
 
 use super::recording::push;
 use super::resource::view_of;
@@ -22,7 +23,7 @@ use vk::Handle;
 
 const DESCRIPTOR_HEAP: Need = ext("VK_EXT_descriptor_heap");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 #[rustfmt::skip]
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, write_sampler_descriptors as vk::PFN_vkWriteSamplerDescriptorsEXT, vkWriteSamplerDescriptorsEXT: DESCRIPTOR_HEAP),
@@ -36,12 +37,12 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, get_image_opaque_capture_data as vk::PFN_vkGetImageOpaqueCaptureDataEXT, vkGetImageOpaqueCaptureDataEXT: DESCRIPTOR_HEAP),
 ];
 
-/// VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT.
+/// Value of VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT.
 const PIPELINE_OF_HEAP: u64 = 1 << 36;
 
 // Descriptors.
 
-/// The two numbers of a resource's descriptor.
+/// Returns the two numbers of a resource's descriptor.
 ///
 /// # Safety
 /// `info` is valid with its pointers and handles.
@@ -53,24 +54,25 @@ unsafe fn packed(
     if info.data.is_null() {
         return Ok([0; 2]);
     }
-    // SAFETY: (all here) the caller's promise: the type says which structure there is.
+    // SAFETY: (all here) `info` is valid with its pointers and handles; the type says which
+    // structure the union points to.
     Ok(match info.ty {
         T::UNIFORM_BUFFER | T::STORAGE_BUFFER => {
-            // SAFETY: as above.
+            // SAFETY: `info` is valid, and this type has a range.
             let range = unsafe { *info.data.cast::<vk::DeviceAddressRangeKHR>() };
             [range.address, range.size]
         }
         T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => {
-            // SAFETY: as above.
+            // SAFETY: `info` is valid, and this type has a description of texels.
             let texels = unsafe { &*info.data.cast::<vk::TexelBufferDescriptorInfoEXT<'_>>() };
             let vk::DeviceAddressRangeKHR { address, size } = texels.address_range;
             [heaps.texels(&device.heap, format_of(texels.format)?, address, size)?, 0]
         }
         T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT => {
-            // SAFETY: as above.
+            // SAFETY: `info` is valid, and this type has a description of an image.
             let view = unsafe { &*(*info.data.cast::<vk::ImageDescriptorInfoEXT<'_>>()).p_view };
             let storage = info.ty == T::STORAGE_IMAGE;
-            // SAFETY: as above.
+            // SAFETY: the description of the view is valid with its chain and handles.
             let (key, make) = unsafe { (view_key(view, storage), || view_of(view)) };
             let seen = if storage { SeenView::Storage } else { SeenView::Sampled };
             [heaps.view(key, || make().map(seen))?, 0]
@@ -79,12 +81,13 @@ unsafe fn packed(
     })
 }
 
-/// All that a view's description says. (Layouts are all the same.)
+/// Returns a key with the whole contents of a view's description, except layouts, which have no
+/// effect.
 ///
 /// # Safety
 /// `info` is valid with its chain and handles.
 unsafe fn view_key(info: &vk::ImageViewCreateInfo<'_>, storage: bool) -> ViewKey {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid with its chain, as the `# Safety` section demands.
     let (min_lod, sliced, conversion, decode) = unsafe {
         (
             find::<vk::ImageViewMinLodCreateInfoEXT<'_>>(info.p_next).map_or(0, |m| m.min_lod.to_bits()),
@@ -109,43 +112,46 @@ unsafe fn view_key(info: &vk::ImageViewCreateInfo<'_>, storage: bool) -> ViewKey
     words.extend([c.r, c.g, c.b, c.a].map(|swizzle| swizzle.as_raw() as u32));
     words.extend(sliced.map_or([0, u32::MAX], |s| [s.slice_offset, s.slice_count]));
     if let Some(info) = conversion {
-        // SAFETY: the caller's promise.
+        // SAFETY: the conversion is not null, so it is live.
         let conversion = unsafe { get::<YcbcrConversion>(info.conversion) };
         words.extend(format!("{:?}", conversion.conversion).bytes().map(u32::from));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the image is live or null, as the `# Safety` section demands.
     ViewKey::Image(unsafe { address(info.image.as_raw()) }, words)
 }
 
-/// Writes what there is room for.
+/// Writes as many bytes as there is space for.
 ///
 /// # Safety
 /// `to` is valid.
 unsafe fn write(to: &vk::HostAddressRangeEXT, numbers: [u64; 2]) {
     let bytes: [u8; DESCRIPTOR_SIZE] = std::array::from_fn(|i| numbers[i / 8].to_le_bytes()[i % 8]);
-    // SAFETY: the caller's promise; bytes need no alignment.
+    // SAFETY: `to` is valid, as the `# Safety` section demands; bytes need no alignment.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.address.cast(), to.size.min(bytes.len())) };
 }
 
 // Recording.
 
+/// Records a bound heap.
+///
 /// # Safety
-/// `info` is null or valid.
+/// `info` is null or valid; `buffer` is live.
 unsafe fn bind(buffer: vk::CommandBuffer, kind: HeapKind, info: *const vk::BindHeapInfoEXT<'_>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is null or valid, as the `# Safety` section demands.
     if let Some(info) = unsafe { info.as_ref() } {
         let vk::DeviceAddressRangeKHR { address, size } = info.heap_range;
-        // SAFETY: as above.
+        // SAFETY: `buffer` is live, as the `# Safety` section demands.
         unsafe { push(buffer, Command::BindHeap { kind, address, size }) };
     }
 }
 
-/// A secondary command buffer has the heaps that it says it inherits.
+/// Records the heaps that a secondary command buffer inherits.
 ///
 /// # Safety
-/// The shims' promise; `info` of one that is secondary.
+/// `buffer` is live and secondary; `info` is valid with its chain.
 pub unsafe fn inherit(buffer: vk::CommandBuffer, info: &vk::CommandBufferInheritanceInfo<'_>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `buffer` is live and `info` is valid with its chain, as the `# Safety` section
+    // demands.
     unsafe {
         if let Some(heaps) = find::<vk::CommandBufferInheritanceDescriptorHeapInfoEXT<'_>>(info.p_next) {
             bind(buffer, HeapKind::Samplers, heaps.p_sampler_heap_bind_info);
@@ -156,29 +162,29 @@ pub unsafe fn inherit(buffer: vk::CommandBuffer, info: &vk::CommandBufferInherit
 
 // Mappings.
 
-/// Is it a pipeline whose shaders use heaps?
+/// Returns true for a pipeline whose shaders use heaps.
 ///
 /// # Safety
 /// The chain is valid.
 pub unsafe fn is_of_heap(chain: *const std::ffi::c_void) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
     let flags = unsafe { find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(chain) };
     flags.is_some_and(|flags| flags.flags.as_raw() & PIPELINE_OF_HEAP != 0)
 }
 
-/// The mappings in a stage's chain, and the samplers that these bring.
+/// Returns the mappings in a stage's chain, and the samplers that these embed.
 ///
 /// # Safety
 /// The chain is valid.
 pub unsafe fn mappings(chain: *const std::ffi::c_void, stage: Stage) -> (Vec<HeapMapping>, Vec<Arc<Sampler>>) {
     let mut samplers = Vec::new();
-    // SAFETY: the caller's promise.
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
     let infos = unsafe {
         find::<vk::ShaderDescriptorSetAndBindingMappingInfoEXT<'_>>(chain)
             .map_or(&[][..], |info| slice(info.p_mappings, info.mapping_count))
     };
     let mappings = infos.iter().filter_map(|m| {
-        // SAFETY: as above.
+        // SAFETY: the mapping is an element of the valid chain.
         let source = unsafe { source(m, stage, &mut samplers) }?;
         let &vk::DescriptorSetAndBindingMappingEXT { first_binding, binding_count, resource_mask, .. } = m;
         Some(HeapMapping { set: m.descriptor_set, first_binding, binding_count, resource_mask, source })
@@ -186,7 +192,7 @@ pub unsafe fn mappings(chain: *const std::ffi::c_void, stage: Stage) -> (Vec<Hea
     (mappings.collect(), samplers)
 }
 
-/// Where a mapping says that its resources are; nothing of ray tracing's.
+/// Returns the location of a mapping's resources; `None` for ray tracing.
 ///
 /// # Safety
 /// `m` is valid with its pointers.
@@ -199,17 +205,18 @@ unsafe fn source(
     let first = m.source_data[0] as u32;
     let second = (m.source_data[0] >> 32) as u32;
     let mut embed = |info: *const vk::SamplerCreateInfo<'_>| {
-        // SAFETY: the caller's promise.
+        // SAFETY: `m` is valid with its pointers, so `info` is null or valid.
         let info = unsafe { info.as_ref() }?;
-        // SAFETY: as above.
+        // SAFETY: `info` is valid with its chain.
         samplers.push(Arc::new(Sampler::new(unsafe { sampler_of(info) })));
         Some(EmbeddedSampler { set: stage as u32, index: samplers.len() as u32 - 1 })
     };
     let place = |offset, array_stride, index, index_stride| HeapPlace { offset, array_stride, index, index_stride };
-    // SAFETY: (all here) the source says which member of the union there is; the words are as large as any, and aligned.
+    // SAFETY: (all here) the source says which member the union has; its words are as large as any
+    // member, and aligned.
     Some(match m.source {
         0 => {
-            // SAFETY: as above.
+            // SAFETY: this source has this member of the union.
             let d = unsafe { &*data.cast::<vk::DescriptorMappingSourceConstantOffsetEXT<'_>>() };
             MappingSource::Heap {
                 resource: place(d.heap_offset, d.heap_array_stride, HeapIndex::None, 0),
@@ -219,7 +226,7 @@ unsafe fn source(
             }
         }
         1 => {
-            // SAFETY: as above.
+            // SAFETY: this source has this member of the union.
             let d = unsafe { &*data.cast::<vk::DescriptorMappingSourcePushIndexEXT<'_>>() };
             let index = HeapIndex::Push;
             MappingSource::Heap {
@@ -235,7 +242,7 @@ unsafe fn source(
             }
         }
         2 => {
-            // SAFETY: as above.
+            // SAFETY: this source has this member of the union.
             let d = unsafe { &*data.cast::<vk::DescriptorMappingSourceIndirectIndexEXT<'_>>() };
             let index = |push, offset| HeapIndex::Indirect { push, offset };
             let sampler = index(d.sampler_push_offset, d.sampler_address_offset);
@@ -257,7 +264,7 @@ unsafe fn source(
             }
         }
         3 => {
-            // SAFETY: as above.
+            // SAFETY: this source has this member of the union.
             let d = unsafe { &*data.cast::<vk::DescriptorMappingSourceIndirectIndexArrayEXT<'_>>() };
             let index = |push, offset| HeapIndex::IndirectArray { push, offset };
             let sampler = index(d.sampler_push_offset, d.sampler_address_offset);
@@ -276,7 +283,7 @@ unsafe fn source(
     })
 }
 
-/// The device's heaps.
+/// Returns the device's heaps.
 fn heaps_of(device: &Device) -> Result<&DescriptorHeaps, vk::Result> {
     device.heaps.as_ref().ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)
 }
@@ -343,7 +350,7 @@ shims! {
         dispatchable::<Device>(device).heaps.iter().for_each(|heaps| heaps.unregister_color(index));
     }
 
-    // Without descriptorHeapCaptureReplay there is no valid call of it; the data has no bytes.
+    // Without descriptorHeapCaptureReplay no call of this is valid; the data has no bytes.
     fn get_image_opaque_capture_data(
         _device: vk::Device,
         _count: u32,

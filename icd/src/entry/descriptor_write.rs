@@ -1,4 +1,5 @@
-//! Where descriptors come from: `VkWriteDescriptorSet`, and the application's memory of an update template.
+//! Sources of descriptors: `VkWriteDescriptorSet`, and the application's memory of an update
+//! template.
 
 use crate::ffi::handle::get;
 use crate::ffi::pointer::find;
@@ -10,21 +11,23 @@ use crate::object::sampler::Sampler;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
 
-/// Elements of a descriptor type's info structure (bytes, of inline uniform blocks).
+/// Elements of a descriptor type's info structure (bytes, for inline uniform blocks).
 ///
-/// Invariant: `count` of them are valid as long as this lives, with live handles; and who asks asks for what the type has.
+/// Invariant: `count` elements are valid as long as this value lives, with live handles. Callers
+/// only ask for members that the type has.
 pub struct RawElements {
     data: *const u8,
-    /// Bytes between elements.
+    /// Number of bytes between elements.
     stride: usize,
     count: u32,
     ty: vk::DescriptorType,
 }
 
 impl RawElements {
-    /// Element `i` of a type's info structure.
+    /// Returns element `i` of a type's info structure.
     fn element<T: Copy>(&self, i: u32) -> T {
-        // SAFETY: the invariant; a template's data need not be aligned for it.
+        // SAFETY: the elements are valid by the type's invariant; a template's data need not be
+        // aligned.
         unsafe { self.data.add(i as usize * self.stride).cast::<T>().read_unaligned() }
     }
 }
@@ -35,38 +38,38 @@ impl Elements for RawElements {
     }
     fn buffer(&self, i: u32) -> Option<(&Buffer, u64, u64)> {
         let info: vk::DescriptorBufferInfo = self.element(i);
-        // SAFETY: the invariant; not null.
+        // SAFETY: the handle is not null, so it is live by the type's invariant.
         (!info.buffer.is_null()).then(|| (unsafe { get::<Buffer>(info.buffer) }, info.offset, info.range))
     }
     fn texel_buffer(&self, i: u32) -> Option<&BufferView> {
         let view: vk::BufferView = self.element(i);
-        // SAFETY: as above.
+        // SAFETY: the handle is not null, so it is live by the type's invariant.
         (!view.is_null()).then(|| unsafe { get::<BufferView>(view) })
     }
     fn view(&self, i: u32) -> Option<&ImageView> {
         let view = self.element::<vk::DescriptorImageInfo>(i).image_view;
-        // SAFETY: as above.
+        // SAFETY: the handle is not null, so it is live by the type's invariant.
         (!view.is_null()).then(|| unsafe { get::<ImageView>(view) })
     }
     fn sampler(&self, i: u32) -> Option<&Sampler> {
         let sampler = self.element::<vk::DescriptorImageInfo>(i).sampler;
-        // SAFETY: as above.
+        // SAFETY: the handle is not null, so it is live by the type's invariant.
         (!sampler.is_null()).then(|| unsafe { get::<Sampler>(sampler) })
     }
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the invariant.
+        // SAFETY: the bytes are valid by the type's invariant.
         unsafe { crate::ffi::pointer::slice(self.data, self.count) }
     }
 }
 
-/// The elements of a `VkWriteDescriptorSet`, and their count.
+/// Returns the elements of a `VkWriteDescriptorSet`, and their count.
 ///
 /// # Safety
 /// `w` is valid with its chain and handles, as long as the elements are used.
 pub unsafe fn elements_of(w: &vk::WriteDescriptorSet<'_>) -> (RawElements, u32) {
     let (data, stride, count) = match w.descriptor_type {
         vk::DescriptorType::INLINE_UNIFORM_BLOCK => {
-            // SAFETY: the caller's promise.
+            // SAFETY: `w` is valid with its chain, as the `# Safety` section demands.
             let block = unsafe { find::<vk::WriteDescriptorSetInlineUniformBlock<'_>>(w.p_next) };
             block.map_or((std::ptr::null(), 1, 0), |b| (b.p_data.cast(), 1, b.data_size))
         }
@@ -88,7 +91,7 @@ pub unsafe fn elements_of(w: &vk::WriteDescriptorSet<'_>) -> (RawElements, u32) 
 /// Writes a template's descriptors.
 ///
 /// # Safety
-/// `data` holds what the entries say, with live handles.
+/// `data` has what the entries describe, with live handles.
 pub unsafe fn apply(template: &UpdateTemplate, set: &DescriptorSet, data: *const c_void) {
     for e in &template.entries {
         let inline = e.descriptor_type == vk::DescriptorType::INLINE_UNIFORM_BLOCK;

@@ -16,7 +16,7 @@ use ash::vk;
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, get_device_proc_addr as vk::PFN_vkGetDeviceProcAddr, vkGetDeviceProcAddr: V1_0),
     row!(PhysicalDevice, create_device as vk::PFN_vkCreateDevice, vkCreateDevice: V1_0),
@@ -101,7 +101,8 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// Is this name usable on a device? Instance extensions with device commands (debug utils) count too.
+/// Returns true if a name is usable on a device. Instance extensions with device commands (debug
+/// utils) count too.
 fn enabled(device: &Device, need: Need) -> bool {
     match need {
         Need::Core(version) => {
@@ -111,14 +112,14 @@ fn enabled(device: &Device, need: Need) -> bool {
     }
 }
 
-/// Tells the application what its vkCreateDevice asked for and the driver has not.
+/// Reports to the application what its vkCreateDevice requested and the driver does not have.
 fn refuse(instance: &Instance, missing: impl std::fmt::Display + Into<vk::Result>) -> vk::Result {
     let message = format!("vkCreateDevice: {missing}");
     instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &message);
     missing.into()
 }
 
-/// The families of the queues that are asked for, and how many of each. Their priorities change nothing.
+/// Returns the families of the requested queues, and the number of each. Priorities have no effect.
 fn queues_of(infos: &[vk::DeviceQueueCreateInfo<'_>]) -> Result<Vec<(u32, u32)>, (&'static str, vk::Result)> {
     let one = |info: &vk::DeviceQueueCreateInfo<'_>| {
         if !info.flags.is_empty() {
@@ -133,7 +134,7 @@ fn queues_of(infos: &[vk::DeviceQueueCreateInfo<'_>]) -> Result<Vec<(u32, u32)>,
     infos.iter().map(one).collect()
 }
 
-/// Why no code could run, if that is so.
+/// Returns the reason why no code could run, if there is one.
 fn no_code() -> Option<&'static str> {
     if !jit::host::is_known() {
         return Some("vkCreateDevice: the driver needs an AArch64 processor, or an x86-64 one with SSE4.1");
@@ -144,16 +145,18 @@ fn no_code() -> Option<&'static str> {
     )
 }
 
-/// Names an object; null takes its name away.
+/// Names an object; null removes its name.
 ///
 /// # Safety
-/// The name is null or a string.
+/// The name is null or a C string; the object is live.
 unsafe fn set_name(object: u64, name: *const c_char) -> Result<(), vk::Result> {
     if !name.is_null() {
-        // Three bytes in place of one that is not UTF-8. SAFETY: the caller's promise.
+        // An invalid UTF-8 byte becomes three bytes. SAFETY: the name is not null, so it is a C
+        // string.
         fallible::available(3 * unsafe { CStr::from_ptr(name) }.count_bytes())?;
     }
-    // SAFETY: as above.
+    // SAFETY: the object is live and the name null or a C string, as the `# Safety` section
+    // demands.
     unsafe { known::set_name(handle::address(object), string(name)) }
 }
 
@@ -173,7 +176,8 @@ shims! {
         let physical = dispatchable::<PhysicalDevice>(physical_device);
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let instance = physical.instance().ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
-        // Not when the instance is made: there nobody listens yet, and reading the environment takes longer than all else that is done.
+        // This is not reported when the instance is made: no messenger exists yet, and reading the
+        // environment takes longer than all the rest.
         if let Some(message) = crate::caps::conformance::ignored() {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, "GRUS-environment", message);
         }
@@ -201,7 +205,8 @@ shims! {
     fn destroy_device(device: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
         if let Some(device) = handle::destroy_dispatchable::<Device>(device, Callbacks::of(allocator)) {
             if !device.sync.is_at_home() {
-                // In a child of the device's process: its threads are not here to be joined, and its memory ends with the child.
+                // In a child of the device's process the device's threads do not exist, so that
+                // they cannot be joined; the memory ends with the child.
                 return core::mem::forget(device);
             }
             device.stop();

@@ -1,4 +1,4 @@
-//! VK_EXT_device_fault, VK_KHR_device_fault: why a device was lost (`device::fault`).
+//! VK_EXT_device_fault, VK_KHR_device_fault: the reason why a device was lost (`device::fault`).
 
 use crate::caps::{copy_str, newer};
 use crate::device::Device;
@@ -12,7 +12,7 @@ use core::ffi::c_char;
 
 const KHR: Need = ext("VK_KHR_device_fault");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
@@ -31,12 +31,12 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// `VkDeviceFaultFlagBitsKHR`.
+/// Bits of `VkDeviceFaultFlagBitsKHR`.
 const DEVICE_LOST: u32 = 1;
 const VENDOR: u32 = 8;
 const WATCHDOG_TIMEOUT: u32 = 16;
 
-/// The one fault of a device.
+/// Number of the only fault of a device.
 const GROUP: u64 = 1;
 
 shims! {
@@ -70,7 +70,7 @@ shims! {
         out: *mut newer::DeviceFaultInfoKHR<'_>,
     ) -> VkResult {
         let device = dispatchable::<Device>(device);
-        // (A device that is lost says no more than it has said: nothing is waited for.)
+        // A lost device reports nothing new, so that the wait ends at once.
         let _ = device.sync.wait(timeout, || device.faults.pending() > 0);
         let pending = device.faults.pending();
         if out.is_null() || pending == 0 {
@@ -97,7 +97,7 @@ shims! {
     }
 }
 
-/// As much of a text as there is room for, of whole characters.
+/// Writes as many whole characters of a text as there is space for.
 fn put<const N: usize>(out: &mut [c_char; N], text: &str) {
     copy_str(out, &text[..text.floor_char_boundary(N - 1)]);
 }

@@ -1,4 +1,5 @@
-//! Copies between the application's memory and images (VK_EXT_host_image_copy): the calling thread does them.
+//! Copies between the application's memory and images (VK_EXT_host_image_copy), which the calling
+//! thread does.
 
 use crate::command::{bounds, transfer};
 use crate::device::Device;
@@ -14,7 +15,7 @@ use rasterizer::api::ImageMemory;
 
 const HOST_COPY: Need = ext("VK_EXT_host_image_copy");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, copy_memory_to_image as vk::PFN_vkCopyMemoryToImageEXT, vkCopyMemoryToImage: V1_4, vkCopyMemoryToImageEXT: HOST_COPY),
     row!(Device, copy_image_to_memory as vk::PFN_vkCopyImageToMemoryEXT, vkCopyImageToMemory: V1_4, vkCopyImageToMemoryEXT: HOST_COPY),
@@ -22,13 +23,13 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, transition_image_layout as vk::PFN_vkTransitionImageLayoutEXT, vkTransitionImageLayout: V1_4, vkTransitionImageLayoutEXT: HOST_COPY),
 ];
 
-/// One side of a copy is memory: `VkMemoryToImageCopy`, `VkImageToMemoryCopy`.
+/// A region with memory on one side: `VkMemoryToImageCopy`, `VkImageToMemoryCopy`.
 struct MemoryRegion {
     pointer: *mut c_void,
     region: vk::BufferImageCopy,
 }
 
-/// The direction of such a copy.
+/// Direction of such a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
     Image,
@@ -53,7 +54,7 @@ fn region(
     MemoryRegion { pointer: pointer.cast_mut(), region }
 }
 
-/// The image's memory; a copy of an image without is refused.
+/// Returns the image's memory; a copy of an image without memory is refused.
 fn bound(device: &Device, command: &str, image: &Image) -> Result<ImageMemory, vk::Result> {
     image.memory().ok_or_else(|| {
         device.misuse(&format!("{command}: an image has no memory"));
@@ -61,14 +62,15 @@ fn bound(device: &Device, command: &str, image: &Image) -> Result<ImageMemory, v
     })
 }
 
-/// Nothing outside of an image is touched, as on the queue; the application is told.
+/// Reports a region that reaches outside its image. As on the queue, nothing outside is accessed.
 fn fits(device: &Device, command: &str, number: usize, inside: bool) {
     if !inside {
         device.misuse(&format!("{command}: region {number} reaches outside of its image"));
     }
 }
 
-/// Copies between memory and an image; as they lie there with `VK_HOST_IMAGE_COPY_MEMCPY`.
+/// Copies between memory and an image; with `VK_HOST_IMAGE_COPY_MEMCPY` the bytes keep the image's
+/// layout.
 fn copy(
     (device, command): (&Device, &str),
     image: &Image,
@@ -93,7 +95,7 @@ fn copy(
             }
             continue;
         }
-        // What the region's rows take of the application's memory, and no more.
+        // The region's rows limit the access to the application's memory.
         let host = host(bounds::rows_bytes(&image.layout, &r));
         match to {
             To::Image => transfer::copy_memory_to_image(host, &memory, &r),
@@ -124,7 +126,7 @@ shims! {
         copy((device, "vkCopyImageToMemory"), get::<Image>(i.src_image), i.flags, regions, To::Memory)
     }
 
-    // Images of one layout lie alike: with VK_HOST_IMAGE_COPY_MEMCPY it is the same copy.
+    // Images of one layout are stored alike: with VK_HOST_IMAGE_COPY_MEMCPY it is the same copy.
     fn copy_image_to_image(device: vk::Device, info: *const vk::CopyImageToImageInfoEXT<'_>) -> VkResult {
         const COMMAND: &str = "vkCopyImageToImage";
         let (device, i) = (dispatchable::<Device>(device), &*info);
@@ -144,7 +146,7 @@ shims! {
         Ok(())
     }
 
-    // An image lies the same way in every layout.
+    // An image is stored in the same way in every layout.
     fn transition_image_layout(
         _device: vk::Device,
         _count: u32,

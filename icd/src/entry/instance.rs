@@ -11,7 +11,7 @@ use ash::vk;
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Global, get_instance_proc_addr as vk::PFN_vkGetInstanceProcAddr, vkGetInstanceProcAddr: V1_0),
     row!(Global, enumerate_instance_version as vk::PFN_vkEnumerateInstanceVersion, vkEnumerateInstanceVersion: V1_1),
@@ -87,7 +87,8 @@ shims! {
         write_array(&[], count, data)
     }
 
-    // SAFETY: (the attribute) code, in a section of code; see `vk_icdNegotiateLoaderICDInterfaceVersion`.
+    // SAFETY: (the attribute) this is code in a section of code; see
+    // `vk_icdNegotiateLoaderICDInterfaceVersion`.
     #[unsafe(link_section = ".text_start")]
     fn create_instance(
         info: *const vk::InstanceCreateInfo<'_>,

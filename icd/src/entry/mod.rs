@@ -1,8 +1,9 @@
-//! Entry points. Unsafe lives here: shims turn handles into references and pointers into slices, walk pNext, catch panics.
+//! Entry points. Unsafe code is here: shims turn handles into references and pointers into slices,
+//! walk pNext chains, and catch panics.
 //!
-//! A command's name is greppable at every hop: its row in a table → the shim (`vkCmdCopyBuffer` → `cmd_copy_buffer`) →
-//! `Command::CopyBuffer` → `execute/…copy_buffer`. Handles lie in memory of the
-//! application's where it gives an allocator (`ffi::handle`).
+//! A command's name can be searched at every hop: its row in a table → the shim (`vkCmdCopyBuffer`
+//! → `cmd_copy_buffer`) → `Command::CopyBuffer` → `execute/…copy_buffer`. Handles are in the
+//! application's memory if it gives an allocator (`ffi::handle`).
 
 pub mod calibration;
 pub mod cmd_address;
@@ -42,32 +43,34 @@ use crate::ffi::table::{Level, Need};
 use ash::vk::{self, Handle};
 use core::ffi::{CStr, c_char};
 
-/// Highest loader-driver interface version this driver speaks.
+/// Highest loader-driver interface version that this driver supports.
 const INTERFACE_VERSION: u32 = 7;
 
-/// Loader-driver interface negotiation.
+/// Negotiates the loader-driver interface version.
 ///
-/// What runs from here to the first instance stands in one section, `.text_start`, so that it comes into memory as one piece: it is a microsecond's work, and each
-/// page fault takes two or three. The allocator's way is the compiler's to place: it is gone once here, when the driver is loaded.
+/// The code that runs from here to the first instance is in one section, `.text_start`, so that one
+/// page fault brings it into memory: it does a microsecond's work, and each page fault takes two or
+/// three. The compiler places the allocator's code elsewhere, so that code is run once here, while
+/// the driver is loaded.
 ///
 /// # Safety
-/// `version` is valid.
-// SAFETY: (the attributes) nobody else has this name; code, in a section of code.
+/// `version` is null or valid.
+// SAFETY: (the attributes) no other symbol has this name; this is code in a section of code.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text_start")]
 #[allow(non_snake_case, reason = "the loader looks for this name")]
 pub unsafe extern "system" fn vk_icdNegotiateLoaderICDInterfaceVersion(version: *mut u32) -> vk::Result {
     guard(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: `version` is null or valid, as the `# Safety` section demands.
         let Some(version) = (unsafe { version.as_mut() }) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
         *version = (*version).min(INTERFACE_VERSION);
         drop(std::hint::black_box(Box::new(0u8)));
-        // Before version 3 the loader expects surfaces of its own making.
+        // Before version 3 the loader expects surfaces that it makes itself.
         if *version < 3 { vk::Result::ERROR_INCOMPATIBLE_DRIVER } else { vk::Result::SUCCESS }
     })
 }
 
-/// `vkGetInstanceProcAddr`, under the name that the loader looks for.
+/// Implements `vkGetInstanceProcAddr`, under the name that the loader looks for.
 ///
 /// # Safety
 /// `instance` is null or live, `name` is a C string.
@@ -78,34 +81,36 @@ pub unsafe extern "system" fn vk_icdGetInstanceProcAddr(
     instance: vk::Instance,
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: the caller's promise.
+    // SAFETY: `instance` is null or live and `name` a C string, as the `# Safety` section demands.
     guard(|| unsafe { instance_function(instance, c_string(name)?, |_| true) })
 }
 
-/// Physical-device commands, for the loader's unknown-extension support.
+/// Returns physical-device commands, for the loader's support of unknown extensions.
 ///
 /// # Safety
-/// As [`vk_icdGetInstanceProcAddr`].
+/// `instance` is null or live, `name` is a C string.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the loader looks for this name")]
 pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(
     instance: vk::Instance,
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: the caller's promise.
+    // SAFETY: `instance` is null or live and `name` a C string, as the `# Safety` section demands.
     guard(|| unsafe { instance_function(instance, c_string(name)?, |level| level == Level::PhysicalDevice) })
 }
 
-/// Whose memory a child of a device lies in: of the allocator that its command has, else of the device's, else it is the driver's.
+/// Returns the allocator for a child of a device: the one that its command received, else the
+/// device's; `None` stands for the driver's own memory.
 ///
 /// # Safety
 /// The device is live; the callbacks are null or valid.
 unsafe fn memory_of(device: vk::Device, given: *const vk::AllocationCallbacks<'_>) -> Option<Callbacks> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the device is live and the callbacks null or valid, as the `# Safety` section
+    // demands.
     unsafe { handle::memory::<crate::device::Device>(device, given) }
 }
 
-/// A function by name, as an instance sees it.
+/// Returns a function by name, as an instance sees it.
 ///
 /// # Safety
 /// `instance` is null or live.
@@ -119,7 +124,7 @@ unsafe fn instance_function(
         Level::Global => matches!(need, Need::Core(version) if version <= crate::caps::API_VERSION),
         _ if instance.is_null() => false,
         level => {
-            // SAFETY: the caller's promise.
+            // SAFETY: commands of this level need an instance, so `instance` is live.
             let instance = unsafe { handle::dispatchable::<crate::device::instance::Instance>(instance) };
             match need {
                 // Device commands of a newer core version may still be enabled on the device.

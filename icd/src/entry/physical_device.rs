@@ -12,7 +12,7 @@ type Physical = vk::PhysicalDevice;
 
 const PROPERTIES2: Need = ext("VK_KHR_get_physical_device_properties2");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(PhysicalDevice, get_physical_device_features as vk::PFN_vkGetPhysicalDeviceFeatures, vkGetPhysicalDeviceFeatures: V1_0),
     row!(PhysicalDevice, get_physical_device_properties as vk::PFN_vkGetPhysicalDeviceProperties, vkGetPhysicalDeviceProperties: V1_0),
@@ -69,7 +69,7 @@ shims! {
     }
 
     fn get_physical_device_queue_family_properties(_device: Physical, count: *mut u32, out: *mut vk::QueueFamilyProperties) {
-        // No VkResult to say VK_INCOMPLETE with.
+        // The command has no VkResult that could be VK_INCOMPLETE.
         let _ = write_array(&caps::QUEUE_FAMILIES, count, out);
     }
 
@@ -93,7 +93,7 @@ shims! {
                 granularity.optimal_image_transfer_granularity = vk::Extent3D { width: 1, height: 1, depth: 1 };
             }
             if let Some(global) = find_mut::<vk::QueueFamilyGlobalPriorityPropertiesKHR<'_>>(out.p_next) {
-                // Any may be asked for; the threads are the process's own.
+                // Any priority may be requested; the threads are the process's own.
                 use vk::QueueGlobalPriorityKHR as P;
                 let all = [P::LOW, P::MEDIUM, P::HIGH, P::REALTIME];
                 global.priority_count = all.len() as u32;
@@ -117,7 +117,7 @@ shims! {
     }
 
     fn get_physical_device_flexible_matrix_properties(_device: Physical, count: *mut u32, _out: *mut c_void) -> VkResult {
-        // None.
+        // There are none.
         *count = 0;
         Ok(())
     }

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_shader_module as vk::PFN_vkCreateShaderModule, vkCreateShaderModule: V1_0),
     row!(Device, destroy_shader_module as vk::PFN_vkDestroyShaderModule, vkDestroyShaderModule: V1_0),
@@ -32,10 +32,10 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, destroy_pipeline as vk::PFN_vkDestroyPipeline, vkDestroyPipeline: V1_0),
 ];
 
-/// Creates `infos.len()` pipelines: the failed ones are null, the first error is returned.
+/// Creates `infos.len()` pipelines: failed ones are null, and the first error is returned.
 ///
 /// # Safety
-/// `pipelines` has room for all; `p_next` of each info is valid.
+/// `pipelines` has space for all; `p_next` of each info is valid.
 unsafe fn create_all<T>(
     (device, cache, memory): (&Device, Option<&PipelineCache>, Option<Callbacks>),
     infos: &[T],
@@ -46,7 +46,7 @@ unsafe fn create_all<T>(
     let mut result = Ok(());
     let mut stopped = false;
     for (i, info) in infos.iter().enumerate() {
-        // SAFETY: the caller's promise.
+        // SAFETY: `pipelines` has space for all, as the `# Safety` section demands.
         let out = unsafe { &mut *pipelines.add(i) };
         *out = vk::Pipeline::null();
         if stopped {
@@ -54,9 +54,10 @@ unsafe fn create_all<T>(
         }
         let began = Instant::now();
         let (flags, chain) = flags_and_chain(info);
-        // SAFETY: the caller's promise.
+        // SAFETY: the chain of each info is valid, as the `# Safety` section demands.
         let flags2 = unsafe { find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(chain) };
-        // The old flags' bits stand for the same in the new ones, which count alone where they are there.
+        // The bits of the old flags have the same meaning in the new ones, which replace them if
+        // they are present.
         let flags = flags2.map_or(flags, |f| vk::PipelineCreateFlags::from_raw(f.flags.as_raw() as u32));
         let created = create(Maker { compiler: &device.compiler, cache, flags }, info).map_err(|failure| {
             failure.message.iter().for_each(|message| device.unsupported(message));
@@ -74,9 +75,9 @@ unsafe fn create_all<T>(
                 stopped = flags.contains(vk::PipelineCreateFlags::EARLY_RETURN_ON_FAILURE);
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the chain of each info is valid, as the `# Safety` section demands.
         if let Some(feedback) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain) } {
-            // SAFETY: the structure's pointers are outputs of the application.
+            // SAFETY: the structure's pointers are valid outputs of the application.
             unsafe { answer(feedback, began, &stages) };
         }
     }
@@ -99,7 +100,7 @@ unsafe fn answer(
         flags: if all { F::VALID | hit } else { F::VALID },
         duration: began.elapsed().as_nanos() as u64,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the structure's pointers are valid for writing, as the `# Safety` section demands.
     let outputs = unsafe {
         *feedback.p_pipeline_creation_feedback = whole;
         let count = feedback.pipeline_stage_creation_feedback_count;

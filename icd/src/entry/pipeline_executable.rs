@@ -1,4 +1,4 @@
-//! VK_KHR_pipeline_executable_properties: what code a pipeline has (`backend::inspect`).
+//! VK_KHR_pipeline_executable_properties: the code that a pipeline has (`backend::inspect`).
 
 use crate::backend::inspect::{Executable, Statistic};
 use crate::caps::copy_str;
@@ -16,7 +16,7 @@ const EXECUTABLE: Need = ext("VK_KHR_pipeline_executable_properties");
 const TEXTS: vk::PipelineCreateFlags = vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
 const STATISTICS: vk::PipelineCreateFlags = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
@@ -91,7 +91,7 @@ shims! {
     }
 }
 
-/// A pipeline's executables; with texts if it captures them.
+/// Returns a pipeline's executables, with texts if it captures them.
 fn executables(device: &Device, pipeline: &Pipeline) -> Result<Arc<[Executable]>, vk::Result> {
     let made = device.inspected.executables(pipeline.code(), pipeline.flags.contains(TEXTS));
     made.map_err(|error| {
@@ -100,7 +100,7 @@ fn executables(device: &Device, pipeline: &Pipeline) -> Result<Arc<[Executable]>
     })
 }
 
-/// Was the pipeline created with this flag?
+/// Returns true if the pipeline was created with this flag, and reports invalid usage otherwise.
 fn captured(device: &Device, pipeline: &Pipeline, flag: vk::PipelineCreateFlags) -> bool {
     let captured = pipeline.flags.contains(flag);
     if !captured {
@@ -109,10 +109,10 @@ fn captured(device: &Device, pipeline: &Pipeline, flag: vk::PipelineCreateFlags)
     captured
 }
 
-/// Writes as much of a text as there is room for; its end is always a null.
+/// Writes as much of a text as there is space for, always with a terminating null.
 ///
 /// # Safety
-/// `p_data` is null or has room for `data_size` bytes.
+/// `p_data` is null or has space for `data_size` bytes.
 unsafe fn fill_text(
     to: &mut vk::PipelineExecutableInternalRepresentationKHR<'_>,
     text: &[u8],
@@ -125,7 +125,8 @@ unsafe fn fill_text(
     let size = to.data_size.min(all);
     to.data_size = size;
     if size > 0 {
-        // SAFETY: the caller's promise; the text has at least `size - 1` bytes.
+        // SAFETY: `p_data` has space for `data_size` bytes, as the `# Safety` section demands; the
+        // text has at least `size - 1` bytes.
         unsafe {
             let data = to.p_data.cast::<u8>();
             data.copy_from_nonoverlapping(text.as_ptr(), size - 1);

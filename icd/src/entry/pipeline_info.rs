@@ -1,4 +1,5 @@
-//! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages, layouts; the state is decoded in [`super::pipeline_state`].
+//! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages and layouts; the state
+//! is decoded in [`super::pipeline_state`].
 
 use super::{descriptor_heap, pipeline_state};
 use crate::caps::properties::{SIZED_STAGES, SUBGROUP_SIZE};
@@ -13,17 +14,17 @@ use base::shader::{PipelineType, Side, Stage};
 use jit::spirv::{SUBGROUP_SIZES, Specialization};
 use std::sync::Arc;
 
-/// A graphics pipeline; `heaps`: the device has descriptor heaps.
+/// Decodes a graphics pipeline; `heaps` is true if the device has descriptor heaps.
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
 pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -> Result<GraphicsInfo, Failure> {
     let refuse = |message: &str| Failure::unsupported("graphics pipeline", message);
-    // SAFETY: (all here) the caller's promise.
+    // SAFETY: the chain of `info` is valid, as the `# Safety` section demands.
     let of_heap = heaps && unsafe { descriptor_heap::is_of_heap(info.p_next) };
-    // SAFETY: as above.
+    // SAFETY: `info` is valid with its chains, as the `# Safety` section demands.
     let state = unsafe { pipeline_state::decode(info) }.map_err(|message| refuse(&message))?;
-    // SAFETY: as above.
+    // SAFETY: `info` is valid, so that it has this many stages.
     let infos = unsafe { slice(info.p_stages, info.stage_count) };
     let stages = infos.iter().map(|stage| {
         let kind = Stage::of_flag_bit(stage.stage.as_raw(), PipelineType::Graphics)
@@ -31,24 +32,24 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -
         if kind.row().inputs == Side::Interpolated && state.discards() {
             return Ok(None);
         }
-        // SAFETY: as above.
+        // SAFETY: each stage of `info` is valid with its chain and handle.
         unsafe { stage_of(stage, kind) }.map(Some)
     });
     let mut stages: Vec<Option<StageInfo>> = stages.collect::<Result<_, _>>()?;
-    // SAFETY: as above.
+    // SAFETY: the stages are valid with their chains, and the layout is null or live.
     let layout = if of_heap { unsafe { heap_layout(infos, &mut stages) }? } else { unsafe { layout(info.layout) } };
     Ok(GraphicsInfo { stages, state, layout })
 }
 
-/// A compute pipeline.
+/// Decodes a compute pipeline.
 ///
 /// # Safety
-/// As [`graphics`].
+/// `info` is valid with its chains and handles.
 pub unsafe fn compute(
     info: &vk::ComputePipelineCreateInfo<'_>,
     heaps: bool,
 ) -> Result<(StageInfo, Arc<PipelineLayout>), Failure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands.
     unsafe {
         let mut stage = [Some(stage_of(&info.stage, Stage::Compute)?)];
         let layout = match heaps && descriptor_heap::is_of_heap(info.p_next) {
@@ -61,7 +62,7 @@ pub unsafe fn compute(
     }
 }
 
-/// Tells stages where their resources are in heaps. The layout has nothing but their own samplers.
+/// Gives stages the locations of their resources in heaps. The layout has only their own samplers.
 ///
 /// # Safety
 /// `infos` are valid with their chains.
@@ -72,7 +73,7 @@ unsafe fn heap_layout(
     let mut all = Vec::new();
     for (info, stage) in infos.iter().zip(stages.iter_mut()) {
         let Some(stage) = stage else { continue };
-        // SAFETY: the caller's promise.
+        // SAFETY: `infos` are valid with their chains, as the `# Safety` section demands.
         let (mappings, samplers) = unsafe { descriptor_heap::mappings(info.p_next, stage.stage) };
         stage.heap = Some(mappings);
         all.push((stage.stage, samplers));
@@ -80,32 +81,38 @@ unsafe fn heap_layout(
     PipelineLayout::of_heap(all).map(Arc::new)
 }
 
+/// Returns the layout, or an empty one for null.
+///
 /// # Safety
 /// The handle is null or live.
 unsafe fn layout(layout: vk::PipelineLayout) -> Arc<PipelineLayout> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handle is null or live, as the `# Safety` section demands.
     unsafe { handle::optional::<PipelineLayout>(layout) }.unwrap_or_default()
 }
 
+/// Decodes a stage.
+///
 /// # Safety
 /// `info` is valid with its chain and handle.
 unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -> Result<StageInfo, Failure> {
-    // SAFETY: (all here) the caller's promise.
+    // SAFETY: the module is null or live, as the `# Safety` section demands.
     let module = unsafe { handle::optional::<ShaderModule>(info.module) };
     let words: Arc<[u32]> = match &module {
         Some(module) => module.words.clone(),
         None => {
-            // Without a module the code is in the chain (VK_KHR_maintenance5, graphics pipeline library).
-            // SAFETY: as above.
+            // Without a module the code is in the chain (VK_KHR_maintenance5, graphics pipeline
+            // library).
+            // SAFETY: the chain is valid, as the `# Safety` section demands.
             let inline = unsafe { find::<vk::ShaderModuleCreateInfo<'_>>(info.p_next) };
             let inline = inline.ok_or_else(|| Failure::unsupported("pipeline", "a stage has no shader module"))?;
-            // SAFETY: as above.
+            // SAFETY: the structure is an element of the valid chain, so that its code has this
+            // size.
             fallible::shared(unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) })?
         }
     };
-    // SAFETY: as above.
+    // SAFETY: `info` is valid, so its name is a C string.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
-    // SAFETY: as above.
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
     let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
     let subgroup_size = required.map_or(SUBGROUP_SIZE, |r| r.required_subgroup_size);
     let any = SIZED_STAGES.contains(info.stage);
@@ -114,18 +121,20 @@ unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -
         let message = format!("subgroups of {subgroup_size} in {:?}, there are those of {sizes:?}", info.stage);
         return Err(Failure::unsupported("pipeline", &message));
     }
-    // SAFETY: as above.
+    // SAFETY: `info` is valid, so its specialisation is null or valid.
     let entries = unsafe { specialization(info.p_specialization_info) }?;
     let specialization = Specialization { entries, subgroup_size, ..Specialization::default() };
     Ok(StageInfo { stage, words, module: module.as_ref().map_or(0, handle::raw), entry, specialization, heap: None })
 }
 
+/// Decodes specialisation constants.
+///
 /// # Safety
 /// `info` is null or valid.
 unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Result<Vec<(u32, Vec<u8>)>, vk::Result> {
-    // SAFETY: (all here) the caller's promise.
+    // SAFETY: `info` is null or valid, as the `# Safety` section demands.
     let Some(info) = (unsafe { info.as_ref() }) else { return Ok(Vec::new()) };
-    // SAFETY: as above.
+    // SAFETY: `info` is valid, so that both arrays have their sizes.
     let (entries, data) = unsafe {
         (slice(info.p_map_entries, info.map_entry_count), slice(info.p_data.cast::<u8>(), info.data_size as u32))
     };

@@ -1,4 +1,5 @@
-//! The fixed-function state of `VkGraphicsPipelineCreateInfo`: which of its structures are there and not ignored.
+//! The fixed-function state of `VkGraphicsPipelineCreateInfo`: the structures that are present and
+//! not ignored.
 
 use crate::ffi::pointer::{find, slice};
 use crate::object::pipeline_state::{
@@ -10,35 +11,38 @@ use base::pixel::SampleLocations;
 use core::ffi::c_void;
 use rasterizer::api::{AttachmentLoops, DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
 
-/// Decodes the state of a create info; `Err` says what is not supported.
+/// Decodes the state of a create info; the error says what is not supported.
 ///
 /// # Safety
 /// `info` is valid with its chains.
 pub unsafe fn decode(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<GraphicsState, String> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid, as the `# Safety` section demands.
     let dynamic = match unsafe { info.p_dynamic_state.as_ref() } {
-        // SAFETY: as above.
+        // SAFETY: the structure is valid, so that its list has this many states.
         Some(d) => Dynamic::new(unsafe { slice(d.p_dynamic_states, d.dynamic_state_count) })?,
         None => Dynamic::default(),
     };
-    // SAFETY: as above.
+    // SAFETY: `info` is valid with its chains, as the `# Safety` section demands.
     let info = unsafe { structures(info, dynamic)? };
     GraphicsState::new(&info, dynamic)
 }
 
+/// Collects the structures that are present and not ignored.
+///
 /// # Safety
-/// As for [`decode`].
+/// `info` is valid with its chains.
 unsafe fn structures<'a>(
     info: &vk::GraphicsPipelineCreateInfo<'a>,
     dynamic: Dynamic,
 ) -> Result<CreateInfo<'a>, String> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid with its chains, as the `# Safety` section demands; ignored pointers
+    // are not read.
     unsafe {
         let r = info.p_rasterization_state.as_ref();
-        // Without tessellation stages it is ignored.
+        // Without tessellation stages this state is ignored.
         let stages = slice(info.p_stages, info.stage_count);
         let tessellates = stages.iter().any(|s| s.stage == vk::ShaderStageFlags::TESSELLATION_CONTROL);
-        // With a mesh stage there are no vertices that come.
+        // With a mesh stage there are no vertices to fetch.
         let meshes = stages.iter().any(|s| s.stage == vk::ShaderStageFlags::MESH_EXT);
         let tessellation = if tessellates { info.p_tessellation_state.as_ref() } else { None };
         let chain = r.map_or(std::ptr::null(), |r| r.p_next);
@@ -46,7 +50,7 @@ unsafe fn structures<'a>(
             r.is_some_and(|r| r.rasterizer_discard_enable != 0) && !dynamic.has(Row::RasterizerDiscardEnable);
         let mut structures = CreateInfo {
             discards,
-            // Dynamic as a whole, it is ignored as a whole.
+            // If all of it is dynamic, all of it is ignored.
             vertex_input: if meshes || dynamic.has(Row::VertexInput) {
                 None
             } else {
@@ -71,7 +75,7 @@ unsafe fn structures<'a>(
             line: find::<vk::PipelineRasterizationLineStateCreateInfoKHR<'_>>(chain),
             ..CreateInfo::default()
         };
-        // The pointers below may dangle when rasterization is discarded.
+        // The pointers below may dangle if rasterization is discarded.
         if !discards {
             let blend = info.p_color_blend_state.as_ref();
             let multisample = info.p_multisample_state.as_ref();
@@ -109,7 +113,8 @@ unsafe fn structures<'a>(
     }
 }
 
-/// Enabled, and the locations, which are ignored (and may dangle) where they are dynamic or not enabled.
+/// Returns whether sample locations are enabled, and the locations. These are ignored (and may
+/// dangle) if they are dynamic or not enabled.
 ///
 /// # Safety
 /// The structure is valid.
@@ -123,17 +128,17 @@ unsafe fn sample_locations(
     if !matters || dynamic.has(Row::SampleLocations) {
         return (enable, values::CENTRES);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the structure is valid, and its locations are not ignored.
     let locations = unsafe { slice(info.p_sample_locations, info.sample_locations_count) };
     (enable, values::sample_locations(locations))
 }
 
-/// The formats of a `VkPipelineRenderingCreateInfo`.
+/// Returns the formats of a `VkPipelineRenderingCreateInfo`.
 ///
 /// # Safety
 /// The chain is valid.
 unsafe fn rendering<'a>(chain: *const c_void) -> RenderingFormats<'a> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
     unsafe {
         find::<vk::PipelineRenderingCreateInfo<'_>>(chain).map_or(RenderingFormats::default(), |r| RenderingFormats {
             colors: slice(r.p_color_attachment_formats, r.color_attachment_count),
@@ -143,12 +148,12 @@ unsafe fn rendering<'a>(chain: *const c_void) -> RenderingFormats<'a> {
     }
 }
 
-/// The locations of a `VkRenderingAttachmentLocationInfo`, if the chain has some.
+/// Returns the locations of a `VkRenderingAttachmentLocationInfo`, if the chain has some.
 ///
 /// # Safety
 /// The chain is valid.
 unsafe fn locations<'a>(chain: *const c_void) -> Option<&'a [u32]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
     unsafe {
         let info = find::<vk::RenderingAttachmentLocationInfoKHR<'_>>(chain)?;
         (!info.p_color_attachment_locations.is_null())
@@ -156,10 +161,12 @@ unsafe fn locations<'a>(chain: *const c_void) -> Option<&'a [u32]> {
     }
 }
 
+/// Returns the vertex input.
+///
 /// # Safety
 /// The structure is valid with its chain.
 unsafe fn vertex_input<'a>(v: &vk::PipelineVertexInputStateCreateInfo<'a>) -> VertexInput<'a> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the structure is valid with its chain, as the `# Safety` section demands.
     unsafe {
         let divisor = find::<vk::PipelineVertexInputDivisorStateCreateInfoKHR<'_>>(v.p_next);
         VertexInput {
@@ -170,11 +177,14 @@ unsafe fn vertex_input<'a>(v: &vk::PipelineVertexInputStateCreateInfo<'a>) -> Ve
     }
 }
 
+/// Returns the static viewports and scissors.
+///
 /// # Safety
 /// The structure is valid; ignored pointers of dynamic state are not read.
 unsafe fn viewport<'a>(v: &vk::PipelineViewportStateCreateInfo<'a>, dynamic: Dynamic) -> ViewportState<'a> {
     let count = |row: Row, n: u32| if dynamic.has(row) { 0 } else { n.min(MAX_VIEWPORTS as u32) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the structure is valid, as the `# Safety` section demands; lists that are dynamic
+    // have a count of 0 and are not read.
     unsafe {
         ViewportState {
             viewports: slice(v.p_viewports, count(Row::Viewport, v.viewport_count)),
@@ -183,12 +193,12 @@ unsafe fn viewport<'a>(v: &vk::PipelineViewportStateCreateInfo<'a>, dynamic: Dyn
     }
 }
 
-/// Constant factor, clamp and slope factor, and what they mean.
+/// Returns the depth bias of a constant factor, clamp and slope factor in their representation.
 pub fn depth_bias(
     [constant, clamp, slope]: [f32; 3],
     representation: Option<&vk::DepthBiasRepresentationInfoEXT<'_>>,
 ) -> DepthBias {
-    // Units are exact whether they are asked to be or not.
+    // Units are exact, whether the application requires it or not.
     let unit = match representation.map(|r| r.depth_bias_representation) {
         Some(vk::DepthBiasRepresentationEXT::LEAST_REPRESENTABLE_VALUE_FORCE_UNORM) => DepthBiasUnit::Unorm,
         Some(vk::DepthBiasRepresentationEXT::FLOAT) => DepthBiasUnit::One,

@@ -1,4 +1,4 @@
-//! Recording into a command buffer, by whatever family of commands.
+//! Recording into a command buffer, for all families of commands.
 
 use crate::command::{Command, CommandBuffer, Recorder};
 use crate::ffi::handle::dispatchable;
@@ -7,7 +7,7 @@ use ash::vk;
 
 impl Recording for vk::CommandBuffer {
     unsafe fn fail(self, error: vk::Result) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the handle is live, as the `# Safety` section demands.
         unsafe { dispatchable::<CommandBuffer>(self) }.recorder.lock().fail(error);
     }
 }
@@ -17,7 +17,7 @@ impl Recording for vk::CommandBuffer {
 /// # Safety
 /// The handle is live.
 pub unsafe fn record(buffer: vk::CommandBuffer, with: impl FnOnce(&mut Recorder)) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handle is live, as the `# Safety` section demands.
     let buffer = unsafe { dispatchable::<CommandBuffer>(buffer) };
     with(&mut buffer.recorder.lock());
 }
@@ -27,6 +27,6 @@ pub unsafe fn record(buffer: vk::CommandBuffer, with: impl FnOnce(&mut Recorder)
 /// # Safety
 /// The handle is live.
 pub unsafe fn push(buffer: vk::CommandBuffer, command: Command) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handle is live, as the `# Safety` section demands.
     unsafe { record(buffer, |recorder| recorder.push(command)) }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_render_pass as vk::PFN_vkCreateRenderPass, vkCreateRenderPass: V1_0),
     row!(
@@ -37,10 +37,13 @@ fn used(attachment: u32) -> Option<u32> {
     (attachment != vk::ATTACHMENT_UNUSED).then_some(attachment)
 }
 
+/// Decodes a subpass.
+///
 /// # Safety
 /// `d` is valid.
 unsafe fn subpass(d: &vk::SubpassDescription<'_>) -> Subpass {
-    // SAFETY: the caller's promise; resolve attachments are as many as colour attachments.
+    // SAFETY: `d` is valid, as the `# Safety` section demands; there are as many resolve
+    // attachments as colour attachments.
     unsafe {
         let list = |p: *const vk::AttachmentReference, n: u32| {
             slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>()
@@ -55,10 +58,12 @@ unsafe fn subpass(d: &vk::SubpassDescription<'_>) -> Subpass {
     }
 }
 
+/// Decodes a subpass of the newer version.
+///
 /// # Safety
 /// `d` is valid with its chain.
 unsafe fn subpass2(d: &vk::SubpassDescription2<'_>) -> Subpass {
-    // SAFETY: the caller's promise.
+    // SAFETY: `d` is valid with its chain, as the `# Safety` section demands.
     unsafe {
         let list = |p: *const vk::AttachmentReference2<'_>, n: u32| {
             slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>()
@@ -79,7 +84,8 @@ unsafe fn subpass2(d: &vk::SubpassDescription2<'_>) -> Subpass {
     }
 }
 
-/// The samples that attachments of one are rendered with, where that is asked for.
+/// Returns the number of samples with which attachments of one sample are rendered, if that is
+/// enabled.
 pub fn samples(info: &vk::MultisampledRenderToSingleSampledInfoEXT<'_>) -> Option<u32> {
     (info.multisampled_render_to_single_sampled_enable != 0).then_some(info.rasterization_samples.as_raw())
 }

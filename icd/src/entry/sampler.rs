@@ -7,12 +7,12 @@ use ash::vk;
 use base::abi;
 use rasterizer::sample::{Conversion, Model};
 
-/// The sampler of a create info.
+/// Returns the sampler of a create info.
 ///
 /// # Safety
 /// `info` is valid with its chain.
 pub unsafe fn sampler_of(info: &vk::SamplerCreateInfo<'_>) -> abi::Sampler {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid with its chain, as the `# Safety` section demands.
     let (reduction, custom) = unsafe {
         (
             find::<vk::SamplerReductionModeCreateInfo<'_>>(info.p_next),
@@ -61,7 +61,7 @@ fn border_color(
     }
 }
 
-/// The conversion of a create info; None of one that is not supported.
+/// Returns the conversion of a create info; `None` for one that is not supported.
 pub fn conversion_of(info: &vk::SamplerYcbcrConversionCreateInfo<'_>) -> Option<YcbcrConversion> {
     format_of(info.format)
         .ok()

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, queue_submit as vk::PFN_vkQueueSubmit, vkQueueSubmit: V1_0),
     row!(
@@ -61,7 +61,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, reset_event as vk::PFN_vkResetEvent, vkResetEvent: V1_0),
 ];
 
-/// Operations on semaphores with timeline values (missing values are 0).
+/// Returns operations on semaphores with timeline values (missing values are 0).
 ///
 /// # Safety
 /// The handles are live.
@@ -71,31 +71,35 @@ pub(super) unsafe fn operations<T>(
     operation: fn(&Semaphore, u64) -> T,
 ) -> Result<Vec<T>, vk::Result> {
     let one = |(i, s): (usize, &vk::Semaphore)| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the handle is live, as the `# Safety` section demands.
         operation(unsafe { get::<Semaphore>(*s) }, values.get(i).copied().unwrap_or(0))
     };
     fallible::collect(semaphores.iter().enumerate().map(one))
 }
 
+/// Returns operations of the newer submission structures.
+///
 /// # Safety
 /// The handles are live.
 unsafe fn operations_of<T>(
     infos: &[vk::SemaphoreSubmitInfo<'_>],
     operation: fn(&Semaphore, u64) -> T,
 ) -> Result<Vec<T>, vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handles are live, as the `# Safety` section demands.
     fallible::collect(infos.iter().map(|i| operation(unsafe { get::<Semaphore>(i.semaphore) }, i.value)))
 }
 
+/// Returns the work of a command buffer.
+///
 /// # Safety
 /// The handle is live.
 unsafe fn commands(buffer: vk::CommandBuffer) -> Work {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handle is live, as the `# Safety` section demands.
     let list = unsafe { dispatchable::<CommandBuffer>(buffer) }.list();
     Box::new(move |device, queue| Executor::new(device, queue).run(&list))
 }
 
-/// Appends to the queue; the fence is signaled by the last one.
+/// Appends submissions to the queue; the last one signals the fence.
 pub(super) fn submit(at: &QueueRef, mut submissions: Vec<Submission>, fence: Option<Signal>) -> Result<(), vk::Result> {
     if fence.is_some() {
         if submissions.is_empty() {

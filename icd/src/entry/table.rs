@@ -5,7 +5,7 @@
 use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
-/// All tables.
+/// Tables of all families.
 pub static TABLES: [&[CommandRow]; 25] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
@@ -34,10 +34,11 @@ pub static TABLES: [&[CommandRow]; 25] = [
     WSI,
 ];
 
-/// Window system commands.
+/// Rows of window system commands.
 const WSI: &[CommandRow] = crate::wsi::COMMANDS;
 
-/// A name: where its text begins and its length (0 in a free slot), and where its row is: table, row, number among the row's names.
+/// A name: the position of its text and its length (0 in a free slot), and the position of its row:
+/// table, row, number among the row's names.
 #[derive(Clone, Copy)]
 struct Name {
     text: u16,
@@ -47,14 +48,17 @@ struct Name {
     number: u8,
 }
 
-/// More than twice as many as there are names.
+/// Number of slots, more than twice the number of names.
 const SLOTS: usize = 2048;
 const FREE: Name = Name { text: 0, length: 0, table: 0, row: 0, number: 0 };
 
-/// Names by their hash, in the next free slot, and their texts. Made by the compiler: a table made at run time touches more memory than all that an
-/// instance needs before its first device. Texts are here once more, since those of the rows lie wherever constants lie: a program's first
-/// question for a command would wait for the system to bring further pages. What an instance is asked for, all slots and the first texts, never lies on
-/// both sides of a border between two of the pieces (16 pages of 4 KiB) that the system brings.
+/// Names by their hash, in the next free slot, and their texts.
+///
+/// The compiler makes it, because a table made at run time would touch more memory than all that an
+/// instance needs before its first device. Texts are duplicated here, because those of the rows are
+/// spread over the constants: a program's first query for a command would wait for further pages.
+/// The parts that an instance's queries read, all slots and the first texts, never cross a border
+/// between two of the pieces (16 pages of 4 KiB) in which the system reads the file.
 #[repr(align(0x4000))]
 struct Index {
     slots: [Name; SLOTS],
@@ -63,7 +67,7 @@ struct Index {
 
 static INDEX: Index = index();
 
-/// Room for all names.
+/// Number of bytes for the texts of all names.
 const TEXT: usize = 1 << 15;
 
 const fn index() -> Index {
@@ -100,8 +104,9 @@ const fn index() -> Index {
     index
 }
 
-/// The slot where the search for a name begins: by products of its words of eight bytes, the last of which may overlap with the one before it. (Byte by byte is a long
-/// chain of products, a sixth of what an instance takes.)
+/// Returns the slot where the search for a name begins. The hash multiplies words of eight bytes,
+/// the last of which may overlap the one before it. (Hashing byte by byte is a long chain of
+/// products, which takes a sixth of the time of an instance.)
 const fn slot_of(name: &[u8]) -> usize {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let (mut hash, mut at) = (name.len() as u64, 0);
@@ -113,7 +118,7 @@ const fn slot_of(name: &[u8]) -> usize {
     (hash >> (u64::BITS - SLOTS.trailing_zeros())) as usize
 }
 
-/// Eight bytes of a name from there on, or as many as it has.
+/// Returns eight bytes of a name from a position on, or as many as it has.
 const fn word(name: &[u8], begin: usize) -> u64 {
     if let Some((_, rest)) = name.split_at_checked(begin)
         && let Some(eight) = rest.first_chunk()
@@ -130,7 +135,8 @@ const fn word(name: &[u8], begin: usize) -> u64 {
 
 /// Finds a row by any of its names.
 ///
-/// Part of its callers, which stand beside what else runs at the start (`vk_icdNegotiateLoaderICDInterfaceVersion`).
+/// It is inlined into its callers, which are placed beside the other code that runs at the start
+/// (`vk_icdNegotiateLoaderICDInterfaceVersion`).
 #[inline(always)]
 pub fn find(name: &[u8]) -> Option<(&'static CommandRow, Need)> {
     let mut slot = slot_of(name);

@@ -1,7 +1,8 @@
 //! The application's allocator (`VkAllocationCallbacks`).
 //!
-//! It is called on the thread, and during the command, that it was given to or that is about a child of what it was given to; whatever outlives a handle, or is made
-//! by other threads, is the driver's own memory.
+//! It is called only on the thread, and during the command, that received it or that concerns a
+//! child of the object that it was given to. Memory that outlives a handle, or that other threads
+//! allocate, is the driver's own.
 
 use ash::vk;
 use std::alloc::Layout;
@@ -11,7 +12,7 @@ use std::ptr::NonNull;
 type Allocation = unsafe extern "system" fn(*mut c_void, usize, usize, vk::SystemAllocationScope) -> *mut c_void;
 type Free = unsafe extern "system" fn(*mut c_void, *mut c_void);
 
-/// An allocator, which lives as long as what it was given to.
+/// An allocator, which lives as long as the object that it was given to.
 #[derive(Clone, Copy)]
 pub struct Callbacks {
     user_data: usize,
@@ -20,33 +21,34 @@ pub struct Callbacks {
 }
 
 impl Callbacks {
-    /// `None`: there is none, or not all of it, which is invalid.
+    /// Returns the allocator, or `None` if there is none or it is incomplete, which is invalid.
     ///
     /// # Safety
     /// The structure is null or valid.
     #[inline(always)]
     pub unsafe fn of(callbacks: *const vk::AllocationCallbacks<'_>) -> Option<Callbacks> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the structure is null or valid, as the `# Safety` section demands.
         let callbacks = unsafe { callbacks.as_ref() }?;
         let (allocation, free) = (callbacks.pfn_allocation?, callbacks.pfn_free?);
         Some(Callbacks { user_data: callbacks.p_user_data as usize, allocation, free })
     }
 
-    /// Memory, or VK_ERROR_OUT_OF_HOST_MEMORY.
+    /// Allocates memory; fails with VK_ERROR_OUT_OF_HOST_MEMORY.
     pub fn allocate(&self, layout: Layout, scope: vk::SystemAllocationScope) -> Result<NonNull<u8>, vk::Result> {
         let user_data = self.user_data as *mut c_void;
-        // SAFETY: the application gave this function for this purpose.
+        // SAFETY: the application gave this function for allocations with these arguments.
         let block = base::fp::outside(|| unsafe { (self.allocation)(user_data, layout.size(), layout.align(), scope) });
         NonNull::new(block.cast()).ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)
     }
 
-    /// Gives memory back.
+    /// Frees memory.
     ///
     /// # Safety
-    /// It is from a compatible allocator and is used no more.
+    /// The memory is from a compatible allocator and is not used any more.
     pub unsafe fn free(&self, block: *mut u8) {
         let user_data = self.user_data as *mut c_void;
-        // SAFETY: the caller's promise, and as above.
+        // SAFETY: the application gave this function for memory of a compatible allocator, which
+        // the `# Safety` section demands.
         base::fp::outside(|| unsafe { (self.free)(user_data, block.cast()) });
     }
 }

@@ -1,12 +1,14 @@
 //! Handles: the one place that turns them into references and back.
 //!
-//! A non-dispatchable handle is the address of an `Arc`'s content and owns one reference. A dispatchable handle is the
-//! address of a [`Dispatchable`], whose first word belongs to the loader. What else is known by handle ends with it
-//! ([`forget`]).
+//! A non-dispatchable handle is the address of an `Arc`'s content and owns one reference. A
+//! dispatchable handle is the address of a [`Dispatchable`], whose first word belongs to the
+//! loader. Names and private data of a handle are removed with it ([`forget`]).
 //!
-//! Where the application gives an allocator, a handle lies in memory of it ([`super::allocator`]) from its creation to its end: of a dispatchable one
-//! the [`Allocation`], of another one a [`Cell`] with the content's address, which the handle then is the address of, with [`IN_CELL`]. The content is the
-//! driver's own in any case: others own references, and may drop them when no command with the allocator runs.
+//! If the application gives an allocator, a handle's memory comes from it ([`super::allocator`])
+//! from its creation to its destruction. For a dispatchable handle this is the [`Allocation`]. For
+//! another one it is a [`Cell`] with the content's address; the handle is then the address of the
+//! cell, with [`IN_CELL`]. The content is the driver's own in any case: other objects own
+//! references and may drop them when no command with the allocator runs.
 
 use super::allocator::Callbacks;
 use super::known::forget;
@@ -16,32 +18,35 @@ use std::mem::offset_of;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What the loader expects in the first word of a dispatchable object before it puts its own pointer there.
+/// Value that the loader expects in the first word of a dispatchable object before it puts its own
+/// pointer there.
 const ICD_LOADER_MAGIC: usize = 0x01CD_C0DE;
 
-/// What the application's allocator is told of an object's handle.
+/// Scope of an object's handle, for the application's allocator.
 const OF_OBJECT: vk::SystemAllocationScope = vk::SystemAllocationScope::OBJECT;
 
 /// An object behind a non-dispatchable handle.
 pub trait Object: Send + Sync + Sized + 'static {
-    /// Its handle type.
+    /// Type of the object's handles.
     type Handle: Handle + Copy;
-    /// How long its memory lives.
+    /// Lifetime of the handle's memory, for the application's allocator.
     const SCOPE: vk::SystemAllocationScope = OF_OBJECT;
 }
 
-/// A handle in memory of the application's.
+/// A handle in the application's memory.
 #[repr(C)]
 struct Cell {
-    /// The address of the `Arc`'s content.
+    /// Address of the `Arc`'s content.
     object: u64,
 }
 
-/// In the number of a handle: it is a [`Cell`]'s address. Contents of `Arc`s never have it, as counters lie before them.
+/// Bit of a handle's number that marks it as a [`Cell`]'s address. Contents of `Arc`s never have
+/// it, because counters lie before them.
 const IN_CELL: u64 = 1;
 
-/// Makes a handle that owns one reference; the last step of a creation. It lies in `memory`, if there is an allocator. When memory was short on the
-/// way, the object goes.
+/// Makes a handle that owns one reference, as the last step of a creation. The handle is in
+/// `memory`, if there is an allocator. If an allocation failed during the creation, the object is
+/// dropped and an error returned.
 pub fn create<T: Object>(object: Arc<T>, memory: Option<Callbacks>) -> Result<T::Handle, vk::Result> {
     crate::fallible::check()?;
     let cell = memory.map(|memory| new_cell(memory, T::SCOPE)).transpose()?;
@@ -49,26 +54,28 @@ pub fn create<T: Object>(object: Arc<T>, memory: Option<Callbacks>) -> Result<T:
     Ok(T::Handle::from_raw(cell.map_or(object, |cell| put(cell, object))))
 }
 
-/// Out of the way of who gives no allocator.
+/// Allocates a cell, apart from the path without an allocator.
 #[cold]
 fn new_cell(memory: Callbacks, scope: vk::SystemAllocationScope) -> Result<NonNull<Cell>, vk::Result> {
     Ok(memory.allocate(Layout::new::<Cell>(), scope)?.cast())
 }
 
-/// A handle in a cell.
+/// Writes an object's address to a cell and returns its handle.
 #[cold]
 fn put(cell: NonNull<Cell>, object: u64) -> u64 {
-    // SAFETY: new memory of this size and alignment.
+    // SAFETY: `cell` is new memory of this size and alignment.
     unsafe { cell.write(Cell { object }) };
     cell.as_ptr() as u64 | IN_CELL
 }
 
-/// The handle of an object that has one already, where it lies in no memory of the application's; otherwise what [`address`] says of it.
+/// Returns the handle of an object that has one, if the handle is not in the application's memory;
+/// otherwise the number that [`address`] returns.
 pub fn raw<T>(object: &Arc<T>) -> u64 {
     Arc::as_ptr(object) as u64
 }
 
-/// What an object is known by to the driver, whatever its handle is: the address of its content, or the number of a dispatchable handle. 0 of null.
+/// Returns the number by which the driver identifies an object with any kind of handle: the address
+/// of its content, or the number of a dispatchable handle. Returns 0 for null.
 ///
 /// # Safety
 /// The handle is live, or null.
@@ -76,25 +83,27 @@ pub unsafe fn address(handle: u64) -> u64 {
     if handle & IN_CELL == 0 {
         return handle;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the handle is live and marked as the address of a cell.
     unsafe { (*((handle & !IN_CELL) as *const Cell)).object }
 }
 
-/// The object behind a handle.
+/// Returns the object behind a handle.
 ///
 /// # Safety
-/// `handle` is a live handle made by [`create`] for a `T`; the reference is used only while it lives.
+/// `handle` is a live handle made by [`create`] for a `T`; the reference is used only while it
+/// lives.
 pub unsafe fn get<'a, T: Object>(handle: T::Handle) -> &'a T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handle is live and was made for a `T`, as the `# Safety` section demands.
     unsafe { &*(address(handle.as_raw()) as *const T) }
 }
 
-/// Another reference to the object behind a handle.
+/// Returns another reference to the object behind a handle.
 ///
 /// # Safety
-/// As [`get`].
+/// The requirements of [`get`] hold.
 pub unsafe fn share<T: Object>(handle: T::Handle) -> Arc<T> {
-    // SAFETY: the caller's promise; the handle owns a reference, so the count is at least 1.
+    // SAFETY: the handle is live and was made for a `T`; it owns a reference, so the count is at
+    // least 1.
     unsafe {
         let pointer = address(handle.as_raw()) as *const T;
         Arc::increment_strong_count(pointer);
@@ -102,72 +111,78 @@ pub unsafe fn share<T: Object>(handle: T::Handle) -> Arc<T> {
     }
 }
 
-/// As [`share`], `None` for VK_NULL_HANDLE.
+/// Returns another reference to the object behind a handle, or `None` for VK_NULL_HANDLE.
 ///
 /// # Safety
-/// As [`get`], or null.
+/// The handle is null, or the requirements of [`get`] hold.
 pub unsafe fn optional<T: Object>(handle: T::Handle) -> Option<Arc<T>> {
-    // SAFETY: not null, and otherwise the caller's promise.
+    // SAFETY: the handle is not null, so the requirements of [`get`] hold.
     (handle.as_raw() != 0).then(|| unsafe { share(handle) })
 }
 
-/// Gives the handle's reference up, and its memory to the allocator, which is compatible with the one that [`create`] had; null is ignored.
+/// Drops the handle's reference and returns its memory to the allocator, which must be compatible
+/// with the one that [`create`] had. Null is ignored.
 ///
 /// # Safety
-/// As [`get`], or null; the handle is not used again.
+/// The handle is null, or the requirements of [`get`] hold; the handle is not used again.
 pub unsafe fn destroy<T: Object>(handle: T::Handle, memory: Option<Callbacks>) {
     let number = handle.as_raw();
     if number != 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the handle is not null, so it is live.
         let object = unsafe { address(number) };
         forget(object);
         if number & IN_CELL != 0 {
-            // SAFETY: the cell of this handle, which ends here.
+            // SAFETY: the cell belongs to this handle, which is not used again.
             unsafe { give_back((number & !IN_CELL) as *mut Cell, memory) };
         }
-        // SAFETY: the handle's own reference.
+        // SAFETY: the handle owns this reference and is not used again.
         drop(unsafe { Arc::from_raw(object as *const T) });
     }
 }
 
-/// Gives memory back. Without an allocator, which is invalid, it stays.
+/// Frees memory. Without an allocator, which is invalid, it is leaked.
 ///
 /// # Safety
-/// It was allocated by a compatible allocator and is used no more.
+/// The memory was allocated by a compatible allocator and is not used any more.
 #[cold]
 unsafe fn give_back<T>(block: *mut T, memory: Option<Callbacks>) {
     if let Some(memory) = memory {
-        // SAFETY: the caller's promise.
+        // SAFETY: the memory is from a compatible allocator and not used any more, as the
+        // `# Safety` section demands.
         unsafe { memory.free(block.cast()) };
     }
 }
 
-/// The memory a dispatchable handle points to.
+/// The memory that a dispatchable handle points to.
 #[repr(C)]
 pub struct Dispatchable<T> {
     loader_data: usize,
-    /// The allocator of what is made with this handle and has none of its own.
+    /// Allocator of objects that are made with this handle and have none of their own.
     memory: Option<Callbacks>,
-    /// The allocation is from it, or from one that is compatible.
+    /// True if the allocation is from this allocator, or from one that is compatible.
     is_lent: bool,
     object: Arc<T>,
 }
 
-/// The most specific allocator that there is for a child of `parent`: what its command is given, else the parent's.
+/// Returns the most specific allocator for a child of `parent`: the one that its command received,
+/// else the parent's.
 ///
 /// # Safety
-/// `parent` is live and was made by [`create_dispatchable`] for a `T`; the callbacks are null or valid.
+/// `parent` is live and was made by [`create_dispatchable`] for a `T`; the callbacks are null or
+/// valid.
 pub unsafe fn memory<T: DispatchableObject>(
     parent: T::Handle,
     given: *const vk::AllocationCallbacks<'_>,
 ) -> Option<Callbacks> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `parent` is live and the callbacks are null or valid, as the `# Safety` section
+    // demands.
     unsafe { Callbacks::of(given).or_else(|| (*(parent.as_raw() as *const Dispatchable<T>)).memory) }
 }
 
-/// A [`Dispatchable`] as it is allocated. Loaders before 1.4.345 may read the first word of a destroyed device's handle while
-/// another thread destroys it (`loader_get_icd_and_device`); allocators put their own pointers into the first words of what is freed, so
-/// the loader's word does not lie there.
+/// A [`Dispatchable`] as it is allocated. Loaders before 1.4.345 may read the first word of a
+/// destroyed device's handle while another thread destroys it (`loader_get_icd_and_device`).
+/// Allocators put their own pointers into the first words of freed memory, so the loader's word
+/// must not be there.
 #[repr(C)]
 struct Allocation<T> {
     for_the_allocator: [usize; 2],
@@ -176,14 +191,15 @@ struct Allocation<T> {
 
 /// An object behind a dispatchable handle.
 pub trait DispatchableObject: Send + Sync + Sized + 'static {
-    /// Its handle type.
+    /// Type of the object's handles.
     type Handle: Handle + Copy;
-    /// How long its memory lives.
+    /// Lifetime of the handle's memory, for the application's allocator.
     const SCOPE: vk::SystemAllocationScope = OF_OBJECT;
 }
 
-/// Makes a dispatchable handle; otherwise as [`create`].
-// SAFETY: (the attribute) code, in a section of code; see `vk_icdNegotiateLoaderICDInterfaceVersion`.
+/// Makes a dispatchable handle, by the rules of [`create`].
+// SAFETY: (the attribute) this is code in a section of code; see
+// `vk_icdNegotiateLoaderICDInterfaceVersion`.
 #[unsafe(link_section = ".text_start")]
 pub fn create_dispatchable<T: DispatchableObject>(
     object: Arc<T>,
@@ -195,17 +211,17 @@ pub fn create_dispatchable<T: DispatchableObject>(
     }
     let handle = inner_dispatchable(object, None);
     crate::fallible::check().inspect_err(|_| {
-        // SAFETY: just made, and nobody has it.
+        // SAFETY: the handle was just made and not passed on.
         drop(unsafe { destroy_dispatchable::<T>(handle, None) });
     })?;
     Ok(handle)
 }
 
-/// In memory of the application's.
+/// Makes a dispatchable handle in the application's memory.
 #[cold]
 fn lent_dispatchable<T: DispatchableObject>(object: Arc<T>, memory: Callbacks) -> Result<T::Handle, vk::Result> {
     let allocation = memory.allocate(Layout::new::<Allocation<T>>(), T::SCOPE)?.cast::<Allocation<T>>();
-    // SAFETY: new memory of this size and alignment.
+    // SAFETY: this is new memory of this size and alignment.
     unsafe { allocation.write(Allocation::new(object, Some(memory), true)) };
     Ok(handle_of(allocation.as_ptr()))
 }
@@ -225,20 +241,21 @@ fn inner_dispatchable<T: DispatchableObject>(object: Arc<T>, memory: Option<Call
     handle_of(Box::into_raw(Box::new(Allocation::new(object, memory, false))))
 }
 
-/// The object behind a dispatchable handle.
+/// Returns the object behind a dispatchable handle.
 ///
 /// # Safety
-/// `handle` is live and was made by [`create_dispatchable`] for a `T`; the reference is used only while it lives.
+/// `handle` is live and was made by [`create_dispatchable`] for a `T`; the reference is used only
+/// while it lives.
 pub unsafe fn dispatchable<'a, T: DispatchableObject>(handle: T::Handle) -> &'a Arc<T> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handle is live and was made for a `T`, as the `# Safety` section demands.
     unsafe { &(*(handle.as_raw() as *const Dispatchable<T>)).object }
 }
 
-/// Frees the memory of a dispatchable handle and returns its object; `None` for null. `given`: an allocator that is compatible with the one that it was made with,
-/// if the command has one.
+/// Frees the memory of a dispatchable handle and returns its object; `None` for null. `given` is an
+/// allocator that is compatible with the one that the handle was made with, if the command has one.
 ///
 /// # Safety
-/// As [`dispatchable`], or null; the handle is not used again.
+/// The handle is null, or the requirements of [`dispatchable`] hold; the handle is not used again.
 pub unsafe fn destroy_dispatchable<T: DispatchableObject>(
     handle: T::Handle,
     given: Option<Callbacks>,
@@ -248,7 +265,8 @@ pub unsafe fn destroy_dispatchable<T: DispatchableObject>(
     }
     forget(handle.as_raw());
     let allocation = (handle.as_raw() - offset_of!(Allocation<T>, dispatchable) as u64) as *mut Allocation<T>;
-    // SAFETY: (all here) made by `Box::into_raw`, or in memory of the application's, as it says.
+    // SAFETY: the allocation was made by `Box::into_raw`, or is in the application's memory if
+    // `is_lent`; the handle is not used again.
     unsafe {
         if !(*allocation).dispatchable.is_lent {
             return Some(Box::from_raw(allocation).dispatchable.object);
@@ -259,22 +277,23 @@ pub unsafe fn destroy_dispatchable<T: DispatchableObject>(
     }
 }
 
-/// A handle that an object of the driver owns: it ends with the owner.
+/// A handle that an object of the driver owns and that is destroyed with its owner.
 pub struct Owned<T: Object> {
     handle: T::Handle,
     memory: Option<Callbacks>,
 }
 
 impl<T: Object> Owned<T> {
-    /// As [`create`]. With an allocator, the owner ends during a command with a compatible one.
+    /// Makes a handle, as [`create`] does. With an allocator, the owner must be destroyed during a
+    /// command with a compatible one.
     pub fn new(object: Arc<T>, memory: Option<Callbacks>) -> Result<Owned<T>, vk::Result> {
         create(object, memory).map(|handle| Owned { handle, memory })
     }
-    /// The handle.
+    /// Returns the handle.
     pub fn get(&self) -> T::Handle {
         self.handle
     }
-    /// The object.
+    /// Returns the object.
     pub fn object(&self) -> &T {
         // SAFETY: the handle lives as long as its owner.
         unsafe { get::<T>(self.handle) }
@@ -283,26 +302,28 @@ impl<T: Object> Owned<T> {
 
 impl<T: Object> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: made in `new`; the application may not use it any more when its owner is destroyed.
+        // SAFETY: the handle was made in `new`; the application may not use it any more when its
+        // owner is destroyed.
         unsafe { destroy::<T>(self.handle, self.memory) };
     }
 }
 
-/// As [`Owned`], dispatchable. The creation of its owner is to be checked.
+/// A dispatchable handle that an object of the driver owns. The caller must check its owner's
+/// creation.
 pub struct OwnedDispatchable<T: DispatchableObject>(T::Handle);
 
 impl<T: DispatchableObject> OwnedDispatchable<T> {
-    /// A handle, whose children may have memory of this allocator.
+    /// Makes a handle, whose children may have memory of this allocator.
     pub fn new(object: Arc<T>, memory: Option<Callbacks>) -> OwnedDispatchable<T> {
         OwnedDispatchable(inner_dispatchable(object, memory))
     }
-    /// The object.
+    /// Returns the object.
     #[cfg(test)]
     pub fn object(&self) -> &Arc<T> {
         // SAFETY: the handle lives as long as its owner.
         unsafe { dispatchable::<T>(self.0) }
     }
-    /// The handle.
+    /// Returns the handle.
     pub fn get(&self) -> T::Handle {
         self.0
     }
@@ -310,12 +331,14 @@ impl<T: DispatchableObject> OwnedDispatchable<T> {
 
 impl<T: DispatchableObject> Drop for OwnedDispatchable<T> {
     fn drop(&mut self) {
-        // SAFETY: as for [`Owned`].
+        // SAFETY: the handle was made in `new`; the application may not use it any more when its
+        // owner is destroyed.
         drop(unsafe { destroy_dispatchable::<T>(self.0, None) });
     }
 }
 
-/// One line per object, in the module that has them: which handle type is which, and how long its memory lives where that is not as long as an object.
+/// Assigns handle types to objects, one line per object, in the module that has them. `in` gives
+/// the lifetime of the memory if it is not that of an object.
 macro_rules! objects {
     ($trait:ident: $($object:path => $handle:ident $(in $scope:ident)?),* $(,)?) => {
         $(impl $crate::ffi::handle::$trait for $object {

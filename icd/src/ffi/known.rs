@@ -1,8 +1,10 @@
-//! What is known by handle: private data by slot, and the names of debug-utils.
+//! Object names and private data: the private data of slots, and the names of debug-utils, by
+//! handle.
 //!
-//! A handle is the address of its object, and addresses come again. So what is known of an object ends with its handle:
-//! [`forget`] is called wherever a handle ends ([`super::handle`], and the pool of descriptor sets), before its memory is given back. Handles are
-//! unique in the process while they live, whatever device or kind they are of; therefore there is one table.
+//! A handle is the address of its object, and addresses are reused. So the data of an object are
+//! removed with its handle. [`forget`] is called wherever a handle is destroyed ([`super::handle`],
+//! and the pool of descriptor sets), before its memory is freed. Live handles are unique in the
+//! process, across all devices and kinds, so there is one table.
 
 #![forbid(unsafe_code)]
 
@@ -13,10 +15,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// An object.
+/// Data of an object.
 #[derive(Default)]
 struct Known {
-    /// Private data, by their slots' serial numbers.
+    /// Private data, by the serial numbers of their slots.
     values: SmallVec<[(u64, u64); 2]>,
     name: Option<String>,
 }
@@ -28,10 +30,11 @@ impl Known {
 }
 
 static TABLE: LazyLock<RwLock<HashMap<u64, Known>>> = LazyLock::new(RwLock::default);
-/// Objects in the table: most applications have none, and their handles end without a look at it.
+/// Number of objects in the table. Most applications have none, and their handles are destroyed
+/// without a look at the table.
 static OBJECTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Changes the table.
+/// Changes the table and updates the number of objects.
 fn change<R>(how: impl FnOnce(&mut HashMap<u64, Known>) -> R) -> R {
     let mut table = TABLE.write();
     let result = how(&mut table);
@@ -39,15 +42,16 @@ fn change<R>(how: impl FnOnce(&mut HashMap<u64, Known>) -> R) -> R {
     result
 }
 
-/// An object's handle ends.
+/// Removes the data of an object whose handle is destroyed.
 pub fn forget(object: u64) {
-    // What is known of an object is seen here: whoever ends it has synchronised with who told it.
+    // Data of this object are visible here: the thread that destroys it has synchronised with the
+    // thread that set them.
     if OBJECTS.load(Ordering::Relaxed) != 0 {
         drop(change(|table| table.remove(&object)));
     }
 }
 
-/// `vkSetDebugUtilsObjectNameEXT`.
+/// Implements `vkSetDebugUtilsObjectNameEXT`.
 pub fn set_name(object: u64, name: Option<String>) -> Result<(), vk::Result> {
     change(|table| {
         base::alloc::optional(|| table.try_reserve(1)).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
@@ -66,7 +70,7 @@ pub fn set_name(object: u64, name: Option<String>) -> Result<(), vk::Result> {
     })
 }
 
-/// The name the application gave, or the handle's number.
+/// Returns the name that the application gave, or the handle's number.
 pub fn name(object: u64) -> String {
     let name = TABLE.read().get(&object).and_then(|known| known.name.clone());
     name.unwrap_or_else(|| format!("{object:#x}"))
@@ -74,7 +78,7 @@ pub fn name(object: u64) -> String {
 
 /// `VkPrivateDataSlot`.
 pub struct PrivateDataSlot {
-    /// Never used again.
+    /// Number of the slot, which is never used again.
     serial: u64,
 }
 
@@ -86,7 +90,7 @@ impl Default for PrivateDataSlot {
 }
 
 impl PrivateDataSlot {
-    /// `vkSetPrivateData`.
+    /// Implements `vkSetPrivateData`.
     pub fn set(&self, object: u64, data: u64) {
         change(|table| {
             let values = &mut table.entry(object).or_default().values;
@@ -97,7 +101,7 @@ impl PrivateDataSlot {
         });
     }
 
-    /// `vkGetPrivateData`; 0 when never set.
+    /// Implements `vkGetPrivateData`; returns 0 if the value was never set.
     pub fn get(&self, object: u64) -> u64 {
         let table = TABLE.read();
         let value = table.get(&object).and_then(|known| known.values.iter().find(|(serial, _)| *serial == self.serial));
@@ -124,7 +128,7 @@ mod tests {
 
     #[test]
     fn values_end_with_their_object_and_with_their_slot() {
-        // Numbers that no handle has; other tests use the table too.
+        // No handle has these numbers; other tests use the table too.
         let (a, b) = (3, 5);
         let (first, second) = (PrivateDataSlot::default(), PrivateDataSlot::default());
         let all = || [first.get(a), first.get(b), second.get(a), second.get(b)];

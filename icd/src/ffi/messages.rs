@@ -1,4 +1,5 @@
-//! Messages of the driver and of the application, and who is told: debug-utils messengers, and callbacks of VK_EXT_debug_report, which came before them.
+//! Messages of the driver and of the application, and their receivers: debug-utils messengers, and
+//! callbacks of the older VK_EXT_debug_report.
 
 use super::handle;
 use ash::vk;
@@ -6,7 +7,7 @@ use parking_lot::RwLock;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, OnceLock};
 
-/// An instance's messengers.
+/// The messengers and callbacks of an instance.
 #[derive(Default)]
 pub struct Messages {
     messengers: RwLock<Vec<Arc<Messenger>>>,
@@ -15,21 +16,21 @@ pub struct Messages {
 
 /// A message of VK_EXT_debug_report.
 pub struct Report<'a> {
-    /// How grave it is.
+    /// Severity of the message.
     pub flags: vk::DebugReportFlagsEXT,
-    /// What it is about.
+    /// Object that the message concerns.
     pub object: (vk::DebugReportObjectTypeEXT, u64),
-    /// A place, as who reports counts them.
+    /// Location in the reporting layer's own numbering.
     pub location: usize,
-    /// The message's number.
+    /// Number of the message.
     pub code: i32,
-    /// Who reports.
+    /// Name of the layer that reports.
     pub layer: &'a CStr,
-    /// The text.
+    /// Text of the message.
     pub message: &'a CStr,
 }
 
-/// Severities of debug-utils, the gravest first, and what they are called in VK_EXT_debug_report.
+/// Severities of debug-utils, the most severe first, and their counterparts in VK_EXT_debug_report.
 const SEVERITIES: [(vk::DebugUtilsMessageSeverityFlagsEXT, vk::DebugReportFlagsEXT); 4] = [
     (vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, vk::DebugReportFlagsEXT::ERROR),
     (vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, vk::DebugReportFlagsEXT::WARNING),
@@ -37,7 +38,8 @@ const SEVERITIES: [(vk::DebugUtilsMessageSeverityFlagsEXT, vk::DebugReportFlagsE
     (vk::DebugUtilsMessageSeverityFlagsEXT::VERBOSE, vk::DebugReportFlagsEXT::DEBUG),
 ];
 
-/// The type of an object as VK_EXT_debug_report has it: the numbers are the same where it knows the type, which was before extensions had types.
+/// Returns the type of an object in VK_EXT_debug_report. The numbers are equal for the types that
+/// it knows, which are those from before extensions had types.
 fn reported_type(ty: vk::ObjectType) -> vk::DebugReportObjectTypeEXT {
     let known = vk::ObjectType::UNKNOWN.as_raw()..=vk::ObjectType::COMMAND_POOL.as_raw();
     vk::DebugReportObjectTypeEXT::from_raw(if known.contains(&ty.as_raw()) { ty.as_raw() } else { 0 })
@@ -59,21 +61,22 @@ impl Messages {
         self.reporters.write().push(reporter);
     }
 
-    /// Removes one by its handle.
+    /// Removes a callback by its handle.
     pub fn remove_reporter(&self, reporter: u64) {
         self.reporters.write().retain(|r| handle::raw(r) != reporter);
     }
 
-    /// `vkDebugReportMessageEXT`, for the callbacks of that extension.
+    /// Implements `vkDebugReportMessageEXT`, for the callbacks of that extension.
     pub fn report_to_reporters(&self, report: &Report<'_>) {
-        // Cloned: a callback may create or destroy others.
+        // The list is cloned, because a callback may create or destroy others.
         let reporters = self.reporters.read().clone();
         for reporter in reporters {
             let Some(callback) = reporter.callback else { continue };
             if reporter.flags.intersects(report.flags) {
                 let (ty, object) = report.object;
                 let (layer, message) = (report.layer.as_ptr(), report.message.as_ptr());
-                // SAFETY: the application gave this callback for this purpose; the texts live during the call.
+                // SAFETY: the application gave this callback for reports; the texts live during the
+                // call.
                 base::fp::outside(|| unsafe {
                     let data = reporter.user_data as *mut _;
                     callback(report.flags, ty, object, report.location, report.code, layer, message, data);
@@ -82,7 +85,8 @@ impl Messages {
         }
     }
 
-    /// Sends a message of the driver to every messenger and callback that wants it (and to stderr when `GRUS_LOG` is set).
+    /// Sends a message of the driver to every messenger and callback that accepts it (and to stderr
+    /// if `GRUS_LOG` is set).
     pub fn report(
         &self,
         severity: vk::DebugUtilsMessageSeverityFlagsEXT,
@@ -116,19 +120,20 @@ impl Messages {
         self.submit(severity, vk::DebugUtilsMessageTypeFlagsEXT::GENERAL, &data);
     }
 
-    /// `vkSubmitDebugUtilsMessageEXT`.
+    /// Implements `vkSubmitDebugUtilsMessageEXT`.
     pub fn submit(
         &self,
         severity: vk::DebugUtilsMessageSeverityFlagsEXT,
         types: vk::DebugUtilsMessageTypeFlagsEXT,
         data: &vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     ) {
-        // Cloned: a callback may create or destroy messengers.
+        // The list is cloned, because a callback may create or destroy messengers.
         let messengers = self.messengers.read().clone();
         for messenger in messengers {
             let Some(callback) = messenger.callback else { continue };
             if messenger.severities.intersects(severity) && messenger.types.intersects(types) {
-                // SAFETY: the application gave this callback for this purpose; the data lives during the call.
+                // SAFETY: the application gave this callback for messages; the data lives during
+                // the call.
                 base::fp::outside(|| unsafe {
                     callback(severity, types, data, messenger.user_data as *mut _);
                 });
@@ -153,7 +158,7 @@ pub struct Messenger {
 }
 
 impl Messenger {
-    /// Without a callback, which is invalid, nobody is told anything.
+    /// Creates a messenger. Without a callback, which is invalid, it receives nothing.
     pub fn new(info: &vk::DebugUtilsMessengerCreateInfoEXT<'_>) -> Messenger {
         Messenger {
             severities: info.message_severity,
@@ -172,7 +177,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Without a callback, which is invalid, nobody is told anything.
+    /// Creates a callback. Without a function, which is invalid, it receives nothing.
     pub fn new(info: &vk::DebugReportCallbackCreateInfoEXT<'_>) -> Reporter {
         Reporter { flags: info.flags, callback: info.pfn_callback, user_data: info.p_user_data as usize }
     }

@@ -1,6 +1,11 @@
-//! The raw world, for whoever decodes it: what entry points have around them ([`shim`]), handles ([`handle`]) and what is known by them
-//! ([`known`]), slices, strings and pNext chains from pointers ([`pointer`]), rows of the command table ([`table`]), messages to the
-//! application's callbacks ([`messages`]), and its allocator ([`allocator`]). Knows no object.
+//! The raw interface of Vulkan and its decoding. It does not depend on any object.
+//!
+//! - [`shim`] is the frame of entry points.
+//! - [`handle`] has handles, [`known`] their names and private data.
+//! - [`pointer`] makes slices, strings and pNext chains from pointers.
+//! - [`table`] has the rows of the command table.
+//! - [`messages`] sends messages to the application's callbacks.
+//! - [`allocator`] calls the application's allocator.
 
 pub mod allocator;
 pub mod handle;

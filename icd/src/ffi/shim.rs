@@ -1,13 +1,14 @@
-//! What every entry point has around it: the driver's floating-point environment, and catching panics.
+//! The frame of every entry point: the driver's floating-point environment, and catching panics.
 
 use crate::fallible;
 use ash::vk;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Value an entry point returns when its body panicked: an internal error must not unwind into the application.
+/// Value that an entry point returns if its body panicked: an internal error must not unwind into
+/// the application.
 pub trait OnPanic {
-    /// The value, for what the panic means.
+    /// Returns the value; `error` is the meaning of the panic.
     fn on_panic(error: vk::Result) -> Self;
 }
 macro_rules! on_panic {
@@ -20,9 +21,11 @@ impl OnPanic for vk::Result {
     }
 }
 
-/// Runs the body of an entry point that returns its value directly, in the driver's floating-point environment.
+/// Runs the body of an entry point that returns its value directly, in the driver's floating-point
+/// environment.
 ///
-/// It is part of the entry point: a function of its own lies on a page of its own, which a program's first calls would wait for.
+/// It is inlined, because a separate function would be on another page, which a program's first
+/// calls would have to wait for.
 #[inline(always)]
 pub fn guard<R: OnPanic>(body: impl FnOnce() -> R) -> R {
     let _environment = base::fp::Environment::enter();
@@ -30,7 +33,7 @@ pub fn guard<R: OnPanic>(body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| R::on_panic(panicked(payload)))
 }
 
-/// Once for all entry points, whose code is to stay small.
+/// Handles a panic. There is one copy for all entry points, whose code has to stay small.
 #[cold]
 #[inline(never)]
 fn panicked(payload: Box<dyn Any + Send>) -> vk::Result {
@@ -46,50 +49,53 @@ pub fn guard_result(body: impl FnOnce() -> Result<(), vk::Result>) -> vk::Result
     })
 }
 
-/// A handle of something that commands are recorded into.
+/// A handle of an object into which commands are recorded.
 pub trait Recording: Copy {
-    /// Leaves an error with it.
+    /// Stores an error in the object.
     ///
     /// # Safety
     /// The handle is live.
     unsafe fn fail(self, error: vk::Result);
 }
 
-/// Runs the body of a command that is recorded: an error is the command buffer's, for vkEndCommandBuffer.
+/// Runs the body of a command that is recorded. An error is stored in the command buffer, for
+/// vkEndCommandBuffer.
 ///
 /// # Safety
 /// The handle is live.
 pub unsafe fn guard_command(buffer: impl Recording, body: impl FnOnce() -> Result<(), vk::Result>) {
     let result = guard_result(|| body().and_then(|()| fallible::check()));
     if result != vk::Result::SUCCESS {
-        // SAFETY: the caller's promise.
+        // SAFETY: the handle is live, as the `# Safety` section demands.
         unsafe { fail(buffer, result) };
     }
 }
 
-/// Out of the way of the commands' own code.
+/// Stores an error, apart from the commands' own code.
 ///
 /// # Safety
 /// The handle is live.
 #[cold]
 #[inline(never)]
 unsafe fn fail(buffer: impl Recording, error: vk::Result) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handle is live, as the `# Safety` section demands.
     guard(|| unsafe { buffer.fail(error) });
 }
 
-/// Defines entry points: `extern "system"` functions whose bodies run under [`guard`]. `-> VkResult` bodies are
-/// `Result<(), vk::Result>`; so may be those of recorded commands, which begin with a `vk::CommandBuffer`.
+/// Defines entry points: `extern "system"` functions whose bodies run under [`guard`]. Bodies with
+/// `-> VkResult` are `Result<(), vk::Result>`. Bodies of recorded commands, which begin with a
+/// `vk::CommandBuffer`, may use `?` likewise.
 ///
-/// The bodies are unsafe code resting on one promise, the valid usage of the command (handles are live and of their type, pointers
-/// and counts are as the specification says); so they do not repeat it at each dereference.
+/// The bodies are unsafe code that relies on one requirement, the valid usage of the command:
+/// handles are live and of their type, pointers and counts are as the specification says. They
+/// therefore do not repeat it at each dereference.
 macro_rules! shims {
     () => {};
     ($(#[$attribute:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> VkResult $body:block $($rest:tt)*) => {
         $(#[$attribute])*
         #[allow(unused_unsafe, reason = "some bodies need no promise")]
         pub unsafe extern "system" fn $name($($arg: $ty),*) -> ash::vk::Result {
-            // SAFETY: the valid usage of the command.
+            // SAFETY: the body relies on the valid usage of the command only.
             $crate::ffi::shim::guard_result(move || unsafe { $body })
         }
         $crate::ffi::shim::shims! { $($rest)* }
@@ -97,7 +103,7 @@ macro_rules! shims {
     (fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block $($rest:tt)*) => {
         #[allow(unused_unsafe, reason = "some bodies need no promise")]
         pub unsafe extern "system" fn $name($($arg: $ty),*) -> $ret {
-            // SAFETY: the valid usage of the command.
+            // SAFETY: the body relies on the valid usage of the command only.
             $crate::ffi::shim::guard(move || -> $ret { unsafe { $body } })
         }
         $crate::ffi::shim::shims! { $($rest)* }
@@ -105,7 +111,8 @@ macro_rules! shims {
     (fn $name:ident($buffer:ident: vk::CommandBuffer $(, $arg:ident: $ty:ty)* $(,)?) $body:block $($rest:tt)*) => {
         #[allow(unused_unsafe, reason = "some bodies need no promise")]
         pub unsafe extern "system" fn $name($buffer: vk::CommandBuffer $(, $arg: $ty)*) {
-            // SAFETY: the valid usage of the command.
+            // SAFETY: the body relies on the valid usage of the command only, which makes the
+            // handle live.
             unsafe {
                 $crate::ffi::shim::guard_command($buffer, move || {
                     $body
@@ -118,7 +125,7 @@ macro_rules! shims {
     (fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
         #[allow(unused_unsafe, reason = "some bodies need no promise")]
         pub unsafe extern "system" fn $name($($arg: $ty),*) {
-            // SAFETY: the valid usage of the command.
+            // SAFETY: the body relies on the valid usage of the command only.
             $crate::ffi::shim::guard(move || unsafe { $body })
         }
         $crate::ffi::shim::shims! { $($rest)* }

@@ -1,21 +1,22 @@
-//! Rows of the command table: a command, with every name it goes by and what has to be enabled for that name.
+//! Rows of the command table: a command, with all its names and what has to be enabled for each
+//! name.
 
 use ash::vk;
 
-/// Which handle a command is dispatched on.
+/// Handle on which a command is dispatched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// None: available from a null instance.
+    /// No handle: available from a null instance.
     Global,
-    /// `VkInstance`.
+    /// A `VkInstance`.
     Instance,
-    /// `VkPhysicalDevice`.
+    /// A `VkPhysicalDevice`.
     PhysicalDevice,
-    /// `VkDevice` and its children.
+    /// A `VkDevice` or one of its children.
     Device,
 }
 
-/// What a name needs to be visible.
+/// Requirement for a name to be visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A core version.
@@ -24,41 +25,43 @@ pub enum Need {
     Extension(&'static str),
 }
 
-/// Vulkan 1.0.
+/// Requirement of Vulkan 1.0.
 pub const V1_0: Need = Need::Core(vk::API_VERSION_1_0);
-/// Vulkan 1.1.
+/// Requirement of Vulkan 1.1.
 pub const V1_1: Need = Need::Core(vk::API_VERSION_1_1);
-/// Vulkan 1.2.
+/// Requirement of Vulkan 1.2.
 pub const V1_2: Need = Need::Core(vk::API_VERSION_1_2);
-/// Vulkan 1.3.
+/// Requirement of Vulkan 1.3.
 pub const V1_3: Need = Need::Core(vk::API_VERSION_1_3);
-/// Vulkan 1.4, which ash does not know.
+/// Requirement of Vulkan 1.4, which ash does not know.
 pub const V1_4: Need = Need::Core(vk::make_api_version(0, 1, 4, 0));
-/// An extension.
+/// Returns the requirement of an extension.
 pub const fn ext(name: &'static str) -> Need {
     Need::Extension(name)
 }
 
-/// Any command, before a caller casts it to its type.
+/// Pointer to any command, before a caller casts it to its type.
 pub type Function = unsafe extern "system" fn();
 
-/// A row.
+/// A command.
 pub struct CommandRow {
-    /// Dispatch level.
+    /// Dispatch level of the command.
     pub level: Level,
-    /// Core name and aliases.
+    /// Core name and aliases, each with its requirement.
     pub names: &'static [(&'static str, Need)],
-    /// The shim.
+    /// Shim of the command.
     pub function: Function,
 }
 
-/// A row: `row!(Device, cmd_copy_buffer as vk::PFN_vkCmdCopyBuffer, vkCmdCopyBuffer: V1_0)`. The cast checks the signature.
+/// Makes a row: `row!(Device, cmd_copy_buffer as vk::PFN_vkCmdCopyBuffer, vkCmdCopyBuffer: V1_0)`.
+/// The cast checks the signature.
 macro_rules! row {
     ($level:ident, $shim:path as $ty:ty, $($name:ident: $need:expr),+ $(,)?) => {
         $crate::ffi::table::CommandRow {
             level: $crate::ffi::table::Level::$level,
             names: &[$((stringify!($name), $need)),+],
-            // SAFETY: function pointers have one representation; callers cast back to the command's type.
+            // SAFETY: function pointers have one representation; callers cast back to the command's
+            // type.
             function: unsafe { core::mem::transmute::<$ty, $crate::ffi::table::Function>($shim as $ty) },
         }
     };

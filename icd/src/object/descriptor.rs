@@ -1,7 +1,8 @@
-//! Descriptor set layouts: where each descriptor lies in a set's memory.
+//! Descriptor set layouts: the offset of each descriptor in a set's memory.
 //!
-//! Every descriptor takes 16 bytes (`base::abi::descriptor`). A dynamic buffer takes two slots: its descriptor and the end
-//! of its buffer, because the dynamic offset is added when the set is bound and the range must not leave the buffer.
+//! Every descriptor takes 16 bytes (`base::abi::descriptor`). A dynamic buffer takes two slots: its
+//! descriptor and the end of its buffer, because the dynamic offset is added when the set is bound
+//! and the range must not leave the buffer.
 
 use super::sampler::Sampler;
 use crate::caps::properties::{MAX_INLINE_UNIFORM_BLOCK_SIZE, MAX_PER_SET_DESCRIPTORS};
@@ -13,28 +14,28 @@ use std::sync::Arc;
 
 /// One binding.
 pub struct Binding {
-    /// Number.
+    /// Number of the binding.
     pub binding: u32,
-    /// `VkDescriptorType`.
+    /// Type of the descriptors.
     pub ty: vk::DescriptorType,
-    /// As the shader compiler knows it.
+    /// Type of the descriptors in the shader compiler.
     pub kind: DescriptorKind,
-    /// Array size; bytes of an inline uniform block.
+    /// Number of array elements, or of bytes of an inline uniform block.
     pub count: u32,
     /// Byte offset of element 0.
     pub offset: u32,
-    /// Dynamic buffers before this one in the set.
+    /// Number of dynamic buffers before this one in the set.
     pub dynamic_index: u32,
     /// Immutable samplers, one per element.
     pub immutable_samplers: Vec<Arc<Sampler>>,
-    /// `VkDescriptorBindingFlags`.
+    /// Flags of the binding.
     pub flags: vk::DescriptorBindingFlags,
-    /// Mutable, and what is written may be a buffer.
+    /// True if the descriptor is mutable and may become a buffer.
     pub may_be_buffer: bool,
 }
 
 impl Binding {
-    /// Bytes between elements.
+    /// Returns the number of bytes between elements.
     pub fn stride(&self) -> usize {
         match self.kind {
             DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => 2 * DESCRIPTOR_SIZE,
@@ -42,20 +43,22 @@ impl Binding {
             _ => DESCRIPTOR_SIZE,
         }
     }
-    /// Dynamic buffer?
+    /// Returns true for dynamic buffers.
     pub fn is_dynamic(&self) -> bool {
         matches!(self.kind, DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic)
     }
-    /// How many elements a set has is said when it is allocated. Only the last binding can be so.
+    /// Returns true if the number of elements is given when a set is allocated. Only the last
+    /// binding can have a variable count.
     pub fn is_variable(&self) -> bool {
         self.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT)
     }
-    /// Elements in a set whose variable count is `variable_count`.
+    /// Returns the number of elements in a set whose variable count is `variable_count`.
     pub fn count_in_set(&self, variable_count: u32) -> u32 {
         if self.is_variable() { self.count.min(variable_count) } else { self.count }
     }
-    /// Bytes of `count` elements and the null descriptor that stands for all others where generated code may reach it: behind a variable
-    /// count, and in place of no elements. A multiple of a descriptor; saturates.
+    /// Returns the number of bytes of `count` elements and the null descriptor that represents all
+    /// others that generated code may access. There is one behind a variable count, and in place of
+    /// zero elements. The result is a multiple of a descriptor's size; it saturates.
     fn bytes(&self, count: u32) -> usize {
         let elements = self.stride().saturating_mul(count as usize).div_ceil(DESCRIPTOR_SIZE) * DESCRIPTOR_SIZE;
         let null = self.is_variable() || count == 0;
@@ -63,7 +66,7 @@ impl Binding {
     }
 }
 
-/// A `VkDescriptorSetLayoutBinding`.
+/// Contents of a `VkDescriptorSetLayoutBinding`.
 #[allow(missing_docs, reason = "as in Binding")]
 pub struct BindingInfo {
     pub binding: u32,
@@ -72,21 +75,21 @@ pub struct BindingInfo {
     /// Empty for types without samplers.
     pub immutable_samplers: Vec<Arc<Sampler>>,
     pub flags: vk::DescriptorBindingFlags,
-    /// What a mutable descriptor may be.
+    /// Types that a mutable descriptor may have.
     pub mutable: Vec<vk::DescriptorType>,
 }
 
 /// `VkDescriptorSetLayout`.
 #[derive(Default)]
 pub struct SetLayout {
-    /// Sorted by number.
+    /// Bindings, sorted by number.
     pub bindings: Vec<Binding>,
-    /// Dynamic buffers in the set.
+    /// Number of dynamic buffers in the set.
     pub dynamic_count: u32,
 }
 
 impl SetLayout {
-    /// Lays the bindings out.
+    /// Computes the offsets of the bindings.
     pub fn new(bindings: Vec<BindingInfo>) -> Result<SetLayout, vk::Result> {
         let mut translated = fallible::try_collect(bindings.into_iter().map(|b| {
             let kind = kind_of(b.ty).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?;
@@ -106,7 +109,8 @@ impl SetLayout {
         translated.sort_by_key(|b| b.binding);
         let last = translated.len().saturating_sub(1);
         for (i, b) in translated.iter_mut().enumerate() {
-            // Neither binding may have the flag. Generated code finds the count of one binding, and none of dynamic buffers.
+            // No other binding may have the flag. Generated code finds the count of one binding,
+            // and not of dynamic buffers.
             if i < last || b.is_dynamic() {
                 b.flags &= !vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT;
             }
@@ -125,23 +129,25 @@ impl SetLayout {
         Ok(SetLayout { bindings: translated, dynamic_count })
     }
 
-    /// Most elements that the last binding may have if it is variable, whatever count it has here; 0 if it is not.
+    /// Returns the largest number of elements that the last binding may have if it is variable, for
+    /// any count that it has here; 0 if it is not.
     pub fn max_variable_count(&self) -> u32 {
         let Some((last, others)) = self.bindings.split_last().filter(|(last, _)| last.is_variable()) else { return 0 };
         if last.kind == DescriptorKind::InlineUniformBlock {
             return MAX_INLINE_UNIFORM_BLOCK_SIZE;
         }
-        // A block is one descriptor.
+        // A block counts as one descriptor.
         let descriptors = |b: &Binding| if b.kind == DescriptorKind::InlineUniformBlock { 1 } else { b.count };
         others.iter().fold(MAX_PER_SET_DESCRIPTORS, |left, b| left.saturating_sub(descriptors(b)))
     }
 
-    /// Index of a binding, or of the next one when it does not exist.
+    /// Returns the index of a binding, or of the next one if it does not exist.
     pub fn position(&self, binding: u32) -> usize {
         self.bindings.partition_point(|b| b.binding < binding)
     }
 
-    /// May a set of this layout be used where `other` is expected? The same descriptors at the same places.
+    /// Returns true if a set of this layout may be used where `other` is expected: both have equal
+    /// descriptors at equal offsets.
     pub fn compatible(&self, other: &SetLayout) -> bool {
         let same = |(a, b): (&Binding, &Binding)| {
             a.binding == b.binding
@@ -153,7 +159,7 @@ impl SetLayout {
             || (self.bindings.len() == other.bindings.len() && self.bindings.iter().zip(&other.bindings).all(same))
     }
 
-    /// Bytes of a set whose variable binding has `count` elements.
+    /// Returns the number of bytes of a set whose variable binding has `count` elements.
     pub fn size_with_variable_count(&self, count: u32) -> usize {
         match self.bindings.last() {
             Some(last) => last.offset as usize + last.bytes(last.count_in_set(count)),
@@ -162,10 +168,10 @@ impl SetLayout {
     }
 }
 
-/// Is there a buffer among the types that a mutable descriptor may be?
+/// Returns true if there is a buffer among the types that a mutable descriptor may have.
 ///
 /// # Errors
-/// One of them is none that it may be.
+/// Fails if a mutable descriptor must not have one of the types.
 fn may_be_buffer(types: &[vk::DescriptorType]) -> Result<bool, vk::Result> {
     use DescriptorKind as K;
     types.iter().try_fold(false, |found, ty| match kind_of(*ty) {
@@ -177,7 +183,8 @@ fn may_be_buffer(types: &[vk::DescriptorType]) -> Result<bool, vk::Result> {
     })
 }
 
-/// The compiler's name of a descriptor type; `None` for types the driver does not have.
+/// Returns the compiler's counterpart of a descriptor type; `None` for types that the driver does
+/// not have.
 pub fn kind_of(ty: vk::DescriptorType) -> Option<DescriptorKind> {
     Some(match ty {
         vk::DescriptorType::SAMPLER => DescriptorKind::Sampler,

@@ -1,9 +1,14 @@
 //! Descriptors in the application's memory (VK_EXT_descriptor_buffer).
 //!
-//! Anybody may write there, shaders too, and what nobody has written may be anything. So a descriptor there is no address that generated code
-//! could follow: it is a description ([`Packed`]) of which a set of the driver's own is made before it is used (`command/execute/descriptor_buffer.rs`).
-//! Addresses are looked up in the heap then; views and samplers by their names among those that live ([`Living`]): their handles, or numbers where another
-//! process is to find the same descriptors again. What is found nowhere is a null descriptor. A binding has its elements where it has them in a set.
+//! Any code may write there, including shaders, and memory that was not written has undefined
+//! contents. A descriptor there is therefore not an address that generated code could follow. It is
+//! a description ([`Packed`]), from which a set of the driver's own is materialized before it is
+//! used (`command/execute/descriptor_buffer.rs`).
+//!
+//! Addresses are then looked up in the heap, and views and samplers by their names among the live
+//! ones ([`Living`]). Names are handles, or numbers if another process must find the same
+//! descriptors again. A descriptor that is not found is a null descriptor. The elements of a
+//! binding have the offsets that they have in a set.
 
 use super::image::ImageView;
 use super::sampler::Sampler;
@@ -17,10 +22,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// A descriptor as vkGetDescriptorEXT gives it. All zeros: null.
+/// A descriptor as vkGetDescriptorEXT writes it. All zeros is a null descriptor.
 ///
-/// The first number is the kind and, below it, the address of a buffer or the name of a view; the second one the format and the range of
-/// a buffer, or the name of a sampler. Addresses and handles are those of a process: 47 bits.
+/// The first number has the kind and, below it, the address of a buffer or the name of a view. The
+/// second one has the format and the range of a buffer, or the name of a sampler. Addresses and
+/// handles are those of a process: 47 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packed([u64; 2]);
 
@@ -30,13 +36,13 @@ const BELOW_KIND: u64 = (1 << KIND) - 1;
 const BELOW_FORMAT: u64 = (1 << FORMAT) - 1;
 
 impl Packed {
-    /// A buffer, or a texel buffer with its format.
+    /// Describes a buffer, or a texel buffer with its format.
     pub fn buffer(kind: DescriptorKind, address: u64, range: u64, format: Option<Format>) -> Packed {
         let format = u64::from(format.unwrap_or_default().0);
         Packed::new(kind, address, range.min(BELOW_FORMAT) | format << FORMAT)
     }
 
-    /// An image, a sampler or both, by their names; 0: none.
+    /// Describes an image, a sampler or both, by their names; 0 stands for none.
     pub fn image(kind: DescriptorKind, view: u64, sampler: u64) -> Packed {
         Packed::new(kind, view, sampler)
     }
@@ -45,45 +51,45 @@ impl Packed {
         Packed([first & BELOW_KIND | (kind as u64 + 1) << KIND, second])
     }
 
-    /// From memory.
+    /// Reads a descriptor from memory.
     pub fn from_bytes(bytes: [u8; DESCRIPTOR_SIZE]) -> Packed {
         Packed(std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|j| bytes[8 * i + j]))))
     }
 
-    /// For memory.
+    /// Returns the bytes of a descriptor for memory.
     pub fn to_bytes(self) -> [u8; DESCRIPTOR_SIZE] {
         std::array::from_fn(|i| self.0[i / 8].to_le_bytes()[i % 8])
     }
 
-    /// Is it one of this kind?
+    /// Returns true if the descriptor is of this kind.
     pub fn is(self, kind: DescriptorKind) -> bool {
         self.0[0] >> KIND == kind as u64 + 1
     }
 
-    /// Address and range of a buffer, and the format of a texel buffer.
+    /// Returns address and range of a buffer, and the format of a texel buffer.
     pub fn as_buffer(self) -> (u64, u64, Format) {
         (self.0[0] & BELOW_KIND, self.0[1] & BELOW_FORMAT, Format((self.0[1] >> FORMAT) as u16))
     }
 
-    /// Names of a view and a sampler.
+    /// Returns the names of a view and a sampler.
     pub fn as_image(self) -> (u64, u64) {
         (self.0[0] & BELOW_KIND, self.0[1])
     }
 }
 
-/// The name of a view or a sampler that is to be found again by it (descriptorBufferCaptureReplay).
+/// Name by which descriptors refer to a view or a sampler (descriptorBufferCaptureReplay).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// Its handle is enough.
+    /// The handle.
     Handle,
-    /// One that can be asked for in another process.
+    /// A new number, which can be requested in another process.
     New,
-    /// This one.
+    /// This number of an earlier run.
     Again(u64),
 }
 
 impl Name {
-    /// What a creation asks for; `captured`: the data of an earlier run.
+    /// Returns the name that a creation requests; `captured` is the data of an earlier run.
     pub fn of(replayed: bool, captured: Option<u64>) -> Name {
         match captured {
             Some(name) => Name::Again(name),
@@ -93,12 +99,12 @@ impl Name {
     }
 }
 
-/// Those that live of one kind. Names are handles, which are even, or odd numbers.
+/// Live objects of one kind by name. Names are handles, which are even, or odd numbers.
 struct Names<T> {
     by_name: HashMap<u64, Weak<T>>,
-    /// Of those that are no handles, by handle.
+    /// Names that are not handles, by handle.
     numbers: HashMap<u64, u64>,
-    /// The least odd number that nobody had.
+    /// Smallest odd number that no object had.
     next: u64,
 }
 
@@ -109,7 +115,8 @@ impl<T> Default for Names<T> {
 }
 
 impl<T> Names<T> {
-    /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: it is no name, or another one has it.
+    /// Records an object. Fails with VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if the name is not
+    /// valid or another object has it.
     fn note(&mut self, object: &Arc<T>, name: Name) -> Result<(), vk::Result> {
         let handle = handle::raw(object);
         let name = match name {
@@ -142,29 +149,30 @@ impl<T> Names<T> {
     }
 }
 
-/// Views and samplers that live, by name: noted only where somebody may have descriptors in buffers.
+/// Live views and samplers by name. They are recorded only if there may be descriptors in buffers.
 #[derive(Default)]
 pub struct Living {
     wanted: bool,
-    /// Something has a name that is not its handle: until then nobody looks for one.
+    /// True once an object has a name that is not its handle; until then no name is looked up.
     numbered: AtomicBool,
     views: RwLock<Names<ImageView>>,
     samplers: RwLock<Names<Sampler>>,
 }
 
 impl Living {
-    /// `wanted`: there may be descriptors in buffers.
+    /// Creates the lists. `wanted` is true if there may be descriptors in buffers.
     pub fn new(wanted: bool) -> Living {
         Living { wanted, ..Living::default() }
     }
 
-    /// A view has a handle from now on. VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: not with this name.
+    /// Records a new view. Fails with VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if it cannot have
+    /// this name.
     pub fn note_view(&self, view: &Arc<ImageView>, name: Name) -> Result<(), vk::Result> {
         self.numbering(name);
         if self.wanted { self.views.write().note(view, name) } else { Ok(()) }
     }
 
-    /// A sampler has. As [`Living::note_view`].
+    /// Records a new sampler. Fails as [`Living::note_view`] does.
     pub fn note_sampler(&self, sampler: &Arc<Sampler>, name: Name) -> Result<(), vk::Result> {
         self.numbering(name);
         if self.wanted { self.samplers.write().note(sampler, name) } else { Ok(()) }
@@ -176,41 +184,42 @@ impl Living {
         }
     }
 
-    /// Who asks has been given the handle, by whatever means threads of the application have: behind what this thread knows of.
+    /// Returns true if an object may have a number. A relaxed load suffices: the calling thread got
+    /// the handle by synchronisation of the application, so that it sees the store.
     fn is_numbered(&self) -> bool {
         self.numbered.load(Ordering::Relaxed)
     }
 
-    /// A view's handle ends.
+    /// Removes a view whose handle is destroyed.
     pub fn forget_view(&self, view: u64) {
         if self.wanted {
             self.views.write().forget(view);
         }
     }
 
-    /// A sampler's handle ends.
+    /// Removes a sampler whose handle is destroyed.
     pub fn forget_sampler(&self, sampler: u64) {
         if self.wanted {
             self.samplers.write().forget(sampler);
         }
     }
 
-    /// What a descriptor calls the view of a handle.
+    /// Returns the name that descriptors have for the view with this handle.
     pub fn view_name(&self, view: u64) -> u64 {
         if self.is_numbered() { self.views.read().name(view) } else { view }
     }
 
-    /// What it calls a sampler.
+    /// Returns the name that descriptors have for the sampler with this handle.
     pub fn sampler_name(&self, sampler: u64) -> u64 {
         if self.is_numbered() { self.samplers.read().name(sampler) } else { sampler }
     }
 
-    /// The view of a name, if it lives.
+    /// Returns the view with a name, if it is live.
     pub fn view(&self, name: u64) -> Option<Arc<ImageView>> {
         self.views.read().get(name)
     }
 
-    /// The sampler of a name, if it lives.
+    /// Returns the sampler with a name, if it is live.
     pub fn sampler(&self, name: u64) -> Option<Arc<Sampler>> {
         self.samplers.read().get(name)
     }

@@ -11,23 +11,24 @@ use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
 use base::shader::DescriptorKind;
 use rasterizer::sample::{default_sampler, null_view};
 
-/// Where the descriptors of a write come from, by number; null descriptors are `None`.
+/// Source of the descriptors of a write, by number; null descriptors are `None`.
 pub trait Elements {
-    /// What they are, where the binding is mutable.
+    /// Returns the type of the descriptors, for a mutable binding.
     fn ty(&self) -> vk::DescriptorType;
-    /// Of a buffer: it, offset and range.
+    /// Returns the buffer, offset and range of a buffer descriptor.
     fn buffer(&self, i: u32) -> Option<(&Buffer, u64, u64)>;
-    /// Of a texel buffer.
+    /// Returns the view of a texel buffer descriptor.
     fn texel_buffer(&self, i: u32) -> Option<&BufferView>;
-    /// The view of an image descriptor.
+    /// Returns the view of an image descriptor.
     fn view(&self, i: u32) -> Option<&ImageView>;
-    /// The sampler of an image descriptor or sampler.
+    /// Returns the sampler of an image descriptor or sampler.
     fn sampler(&self, i: u32) -> Option<&Sampler>;
-    /// All bytes of an inline uniform block.
+    /// Returns all bytes of an inline uniform block.
     fn bytes(&self) -> &[u8];
 }
 
-/// Writes `count` descriptors starting at (binding, element), rolling over into the following bindings.
+/// Writes `count` descriptors starting at (binding, element), rolling over into the following
+/// bindings.
 pub fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32, from: &impl Elements) {
     let layout = &set.layout;
     let (mut position, mut element, mut done) = (layout.position(binding), element, 0);
@@ -48,7 +49,7 @@ pub fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32, from: 
     }
 }
 
-/// Asks for what the binding's type has, and for nothing else.
+/// Writes one descriptor. It only reads the members that the binding's type has.
 fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Elements, i: u32) {
     let at = b.offset as usize + element as usize * b.stride();
     let kind = match b.kind {
@@ -75,7 +76,7 @@ fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Element
             let immutable = b.immutable_samplers.get(element as usize).map(|sampler| &**sampler);
             set.memory().write(at, image_descriptor(kind, immutable, from, i));
         }
-        // Not what a mutable descriptor may be.
+        // A mutable descriptor cannot have these types.
         DescriptorKind::UniformBufferDynamic
         | DescriptorKind::StorageBufferDynamic
         | DescriptorKind::InlineUniformBlock
@@ -83,7 +84,7 @@ fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Element
     }
 }
 
-/// And how many bytes its buffer has from its address on.
+/// Returns a buffer's descriptor, and the number of bytes that the buffer has from its address on.
 fn buffer_descriptor(info: Option<(&Buffer, u64, u64)>) -> (BufferDescriptor, u64) {
     let descriptor =
         info.and_then(|(buffer, offset, range)| Some((buffer.descriptor(offset, range)?, buffer.size - offset)));
@@ -111,7 +112,7 @@ fn image_descriptor(
     }
 }
 
-/// A `VkCopyDescriptorSet`.
+/// Executes a `VkCopyDescriptorSet`.
 pub fn copy(from: &DescriptorSet, to: &DescriptorSet, c: &vk::CopyDescriptorSet<'_>) {
     let (mut from_at, mut to_at) = (from.layout.position(c.src_binding), to.layout.position(c.dst_binding));
     let (mut from_element, mut to_element) = (c.src_array_element, c.dst_array_element);
@@ -148,8 +149,8 @@ fn copy_inline(from: &DescriptorSet, to: &DescriptorSet, src: (&Binding, u32), d
 
 /// `VkDescriptorUpdateTemplate`.
 pub struct UpdateTemplate {
-    /// Entries.
+    /// Entries of the template.
     pub entries: Vec<vk::DescriptorUpdateTemplateEntry>,
-    /// For push descriptors.
+    /// Bind point, for push descriptors.
     pub bind_point: BindPoint,
 }

@@ -1,42 +1,45 @@
-//! What a wait of a device has to look at beside the device's own changes: numbers of other processes, sync files.
+//! External synchronization objects in a wait of a device: numbers of other processes, and sync
+//! files.
 
 use crate::os::condvar::{Condvar, MOST_OTHERS, PAUSE};
 use crate::os::shared::{LOOK, Shared};
 use parking_lot::MutexGuard;
 use std::time::Instant;
 
-/// What a wait has to look at beside its device's own changes.
+/// External synchronization objects that a wait has to check beside its device's own changes.
 #[derive(Default)]
 pub struct Others<'a> {
-    /// Numbers that others change: they wake who sleeps on them.
+    /// Numbers that other processes change too; a change wakes the threads that sleep on them.
     pub shared: Vec<&'a Shared>,
-    /// There are sync files, which wake nobody.
+    /// True if there are sync files, which wake no thread.
     pub files: bool,
 }
 
 impl Others<'_> {
-    /// Only the device's own changes matter.
+    /// Returns true if only the device's own changes matter.
     pub fn is_empty(&self) -> bool {
         self.shared.is_empty() && !self.files
     }
 
-    /// From now on changes wake this thread.
+    /// Makes changes wake this thread from now on.
     pub fn sleeper(&self) -> Sleeper<'_> {
         self.shared.iter().for_each(|shared| shared.sleeps(true));
         Sleeper(&self.shared)
     }
 
-    /// Read before looking whether what is waited for is there.
+    /// Returns the counts of changes. Must be called before checking whether the awaited state is
+    /// reached.
     pub fn changes(&self) -> Vec<u32> {
         self.shared.iter().map(|shared| shared.changes()).collect()
     }
 
-    /// Since then?
+    /// Returns true if there were changes since the counts were read.
     pub fn have_changed(&self, seen: &[u32]) -> bool {
         self.shared.iter().zip(seen).any(|(shared, seen)| shared.changes() != *seen)
     }
 
-    /// Sleeps until something has changed, it is time to look for what tells nobody, or the deadline has come.
+    /// Sleeps until something has changed, it is time to check objects that wake no thread, or the
+    /// deadline has passed.
     pub fn sleep<T>(&self, changed: &Condvar, guard: &mut MutexGuard<'_, T>, seen: &[u32], deadline: Option<Instant>) {
         let pause = if self.files || self.shared.len() > MOST_OTHERS { PAUSE } else { LOOK };
         let began = Instant::now();

@@ -1,7 +1,9 @@
-//! What a fence or a semaphore says: a number of this process, one that other processes see too, or a sync file of somebody else's.
+//! Payload of a fence or a semaphore: a number of this process, a number that other processes see
+//! too, or a sync file of another process.
 //!
-//! A fence and a binary semaphore count 0 and 1. An object has a permanent payload and perhaps a temporary one that was imported
-//! ([`super::semaphore`]); operations of a submission hold the payload that the object had when it was submitted.
+//! A fence and a binary semaphore count 0 and 1. An object has a permanent payload and may have a
+//! temporary one that was imported ([`super::semaphore`]). Operations of a submission hold the
+//! payload that the object had when it was submitted.
 
 use super::others::Others;
 use super::sync::Sync;
@@ -12,48 +14,50 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Whose payload it is.
+/// Kind of object to which a payload belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of a binary semaphore: a wait takes the signal.
+    /// A binary semaphore: a wait resets the signal.
     Binary = 1,
-    /// Of a timeline semaphore.
+    /// A timeline semaphore.
     Timeline = 2,
-    /// Of a fence.
+    /// A fence.
     Fence = 3,
 }
 
 enum State {
     Own(AtomicU64),
     Shared(Shared),
-    /// Signaled or not yet; nobody here signals it.
+    /// A sync file, which is signaled or not yet; this process does not signal it.
     File(File),
 }
 
-/// See the module header.
+/// State of a fence or a semaphore.
 pub struct Payload {
-    /// Whose it is.
+    /// Kind of object that has the payload.
     pub kind: Kind,
     state: State,
 }
 
 impl Payload {
-    /// A number of this process.
+    /// Creates a number of this process.
     pub fn new(kind: Kind, value: u64) -> Payload {
         Payload { kind, state: State::Own(AtomicU64::new(value)) }
     }
 
-    /// A number that can be given away; None where the kernel refuses.
+    /// Creates a number that can be exported; `None` if the kernel refuses.
     pub fn shared(kind: Kind, value: u64) -> Option<Payload> {
         Some(Payload { kind, state: State::Shared(Shared::new(kind as u32, value)?) })
     }
 
-    /// What another [`Payload::shared`] of the kind gave away; None if the descriptor is something else.
+    /// Imports what another [`Payload::shared`] of the kind exported; `None` if the descriptor is
+    /// something else.
     pub fn import(kind: Kind, fd: i32) -> Option<Payload> {
         Some(Payload { kind, state: State::Shared(Shared::import(fd, kind as u32)?) })
     }
 
-    /// A sync file's, or for -1 one that has signaled; None if there is no such descriptor. The descriptor is duplicated.
+    /// Imports a sync file, or for -1 a signaled state; `None` if there is no such descriptor. The
+    /// descriptor is duplicated.
     pub fn of_sync_file(kind: Kind, fd: i32) -> Option<Payload> {
         if fd == -1 {
             return Some(Payload::new(kind, 1));
@@ -61,17 +65,18 @@ impl Payload {
         Some(Payload { kind, state: State::File(descriptor::duplicate(fd)?) })
     }
 
-    /// A descriptor of the payload itself; None if it is not one to be given away, or the process may have no more.
+    /// Returns a descriptor of the payload itself; `None` if it cannot be exported, or the process
+    /// may have no more descriptors.
     pub fn export(&self) -> Option<File> {
         if let State::Shared(shared) = &self.state { shared.export() } else { None }
     }
 
-    /// Can it be given away?
+    /// Returns true if the payload can be exported.
     pub fn is_shared(&self) -> bool {
         matches!(self.state, State::Shared(_))
     }
 
-    /// What it has reached.
+    /// Returns the current value.
     pub fn value(&self) -> u64 {
         match &self.state {
             State::Own(value) => value.load(Ordering::Acquire),
@@ -80,7 +85,7 @@ impl Payload {
         }
     }
 
-    /// Another number, and whoever waits is woken. A sync file stays what it is.
+    /// Sets the value and wakes waiting threads. A sync file does not change.
     pub fn set(&self, sync: &Sync, value: u64) {
         match &self.state {
             State::Own(own) => sync.notify(|| own.store(value, Ordering::Release)),
@@ -92,7 +97,8 @@ impl Payload {
         }
     }
 
-    /// Under the device's lock: takes the signal of a binary semaphore, or checks that the counter has reached `value`.
+    /// Takes the signal of a binary semaphore, or checks that the counter has reached `value`. The
+    /// caller holds the device's lock.
     pub fn try_wait(&self, value: u64) -> bool {
         match (&self.state, self.kind) {
             (_, Kind::Timeline | Kind::Fence) => self.value() >= value,
@@ -106,13 +112,14 @@ impl Payload {
 
 /// A wait of a submission.
 pub struct Wait {
-    /// For what.
+    /// Payload that is waited for.
     pub payload: Arc<Payload>,
     /// Timeline value; not read for binary semaphores.
     pub value: u64,
 }
 
-/// A signal of a submission. One that is dropped without having been given is given to other processes: what they wait for will not come.
+/// A signal of a submission. If it is dropped before it is given, it is given to other processes,
+/// because the operations that they wait for will not happen.
 pub struct Signal {
     payload: Arc<Payload>,
     value: u64,
@@ -120,7 +127,8 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Announced from here on to whoever else has the payload. `value` is for timeline semaphores.
+    /// Creates a signal and announces it to other processes that have the payload. `value` is for
+    /// timeline semaphores.
     pub fn new(payload: Arc<Payload>, value: u64) -> Signal {
         let value = if payload.kind == Kind::Timeline { value } else { 1 };
         if let State::Shared(shared) = &payload.state {
@@ -129,7 +137,7 @@ impl Signal {
         Signal { payload, value, given: false }
     }
 
-    /// Signals.
+    /// Gives the signal.
     pub fn give(mut self, sync: &Sync) {
         self.given = true;
         self.payload.set(sync, self.value);
@@ -147,7 +155,7 @@ impl Drop for Signal {
     }
 }
 
-/// Waits until `ready`, which looks at these payloads; as [`Sync::wait`].
+/// Waits until `ready` returns true, which depends on these payloads, as [`Sync::wait`] does.
 pub fn wait_for(sync: &Sync, timeout: u64, payloads: &[&Payload], ready: impl FnMut() -> bool) -> vk::Result {
     let shared = payloads.iter().filter_map(|payload| match &payload.state {
         State::Shared(shared) => Some(shared),

@@ -1,4 +1,4 @@
-//! Query pools: one row per type, with what its queries count.
+//! Query pools: one row per type, with the counters of its queries.
 
 use super::sync::Sync;
 use crate::fallible;
@@ -7,17 +7,18 @@ use rasterizer::api::Statistics;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What a query counts. Counters are shared with draws that are still under way.
+/// Counters of a query. They are shared with draws that are still being executed.
 pub enum Counters {
-    /// Occlusion: samples. Timestamp: nanoseconds. Primitives that were generated.
+    /// Occlusion: samples. Timestamp: nanoseconds. Generated primitives: their number.
     Value(Arc<AtomicU64>),
-    /// Pipeline statistics in bit order.
+    /// Pipeline statistics, in bit order.
     Statistics(Arc<Statistics>),
-    /// Transform feedback: primitives written, and those that buffers without end would have got.
+    /// Transform feedback: primitives written, and those that buffers of unlimited size would have
+    /// received.
     Feedback(Arc<[AtomicU64; 2]>),
 }
 
-/// A type of queries, and what makes the counters of one.
+/// A type of queries, and the function that makes the counters of one.
 type Row = (vk::QueryType, fn() -> Counters);
 
 const TYPES: &[Row] = &[
@@ -30,7 +31,7 @@ const TYPES: &[Row] = &[
 ];
 
 impl Counters {
-    /// All of them, in the order of results.
+    /// Returns all counters, in the order of results.
     pub fn all(&self) -> &[AtomicU64] {
         match self {
             Counters::Value(value) => std::slice::from_ref(value),
@@ -39,17 +40,17 @@ impl Counters {
         }
     }
 
-    /// The one of a query that has one.
+    /// Returns the counter of a query with one.
     pub fn value(&self) -> Option<Arc<AtomicU64>> {
         if let Counters::Value(value) = self { Some(value.clone()) } else { None }
     }
 
-    /// Pipeline statistics.
+    /// Returns the pipeline statistics.
     pub fn statistics(&self) -> Option<Arc<Statistics>> {
         if let Counters::Statistics(statistics) = self { Some(statistics.clone()) } else { None }
     }
 
-    /// Those of transform feedback.
+    /// Returns the counters of transform feedback.
     pub fn feedback(&self) -> Option<Arc<[AtomicU64; 2]>> {
         if let Counters::Feedback(feedback) = self { Some(feedback.clone()) } else { None }
     }
@@ -57,58 +58,58 @@ impl Counters {
 
 /// One query.
 pub struct Query {
-    /// What it counts.
+    /// Counters of the query.
     pub counters: Counters,
     available: AtomicBool,
 }
 
 /// `VkQueryPool`.
 pub struct QueryPool {
-    /// What its queries count.
+    /// Type of its queries.
     pub query_type: vk::QueryType,
     /// Statistics that results contain, in bit order.
     pub statistics: vk::QueryPipelineStatisticFlags,
-    /// By number.
+    /// Queries by number.
     pub queries: Box<[Query]>,
 }
 
 impl Query {
-    /// Unavailable and zero.
+    /// Makes the query unavailable and zero.
     pub fn reset(&self) {
         self.available.store(false, Ordering::Release);
         self.counters.all().iter().for_each(|c| c.store(0, Ordering::Relaxed));
     }
-    /// Results can be read: what they count was executed to its end.
+    /// Makes the results available, when the commands that they count have completed.
     pub fn make_available(&self, sync: &Sync) {
         sync.notify(|| self.available.store(true, Ordering::Release));
     }
-    /// Can results be read?
+    /// Returns true if results can be read.
     pub fn is_available(&self) -> bool {
         self.available.load(Ordering::Acquire)
     }
 }
 
 impl QueryPool {
-    /// Types that the driver does not have are refused.
+    /// Creates a query pool; refuses types that the driver does not have.
     pub fn new(info: &vk::QueryPoolCreateInfo<'_>) -> Result<QueryPool, vk::Result> {
         let row = TYPES.iter().find(|(query_type, _)| *query_type == info.query_type);
         let counters = row.ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?.1;
         let queries = fallible::try_collect((0..info.query_count).map(|_| {
-            // Each brings a small allocation.
+            // Each query needs a small allocation.
             fallible::check()?;
             Ok(Query { counters: counters(), available: AtomicBool::new(false) })
         }))?;
         Ok(QueryPool { query_type: info.query_type, statistics: info.pipeline_statistics, queries: queries.into() })
     }
 
-    /// The queries `[first, first + count)` that exist.
+    /// Returns the queries `[first, first + count)` that exist.
     pub fn range(&self, first: u32, count: u32) -> &[Query] {
         let start = (first as usize).min(self.queries.len());
         let end = start.saturating_add(count as usize).min(self.queries.len());
         &self.queries[start..end]
     }
 
-    /// Values of one query, in result order.
+    /// Returns the values of one query, in result order.
     pub fn values(&self, query: &Query) -> smallvec::SmallVec<[u64; 12]> {
         let of_statistics = self.query_type == vk::QueryType::PIPELINE_STATISTICS;
         let bits = if of_statistics { self.statistics.as_raw() } else { u32::MAX };
@@ -116,8 +117,8 @@ impl QueryPool {
         all.filter(|(i, _)| bits & (1 << i) != 0).map(|(_, c)| c.load(Ordering::Acquire)).collect()
     }
 
-    /// The bytes of one query's result under `flags` at `write(byte offset, bytes)`; false when it is unavailable and was not
-    /// (wholly) written.
+    /// Writes one query's result under `flags` with `write(byte offset, bytes)`; returns false if
+    /// it is unavailable and was not (completely) written.
     pub fn write_result(&self, query: &Query, flags: vk::QueryResultFlags, mut write: impl FnMut(u64, &[u8])) -> bool {
         let available = query.is_available();
         let wide = flags.contains(vk::QueryResultFlags::TYPE_64);

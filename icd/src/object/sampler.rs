@@ -6,25 +6,26 @@ use rasterizer::sample::Conversion;
 
 /// `VkSampler`.
 pub struct Sampler {
-    /// As shaders see it.
+    /// Sampler in the form that shaders use.
     pub sampler: Box<abi::Sampler>,
 }
 
 impl Sampler {
-    /// A sampler; its class is chosen here.
+    /// Creates a sampler and chooses its class.
     pub fn new(sampler: abi::Sampler) -> Sampler {
         Sampler { sampler: Box::new(rasterizer::sample::new_sampler(sampler)) }
     }
 }
 
-/// `VkSamplerYcbcrConversion`. A sampler with one is as any other: it is the view that converts, which has the same one.
+/// `VkSamplerYcbcrConversion`. A sampler with a conversion is like any other: the view, which has
+/// the same conversion, performs it.
 pub struct YcbcrConversion {
-    /// Everything but the format.
+    /// All parameters but the format.
     pub conversion: Conversion,
 }
 
 impl YcbcrConversion {
-    /// May images of a format be converted?
+    /// Returns true if images of a format can be converted.
     pub fn has(format: Format) -> bool {
         format.info().image_features & (features::MIDPOINT_CHROMA_SAMPLES | features::COSITED_CHROMA_SAMPLES) != 0
     }

@@ -1,9 +1,9 @@
-//! Shader modules: the words, parsed when a pipeline uses them.
+//! Shader modules: their words, which are parsed when a pipeline uses them.
 
 use std::sync::Arc;
 
 /// `VkShaderModule`.
 pub struct ShaderModule {
-    /// SPIR-V.
+    /// SPIR-V words.
     pub words: Arc<[u32]>,
 }

@@ -1,10 +1,11 @@
-//! Sparse resources: addresses that are there from the creation on, and memory that vkQueueBindSparse puts behind them, granule by granule.
+//! Sparse resources: addresses that exist from the creation on, and memory that vkQueueBindSparse
+//! binds to them, granule by granule.
 //!
-//! A buffer, or an image, has its addresses for life, so descriptors, views and device addresses are what they are of other resources. The sparse block size
-//! is the arena's granule, for all resources.
+//! A buffer or an image keeps its addresses for life, so descriptors, views and device addresses
+//! work as for other resources. The sparse block size is the arena's granule, for all resources.
 //!
-//! What is bound is known by memory (its number, not a reference): memory that is freed leaves the resources that show it, so that its pages go at once, and a
-//! use of them that comes too late meets the sink.
+//! Bindings name memory by number and not by reference. Freed memory leaves the resources that show
+//! it, so that its pages are freed at once; a later access meets the sink.
 
 use super::memory::Memory;
 pub use super::sparse_range::SparseRange;
@@ -13,23 +14,25 @@ use ash::vk;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes: alignment, and granularity of bindings.
+/// Number of bytes of alignment, and granularity of bindings.
 pub const SPARSE_BLOCK: u64 = GRANULE as u64;
 
-/// One binding of vkQueueBindSparse: bytes of a resource, and the memory and offset there, or nothing.
+/// One binding of vkQueueBindSparse: bytes of a resource, and the memory and offset for them, or
+/// nothing.
 pub struct Bind {
-    /// Of the resource.
+    /// Addresses of the resource.
     pub range: Arc<SparseRange>,
-    /// Bytes from the resource's beginning on.
+    /// Offset from the resource's start in bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// None: unbound.
+    /// Memory and offset in it; `None` to unbind.
     pub memory: Option<(Arc<Memory>, u64)>,
 }
 
 impl Bind {
-    /// The granules, of a binding that is of whole blocks and inside of its resource: the last block may be cut by the resource's end.
+    /// Returns the granules of a binding, if it consists of whole blocks inside its resource. The
+    /// last block may be cut by the resource's end.
     pub fn granules(&self) -> Option<Range<usize>> {
         let (size, end) = (self.range.piece().range().size, self.offset.checked_add(self.bytes)?);
         let whole = self.offset.is_multiple_of(SPARSE_BLOCK) && (end.is_multiple_of(SPARSE_BLOCK) || end == size);
@@ -38,7 +41,9 @@ impl Bind {
         inside.then_some((self.offset / SPARSE_BLOCK) as usize..last as usize)
     }
 
-    /// Executes it: nobody accesses the bytes meanwhile. VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY: [`Memory::show_in`]; or it is no binding of whole blocks.
+    /// Executes the binding; no other access to the bytes may happen meanwhile. Fails with the
+    /// errors of [`Memory::show_in`] (VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY),
+    /// or with the latter if it does not consist of whole blocks.
     pub fn execute(&self) -> Result<(), vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         let granules = self.granules().ok_or(out)?;
@@ -70,7 +75,7 @@ mod tests {
     use crate::os::arena::Addresses;
     use crate::os::backing::Backing;
 
-    /// What the bytes are, `command/aliasing_tests.rs` says.
+    /// Checks the runs of bound granules; `command/aliasing_tests.rs` checks the bytes.
     #[test]
     fn runs_are_cut_by_what_is_bound_later() {
         let heap = Arc::new(Heap::default());
@@ -89,7 +94,7 @@ mod tests {
         bind(3..5, Some((&b, 2))).expect("bound");
         bind(1..2, None).expect("unbound");
         assert_eq!(runs(), [(0, 1), (2, 1), (3, 2), (5, 3)]);
-        // What cannot be, changes nothing.
+        // An invalid binding changes nothing.
         for (granules, memory) in [(7..9, Some((&a, 0))), (0..2, Some((&a, 3)))] {
             assert_eq!(bind(granules, memory), Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         }
@@ -98,14 +103,15 @@ mod tests {
             assert!(bind.execute().is_err(), "{bytes} at {offset}");
         }
         assert_eq!(runs(), [(0, 1), (2, 1), (3, 2), (5, 3)]);
-        // Freed memory is gone from the resource; the other one's stays.
+        // Freed memory is removed from the resource; the other memory stays.
         drop(a);
         assert_eq!(runs(), [(3, 2)]);
         let end = Bind { range: range.clone(), offset: 8 * SPARSE_BLOCK, bytes: 0, memory: None };
         assert_eq!((end.execute(), end.granules()), (Ok(()), Some(8..8)));
     }
 
-    /// A resource whose size is no multiple of a block: its last block is bound by what is left, or as a whole.
+    /// Checks a resource whose size is not a multiple of a block: its last block is bound by its
+    /// remaining bytes, or as a whole.
     #[test]
     fn the_last_block_may_be_cut() {
         let heap = Arc::new(Heap::default());

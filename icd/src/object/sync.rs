@@ -1,7 +1,9 @@
-//! Events, and the one lock and condition variable per device that all waits use: also those for fences and semaphores ([`super::semaphore`]).
+//! Events, and the one lock and condition variable per device that all waits use, including those
+//! for fences and semaphores ([`super::semaphore`]).
 //!
-//! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]); signals are rare enough for it. Payloads
-//! that others change as well ([`super::payload`]) are waited for with it ([`Sync::wait_with`]).
+//! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]);
+//! signals are rare enough for it. Payloads that other processes also change ([`super::payload`])
+//! are waited for with it ([`Sync::wait_with`]).
 
 use super::others::Others;
 use crate::os::condvar::Condvar;
@@ -17,21 +19,22 @@ use std::time::{Duration, Instant};
 pub struct Sync {
     lock: Mutex<()>,
     changed: Condvar,
-    /// Number of changes, for who waits awake.
+    /// Number of changes, which spinning waits check.
     changes: AtomicU32,
     patience: Patience,
     lost: AtomicBool,
-    /// The process that the device's threads are in.
+    /// Process that contains the device's threads.
     home: Home,
 }
 
 impl Sync {
-    /// False in a child that the process has forked: there the device's threads are missing, and its locks may be held by nobody.
+    /// Returns false in a child that the process has forked: there the device's threads are
+    /// missing, and its locks may be held by none of the child's threads.
     pub fn is_at_home(&self) -> bool {
         self.home.is_here()
     }
 
-    /// Runs `change` (a store to the state of some fence, semaphore or event) and wakes the waiters.
+    /// Runs `change` (a store to the state of a fence, semaphore or event) and wakes the waiters.
     pub fn notify<R>(&self, change: impl FnOnce() -> R) -> R {
         let _guard = self.lock.lock();
         let result = change();
@@ -40,13 +43,15 @@ impl Sync {
         result
     }
 
-    /// Waits until `ready` or the time is over: SUCCESS, TIMEOUT or ERROR_DEVICE_LOST. `timeout` in nanoseconds. What was ready before the
-    /// device was lost still is; so `ready` must mean that the work was executed to its end.
+    /// Waits until `ready` or the time is over and returns SUCCESS, TIMEOUT or ERROR_DEVICE_LOST.
+    /// `timeout` is in nanoseconds. A state that was ready before the device was lost stays ready;
+    /// so `ready` must mean that the work has completed.
     pub fn wait(&self, timeout: u64, ready: impl FnMut() -> bool) -> vk::Result {
         self.wait_with(timeout, &Others::default(), ready)
     }
 
-    /// Waits until `ready`, however long that takes. VK_ERROR_DEVICE_LOST, also where the device was lost after that.
+    /// Waits until `ready`, without a time limit. Fails with VK_ERROR_DEVICE_LOST, also if the
+    /// device was lost after that.
     pub fn wait_until(&self, ready: impl FnMut() -> bool) -> Result<(), vk::Result> {
         match self.wait(u64::MAX, ready) {
             vk::Result::SUCCESS => self.check(),
@@ -54,19 +59,21 @@ impl Sync {
         }
     }
 
-    /// As [`Sync::wait`], where `ready` looks at what others change too.
+    /// Waits as [`Sync::wait`] does, with a `ready` that also checks external synchronization
+    /// objects.
     pub fn wait_with(&self, timeout: u64, others: &Others<'_>, mut ready: impl FnMut() -> bool) -> vk::Result {
         if !self.is_at_home() {
             return vk::Result::ERROR_DEVICE_LOST;
         }
-        // Beyond a few centuries an Instant overflows; that is "for ever".
+        // An Instant overflows beyond a few centuries, which means "for ever".
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
         let _sleeper = others.sleeper();
         let mut guard = self.lock.lock();
         let mut wait = None;
         loop {
             let others_seen = others.changes();
-            // What a lost device gave away was told as done to whoever waits elsewhere.
+            // Signals that a lost device gave to other processes report work as done that is not,
+            // so shared payloads cannot be relied on.
             if !others.is_empty() && self.is_lost() {
                 return vk::Result::ERROR_DEVICE_LOST;
             }
@@ -103,17 +110,17 @@ impl Sync {
         }
     }
 
-    /// Device lost?
+    /// Returns true if the device is lost.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire) || !self.is_at_home()
     }
 
-    /// The device is lost from now on.
+    /// Makes the device lost from now on.
     pub fn lose(&self) {
         self.notify(|| self.lost.store(true, Ordering::Release));
     }
 
-    /// VK_ERROR_DEVICE_LOST if so.
+    /// Returns VK_ERROR_DEVICE_LOST if the device is lost.
     pub fn check(&self) -> Result<(), vk::Result> {
         if self.is_lost() { Err(vk::Result::ERROR_DEVICE_LOST) } else { Ok(()) }
     }
@@ -126,11 +133,11 @@ pub struct Event {
 }
 
 impl Event {
-    /// Set?
+    /// Returns true if the event is set.
     pub fn is_set(&self) -> bool {
         self.set.load(Ordering::Acquire)
     }
-    /// Sets or resets.
+    /// Sets or resets the event.
     pub fn set(&self, sync: &Sync, set: bool) {
         sync.notify(|| self.set.store(set, Ordering::Release));
     }

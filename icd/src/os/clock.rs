@@ -1,6 +1,6 @@
 //! Clocks.
 
-/// A clock's time in nanoseconds.
+/// Returns a clock's time in nanoseconds.
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writing.
@@ -8,17 +8,17 @@ fn read(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Monotonic time in nanoseconds, also what timestamps are.
+/// Returns monotonic time in nanoseconds, which timestamps use too.
 pub fn now() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// Monotonic time in nanoseconds that nobody adjusts.
+/// Returns monotonic time in nanoseconds without adjustments.
 pub fn raw() -> u64 {
     read(libc::CLOCK_MONOTONIC_RAW)
 }
 
-/// Processor time of the process in nanoseconds.
+/// Returns the processor time of the process in nanoseconds.
 pub fn process_time() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }

@@ -1,25 +1,26 @@
-//! A condition variable that a forked child can begin anew with.
+//! A condition variable that a forked child can use from the start again.
 //!
-//! `parking_lot` keeps who waits in lists of the process whose nodes lie in the waiting threads' own memory. A child of a process with
-//! waiting threads inherits the lists, not the threads, and its C library gives their memory to new threads: then the lists are torn,
-//! and a thread that waits in one is not found when it should be woken. Here nothing is kept: waiters sleep in the kernel on a number that counts
-//! notifications.
+//! `parking_lot` keeps waiting threads in lists of the process whose nodes are in the threads' own
+//! memory. A child of a process with waiting threads inherits the lists but not the threads, and
+//! its C library gives their memory to new threads. Then the lists are corrupt, and a thread that
+//! waits in one is not found when it should be woken. Here nothing is kept: waiters sleep in the
+//! kernel on a number that counts notifications.
 
 use super::shared::Shared;
 use parking_lot::MutexGuard;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at what cannot be waited for.
+/// Time between two checks of something that cannot be waited for.
 pub const PAUSE: Duration = Duration::from_millis(1);
-/// As many words as a wait takes.
+/// Largest number of words in one wait of the kernel.
 const MOST_WAITED: usize = 128;
-/// Numbers of others among them.
+/// Largest number of other words among them.
 pub const MOST_OTHERS: usize = MOST_WAITED - 1;
 const FUTEX2_SIZE_U32: u32 = 2;
 const FUTEX2_PRIVATE: u32 = 128;
 
-/// `struct futex_waitv`.
+/// The kernel's `struct futex_waitv`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Waited {
@@ -37,25 +38,26 @@ impl Waited {
     }
 }
 
-/// So long from now on the clock that never jumps.
+/// Returns the time that is `time` from now, on the monotonic clock.
 fn timespec_from_now(time: Duration) -> libc::timespec {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes the structure.
+    // SAFETY: `clock_gettime` only writes the structure.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     let end = Duration::new(now.tv_sec as u64, now.tv_nsec as u32) + time.min(Duration::from_secs(1 << 32));
     libc::timespec { tv_sec: end.as_secs() as libc::time_t, tv_nsec: end.subsec_nanos().into() }
 }
 
-/// As `parking_lot::Condvar`; a wait may end without a notification.
+/// A condition variable with the interface of `parking_lot::Condvar`; a wait may end without a
+/// notification.
 #[derive(Debug, Default)]
 pub struct Condvar {
     notifications: AtomicU32,
-    /// Who waits, or did when the process was forked.
+    /// Number of threads that wait, or waited when the process was forked.
     waiters: AtomicU32,
 }
 
 impl Condvar {
-    /// One without waiters.
+    /// Creates a condition variable without waiters.
     pub const fn new() -> Condvar {
         Condvar { notifications: AtomicU32::new(0), waiters: AtomicU32::new(0) }
     }
@@ -70,28 +72,29 @@ impl Condvar {
         self.wake(i32::MAX);
     }
 
-    /// Waits, with the lock given up meanwhile.
+    /// Waits, with the lock released meanwhile.
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         self.sleep(guard, None);
     }
 
-    /// Waits until then at most; true if that time has come.
+    /// Waits until the deadline at most; returns true if it has passed.
     pub fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, deadline: Instant) -> bool {
         self.sleep(guard, Some(deadline.saturating_duration_since(Instant::now())));
         Instant::now() >= deadline
     }
 
-    /// Waits so long at most; true if the time is over.
+    /// Waits for this time at most; returns true if the time is over.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, time: Duration) -> bool {
         let began = Instant::now();
         self.sleep(guard, Some(time));
         began.elapsed() >= time
     }
 
-    /// Waits for a notification, or a change of one of the numbers that others see too, since they were what is said; so long at most.
+    /// Waits for a notification, or until one of the shared numbers differs from its given value,
+    /// for this time at most.
     ///
-    /// Where the kernel cannot wait for several words (before 5.16, or a sandbox), and of more of them than it takes, none is waited for: the
-    /// caller looks again after [`PAUSE`].
+    /// If the kernel cannot wait for several words (before 5.16, or in a sandbox), or if there are
+    /// more of them than it supports, none is waited for: the caller checks again after [`PAUSE`].
     pub fn wait_any<T>(&self, guard: &mut MutexGuard<'_, T>, others: &[(&Shared, u32)], time: Duration) {
         self.waiters.fetch_add(1, Ordering::SeqCst);
         let seen = self.notifications.load(Ordering::SeqCst);
@@ -109,7 +112,7 @@ impl Condvar {
         };
         MutexGuard::unlocked(guard, || {
             let error = if wait() < 0 { std::io::Error::last_os_error().raw_os_error() } else { None };
-            // Sandboxes say what they like about a call that they do not know.
+            // Sandboxes may return any error for a call that they do not know.
             if !matches!(error, None | Some(libc::EAGAIN | libc::EINTR | libc::ETIMEDOUT)) {
                 std::thread::sleep(time.min(PAUSE));
             }
@@ -118,8 +121,9 @@ impl Condvar {
     }
 
     fn sleep<T>(&self, guard: &mut MutexGuard<'_, T>, time: Option<Duration>) {
-        // Both under the lock, in this order: who changes something later finds a waiter, and makes another number, with which the kernel
-        // lets nobody sleep.
+        // Both happen under the lock, in this order. A thread that changes something later
+        // therefore finds a waiter and increments the number, with which the kernel lets no thread
+        // sleep.
         self.waiters.fetch_add(1, Ordering::SeqCst);
         let seen = self.notifications.load(Ordering::SeqCst);
         let time = time.map(|time| libc::timespec {
@@ -139,7 +143,7 @@ impl Condvar {
             return;
         }
         let (address, wake) = (self.notifications.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG);
-        // SAFETY: the kernel looks for waiters at the address; it is not read.
+        // SAFETY: the kernel looks for waiters at the address; it does not read it.
         unsafe { libc::syscall(libc::SYS_futex, address, wake, count) };
     }
 }

@@ -1,40 +1,42 @@
-//! Waiting awake for what comes soon: to sleep and to be woken takes longer than many a submission.
+//! Adaptive spinning: spinning before parking when the last wait was short, because sleeping and
+//! waking take longer than many a submission.
 //!
-//! A thread waits awake, for [`AWAKE`] at most, when the last wait of its kind was short, and so never while nothing happens. It does not
-//! yield: on a busy machine that gives the processor away for longer than any wait that is meant here.
+//! A thread spins for [`AWAKE`] at most, and only if the last wait of its kind was short, so never
+//! while nothing happens. It does not yield: on a busy machine that gives the processor away for
+//! longer than any wait that this is for.
 
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest wait awake.
+/// Longest time of spinning.
 const AWAKE: Duration = Duration::from_micros(20);
-/// A wait asleep that was shorter, being woken included, is worth the next one awake.
+/// A parked wait that was shorter than this, including the wake latency, makes the next wait spin.
 const SHORT: Duration = Duration::from_micros(80);
-/// Looks between two at the clock.
+/// Number of checks between two reads of the clock.
 const LOOKS: u32 = 8;
 
-/// What is known of waits of a kind.
+/// State of the waits of one kind.
 #[derive(Default)]
 pub struct Patience {
-    /// The last one was short.
+    /// True if the last wait was short.
     short: AtomicBool,
 }
 
-/// A wait.
+/// A wait that has begun.
 pub struct Wait {
     began: Instant,
     awake: bool,
 }
 
 impl Patience {
-    /// A wait begins.
+    /// Begins a wait.
     pub fn begin(&self) -> Wait {
         Wait { began: Instant::now(), awake: self.short.load(Ordering::Relaxed) }
     }
 
-    /// It has brought what was waited for.
+    /// Ends a wait successfully and records whether it was short.
     pub fn end(&self, wait: &Wait) {
         let short = was_short(wait.awake, wait.began.elapsed());
         if self.short.load(Ordering::Relaxed) != short {
@@ -48,12 +50,12 @@ fn was_short(awake: bool, took: Duration) -> bool {
 }
 
 impl Wait {
-    /// The wait goes on awake.
+    /// Returns true while the wait should spin.
     pub fn is_awake(&self) -> bool {
         self.awake && self.began.elapsed() < AWAKE
     }
 
-    /// Returns once there is something new, or when it is time to sleep.
+    /// Spins until `news` returns true or it is time to park.
     pub fn until(&self, mut news: impl FnMut() -> bool) {
         while self.is_awake() {
             for _ in 0..LOOKS {

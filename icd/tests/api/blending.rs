@@ -1,21 +1,22 @@
-//! The advanced blend operations: every one with every overlap, premultiplied or not, compared with the specification's tables in double precision.
+//! Tests of the advanced blend operations: every one with every overlap, premultiplied or not,
+//! compared with the specification's tables in double precision.
 
 use crate::common;
 use crate::common::{Context, Image, info};
 use crate::pipeline::{GENERAL, module};
 use ash::vk;
 
-/// Operations, in the order of their numbers from VK_BLEND_OP_ZERO_EXT on.
+/// Number of operations, in the order of their values from VK_BLEND_OP_ZERO_EXT on.
 const OPERATIONS: i32 = 46;
 const OVERLAPS: [vk::BlendOverlapEXT; 3] =
     [vk::BlendOverlapEXT::UNCORRELATED, vk::BlendOverlapEXT::DISJOINT, vk::BlendOverlapEXT::CONJOINT];
-/// Sources are columns, what they meet are rows.
+/// Number of sources, which are columns, and of destination colours, which are rows.
 const SIDE: u32 = 12;
 const FLOAT: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
 
 type Color = [f64; 4];
 
-/// Well-formed colours: dyadic, so that dividing by alpha is exact.
+/// Returns well-formed colours. They are dyadic, so that dividing by alpha is exact.
 fn colors(shift: usize) -> Vec<Color> {
     const BASE: [f64; 7] = [0.0, 0.125, 0.25, 0.5, 0.625, 0.75, 1.0];
     let color = |i: usize| {
@@ -30,7 +31,7 @@ fn operation(number: i32) -> vk::BlendOp {
     vk::BlendOp::from_raw(vk::BlendOp::ZERO_EXT.as_raw() + number)
 }
 
-/// f of a component.
+/// Returns f of a component.
 fn separable(op: i32, s: f64, d: f64) -> f64 {
     match op {
         1 | 3 | 5 | 9 => s,
@@ -142,7 +143,7 @@ fn f(op: i32, s: Rgb, d: Rgb) -> Rgb {
     }
 }
 
-/// X, Y, Z.
+/// Returns X, Y, Z of an operation.
 fn terms(op: i32) -> Rgb {
     match op {
         0 => [0.0, 0.0, 0.0],
@@ -175,7 +176,7 @@ fn additional(op: i32, s: Color, d: Color) -> Color {
     }
 }
 
-/// How an operation is done.
+/// Parameters of an advanced blend operation.
 #[derive(Clone, Copy, Debug)]
 struct Mode {
     op: i32,
@@ -207,7 +208,7 @@ impl Mode {
         }
     }
 
-    /// The blended colour; `None` where it is ill-formed.
+    /// Returns the blended colour; `None` if it is ill-formed.
     fn blend(&self, s: Color, d: Color) -> Option<Color> {
         let base = |premultiplied: bool, [r, g, b, a]: Color| -> Rgb {
             [r, g, b].map(|c| {
@@ -262,7 +263,8 @@ fn context() -> Context {
     )
 }
 
-/// Draws columns of the sources over two attachments, which do `modes`: as dynamic state, or with the pipeline.
+/// Makes a pipeline that draws columns of the sources over two attachments, which use `modes`: as
+/// dynamic state, or with the pipeline.
 fn pipeline(c: &Context, layout: vk::PipelineLayout, format: vk::Format, modes: Option<[Mode; 2]>) -> vk::Pipeline {
     let vertex = module(c, &info::spirv(include_bytes!("../data/triangle.vert.spv")));
     let fragment = module(c, &info::spirv(include_bytes!("../data/two_targets.frag.spv")));
@@ -324,7 +326,7 @@ fn pipeline(c: &Context, layout: vk::PipelineLayout, format: vk::Format, modes: 
     }
 }
 
-/// The sources as columns: two triangles each.
+/// Returns the sources as columns of two triangles each.
 fn columns(sources: &[Color]) -> Vec<u32> {
     let mut words = Vec::new();
     for (i, color) in sources.iter().enumerate() {
@@ -338,7 +340,8 @@ fn columns(sources: &[Color]) -> Vec<u32> {
     words
 }
 
-/// Draws the sources over rows of `texels` (those of one attachment) once for each number below `draws`, and returns both attachments' texels of all of them.
+/// Draws the sources over rows of `texels` (those of one attachment) once for each number below
+/// `draws`, and returns both attachments' texels of all draws.
 fn blended(
     c: &Context,
     targets: &[Image; 2],
@@ -363,16 +366,16 @@ fn blended(
     let rendering =
         vk::RenderingInfo::default().render_area(info::area(SIDE)).layer_count(1).color_attachments(&attachments);
     let done = c.run(|b| {
-        // SAFETY: (all here) valid usage.
+        // SAFETY: valid usage.
         unsafe { d.cmd_bind_vertex_buffers(b, 0, &[vertices.buffer], &[0]) };
         for number in 0..draws {
             for target in targets {
                 let region = common::region(target);
-                // SAFETY: as above.
+                // SAFETY: valid usage.
                 unsafe { d.cmd_copy_buffer_to_image(b, there.buffer, target.image, GENERAL, &[region]) };
             }
             before(b, number);
-            // SAFETY: as above.
+            // SAFETY: valid usage.
             unsafe {
                 d.cmd_begin_rendering(b, &rendering);
                 d.cmd_draw(b, 6 * SIDE, 1, 0, 0);
@@ -380,7 +383,7 @@ fn blended(
             }
             for (i, target) in targets.iter().enumerate() {
                 let region = common::region(target).buffer_offset(((2 * number + i) * texels.len()) as u64);
-                // SAFETY: as above.
+                // SAFETY: valid usage.
                 unsafe { d.cmd_copy_image_to_buffer(b, target.image, GENERAL, result.buffer, &[region]) };
             }
         }
@@ -391,7 +394,7 @@ fn blended(
     bytes
 }
 
-/// Compares an attachment's colours with what a mode makes of the sources and rows.
+/// Compares an attachment's colours with the results of a mode for the sources and rows.
 fn compare(mode: &Mode, got: &[Color], (sources, rows): (&[Color], &[Color]), unorm: bool) -> usize {
     let mut compared = 0;
     for (i, got) in got.iter().enumerate() {
@@ -412,7 +415,7 @@ fn compare(mode: &Mode, got: &[Color], (sources, rows): (&[Color], &[Color]), un
 fn every_operation_as_dynamic_state() {
     let c = context();
     let state3 = ash::ext::extended_dynamic_state3::Device::new(&c.instance, &c.device);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let layout = unsafe { c.device.create_pipeline_layout(&Default::default(), None) }.expect("layout");
     let pipeline = pipeline(&c, layout, FLOAT, None);
     let targets = [0, 1].map(|_| c.image(FLOAT, [SIDE; 2], vk::SampleCountFlags::TYPE_1, 1));
@@ -423,9 +426,9 @@ fn every_operation_as_dynamic_state() {
         .flatten()
         .flat_map(|component| (component as f32).to_le_bytes())
         .collect();
-    // The second attachment does another operation.
+    // The second attachment uses another operation.
     let second = |i: usize| &modes[(i + 5 * 12 + 7) % modes.len()];
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let bytes = blended(&c, &targets, &sources, &texels, modes.len(), |b, i| unsafe {
         c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
         state3.cmd_set_color_blend_advanced(b, 0, &[modes[i].vulkan(), second(i).vulkan()]);
@@ -440,7 +443,7 @@ fn every_operation_as_dynamic_state() {
     }
     assert!(compared > got.len() * 9 / 10, "{compared} of {}", got.len());
     targets.into_iter().for_each(|target| c.free_image(target));
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         c.device.destroy_pipeline(pipeline, None);
         c.device.destroy_pipeline_layout(layout, None);
@@ -450,14 +453,15 @@ fn every_operation_as_dynamic_state() {
 #[test]
 fn every_operation_of_pipelines_over_bytes() {
     let c = context();
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let layout = unsafe { c.device.create_pipeline_layout(&Default::default(), None) }.expect("layout");
     let targets = [0, 1].map(|_| c.image(info::RGBA8, [SIDE; 2], vk::SampleCountFlags::TYPE_1, 1));
     let byte = |component: f64| (component * 255.0).round() as u8;
     let rows: Vec<[u8; 4]> = colors(1).iter().map(|row| row.map(byte)).collect();
     let texels: Vec<u8> = rows.iter().flat_map(|row| [*row; SIDE as usize]).flatten().collect();
     let rows: Vec<Color> = rows.iter().map(|row| row.map(|byte| f64::from(byte) / 255.0)).collect();
-    // Not premultiplied by much: of bytes, what is divided by alpha depends on single steps.
+    // The sources are only slightly premultiplied, because the quotient of bytes by alpha depends
+    // on single steps.
     let sources = colors(0);
     let modes = |op: i32| {
         let overlap = OVERLAPS[op as usize % 3];
@@ -465,7 +469,7 @@ fn every_operation_of_pipelines_over_bytes() {
         [mode, Mode { op: (op + 17) % OPERATIONS, ..mode }]
     };
     let pipelines: Vec<_> = (0..OPERATIONS).map(|op| pipeline(&c, layout, info::RGBA8, Some(modes(op)))).collect();
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let bytes = blended(&c, &targets, &sources, &texels, pipelines.len(), |b, i| unsafe {
         c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipelines[i]);
     });
@@ -474,14 +478,14 @@ fn every_operation_of_pipelines_over_bytes() {
     let mut compared = 0;
     for (i, got) in got.chunks((SIDE * SIDE) as usize).enumerate() {
         let mode = &modes(i as i32 / 2)[i % 2];
-        // A sum of nearly 1 is a matter of the format's precision.
+        // A sum close to 1 depends on the format's precision.
         if mode.op != 30 {
             compared += compare(mode, got, (&sources, &rows), true);
         }
     }
     assert!(compared > got.len() * 8 / 10, "{compared} of {}", got.len());
     targets.into_iter().for_each(|target| c.free_image(target));
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         pipelines.into_iter().for_each(|pipeline| c.device.destroy_pipeline(pipeline, None));
         c.device.destroy_pipeline_layout(layout, None);

@@ -1,5 +1,5 @@
-//! Accesses outside of what is bound: nothing around it is written, what is read is zero or of the resource itself; with
-//! robustBufferAccess on and off.
+//! Tests of accesses outside of bound resources: no memory around them is written, and reads give
+//! zero or contents of the resource itself, with robustBufferAccess on and off.
 
 use crate::common;
 use crate::common::{Buffer, Context, Image};
@@ -15,11 +15,12 @@ const SAMPLED: vk::DescriptorType = vk::DescriptorType::SAMPLED_IMAGE;
 const COMBINED: vk::DescriptorType = vk::DescriptorType::COMBINED_IMAGE_SAMPLER;
 const SAMPLER: vk::DescriptorType = vk::DescriptorType::SAMPLER;
 
-/// What lies around every resource.
+/// Value of the bytes around every resource.
 const GUARD: u8 = 0xa5;
-/// Elements of every resource: words, texels along an axis of 16 × 16, …
+/// Number of elements of every resource: words, texels along an axis of 16 × 16, …
 const ELEMENTS: u32 = 16;
-/// Indices tried: inside, just outside, far outside, negative, and such that byte offsets wrap.
+/// Indices that are tried: inside, just outside, far outside, negative, and such that byte offsets
+/// wrap.
 const INDICES: [u32; 16] = [
     0,
     3,
@@ -59,11 +60,11 @@ impl Guarded {
     }
 
     fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: mapped, and the device is idle when the tests look.
+        // SAFETY: the memory is mapped, and the device is idle when the tests read it.
         unsafe { std::slice::from_raw_parts_mut(self.pointer, self.size) }
     }
 
-    /// Word i of the resource is i + 1.
+    /// Sets word i of the resource to i + 1.
     fn count(&mut self) {
         let inside = self.inside.clone();
         for (i, word) in (1u32..).zip(self.bytes()[inside].as_chunks_mut::<4>().0) {
@@ -88,7 +89,7 @@ impl Guarded {
     }
 }
 
-/// A buffer whose first 64 bytes are bound; the guard begins behind them, inside of the buffer.
+/// Makes a buffer whose first 64 bytes are bound; the guard begins behind them, inside the buffer.
 fn guarded_buffer(c: &Context) -> (vk::Buffer, Guarded) {
     let mut guarded = Guarded::new(c, 64);
     guarded.count();
@@ -101,7 +102,7 @@ fn guarded_buffer(c: &Context) -> (vk::Buffer, Guarded) {
     }
 }
 
-/// A 16 × 16 image of words.
+/// Makes a 16 × 16 image of words.
 fn guarded_image(c: &Context) -> (vk::Image, vk::ImageView, Guarded) {
     let usage = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::SAMPLED;
     let info = vk::ImageCreateInfo::default()
@@ -134,7 +135,7 @@ fn view(c: &Context, buffer: vk::Buffer) -> vk::BufferView {
     unsafe { c.device.create_buffer_view(&info, None) }.unwrap()
 }
 
-/// Result and index buffers, bindings 0 and 1.
+/// Makes the result and index buffers, bindings 0 and 1.
 fn result_and_indices(c: &Context, set: &Set) -> (Buffer, Buffer) {
     let (result, mut indices) = (c.buffer(64), c.buffer(64));
     indices.fill_words(|i| INDICES[i as usize]);
@@ -143,15 +144,16 @@ fn result_and_indices(c: &Context, set: &Set) -> (Buffer, Buffer) {
     (result, indices)
 }
 
-/// What a mode of `bounds.comp` is, and which elements its resource has: index < limit reads `value(index)`.
+/// A mode of `bounds.comp`, with the elements that its resource has: index < limit reads
+/// `value(index)`.
 struct Mode {
     name: &'static str,
     limit: u32,
-    /// Bytes of an element.
+    /// Number of bytes of an element.
     stride: u32,
     value: fn(u32) -> u32,
     writes: bool,
-    /// Out of range reads are zero; otherwise anything of the resource.
+    /// True if reads out of range give zero; otherwise they give any contents of the resource.
     zero: bool,
 }
 
@@ -208,7 +210,7 @@ fn accesses_out_of_bounds() {
             compute(&c, vk::PipelineCache::null(), set.layout, &shader!("bounds.comp"), &[mode as u32, index])
         };
         for (number, mode) in MODES.iter().enumerate() {
-            // Every index at once, then the same one, constant in the shader.
+            // Every index at once, then each one as a constant in the shader.
             for constant in [None, Some(2), Some(16), Some(20), Some(4096), Some(0x7fff_ffff), Some(0x8000_0000)] {
                 data.count();
                 texels.count();
@@ -220,7 +222,8 @@ fn accesses_out_of_bounds() {
                     check_read(mode, lane, constant.unwrap_or(INDICES[lane]), got, &what);
                 }
                 if mode.writes {
-                    // What is inside is written: nothing here passes because nothing is ever done.
+                    // Inside elements must be written, so that the test does not pass because
+                    // nothing is done.
                     let changed = (1..).zip(data.words()).chain((1..).zip(texels.words())).any(|(i, word)| word != i);
                     let reached = matches!(constant, None | Some(2)) && mode.name != "shared store";
                     assert!(changed || !reached, "{what}");
@@ -230,7 +233,7 @@ fn accesses_out_of_bounds() {
                 }
             }
         }
-        // SAFETY: (all here) valid usage.
+        // SAFETY: valid usage.
         unsafe {
             c.device.destroy_buffer_view(buffer_view, None);
             c.device.destroy_buffer(buffer, None);
@@ -243,7 +246,8 @@ fn accesses_out_of_bounds() {
 
 fn check_read(mode: &Mode, lane: usize, index: u32, got: u32, what: &str) {
     if mode.name == "shared store" {
-        // Only stores out of range are made; each invocation finds its own word (byte offsets of 2^32 are word 0 again).
+        // Only stores out of range are made; each invocation finds its own word (byte offsets of
+        // 2^32 are word 0 again).
         return assert!(got == lane as u32 + 1 || (lane == 0 && got == 0xdead), "{what}: {got:#x}");
     }
     if mode.writes {
@@ -261,8 +265,8 @@ fn check_read(mode: &Mode, lane: usize, index: u32, got: u32, what: &str) {
     assert!(ok, "{what}, index {index:#x}: {got:#x}");
 }
 
-/// Descriptor indices out of range, by constants, the same for all lanes and not: an element of the array, or nothing; never what is
-/// bound beside it.
+/// Checks descriptor indices out of range that are constant, uniform or varying: they select an
+/// element of the array, or nothing, but never a neighbouring binding.
 #[test]
 fn descriptor_indices_out_of_range() {
     let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default()
@@ -281,7 +285,7 @@ fn descriptor_indices_out_of_range() {
     let arrays = [STORAGE, UNIFORM, IMAGE, COMBINED, SAMPLED, SAMPLER, STORAGE_TEXELS];
     let mut types = vec![(STORAGE, 1), (STORAGE, 1)];
     types.extend(arrays.map(|ty| (ty, 4)));
-    // Bound right behind the last array.
+    // This binding is directly behind the last array.
     types.push((STORAGE_TEXELS, 1));
     let set = Set::new(&c, &types);
     let (result, _indices) = result_and_indices(&c, &set);
@@ -334,7 +338,7 @@ fn descriptor_indices_out_of_range() {
             images.iter_mut().for_each(|image| image.2.check(&what));
         }
     }
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         views.into_iter().for_each(|v| c.device.destroy_buffer_view(v, None));
         samplers.into_iter().for_each(|s| c.device.destroy_sampler(s, None));
@@ -346,7 +350,8 @@ fn descriptor_indices_out_of_range() {
     set.destroy(&c);
 }
 
-/// Indices beyond the vertex buffer, indices beyond the index buffer, base vertices that wrap: no vertex from elsewhere.
+/// Checks indices beyond the vertex buffer, indices beyond the index buffer, and base vertices that
+/// wrap: no vertex comes from other memory.
 #[test]
 fn vertices_out_of_range() {
     for robust in [false, true] {
@@ -354,7 +359,8 @@ fn vertices_out_of_range() {
         let set = Set::new(&c, &[(STORAGE, 1)]);
         let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
         let pipeline = graphics(&c, &shader!("attribute.vert"), &shader!("red.frag"), set.layout, true);
-        // The first three vertices are one point; whatever follows in memory would cover the target.
+        // The first three vertices are one point; any of the following ones in memory would cover
+        // the target.
         let mut vertices = c.buffer(4096);
         let corners = [[-1.0f32, -1.0], [3.0, -1.0], [-1.0, 3.0]];
         vertices.fill_words(|i| if i < 6 { 0 } else { corners[(i as usize - 6) / 2 % 3][i as usize % 2].to_bits() });
@@ -369,10 +375,11 @@ fn vertices_out_of_range() {
         ] {
             indices.fill_words(|i| index[i as usize % 3]);
             render(&c, &target, AREA, |b| {
-                // SAFETY: valid usage but for the values of indices.
+                // SAFETY: valid usage except for the values of indices.
                 unsafe {
                     c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
-                    // Only 24 bytes of the buffer are behind the offset, where the point's copies are not.
+                    // Only 24 bytes of the buffer are behind the offset, without the point's
+                    // copies.
                     c.device.cmd_bind_vertex_buffers(b, 0, &[vertices.buffer], &[0]);
                     c.device.cmd_bind_index_buffer(b, indices.buffer, 0, vk::IndexType::UINT32);
                     c.device.cmd_draw_indexed(b, count, 1, 0, vertex_offset, 0);
@@ -382,7 +389,8 @@ fn vertices_out_of_range() {
             let pixels = c.read_image(&target, 4);
             assert!(pixels.iter().all(|&b| b == 0), "{name}, robust {robust}");
         }
-        // The same draw with indices inside of the buffer covers it all: the test can fail.
+        // A draw with indices inside the buffer covers the whole target, which proves that
+        // the test can fail.
         indices.fill_words(|i| 3 + i);
         render(&c, &target, AREA, |b| {
             // SAFETY: valid usage.
@@ -404,7 +412,8 @@ fn vertices_out_of_range() {
     }
 }
 
-/// Transfers and render areas that reach outside do what lies inside, and say so; valid ones say nothing.
+/// Checks that transfers and render areas that reach outside do the inside part and are reported;
+/// valid ones are not reported.
 #[test]
 fn regions_out_of_range_are_told() {
     let c = render_context(&[c"VK_EXT_debug_utils"], false);
@@ -417,14 +426,14 @@ fn regions_out_of_range_are_told() {
     };
     let copy = |offset: u64, size: u64| {
         let region = vk::BufferCopy { src_offset: 0, dst_offset: offset, size };
-        // SAFETY: (all here) valid usage but for the regions.
+        // SAFETY: valid usage except for the regions.
         c.run(|cmd| unsafe { c.device.cmd_copy_buffer(cmd, a.buffer, b.buffer, &[region]) }).unwrap();
     };
     copy(0, 256);
     assert_eq!(messenger.take(), [""; 0]);
     copy(1, 256);
     told("vkCmdCopyBuffer");
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     c.run(|cmd| unsafe { c.device.cmd_fill_buffer(cmd, a.buffer, 128, 256, 7) }).unwrap();
     told("vkCmdFillBuffer");
     assert_eq!((a.words()[31], a.words()[32], a.words()[63]), (0, 7, 7));
@@ -435,7 +444,7 @@ fn regions_out_of_range_are_told() {
             image_extent: vk::Extent3D { width, height, depth: 1 },
             ..common::region(&image)
         };
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         c.run(|cmd| unsafe { c.device.cmd_copy_buffer_to_image(cmd, a.buffer, image.image, GENERAL, &[region]) })
             .unwrap();
     };
@@ -444,13 +453,13 @@ fn regions_out_of_range_are_told() {
     assert_eq!(messenger.take(), [""; 0]);
     upload(60, 8, 1);
     told("vkCmdCopyBufferToImage: region 0");
-    // Fits the image, not the buffer.
+    // The region fits the image but not the buffer.
     upload(0, 8, 9);
     told("vkCmdCopyBufferToImage: region 0");
 
     let layers = common::layers(image.aspect, 1);
     let blit = vk::ImageBlit { src_subresource: layers, dst_subresource: layers, ..Default::default() };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     c.run(|cmd| unsafe {
         c.device.cmd_blit_image(cmd, image.image, GENERAL, image.image, GENERAL, &[blit], vk::Filter::NEAREST)
     })
@@ -458,7 +467,7 @@ fn regions_out_of_range_are_told() {
     told("vkCmdBlitImage");
     let ranges = [vk::ImageSubresourceRange { layer_count: 2, ..common::range(image.aspect, 1) }];
     let red = vk::ClearColorValue { float32: [1.0, 0.0, 0.0, 1.0] };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     c.run(|cmd| unsafe { c.device.cmd_clear_color_image(cmd, image.image, GENERAL, &red, &ranges) }).unwrap();
     told("vkCmdClearColorImage");
     assert_eq!(c.read_image(&image, 4)[..4], [255, 0, 0, 255]);
@@ -466,7 +475,7 @@ fn regions_out_of_range_are_told() {
     render(&c, &image, AREA, |_| ()).unwrap();
     assert_eq!(messenger.take(), [""; 0]);
     let area = vk::Rect2D { offset: vk::Offset2D { x: 32, y: -8 }, extent: vk::Extent2D { width: 64, height: 16 } };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     c.run(|cmd| unsafe {
         c.device.cmd_clear_color_image(cmd, image.image, GENERAL, &red, &[common::range(image.aspect, 1)])
     })
@@ -477,7 +486,7 @@ fn regions_out_of_range_are_told() {
     let is_cleared = |x: usize, y: usize| pixels[4 * (64 * y + x)] == 0;
     assert!(is_cleared(32, 0) && is_cleared(63, 7) && !is_cleared(31, 0) && !is_cleared(32, 8));
 
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     c.run(|cmd| unsafe { c.device.cmd_dispatch(cmd, 1, 1, 1) }).unwrap();
     told("without a compute pipeline");
     c.free(a);

@@ -1,4 +1,5 @@
-//! The conformance version, and `GRUS_CONFORMANCE_VERSION`. What is told is told for the life of a process: each value has a child process.
+//! Tests of the conformance version, and of `GRUS_CONFORMANCE_VERSION`. The version is constant for
+//! the life of a process, so each value has a child process.
 
 use crate::common::Context;
 use ash::vk;
@@ -7,7 +8,7 @@ const VARIABLE: &str = "GRUS_CONFORMANCE_VERSION";
 const WANTED: &str = "GRUS_TEST_WANTED";
 const NAME: &str = "conformance::the_variable_says_the_conformance_version";
 
-/// Both structures that tell it.
+/// Returns the version in both structures that report it.
 fn told() -> [[u8; 4]; 2] {
     let c = Context::new(&[], &[]);
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
@@ -18,7 +19,8 @@ fn told() -> [[u8; 4]; 2] {
     [driver.conformance_version, core.conformance_version].map(|v| [v.major, v.minor, v.subminor, v.patch])
 }
 
-/// What may be told: the version of the CTS that `docs/conformance.md` holds a complete run of, if that run was clean; else zeros.
+/// Returns the version that may be reported: that of the CTS of which `docs/conformance.md` has a
+/// complete run, if that run was clean; else zeros.
 fn earned() -> String {
     let page = include_str!("../../../docs/conformance.md");
     let clean = page.lines().any(|line| line.starts_with("Complete: all ") && line.ends_with("; as expected."));

@@ -1,4 +1,5 @@
-//! VK_EXT_debug_report and VK_EXT_debug_marker: who is told what, and markers that change nothing.
+//! Tests of VK_EXT_debug_report and VK_EXT_debug_marker: the receivers of messages, and markers
+//! without effect.
 
 use crate::common::Context;
 use ash::vk;
@@ -17,7 +18,7 @@ unsafe extern "system" fn callback(
     message: *const c_char,
     told: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: the test's list and two strings.
+    // SAFETY: the pointers are the test's list and two strings.
     let (told, [layer, message]) = unsafe { (&*told.cast::<Told>(), [layer, message].map(|s| CStr::from_ptr(s))) };
     let text = |s: &CStr| s.to_str().unwrap().to_owned();
     told.lock().unwrap().push((flags, object, location, code, text(layer), text(message)));
@@ -64,7 +65,7 @@ fn reports_go_to_who_wants_them() {
     assert_eq!(seen[1], [row(F::INFORMATION, "two"), row(F::ERROR | F::INFORMATION, "four")]);
 }
 
-/// Names are taken, and taken back; markers are recorded.
+/// Checks that names can be set and removed, and that markers are recorded.
 #[test]
 fn markers_change_nothing() {
     let c = Context::new(&[c"VK_EXT_debug_report"], &[c"VK_EXT_debug_marker"]);

@@ -1,4 +1,5 @@
-//! A device is a group of one: what names instances of memory and their regions is taken, and means the whole.
+//! Tests of a device as a group of one: commands that name instances of memory and their regions
+//! are accepted, and apply to the whole.
 
 use crate::common::{Context, Image, info, range, region};
 use ash::vk;
@@ -13,7 +14,7 @@ fn an_image_of_split_instances_is_bound_whole() {
     let format = vk::Format::R32_UINT;
     let (ty, tiling) = (vk::ImageType::TYPE_2D, vk::ImageTiling::OPTIMAL);
     let [width, height] = [96, 40];
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let image = unsafe {
         let limits = c
             .instance
@@ -72,7 +73,7 @@ fn a_swapchain_of_split_instances_is_made() {
     let headless = ash::ext::headless_surface::Instance::new(&c.entry, &c.instance);
     let surfaces = ash::khr::surface::Instance::new(&c.entry, &c.instance);
     let swapchains = ash::khr::swapchain::Device::new(&c.instance, &c.device);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let surface = headless.create_headless_surface(&Default::default(), None).expect("surface");
         let format = surfaces.get_physical_device_surface_formats(c.physical, surface).expect("formats")[0];

@@ -1,5 +1,5 @@
-//! Pipelines of which nothing is fixed, several draws of one command, draws that a word in memory decides on, clocks and memory of newer
-//! extensions.
+//! Tests of pipelines with only dynamic state, several draws in one command, draws that depend on a
+//! word in memory, and clocks and memory of newer extensions.
 
 use crate::common::{Buffer, Context, Image, info};
 use crate::pipeline;
@@ -7,10 +7,11 @@ use crate::pipeline::module;
 use ash::vk;
 
 const SIDE: u32 = 64;
-/// Bytes of a vertex: a word that nobody reads, a position, a colour.
+/// Number of bytes of a vertex: an unused word, a position, a colour.
 const STRIDE: u32 = 28;
 
-/// A device, a target, two triangles that cover the left and the right half, and a pipeline that fixes nothing.
+/// A device, a target, two triangles that cover the left and the right half, and a pipeline with
+/// only dynamic state.
 struct Scene {
     c: Context,
     target: Image,
@@ -53,7 +54,7 @@ const DYNAMIC: &[vk::DynamicState] = &[
     vk::DynamicState::BLEND_CONSTANTS,
 ];
 
-/// Nothing but shaders, topology and the target's format.
+/// Makes a pipeline that has only shaders, topology and the target's format.
 fn all_dynamic(c: &Context, layout: vk::PipelineLayout) -> vk::Pipeline {
     let words = |bytes: &[u8]| info::spirv(bytes);
     let vertex = module(c, &words(include_bytes!("../data/triangle.vert.spv")));
@@ -70,7 +71,7 @@ fn all_dynamic(c: &Context, layout: vk::PipelineLayout) -> vk::Pipeline {
         .dynamic_state(&dynamic)
         .layout(layout)
         .push_next(&mut rendering);
-    // SAFETY: valid usage: what is missing is dynamic.
+    // SAFETY: valid usage; missing state is dynamic.
     unsafe {
         let made = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
         c.device.destroy_shader_module(vertex, None);
@@ -79,7 +80,7 @@ fn all_dynamic(c: &Context, layout: vk::PipelineLayout) -> vk::Pipeline {
     }
 }
 
-/// The two halves in two colours, as (x, y, colour).
+/// Returns the two halves in two colours, as (x, y, colour).
 fn corners() -> Vec<(f32, f32, [f32; 4])> {
     let (red, green) = ([1.0, 0.0, 0.0, 0.5], [0.0, 1.0, 0.0, 0.5]);
     let left = [(-1.0, -3.0), (-1.0, 3.0), (0.0, 0.0)];
@@ -163,7 +164,7 @@ impl Scene {
         }
     }
 
-    /// All of the state, as it is without anything special.
+    /// Sets all state to usual values.
     fn usual(&self, b: vk::CommandBuffer) {
         let (d, s3) = (&self.c.device, &self.state3);
         let logic = ash::ext::extended_dynamic_state2::Device::new(&self.c.instance, d);
@@ -217,7 +218,7 @@ impl Scene {
         unsafe { self.input.cmd_set_vertex_input(b, &[binding], &attributes) };
     }
 
-    /// The middles of the left and the right half after these commands over black.
+    /// Returns the middle pixels of the left and the right half after these commands over black.
     fn halves(&self, with: impl FnOnce(vk::CommandBuffer)) -> [[u8; 4]; 2] {
         let area = info::area(SIDE);
         let drawn = pipeline::render(&self.c, &self.target, area, |b| {
@@ -262,25 +263,25 @@ fn everything_is_dynamic() {
     let (d, s3) = (&s.c.device, &s.state3);
     assert_eq!(s.halves(|b| s.draw(b)), [RED, GREEN]);
     let blended = s.halves(|b| unsafe {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         s3.cmd_set_color_blend_enable(b, 0, &[vk::TRUE]);
         s.draw(b);
     });
     assert_eq!(blended, [[128, 0, 0, 128], [0, 128, 0, 128]]);
     let alpha = s.halves(|b| unsafe {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         s3.cmd_set_color_write_mask(b, 0, &[vk::ColorComponentFlags::B | vk::ColorComponentFlags::A]);
         s.draw(b);
     });
     assert_eq!(alpha, [[0, 0, 0, 128]; 2]);
     let unwritten = s.halves(|b| unsafe {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         (s.writes.fp().cmd_set_color_write_enable_ext)(b, 1, &vk::FALSE);
         s.draw(b);
     });
     assert_eq!(unwritten, [NOTHING; 2]);
     let inverted = s.halves(|b| unsafe {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let logic = ash::ext::extended_dynamic_state2::Device::new(&s.c.instance, d);
         logic.cmd_set_logic_op(b, vk::LogicOp::COPY_INVERTED);
         s3.cmd_set_logic_op_enable(b, true);
@@ -288,13 +289,13 @@ fn everything_is_dynamic() {
     });
     assert_eq!(inverted, [[0, 255, 255, 127], [255, 0, 255, 127]]);
     let masked = s.halves(|b| unsafe {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         s3.cmd_set_sample_mask(b, vk::SampleCountFlags::TYPE_1, &[0]);
         s.draw(b);
     });
     assert_eq!(masked, [NOTHING; 2]);
     let edges = s.halves(|b| unsafe {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         s3.cmd_set_polygon_mode(b, vk::PolygonMode::LINE);
         s.draw(b);
     });
@@ -320,7 +321,7 @@ fn many_draws_of_one_command() {
         let draw = |&(first_vertex, vertex_count): &(u32, u32)| vk::MultiDrawInfoEXT { first_vertex, vertex_count };
         list.iter().map(draw).collect()
     };
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let multi = |list: &[vk::MultiDrawInfoEXT]| s.halves(|b| multi_draw(&s, b, list));
         assert_eq!(multi(&draws(&[(3, 3), (0, 3)])), [RED, GREEN]);
@@ -346,8 +347,10 @@ fn many_draws_of_one_command() {
     s.destroy();
 }
 
+/// Draws a list of draws.
+///
 /// # Safety
-/// In a rendering instance.
+/// A rendering instance is active.
 unsafe fn multi_draw(s: &Scene, b: vk::CommandBuffer, list: &[vk::MultiDrawInfoEXT]) {
     let stride = size_of::<vk::MultiDrawInfoEXT>() as u32;
     // SAFETY: valid usage.
@@ -379,7 +382,8 @@ fn a_word_decides() {
     s.destroy();
 }
 
-/// VK_KHR_maintenance5: an index buffer of a size reads zeros behind it; an image's layout is known before the image is.
+/// Checks VK_KHR_maintenance5: an index buffer with a size reads zeros behind it; an image's layout
+/// can be queried without the image.
 #[test]
 fn maintenance_5() {
     let s = Scene::new();
@@ -395,7 +399,7 @@ fn maintenance_5() {
         .usage(vk::ImageUsageFlags::TRANSFER_DST);
     let subresource = vk::ImageSubresource { aspect_mask: vk::ImageAspectFlags::COLOR, mip_level: 1, array_layer: 2 };
     let second = vk::ImageSubresource2KHR::default().image_subresource(subresource);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let image = s.c.device.create_image(&info, None).unwrap();
         let expected = s.c.device.get_image_subresource_layout(image, subresource);
@@ -439,7 +443,8 @@ fn memory_and_clocks() {
         assert!(budget.heap_budget[0] > 0 && budget.heap_budget[0] <= size && budget.heap_budget[1..] == [0; 15]);
         budget.heap_usage[0]
     };
-    // More than this process's other tests give back meanwhile; usage is the process's, whichever instance is asked.
+    // This is more than the process's other tests free meanwhile; usage is the process's, for every
+    // instance.
     const BYTES: u64 = 256 << 20;
     let before = [budget(&c), budget(&other)];
     let buffer = c.buffer(BYTES);
@@ -447,7 +452,7 @@ fn memory_and_clocks() {
     assert!(budget(&c) > most && budget(&other) > most, "{before:?}");
     let map = ash::khr::map_memory2::Device::new(&c.instance, &c.device);
     let info = vk::MemoryMapInfoKHR::default().memory(buffer.memory).offset(64).size(vk::WHOLE_SIZE);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let mut pointer = std::ptr::null_mut();
         assert_eq!((map.fp().map_memory2_khr)(c.device.handle(), &info, &mut pointer), vk::Result::SUCCESS);
@@ -467,7 +472,8 @@ fn memory_and_clocks() {
     c.free(buffer);
 }
 
-/// `VkPhysicalDeviceMaintenance9FeaturesKHR` and `VkQueueFamilyOwnershipTransferPropertiesKHR`, which are younger than ash.
+/// `VkPhysicalDeviceMaintenance9FeaturesKHR` and `VkQueueFamilyOwnershipTransferPropertiesKHR`,
+/// which are newer than ash.
 #[repr(C)]
 struct Maintenance9 {
     s_type: vk::StructureType,
@@ -490,7 +496,8 @@ impl Maintenance9 {
     }
 }
 
-/// VK_KHR_maintenance9: attributes that nothing feeds are zeros, queries are made reset, a device has no queue.
+/// Checks VK_KHR_maintenance9: attributes without a source are zeros, queries are created reset,
+/// and a device may have no queue.
 #[test]
 fn maintenance_9() {
     let s = Scene::new();
@@ -518,7 +525,7 @@ fn maintenance_9() {
         .flags(vk::QueryPoolCreateFlags::from_raw(1))
         .query_type(vk::QueryType::OCCLUSION)
         .query_count(2);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let pool = s.c.device.create_query_pool(&info, None).unwrap();
         let flags = vk::QueryResultFlags::WITH_AVAILABILITY;
@@ -548,7 +555,7 @@ fn maintenance_9() {
     s.destroy();
 }
 
-/// What a device without queues is for.
+/// Makes a shader module, which a device without queues must support.
 fn module_of(device: &ash::Device) -> vk::ShaderModule {
     let words = info::spirv(include_bytes!("../data/triangle.vert.spv"));
     // SAFETY: valid usage.

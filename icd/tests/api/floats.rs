@@ -1,4 +1,5 @@
-//! Float arithmetic as applications ask for it: atomics, rounding modes, denormals, signs of zeros; and long integers in images.
+//! Tests of float arithmetic with the options of applications: atomics, rounding modes, denormals,
+//! signs of zeros; and of 64-bit integers in images.
 
 use crate::common::{Context, Image, range, spirv};
 use crate::pipeline::{GENERAL, Set, compute, run};
@@ -7,7 +8,7 @@ use ash::vk;
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const IMAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;
 
-/// Runs a shader on eight pairs of floats; the six words it gives for each.
+/// Runs a shader on eight pairs of floats and returns the six words that it gives for each.
 fn words_of_pairs(c: &Context, code: &[u32], pairs: [[f32; 2]; 8]) -> Vec<[u32; 6]> {
     let set = Set::new(c, &[(STORAGE, 1), (STORAGE, 1)]);
     let (mut input, output) = (c.buffer(64), c.buffer(192));
@@ -52,7 +53,7 @@ fn fast_math_is_what_is_allowed() {
         }
     }
     assert_eq!(words[0][2] << 1, 0, "either zero");
-    // What is fused keeps what the product's rounding loses.
+    // A fused operation keeps the bits that the product's rounding loses.
     assert_eq!(words[3][5], bits(near.mul_add(near, -1.0)));
     assert_ne!(words[3][5], words[3][4]);
 }
@@ -81,13 +82,13 @@ fn modes_hold_for_their_width() {
     assert_eq!(f(6, 1), 1.0 + 2.0 * f32::EPSILON);
     assert_eq!((f(2, 2), f(7, 2)), (0.666_666_6, below(-21839.668)), "quotients");
     assert_eq!((f(4, 0).to_bits(), f(3, 0)), (0, 0.75));
-    // Halves are cut too; 65519 is nearer to what is none.
+    // Halves are truncated too; 65519 would round up beyond the largest half.
     assert_eq!((f(7, 3), f(0, 3)), (65504.0, 1.0));
-    // Operands without denormals, then binary64 as ever.
+    // The operands have no denormals; binary64 is unaffected.
     assert_eq!((double(0), double(4), double(2)), (1.0 + f64::from(-1e-30f32), 0.0, 5.0));
 }
 
-/// An image that is cleared and can be stored to.
+/// Makes a cleared image that can be stored to.
 fn image(c: &Context, format: vk::Format) -> Image {
     let image = c.image(format, [4, 4], vk::SampleCountFlags::TYPE_1, 1);
     let range = range(vk::ImageAspectFlags::COLOR, 1);
@@ -147,7 +148,7 @@ fn atomics_of_floats_and_of_long_texels() {
     assert_eq!((long(0), long(8)), (63 << 33, 0x1122_3344_5566_7788 + 5 + 64 * 0x1_0000_0001));
     let words = result.words();
     assert_eq!([words[4], words[5]].map(f32::from_bits), [32.0, 1024.0]);
-    // The texels as they lie in memory: a copy moves all 64 bits.
+    // The texels in memory order: a copy moves all 64 bits.
     let texels = c.read_image(&longs, 8);
     assert_eq!(texels[..8], 0x1122_3344_5566_7788u64.to_le_bytes());
     assert_eq!(texels[8 * (2 * 4 + 1)..][..8], 5u64.to_le_bytes());
@@ -175,7 +176,7 @@ fn atomics_of_vectors_of_halves() {
     run(&c, &set, pipeline, &[]).expect("run");
     let halves =
         |bytes: &[u8]| -> Vec<u16> { bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect() };
-    // In binary16, as all numbers below.
+    // These and all numbers below are in binary16.
     let [one, second, third, fourth] = [0x3c00, 0x4000, 0x4200, 0x4400];
     let minus = |x: u16| x | 0x8000;
     let after = halves(sums.bytes());
@@ -185,7 +186,7 @@ fn atomics_of_vectors_of_halves() {
     assert_eq!(after[11..14], [0x4780, 0x8000, 0], "last, after");
     let out = halves(result.bytes());
     assert_eq!(out[..4], [0x5000, 0x5400, minus(0x5400), 0x5800], "32, 64, -64, 128");
-    // Of the odd invocations: 32 times 1, 2 and 0.25, and -1024.
+    // Results of the odd invocations: 32 times 1, 2 and 0.25, and -1024.
     assert_eq!(out[4..8], [0x5000, 0x5400, 0x4800, minus(0x6400)]);
     assert_eq!((out[8], out[9], out[10]), (0, 0, 64));
     let texels = halves(&c.read_image(&two, 4));

@@ -1,8 +1,9 @@
-//! The floors of the crate: a module uses only those below it, and those that are safe say so.
+//! Tests of the layers of the crate: a module uses only those below it, and safe modules forbid
+//! unsafe code.
 
 use std::path::{Path, PathBuf};
 
-/// From the bottom; `lib.rs` says what they are.
+/// Layers from the bottom; `lib.rs` describes them.
 const FLOORS: [&str; 10] = ["fallible", "os", "ffi", "caps", "backend", "object", "device", "command", "wsi", "entry"];
 
 fn files(path: &Path, list: &mut Vec<PathBuf>) {
@@ -15,7 +16,8 @@ fn files(path: &Path, list: &mut Vec<PathBuf>) {
     }
 }
 
-/// The first words of paths that begin with `crate::`, outside of comments and of the module of tests at a file's end.
+/// Returns the first words of paths that begin with `crate::`, outside comments and the test module
+/// at a file's end.
 fn used(text: &str) -> Vec<String> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());

@@ -1,5 +1,6 @@
-//! What invocations do together, through the API: clocks, cooperative matrices, quads of compute stages, partitions; untyped pointers and
-//! replicated composites. `jit/tests/spirv/groups.rs` has all of what most of these shaders compute.
+//! Tests of operations between invocations through the API: clocks, cooperative matrices, quads of
+//! compute stages, partitions; also untyped pointers and replicated composites.
+//! `jit/tests/spirv/groups.rs` checks all results of most of these shaders.
 
 use crate::common::{Context, spirv};
 use crate::pipeline::{Set, compute, run};
@@ -12,7 +13,7 @@ macro_rules! shader {
     };
 }
 
-/// Words of storage buffers 0, 1, … after a workgroup.
+/// Returns the words of storage buffers 0, 1, … after a workgroup.
 fn dispatch(c: &Context, words: &[u32], buffers: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let types: Vec<_> = buffers.iter().map(|_| (vk::DescriptorType::STORAGE_BUFFER, 1)).collect();
     let set = Set::new(c, &types);
@@ -49,7 +50,7 @@ fn clocks_go_on() {
 fn cooperative_matrices() {
     let c = Context::new(&[], &[c"VK_KHR_cooperative_matrix"]);
     let functions = ash::khr::cooperative_matrix::Instance::new(&c.entry, &c.instance);
-    // SAFETY: an extension of the device.
+    // SAFETY: the device has this extension.
     let all = unsafe { functions.get_physical_device_cooperative_matrix_properties(c.physical) }.unwrap();
     let has = |size: u32, factor, sum, saturating: bool| {
         all.iter().any(|p| {
@@ -68,14 +69,14 @@ fn cooperative_matrices() {
     assert!(has(16, brain, brain, false) && has(8, brain, T::FLOAT32, false) && has(16, e4m3, T::FLOAT16, false));
     let get = functions.fp().get_physical_device_cooperative_matrix_properties_khr;
     let (mut count, mut some) = (2, [vk::CooperativeMatrixPropertiesKHR::default(); 3]);
-    // SAFETY: room for two.
+    // SAFETY: the array has space for two.
     let result = unsafe { get(c.physical, &mut count, some.as_mut_ptr()) };
     assert_eq!((result, count, some[1].m_size > 0, some[2].m_size), (vk::Result::INCOMPLETE, 2, true, 0));
 
-    // Whole numbers: exact whatever the order.
+    // Whole numbers, which are exact in any order of summation.
     let float = |i: usize| ((i * 7) % 11) as f32 - 5.0;
     let buffers = [(0..1000).map(|i| float(i).to_bits()).collect(), vec![0; 80], vec![0; 32], vec![0; 1000]];
-    // bfloat16, E4M3 and E5M2 have them too; sums are floats.
+    // bfloat16, E4M3 and E5M2 can represent them too; sums are floats.
     let small = [(0..192).map(|i| float(i).to_bits()).collect(), vec![0; 384]];
     let out = dispatch(&c, &shader!("../../../jit/tests/data/cooperative_small.comp"), &small).remove(1);
     for (i, chunk) in out.chunks(128).enumerate() {
@@ -96,7 +97,7 @@ fn cooperative_matrices() {
 fn elements_of_cooperative_matrices() {
     let c = Context::new(&[], &[c"VK_KHR_cooperative_matrix", c"VK_NV_cooperative_matrix2", c"VK_KHR_shader_bfloat16"]);
     let name = c"vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV";
-    // SAFETY: a command of the instance, of this type.
+    // SAFETY: the instance has this command, with this type.
     let count = unsafe {
         let command = c.entry.get_instance_proc_addr(c.instance.handle(), name.as_ptr()).unwrap();
         type Query = unsafe extern "system" fn(vk::PhysicalDevice, *mut u32, *mut std::ffi::c_void) -> vk::Result;
@@ -120,7 +121,7 @@ fn elements_of_cooperative_matrices() {
 fn quads_of_compute_stages() {
     let c = Context::new(&[], &[c"VK_KHR_compute_shader_derivatives"]);
     let out = dispatch(&c, &shader!("../../../jit/tests/data/quads.comp"), &[vec![0; 384]]).remove(0);
-    // Of x² + 10 y² + 100 z + x y at (3, 1, 1): along x and y in its square.
+    // Derivatives of x² + 10 y² + 100 z + x y at (3, 1, 1), along x and y in its square.
     let at = 3 + 6 + 24;
     assert_eq!(out[8 * at..8 * at + 2], [(9.0f32 - 4.0 + 1.0).to_bits(), 13f32.to_bits()]);
 }
@@ -146,16 +147,16 @@ fn untyped_pointers_and_replicated_composites() {
     assert_eq!(after[0], [7, 5, 42, 21]);
 }
 
-/// The vertices of a draw are a subgroup too.
+/// Checks that the vertices of a draw are a subgroup too.
 #[test]
 fn vertices_speak_to_each_other() {
     let c = pipeline::render_context(&[], false);
     let target = c.image(vk::Format::R8G8B8A8_UNORM, [64; 2], vk::SampleCountFlags::TYPE_1, 1);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let layout = unsafe { c.device.create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default(), None) }.unwrap();
     let pipeline =
         pipeline::graphics(&c, &shader!("../data/subgroup.vert"), &shader!("../data/triangle.frag"), layout, false);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let drawn = pipeline::render(&c, &target, common::info::area(64), |b| unsafe {
         c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
         c.device.cmd_draw(b, 3, 1, 0, 0);
@@ -165,7 +166,7 @@ fn vertices_speak_to_each_other() {
     for texel in texels.as_chunks::<4>().0 {
         assert_eq!(*texel, [6, 3, 41, 2]);
     }
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         c.device.destroy_pipeline(pipeline, None);
         c.device.destroy_pipeline_layout(layout, None);

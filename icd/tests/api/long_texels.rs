@@ -1,4 +1,5 @@
-//! Texels of one to four integers of 64 bits, in texel buffers and storage images whose formats no shader says.
+//! Tests of texels of one to four integers of 64 bits, in texel buffers and storage images without
+//! a format in the shader.
 
 use crate::common::{Buffer, Context, Image, image_info, range};
 use crate::pipeline::{GENERAL, Set, compute, run};
@@ -8,13 +9,13 @@ const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_TEXEL_BUFFER;
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_TEXEL_BUFFER;
 const IMAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;
 
-/// What the shader adds to the components.
+/// Numbers that the shader adds to the components.
 const MORE: [u64; 4] = [0x1_0000_0001, 0x2_0000_0002, 0x3_0000_0003, 0x4_0000_0004];
 
-/// Texels that the buffers have, of eight that are asked for.
+/// Number of texels that the buffers have, of eight that the shader requests.
 const TEXELS: u64 = 6;
 
-/// A buffer of some bytes with a view of a format.
+/// Makes a buffer of this size with a view of a format.
 fn texel_buffer(c: &Context, format: vk::Format, size: u64) -> (Buffer, vk::BufferView) {
     let usage = vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER;
     let info = vk::BufferCreateInfo::default().size(size).usage(usage);
@@ -28,7 +29,7 @@ fn texel_buffer(c: &Context, format: vk::Format, size: u64) -> (Buffer, vk::Buff
     }
 }
 
-/// An image in the layout for everything, with four by two texels.
+/// Makes an image in the general layout, with four by two texels.
 fn storage_image(c: &Context, format: vk::Format) -> Image {
     let usage = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::TRANSFER_SRC;
     let image = c.image_of(&image_info(format, [4, 2], usage), vk::ImageAspectFlags::COLOR);
@@ -49,12 +50,14 @@ fn longs(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b)).collect()
 }
 
-/// The bits of component `c` of texel `i`, all of them different and some of them high.
+/// Returns the bits of component `c` of texel `i`, all of them different and some of them high.
 fn bits(i: usize, c: usize) -> u64 {
     0x8123_4567_89ab_cdef_u64.rotate_left(8 * c as u32) ^ (i as u64) << 40 ^ i as u64
 }
 
-/// Runs the shader from a buffer of `source`, with so many words of 64 bits per texel and so many texels, to a buffer of `stored` with some bytes and an image of `target`, then looks at these two.
+/// Runs the shader from a buffer of `source`, with `n` words of 64 bits per texel and this many
+/// texels. The shader writes to a buffer of `stored` with this many bytes and an image of `target`,
+/// which `look` then examines.
 fn through_shader(
     (source, n, texels): (vk::Format, usize, u64),
     (stored, bytes): (vk::Format, u64),
@@ -87,10 +90,12 @@ fn through_shader(
     c.free_image(image);
 }
 
-/// Texels with the first `source` of four components through the shader, to formats of `target` ones.
+/// Checks texels with the first `source` of four components through the shader, to formats of
+/// `target` components.
 fn check(source: (vk::Format, usize), target: (vk::Format, usize)) {
     let ((from, n), (to, m)) = (source, target);
-    // What a format has not is 0, or 1 as alpha. Outside of a buffer it is 0, and 1 where the format has no alpha.
+    // A component that a format does not have is 0, or 1 for alpha. Outside a buffer it is 0, and 1
+    // if the format has no alpha.
     let absent = |c: usize| u64::from(c == 3);
     let fetched = |i: usize, c: usize| match c < n {
         true if i < TEXELS as usize => bits(i, c),
@@ -122,7 +127,8 @@ fn texels_of_any_number_of_long_integers() {
         .for_each(|(source, target)| check(source, target));
 }
 
-/// A view of words where the shader says that there are long integers: that is nobody's valid use, and shows nothing of other texels all the same.
+/// Checks a view of words where the shader declares 64-bit integers. This is invalid usage, but
+/// must not show other texels.
 #[test]
 fn texels_of_words_have_no_high_words() {
     let four = vk::Format::R64G64B64A64_SINT;

@@ -1,4 +1,4 @@
-//! What maintenance 6, 7, 9, 10 and 11 add to commands and queries.
+//! Tests of the additions of maintenance 6, 7, 9, 10 and 11 to commands and queries.
 
 use crate::common::{Context, spirv};
 use crate::pipeline::{Set, compute};
@@ -25,7 +25,7 @@ fn sets_and_constants_by_structures() {
     let bind = vk::BindDescriptorSetsInfoKHR::default().stage_flags(stages).layout(set.layout).descriptor_sets(&sets);
     let add = 7u32.to_le_bytes();
     let constants = vk::PushConstantsInfoKHR::default().stage_flags(stages).layout(set.layout).values(&add);
-    // SAFETY: valid usage, here and below.
+    // SAFETY: valid usage.
     c.run(|b| unsafe {
         c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::COMPUTE, pipeline);
         m6.cmd_bind_descriptor_sets2(b, &bind);
@@ -58,7 +58,7 @@ fn bindings_say_what_became_of_them() {
         let [mut a, mut b] = [first, second].map(|r| vk::BindMemoryStatusKHR::default().result(r));
         let bind =
             |buffer, offset| vk::BindBufferMemoryInfo::default().buffer(buffer).memory(memory).memory_offset(offset);
-        // The first one lies beyond the memory; the second is bound all the same.
+        // The first one is beyond the memory; the second is still bound.
         let infos = [bind(buffers[0], 1 << 40).push_next(&mut a), bind(buffers[1], 0).push_next(&mut b)];
         assert!(c.device.bind_buffer_memory2(&infos).is_err());
         assert_eq!((results[0] == vk::Result::SUCCESS, results[1]), (false, vk::Result::SUCCESS));
@@ -115,7 +115,8 @@ impl common::Chain for Maintenance10 {
     }
 }
 
-/// A clear inside of rendering that ends by the newer command, and resolves of depth and stencil, together and apart.
+/// Checks a clear inside rendering that ends by the newer command, and resolves of depth and
+/// stencil, together and separately.
 #[test]
 fn depth_and_stencil_are_resolved_by_command() {
     let mut v13 = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true).synchronization2(true);
@@ -124,7 +125,7 @@ fn depth_and_stencil_are_resolved_by_command() {
     let c = Context::with(&[], &[c"VK_KHR_maintenance10"], &mut [&mut v13, &mut m10]);
     let format = vk::Format::D32_SFLOAT_S8_UINT;
     let [depth, stencil] = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL];
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let image = |samples| {
             let usage = vk::ImageUsageFlags::TRANSFER_SRC
@@ -160,7 +161,7 @@ fn depth_and_stencil_are_resolved_by_command() {
         };
         clear(from.2, (0.25, 7));
         use vk::ResolveModeFlags as M;
-        // Aspects of the region, modes of depth and stencil, and what is there then.
+        // Aspects of the region, modes of depth and stencil, and the expected results.
         let cases = [
             (depth, M::AVERAGE, M::NONE, (0.25f32, 3)),
             (stencil, M::NONE, M::SAMPLE_ZERO, (1.0, 7)),
@@ -196,7 +197,8 @@ fn depth_and_stencil_are_resolved_by_command() {
     }
 }
 
-/// A view of a single layer is an array or is none, as the shader likes; so far as there are layers.
+/// Checks that a view of a single layer works as an array or not, depending on the shader; arrays
+/// have as many layers as the view.
 #[test]
 fn single_layers_are_arrays_and_are_none() {
     let extensions = [c"VK_KHR_maintenance11", c"VK_EXT_robustness2"];
@@ -214,7 +216,7 @@ fn single_layers_are_arrays_and_are_none() {
         .array_layers(3)
         .samples(vk::SampleCountFlags::TYPE_1)
         .usage(usage);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let properties = c.instance.get_physical_device_image_format_properties(
             c.physical,

@@ -1,6 +1,8 @@
-//! Images whose rows somebody else has laid out (VK_EXT_image_drm_format_modifier), in memory that somebody else has made (VK_EXT_external_memory_dma_buf).
+//! Tests of images with an external row layout (VK_EXT_image_drm_format_modifier), in memory of
+//! another source (VK_EXT_external_memory_dma_buf).
 //!
-//! A file of the driver's stands for a dma-buf where the kernel has no device that makes one: it is mapped in the same way.
+//! A file of the driver replaces a dma-buf if the kernel has no device that makes one: it is mapped
+//! in the same way.
 
 use crate::common::{Context, Image, range};
 use ash::vk;
@@ -13,7 +15,7 @@ const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const USAGE: vk::ImageUsageFlags =
     vk::ImageUsageFlags::from_raw(vk::ImageUsageFlags::TRANSFER_SRC.as_raw() | vk::ImageUsageFlags::SAMPLED.as_raw());
 
-/// `DRM_FORMAT_MOD_LINEAR`, and one of some vendor's.
+/// `DRM_FORMAT_MOD_LINEAR`, and the modifier of some vendor.
 const LINEAR: u64 = 0;
 const TILED: u64 = 1 << 56 | 1;
 
@@ -22,7 +24,7 @@ fn context() -> Context {
     Context::new(&[], &names)
 }
 
-/// What images of a modifier may be, with what is told of memory for others.
+/// Returns the properties of images with a modifier, and the features of external memory.
 fn asked(
     c: &Context,
     modifier: u64,
@@ -57,14 +59,14 @@ fn image_info<'a>(extent: [u32; 2]) -> vk::ImageCreateInfo<'a> {
         .usage(USAGE)
 }
 
-/// An image whose only plane begins at `offset`, with so many bytes between rows.
+/// Makes an image whose only plane begins at `offset`, with `row_pitch` bytes between rows.
 fn laid_out(c: &Context, offset: u64, row_pitch: u64, modifier: u64) -> Result<vk::Image, vk::Result> {
     let planes = [vk::SubresourceLayout { offset, row_pitch, ..Default::default() }];
     let mut explicit =
         vk::ImageDrmFormatModifierExplicitCreateInfoEXT::default().drm_format_modifier(modifier).plane_layouts(&planes);
     let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(DMA_BUF);
     let info = image_info([20, 10]).push_next(&mut explicit).push_next(&mut external);
-    // SAFETY: valid usage, or refused.
+    // SAFETY: valid usage, or the driver refuses it.
     unsafe { c.device.create_image(&info, None) }
 }
 
@@ -73,7 +75,7 @@ fn the_linear_modifier_is_told_and_taken() {
     let c = context();
     let mut list = vk::DrmFormatModifierPropertiesListEXT::default();
     let mut out = vk::FormatProperties2::default().push_next(&mut list);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe { c.instance.get_physical_device_format_properties2(c.physical, FORMAT, &mut out) };
     let linear = out.format_properties.linear_tiling_features;
     assert_eq!(list.drm_format_modifier_count, 1);
@@ -82,16 +84,16 @@ fn the_linear_modifier_is_told_and_taken() {
     let mut list = vk::DrmFormatModifierPropertiesListEXT::default().drm_format_modifier_properties(&mut room);
     let mut list2 = vk::DrmFormatModifierPropertiesList2EXT::default().drm_format_modifier_properties(&mut wide);
     let mut out = vk::FormatProperties2::default().push_next(&mut list).push_next(&mut list2);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe { c.instance.get_physical_device_format_properties2(c.physical, FORMAT, &mut out) };
     assert_eq!((list.drm_format_modifier_count, list2.drm_format_modifier_count), (1, 1));
     assert_eq!((room[0].drm_format_modifier, room[0].drm_format_modifier_plane_count), (LINEAR, 1));
     assert_eq!((room[0].drm_format_modifier_tiling_features, room[1].drm_format_modifier), (linear, 7));
-    // What flags of 32 bits can say, and more.
+    // The flags of 32 bits, and further ones.
     assert_eq!(wide[0].drm_format_modifier_tiling_features.as_raw() & 0x7fff_ffff, u64::from(linear.as_raw()));
     let mut list = vk::DrmFormatModifierPropertiesListEXT::default();
     let mut out = vk::FormatProperties2::default().push_next(&mut list);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe { c.instance.get_physical_device_format_properties2(c.physical, vk::Format::D32_SFLOAT, &mut out) };
     assert_eq!(list.drm_format_modifier_count, 0, "depth lies nowhere in particular");
 
@@ -105,7 +107,7 @@ fn the_linear_modifier_is_told_and_taken() {
     let known = ash::ext::image_drm_format_modifier::Device::new(&c.instance, &c.device);
     let modifiers = [TILED, LINEAR];
     let mut list = vk::ImageDrmFormatModifierListCreateInfoEXT::default().drm_format_modifiers(&modifiers);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         let image = c.device.create_image(&image_info([20, 10]).push_next(&mut list), None).expect("image");
         let mut chosen = vk::ImageDrmFormatModifierPropertiesEXT { drm_format_modifier: 7, ..Default::default() };
@@ -122,7 +124,7 @@ fn the_linear_modifier_is_told_and_taken() {
     }
 }
 
-/// Memory planes are the format's, wherever they lie.
+/// Checks that memory planes are the format's, at any offsets.
 #[test]
 fn planes_lie_where_they_are_said_to_lie() {
     let c = context();
@@ -133,7 +135,7 @@ fn planes_lie_where_they_are_said_to_lie() {
     });
     let mut explicit = vk::ImageDrmFormatModifierExplicitCreateInfoEXT::default().plane_layouts(&planes);
     let info = image_info([40, 20]).format(vk::Format::G8_B8R8_2PLANE_420_UNORM).push_next(&mut explicit);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let image = c.device.create_image(&info, None).expect("image");
         assert_eq!(c.device.get_image_memory_requirements(image).size, 4096 + 20 * 64);
@@ -148,10 +150,10 @@ fn planes_lie_where_they_are_said_to_lie() {
     }
 }
 
-/// A descriptor of memory of so many bytes, which is the caller's.
+/// Exports a descriptor of memory, which the caller owns.
 fn export(c: &Context, memory: vk::DeviceMemory, ty: vk::ExternalMemoryHandleTypeFlags) -> Result<OwnedFd, vk::Result> {
     let files = ash::khr::external_memory_fd::Device::new(&c.instance, &c.device);
-    // SAFETY: valid usage; the descriptor is nobody else's.
+    // SAFETY: valid usage; the descriptor has no other owner.
     unsafe {
         let info = vk::MemoryGetFdInfoKHR::default().memory(memory).handle_type(ty);
         Ok(OwnedFd::from_raw_fd(files.get_memory_fd(&info)?))
@@ -161,14 +163,15 @@ fn export(c: &Context, memory: vk::DeviceMemory, ty: vk::ExternalMemoryHandleTyp
 fn allocate_for(c: &Context, size: u64, ty: vk::ExternalMemoryHandleTypeFlags) -> Result<vk::DeviceMemory, vk::Result> {
     let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(ty);
     let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut export);
-    // SAFETY: valid usage, or refused.
+    // SAFETY: valid usage, or the driver refuses it.
     unsafe { c.device.allocate_memory(&info, None) }
 }
 
 fn import(c: &Context, fd: OwnedFd, size: u64) -> Result<vk::DeviceMemory, vk::Result> {
     let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(DMA_BUF).fd(fd.as_raw_fd());
     let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut import);
-    // SAFETY: valid usage, or refused; the descriptor is the driver's once it is taken.
+    // SAFETY: valid usage, or the driver refuses it; the driver owns the descriptor after a
+    // successful import.
     let memory = unsafe { c.device.allocate_memory(&info, None) }?;
     std::mem::forget(fd);
     Ok(memory)
@@ -179,7 +182,7 @@ fn a_picture_in_memory_of_others_is_seen() {
     let c = context();
     let (offset, pitch) = (128, 96);
     let image = laid_out(&c, offset, pitch, LINEAR).expect("image");
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let size = unsafe { c.device.get_image_memory_requirements(image) }.size;
     assert_eq!(size, offset + 10 * pitch);
     let made =
@@ -191,19 +194,19 @@ fn a_picture_in_memory_of_others_is_seen() {
     let file = export(&c, memory, theirs).expect("a descriptor");
     let files = ash::khr::external_memory_fd::Device::new(&c.instance, &c.device);
     let mut told = vk::MemoryFdPropertiesKHR::default();
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe { files.get_memory_fd_properties(DMA_BUF, file.as_raw_fd(), &mut told) }.expect("known");
     assert_ne!(told.memory_type_bits & 1, 0);
     let invalid = Some(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
     let null = std::fs::File::open("/dev/null").expect("a file");
-    // SAFETY: refused.
+    // SAFETY: the driver refuses the descriptor.
     assert_eq!(unsafe { files.get_memory_fd_properties(DMA_BUF, null.as_raw_fd(), &mut told) }.err(), invalid);
     assert_eq!(import(&c, null.into(), size).err(), invalid);
     assert_eq!(import(&c, file.try_clone().expect("a copy"), 1 << 30).err(), invalid, "too many bytes");
     let again = import(&c, file, size).expect("memory");
-    // What was imported can be given on as what it is.
+    // Imported memory can be exported as the kind that it is.
     assert!(export(&c, again, DMA_BUF).is_ok() && export(&c, again, OPAQUE).is_err());
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         let bytes =
             c.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("map").cast::<u8>();

@@ -1,4 +1,4 @@
-//! The most that limits of descriptors allow, used.
+//! Tests that use descriptors up to their limits.
 
 use crate::common::{Buffer, Context};
 use crate::pipeline::compute_with;
@@ -81,7 +81,8 @@ fn whole(buffer: &Buffer) -> vk::DescriptorBufferInfo {
     vk::DescriptorBufferInfo { buffer: buffer.buffer, offset: 0, range: vk::WHOLE_SIZE }
 }
 
-/// As many as lie in a shader's context, some more, bindings that are partly there, and the most: each buffer is at its own dynamic offset.
+/// Checks as many dynamic buffers as fit a shader's context, some more, bindings that fit partly,
+/// and the maximum: each buffer is at its own dynamic offset.
 #[test]
 fn dynamic_buffers() {
     const WORDS: u32 = 1 << 14;
@@ -105,7 +106,7 @@ fn dynamic_buffers() {
         let of = |count| vec![vk::DescriptorBufferInfo { buffer: data.buffer, offset: 0, range: 16 }; count as usize];
         sets.write(&c, 0, 1, types[0], &of(uniforms));
         sets.write(&c, 1, 0, types[1], &of(storages));
-        // In bytes: forwards, and backwards.
+        // Offsets in bytes: ascending, and descending.
         let at = [|i: u32| 16 * i % (4 * WORDS), |i: u32| 4 * WORDS - 16 - 16 * i % (4 * WORDS)];
         let offsets: Vec<u32> = (0..uniforms).map(at[0]).chain((0..storages).map(at[1])).collect();
         sets.run(&c, &shader!("most_dynamic.comp"), &[(0, uniforms), (1, storages)], &offsets);
@@ -119,7 +120,7 @@ fn dynamic_buffers() {
     c.free(result);
 }
 
-/// As many blocks as a set may have, as large as one may be.
+/// Checks as many blocks as a set may have, and one as large as a block may be.
 #[test]
 fn inline_uniform_blocks() {
     let mut blocks = vk::PhysicalDeviceInlineUniformBlockFeatures::default().inline_uniform_block(true);
@@ -157,7 +158,7 @@ fn inline_uniform_blocks() {
     c.free(result);
 }
 
-/// A set lies where no offset of 32 bits reaches.
+/// Checks a set at an address that no offset of 32 bits reaches.
 #[test]
 fn descriptor_buffers() {
     let mut buffers = vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default().descriptor_buffer(true);
@@ -178,7 +179,8 @@ fn descriptor_buffers() {
     let (mut heap, result) = (c.buffer(offset + 4096), c.buffer(32));
     let address = |buffer: &Buffer| {
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
-        // SAFETY: valid usage, but that the buffer was not made for it: the driver does not care.
+        // SAFETY: valid usage, except that the buffer was not created for it, which the driver
+        // ignores.
         unsafe { c.device.get_buffer_device_address(&info) }
     };
     let of_result = vk::DescriptorAddressInfoEXT::default().address(address(&result)).range(32);

@@ -1,4 +1,5 @@
-//! Mutable descriptors: each element is what was written to it last, by a write or a copy; and null descriptors of each type.
+//! Tests of mutable descriptors: each element is the descriptor that was written or copied to it
+//! last; and of null descriptors of each type.
 
 use crate::common::{Context, range, spirv};
 use crate::pipeline::{GENERAL, compute};
@@ -28,7 +29,7 @@ fn context() -> Context {
     )
 }
 
-/// A layout of a storage buffer and four mutable descriptors; `None` where it is not supported.
+/// Makes a layout of a storage buffer and four mutable descriptors; `None` if it is not supported.
 fn layout(c: &Context, types: &[vk::DescriptorType]) -> Option<vk::DescriptorSetLayout> {
     let binding = |binding, ty, count| {
         vk::DescriptorSetLayoutBinding::default()
@@ -62,7 +63,7 @@ fn elements_are_what_was_written_last() {
     let sizes = [(STORAGE, 2), (MUTABLE, 8)];
     let sizes = sizes.map(|(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count });
     let layouts = [set_layout; 2];
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let d = &c.device;
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(2).pool_sizes(&sizes);
@@ -90,7 +91,7 @@ fn elements_are_what_was_written_last() {
             let to = vk::WriteDescriptorSet::default().dst_set(*set).descriptor_type(STORAGE).buffer_info(&whole);
             d.update_descriptor_sets(&[to], &[]);
         }
-        // Something else first: only the last write counts.
+        // Another descriptor is written first: only the last write counts.
         write(0, 0, TYPES[2], vk::Buffer::null(), vk::BufferView::null(), image.view);
         for (element, ty) in (0..).zip(TYPES) {
             write(0, element, ty, words.buffer, texels, image.view);

@@ -1,4 +1,5 @@
-//! Attachments of one sample that are rendered with several (VK_EXT_multisampled_render_to_single_sampled), compared with what their samples must be.
+//! Tests of attachments of one sample that are rendered with several
+//! (VK_EXT_multisampled_render_to_single_sampled), compared with the expected samples.
 
 use crate::common;
 use crate::common::{Buffer, Context, Image, info, range};
@@ -16,7 +17,7 @@ struct Scene {
     modules: [vk::ShaderModule; 2],
 }
 
-/// An image to be rendered to, of one sample or of several.
+/// Makes an image to be rendered to, of one sample or of several.
 fn image(c: &Context, samples: vk::SampleCountFlags, side: u32, layers: u32) -> Image {
     let single = samples == vk::SampleCountFlags::TYPE_1;
     let flags = vk::ImageCreateFlags::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT;
@@ -49,7 +50,7 @@ fn image(c: &Context, samples: vk::SampleCountFlags, side: u32, layers: u32) -> 
     }
 }
 
-/// How a target of one sample is rendered to.
+/// Parameters of rendering to a target of one sample.
 #[derive(Clone, Copy)]
 struct How {
     flags: vk::RenderingFlags,
@@ -73,7 +74,7 @@ impl Scene {
         let extensions = [c"VK_EXT_multisampled_render_to_single_sampled"];
         let c = Context::with(&[], &extensions, &mut [&mut rendering, &mut single]);
         let target = image(&c, vk::SampleCountFlags::TYPE_1, SIDE, 1);
-        // Two triangles that have an edge in common, which goes through no pixel's middle.
+        // Two triangles with a common edge, which goes through no pixel's centre.
         let corners = [[-0.9, -0.83], [0.71, 0.9], [-0.8, 0.77], [0.71, 0.9], [-0.9, -0.83], [0.83, -0.67]];
         let color = [1.0f32, 0.5, 0.25, 1.0];
         let words: Vec<u32> =
@@ -133,7 +134,7 @@ impl Scene {
         self.c.read_image(&self.target, 4).as_chunks::<4>().0.to_vec()
     }
 
-    /// Fills the target with texels that differ from each other, which are returned.
+    /// Fills the target with different texels, which are returned.
     fn fill(&self) -> Vec<[u8; 4]> {
         let mut pattern = self.c.buffer(u64::from(4 * SIDE * SIDE));
         pattern.fill_words(|i| i.wrapping_mul(0x9e37_79b9) >> 3);
@@ -148,7 +149,8 @@ impl Scene {
         texels
     }
 
-    /// Samples of each pixel that the first triangle covers: by a multisampled attachment that is resolved.
+    /// Returns the number of samples of each pixel that the first triangle covers, by a
+    /// multisampled attachment that is resolved.
     fn covered(&self) -> Vec<u32> {
         let samples = image(&self.c, SAMPLES, SIDE, 1);
         let pipeline = self.pipeline(SAMPLES, vk::RenderPass::null());
@@ -169,7 +171,7 @@ impl Scene {
             self.c.device.cmd_end_rendering(b);
         });
         assert_eq!(done, Ok(()));
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         unsafe { self.c.device.destroy_pipeline(pipeline, None) };
         self.c.free_image(samples);
         let covered: Vec<u32> = self.texels().iter().map(|[.., a]| (u32::from(*a) * 4 + 127) / 255).collect();
@@ -188,7 +190,8 @@ impl Scene {
     }
 }
 
-/// Means of the triangle's colour in so many of four samples, and of what was there in the others.
+/// Checks the mean of the triangle's colour in the covered ones of four samples, and of the
+/// previous contents in the others.
 fn check(got: &[[u8; 4]], covered: &[u32], before: &[[u8; 4]]) {
     for (i, got) in got.iter().enumerate() {
         let n = covered[i];
@@ -212,12 +215,12 @@ fn samples_begin_as_the_attachment_and_are_resolved_to_it() {
     for how in [
         LOADED,
         How { load_op: vk::AttachmentLoadOp::CLEAR, ..LOADED },
-        // Where no mode is said it is the average.
+        // Without a mode it is the average.
         How { resolve_mode: vk::ResolveModeFlags::NONE, ..LOADED },
         How { store_op: vk::AttachmentStoreOp::NONE, ..LOADED },
     ] {
         let before = s.fill();
-        // Twice: with memory that is new, and that was used before.
+        // Twice: with new memory, and with memory that was used before.
         for _ in 0..2 {
             let done = s.c.run(|b| s.render(b, how, || s.draw(b, pipeline, 0, 3)));
             assert_eq!(done, Ok(()));
@@ -234,7 +237,8 @@ fn samples_begin_as_the_attachment_and_are_resolved_to_it() {
     s.destroy();
 }
 
-/// Samples stay where rendering is suspended: no background comes through the edge of two triangles.
+/// Checks that samples are kept while rendering is suspended: no background shows through the
+/// common edge of two triangles.
 #[test]
 fn suspended_rendering_goes_on_with_its_samples() {
     let s = Scene::new();
@@ -258,7 +262,8 @@ fn suspended_rendering_goes_on_with_its_samples() {
     s.destroy();
 }
 
-/// A subpass with four samples, and one with one that draws over a part of what the first resolved.
+/// Checks a subpass with four samples, and one with one sample that draws over a part of the
+/// first's result.
 #[test]
 fn subpasses_of_a_render_pass() {
     let s = Scene::new();
@@ -291,7 +296,7 @@ fn subpasses_of_a_render_pass() {
     let info =
         vk::RenderPassCreateInfo2::default().attachments(&description).subpasses(&subpasses).dependencies(&dependency);
     let d = &s.c.device;
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let pass = d.create_render_pass2(&info, None).expect("render pass");
         let views = [s.target.view];
@@ -337,7 +342,8 @@ fn samples_that_no_memory_holds_are_refused_where_they_are_recorded() {
     let mut s = Scene::new();
     // SAFETY: valid usage.
     let heap = unsafe { s.c.instance.get_physical_device_memory_properties(s.c.physical) }.memory_heaps[0].size;
-    // A target of an eighth of the heap, of which nothing is touched, with four samples in sixteen layers more.
+    // A target of an eighth of the heap, whose memory is not touched, with four samples in sixteen
+    // layers more.
     let side = ((heap / 32).isqrt() as u32).min(16384);
     let layers = (heap / 8 / (4 * u64::from(side) * u64::from(side))).max(1) as u32;
     let large = image(&s.c, vk::SampleCountFlags::TYPE_1, side, layers);
@@ -356,7 +362,7 @@ fn samples_that_no_memory_holds_are_refused_where_they_are_recorded() {
         .color_attachments(&attachments)
         .push_next(&mut single);
     let allocate = vk::CommandBufferAllocateInfo::default().command_pool(s.c.pool).command_buffer_count(1);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         let b = s.c.device.allocate_command_buffers(&allocate).expect("command buffer")[0];
         s.c.device.begin_command_buffer(b, &Default::default()).expect("begin");
@@ -364,12 +370,12 @@ fn samples_that_no_memory_holds_are_refused_where_they_are_recorded() {
         s.c.device.cmd_end_rendering(b);
         assert_eq!(s.c.device.end_command_buffer(b), Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
     }
-    // The device is as it was.
+    // The device still works.
     s.c.free_image(std::mem::replace(&mut s.target, small));
     let pipeline = s.pipeline(SAMPLES, vk::RenderPass::null());
     s.fill();
     assert_eq!(s.c.run(|b| s.render(b, LOADED, || s.draw(b, pipeline, 0, 3))), Ok(()));
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe { s.c.device.destroy_pipeline(pipeline, None) };
     s.destroy();
 }

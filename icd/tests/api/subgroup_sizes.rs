@@ -1,4 +1,5 @@
-//! Subgroups of every size that a pipeline may ask for: what each invocation finds, against a model of the shader in Rust.
+//! Tests of subgroups of every size that a pipeline may request: the values of each invocation,
+//! against a model of the shader in Rust.
 
 use crate::common;
 use crate::common::{Context, spirv};
@@ -10,12 +11,12 @@ const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const IMAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;
 const COMBINED: vk::DescriptorType = vk::DescriptorType::COMBINED_IMAGE_SAMPLER;
 
-/// Words before the results: the total and the values.
+/// Number of words before the results: the total and the values.
 const VALUES: usize = 127;
-/// Words of an invocation.
+/// Number of words of an invocation.
 const ROW: usize = 24;
 
-/// A pipeline with subgroups of a size, for workgroups of `invocations`.
+/// Makes a pipeline with subgroups of a size, for workgroups of `invocations`.
 fn pipeline_of(c: &Context, set: &Set, size: u32, invocations: u32) -> vk::Pipeline {
     let module = module(c, &spirv(include_bytes!("../data/subgroup_sizes.comp.spv")));
     let entries = [vk::SpecializationMapEntry { constant_id: 0, offset: 0, size: 4 }];
@@ -37,7 +38,8 @@ fn pipeline_of(c: &Context, set: &Set, size: u32, invocations: u32) -> vk::Pipel
     }
 }
 
-/// What the shader's invocation `i` writes; `None` where it writes nothing or anything.
+/// Returns the words that the shader's invocation `i` writes; `None` if it writes nothing or any
+/// value.
 fn expected(values: &[u32], size: usize, i: usize) -> Vec<Option<u32>> {
     let (n, lane, first) = (values.len(), i % size, i / size * size);
     let lanes = || (first..n.min(first + size)).map(|j| (j - first, values[j]));
@@ -111,7 +113,7 @@ fn every_size_computes_what_its_lanes_say() {
     .unwrap();
     let mut rng = Rng::new(3);
     for size in [4u32, 8, 16, 32, 64] {
-        // Less than a subgroup, whole ones, and some with one that is not full.
+        // Less than a subgroup, whole ones, and several with a partial one.
         for n in [3usize, 64, 77, 127] {
             let values: Vec<u32> = (0..n).map(|_| rng.below(1000) as u32).collect();
             data.fill_words(|i| (i as usize).checked_sub(1).and_then(|i| values.get(i)).copied().unwrap_or(0));

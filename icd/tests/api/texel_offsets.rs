@@ -1,4 +1,4 @@
-//! Buffer views at any multiple of a texel (`*TexelBufferOffsetSingleTexelAlignment`).
+//! Tests of buffer views at any multiple of a texel (`*TexelBufferOffsetSingleTexelAlignment`).
 
 use crate::common::{Context, spirv};
 use crate::pipeline::{Set, compute, run};
@@ -8,7 +8,7 @@ const SOURCE: vk::DescriptorType = vk::DescriptorType::UNIFORM_TEXEL_BUFFER;
 const TARGET: vk::DescriptorType = vk::DescriptorType::STORAGE_TEXEL_BUFFER;
 const TEXELS: usize = 50;
 
-/// Formats, the bytes of a texel, and those that a view's offset is a multiple of.
+/// Formats, the bytes of a texel, and the alignment of a view's offset.
 const FORMATS: [(vk::Format, usize, usize); 9] = [
     (vk::Format::R8_UNORM, 1, 1),
     (vk::Format::R8G8_UNORM, 2, 2),
@@ -27,11 +27,11 @@ fn views_begin_at_any_texel() {
     let set = Set::new(&c, &[(SOURCE, 1), (TARGET, 1)]);
     let code = spirv(include_bytes!("../data/texel_copy.comp.spv"));
     let (mut source, mut target) = (c.buffer(4096), c.buffer(4096));
-    // No exponent is that of an infinity, whatever the format.
+    // No exponent is that of an infinity, in any format.
     source.bytes_mut().iter_mut().zip(0usize..).for_each(|(byte, i)| *byte = (i * 37 % 113) as u8);
     let bytes = source.bytes_mut().to_vec();
     for (format, size, unit) in FORMATS {
-        // A format that no shader stores to is copied to one of the same components.
+        // A format to which no shader can store is copied to one with the same components.
         let stored = if size == 12 { vk::Format::R32G32B32A32_SFLOAT } else { format };
         let (wide, step) = if size == 12 { (16, 16) } else { (size, unit) };
         for (from, to) in [(1, 3), (3, 2), (7, 1)] {

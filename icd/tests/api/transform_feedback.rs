@@ -1,4 +1,4 @@
-//! Transform feedback and what comes with it: captured bits, counters, draws of what was captured, queries.
+//! Tests of transform feedback: captured bits, counters, draws of captured vertices, queries.
 
 use crate::common::{Buffer, Context, info};
 use crate::pipeline::module;
@@ -7,11 +7,11 @@ use ash::vk;
 const CAPTURE: &[u8] = include_bytes!("../../../jit/tests/data/capture.vert.spv");
 const NUMBERED: &[u8] = include_bytes!("../data/numbered.vert.spv");
 const STREAMS: &[u8] = include_bytes!("../data/streams.geom.spv");
-/// `XfbStride` of `CAPTURE`'s buffers.
+/// `XfbStride` of the buffers of `CAPTURE`.
 const STRIDES: [u32; 4] = [52, 40, 12, 12];
 const UNTOUCHED: u32 = 0xaaaa_aaaa;
 
-/// What `capture.vert` makes of a vertex, as words of its buffers.
+/// Returns the outputs of `capture.vert` for a vertex, as words of its buffers.
 fn captured(vertex: u32, instance: u32) -> [Vec<u32>; 4] {
     let (v, i) = (vertex as f32, instance as f32);
     let words = |floats: &[f32]| floats.iter().map(|f| f.to_bits()).collect::<Vec<_>>();
@@ -27,7 +27,7 @@ fn captured(vertex: u32, instance: u32) -> [Vec<u32>; 4] {
     [first, second, piece(&[v + 100.0, i]), piece(&[i, v + 200.0])]
 }
 
-/// `streams.geom` with a position of that stream, which goes to no buffer.
+/// Returns `streams.geom` with a position of that stream, which goes to no buffer.
 fn with_position_of(stream: u32, mut words: Vec<u32>) -> Vec<u32> {
     const OP_DECORATE: u32 = 71;
     let [stream_of, buffer, stride] = [29, 36, 37];
@@ -48,7 +48,7 @@ fn with_position_of(stream: u32, mut words: Vec<u32>) -> Vec<u32> {
     words
 }
 
-/// Buffers that hold these vertices from byte `at` on.
+/// Returns the contents of buffers that have these vertices from byte `at` on.
 fn holding(sizes: [u64; 4], at: [u32; 4], vertices: &[(u32, u32)]) -> [Vec<u32>; 4] {
     let mut buffers = sizes.map(|bytes| vec![UNTOUCHED; bytes as usize / 4]);
     for (n, &(vertex, instance)) in vertices.iter().enumerate() {
@@ -66,34 +66,34 @@ struct Functions(ash::ext::transform_feedback::Device);
 impl Functions {
     unsafe fn bind(&self, b: vk::CommandBuffer, buffers: &[vk::Buffer], offsets: &[u64]) {
         let f = self.0.fp().cmd_bind_transform_feedback_buffers_ext;
-        // SAFETY: (all here) the caller's valid usage.
+        // SAFETY: the caller's arguments fulfil the valid usage of the command.
         unsafe { f(b, 0, buffers.len() as u32, buffers.as_ptr(), offsets.as_ptr(), std::ptr::null()) };
     }
 
     unsafe fn begin(&self, b: vk::CommandBuffer, counters: &[vk::Buffer], offsets: &[u64]) {
         let (p, q) = pointers(counters, offsets);
-        // SAFETY: as above.
+        // SAFETY: the caller's arguments fulfil the valid usage of the command.
         unsafe { (self.0.fp().cmd_begin_transform_feedback_ext)(b, 0, counters.len() as u32, p, q) };
     }
 
     unsafe fn end(&self, b: vk::CommandBuffer, counters: &[vk::Buffer], offsets: &[u64]) {
         let (p, q) = pointers(counters, offsets);
-        // SAFETY: as above.
+        // SAFETY: the caller's arguments fulfil the valid usage of the command.
         unsafe { (self.0.fp().cmd_end_transform_feedback_ext)(b, 0, counters.len() as u32, p, q) };
     }
 
     unsafe fn begin_query(&self, b: vk::CommandBuffer, pool: vk::QueryPool, query: u32, stream: u32) {
-        // SAFETY: as above.
+        // SAFETY: the caller's arguments fulfil the valid usage of the command.
         unsafe { (self.0.fp().cmd_begin_query_indexed_ext)(b, pool, query, vk::QueryControlFlags::empty(), stream) };
     }
 
     unsafe fn end_query(&self, b: vk::CommandBuffer, pool: vk::QueryPool, query: u32, stream: u32) {
-        // SAFETY: as above.
+        // SAFETY: the caller's arguments fulfil the valid usage of the command.
         unsafe { (self.0.fp().cmd_end_query_indexed_ext)(b, pool, query, stream) };
     }
 }
 
-/// Null where there are none.
+/// Returns pointers to the lists, or null for empty ones.
 fn pointers(counters: &[vk::Buffer], offsets: &[u64]) -> (*const vk::Buffer, *const u64) {
     if counters.is_empty() { (std::ptr::null(), std::ptr::null()) } else { (counters.as_ptr(), offsets.as_ptr()) }
 }
@@ -161,7 +161,7 @@ impl Scene {
         }
     }
 
-    /// A pipeline of `capture.vert` alone, which rasterizes nothing.
+    /// Makes a pipeline of `capture.vert` alone, which rasterizes nothing.
     fn pipeline(&mut self, topology: vk::PrimitiveTopology, restart: bool, last: bool) -> vk::Pipeline {
         let vertex = module(&self.c, &info::spirv(CAPTURE));
         let stage = vk::PipelineShaderStageCreateInfo::default()
@@ -197,7 +197,7 @@ impl Scene {
         pipeline
     }
 
-    /// A pipeline of `streams.geom` that rasterizes a stream, which is dynamic or not.
+    /// Makes a pipeline of `streams.geom` that rasterizes a stream, which is dynamic or not.
     fn streams(&mut self, stream: u32, dynamic: bool) -> vk::Pipeline {
         use vk::ShaderStageFlags as S;
         let words = [(S::VERTEX, info::spirv(NUMBERED)), (S::GEOMETRY, with_position_of(stream, info::spirv(STREAMS)))];
@@ -209,7 +209,7 @@ impl Scene {
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::POINT_LIST);
         let (viewports, scissors) = ([info::viewport(64)], [info::area(64)]);
         let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-        // What is dynamic is another value here.
+        // If the stream is dynamic, the static value differs.
         let mut select = vk::PipelineRasterizationStateStreamCreateInfoEXT::default()
             .rasterization_stream(if dynamic { (stream + 1) % 4 } else { stream });
         let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).push_next(&mut select);
@@ -241,7 +241,7 @@ impl Scene {
         self.render_with(|_| (), with, |_| ());
     }
 
-    /// Commands before, in and after a render pass.
+    /// Records commands before, in and after a render pass.
     fn render_with(
         &self,
         before: impl FnOnce(vk::CommandBuffer),
@@ -265,7 +265,7 @@ impl Scene {
         run.expect("executed");
     }
 
-    /// Buffers of these sizes, untouched.
+    /// Makes buffers of these sizes, filled with `UNTOUCHED`.
     fn buffers(&self, sizes: [u64; 4]) -> [Buffer; 4] {
         sizes.map(|bytes| {
             let mut buffer = self.buffer(bytes);
@@ -298,7 +298,7 @@ impl Scene {
         unsafe { self.feedback.bind(b, &handles, offsets) };
     }
 
-    /// Counters lie one behind the other in a buffer.
+    /// Begins transform feedback with counters that are consecutive in a buffer.
     fn begin(&self, b: vk::CommandBuffer, counters: Option<&Buffer>) {
         let handles: Vec<_> = counters.into_iter().flat_map(|c| [c.buffer; 4]).collect();
         // SAFETY: valid usage.
@@ -316,7 +316,7 @@ impl Scene {
         unsafe { self.c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline) };
     }
 
-    /// Counters are written, and read by whoever follows.
+    /// Makes written counters visible to later commands.
     fn counter_barrier(&self, b: vk::CommandBuffer) {
         let barrier = vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
@@ -345,7 +345,7 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        // SAFETY: idle.
+        // SAFETY: the device is idle.
         unsafe {
             self.pipelines.drain(..).for_each(|p| self.c.device.destroy_pipeline(p, None));
             self.c.device.destroy_framebuffer(self.framebuffer, None);
@@ -363,7 +363,8 @@ fn assert_words(buffers: &[Buffer; 4], want: &[Vec<u32>; 4], what: &str) {
     }
 }
 
-/// Interleaved and separate buffers, 64 bits, arrays, matrices, blocks and arrays of blocks, in every topology that a strip is cut of.
+/// Checks interleaved and separate buffers, 64 bits, arrays, matrices, blocks and arrays of blocks,
+/// in every topology.
 #[test]
 fn outputs_of_every_kind_are_captured() {
     use vk::PrimitiveTopology as T;
@@ -397,7 +398,8 @@ fn outputs_of_every_kind_are_captured() {
     }
 }
 
-/// A counter says where the next capture begins; without one it begins at the binding's offset. What is drawn between two is not captured.
+/// Checks that a counter gives the start of the next capture, which is the binding's offset without
+/// one. Vertices that are drawn in between are not captured.
 #[test]
 fn captures_are_paused_and_resumed() {
     let mut s = Scene::new();
@@ -435,7 +437,7 @@ fn captures_are_paused_and_resumed() {
     let all: Vec<_> = first.into_iter().chain([40, 41, 42, 43].map(|v| (v, 0))).collect();
     assert_words(&buffers, &holding(sizes, [0; 4], &all), "resumed and full");
     assert_eq!(counters.words(), STRIDES.map(|stride| stride * 12));
-    // Only one buffer has a counter that is looked at: the others begin anew.
+    // Only one buffer has a counter that is read: the others begin again.
     let handles = [counters.buffer, vk::Buffer::null()];
     let anew = s.buffers(sizes);
     s.render_with(
@@ -455,7 +457,7 @@ fn captures_are_paused_and_resumed() {
     s.free(buffers.into_iter().chain(anew).chain([counters]));
 }
 
-/// A draw of as many vertices as a counter says; the counter of a draw that nothing was captured of.
+/// Checks a draw of as many vertices as a counter gives, and a counter without captured vertices.
 #[test]
 fn draws_by_byte_count() {
     let mut s = Scene::new();
@@ -476,7 +478,7 @@ fn draws_by_byte_count() {
         s.counter_barrier(b);
         s.bind(b, &again, &[0; 4]);
         s.begin(b, None);
-        // Seven vertices of 40 bytes; all but 44 bytes of them; less than nothing.
+        // Seven vertices of 40 bytes; all but 44 bytes of them; a negative number.
         byte_count(b, 4, 0);
         byte_count(b, 4, 44);
         byte_count(b, 4, 1000);
@@ -491,7 +493,7 @@ fn draws_by_byte_count() {
 fn results(c: &Context, pool: vk::QueryPool, first: u32, values: usize) -> Vec<u64> {
     let mut got = vec![0u64; values + 1];
     let flags = vk::QueryResultFlags::WITH_AVAILABILITY | vk::QueryResultFlags::WAIT | vk::QueryResultFlags::TYPE_64;
-    // The functions of ash ask for one value a query.
+    // The functions of ash request one value per query.
     let call = c.device.fp_v1_0().get_query_pool_results;
     let bytes = size_of_val(&*got);
     // SAFETY: valid usage.
@@ -502,7 +504,8 @@ fn results(c: &Context, pool: vk::QueryPool, first: u32, values: usize) -> Vec<u
     got
 }
 
-/// Primitives that are written, that would be, and that are made, with restarts and instances; copies of results; resets.
+/// Checks written, needed and generated primitives, with restarts and instances; copies of results;
+/// resets.
 #[test]
 fn queries_count_primitives() {
     let mut s = Scene::new();
@@ -521,11 +524,11 @@ fn queries_count_primitives() {
                 .expect("query pool")
         });
     let [feedback, generated] = pools;
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     s.render_with(
         |b| unsafe {
             pools.iter().for_each(|&pool| d.cmd_reset_query_pool(b, pool, 0, 3));
-            // One that nothing is drawn in.
+            // A query without draws.
             d.cmd_begin_query(b, feedback, 2, Default::default());
             d.cmd_end_query(b, feedback, 2);
         },
@@ -540,7 +543,7 @@ fn queries_count_primitives() {
             d.cmd_draw_indexed(b, 12, 2, 0, 0, 0);
             s.end(b, None);
             s.feedback.end_query(b, feedback, 0, 0);
-            // Without capturing, of another query.
+            // Without capturing, by another query.
             s.feedback.begin_query(b, feedback, 1, 0);
             d.cmd_draw(b, 5, 1, 0, 0);
             s.feedback.end_query(b, feedback, 1, 0);
@@ -569,12 +572,13 @@ fn queries_count_primitives() {
     let strip = |a: u32| [a, a + 1, a + 2, a + 1, a + 3, a + 2];
     let vertices: Vec<_> = [strip(0), strip(4)].concat().into_iter().map(|v| (v, 0)).collect();
     assert_words(&buffers, &holding(sizes, [0; 4], &vertices), "what fits");
-    // SAFETY: idle.
+    // SAFETY: the device is idle.
     unsafe { pools.iter().for_each(|&pool| d.destroy_query_pool(pool, None)) };
     s.free(buffers.into_iter().chain([indices, copy]));
 }
 
-/// What queries of every kind count of two draws, which secondary command buffers make or not, and the words that the first one captures.
+/// Returns the counts of queries of every kind for two draws, which secondary command buffers make
+/// or not, and the words that the first one captures.
 fn counted(s: &Scene, pipeline: vk::Pipeline, below: bool) -> (Vec<Vec<u64>>, Vec<Vec<u32>>) {
     use vk::QueryPipelineStatisticFlags as Q;
     let statistics = Q::VERTEX_SHADER_INVOCATIONS | Q::GEOMETRY_SHADER_PRIMITIVES | Q::CLIPPING_INVOCATIONS;
@@ -617,10 +621,10 @@ fn counted(s: &Scene, pipeline: vk::Pipeline, below: bool) -> (Vec<Vec<u64>>, Ve
     let begin = vk::CommandBufferBeginInfo::default()
         .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
         .inheritance_info(&inheritance);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let secondary = unsafe { d.allocate_command_buffers(&info).expect("command buffers") };
     for (&b, captures) in secondary.iter().zip([true, false]) {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         unsafe {
             d.begin_command_buffer(b, &begin).expect("begin");
             draw(b, captures);
@@ -630,7 +634,7 @@ fn counted(s: &Scene, pipeline: vk::Pipeline, below: bool) -> (Vec<Vec<u64>>, Ve
     let info =
         vk::RenderPassBeginInfo::default().render_pass(s.pass).framebuffer(s.framebuffer).render_area(info::area(64));
     let contents = if below { vk::SubpassContents::SECONDARY_COMMAND_BUFFERS } else { vk::SubpassContents::INLINE };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     let run = s.c.run(|b| unsafe {
         for (&pool, (_, _, flags)) in pools.iter().zip(types) {
             d.cmd_reset_query_pool(b, pool, 0, 1);
@@ -649,7 +653,7 @@ fn counted(s: &Scene, pipeline: vk::Pipeline, below: bool) -> (Vec<Vec<u64>>, Ve
     run.expect("executed");
     let counts = pools.iter().zip(types).map(|(&pool, (_, values, _))| results(&s.c, pool, 0, values)).collect();
     let words = buffers.iter().map(Buffer::words).collect();
-    // SAFETY: idle.
+    // SAFETY: the device is idle.
     unsafe {
         d.free_command_buffers(s.c.pool, &secondary);
         pools.iter().for_each(|&pool| d.destroy_query_pool(pool, None));
@@ -670,11 +674,12 @@ fn secondary_command_buffers_count_in_the_queries_of_the_one_above() {
     assert_eq!(counted(&s, pipeline, true), inline);
 }
 
-/// Every stream has its own buffers, which end apart, counters and strips; any of them is rasterized.
+/// Checks that every stream has its own buffers, which end separately, counters and strips, and
+/// that any stream can be rasterized.
 #[test]
 fn streams_are_captured_counted_and_rasterized() {
     const POINTS: u32 = 300;
-    /// Triangles of the third stream that fit.
+    /// Number of triangles of the third stream that fit.
     const FIT: usize = 100;
     let mut s = Scene::new();
     let (mut want, mut odd) = ([vec![], vec![], vec![], vec![]], 0);
@@ -702,7 +707,7 @@ fn streams_are_captured_counted_and_rasterized() {
             vk::QueryType::PRIMITIVES_GENERATED_EXT,
             vk::QueryType::OCCLUSION,
         ];
-        // SAFETY: (all here) valid usage.
+        // SAFETY: valid usage.
         let pools = types.map(|ty| unsafe {
             d.create_query_pool(&vk::QueryPoolCreateInfo::default().query_type(ty).query_count(4), None)
                 .expect("query pool")
@@ -710,9 +715,9 @@ fn streams_are_captured_counted_and_rasterized() {
         let [feedback, generated, occlusion] = pools;
         let select = ash::ext::extended_dynamic_state3::Device::new(&s.c.instance, d);
         s.render_with(
-            // SAFETY: as above.
+            // SAFETY: valid usage.
             |b| unsafe { pools.iter().for_each(|&pool| d.cmd_reset_query_pool(b, pool, 0, 4)) },
-            // SAFETY: as above.
+            // SAFETY: valid usage.
             |b| unsafe {
                 s.use_pipeline(b, pipeline);
                 if dynamic {
@@ -742,13 +747,14 @@ fn streams_are_captured_counted_and_rasterized() {
         }
         let columns = u64::from(4 * (stream + 1));
         assert_eq!(results(&s.c, occlusion, 0, 1), [made[stream as usize] / 2 * 64 * columns], "{what}");
-        // SAFETY: idle.
+        // SAFETY: the device is idle.
         unsafe { pools.iter().for_each(|&pool| d.destroy_query_pool(pool, None)) };
         s.free(buffers.into_iter().chain([counters]));
     }
 }
 
-/// More than one round of the rasterizer's work, of indices in no order; a pass with several captures.
+/// Checks draws of more than one round of the rasterizer's work, with unordered indices, and a pass
+/// with several captures.
 #[test]
 fn large_draws_keep_their_order() {
     let mut s = Scene::new();
@@ -775,7 +781,8 @@ fn large_draws_keep_their_order() {
     s.free(buffers.into_iter().chain([indices]));
 }
 
-/// Threads and tier are read from the environment, once per process: the other tests again, in processes of their own.
+/// Runs the other tests again in processes of their own, because threads and tier are read from the
+/// environment once per process.
 #[test]
 fn the_same_with_any_number_of_threads_and_in_every_tier() {
     const CHILD: &str = "GRUS_TEST_FEEDBACK";

@@ -1,4 +1,5 @@
-//! Bindings of variable descriptor counts: what is behind a set's own count is a null descriptor, whatever the layout's count is.
+//! Tests of bindings with variable descriptor counts: behind a set's own count there are null
+//! descriptors, for any count of the layout.
 
 use crate::common::{Buffer, Context, spirv};
 use crate::pipeline::compute;
@@ -37,7 +38,7 @@ struct Sets {
 }
 
 impl Sets {
-    /// One set per count.
+    /// Makes one set per count.
     fn new(c: &Context, ty: vk::DescriptorType, most: u32, counts: &[u32]) -> Sets {
         let binding = |binding, ty, count| {
             vk::DescriptorSetLayoutBinding::default()
@@ -122,7 +123,8 @@ fn filled(c: &Context, bytes: u64, word: impl Fn(u32) -> u32) -> Buffer {
     buffer
 }
 
-/// What is behind a set's memory in the heap are its neighbours, full of descriptors of the same buffer.
+/// Checks that indices behind the count give nothing. The memory behind a set has its neighbours,
+/// full of descriptors of one buffer.
 #[test]
 fn behind_the_sets_count_there_is_nothing() {
     let c = context();
@@ -141,7 +143,7 @@ fn behind_the_sets_count_there_is_nothing() {
             sets.run(&c, set, pipeline, &[0, SECRET, 2, 1]);
             assert_eq!(out.words()[..3], [0, SECRET, 16]);
             assert_eq!(secret.words()[1], 1);
-            // And those that it has not.
+            // Elements that the set does not have.
             for index in (3..64).chain([most - 1, most, 1 << 20, u32::MAX]) {
                 sets.run(&c, set, pipeline, &[0, SECRET, index, 2]);
                 assert_eq!(out.words()[..3], [0, 0, 0], "set {set}, index {index} of {most}");
@@ -154,7 +156,8 @@ fn behind_the_sets_count_there_is_nothing() {
     }
 }
 
-/// Valid usage: only existing descriptors are asked for, but lanes without an invocation compute other indices.
+/// Checks valid usage in which only existing descriptors are requested, but lanes without an
+/// invocation compute other indices.
 #[test]
 fn lanes_without_invocations_reach_no_further() {
     let c = context();
@@ -198,7 +201,8 @@ fn a_count_of_zero_is_nothing() {
     }
 }
 
-/// The bytes behind a block's own size read as zero, and copies take and give only what both sets have.
+/// Checks that bytes behind a block's own size read as zero, and that copies only access bytes that
+/// both sets have.
 #[test]
 fn blocks_end_where_the_set_says() {
     let c = context();
@@ -222,7 +226,7 @@ fn blocks_end_where_the_set_says() {
         let expected: Vec<u32> = (0..64).map(|i| if i * 16 < size { 9 } else { 0 }).collect();
         assert_eq!(out.words(), expected, "{size} bytes");
     }
-    // From the small block to the large one: 16 bytes arrive, although more are asked for.
+    // From the small block to the large one: 16 bytes are copied, although more are requested.
     let copy = vk::CopyDescriptorSet::default()
         .src_set(sets.sets[0])
         .src_binding(1)
@@ -230,7 +234,8 @@ fn blocks_end_where_the_set_says() {
         .dst_binding(1)
         .dst_array_element(512)
         .descriptor_count(512);
-    // SAFETY: beyond valid usage, to see that nothing behind the first set's memory is copied.
+    // SAFETY: this exceeds valid usage, to check that nothing behind the first set's memory is
+    // copied.
     unsafe { c.device.update_descriptor_sets(&[], &[copy]) };
     sets.run(&c, 2, pipeline, &[0]);
     assert_eq!(out.words(), [9; 64]);
@@ -238,7 +243,7 @@ fn blocks_end_where_the_set_says() {
     c.free(out);
 }
 
-/// Writes and copies beyond a set's count are dropped: the null descriptor stays one.
+/// Checks that writes and copies beyond a set's count are dropped: the null descriptor is kept.
 #[test]
 fn updates_end_at_the_sets_count() {
     let c = context();
@@ -248,7 +253,7 @@ fn updates_end_at_the_sets_count() {
     let pipeline = compute(&c, vk::PipelineCache::null(), sets.layout, &words, &[]);
     sets.buffers(&c, 0, 0, 0, &[&out]);
     sets.buffers(&c, 1, 1, 0, &[&data; 5]);
-    // Beyond valid usage.
+    // This exceeds valid usage.
     sets.buffers(&c, 0, 1, 0, &[&data; 8]);
     let copy = vk::CopyDescriptorSet::default()
         .src_set(sets.sets[1])
@@ -256,7 +261,7 @@ fn updates_end_at_the_sets_count() {
         .dst_set(sets.sets[0])
         .dst_binding(1)
         .descriptor_count(20);
-    // SAFETY: as above: elements that neither set has.
+    // SAFETY: this exceeds valid usage: neither set has these elements.
     unsafe { c.device.update_descriptor_sets(&[], &[copy]) };
     for (index, expected) in [(0, SECRET), (1, SECRET), (2, 0), (3, 0), (63, 0)] {
         sets.run(&c, 0, pipeline, &[0, SECRET, index, 1]);
@@ -267,7 +272,8 @@ fn updates_end_at_the_sets_count() {
     c.free(data);
 }
 
-/// What vkGetDescriptorSetLayoutSupport says of a variable binding behind three uniform buffers.
+/// Returns the answer of vkGetDescriptorSetLayoutSupport for a variable binding behind three
+/// uniform buffers.
 fn support(c: &Context, ty: vk::DescriptorType, count: u32, flags: vk::DescriptorBindingFlags) -> (bool, u32) {
     let functions = ash::khr::maintenance3::Device::new(&c.instance, &c.device);
     let binding = |binding, ty, count| {
@@ -289,7 +295,7 @@ fn support(c: &Context, ty: vk::DescriptorType, count: u32, flags: vk::Descripto
     (answer.supported != 0, variable.max_variable_descriptor_count)
 }
 
-/// The most that is possible does not depend on how much is asked for, and can be had.
+/// Checks that the reported maximum does not depend on the requested count, and can be allocated.
 #[test]
 fn the_most_that_is_told_is_supported() {
     let c = context();

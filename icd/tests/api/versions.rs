@@ -1,12 +1,13 @@
-//! What core versions above 1.0 demand and nothing else here uses: subgroup size control, inline uniform blocks, refusals of optional commands.
+//! Tests of requirements of core versions above 1.0 that no other test covers: subgroup size
+//! control, inline uniform blocks, refusals of optional commands.
 
 use crate::common::{Buffer, Context, spirv};
 use ash::vk::{self, Handle};
 
-/// Invocations of a workgroup of `square.comp`, with its own constants.
+/// Number of invocations of a workgroup of `square.comp`, with its own constants.
 const GROUP: u32 = 64;
 
-/// `square.comp`'s layout: a storage buffer, and 16 bytes of uniforms of either kind.
+/// Layout of `square.comp`: a storage buffer, and 16 bytes of uniforms of either kind.
 struct Layout {
     set: vk::DescriptorSetLayout,
     pipeline: vk::PipelineLayout,
@@ -18,7 +19,7 @@ impl Layout {
             let b = vk::DescriptorSetLayoutBinding::default().binding(binding).descriptor_type(ty);
             b.descriptor_count(count).stage_flags(vk::ShaderStageFlags::COMPUTE)
         };
-        // The count of an inline block is its bytes.
+        // The count of an inline block is its number of bytes.
         let count = if uniform == vk::DescriptorType::INLINE_UNIFORM_BLOCK { 16 } else { 1 };
         let bindings = [binding(0, vk::DescriptorType::STORAGE_BUFFER, 1), binding(1, uniform, count)];
         let push = [vk::PushConstantRange { stage_flags: vk::ShaderStageFlags::COMPUTE, offset: 0, size: 4 }];
@@ -41,12 +42,12 @@ impl Layout {
     }
 }
 
-/// `square.comp`, with a required subgroup size if there is one.
+/// Makes a pipeline of `square.comp`, with a required subgroup size if there is one.
 fn pipeline(c: &Context, layout: &Layout, subgroup: Option<u32>) -> Result<vk::Pipeline, vk::Result> {
     let words = spirv(include_bytes!("../data/square.comp.spv"));
     let mut required = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
         .required_subgroup_size(subgroup.unwrap_or_default());
-    // SAFETY: valid usage, but for sizes outside of the limits.
+    // SAFETY: valid usage, except for sizes outside the limits.
     unsafe {
         let module = c.device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words), None).unwrap();
         let flags = vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS;
@@ -109,7 +110,8 @@ fn write_storage(c: &Context, set: vk::DescriptorSet, data: &Buffer) {
     unsafe { c.device.update_descriptor_sets(&[write.descriptor_type(vk::DescriptorType::STORAGE_BUFFER)], &[]) };
 }
 
-/// One workgroup; each word of `data` gets its mirror's times 3, plus the block's first word.
+/// Dispatches one workgroup: each word of `data` becomes its mirror image times 3, plus the block's
+/// first word.
 fn dispatch(c: &Context, layout: &Layout, pipeline: vk::Pipeline, set: vk::DescriptorSet, data: &mut Buffer, add: u32) {
     data.fill_words(|i| i);
     c.run(|b| {
@@ -155,7 +157,7 @@ fn inline_uniform_blocks_are_written_in_part_and_copied() {
         let copy = vk::CopyDescriptorSet::default().src_set(sets[0]).src_binding(1).dst_set(sets[1]).dst_binding(1);
         c.device.update_descriptor_sets(&[], &[copy.descriptor_count(4)]);
         dispatch(&c, &layout, pipeline, sets[1], &mut data, 1000);
-        // The copy is a copy.
+        // The copy is independent of the original.
         write_inline(&c, sets[0], 0, &5u32.to_le_bytes());
         dispatch(&c, &layout, pipeline, sets[1], &mut data, 1000);
         dispatch(&c, &layout, pipeline, sets[0], &mut data, 5);
@@ -167,7 +169,7 @@ fn inline_uniform_blocks_are_written_in_part_and_copied() {
     layout.destroy(&c);
 }
 
-/// Formats, and a reconstruction, that there are no conversions of.
+/// Checks that conversions of unsupported formats, and an unsupported reconstruction, are refused.
 #[test]
 fn conversions_of_other_formats_are_refused() {
     let mut ycbcr = vk::PhysicalDeviceSamplerYcbcrConversionFeatures::default().sampler_ycbcr_conversion(true);
@@ -176,7 +178,7 @@ fn conversions_of_other_formats_are_refused() {
     let refused = |info: vk::SamplerYcbcrConversionCreateInfo<'_>| {
         let mut conversion = vk::SamplerYcbcrConversion::from_raw(77);
         let create = c.device.fp_v1_1().create_sampler_ycbcr_conversion;
-        // SAFETY: a format without the features; the driver has to refuse it.
+        // SAFETY: the format does not have the features, and the driver has to refuse it.
         let result = unsafe { create(c.device.handle(), &info, std::ptr::null(), &mut conversion) };
         assert_eq!((result, conversion), (vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::SamplerYcbcrConversion::null()));
     };

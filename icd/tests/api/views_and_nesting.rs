@@ -1,5 +1,5 @@
-//! Command buffers below command buffers, memory that begins as zeros, views of some slices of a volume, images of several samples that shaders
-//! write, and views with a Y'CbCr conversion.
+//! Tests of nested command buffers, zero-initialized memory, views of some slices of a volume,
+//! multisampled images that shaders write, and views with a Y'CbCr conversion.
 
 use crate::common::{Context, info, layers, spirv};
 use crate::pipeline;
@@ -11,7 +11,7 @@ const SAMPLED: vk::DescriptorType = vk::DescriptorType::COMBINED_IMAGE_SAMPLER;
 const COLOR: vk::ImageAspectFlags = vk::ImageAspectFlags::COLOR;
 const STORAGE_BUFFER: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 
-/// Secondary command buffers, each of which executes the one before and fills its own word.
+/// Makes secondary command buffers, each of which executes the previous one and fills its own word.
 fn chain(c: &Context, buffer: vk::Buffer, length: u32) -> Result<vk::CommandBuffer, vk::Result> {
     let info = vk::CommandBufferAllocateInfo::default()
         .command_pool(c.pool)
@@ -19,7 +19,7 @@ fn chain(c: &Context, buffer: vk::Buffer, length: u32) -> Result<vk::CommandBuff
         .command_buffer_count(length);
     let inheritance = vk::CommandBufferInheritanceInfo::default();
     let begin = vk::CommandBufferBeginInfo::default().inheritance_info(&inheritance);
-    // SAFETY: valid usage, but for a chain that is too long.
+    // SAFETY: valid usage, except for a chain that is too long.
     unsafe {
         let buffers = c.device.allocate_command_buffers(&info).expect("buffers");
         for (i, &b) in buffers.iter().enumerate() {
@@ -27,7 +27,8 @@ fn chain(c: &Context, buffer: vk::Buffer, length: u32) -> Result<vk::CommandBuff
             if i > 0 {
                 c.device.cmd_execute_commands(b, &buffers[i - 1..i]);
             }
-            // After what is below: the last word that is written to place 0 is the outermost one's.
+            // This is after the nested commands: the last word that is written at offset 0 is the
+            // outermost one's.
             c.device.cmd_fill_buffer(b, buffer, 0, 4, i as u32 + 1);
             c.device.cmd_fill_buffer(b, buffer, 4 * (i as u64 + 1), 4, i as u32 + 1);
             c.device.end_command_buffer(b)?;
@@ -49,7 +50,7 @@ fn command_buffers_execute_command_buffers() {
     unsafe { c.instance.get_physical_device_properties2(c.physical, &mut properties) };
     let most = nesting.max_command_buffer_nesting_level;
     assert!(most >= 4);
-    // One below the primary command buffer, and as many calls from secondary ones as there may be.
+    // One below the primary command buffer, and as many calls from secondary ones as allowed.
     let buffer = c.buffer(4 * u64::from(most + 8));
     let last = chain(&c, buffer.buffer, most + 1).expect("as deep as the limit");
     // SAFETY: valid usage.
@@ -57,14 +58,14 @@ fn command_buffers_execute_command_buffers() {
     let words = buffer.words();
     assert_eq!(words[0], most + 1, "in order");
     assert_eq!(words[1..most as usize + 2], (1..=most + 1).collect::<Vec<_>>());
-    // One more is refused where the primary one would execute it, two more already below.
+    // One more is refused if the primary one would execute it, two more already below.
     assert_eq!(chain(&c, buffer.buffer, most + 3).err(), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
     c.free(buffer);
 }
 
 #[test]
 fn memory_begins_as_zeros() {
-    // VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT is younger than ash.
+    // VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT is newer than ash.
     let c = Context::new(&[], &[c"VK_EXT_zero_initialize_device_memory"]);
     for round in 0..4 {
         // VK_MEMORY_ALLOCATE_ZERO_INITIALIZE_BIT_EXT.
@@ -133,7 +134,7 @@ impl Volume {
             slices = slices.slice_offset(offset).slice_count(count);
             info = info.push_next(&mut slices);
         }
-        // SAFETY: valid usage, or refused.
+        // SAFETY: valid usage, or the driver refuses it.
         unsafe { c.device.create_image_view(&info, None) }
     }
 
@@ -163,7 +164,7 @@ impl Volume {
     }
 }
 
-/// What slice 2 is read as goes to slice 1; the others stay.
+/// Checks that the contents of slice 2 go to slice 1, and the others stay.
 #[test]
 fn a_slice_of_a_volume_is_an_image() {
     let mut feature = vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT::default();
@@ -200,7 +201,8 @@ fn a_slice_of_a_volume_is_an_image() {
     volume.destroy(&c);
 }
 
-/// Slices 1 and 2 of four: a shader counts two of them, and what it stores behind them is dropped; it samples all of them; level 1 has two, of which the rest is one.
+/// Checks a view of slices 1 and 2 of four: a shader counts two of them, its stores behind them are
+/// dropped, and it samples all of them. Level 1 has two slices, of which one remains.
 #[test]
 fn a_view_of_some_slices() {
     let mut feature = vk::PhysicalDeviceImageSlicedViewOf3DFeaturesEXT::default().image_sliced_view_of3_d(true);
@@ -232,13 +234,14 @@ fn a_view_of_some_slices() {
     }
     // SAFETY: valid usage.
     unsafe { c.device.destroy_sampler(sampler, None) };
-    // More than there are.
+    // More slices than there are.
     assert!(volume.view(&c, vk::ImageViewType::TYPE_3D, (0, 0), Some((3, 2))).is_err());
     set.destroy(&c);
     volume.destroy(&c);
 }
 
-/// An image of 8×8 texels, each plane with memory of its own where it is disjoint, and what its samplers and views convert.
+/// An image of 8×8 texels and the conversion of its samplers and views. Each plane has memory of
+/// its own if the image is disjoint.
 struct Frame {
     format: vk::Format,
     /// Aspect, side and bytes of each plane's texels.
@@ -250,7 +253,7 @@ struct Frame {
     filter: vk::Filter,
 }
 
-/// Storage images of four samples: each sample is a texel, a fifth is outside.
+/// Checks storage images of four samples: each sample is a texel, a fifth is outside.
 #[test]
 fn samples_are_written_by_shaders() {
     let features = vk::PhysicalDeviceFeatures::default().shader_storage_image_multisample(true);
@@ -275,7 +278,7 @@ fn samples_are_written_by_shaders() {
     c.free_image(image);
 }
 
-/// Byte `byte` of a texel of a plane.
+/// Returns byte `byte` of a texel of a plane.
 fn planar_byte(plane: usize, x: u32, y: u32, byte: usize) -> u8 {
     let of = |component: usize| match component {
         0 => 20 + 13 * x + 5 * y,
@@ -285,7 +288,7 @@ fn planar_byte(plane: usize, x: u32, y: u32, byte: usize) -> u8 {
     of(plane + byte) as u8
 }
 
-/// What the shader finds: texels of 8×8.
+/// Returns the texels of 8×8 that the shader reads.
 fn converted(c: &Context, frame: &Frame) -> Vec<[f32; 4]> {
     let d = &c.device;
     let conversion = vk::SamplerYcbcrConversionCreateInfo::default()
@@ -305,7 +308,7 @@ fn converted(c: &Context, frame: &Frame) -> Vec<[f32; 4]> {
         .samples(vk::SampleCountFlags::TYPE_1)
         .usage(vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST);
     let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let conversion = d.create_sampler_ycbcr_conversion(&conversion, None).expect("conversion");
         let mut own = vk::SamplerYcbcrConversionInfo::default().conversion(conversion);
@@ -320,7 +323,7 @@ fn converted(c: &Context, frame: &Frame) -> Vec<[f32; 4]> {
         let image = d.create_image(&info, None).expect("image");
         let mut memories = Vec::new();
         if frame.flags.contains(vk::ImageCreateFlags::DISJOINT) {
-            // The last plane lies first.
+            // The last plane comes first in memory.
             for (aspect, ..) in frame.planes.iter().rev() {
                 let mut plane = vk::ImagePlaneMemoryRequirementsInfo::default().plane_aspect(*aspect);
                 let asked = vk::ImageMemoryRequirementsInfo2::default().image(image).push_next(&mut plane);
@@ -406,7 +409,8 @@ fn frames_are_converted() {
     };
     assert_texels(&converted(&c, &nv12), narrow);
     assert_texels(&converted(&c, &Frame { flags: vk::ImageCreateFlags::empty(), ..nv12 }), narrow);
-    // Three planes; as they are, but for the zero of chroma; the nearest of cosited samples.
+    // Three planes without conversion except for the zero of chroma; the nearest of cosited
+    // samples.
     let nearest = Frame {
         format: vk::Format::G8_B8_R8_3PLANE_420_UNORM,
         planes: &[(PLANES[0], [8, 8], 1), (PLANES[1], [4, 4], 1), (PLANES[2], [4, 4], 1)],
@@ -430,7 +434,8 @@ fn frames_are_converted() {
         ..nearest
     };
     assert_texels(&converted(&c, &packed), |x, y| {
-        // The first byte of a texel is luma, the second one B of the even and R of the odd one.
+        // The first byte of a texel is luma; the second one is B of the even and R of the odd
+        // texel.
         let even = 2.0 * ((x + 1.0) / 2.0).floor().min(3.0);
         let [red, blue] = [even + 1.0, even].map(|x| 90.0 + 10.0 * x);
         [red / 255.0, luma(x, y) / 255.0, blue / 255.0]

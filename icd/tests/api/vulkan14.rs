@@ -1,4 +1,5 @@
-//! What Vulkan 1.4 made core: attachments under other locations that are read where they are written, copies by the host.
+//! Tests of features that Vulkan 1.4 made core: attachments with other locations that are read in
+//! place, and copies by the host.
 
 use crate::common::{Context, Image, info, layers, spirv};
 use crate::pipeline::{AREA, GENERAL, Messenger, RGBA8, Set, module};
@@ -16,7 +17,8 @@ fn local_read_context() -> Context {
     Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut rendering, &mut local])
 }
 
-/// A triangle over three attachments with locations, each with its own write mask.
+/// Makes a pipeline that draws a triangle over three attachments with locations, each with its own
+/// write mask.
 fn three(
     c: &Context,
     fragment: &[u32],
@@ -69,7 +71,7 @@ fn barrier(c: &Context, b: vk::CommandBuffer) {
     unsafe { c.device.cmd_pipeline_barrier(b, from, to, vk::DependencyFlags::BY_REGION, &[barrier], &[], &[]) };
 }
 
-/// All pixels are this one.
+/// Checks that all pixels have this value.
 fn assert_filled(c: &Context, image: &Image, pixel: [u8; 4], what: &str) {
     let bytes = c.read_image(image, 4);
     for (i, found) in bytes.as_chunks::<4>().0.iter().enumerate() {
@@ -77,8 +79,9 @@ fn assert_filled(c: &Context, image: &Image, pixel: [u8; 4], what: &str) {
     }
 }
 
-/// Attachment 0 takes output 1, attachment 2 output 0, and attachment 1 nothing; each keeps its own write mask. Then attachment 1 takes what is
-/// read of the others in the same render pass, where they take nothing.
+/// Checks that attachment 0 gets output 1, attachment 2 output 0, and attachment 1 nothing, each
+/// with its own write mask. Then attachment 1 gets what is read from the others in the same render
+/// pass, where they get nothing.
 #[test]
 fn attachments_take_other_outputs_and_are_read_in_place() {
     let c = local_read_context();
@@ -108,7 +111,7 @@ fn attachments_take_other_outputs_and_are_read_in_place() {
     let info = vk::RenderingInfo::default().render_area(AREA).layer_count(1).color_attachments(&attachments);
     let indices = [1, UNUSED, 0];
     let draws = |told: bool| {
-        // SAFETY: valid usage, but for the locations where nothing is told.
+        // SAFETY: valid usage, except for the locations if none are set.
         c.run(|b| unsafe {
             rendering.cmd_begin_rendering(b, &info);
             d.cmd_bind_descriptor_sets(b, vk::PipelineBindPoint::GRAPHICS, set.layout, 0, &[set.set], &[]);
@@ -133,7 +136,7 @@ fn attachments_take_other_outputs_and_are_read_in_place() {
     assert_filled(&c, &images[0], [0, 153, 0, 0], "output 1, green only");
     assert_filled(&c, &images[2], [51, 102, 153, 204], "output 0");
     assert_filled(&c, &images[1], [153, 51, 153, 0], "what was read");
-    // A command buffer that says nothing of them is told so, once for each draw.
+    // A command buffer that does not set the locations is reported, once for each draw.
     draws(false);
     let messages = messenger.take();
     assert!(messages.len() == 2 && messages.iter().all(|m| m.contains("attachment locations")), "{messages:?}");
@@ -143,7 +146,8 @@ fn attachments_take_other_outputs_and_are_read_in_place() {
     set.destroy(&c);
 }
 
-/// A mapping ends with its render pass, and no list is every attachment's own number.
+/// Checks that a mapping ends with its render pass, and that without a list every attachment has
+/// its own number.
 #[test]
 fn locations_are_those_of_one_render_pass() {
     let c = local_read_context();
@@ -192,7 +196,8 @@ fn locations_are_those_of_one_render_pass() {
     set.destroy(&c);
 }
 
-/// Attachment 0 is none of the pipeline's, attachment 2 is one of the pipeline's only, attachment 1 is both's.
+/// Checks attachment 0, which only the rendering has, attachment 2, which only the pipeline has,
+/// and attachment 1, which both have.
 #[test]
 fn attachments_that_a_pipeline_does_not_use() {
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
@@ -251,7 +256,7 @@ fn host_copy() -> HostCopy {
 }
 
 impl HostCopy {
-    /// Memory to a box of a level of an image.
+    /// Copies memory to a box of a level of an image.
     fn write(&self, image: &Image, bytes: &[u8], row: u32, [at, size]: [[u32; 2]; 2], level: u32, memcpy: bool) {
         let region = [vk::MemoryToImageCopyEXT::default()
             .host_pointer(bytes.as_ptr().cast())
@@ -268,7 +273,7 @@ impl HostCopy {
         unsafe { self.host.copy_memory_to_image(&info) }.expect("copy");
     }
 
-    /// A box of a level of an image to memory.
+    /// Copies a box of a level of an image to memory.
     fn read(&self, image: &Image, bytes: &mut [u8], row: u32, [at, size]: [[u32; 2]; 2], level: u32, memcpy: bool) {
         let region = [vk::ImageToMemoryCopyEXT::default()
             .host_pointer(bytes.as_mut_ptr().cast())
@@ -286,7 +291,8 @@ impl HostCopy {
     }
 }
 
-/// Rows that are longer than what is copied, at a corner of its own; what lies around stays, on both sides.
+/// Checks rows that are longer than the copied ones, in a box with its own corner; the surroundings
+/// stay unchanged on both sides.
 #[test]
 fn the_host_copies_boxes() {
     let h = host_copy();
@@ -302,14 +308,14 @@ fn the_host_copies_boxes() {
         want[((y + 2) * 20 + 3) * 4..][..24].copy_from_slice(&texels[y * 36..][..24]);
     }
     assert_eq!(h.c.read_image(&image, 4), want);
-    // Back, between guards: the bytes behind the last row's last texel are not the copy's.
+    // Back, between guards: the bytes behind the last row's last texel do not belong to the copy.
     let mut back = vec![0xee_u8; 9 * 4 * 4];
     h.read(&image, &mut back, 9, [[3, 2], [6, 4]], 0, false);
     for y in 0..4 {
         assert_eq!(back[y * 36..][..24], texels[y * 36..][..24], "row {y}");
         assert_eq!(back[y * 36 + 24..][..12], [0xee; 12], "behind row {y}");
     }
-    // Another level is another place.
+    // Another level has other memory.
     let level: Vec<u8> = (0..10 * 5 * 4).map(|i| (i * 3) as u8).collect();
     h.write(&image, &level, 0, [[0, 0], [10, 5]], 1, false);
     let mut back = vec![0; level.len()];
@@ -319,7 +325,8 @@ fn the_host_copies_boxes() {
     h.c.free_image(image);
 }
 
-/// All of a level as it lies in memory, into another image of the same kind; its size is what the query says.
+/// Checks a copy of a whole level in memory layout, into another image of the same kind; its size
+/// is the one that the query returns.
 #[test]
 fn the_host_copies_images_as_they_lie() {
     let h = host_copy();
@@ -389,7 +396,8 @@ fn the_host_copies_from_image_to_image() {
     h.c.free_image(to);
 }
 
-/// What lies outside of the image is left out and told; an image without memory is refused.
+/// Checks that parts outside the image are skipped and reported, and that an image without memory
+/// is refused.
 #[test]
 fn the_host_copies_nothing_outside() {
     let h = host_copy();
@@ -411,7 +419,7 @@ fn the_host_copies_nothing_outside() {
         .array_layers(1)
         .samples(ONE)
         .usage(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
-    // SAFETY: valid usage but for the missing memory.
+    // SAFETY: valid usage except for the missing memory.
     unsafe {
         let empty = h.c.device.create_image(&info, None).expect("image");
         let info = vk::CopyMemoryToImageInfoEXT::default().dst_image(empty).dst_image_layout(GENERAL);
@@ -422,7 +430,7 @@ fn the_host_copies_nothing_outside() {
     h.c.free_image(image);
 }
 
-/// Layouts, by the two calls; the format's feature and the answer that usage costs nothing.
+/// Checks the two-call query of layouts, the format's feature, and that the usage has no cost.
 #[test]
 fn host_copies_are_told_of() {
     let h = host_copy();
@@ -462,7 +470,8 @@ fn host_copies_are_told_of() {
     assert_eq!((performance.optimal_device_access, performance.identical_memory_layout), (vk::TRUE, vk::TRUE));
 }
 
-/// Names without a suffix are there when the driver tells the version that brought them, and not before.
+/// Checks that names without a suffix exist if the driver reports the version that introduced them,
+/// and only then.
 #[test]
 fn names_of_vulkan_1_4_come_with_the_version() {
     let c = Context::new(&[], &[]);
@@ -490,7 +499,7 @@ fn names_of_vulkan_1_4_come_with_the_version() {
         c"vkCmdSetRenderingInputAttachmentIndices",
     ];
     for name in names {
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let function = unsafe { c.instance.get_device_proc_addr(c.device.handle(), name.as_ptr()) };
         assert_eq!(function.is_some(), vk::api_version_minor(told) >= 4, "{name:?}");
     }

@@ -1,4 +1,5 @@
-//! Descriptions of objects, and a pipeline of triangles: what needs no driver to be linked with.
+//! Descriptions of objects, and a pipeline of triangles, for code that is not linked with the
+//! driver.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -20,7 +21,7 @@ pub fn layers(aspect: vk::ImageAspectFlags, level: u32) -> vk::ImageSubresourceL
     vk::ImageSubresourceLayers { aspect_mask: aspect, mip_level: level, base_array_layer: 0, layer_count: 1 }
 }
 
-/// Copying between a buffer and an image's first level.
+/// Returns the region of a copy between a buffer and an image's first level.
 pub fn region(aspect: vk::ImageAspectFlags, [width, height]: [u32; 2]) -> vk::BufferImageCopy {
     vk::BufferImageCopy::default().image_subresource(layers(aspect, 0)).image_extent(vk::Extent3D {
         width,
@@ -29,22 +30,22 @@ pub fn region(aspect: vk::ImageAspectFlags, [width, height]: [u32; 2]) -> vk::Bu
     })
 }
 
-/// SPIR-V words of a committed file.
+/// Returns the SPIR-V words of a committed file.
 pub fn spirv(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
 }
 
-/// From the corner, square.
+/// Returns a square area from the corner.
 pub fn area(side: u32) -> vk::Rect2D {
     vk::Rect2D { offset: vk::Offset2D::default(), extent: vk::Extent2D { width: side, height: side } }
 }
 
-/// As [`area`].
+/// Returns a square viewport from the corner.
 pub fn viewport(side: u32) -> vk::Viewport {
     vk::Viewport { x: 0.0, y: 0.0, width: side as f32, height: side as f32, min_depth: 0.0, max_depth: 1.0 }
 }
 
-/// A swapchain of a surface that takes anything.
+/// Returns a swapchain for a surface without restrictions.
 pub fn swapchain(
     surface: vk::SurfaceKHR,
     format: vk::SurfaceFormatKHR,
@@ -69,23 +70,23 @@ pub fn swapchain(
 #[derive(Clone, Copy)]
 pub struct Triangles<'a> {
     pub vertex: vk::ShaderModule,
-    /// Control and evaluation, of patches of three.
+    /// Control and evaluation stages, for patches of three vertices.
     pub tessellation: Option<[vk::ShaderModule; 2]>,
-    /// Instead of a vertex stage: a task stage, if there is one, and a mesh stage.
+    /// A task stage, if there is one, and a mesh stage, which replace the vertex stage.
     pub mesh: Option<(Option<vk::ShaderModule>, vk::ShaderModule)>,
     pub geometry: Option<vk::ShaderModule>,
     pub fragment: vk::ShaderModule,
     pub layout: vk::PipelineLayout,
-    /// Null: dynamic rendering.
+    /// Render pass; null for dynamic rendering.
     pub pass: vk::RenderPass,
     pub subpass: u32,
     pub samples: vk::SampleCountFlags,
     pub sample_mask: u32,
-    /// Bytes of a vertex in binding 0; 0 without.
+    /// Number of bytes of a vertex in binding 0; 0 for no binding.
     pub stride: u32,
     /// Format and offset by location.
     pub attributes: &'a [(vk::Format, u32)],
-    /// Viewport and scissor; `None`: they are dynamic.
+    /// Side of viewport and scissor; `None` if they are dynamic.
     pub side: Option<u32>,
 }
 

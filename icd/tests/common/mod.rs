@@ -1,4 +1,5 @@
-//! A device of the driver under test, without the loader: functions come from `vk_icdGetInstanceProcAddr`.
+//! A device of the driver under test, without the loader: functions come from
+//! `vk_icdGetInstanceProcAddr`.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -20,11 +21,11 @@ pub struct Context {
 
 pub fn entry() -> ash::Entry {
     let functions = ash::StaticFn { get_instance_proc_addr: vulkan_grus::vk_icdGetInstanceProcAddr };
-    // SAFETY: the driver's own function.
+    // SAFETY: this is the driver's own function.
     unsafe { ash::Entry::from_static_fn(functions) }
 }
 
-/// A 2D image of one level, layer and sample.
+/// Returns the description of a 2D image with one level, layer and sample.
 pub fn image_info(
     format: vk::Format,
     [width, height]: [u32; 2],
@@ -45,7 +46,7 @@ impl Context {
         Context::with(instance_extensions, device_extensions, &mut [])
     }
 
-    /// With feature structures (each one is chained).
+    /// Creates a device with feature structures (each one is chained).
     pub fn with(
         instance_extensions: &[&CStr],
         device_extensions: &[&CStr],
@@ -53,14 +54,14 @@ impl Context {
     ) -> Context {
         let entry = entry();
         let names: Vec<_> = instance_extensions.iter().map(|n| n.as_ptr()).collect();
-        // An application of the driver's own version, so that every core command is there.
-        // SAFETY: (all here) valid usage.
+        // The application has the driver's own version, so that every core command exists.
+        // SAFETY: valid usage.
         let version = unsafe { entry.try_enumerate_instance_version() }.expect("version").expect("at least 1.1");
         let application = vk::ApplicationInfo::default().api_version(version);
         let info = vk::InstanceCreateInfo::default().application_info(&application).enabled_extension_names(&names);
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let instance = unsafe { entry.create_instance(&info, None) }.expect("instance");
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let physical = unsafe { instance.enumerate_physical_devices() }.expect("devices")[0];
         let priorities = [1.0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
@@ -69,12 +70,12 @@ impl Context {
         for feature in features {
             info = feature.chain(info);
         }
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let device = unsafe { instance.create_device(physical, &info, None) }.expect("device");
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let queue = unsafe { device.get_device_queue(0, 0) };
         let info = vk::CommandPoolCreateInfo::default();
-        // SAFETY: as above.
+        // SAFETY: valid usage.
         let pool = unsafe { device.create_command_pool(&info, None) }.expect("pool");
         Context { entry, instance, physical, device, queue, pool }
     }
@@ -89,7 +90,7 @@ impl Context {
         }
     }
 
-    /// A buffer with its own mapped memory, of any usage.
+    /// Makes a buffer with its own mapped memory, of any usage.
     pub fn buffer(&self, size: u64) -> Buffer {
         let usage = vk::BufferUsageFlags::from_raw(0x1ff);
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
@@ -111,7 +112,7 @@ impl Context {
         }
     }
 
-    /// A 2D colour or depth image, to copy from and to; of integers a storage image too.
+    /// Makes a 2D colour or depth image for copies; one of integers is a storage image too.
     pub fn image(&self, format: vk::Format, extent: [u32; 2], samples: vk::SampleCountFlags, levels: u32) -> Image {
         let mut usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
         if matches!(format, vk::Format::R32_UINT | vk::Format::R32_SFLOAT | vk::Format::R64_UINT) {
@@ -127,7 +128,7 @@ impl Context {
         self.image_of(&image_info(format, extent, usage).samples(samples).mip_levels(levels), aspect)
     }
 
-    /// A 2D image with memory of its own, and a view of all of its levels.
+    /// Makes a 2D image with memory of its own, and a view of all of its levels.
     pub fn image_of(&self, info: &vk::ImageCreateInfo<'_>, aspect: vk::ImageAspectFlags) -> Image {
         // SAFETY: valid usage.
         unsafe {
@@ -139,7 +140,7 @@ impl Context {
         }
     }
 
-    /// A 2D view of an image that has memory.
+    /// Makes a 2D view of an image that has memory.
     pub fn view(&self, image: vk::Image, format: vk::Format, range: vk::ImageSubresourceRange) -> vk::ImageView {
         let info = vk::ImageViewCreateInfo::default()
             .image(image)
@@ -171,7 +172,7 @@ impl Context {
         }
     }
 
-    /// Records, submits, waits.
+    /// Records, submits and waits.
     pub fn run(&self, with: impl FnOnce(vk::CommandBuffer)) -> Result<(), vk::Result> {
         let buffers = [self.record(with)];
         let submit = vk::SubmitInfo::default().command_buffers(&buffers);
@@ -185,7 +186,7 @@ impl Context {
         }
     }
 
-    /// The texels of an image's first level.
+    /// Returns the texels of an image's first level.
     pub fn read_image(&self, image: &Image, texel_bytes: u64) -> Vec<u8> {
         let size = u64::from(image.extent[0]) * u64::from(image.extent[1]) * texel_bytes;
         let buffer = self.buffer(size);
@@ -240,11 +241,11 @@ pub struct Buffer {
 
 impl Buffer {
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped; the tests read when the device is idle.
+        // SAFETY: the memory is mapped, and the tests read it when the device is idle.
         unsafe { std::slice::from_raw_parts(self.pointer, self.size as usize) }
     }
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above.
+        // SAFETY: the memory is mapped, and the tests write it when the device is idle.
         unsafe { std::slice::from_raw_parts_mut(self.pointer, self.size as usize) }
     }
     pub fn words(&self) -> Vec<u32> {
@@ -269,7 +270,7 @@ pub fn region(image: &Image) -> vk::BufferImageCopy {
     info::region(image.aspect, image.extent)
 }
 
-/// Most resident bytes of the process so far.
+/// Returns the largest number of resident bytes of the process so far.
 pub fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("status");
     let line = status.lines().find(|l| l.starts_with("VmHWM:")).expect("a line");

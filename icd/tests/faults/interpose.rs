@@ -1,7 +1,8 @@
 //! The C library's functions as the driver sees them: any call of the driver can be made to fail.
 //!
-//! An executable's functions come before the C library's for every library that is loaded later. Each one here is a few
-//! instructions that hand on the address it returns to; a call counts when that lies in the driver.
+//! An executable's functions have precedence over the C library's for every library that is loaded
+//! later. Each one here is a few instructions that pass on its return address; a call counts if
+//! that address is in the driver.
 
 #![allow(non_camel_case_types, reason = "C's names")]
 
@@ -10,7 +11,7 @@ use std::arch::naked_asm;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// What can fail.
+/// An operation that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Allocation,
@@ -21,7 +22,7 @@ pub enum Operation {
     Socket,
 }
 
-/// All of them, with the name for the command line.
+/// All operations, with their names for the command line.
 pub const OPERATIONS: [(Operation, &str); 6] = [
     (Operation::Allocation, "allocation"),
     (Operation::Mapping, "mapping"),
@@ -33,37 +34,37 @@ pub const OPERATIONS: [(Operation, &str); 6] = [
 
 static DRIVER: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 static CALLS: [AtomicU64; OPERATIONS.len()] = [const { AtomicU64::new(0) }; OPERATIONS.len()];
-/// First call that fails, and the first one after it that does not.
+/// First call of each operation that fails, and the first one after it that does not.
 static FAILING: [[AtomicU64; 2]; OPERATIONS.len()] = [const { [const { AtomicU64::new(0) }; 2] }; OPERATIONS.len()];
-/// Allocations that the driver has.
+/// Number of allocations that the driver has.
 static BLOCKS: AtomicI64 = AtomicI64::new(0);
-/// Bytes that the driver has mapped.
+/// Number of bytes that the driver has mapped.
 static MAPPED: AtomicI64 = AtomicI64::new(0);
 
-/// Where the driver's code is.
+/// Sets the address range of the driver's code.
 pub fn watch(start: usize, end: usize) {
     DRIVER[0].store(start, Relaxed);
     DRIVER[1].store(end, Relaxed);
 }
 
-/// Calls from `first` (from 0) on fail, `count` of them.
+/// Makes calls from `first` (counted from 0) on fail, `count` of them.
 pub fn fail(operation: Operation, first: u64, count: u64) {
     let [from, to] = &FAILING[operation as usize];
     from.store(first, Relaxed);
     to.store(first.saturating_add(count), Relaxed);
 }
 
-/// Nothing fails any more.
+/// Makes all calls work again.
 pub fn heal() {
     OPERATIONS.iter().for_each(|(operation, _)| fail(*operation, 0, 0));
 }
 
-/// Calls so far.
+/// Returns the number of calls so far.
 pub fn calls(operation: Operation) -> u64 {
     CALLS[operation as usize].load(Relaxed)
 }
 
-/// Allocations and mapped bytes that the driver has.
+/// Returns the number of allocations and mapped bytes that the driver has.
 pub fn live() -> [i64; 2] {
     [BLOCKS.load(Relaxed), MAPPED.load(Relaxed)]
 }
@@ -72,7 +73,7 @@ fn from_driver(caller: usize) -> bool {
     (DRIVER[0].load(Relaxed)..DRIVER[1].load(Relaxed)).contains(&caller)
 }
 
-/// Counts a call; whether it has to fail.
+/// Counts a call and returns whether it has to fail.
 fn fails(operation: Operation, caller: usize, error: c_int) -> bool {
     if !from_driver(caller) {
         return false;
@@ -82,16 +83,16 @@ fn fails(operation: Operation, caller: usize, error: c_int) -> bool {
     let fails = number >= from.load(Relaxed) && number < to.load(Relaxed);
     if fails {
         trace(operation, number);
-        // SAFETY: the calling thread's own.
+        // SAFETY: `errno` belongs to the calling thread.
         unsafe { *libc::__errno_location() = error };
     }
     fails
 }
 
-/// Shows where a call fails when asked.
+/// Prints the stack of a failing call on request.
 fn trace(operation: Operation, number: u64) {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
-    // SAFETY: a constant string.
+    // SAFETY: the name is a constant string.
     if ASKED.load(Relaxed) == 1 || unsafe { libc::getenv(c"GRUS_FAULTS_TRACE".as_ptr()) }.is_null() {
         return;
     }
@@ -115,13 +116,16 @@ fn gained(block: *mut c_void, caller: usize) -> *mut c_void {
     block
 }
 
-/// A function of the C library and what is done in its place. `$register` is the first argument register that the function does not
-/// use (by x86-64's name, `aarch64` has the others): it receives the address of the caller. (`stack`: it uses all of x86-64's.)
+/// Defines a function of the C library and its replacement. `$register` is the first argument
+/// register that the function does not use (by x86-64's name, `aarch64` has the others): it
+/// receives the address of the caller. `stack` means that the function uses all of x86-64's
+/// argument registers.
 macro_rules! interpose {
     ($($register:tt fn $name:ident => $inner:ident($($arg:ident: $ty:ty),*; $caller:ident) -> $ret:ty $body:block)*) => { $(
         interpose!(@shim $register $name $inner ($($ty),*) $ret);
         unsafe extern "C" fn $inner($($arg: $ty,)* $caller: usize) -> $ret {
-            // SAFETY: the arguments are the driver's or this program's, as for the C library's function.
+            // SAFETY: the arguments are the driver's or this program's, as for the C library's
+            // function.
             unsafe { $body }
         }
     )* };
@@ -198,7 +202,7 @@ interpose! {
             return libc::MAP_FAILED;
         }
         let place = libc::syscall(libc::SYS_mmap, address, length, access, flags, fd, offset) as *mut c_void;
-        // Over what is mapped already nothing is gained.
+        // A mapping over existing ones adds no bytes.
         if from_driver(caller) && place != libc::MAP_FAILED && flags & libc::MAP_FIXED == 0 {
             MAPPED.fetch_add(length as i64, Relaxed);
         }

@@ -1,5 +1,7 @@
-//! Something of everything: each kind of object, compilation, a cache that is saved and loaded, dispatches, draws, copies, queries,
-//! presentation. It ends at the first error and destroys what there is.
+//! A workload with something of everything: each kind of object, compilation, a cache that is saved
+//! and loaded, dispatches, draws, copies, queries, presentation.
+//!
+//! It ends at the first error and destroys all objects.
 
 use crate::info::{self, RGBA8, Triangles, area, range, region, spirv, viewport};
 use ash::vk;
@@ -21,7 +23,7 @@ unsafe extern "system" fn count_message(
     vk::FALSE
 }
 
-/// What is destroyed at the end, in reverse.
+/// Destructors that run at the end, in reverse order.
 struct Later<'a>(Vec<Box<dyn FnOnce() + 'a>>);
 
 impl<'a> Later<'a> {
@@ -38,7 +40,7 @@ impl Drop for Later<'_> {
     }
 }
 
-/// Makes an object of the device and has it destroyed later.
+/// Makes an object of the device and registers its destruction.
 macro_rules! made {
     ($later:ident, $d:expr, $create:ident($($arg:expr),*), $destroy:ident) => {{
         let object = $d.$create($($arg,)* None)?;
@@ -51,12 +53,12 @@ macro_rules! made {
 /// Runs the whole workload.
 ///
 /// # Errors
-/// The first one of the driver; and ERROR_VALIDATION_FAILED_EXT when a result is wrong.
+/// Returns the driver's first error, or ERROR_VALIDATION_FAILED_EXT if a result is wrong.
 pub fn run(functions: &ash::StaticFn) -> Result<(), vk::Result> {
     let functions = ash::StaticFn { get_instance_proc_addr: functions.get_instance_proc_addr };
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let entry = unsafe { ash::Entry::from_static_fn(functions) };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         entry.enumerate_instance_extension_properties(None)?;
         let names = [c"VK_EXT_debug_utils".as_ptr(), c"VK_KHR_surface".as_ptr(), c"VK_EXT_headless_surface".as_ptr()];
@@ -92,22 +94,23 @@ pub fn run(functions: &ash::StaticFn) -> Result<(), vk::Result> {
         later.add(move || destroy.destroy_device(None));
         let work =
             Work { entry: &entry, instance: &instance, d: &device, queue: device.get_device_queue(0, 0), physical };
-        // Nothing is in use any more when objects go, whatever went wrong before.
+        // No object is in use any more when it is destroyed, after any error.
         let result = work.all();
         let _ = device.device_wait_idle();
         result
     }
 }
 
-/// Asks for what does not fit into the addresses the process may have: each is refused, and small things still work.
+/// Requests objects that do not fit into the addresses that the process may have: each is refused,
+/// and small ones still work.
 ///
 /// # Errors
-/// What was not refused as it should.
+/// Returns a message about an object that was not refused as it should be.
 pub fn too_large(functions: &ash::StaticFn) -> Result<(), String> {
     let functions = ash::StaticFn { get_instance_proc_addr: functions.get_instance_proc_addr };
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let entry = unsafe { ash::Entry::from_static_fn(functions) };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         let instance = entry.create_instance(&Default::default(), None).map_err(|e| e.to_string())?;
         let physical = instance.enumerate_physical_devices().map_err(|e| e.to_string())?[0];
@@ -115,7 +118,7 @@ pub fn too_large(functions: &ash::StaticFn) -> Result<(), String> {
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
         let d = instance.create_device(physical, &info, None).map_err(|e| e.to_string())?;
-        // The memory that the application itself uses for its calls, before the limit.
+        // The memory that the application itself uses for its calls, before the limit is set.
         let code = vec![0u32; 64 << 20];
         let statm = std::fs::read_to_string("/proc/self/statm").map_err(|e| e.to_string())?;
         let pages: u64 = statm.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
@@ -195,7 +198,7 @@ impl Work<'_> {
         }
     }
 
-    /// A buffer in memory of its own, mapped.
+    /// Makes a buffer in memory of its own, mapped.
     unsafe fn buffer<'l>(&'l self, later: &mut Later<'l>, size: u64) -> Result<(vk::Buffer, *mut u32), vk::Result> {
         let d = self.d;
         // SAFETY: valid usage.
@@ -276,7 +279,8 @@ impl Work<'_> {
         }
     }
 
-    /// A compute pipeline, twice (the second from the cache's saved data), and a dispatch in a secondary command buffer.
+    /// Makes a compute pipeline twice (the second from the cache's saved data), and runs a dispatch
+    /// in a secondary command buffer.
     unsafe fn compute(&self, pool: vk::CommandPool) -> Result<(), vk::Result> {
         let d = self.d;
         // SAFETY: valid usage.
@@ -384,7 +388,7 @@ impl Work<'_> {
         }
     }
 
-    /// A triangle over the whole target in a render pass, read back.
+    /// Draws a triangle over the whole target in a render pass and reads it back.
     unsafe fn graphics(&self, pool: vk::CommandPool) -> Result<(), vk::Result> {
         let d = self.d;
         // SAFETY: valid usage.
@@ -447,7 +451,7 @@ impl Work<'_> {
         }
     }
 
-    /// A headless swapchain: three frames.
+    /// Presents three frames to a headless swapchain.
     unsafe fn present(&self, pool: vk::CommandPool) -> Result<(), vk::Result> {
         let d = self.d;
         // SAFETY: valid usage.
@@ -463,7 +467,7 @@ impl Work<'_> {
             let swapchains = ash::khr::swapchain::Device::new(self.instance, d);
             let info = info::swapchain(surface, formats[0], 3, SIDE, vk::ImageUsageFlags::TRANSFER_DST);
             let swapchain = made!(later, swapchains, create_swapchain(&info), destroy_swapchain);
-            // What is presented is done with before the swapchain goes.
+            // Presentation ends before the swapchain is destroyed.
             later.add(move || _ = d.device_wait_idle());
             let images = swapchains.get_swapchain_images(swapchain)?;
             let acquired = made!(later, d, create_semaphore(&Default::default()), destroy_semaphore);

@@ -1,4 +1,5 @@
-//! The task and mesh stages: what they draw, per-primitive outputs, indirect draws, queries, refusals, memory; the same bits for all tiers and numbers of threads.
+//! Tests of the task and mesh stages: drawing, per-primitive outputs, indirect draws, queries,
+//! refusals, memory; and equal bits for all tiers and numbers of threads.
 
 use crate::common::{Buffer, Context, info, peak, spirv};
 use crate::pipeline::{self, Messenger};
@@ -11,12 +12,12 @@ macro_rules! shader {
     };
 }
 
-/// Meshes drawn onto layers of numbers.
+/// Meshes that are drawn onto layers of numbers.
 struct Meshes {
     task: Option<Vec<u32>>,
     mesh: Vec<u32>,
     fragment: Vec<u32>,
-    /// Specialisation constant 0 of the mesh stage.
+    /// Value of specialisation constant 0 of the mesh stage.
     constant: u32,
     layers: u32,
     viewports: Vec<vk::Viewport>,
@@ -96,17 +97,17 @@ fn create(c: &Context, meshes: &Meshes, layout: vk::PipelineLayout) -> Result<vk
         .color_blend_state(&blend)
         .layout(layout)
         .push_next(&mut rendering);
-    // With a mesh stage they are ignored, whatever they point to.
+    // With a mesh stage these are ignored, for any pointers.
     info.p_vertex_input_state = std::ptr::dangling();
     info.p_input_assembly_state = std::ptr::dangling();
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     let made = unsafe { c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     modules.iter().for_each(|&(_, module)| unsafe { c.device.destroy_shader_module(module, None) });
     made.map(|list| list[0]).map_err(|(_, error)| error)
 }
 
-/// What queries have counted.
+/// Results of queries.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     task_invocations: u64,
@@ -117,13 +118,13 @@ struct Counts {
 
 type Functions = ash::ext::mesh_shader::Device;
 
-/// Draws as `record` says, and gives the numbers by layer, row and column.
+/// Draws with the commands of `record` and returns the numbers by layer, row and column.
 fn draw(c: &Context, meshes: &Meshes, record: impl Fn(&Functions, vk::CommandBuffer)) -> (Vec<u32>, Counts) {
     use vk::QueryPipelineStatisticFlags as Q;
     let statistics = Q::TASK_SHADER_INVOCATIONS_EXT | Q::MESH_SHADER_INVOCATIONS_EXT | Q::CLIPPING_INVOCATIONS;
     let functions = Functions::new(&c.instance, &c.device);
     let d = &c.device;
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let layout = d.create_pipeline_layout(&Default::default(), None).expect("layout");
         let pipeline = create(c, meshes, layout).expect("pipeline");
@@ -214,20 +215,21 @@ fn draw(c: &Context, meshes: &Meshes, record: impl Fn(&Functions, vk::CommandBuf
     }
 }
 
-/// One draw.
+/// Makes one draw.
 fn draw_groups(c: &Context, meshes: &Meshes, [x, y, z]: [u32; 3]) -> (Vec<u32>, Counts) {
     // SAFETY: valid usage.
     draw(c, meshes, |functions, b| unsafe { functions.cmd_draw_mesh_tasks(b, x, y, z) })
 }
 
-/// Which of a cell's triangles a texel belongs to: the second one has the lower right corner. (The diagonal goes through centres: it is the first's or the second's by the
-/// rule for edges, and is not asked.)
+/// Returns which of a cell's two triangles a texel belongs to: the second one has the lower right
+/// corner. Returns `None` on the diagonal, which goes through pixel centres, so that the rule for
+/// edges decides.
 fn second(texel: usize) -> Option<u32> {
     let (x, y) = (texel as u32 % SIDE % 4, texel as u32 / SIDE % SIDE % 4);
     (x + y != 3).then_some(u32::from(x + y > 3))
 }
 
-/// Texels whose numbers are not those of the cells' triangles.
+/// Returns the texels whose numbers are not those of the cells' triangles.
 fn wrong(numbers: &[u32], number: impl Fn(usize, u32) -> u32) -> Vec<(usize, u32)> {
     let texels = numbers.iter().copied().enumerate();
     let right = |(texel, n): (usize, u32)| match second(texel) {
@@ -246,7 +248,7 @@ fn workgroups_draw_primitives_with_numbers_of_their_own() {
     let want = Counts { mesh_invocations: 256, clipping_invocations: 32, generated: 32, ..Counts::default() };
     assert_eq!(counts, want);
     let layered = Meshes { constant: 1, layers: 3, ..Meshes::new(shader!("mesh_cells.mesh")) };
-    // What goes to a layer that there is not is dropped.
+    // Primitives of a layer that does not exist are dropped.
     let (numbers, _) = draw_groups(&c, &layered, [4, 4, 4]);
     let layer = |texel: usize| 100 * (texel / (SIDE * SIDE) as usize) as u32;
     assert_eq!(wrong(&numbers, |texel, second| layer(texel) + cell(texel) + 20 * second + 1), []);
@@ -256,7 +258,7 @@ fn workgroups_draw_primitives_with_numbers_of_their_own() {
     }
 }
 
-/// As many workgroups side by side as there may be: of each cell the last one is seen.
+/// Checks the largest number of workgroups along each side: the last one of each cell is visible.
 #[test]
 fn sides_of_draws_are_as_long_as_they_may_be() {
     let c = context(&[]);
@@ -277,7 +279,8 @@ fn sides_of_draws_are_as_long_as_they_may_be() {
 fn draws_come_from_buffers() {
     let c = context(&[]);
     let mut indirect = c.buffer(64);
-    // The second one draws the first two rows, and the third one nothing, of records of four words.
+    // Among records of four words, the second one draws the first two rows, and the third one
+    // nothing.
     let words = [4, 4, 1, 0, 4, 2, 1, 0, 4, 0, 1, 0, 1, 1, 1, 0];
     indirect.fill_words(|i| words[i as usize]);
     let mut counter = c.buffer(16);
@@ -312,7 +315,7 @@ fn draws_come_from_buffers() {
     c.free(counter);
 }
 
-/// A word of 0 discards draws of meshes.
+/// Checks that a word of 0 discards draws of meshes.
 fn conditional(c: &Context, meshes: &Meshes, words: &Buffer) {
     let rendering = ash::ext::conditional_rendering::Device::new(&c.instance, &c.device);
     for (offset, drawn) in [(0, false), (4, true)] {
@@ -375,7 +378,7 @@ fn tasks_ask_for_meshes_and_give_them_a_payload() {
         if column == 2 || row == column { 0 } else { 300 + 20 + column + 1 }
     };
     assert_eq!(wrong(&numbers, number), []);
-    // Three columns of three tasks, of which each asks for three by three meshes.
+    // There are three columns of three tasks, each of which requests three by three meshes.
     let groups = 3 * 3 * 9;
     let want = Counts {
         task_invocations: 48,
@@ -386,7 +389,8 @@ fn tasks_ask_for_meshes_and_give_them_a_payload() {
     assert_eq!(counts, want);
 }
 
-/// Tasks ask for thousands of meshes, of whose primitives rounds have only some at a time: all of them would be 300 MB.
+/// Checks tasks that request thousands of meshes, of whose primitives rounds hold only some at a
+/// time: all of them would take 300 MB.
 #[test]
 fn amplification_by_tasks_takes_bounded_memory() {
     let c = context(&[]);
@@ -406,7 +410,8 @@ fn amplification_by_tasks_takes_bounded_memory() {
     assert!(peak() - before < 200 << 20, "{} MiB", (peak() - before) >> 20);
 }
 
-/// They get so many as there may be, and the application is told.
+/// Checks that tasks get at most the largest number of meshes, and that the excess is reported to
+/// the application.
 #[test]
 fn tasks_that_ask_for_more_than_the_limit_are_told() {
     let c = context(&[c"VK_EXT_debug_utils"]);
@@ -445,7 +450,8 @@ fn meshes_beyond_the_limits_are_refused() {
     unsafe { c.device.destroy_pipeline_layout(layout, None) };
 }
 
-/// Set in the children that draw: threads and tier are read from the environment, once per process.
+/// Variable of the children that draw: threads and tier are read from the environment, once per
+/// process.
 const CHILD: &str = "GRUS_TEST_MESHES";
 
 #[test]

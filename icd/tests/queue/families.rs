@@ -1,4 +1,4 @@
-//! Queues of several families: they run concurrently, and hand over to each other by semaphores.
+//! Tests of queues of several families: they run concurrently, and synchronise by semaphores.
 
 use crate::common::{Context, entry, layers, range, spirv};
 use crate::pipeline::{Set, compute, record_dispatch};
@@ -6,12 +6,12 @@ use ash::vk;
 
 const FAMILIES: u32 = 3;
 
-/// A device with all queues of all families, and the first queue of each.
+/// Creates a device with all queues of all families, and returns the first queue of each.
 fn context() -> (Context, [vk::Queue; FAMILIES as usize]) {
     let entry = entry();
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
     let info = vk::InstanceCreateInfo::default().application_info(&application);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let instance = entry.create_instance(&info, None).expect("instance");
         let physical = instance.enumerate_physical_devices().expect("devices")[0];
@@ -44,7 +44,7 @@ fn context() -> (Context, [vk::Queue; FAMILIES as usize]) {
     }
 }
 
-/// A command buffer of a family's pool; who gets the pool destroys it.
+/// Records a command buffer of a family's pool; the caller destroys the pool.
 fn record(c: &Context, family: u32, with: impl FnOnce(vk::CommandBuffer)) -> (vk::CommandPool, vk::CommandBuffer) {
     let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
     // SAFETY: valid usage.
@@ -59,7 +59,8 @@ fn record(c: &Context, family: u32, with: impl FnOnce(vk::CommandBuffer)) -> (vk
     }
 }
 
-/// An engine's way to fill a texture: uploaded on the transfer queue, then owned by the graphics queue, which is submitted first.
+/// Checks the way in which an engine fills a texture: uploaded on the transfer queue, then owned by
+/// the graphics queue, which is submitted first.
 #[test]
 fn a_texture_is_uploaded_by_the_transfer_queue_and_used_by_another() {
     let (c, [graphics, _, transfer]) = context();
@@ -123,7 +124,8 @@ fn a_texture_is_uploaded_by_the_transfer_queue_and_used_by_another() {
     c.free(to);
 }
 
-/// A dispatch that ends when it is told to takes all threads; dispatches and large copies on other queues end meanwhile.
+/// Checks that dispatches and large copies on other queues complete while a dispatch, which ends on
+/// request, takes all threads.
 #[test]
 fn an_endless_dispatch_hinders_no_other_queue() {
     const STOP: u32 = 12345;
@@ -158,7 +160,7 @@ fn an_endless_dispatch_hinders_no_other_queue() {
     unsafe {
         let fences = [0; 2].map(|_| d.create_fence(&Default::default(), None).unwrap());
         submit(graphics, endless.1, fences[0]);
-        // It has begun.
+        // The dispatch has begun.
         while (flag.pointer.cast::<u32>().add(1)).read_volatile() == 0 {
             std::thread::yield_now();
         }

@@ -1,16 +1,16 @@
-//! Sparse resources: what they ask for, and what vkQueueBindSparse makes of them.
+//! Tests of sparse resources: their requirements, and the effects of vkQueueBindSparse.
 
 use crate::common::Context;
 use ash::vk;
 
 const BLOCK: u64 = 1 << 16;
 
-/// The only type that sparse resources have; others have it too.
+/// Index of the only memory type that sparse resources support; other resources support it too.
 const TYPE: u32 = 1;
 
 fn memory(context: &Context, blocks: u64) -> (vk::DeviceMemory, *mut u32) {
     let info = vk::MemoryAllocateInfo::default().allocation_size(blocks * BLOCK).memory_type_index(TYPE);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: valid usage.
     unsafe {
         let memory = context.device.allocate_memory(&info, None).expect("memory");
         let all = context.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("mapped");
@@ -22,7 +22,7 @@ fn buffer(context: &Context, blocks: u64, flags: vk::BufferCreateFlags) -> vk::B
     let usage = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
     let flags = flags | vk::BufferCreateFlags::SPARSE_BINDING;
     let info = vk::BufferCreateInfo::default().size(blocks * BLOCK).usage(usage).flags(flags);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         let buffer = context.device.create_buffer(&info, None).expect("buffer");
         let needs = context.device.get_buffer_memory_requirements(buffer);
@@ -31,7 +31,8 @@ fn buffer(context: &Context, blocks: u64, flags: vk::BufferCreateFlags) -> vk::B
     }
 }
 
-/// Blocks of a resource from the first on, and where they are in a memory; null: nothing.
+/// Returns a binding of blocks of a resource from the first on to an offset in a memory; null
+/// unbinds.
 fn bind(first: u64, count: u64, memory: vk::DeviceMemory, at: u64) -> vk::SparseMemoryBind {
     vk::SparseMemoryBind::default()
         .resource_offset(first * BLOCK)
@@ -42,7 +43,7 @@ fn bind(first: u64, count: u64, memory: vk::DeviceMemory, at: u64) -> vk::Sparse
 
 /// Binds and waits for the fence.
 fn submit(context: &Context, info: vk::BindSparseInfo<'_>) -> Result<(), vk::Result> {
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     unsafe {
         let fence = context.device.create_fence(&Default::default(), None)?;
         context.device.queue_bind_sparse(context.queue, &[info], fence)?;
@@ -64,7 +65,7 @@ fn a_sparse_buffer_is_what_it_is_bound_to() {
     let aliased = vk::BufferCreateFlags::SPARSE_RESIDENCY | vk::BufferCreateFlags::SPARSE_ALIASED;
     let (memory, words) = memory(&context, 3);
     let [one, other] = [4, 2].map(|blocks| buffer(&context, blocks, aliased));
-    // SAFETY: words of the memory.
+    // SAFETY: the block is inside the mapped memory.
     let word = |block: u64| unsafe { *words.add((block * BLOCK / 4) as usize) };
     bind_buffer(&context, one, &[bind(0, 1, memory, 2), bind(2, 2, memory, 0)]);
     bind_buffer(&context, other, &[bind(0, 2, memory, 1)]);
@@ -75,22 +76,23 @@ fn a_sparse_buffer_is_what_it_is_bound_to() {
         };
         (0..4).for_each(|block| fill(block, 10 + block as u32));
         assert_eq!([0, 1, 2].map(word), [12, 13, 10], "the second block has no memory");
-        // The same memory through another buffer, and from there to the first.
+        // The memory is accessed through another buffer, and copied from there to the first.
         let copy = vk::BufferCopy { src_offset: BLOCK, dst_offset: 2 * BLOCK, size: 4 };
         context.run(|c| d.cmd_copy_buffer(c, other, one, &[copy])).expect("copied");
         assert_eq!([0, 1, 2].map(word), [10, 13, 10]);
-        // Elsewhere, and nowhere.
+        // The blocks are bound to another offset, and unbound.
         bind_buffer(&context, one, &[bind(0, 1, memory, 1), bind(2, 1, vk::DeviceMemory::null(), 0)]);
         (0..3).for_each(|block| fill(block, 20 + block as u32));
         assert_eq!([0, 1, 2].map(word), [10, 20, 10]);
-        // The memory goes before what is bound to it, which is not used any more.
+        // The memory is freed before the buffers that are bound to it, which are not used any more.
         d.free_memory(memory, None);
         d.destroy_buffer(one, None);
         d.destroy_buffer(other, None);
     }
 }
 
-/// Waits for a value of a timeline, which the host signals, and signals another.
+/// Checks a binding that waits for a value of a timeline, which the host signals, and signals
+/// another.
 #[test]
 fn bindings_wait_and_signal() {
     let context = super::timeline_context();
@@ -130,7 +132,7 @@ fn bindings_wait_and_signal() {
     }
 }
 
-/// Bindings in any order, of any size, against a list of what is where.
+/// Checks bindings in any order and of any size against a list of the expected contents.
 #[test]
 fn any_bindings_show_the_right_blocks() {
     const BLOCKS: u64 = 24;
@@ -138,7 +140,7 @@ fn any_bindings_show_the_right_blocks() {
     let d = &context.device;
     let memories = [0, 1].map(|number| {
         let (memory, words) = memory(&context, BLOCKS);
-        // SAFETY: words of the memory.
+        // SAFETY: the block is inside the mapped memory.
         (0..BLOCKS).for_each(|i| unsafe { *words.add((i * BLOCK / 4) as usize) = (100 * number + i) as u32 });
         memory
     });
@@ -176,7 +178,7 @@ fn any_bindings_show_the_right_blocks() {
     }
 }
 
-/// An image that is bound as a whole, in pieces of a memory that do not follow each other.
+/// Checks an image that is bound as a whole, to non-consecutive pieces of a memory.
 #[test]
 fn a_sparse_image_is_like_others_once_it_is_bound() {
     let context = Context::new(&[], &[]);
@@ -218,7 +220,7 @@ fn a_sparse_image_is_like_others_once_it_is_bound() {
     }
 }
 
-/// Depth and stencil have blocks of a shape of their own, which are bound for themselves.
+/// Checks that depth and stencil have blocks of their own shapes, which are bound separately.
 #[test]
 fn planes_are_bound_one_by_one() {
     use vk::ImageAspectFlags as Aspects;

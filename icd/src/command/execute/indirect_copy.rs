@@ -1,5 +1,5 @@
-//! Copies whose regions lie in device memory (VK_KHR_copy_memory_indirect), addresses among them. What is not alive is not touched, and the
-//! application is told.
+//! Copies whose regions, including addresses, are in device memory (VK_KHR_copy_memory_indirect).
+//! Memory that is not live is not accessed, and a message reports it to the application.
 
 #![forbid(unsafe_code)]
 
@@ -10,22 +10,23 @@ use ash::vk;
 use base::abi::Dim;
 use base::mem::MemoryRange;
 
-/// Bytes of `VkCopyMemoryIndirectCommandKHR`.
+/// Size of a `VkCopyMemoryIndirectCommandKHR` in bytes.
 const COPY: usize = 24;
-/// Bytes of `VkCopyMemoryToImageIndirectCommandKHR`.
+/// Size of a `VkCopyMemoryToImageIndirectCommandKHR` in bytes.
 const COPY_TO_IMAGE: usize = 56;
 
-/// A little-endian number of a command in memory.
+/// Reads a little-endian number of 32 bits from a command in memory.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word))
 }
 
-/// As [`word`], of 64 bits.
+/// Reads a little-endian number of 64 bits from a command in memory.
 fn wide(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
-/// Slices of a volume are named as layers: the application knows them when it records.
+/// Converts layers of a volume to slices: the application names slices as layers, because it knows
+/// the image when it records.
 fn slices_of_layers(region: &mut vk::BufferImageCopy, image: &Image) {
     let s = &mut region.image_subresource;
     let all = image.layout.desc.extent[2].checked_shr(s.mip_level).unwrap_or(0).max(1);
@@ -36,7 +37,7 @@ fn slices_of_layers(region: &mut vk::BufferImageCopy, image: &Image) {
 }
 
 impl Executor<'_> {
-    /// The bytes at an address, if all of them are alive.
+    /// Returns the bytes at an address, if all of them are live.
     fn at(&self, command: &str, i: u32, address: u64, bytes: u64) -> Option<MemoryRange> {
         let range = self.exact(&Space::Addresses, address, bytes);
         if range.is_none() {
@@ -47,7 +48,7 @@ impl Executor<'_> {
         range
     }
 
-    /// The parameters of each command, as long as the device lives.
+    /// Calls `perform` with the parameters of each command, until the device is lost.
     fn each<const N: usize>(&self, name: &str, commands: &IndirectCommands, mut perform: impl FnMut(u32, [u8; N])) {
         for i in 0..commands.count {
             if self.device.is_losing() {

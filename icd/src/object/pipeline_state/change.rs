@@ -1,4 +1,4 @@
-//! How commands change values of dynamic state: as a whole, or in part.
+//! Changes of dynamic state by commands: as a whole, or in part.
 
 use ash::vk;
 use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, SampleLocations};
@@ -8,11 +8,11 @@ use rasterizer::api::{
 };
 use std::sync::Arc;
 
-/// The type of a piece of dynamic state.
+/// Type of a piece of dynamic state.
 pub trait Changes {
-    /// What a command brings.
+    /// Contents of a command that changes the value.
     type Change;
-    /// Takes it over.
+    /// Applies a command's change.
     fn change(&mut self, change: &Self::Change);
 }
 
@@ -30,14 +30,14 @@ macro_rules! as_a_whole {
 as_a_whole!(SampleLocations, bool, Option<bool>, u32, f32, [f32; 2], [f32; 4]);
 as_a_whole!(AttachmentLoops, CompareOp, DepthBias, LineMode, LogicOp, PolygonMode, Stipple, Topology);
 
-/// A list that is short, so that copying values rarely allocates.
+/// A short list, so that copying values rarely allocates.
 pub type List<T> = rasterizer::api::One<T>;
 
-/// Elements of a list.
+/// Elements of a list that a command sets.
 pub enum Elements<T> {
-    /// Those from a number on.
+    /// The elements from a number on.
     From(u32, List<T>),
-    /// All: the count comes with them.
+    /// All elements; the command also sets their number.
     All(List<T>),
 }
 
@@ -58,11 +58,11 @@ impl<T: Copy> Changes for List<T> {
     }
 }
 
-/// A value of each face: front, back.
+/// One value for each face: front, back.
 #[derive(Clone, Copy)]
 pub struct PerFace<T>(pub [T; 2]);
 
-/// A value of some faces.
+/// A value for some faces.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct Faces<T> {
     pub faces: vk::StencilFaceFlags,
@@ -80,7 +80,7 @@ impl<T: Copy> Changes for PerFace<T> {
     }
 }
 
-/// A value of each colour attachment.
+/// One value for each colour attachment.
 #[derive(Clone, Copy)]
 pub struct PerAttachment<T>(pub [T; MAX_COLOR_ATTACHMENTS]);
 
@@ -92,7 +92,7 @@ pub struct Attachments<T> {
 }
 
 impl<T: Copy> PerAttachment<T> {
-    /// One of each element; `rest` where there is none.
+    /// Converts one value of each element; attachments without an element get `rest`.
     pub fn of<A>(all: &[A], rest: T, one: impl Fn(&A) -> Result<T, String>) -> Result<PerAttachment<T>, String> {
         let mut values = PerAttachment([rest; MAX_COLOR_ATTACHMENTS]);
         for (to, from) in values.0.iter_mut().zip(all) {
@@ -101,7 +101,7 @@ impl<T: Copy> PerAttachment<T> {
         Ok(values)
     }
 
-    /// Brings each value to its attachment.
+    /// Applies each value to its attachment.
     pub fn join(&self, blend: &mut [BlendAttachment; MAX_COLOR_ATTACHMENTS], one: impl Fn(&mut BlendAttachment, T)) {
         blend.iter_mut().zip(self.0).for_each(|(to, value)| one(to, value));
     }
@@ -130,11 +130,11 @@ impl Changes for Arc<VertexLayout> {
     }
 }
 
-/// Strides by binding number. They come with the buffers of `vkCmdBindVertexBuffers2` and with `vkCmdSetVertexInputEXT`.
+/// Strides by binding number, which `vkCmdBindVertexBuffers2` and `vkCmdSetVertexInputEXT` set.
 #[derive(Clone, Copy)]
 pub struct Strides(pub [u32; MAX_VERTEX_BINDINGS]);
 
-/// The stride of one binding.
+/// Stride of one binding.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct BindingStride {
     pub binding: u32,

@@ -1,57 +1,60 @@
-//! The structures of a `VkGraphicsPipelineCreateInfo`, as far as they are there and not ignored.
+//! The structures of a `VkGraphicsPipelineCreateInfo` that are present and not ignored.
 
 use ash::vk;
 use base::pixel::SampleLocations;
 use rasterizer::api::{AttachmentLoops, DepthBias};
 
-/// See the module. What chains to a structure stands beside it.
+/// Structures of a create info. Members of chained structures stand beside the structure that they
+/// extend.
 #[derive(Clone, Copy, Default)]
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct CreateInfo<'a> {
-    /// Nothing is rasterized, whatever a command buffer says: structures of fragments may be ignored ones, and are not here.
+    /// True if nothing is rasterized, for any state of a command buffer. Structures for fragments
+    /// may then be ignored ones, and are not included.
     pub discards: bool,
     pub vertex_input: Option<VertexInput<'a>>,
     pub input_assembly: Option<&'a vk::PipelineInputAssemblyStateCreateInfo<'a>>,
     pub tessellation: Option<&'a vk::PipelineTessellationStateCreateInfo<'a>>,
-    /// Of `VkPipelineTessellationDomainOriginStateCreateInfo`.
+    /// Domain origin of `VkPipelineTessellationDomainOriginStateCreateInfo`.
     pub lower_left: Option<bool>,
     pub viewport: Option<ViewportState<'a>>,
     pub rasterization: Option<&'a vk::PipelineRasterizationStateCreateInfo<'a>>,
-    /// With its representation.
+    /// Depth bias with its representation.
     pub depth_bias: Option<DepthBias>,
-    /// depthClipEnable, where its structure is there.
+    /// Value of depthClipEnable, if its structure is present.
     pub depth_clip: Option<bool>,
-    /// Of `VkPipelineViewportDepthClipControlCreateInfoEXT`.
+    /// Value of negativeOneToOne in `VkPipelineViewportDepthClipControlCreateInfoEXT`.
     pub negative_one_to_one: Option<bool>,
-    /// Of `VkPipelineRasterizationProvokingVertexStateCreateInfoEXT`.
+    /// True if `VkPipelineRasterizationProvokingVertexStateCreateInfoEXT` selects the last vertex.
     pub provoking_last: Option<bool>,
-    /// Of `VkPipelineRasterizationStateStreamCreateInfoEXT`.
+    /// Stream of `VkPipelineRasterizationStateStreamCreateInfoEXT`.
     pub rasterization_stream: Option<u32>,
     pub line: Option<&'a vk::PipelineRasterizationLineStateCreateInfoKHR<'a>>,
     pub multisample: Option<&'a vk::PipelineMultisampleStateCreateInfo<'a>>,
-    /// The first word.
+    /// First word of the sample mask.
     pub sample_mask: Option<u32>,
-    /// sampleLocationsEnable of `VkPipelineSampleLocationsStateCreateInfoEXT`, and the locations where they are not ignored.
+    /// Value of sampleLocationsEnable in `VkPipelineSampleLocationsStateCreateInfoEXT`, and the
+    /// locations unless they are ignored.
     pub sample_locations: Option<(bool, SampleLocations)>,
     pub depth_stencil: Option<&'a vk::PipelineDepthStencilStateCreateInfo<'a>>,
     pub color_blend: Option<&'a vk::PipelineColorBlendStateCreateInfo<'a>>,
     pub attachments: Option<BlendAttachments<'a>>,
-    /// `VkPipelineRenderingCreateInfo`, with dynamic rendering.
+    /// Formats of `VkPipelineRenderingCreateInfo`, with dynamic rendering.
     pub rendering: Option<RenderingFormats<'a>>,
-    /// Of `VkRenderingAttachmentLocationInfo`, with dynamic rendering.
+    /// Locations of `VkRenderingAttachmentLocationInfo`, with dynamic rendering.
     pub locations: Option<&'a [u32]>,
-    /// Of the pipeline's flags, where there is one.
+    /// Feedback loops of the pipeline's flags, if there are any.
     pub loops: Option<AttachmentLoops>,
-    /// Of `VkPipelineColorWriteCreateInfoEXT`.
+    /// Write enables of `VkPipelineColorWriteCreateInfoEXT`.
     pub write_enables: Option<&'a [vk::Bool32]>,
 }
 
-/// pAttachments of `VkPipelineColorBlendStateCreateInfo`.
+/// Attachments of `VkPipelineColorBlendStateCreateInfo`.
 #[derive(Clone, Copy)]
 pub struct BlendAttachments<'a> {
-    /// They.
+    /// Blend states of the attachments.
     pub list: &'a [vk::PipelineColorBlendAttachmentState],
-    /// What their advanced blend operations share.
+    /// Parameters that their advanced blend operations share.
     pub advanced: Option<&'a vk::PipelineColorBlendAdvancedStateCreateInfoEXT<'a>>,
 }
 
@@ -64,7 +67,7 @@ pub struct VertexInput<'a> {
     pub divisors: &'a [vk::VertexInputBindingDivisorDescriptionKHR],
 }
 
-/// `VkPipelineRenderingCreateInfo`; without it there are no attachments.
+/// Contents of `VkPipelineRenderingCreateInfo`; without it there are no attachments.
 #[derive(Clone, Copy, Default)]
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct RenderingFormats<'a> {
@@ -73,7 +76,7 @@ pub struct RenderingFormats<'a> {
     pub stencil: vk::Format,
 }
 
-/// `VkPipelineViewportStateCreateInfo`; what is dynamic is empty.
+/// Contents of `VkPipelineViewportStateCreateInfo`; dynamic lists are empty.
 #[derive(Clone, Copy)]
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct ViewportState<'a> {

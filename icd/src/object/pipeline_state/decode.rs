@@ -1,4 +1,4 @@
-//! Vulkan's values in the rasterizer's terms; `Err` says what is not supported.
+//! Conversion of Vulkan's values to the rasterizer's types; an error says what is not supported.
 
 use super::change::Strides;
 use super::create_info::VertexInput;
@@ -20,27 +20,27 @@ fn known<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
     value.ok_or_else(|| format!("{what} {number} is not supported"))
 }
 
-/// A `VkPrimitiveTopology`.
+/// Converts a `VkPrimitiveTopology`.
 pub fn topology(topology: vk::PrimitiveTopology) -> Result<Topology, String> {
     known(Topology::from_vk(topology.as_raw()), "topology", topology.as_raw())
 }
 
-/// A `VkPolygonMode`.
+/// Converts a `VkPolygonMode`.
 pub fn polygon_mode(mode: vk::PolygonMode) -> Result<PolygonMode, String> {
     known(PolygonMode::from_vk(mode.as_raw()), "polygon mode", mode.as_raw())
 }
 
-/// A `VkCompareOp`.
+/// Converts a `VkCompareOp`.
 pub fn compare_op(op: vk::CompareOp) -> Result<CompareOp, String> {
     known(CompareOp::from_vk(op.as_raw()), "compare operation", op.as_raw())
 }
 
-/// A `VkLogicOp`.
+/// Converts a `VkLogicOp`.
 pub fn logic_op(op: vk::LogicOp) -> Result<LogicOp, String> {
     known(LogicOp::from_vk(op.as_raw()), "logic operation", op.as_raw())
 }
 
-/// A `rasterizationStream`, below `maxTransformFeedbackStreams`.
+/// Checks a `rasterizationStream`, which must be below `maxTransformFeedbackStreams`.
 pub fn rasterization_stream(stream: u32) -> Result<u32, String> {
     if stream < STREAMS as u32 { Ok(stream) } else { Err(format!("rasterization stream {stream} of {STREAMS}")) }
 }
@@ -49,7 +49,7 @@ fn stencil_op(op: vk::StencilOp) -> Result<StencilOp, String> {
     known(StencilOp::from_vk(op.as_raw()), "stencil operation", op.as_raw())
 }
 
-/// The operations of a `VkStencilOpState`.
+/// Converts the operations of a `VkStencilOpState`.
 pub fn stencil_ops(face: &vk::StencilOpState) -> Result<StencilOps, String> {
     Ok(StencilOps {
         fail: stencil_op(face.fail_op)?,
@@ -59,10 +59,11 @@ pub fn stencil_ops(face: &vk::StencilOpState) -> Result<StencilOps, String> {
     })
 }
 
-/// The locations of all samples of a pixel where nobody says where they are.
+/// Sample locations of a pixel for which none are set: all samples are at the centre.
 pub const CENTRES: SampleLocations = [[128; 2]; MAX_SAMPLES];
 
-/// The samples of a pixel, of which there are as many as locations: at the nearest places inside of it that there are.
+/// Converts the sample locations of a pixel, which has as many samples as there are locations, to
+/// the nearest supported positions inside it.
 pub fn sample_locations(locations: &[vk::SampleLocationEXT]) -> SampleLocations {
     let mut all = CENTRES;
     for (to, from) in all.iter_mut().zip(locations) {
@@ -74,7 +75,7 @@ pub fn sample_locations(locations: &[vk::SampleLocationEXT]) -> SampleLocations 
     all
 }
 
-/// A `VkLineRasterizationMode`. The default mode is rectangular: `strictLines`.
+/// Converts a `VkLineRasterizationMode`. The default mode is rectangular: `strictLines`.
 pub fn line_mode(mode: vk::LineRasterizationModeKHR) -> Result<LineMode, String> {
     let mode_of = match mode {
         vk::LineRasterizationModeKHR::DEFAULT | vk::LineRasterizationModeKHR::RECTANGULAR => {
@@ -87,23 +88,24 @@ pub fn line_mode(mode: vk::LineRasterizationModeKHR) -> Result<LineMode, String>
     known(mode_of, "line rasterization mode", mode.as_raw())
 }
 
-/// A line stipple; factors out of range are cut to it (they are ignored where no line is stippled).
+/// Converts a line stipple; factors out of range are clamped (they are ignored if no line is
+/// stippled).
 pub fn stipple(factor: u32, pattern: u16) -> Stipple {
     Stipple { factor: factor.clamp(1, 256), pattern }
 }
 
-/// A `VkViewport`.
+/// Converts a `VkViewport`.
 pub fn viewport(v: &vk::Viewport) -> Viewport {
     Viewport { x: v.x, y: v.y, width: v.width, height: v.height, min_depth: v.min_depth, max_depth: v.max_depth }
 }
 
-/// A `VkRect2D` cut to the range of `i32`.
+/// Converts a `VkRect2D`, clamped to the range of `i32`.
 pub fn scissor(r: &vk::Rect2D) -> [i32; 4] {
     let size = |extent: u32, offset: i32| extent.min((i32::MAX - offset.max(0)) as u32) as i32;
     [r.offset.x, r.offset.y, size(r.extent.width, r.offset.x), size(r.extent.height, r.offset.y)]
 }
 
-/// Vertex bindings with their divisors.
+/// Converts vertex bindings with their divisors.
 pub fn bindings(v: &VertexInput<'_>) -> Result<Few<VertexBinding>, String> {
     let binding = |b: &vk::VertexInputBindingDescription| {
         if b.binding as usize >= MAX_VERTEX_BINDINGS {
@@ -116,7 +118,7 @@ pub fn bindings(v: &VertexInput<'_>) -> Result<Few<VertexBinding>, String> {
     v.bindings.iter().map(binding).collect()
 }
 
-/// The strides of vertex bindings.
+/// Returns the strides of vertex bindings.
 pub fn strides(v: &VertexInput<'_>) -> Strides {
     let mut strides = Strides([0; MAX_VERTEX_BINDINGS]);
     for b in v.bindings {
@@ -127,7 +129,7 @@ pub fn strides(v: &VertexInput<'_>) -> Strides {
     strides
 }
 
-/// Vertex attributes.
+/// Converts vertex attributes.
 pub fn attributes(v: &VertexInput<'_>) -> Result<Few<VertexAttribute>, String> {
     let attribute = |a: &vk::VertexInputAttributeDescription| {
         let format = Format::from_vk(a.format.as_raw() as u32)
@@ -137,7 +139,7 @@ pub fn attributes(v: &VertexInput<'_>) -> Result<Few<VertexAttribute>, String> {
     v.attributes.iter().map(attribute).collect()
 }
 
-/// pColorAttachmentLocations; attachments of which nothing is said take their own.
+/// Converts pColorAttachmentLocations; attachments behind the end of the list have their own index.
 pub fn locations(list: &[u32]) -> Locations {
     let mut locations = OWN_LOCATIONS;
     for (to, &location) in locations.iter_mut().zip(list) {
@@ -147,7 +149,8 @@ pub fn locations(list: &[u32]) -> Locations {
     locations
 }
 
-/// What a `VkPipelineColorBlendAttachmentState` does, with what is said of advanced operations.
+/// Converts the blending of a `VkPipelineColorBlendAttachmentState`, with the parameters of
+/// advanced operations.
 pub fn blending(
     a: &vk::PipelineColorBlendAttachmentState,
     advanced: Option<&vk::PipelineColorBlendAdvancedStateCreateInfoEXT<'_>>,
@@ -176,7 +179,8 @@ fn advanced_op(op: vk::BlendOp) -> Option<AdvancedBlendOp> {
     AdvancedBlendOp::from_vk(op.as_raw().wrapping_sub(vk::BlendOp::ZERO_EXT.as_raw()))
 }
 
-/// A `VkColorBlendAdvancedEXT`; `None`: its operation is none of the advanced ones, so it says nothing.
+/// Converts a `VkColorBlendAdvancedEXT`; returns `None` if its operation is not an advanced one, so
+/// that the structure has no effect.
 pub fn advanced(a: &vk::ColorBlendAdvancedEXT) -> Result<Option<Blending>, String> {
     let Some(op) = advanced_op(a.advanced_blend_op) else { return Ok(None) };
     let overlap = a.blend_overlap.as_raw();
@@ -189,7 +193,7 @@ pub fn advanced(a: &vk::ColorBlendAdvancedEXT) -> Result<Option<Blending>, Strin
     })))
 }
 
-/// A `VkColorBlendEquationEXT`.
+/// Converts a `VkColorBlendEquationEXT`.
 pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<Blending, String> {
     let factor = |f: vk::BlendFactor| known(BlendFactor::from_vk(f.as_raw()), "blend factor", f.as_raw());
     let op = |o: vk::BlendOp| known(BlendOp::from_vk(o.as_raw()), "blend operation", o.as_raw());
@@ -199,14 +203,14 @@ pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<Blending, String> {
     }))
 }
 
-/// Depth or stencil are read in the order of primitives.
+/// Flags of pipelines that read depth or stencil in the order of primitives.
 pub const ORDERED_DEPTH_STENCIL: vk::PipelineDepthStencilStateCreateFlags =
     vk::PipelineDepthStencilStateCreateFlags::from_raw(
         vk::PipelineDepthStencilStateCreateFlags::RASTERIZATION_ORDER_ATTACHMENT_DEPTH_ACCESS_EXT.as_raw()
             | vk::PipelineDepthStencilStateCreateFlags::RASTERIZATION_ORDER_ATTACHMENT_STENCIL_ACCESS_EXT.as_raw(),
     );
 
-/// Attachments that may be read as images: by their aspects.
+/// Returns the attachments that may be read as images, by their aspects.
 pub fn loops(aspects: vk::ImageAspectFlags) -> AttachmentLoops {
     AttachmentLoops {
         color: aspects.contains(vk::ImageAspectFlags::COLOR),
@@ -218,7 +222,7 @@ pub fn loops(aspects: vk::ImageAspectFlags) -> AttachmentLoops {
 mod tests {
     use super::*;
 
-    /// Some from the middle and the last: the others stand in their order between them.
+    /// Checks some values from the middle and the last ones: the others are in order between them.
     #[test]
     fn enumerations_keep_vulkan_numbers() {
         let last = vk::PrimitiveTopology::PATCH_LIST;

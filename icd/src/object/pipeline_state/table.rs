@@ -1,18 +1,20 @@
 //! The pieces of pipeline state, one row each.
 //!
-//! A row of `dynamic` is
+//! A row of `dynamic` has the form
 //!
 //! ```text
 //! Name field: type = default; [VkDynamicStates] subset of a pipeline library that owns it;
-//!     structure of the create-info => |it| decoded; |draw state, value| how it goes there;
+//!     structure of the create-info => |it| decoded; |draw state, value| conversion;
 //! ```
 //!
-//! and stands for a field of [`Values`], a variant of [`DynamicState`] (the command of `vkCmdSetName`, whose shim makes it) and a [`Row`]. How a
-//! command changes the value is a matter of its type ([`Changes`]). A row of `fixed` has neither name nor `VkDynamicState`s and stands for a field
-//! of [`Fixed`]. State becomes dynamic by moving its row.
+//! and defines a field of [`Values`], a variant of [`DynamicState`] (the command of `vkCmdSetName`,
+//! whose shim makes it) and a [`Row`]. The field's type defines how a command changes the value
+//! ([`Changes`]). A row of `fixed` has neither name nor `VkDynamicState`s and defines a field of
+//! [`Fixed`]. State becomes dynamic by moving its row.
 //!
-//! A value is decoded where its structure is there and it is not dynamic; else it stays the default. A draw joins the fixed rows first, each
-//! list in its order: rows that enable something stand where they find what they enable.
+//! A value is decoded if its structure is present and it is not dynamic; else it keeps the default.
+//! A draw converts the fixed rows first, each list in its order: rows that enable something come
+//! behind the rows that they enable.
 
 use super::change::{Changes, List, PerAttachment, PerFace, Strides, VertexLayout};
 use super::create_info::CreateInfo;
@@ -28,7 +30,7 @@ use rasterizer::api::{
 };
 use std::sync::Arc;
 
-/// `VkGraphicsPipelineLibraryFlagBitsEXT`: the parts that a pipeline can be linked of.
+/// `VkGraphicsPipelineLibraryFlagBitsEXT`: the parts from which a pipeline can be linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the specification's names")]
 pub enum Subset {
@@ -39,11 +41,11 @@ pub enum Subset {
 }
 
 impl Subset {
-    /// All.
+    /// All subsets.
     pub const ALL: [Subset; 4] =
         [Subset::VertexInput, Subset::PreRasterization, Subset::FragmentShader, Subset::FragmentOutput];
 
-    /// Without rasterization it has no meaning.
+    /// Returns true if the subset has no meaning without rasterization.
     pub fn is_of_fragments(self) -> bool {
         matches!(self, Subset::FragmentShader | Subset::FragmentOutput)
     }
@@ -75,7 +77,7 @@ macro_rules! pipeline_state {
         #[allow(missing_docs, reason = "the names of VkDynamicState")]
         pub struct Values { $(pub $field: $ty),* }
 
-        /// State that can't.
+        /// State that cannot be dynamic.
         #[allow(missing_docs, reason = "the specification's names")]
         pub struct Fixed { $(pub $fixed: $fixed_ty),* }
 
@@ -94,7 +96,7 @@ macro_rules! pipeline_state {
         }
 
         impl Values {
-            /// Decodes what is static of a subset.
+            /// Decodes the static values of a subset.
             pub fn decode(&mut self, info: &CreateInfo<'_>, subset: Subset, dynamic: Dynamic) -> Result<(), String> {
                 $(if subset == Subset::$subset && !dynamic.has(Row::$name) && let Some($from) = &info.$part {
                     self.$field = $decoded;
@@ -102,7 +104,7 @@ macro_rules! pipeline_state {
                 Ok(())
             }
 
-            /// Takes over the values that are static in a pipeline.
+            /// Copies the values that are static in a pipeline.
             pub fn take_static(&mut self, from: &Values, dynamic: Dynamic) {
                 $(if !dynamic.has(Row::$name) {
                     self.$field.clone_from(&from.$field);
@@ -111,7 +113,7 @@ macro_rules! pipeline_state {
         }
 
         impl Fixed {
-            /// Decodes what belongs to a subset.
+            /// Decodes the state of a subset.
             pub fn decode(&mut self, info: &CreateInfo<'_>, subset: Subset) -> Result<(), String> {
                 $(if subset == Subset::$fixed_subset && let Some($fixed_from) = &info.$fixed_part {
                     self.$fixed = $fixed_decoded;
@@ -127,7 +129,7 @@ macro_rules! pipeline_state {
             }
         }
 
-        /// A pipeline's state and current values as one draw state.
+        /// Combines a pipeline's state and current values into a draw state.
         pub fn join(fixed: &Fixed, values: &Values) -> DrawState {
             let mut draw = DrawState::default();
             $({
@@ -286,12 +288,12 @@ pipeline_state! {
     }
 }
 
-/// Which rows are dynamic.
+/// Set of the rows that are dynamic.
 #[derive(Clone, Copy, Default)]
 pub struct Dynamic(u64);
 
 impl Dynamic {
-    /// These.
+    /// Creates the set of these states.
     pub fn new(states: &[vk::DynamicState]) -> Result<Dynamic, String> {
         let mut rows = 0;
         for state in states {
@@ -305,7 +307,7 @@ impl Dynamic {
         Ok(Dynamic(rows))
     }
 
-    /// Is this one among them?
+    /// Returns true if this row is dynamic.
     pub fn has(self, row: Row) -> bool {
         self.0 & (1 << row as u64) != 0
     }
@@ -355,8 +357,8 @@ mod tests {
         assert_eq!(values.scissors[..], [[2; 4]]);
     }
 
-    /// What one state says of another holds in whatever order they are set: of blending without being enabled, of a mask that is not written, of
-    /// clipping that nothing is said of, of samples to be shaded.
+    /// Checks that dependencies between states hold in any order of setting them: blending that is
+    /// not enabled, a mask that is not written, clipping that is not set, and samples to be shaded.
     #[test]
     fn states_that_depend_on_each_other() {
         use super::super::Attachments;
@@ -387,7 +389,7 @@ mod tests {
         assert!(join(&fixed, &values).depth_clip);
     }
 
-    /// Whoever has the vertex input as a whole has its strides.
+    /// Checks that setting the vertex input as a whole sets its strides.
     #[test]
     fn vertex_input_brings_its_strides() {
         let dynamic = Dynamic::new(&[vk::DynamicState::VERTEX_INPUT_EXT]).expect("known");
@@ -396,7 +398,7 @@ mod tests {
         assert!(!strides.has(Row::VertexInput) && strides.has(Row::VertexInputBindingStride));
     }
 
-    /// Without the stipple's being enabled there is none; with it, the current one.
+    /// Checks that there is no stipple unless it is enabled, and the current one if it is.
     #[test]
     fn stipples_are_enabled_by_the_pipeline() {
         let stipple = Stipple { factor: 2, pattern: 5 };

@@ -1,10 +1,11 @@
-//! Attachments of dynamic rendering that a pipeline does not use: it has no formats for them (VK_EXT_dynamic_rendering_unused_attachments).
+//! Attachments of dynamic rendering that a pipeline does not use, because it has no formats for
+//! them (VK_EXT_dynamic_rendering_unused_attachments).
 
 use super::create_info::RenderingFormats;
 use ash::vk;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, NO_LOCATION, PixelState};
 
-/// Those whose format is VK_FORMAT_UNDEFINED; with a render pass none.
+/// Attachments whose format is VK_FORMAT_UNDEFINED; with a render pass there are none.
 #[derive(Clone, Copy, Default)]
 pub struct Unused {
     colors: [bool; MAX_COLOR_ATTACHMENTS],
@@ -13,7 +14,7 @@ pub struct Unused {
 }
 
 impl Unused {
-    /// What has no format, and colour attachments behind the last one of the list.
+    /// Finds attachments without a format, and colour attachments behind the end of the list.
     pub fn new(formats: &RenderingFormats<'_>) -> Unused {
         let undefined = |format: vk::Format| format == vk::Format::UNDEFINED;
         Unused {
@@ -23,7 +24,7 @@ impl Unused {
         }
     }
 
-    /// They are neither tested nor written.
+    /// Disables tests and writes of the unused attachments.
     pub fn leave_out(&self, pixel: &mut PixelState) {
         for (location, unused) in pixel.locations.iter_mut().zip(self.colors) {
             *location = if unused { NO_LOCATION } else { *location };

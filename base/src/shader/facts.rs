@@ -49,13 +49,11 @@ pub struct WorkgroupFacts {
     pub shared_bytes: u32,
     /// Of these, the first ones that are none of the variables': what the stage is given and makes.
     pub reserved_bytes: u32,
-    /// Shared memory must be zero when a workgroup begins (an Initializer of OpConstantNull).
-    pub zero_shared: bool,
 }
 
 impl Default for WorkgroupFacts {
     fn default() -> Self {
-        WorkgroupFacts { local_size: [1; 3], shared_bytes: 0, reserved_bytes: 0, zero_shared: false }
+        WorkgroupFacts { local_size: [1; 3], shared_bytes: 0, reserved_bytes: 0 }
     }
 }
 

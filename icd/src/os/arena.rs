@@ -94,6 +94,8 @@ pub struct Arena {
     /// Pieces to be found again whose handles are gone, though something still refers to them: start → granules, and where they learn that another
     /// one lies there now.
     left: Mutex<BTreeMap<usize, (usize, Arc<AtomicBool>)>>,
+    /// What unbound granules of sparse resources show ([`sparse`]).
+    sink: Mutex<Option<Pages>>,
 }
 
 // SAFETY: an address range owned by this object, handed out in pieces that do not overlap.
@@ -234,6 +236,7 @@ impl Arena {
             roomy,
             free: Mutex::new(BTreeMap::from([(1, granules - 2)])),
             left: Mutex::default(),
+            sink: Mutex::default(),
         })
     }
 

@@ -24,6 +24,7 @@ mod dynamic_state;
 mod floats;
 mod floors;
 mod groups;
+mod leftover;
 mod long_texels;
 mod maintenance;
 mod modifiers;

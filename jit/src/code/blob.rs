@@ -180,8 +180,7 @@ mod tests {
 
     #[test]
     fn round_trip() {
-        let workgroup =
-            WorkgroupFacts { local_size: [4, 5, 6], shared_bytes: 77, reserved_bytes: 16, zero_shared: true };
+        let workgroup = WorkgroupFacts { local_size: [4, 5, 6], shared_bytes: 77, reserved_bytes: 16 };
         let modes = TessellationFacts { domain: Some(Domain::Quads), vertices: 3, ..TessellationFacts::default() };
         let patches = [
             Payload::TessellationControl(ControlFacts { patch: workgroup, modes }),

@@ -98,7 +98,7 @@ fields! {
     GeometryFacts { input, output, max_vertices, invocations }
     ControlFacts { patch, modes }
     TessellationFacts { domain, spacing, order, points, vertices }
-    WorkgroupFacts { local_size, shared_bytes, reserved_bytes, zero_shared }
+    WorkgroupFacts { local_size, shared_bytes, reserved_bytes }
     TaskFacts { group, payload_bytes }
     MeshFacts { group, payload_bytes, output, max_vertices, max_primitives, vertices, primitives }
     Records { first, stride }

@@ -74,26 +74,38 @@ impl Emitter<'_> {
 
     /// Zeroes `bytes` (a multiple of 16) from an address.
     pub fn clear_bytes(&mut self, base: C, bytes: u32) {
-        const UNROLLED: u32 = 16;
-        let zero = self.b.constant(Elem::I32.by(4), 0);
-        let vectors = bytes / 16;
-        if vectors <= UNROLLED {
-            for i in 0..vectors {
-                self.b.store(trusted(16 * i as i32), zero, base);
-            }
-            return;
+        // Bytes that are cleared without a loop, and those of a step of it.
+        const UNROLLED: u32 = 256;
+        const STEP: u32 = 128;
+        if bytes <= UNROLLED {
+            return self.clear_few(base, bytes);
         }
+        let looped = bytes / STEP * STEP;
+        let end = self.b.iadd_imm(base, i64::from(looped));
         let (header, done) = (self.b.create_block(), self.b.create_block());
         let at = self.b.append_param(header, Type::I64);
         self.b.jump(header, &[base]);
         self.b.enter_loop(header);
-        self.b.store(trusted(0), zero, at);
-        let next = self.b.iadd_imm(at, 16);
-        let end = self.b.iadd_imm(base, i64::from(bytes));
+        self.clear_few(at, STEP);
+        let next = self.b.iadd_imm(at, i64::from(STEP));
         let more = self.b.icmp(IntCond::Ult, next, end);
         self.b.branch(more, header, &[next], done, &[]);
         self.b.seal_block(header);
         self.enter(done);
+        self.clear_few(end, bytes - looped);
+    }
+
+    /// As [`Emitter::clear_bytes`], without a loop.
+    fn clear_few(&mut self, base: C, bytes: u32) {
+        const WIDE: u32 = 32;
+        let zero = self.b.constant(Elem::I32.by(8), 0);
+        for at in (0..bytes / WIDE * WIDE).step_by(WIDE as usize) {
+            self.b.store(trusted(at as i32), zero, base);
+        }
+        if !bytes.is_multiple_of(WIDE) {
+            let zero = self.b.constant(Elem::I32.by(4), 0);
+            self.b.store(trusted((bytes / WIDE * WIDE) as i32), zero, base);
+        }
     }
 
     /// I64 byte offset of an element, clamped to the array.

@@ -76,29 +76,29 @@ impl Emitter<'_> {
         [next_x, next_y, next_z]
     }
 
-    /// What a workgroup finds, behind which so many of the call's are left: chunks that have not started, and zeros where it asks for them.
+    /// What a workgroup finds, behind which so many of the call's are left: chunks that have not
+    /// started, and workgroup memory of zeros, whether it asks for them or not. What other
+    /// dispatches have left there, of whatever device, is not to be seen, and a value does not
+    /// depend on the worker that runs the workgroup.
     fn start_group(&mut self, [count, left]: [C; 2]) -> Result<()> {
         let workgroup = *self.shader.workgroup()?;
         if self.shader.stage().keeps_groups() {
-            // Each has its own.
+            // Each has its own, of zeros but for what it is given.
             let number = self.b.isub(count, left);
             let number = self.b.zext(Type::I64, number);
             let offset = self.b.imul_imm(number, i64::from(workgroup.group_bytes()));
             self.shared = self.b.iadd(self.shared, offset);
-        }
-        if self.barriers.any {
-            let (bytes, scratch) = (self.slots_start, self.scratch);
-            self.clear_bytes(scratch, bytes);
-        }
-        if workgroup.zero_shared {
-            // (What is reserved is a multiple of 16.)
-            let bytes = workgroup.shared_bytes - workgroup.reserved_bytes;
-            let shared = self.b.iadd_imm(self.shared, i64::from(workgroup.reserved_bytes));
+        } else {
+            let (bytes, shared) = (workgroup.shared_bytes, self.shared);
             self.clear_bytes(shared, bytes & !15);
             for at in (bytes & !15..bytes).step_by(4) {
                 let zero = self.b.iconst(Type::I32, 0);
                 self.b.store(trusted(at as i32), zero, shared);
             }
+        }
+        if self.barriers.any {
+            let (bytes, scratch) = (self.slots_start, self.scratch);
+            self.clear_bytes(scratch, bytes);
         }
         Ok(())
     }

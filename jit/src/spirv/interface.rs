@@ -253,11 +253,10 @@ impl Translator<'_> {
                 };
                 let end = at.checked_add(size).filter(|&n| n < 1 << 28);
                 *shared = end.ok_or_else(|| Error::limit("workgroup memory"))?.max(*shared);
-                if let Some(init) = init {
-                    match self.s.constant(init) {
-                        Some(Const::Null(_)) => self.b.shader.workgroup_mut()?.zero_shared = true,
-                        _ => return Err(Error::invalid("initialiser of workgroup memory is not OpConstantNull")),
-                    }
+                // All of it is zero when a workgroup begins.
+                let zero = |init: u32| matches!(self.s.constant(init), Some(Const::Null(_)));
+                if !init.is_none_or(zero) {
+                    return Err(Error::invalid("initialiser of workgroup memory is not OpConstantNull"));
                 }
                 let volatile = self.m.decorated(v.result, deco::VOLATILE);
                 self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });

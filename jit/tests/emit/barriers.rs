@@ -11,12 +11,8 @@ const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 /// A shader with `n` invocations and a word of shared memory for each; the closure gets invocation indices in the workgroup and in all.
 fn shader(n: u32, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
-    shader.payload = Payload::Compute(WorkgroupFacts {
-        local_size: [n, 1, 1],
-        shared_bytes: 4 * n,
-        reserved_bytes: 0,
-        zero_shared: false,
-    });
+    let facts = WorkgroupFacts { local_size: [n, 1, 1], shared_bytes: 4 * n, reserved_bytes: 0 };
+    shader.payload = Payload::Compute(facts);
     shader.side_effects = true;
     let mut b = Builder::new(&mut shader);
     let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);

@@ -123,7 +123,7 @@ fn copy(t: &Tile) -> Shader {
         }
     });
     let workgroup = s.workgroup_mut().expect("workgroups");
-    (workgroup.shared_bytes, workgroup.zero_shared) = (BYTES, true);
+    workgroup.shared_bytes = BYTES;
     s
 }
 

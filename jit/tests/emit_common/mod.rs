@@ -341,7 +341,8 @@ impl Environment {
     }
 }
 
-/// Runs a dispatch, in batches of one workgroup or more. Workgroup memory is zero when a batch begins.
+/// Runs a dispatch, in batches of one workgroup or more. Workgroup memory has other data when the
+/// first one begins: the stage clears it.
 pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) {
     env.context.num_workgroups = groups;
     let facts = &stage.facts;
@@ -349,15 +350,11 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
     let (shared_bytes, scratch_bytes) = (workgroup.shared_bytes as usize, stage.code.scratch_bytes());
     let mut scratch = Aligned::new(scratch_bytes, 0x5a);
     let mut sink = Aligned::new(64, 0x77);
-    let mut shared = Aligned::new(shared_bytes, 0);
-    let most = if shared_bytes == 0 || workgroup.zero_shared { 5 } else { 1 };
+    let mut shared = Aligned::new(shared_bytes, 0x3c);
     let total = groups.iter().product::<u32>();
     let mut at = 0;
     while at < total {
-        if !workgroup.zero_shared {
-            shared.bytes(shared_bytes).fill(0);
-        }
-        let count = (at % most + 1).min(total - at);
+        let count = (at % 5 + 1).min(total - at);
         let mut batch = ComputeBatch {
             header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
             base: [0; 3],

@@ -41,7 +41,7 @@ impl StageCode for WithScratch {
 
 #[test]
 fn every_workgroup_runs_once() {
-    let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, reserved_bytes: 0, zero_shared: true };
+    let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, reserved_bytes: 0 };
     let mut s = stage(Payload::Compute(workgroup), positions, 4, StageInterface::default());
     s.code = Arc::new(WithScratch(positions));
     let statistics: Arc<Statistics> = Arc::default();

@@ -1,7 +1,8 @@
 //! Addresses whose granules are bound to memory, and to other memory, one by one: what sparse resources lie at.
 //!
 //! The processor's page tables are the binding: a granule that is bound shows the pages of a piece ([`Backing::Memfd`], as they are mapped twice), and
-//! accesses to it cost what any other do. All granules that are not bound, of all ranges of the process, show one file, the sink, over and over: what is
+//! accesses to it cost what any other do. All granules that are not bound, of all ranges of an
+//! arena, show one file, the sink, over and over: what is
 //! read there is something or other, what is written is lost or read again elsewhere, and neither a fault nor more than [`SINK`] bytes of memory
 //! come of it. (So residencyNonResidentStrict cannot be told: it wants zeros, also behind a write. Memory of their own would be written in any amount; pages
 //! without access would be a signal; and other addresses for stores than for loads would do for neither blending, depth nor atomics, which load what they store, and
@@ -13,23 +14,12 @@
 use super::{Addresses, Arena, GRANULE, Piece, granules_of};
 use crate::os::backing::{Pages, memfd};
 use base::mem::MemoryRange;
-use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of the sink. The kernel merges its mappings where they follow each other in the file; a range has one of them for each so many bytes, of some
 /// 65,000 that a process may have.
 const SINK: usize = 64 << 20;
-
-/// The sink, of the whole process; None: the kernel gives no file (now).
-fn sink() -> Option<Pages> {
-    static PAGES: Mutex<Option<Pages>> = Mutex::new(None);
-    let mut pages = PAGES.lock();
-    if pages.is_none() {
-        *pages = memfd(SINK as u64).map(|file| Pages::File(Arc::new(file)));
-    }
-    pages.clone()
-}
 
 /// See the module header.
 pub struct SparsePiece {
@@ -38,9 +28,20 @@ pub struct SparsePiece {
 }
 
 impl Arena {
+    /// The sink. It is the arena's, so that what is written to unbound granules is not seen by
+    /// another instance (unless the address space is limited, where instances share an arena).
+    /// None: the kernel gives no file (now).
+    fn sink(&self) -> Option<Pages> {
+        let mut pages = self.sink.lock();
+        if pages.is_none() {
+            *pages = memfd(SINK as u64).map(|file| Pages::File(Arc::new(file)));
+        }
+        pages.clone()
+    }
+
     /// Addresses for `bytes` bytes and a tail, nothing of which is bound.
     pub fn sparse(self: &Arc<Self>, bytes: usize, addresses: Addresses) -> Option<SparsePiece> {
-        let (pages, granules) = (sink()?, granules_of(bytes)?);
+        let (pages, granules) = (self.sink()?, granules_of(bytes)?);
         let start = self.take(granules, GRANULE, addresses)?;
         let range = MemoryRange { address: self.base.wrapping_add(start * GRANULE), size: bytes as u64 };
         // From here on it goes back when it is dropped.

@@ -128,8 +128,7 @@ pub fn compute_shader(seed: u64, options: Options) -> Program {
     let mut shader = Shader::new(Stage::Compute, "random");
     let shared_bytes = if options.barriers { options.local_size * 4 } else { 0 };
     let local_size = [options.local_size, 1, 1];
-    shader.payload =
-        Payload::Compute(WorkgroupFacts { local_size, shared_bytes, reserved_bytes: 0, zero_shared: true });
+    shader.payload = Payload::Compute(WorkgroupFacts { local_size, shared_bytes, reserved_bytes: 0 });
     shader.side_effects = true;
     let mut builder = Builder::new(&mut shader);
     builder.float = options.float;

@@ -214,6 +214,23 @@ fn descriptors_of_something_else_are_refused() {
             let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut import);
             assert_eq!(c.device.allocate_memory(&info, None).err(), Some(invalid));
         }
+        // Files of huge pages, and files that refuse to be mapped for writing, though they are as large as they have to be and stay so.
+        for (flags, seals) in [(libc::MFD_HUGETLB, 0), (0, libc::F_SEAL_FUTURE_WRITE)] {
+            let fd = libc::memfd_create(c"test".as_ptr(), flags | libc::MFD_ALLOW_SEALING);
+            if fd < 0 {
+                continue;
+            }
+            assert_eq!(libc::ftruncate(fd, 8 << 20), 0);
+            assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, seals | libc::F_SEAL_SHRINK), 0);
+            for ty in [vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD, vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT] {
+                for size in [64, 1 << 16, 3 << 20, 8 << 20] {
+                    let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(ty).fd(fd);
+                    let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut import);
+                    assert_eq!(c.device.allocate_memory(&info, None).err(), Some(invalid), "{ty:?} {size}");
+                }
+            }
+            assert_eq!(libc::close(fd), 0, "it was left to the application");
+        }
         for fd in [null, of_timeline] {
             assert_eq!(libc::close(fd), 0, "it was left to the application");
         }

@@ -137,7 +137,14 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
     let addresses = unsafe { addresses_of(info.p_next) };
     if let Some(import) = fd {
         let kind = memory_handle(device, "vkAllocateMemory", import.handle_type)?;
-        let memory = Memory::import(&device.heap, info.allocation_size, import.fd, kind, addresses)?;
+        let memory = Memory::import(&device.heap, info.allocation_size, import.fd, kind, addresses);
+        let memory = memory.inspect_err(|&error| {
+            if error == vk::Result::ERROR_INVALID_EXTERNAL_HANDLE {
+                device.misuse(
+                    "vkAllocateMemory: the descriptor has no allocationSize bytes that can be mapped in pages and stay",
+                );
+            }
+        })?;
         // It is the driver's from now on, which has a duplicate.
         descriptor::close(import.fd);
         return Ok(memory);
@@ -217,7 +224,7 @@ shims! {
         // The question is about handles that the driver did not make.
         let foreign = ty == vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT;
         is_known(dispatchable::<Device>(device), "vkGetMemoryFdPropertiesKHR", foreign)?;
-        Pages::import_dma_buf(fd, 0).ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)?;
+        Pages::import(fd, Given::DmaBuf, 0).ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)?;
         (*out).memory_type_bits = FOREIGN_TYPES;
         Ok(())
     }

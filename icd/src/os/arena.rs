@@ -17,7 +17,7 @@ mod sparse;
 
 pub use sparse::SparsePiece;
 
-use super::backing::{Backing, Given, Pages};
+use super::backing::{Backing, Given, Pages, Refused};
 use ash::vk;
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use base::mem::MemoryRange;
@@ -289,11 +289,7 @@ impl Arena {
     /// A mapping of what [`Piece::export`] gave away, here or in another process, or of somebody's dma-buf: a piece of `bytes` bytes. None if the descriptor is
     /// not one of so many.
     pub fn import(self: &Arc<Self>, fd: i32, kind: Given, bytes: usize, addresses: Addresses) -> Option<Piece> {
-        let pages = match kind {
-            Given::File => Pages::import(fd, granules_of(bytes)?.checked_mul(GRANULE)?)?,
-            Given::DmaBuf => Pages::import_dma_buf(fd, bytes)?,
-        };
-        self.map_pages(&pages, bytes, addresses)
+        self.map_pages(&Pages::import(fd, kind, bytes)?, bytes, addresses)
     }
 
     /// Pages at addresses of their own.
@@ -303,8 +299,8 @@ impl Arena {
         let start = self.take(granules, align, addresses).or_else(|| self.take_over(granules, addresses))?;
         let address = self.base.wrapping_add(start * GRANULE);
         // SAFETY: taken from the arena, and given to nobody yet.
-        if !unsafe { pages.map(address, 0, granules * GRANULE) } {
-            self.give(start, granules);
+        if let Err(refused) = unsafe { pages.map(address, 0, granules * GRANULE) } {
+            self.take_back(start, granules, refused);
             return None;
         }
         if bytes >= HUGE_PAGE {
@@ -324,8 +320,14 @@ impl Arena {
         let start = (address as usize - self.base as usize) / GRANULE;
         self.mark(start, granules, 0);
         self.note_run(start, granules, false);
-        // If the kernel refuses, the addresses stay taken.
-        if reserve(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
+        self.take_back(start, granules, Refused::Unchanged);
+    }
+
+    /// Reserves the addresses of some granules that are not live again and makes them free. Where they could not all be reserved, or other parts of the process may
+    /// have mapped something there, they stay taken for good.
+    fn take_back(&self, start: usize, granules: usize, now: Refused) {
+        let (address, bytes) = (self.base.wrapping_add(start * GRANULE), granules * GRANULE);
+        if now == Refused::Unchanged && reserve(address, bytes, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
             self.give(start, granules);
         }
     }
@@ -517,6 +519,41 @@ mod tests {
             assert_eq!((libc::waitpid(child, &raw mut status, 0), status), (child, 0));
             assert_eq!([*private.range().address, *shared.range().address], [0, 5]);
         }
+    }
+
+    /// Files that cannot be mapped or that the kernel would map beyond the piece are refused, and neither the pieces around them nor the reservation change.
+    #[test]
+    fn imports_that_are_refused_leave_the_arena_as_it_was() {
+        let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
+        let allocate = |bytes| arena.allocate(bytes, Backing::Anonymous, Addresses::Any).expect("memory");
+        let (hole, behind) = (allocate(3 << 20), allocate(3 << 20));
+        let (place, neighbour) = (hole.range().address, behind.range());
+        // SAFETY: bytes of a piece.
+        unsafe { neighbour.address.write_bytes(0x77, neighbour.size as usize) };
+        drop(hole);
+        let free = arena.free.lock().clone();
+        for (flags, seals) in [(libc::MFD_HUGETLB, 0), (0, libc::F_SEAL_FUTURE_WRITE), (0, libc::F_SEAL_WRITE)] {
+            // SAFETY: makes a descriptor, changes its size and its seals, and closes it; asks about pages of the arena.
+            unsafe {
+                let fd = libc::memfd_create(c"grus-test".as_ptr(), flags | libc::MFD_ALLOW_SEALING);
+                if fd < 0 {
+                    assert_eq!(flags, libc::MFD_HUGETLB, "kernels without huge pages have no such files");
+                    continue;
+                }
+                assert_eq!(libc::ftruncate(fd, 8 << 20), 0);
+                assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, seals | libc::F_SEAL_SHRINK), 0);
+                for (kind, bytes) in [(Given::File, 3 << 20), (Given::DmaBuf, 3 << 20), (Given::File, GRANULE)] {
+                    assert!(arena.import(fd, kind, bytes, Addresses::Any).is_none(), "{flags:#x} {seals:#x} {bytes}");
+                    assert_eq!(*arena.free.lock(), free);
+                    let mut there = [0; (3 << 20) / 4096];
+                    assert_eq!(libc::mincore(place.cast(), 3 << 20, there.as_mut_ptr()), 0, "addresses are reserved");
+                }
+                libc::close(fd);
+            }
+        }
+        // SAFETY: bytes of a piece.
+        let kept = unsafe { std::slice::from_raw_parts(neighbour.address, neighbour.size as usize) };
+        assert!(kept.iter().all(|&byte| byte == 0x77));
     }
 
     /// As many pieces as fit, of a size; the sum of their sizes.

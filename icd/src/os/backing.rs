@@ -11,12 +11,10 @@
 //! RLIMIT_DATA; each takes a descriptor of the process.
 
 use super::{descriptor, dma_buf, memory_limits};
+use base::abi::ADDRESS_GRANULE_BITS;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::{Arc, OnceLock};
-
-/// Bytes of a page of memory.
-const PAGE: usize = 4096;
 
 /// What an allocation is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +41,28 @@ impl Backing {
 pub enum Pages {
     /// Each mapping has pages of its own.
     Anonymous,
-    /// All mappings show the file's.
+    /// All mappings show the file's, which the driver has made: mapping them does not fail for a reason of the file.
     File(Arc<File>),
-    /// All mappings show somebody's, which are so many bytes, and then pages of their own.
-    DmaBuf(Arc<File>, usize),
+    /// All mappings show those of a file of another process or device as far as it goes, and then pages of their own.
+    Foreign(Arc<Foreign>),
+}
+
+/// A file that the driver did not make and whose pages have been found to be there for good.
+#[derive(Debug)]
+pub struct Foreign {
+    file: File,
+    kind: Given,
+    /// Whole pages of the machine's memory.
+    bytes: usize,
+}
+
+/// A mapping that the kernel refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// What was at the addresses is still there.
+    Unchanged,
+    /// There may be nothing at the addresses any more, or a mapping of another part of the process.
+    Lost,
 }
 
 /// What kind of descriptor others get.
@@ -68,58 +84,103 @@ impl Pages {
         }
     }
 
-    /// The pages behind a descriptor of another process's (or this one's) file, of which a duplicate is made. None if they are not `bytes`
-    /// bytes that stay.
-    pub fn import(fd: i32, bytes: usize) -> Option<Pages> {
-        let file = descriptor::duplicate(fd).filter(|file| descriptor::keeps_its_size(file, bytes as u64))?;
-        Some(Pages::File(Arc::new(file)))
+    /// The pages behind a descriptor of a file of the driver (of another process or this one), or of a dma-buf or a file that serves as one, of which a
+    /// duplicate is made. None if they are not `bytes` bytes that can be mapped page by page and stay.
+    pub fn import(fd: i32, kind: Given, bytes: usize) -> Option<Pages> {
+        let file = descriptor::duplicate(fd)?;
+        let size = match kind {
+            // Files of the driver that are no memory, such as semaphores, have a page.
+            Given::File => descriptor::sealed_size(&file).filter(|size| size.is_multiple_of(MEMORY_BLOCK)),
+            Given::DmaBuf => dma_buf::size(&file).or_else(|| descriptor::sealed_size(&file)),
+        };
+        let size = usize::try_from(size?).ok()?.checked_next_multiple_of(descriptor::page_size() as usize)?;
+        (size >= bytes).then(|| Pages::Foreign(Arc::new(Foreign { file, kind, bytes: size })))
     }
 
-    /// The pages behind the descriptor of a dma-buf, or of a file that stays as large as it is, of which a duplicate is made. None if they are not `bytes` bytes.
-    pub fn import_dma_buf(fd: i32, bytes: usize) -> Option<Pages> {
-        let file = descriptor::duplicate(fd)?;
-        let sealed =
-            || file.metadata().ok().map(|data| data.len()).filter(|&size| descriptor::keeps_its_size(&file, size));
-        let size = dma_buf::size(&file).or_else(sealed)?;
-        let size = usize::try_from(size).ok().filter(|&size| size >= bytes && size.is_multiple_of(PAGE))?;
-        Some(Pages::DmaBuf(Arc::new(file), size))
+    /// Several mappings show the same bytes of an allocation of the driver.
+    pub fn can_be_mapped_twice(&self) -> bool {
+        match self {
+            Pages::Anonymous => false,
+            Pages::File(_) => true,
+            Pages::Foreign(foreign) => foreign.kind == Given::File,
+        }
     }
 
     /// A descriptor of the file: none of anonymous pages, of a kind that cannot be had, or where the process may have no more.
     pub fn export(&self, kind: Given) -> Option<File> {
-        match (self, kind) {
-            (Pages::Anonymous, _) | (Pages::DmaBuf(..), Given::File) => None,
-            (Pages::File(file), Given::File) | (Pages::DmaBuf(file, _), Given::DmaBuf) => {
-                descriptor::duplicate(file.as_raw_fd())
-            }
-            (Pages::File(file), Given::DmaBuf) => dma_buf::of_file(file),
+        match self {
+            Pages::Anonymous => None,
+            Pages::File(file) if kind == Given::File => descriptor::duplicate(file.as_raw_fd()),
+            Pages::File(file) => dma_buf::of_file(file),
+            Pages::Foreign(foreign) if kind == foreign.kind => descriptor::duplicate(foreign.file.as_raw_fd()),
+            Pages::Foreign(foreign) if kind == Given::DmaBuf => dma_buf::of_file(&foreign.file),
+            Pages::Foreign(_) => None,
         }
     }
 
-    /// Maps `bytes` bytes from `offset` on over the addresses from `address` on, which the caller owns; false if the kernel refuses.
+    /// Maps `bytes` bytes from `offset` on over the addresses from `address` on, which the caller owns.
+    ///
+    /// # Errors
+    /// The kernel refuses; [`Refused`] says what that means for the addresses.
     ///
     /// # Safety
     /// Whole pages of a mapping that is the caller's, where nobody accesses anything.
-    #[must_use]
-    pub unsafe fn map(&self, address: *mut u8, offset: usize, bytes: usize) -> bool {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let (kind, file, offset, bytes) = match self {
-            Pages::Anonymous => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0, bytes),
-            Pages::File(file) => (libc::MAP_SHARED, file.as_raw_fd(), offset, bytes),
-            Pages::DmaBuf(file, size) => {
-                // What lies behind it is nobody's, but may be read.
-                let shown = bytes.min(size.saturating_sub(offset));
-                // SAFETY: the caller's promise.
-                if !unsafe { Pages::Anonymous.map(address, 0, bytes) } || shown == 0 {
-                    return false;
+    pub unsafe fn map(&self, address: *mut u8, offset: usize, bytes: usize) -> Result<(), Refused> {
+        let (kind, file, offset) = match self {
+            Pages::Anonymous => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0),
+            Pages::File(file) => (libc::MAP_SHARED, file.as_raw_fd(), offset),
+            Pages::Foreign(foreign) => {
+                let shown = bytes.min(foreign.bytes.saturating_sub(offset));
+                if shown < bytes {
+                    // What lies behind the file is not part of it, but may be read.
+                    // SAFETY: the caller's promise, of a part of the addresses.
+                    unsafe { Pages::Anonymous.map(address.wrapping_add(shown), 0, bytes - shown) }?;
                 }
-                (libc::MAP_SHARED, file.as_raw_fd(), offset, shown)
+                // SAFETY: as above.
+                return unsafe { foreign.map(address, offset, shown) };
             }
         };
         let flags = kind | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // SAFETY: the caller's promise.
-        let place = unsafe { libc::mmap(address.cast(), bytes, access, flags, file, offset as libc::off_t) };
-        place != libc::MAP_FAILED
+        let place = unsafe { libc::mmap(address.cast(), bytes, ACCESS, flags, file, offset as libc::off_t) };
+        if place == libc::MAP_FAILED { Err(Refused::Unchanged) } else { Ok(()) }
+    }
+}
+
+/// The sizes of memory's files are multiples of so many bytes.
+const MEMORY_BLOCK: u64 = 1 << ADDRESS_GRANULE_BITS;
+
+/// What mappings of memory allow.
+const ACCESS: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
+impl Foreign {
+    /// Maps `shown` bytes of the file, all of which it has, from `offset` on over the addresses from `address` on.
+    ///
+    /// The file is first mapped where the kernel likes: a file that refuses (it is sealed against writing, or its device has no mappings) would
+    /// otherwise leave nothing at the caller's addresses, where other parts of the process could then map something. The mapping that is
+    /// moved from there has exactly `shown` bytes, since [`Pages::import`] takes only files that are mapped page by page.
+    ///
+    /// # Safety
+    /// As for [`Pages::map`].
+    unsafe fn map(&self, address: *mut u8, offset: usize, shown: usize) -> Result<(), Refused> {
+        if shown == 0 {
+            return Ok(());
+        }
+        let (flags, file) = (libc::MAP_SHARED | libc::MAP_NORESERVE, self.file.as_raw_fd());
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let place = unsafe { libc::mmap(std::ptr::null_mut(), shown, ACCESS, flags, file, offset as libc::off_t) };
+        if place == libc::MAP_FAILED {
+            return Err(Refused::Unchanged);
+        }
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: the mapping made above, which has no other user, to addresses of which the caller has promised the same.
+        let moved = unsafe { libc::mremap(place, shown, shown, flags, address.cast::<libc::c_void>()) };
+        if moved == libc::MAP_FAILED {
+            // SAFETY: as above.
+            unsafe { libc::munmap(place, shown) };
+            return Err(Refused::Lost);
+        }
+        Ok(())
     }
 }
 
@@ -174,31 +235,101 @@ mod tests {
         assert!(Pages::new(Backing::Memfd, usize::MAX).is_none());
     }
 
+    /// Bytes of a page of the tests' files.
+    const PAGE: usize = 1 << 16;
+
+    /// A memory file with flags, a size and seals.
+    fn file(flags: u32, bytes: u64, seals: i32) -> Option<File> {
+        // SAFETY: makes a descriptor, which is nobody else's, and changes its seals.
+        unsafe {
+            let fd = libc::memfd_create(c"grus-test".as_ptr(), flags | libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
+            let file = (fd >= 0).then(|| File::from_raw_fd(fd))?;
+            file.set_len(bytes).expect("bytes");
+            assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, seals), 0);
+            Some(file)
+        }
+    }
+
+    /// Addresses of the test's own, without access.
+    struct Window(*mut u8, usize);
+
+    impl Window {
+        fn new(bytes: usize) -> Window {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            // SAFETY: a new mapping.
+            let place = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+            assert_ne!(place, libc::MAP_FAILED);
+            Window(place.cast(), bytes)
+        }
+
+        /// Every page of it is mapped, so that no other part of the process can have it.
+        fn is_whole(&self) -> bool {
+            let mut there = vec![0; self.1 / 4096];
+            // SAFETY: asks about the pages.
+            unsafe { libc::mincore(self.0.cast(), self.1, there.as_mut_ptr()) == 0 }
+        }
+    }
+
+    impl Drop for Window {
+        fn drop(&mut self) {
+            // SAFETY: the test's addresses.
+            unsafe { libc::munmap(self.0.cast(), self.1) };
+        }
+    }
+
     #[test]
     fn pages_of_others_are_shown_as_far_as_they_go() {
-        let Some(Pages::File(file)) = Pages::new(Backing::Memfd, PAGE) else { panic!("a file") };
-        let all = 4 * PAGE;
-        assert!(Pages::import_dma_buf(file.as_raw_fd(), PAGE + 1).is_none() && Pages::import_dma_buf(-1, 1).is_none());
-        let pages = Pages::import_dma_buf(file.as_raw_fd(), 100).expect("pages");
-        assert!(pages.export(Given::File).is_none() && pages.export(Given::DmaBuf).is_some());
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a mapping of the test's own, which is used as long as it is there.
-        unsafe {
-            let place = libc::mmap(std::ptr::null_mut(), all, libc::PROT_NONE, flags, -1, 0).cast::<u8>();
-            assert!(pages.map(place, 0, all));
-            place.write(7);
-            place.add(all - 1).write(9);
-            let mut seen = [0; 1];
-            std::os::unix::fs::FileExt::read_exact_at(&*file, &mut seen, 0).expect("the file's bytes");
-            assert_eq!((seen, place.add(PAGE).read()), ([7], 0));
-            libc::munmap(place.cast(), all);
+        for kind in [Given::File, Given::DmaBuf] {
+            let file = file(0, PAGE as u64, libc::F_SEAL_SHRINK).expect("a file");
+            let fd = file.as_raw_fd();
+            assert!(Pages::import(fd, kind, PAGE + 1).is_none() && Pages::import(-1, kind, 1).is_none());
+            let pages = Pages::import(fd, kind, 100).expect("pages");
+            assert!(pages.export(kind).is_some());
+            assert_eq!(pages.export(Given::File).is_some(), kind == Given::File);
+            let window = Window::new(4 * PAGE);
+            let (place, all) = (window.0, window.1);
+            // SAFETY: a mapping of the test's own, which is used as long as it is there.
+            unsafe {
+                assert_eq!(pages.map(place, 0, all), Ok(()));
+                place.write(7);
+                place.add(all - 1).write(9);
+                let mut seen = [0; 1];
+                std::os::unix::fs::FileExt::read_exact_at(&file, &mut seen, 0).expect("the file's bytes");
+                assert_eq!((seen, place.add(PAGE).read()), ([7], 0));
+                // From an offset on, and behind its end.
+                assert_eq!(pages.map(place, PAGE, all), Ok(()));
+                assert_eq!(place.read(), 0);
+            }
         }
-        // A file that somebody may make smaller would be a signal.
-        let name = c"grus-test".as_ptr();
-        // SAFETY: makes a descriptor, which is nobody else's.
-        let open = unsafe { File::from_raw_fd(libc::memfd_create(name, libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)) };
-        open.set_len(PAGE as u64).expect("bytes");
-        assert!(Pages::import_dma_buf(open.as_raw_fd(), PAGE).is_none());
+        // A file that can still be made smaller would end accesses in a signal.
+        let open = file(0, PAGE as u64, 0).expect("a file");
+        assert!([Given::File, Given::DmaBuf].iter().all(|&kind| Pages::import(open.as_raw_fd(), kind, PAGE).is_none()));
+    }
+
+    /// The kernel rounds mappings of huge pages up, and has them where it finds some: such a file is refused whatever it says of itself.
+    #[test]
+    fn huge_pages_are_refused() {
+        // Kernels without huge pages have no such files.
+        let Some(huge) = file(libc::MFD_HUGETLB, 8 << 20, libc::F_SEAL_SHRINK) else { return };
+        for kind in [Given::File, Given::DmaBuf] {
+            for bytes in [1, 1 << 16, 2 << 20, 3 << 20, 8 << 20] {
+                assert!(Pages::import(huge.as_raw_fd(), kind, bytes).is_none(), "{bytes}");
+            }
+        }
+        assert_eq!(descriptor::sealed_size(&huge), None);
+    }
+
+    /// A file can be as large and sealed as it says and still refuse to be mapped for writing; then the addresses stay what they were.
+    #[test]
+    fn addresses_are_kept_when_a_file_refuses() {
+        let seals = [libc::F_SEAL_FUTURE_WRITE, libc::F_SEAL_WRITE].map(|seal| seal | libc::F_SEAL_SHRINK);
+        for file in seals.map(|seals| file(0, PAGE as u64, seals).expect("a file")) {
+            let pages = Pages::import(file.as_raw_fd(), Given::File, PAGE).expect("as many bytes as it says");
+            let window = Window::new(2 * PAGE);
+            // SAFETY: addresses of the test's own.
+            unsafe { assert_eq!(pages.map(window.0, 0, PAGE), Err(Refused::Unchanged)) };
+            assert!(window.is_whole());
+        }
     }
 
     #[test]

@@ -19,11 +19,43 @@ pub fn close(fd: i32) {
     unsafe { libc::close(fd) };
 }
 
-/// The file has `bytes` bytes or more and is sealed, so that it will: a mapping of it never ends in a signal.
-pub fn keeps_its_size(file: &File, bytes: u64) -> bool {
+/// The kind of a file system (`f_type`, a constant of `linux/magic.h`), and the bytes of a block of a file, which is what mappings of the file consist of.
+pub struct FileSystem {
+    /// The kind.
+    pub magic: u64,
+    /// Bytes per block.
+    pub block: u64,
+}
+
+/// The file system that a file lies in; None where the kernel does not say.
+pub fn file_system(file: &File) -> Option<FileSystem> {
+    // SAFETY: plain data, any bits of which are valid.
+    let mut system: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: fills the structure.
+    let known = unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut system) } == 0;
+    known.then_some(FileSystem { magic: system.f_type as u64, block: system.f_bsize as u64 })
+}
+
+/// Bytes of a page of the machine's memory.
+pub fn page_size() -> u64 {
+    // SAFETY: sysconf only reads.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// Bytes of a file that can be mapped page by page and never lose a page, so that no access to such a mapping ends in a signal. None for every other file.
+///
+/// Only a memory file (tmpfs) with F_SEAL_SHRINK is one. Its pages exist when they are touched, whatever has been written, and its size is read behind the
+/// seal, so that it can only grow. A file of huge pages (MFD_HUGETLB) can have the seal too, but the kernel rounds its mappings up to huge pages, so that they
+/// would cover what lies behind them, and its pages need not exist.
+pub fn sealed_size(file: &File) -> Option<u64> {
+    let in_pages = |system: FileSystem| system.magic == libc::TMPFS_MAGIC as u64 && system.block == page_size();
+    if !file_system(file).is_some_and(in_pages) {
+        return None;
+    }
     // SAFETY: asks for the file's seals; a file that cannot have any is an error.
     let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
-    seals >= 0 && seals & libc::F_SEAL_SHRINK != 0 && file.metadata().is_ok_and(|data| data.len() >= bytes)
+    let sealed = seals >= 0 && seals & libc::F_SEAL_SHRINK != 0;
+    sealed.then(|| file.metadata().ok().map(|data| data.len())).flatten()
 }
 
 /// A sync file (or whatever else can be polled) has signaled; one that cannot be asked counts as signaled.

@@ -45,13 +45,10 @@ pub fn of_file(file: &File) -> Option<File> {
     }
 }
 
-/// Bytes of a dma-buf, which has as many for life; None: it is none.
+/// Bytes of a dma-buf, which has as many for life and is mapped page by page, whatever it is made of; None for every other file.
 pub fn size(file: &File) -> Option<u64> {
-    // SAFETY: plain data, any bits of which are valid.
-    let mut system: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: fills the structure.
-    let told = unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut system) } == 0;
-    if !told || system.f_type as u64 != FILE_SYSTEM {
+    let system = super::descriptor::file_system(file)?;
+    if system.magic != FILE_SYSTEM || system.block != super::descriptor::page_size() {
         return None;
     }
     // SAFETY: the end of such a file is its size; nobody reads it from a place.

@@ -35,8 +35,7 @@ fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
 /// A limit less what is used, which `/proc/self/statm` has in pages in one of its fields.
 fn left(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
     let limit = limit(resource)?;
-    // SAFETY: sysconf only reads.
-    let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let page = super::descriptor::page_size();
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = statm.split_whitespace().nth(field).and_then(|n| n.parse().ok()).unwrap_or(0);
     Some(limit.saturating_sub(pages.saturating_mul(page)))

@@ -68,9 +68,7 @@ impl Shared {
     pub fn import(fd: i32, kind: u32) -> Option<Shared> {
         let file = descriptor::duplicate(fd)?;
         // Nobody can take the page away under the mapping.
-        if !descriptor::keeps_its_size(&file, BYTES as u64) {
-            return None;
-        }
+        descriptor::sealed_size(&file).filter(|&size| size >= BYTES as u64)?;
         let shared = Shared::map(file)?;
         let words = shared.words();
         let known = words.magic.load(Ordering::Acquire) == MAGIC && words.kind.load(Ordering::Relaxed) == kind;

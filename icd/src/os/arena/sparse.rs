@@ -84,7 +84,7 @@ impl SparsePiece {
                 .checked_add(bytes)
                 .is_some_and(|end| end <= (memory.range.size as usize).next_multiple_of(GRANULE));
         holds
-            && matches!(memory.pages, Pages::File(_))
+            && memory.pages.can_be_mapped_twice()
             && self.show(&memory.pages, granules.clone(), offset)
             && self.mark(granules, 1)
     }
@@ -112,7 +112,7 @@ impl SparsePiece {
         }
         let address = self.piece.range.address.wrapping_add(granules.start * GRANULE);
         // SAFETY: whole granules of this piece.
-        unsafe { pages.map(address, offset, granules.len() * GRANULE) }
+        unsafe { pages.map(address, offset, granules.len() * GRANULE) }.is_ok()
     }
 
     fn mark(&self, granules: Range<usize>, live: u8) -> bool {

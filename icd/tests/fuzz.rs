@@ -2,7 +2,7 @@
 //! runs inside of its memory, ends (or loses the device for its time), and all tiers leave the same bits, unless its invocations are in a race.
 //!
 //! `GRUS_FUZZ=n`: so many mutants (the default is a few hundred); `GRUS_FUZZ_SEED=s`: from that seed on, each mutant has one of its own;
-//! `GRUS_FUZZ_TIER=t`: what runs all of them (quick); `GRUS_SPIRV_CORPUS=dir`: of modules of that folder too; `GRUS_FUZZ_KEEP=file`: the
+//! `GRUS_FUZZ_TIER=t`: what runs all of them (quick); `GRUS_FUZZ_EDGES=1`: only modules with pointers, at the ends of live memory, by all tiers; `GRUS_SPIRV_CORPUS=dir`: of modules of that folder too; `GRUS_FUZZ_KEEP=file`: the
 //! mutant in hand is written there, `GRUS_FUZZ_FILE=file`: that module as it is, by each seed.
 //!
 //! Many mutants are the work of processes (`fuzz/herd.rs`), whose journal names the seed of one that takes its process down, hangs, or eats
@@ -42,6 +42,8 @@ const BUDGET_MS: u64 = 5;
 const ALONE: u64 = 5000;
 /// Share of the mutants, in percent, that all tiers run; code of the better tiers takes long to make.
 const ALL: usize = 15;
+/// Share of the mutants with physical pointers, in percent, whose pointers point to the ends of live memory.
+const EDGES: usize = 60;
 /// A mutant takes well below a second; machines are loaded.
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -52,7 +54,8 @@ fn number(name: &str) -> Option<u64> {
 /// Small modules: large ones take long and teach little more.
 fn small_modules() -> Vec<(String, Vec<u32>)> {
     let mut all = corpus::modules(&["jit/tests/data", "icd/tests/data", "cts-runner/src/bench/shaders"]);
-    all.retain(|(_, words)| words.len() <= 6 << 10);
+    let wanted = |words: &[u32]| !only_edges() || has_pointers(words, &mutate::instructions(words));
+    all.retain(|(_, words)| words.len() <= 6 << 10 && wanted(words));
     all
 }
 
@@ -127,6 +130,17 @@ fn comparable(words: &[u32], list: &[(usize, usize)]) -> bool {
     })
 }
 
+/// Are there physical pointers?
+fn has_pointers(words: &[u32], list: &[(usize, usize)]) -> bool {
+    list.iter().any(|&(at, len)| words[at] & 0xffff == 14 && len > 1 && words[at + 1] == 5348)
+}
+
+/// Only modules with physical pointers are mutated, which point to the ends of live memory, and all tiers run them.
+fn only_edges() -> bool {
+    static ONLY: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *ONLY.get_or_init(|| std::env::var_os("GRUS_FUZZ_EDGES").is_some())
+}
+
 /// What the front end says; nothing when it takes the module.
 fn refusal(words: &[u32], stage: Stage, entry: &str, layout: &base::shader::PipelineLayoutInfo) -> Option<Error> {
     let module = match Module::parse(words) {
@@ -174,9 +188,14 @@ fn attempt(pair: &mut Boxes, words: &[u32], rng: &mut Rng) -> String {
         turn,
         views: &views,
         lanes: None,
+        edges: None,
     };
-    let all = rng.chance(ALL);
-    let end = pair.run(&program, all, !strange && comparable(words, &list));
+    let pointers = has_pointers(words, &list);
+    let edges = (pointers && (only_edges() || rng.chance(EDGES))).then(|| rng.below(1 << 30) as u64);
+    let program = Program { edges, ..program };
+    let all = only_edges() || rng.chance(ALL);
+    // Addresses differ from device to device.
+    let end = pair.run(&program, all, !strange && edges.is_none() && comparable(words, &list));
     if let End::Refused(_) = end
         && let Some(e) = refusal(words, stage, &point.name, &layout)
     {

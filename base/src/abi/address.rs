@@ -1,8 +1,9 @@
 //! Where device addresses may point: what lets generated code check a physical pointer in a handful of instructions.
 //!
 //! All device memory of a heap lies in one reserved range of host addresses, cut into granules; a table says of each granule whether
-//! memory is alive there. An access is checked by its first byte: [`ADDRESS_TAIL`] bytes stay mapped behind every allocation, more
-//! than any one access has. Which allocation is hit is not checked, as on any device without protection between buffers.
+//! memory is alive there. An access is checked by its first byte. It may end behind the last live granule, since at least [`ADDRESS_TAIL`] bytes behind every
+//! live granule can be read and written: they belong to no allocation, so such a load reads any value and such a store reaches no memory.
+//! Which allocation is hit is not checked, as on any device without protection between buffers.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +12,7 @@ use super::layout::layout;
 /// Bytes per granule, as a power of two.
 pub const ADDRESS_GRANULE_BITS: u32 = 16;
 
-/// Bytes behind an allocation that may be touched.
+/// Bytes behind live memory that may be touched: no access that is checked by its first byte has more.
 pub const ADDRESS_TAIL: usize = 64;
 
 /// Readable zeros.
@@ -30,7 +31,7 @@ pub struct AddressSpace {
     pub last: u64,
     /// A byte per granule, written while shaders run.
     pub live: *const u8,
-    /// By granule: how many follow of the same allocation, itself among them; 0 where there is none. The tail counts.
+    /// By granule: how many follow of the same allocation, itself among them; 0 where there is none.
     pub runs: *const u32,
     /// [`ADDRESS_TAIL`] zeros: what a load from anywhere else reads.
     pub zeros: *const u8,

@@ -8,7 +8,7 @@ use super::memory::Heap;
 use super::sampler::Sampler;
 use crate::backend::heap_table::HeapTable;
 use ash::vk;
-use base::abi::{self, ADDRESS_TAIL, HEAP_INDEX_BITS, HeapContext};
+use base::abi::{self, HEAP_INDEX_BITS, HeapContext};
 use base::format::Format;
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
@@ -143,10 +143,7 @@ impl DescriptorHeaps {
 
     /// The word of a texel buffer; the null descriptor's where no memory is alive.
     pub fn texels(&self, heap: &Heap, format: Format, address: u64, range: u64) -> Result<u64, vk::Result> {
-        let tail = ADDRESS_TAIL as u64;
-        let alive = heap.prefix(address, range.saturating_add(tail)).filter(|alive| alive.size > tail && range > 0);
-        let Some(alive) = alive else { return Ok(0) };
-        let memory = MemoryRange { address: alive.address, size: alive.size - tail };
+        let Some(memory) = heap.prefix(address, range).filter(|alive| alive.size > 0) else { return Ok(0) };
         let make = || Ok(SeenView::Texels(Box::new(buffer_view(memory, format))));
         self.view(ViewKey::Texels(format, address, range), make)
     }

@@ -35,7 +35,7 @@ const HUGE_PAGE: usize = 2 << 20;
 const RESERVED_PER_BYTE: u64 = 4;
 const LEAST: usize = 64 << 30;
 const MOST: usize = 4 << 40;
-/// Where addresses are scarce: a reservation has one part in so many more than its heap, for tails and whole granules.
+/// Where addresses are scarce: a reservation has one part in so many more than its heap, for guards and whole granules.
 const TIGHT_PART: u64 = 16;
 
 /// Where a range begins that is to begin there in every process: the first of these places that is free. Half of what 47 bits of address reach; loaders, stacks and
@@ -74,9 +74,15 @@ impl Addresses {
     }
 }
 
-/// Of `bytes` bytes and a tail.
+/// Granules behind those of a piece that are mapped and not live. What begins in the piece and ends behind it, a shader's access through a pointer
+/// or the tail that a descriptor promises, touches these private pages, which are part of no piece.
+const GUARD: usize = 1;
+const _: () = assert!(GUARD * GRANULE >= ADDRESS_TAIL);
+
+/// Live granules of a piece of `bytes` bytes; None where they and the guard would be more than there are addresses.
 fn granules_of(bytes: usize) -> Option<usize> {
-    Some(bytes.checked_add(ADDRESS_TAIL)?.div_ceil(GRANULE))
+    let granules = bytes.max(1).div_ceil(GRANULE);
+    (granules.checked_add(GUARD)?.checked_mul(GRANULE)? > 0).then_some(granules)
 }
 
 /// See the module header.
@@ -106,6 +112,7 @@ unsafe impl Sync for Arena {}
 /// A piece of an arena, which it goes back to.
 pub struct Piece {
     range: MemoryRange,
+    /// Live ones; [`GUARD`] more are taken.
     granules: usize,
     /// Go after the mapping.
     pages: Pages,
@@ -137,7 +144,7 @@ impl Piece {
         (self.range.address as usize - self.arena.base as usize) / GRANULE
     }
 
-    /// Its bytes, without the tail.
+    /// Its bytes.
     pub fn range(&self) -> MemoryRange {
         self.range
     }
@@ -280,7 +287,7 @@ impl Arena {
         Some(MemoryRange { address: self.base.wrapping_add(first), size: bytes.min(left as u64) })
     }
 
-    /// Zeroed memory for `bytes` bytes and a tail.
+    /// Zeroed memory for `bytes` bytes.
     pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing, addresses: Addresses) -> Option<Piece> {
         let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;
         self.map_pages(&pages, bytes, addresses)
@@ -298,8 +305,16 @@ impl Arena {
         let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
         let start = self.take(granules, align, addresses).or_else(|| self.take_over(granules, addresses))?;
         let address = self.base.wrapping_add(start * GRANULE);
-        // SAFETY: taken from the arena, and given to nobody yet.
-        if let Err(refused) = unsafe { pages.map(address, 0, granules * GRANULE) } {
+        let mapped = match pages {
+            // The guard is more of the same.
+            // SAFETY: taken from the arena, and given to nobody yet.
+            Pages::Anonymous => unsafe { pages.map(address, 0, (granules + GUARD) * GRANULE) },
+            Pages::File(_) | Pages::Foreign(_) => {
+                // SAFETY: as above.
+                unsafe { pages.map(address, 0, granules * GRANULE).and_then(|()| self.map_guard(start + granules)) }
+            }
+        };
+        if let Err(refused) = mapped {
             self.take_back(start, granules, refused);
             return None;
         }
@@ -315,6 +330,16 @@ impl Arena {
         Some(Piece { range, granules, pages: pages.clone(), arena: self.clone(), given })
     }
 
+    /// Maps the guard of the piece that ends before a granule. Next to anonymous memory it is part of the same mapping of the kernel's, and it costs no memory until
+    /// it is touched.
+    ///
+    /// # Safety
+    /// The guard's granules are taken, and nobody accesses them.
+    unsafe fn map_guard(&self, first: usize) -> Result<(), Refused> {
+        // SAFETY: the caller's promise.
+        unsafe { Pages::Anonymous.map(self.base.wrapping_add(first * GRANULE), 0, GUARD * GRANULE) }
+    }
+
     /// Takes a piece back.
     fn free(&self, address: *mut u8, granules: usize) {
         let start = (address as usize - self.base as usize) / GRANULE;
@@ -323,11 +348,12 @@ impl Arena {
         self.take_back(start, granules, Refused::Unchanged);
     }
 
-    /// Reserves the addresses of some granules that are not live again and makes them free. Where they could not all be reserved, or other parts of the process may
+    /// Reserves the addresses of some granules that are not live again, and of their guard, and makes them free. Where they could not all be reserved, or other parts of the process may
     /// have mapped something there, they stay taken for good.
     fn take_back(&self, start: usize, granules: usize, now: Refused) {
-        let (address, bytes) = (self.base.wrapping_add(start * GRANULE), granules * GRANULE);
-        if now == Refused::Unchanged && reserve(address, bytes, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
+        let (address, granules) = (self.base.wrapping_add(start * GRANULE), granules + GUARD);
+        if now == Refused::Unchanged && reserve(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some()
+        {
             self.give(start, granules);
         }
     }
@@ -336,8 +362,9 @@ impl Arena {
         self.live()[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
     }
 
-    /// The beginning of so many granules in a free run: of the first one that is long enough, unless the addresses say more.
+    /// The beginning of so many granules and a guard in a free run: of the first one that is long enough, unless the addresses say more.
     fn take(&self, granules: usize, align: usize, addresses: Addresses) -> Option<usize> {
+        let granules = granules.checked_add(GUARD)?;
         let mut free = self.free.lock();
         let aligned = |start: usize| {
             let address = self.base as usize + start * GRANULE;
@@ -422,20 +449,29 @@ mod tests {
     fn come_and_go(backing: Backing) {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let whole = arena.free.lock().clone();
-        let sizes = [1, GRANULE - ADDRESS_TAIL, GRANULE - ADDRESS_TAIL + 1, 3 * HUGE_PAGE, 5 * GRANULE];
+        let sizes = [1, GRANULE, GRANULE + 1, 3 * HUGE_PAGE, 5 * GRANULE];
         let mut pieces: Vec<Option<Piece>> =
             sizes.iter().map(|&s| arena.allocate(s, backing, Addresses::Any)).collect();
         let address = |piece: &Option<Piece>| piece.as_ref().expect("memory").range().address;
         assert_eq!(pieces.iter().flatten().map(|p| p.granules).collect::<Vec<_>>()[..3], [1, 1, 2]);
         assert_eq!(address(&pieces[3]) as usize % HUGE_PAGE, 0);
         for (piece, size) in pieces.iter().zip(sizes) {
-            let last = address(piece).wrapping_add(size + ADDRESS_TAIL - 1);
+            let last = address(piece).wrapping_add(size - 1);
             assert!(is_live(&arena, address(piece)) && is_live(&arena, last));
-            // SAFETY: the piece's own bytes.
+            let end = address(piece).wrapping_add(size.next_multiple_of(GRANULE));
+            assert!(!is_live(&arena, end));
+            // SAFETY: the piece's own bytes, and its guard's.
             unsafe {
-                assert_eq!(*last, 0);
+                assert_eq!([*last, *end.sub(1), *end, *end.add(ADDRESS_TAIL - 1)], [0; 4]);
                 last.write(1);
+                end.sub(4).cast::<[u8; 8]>().write([7; 8]);
             }
+        }
+        // What was written behind the pieces is in none of them.
+        for (piece, size) in pieces.iter().zip(sizes).filter(|(_, size)| size % GRANULE == 0) {
+            // SAFETY: the piece's own bytes.
+            let bytes = unsafe { std::slice::from_raw_parts(address(piece), size - 4) };
+            assert!(bytes.iter().all(|&byte| byte == 0));
         }
         assert!(!is_live(&arena, std::ptr::null()) && !is_live(&arena, usize::MAX as *const u8));
         assert!(!is_live(&arena, arena.base) && !is_live(&arena, arena.base.wrapping_sub(1)));

@@ -1,8 +1,8 @@
 //! Buffer device addresses: lists through pointers in memory, and addresses that point nowhere.
 
 use crate::common::{Buffer, Context, spirv};
-use crate::pipeline;
 use crate::pipeline::{Set, compute, run};
+use crate::{common, pipeline};
 use ash::vk;
 
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
@@ -126,6 +126,52 @@ fn addresses_that_point_nowhere() {
         assert!(host.iter().all(|&w| w == 0x5555_5555));
     }
     c.free(alive);
+    c.free(addresses);
+    c.free(result);
+    set.destroy(&c);
+}
+
+/// Accesses of every kind that begin at the last bytes of live memory, and some that begin right behind or before it: the process lives, and no other allocation
+/// has their bytes.
+#[test]
+fn accesses_that_end_behind_live_memory() {
+    let mut addressed = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
+    let mut atomics = vk::PhysicalDeviceShaderAtomicInt64Features::default().shader_buffer_int64_atomics(true);
+    let mut bytes = vk::PhysicalDevice8BitStorageFeatures::default().storage_buffer8_bit_access(true);
+    let mut small = vk::PhysicalDeviceShaderFloat16Int8Features::default().shader_int8(true);
+    let mut scalar = vk::PhysicalDeviceScalarBlockLayoutFeatures::default().scalar_block_layout(true);
+    let features = vk::PhysicalDeviceFeatures::default().shader_int64(true);
+    let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
+    let chain: &mut [&mut dyn common::Chain] =
+        &mut [&mut features, &mut addressed, &mut atomics, &mut bytes, &mut small, &mut scalar];
+    let c = Context::with(&[], &[c"VK_KHR_buffer_device_address"], chain);
+    let set = Set::new(&c, &[(STORAGE, 1), (STORAGE, 1)]);
+    let (result, mut addresses) = (c.buffer(256), c.buffer(512));
+    set.buffers(&c, 0, STORAGE, &[(result.buffer, 0, vk::WHOLE_SIZE)]);
+    set.buffers(&c, 1, STORAGE, &[(addresses.buffer, 0, vk::WHOLE_SIZE)]);
+    // Whole granules, so that the last live byte is the allocation's.
+    const BYTES: u64 = 3 << 16;
+    let all = [(); 3].map(|()| c.buffer(BYTES));
+    let words = spirv(include_bytes!("../data/edge.comp.spv"));
+    let mut run_at = |number: usize, mode: u32| {
+        let first = address(&c, &all[number]);
+        let near = (0..48u64).map(|i| first + BYTES - 40 + i).chain((0..16).map(|i| first - 8 + i));
+        for (bytes, address) in addresses.bytes_mut().as_chunks_mut::<8>().0.iter_mut().zip(near) {
+            *bytes = address.to_le_bytes();
+        }
+        let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &words, &[mode]);
+        run(&c, &set, pipeline, &[]).unwrap_or_else(|e| panic!("mode {mode}: {e}"));
+    };
+    for number in 0..all.len() {
+        for mode in 0..14 {
+            run_at(number, mode);
+            let untouched = all[number + 1..].iter().all(|other| other.words().iter().all(|&word| word == 0));
+            assert!(untouched, "mode {mode} of buffer {number}");
+        }
+    }
+    // Stores that are far apart.
+    (0..all.len()).for_each(|number| run_at(number, 14));
+    all.into_iter().for_each(|buffer| c.free(buffer));
     c.free(addresses);
     c.free(result);
     set.destroy(&c);

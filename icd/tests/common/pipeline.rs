@@ -181,9 +181,11 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
     let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
     let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT::default().task_shader(true).mesh_shader(true);
     let mut sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default().subgroup_size_control(true);
+    let mut addresses = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
     let mut instance = instance.to_vec();
     instance.push(c"VK_KHR_get_physical_device_properties2");
     let extensions = [
+        c"VK_KHR_buffer_device_address",
         c"VK_KHR_dynamic_rendering",
         c"VK_KHR_depth_stencil_resolve",
         c"VK_KHR_create_renderpass2",
@@ -192,7 +194,7 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
         c"VK_EXT_mesh_shader",
         c"VK_EXT_subgroup_size_control",
     ];
-    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering, &mut mesh, &mut sizes])
+    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering, &mut mesh, &mut sizes, &mut addresses])
 }
 
 /// Triangles over a 64×64 target; `attributes`: a vec2 from binding 0.

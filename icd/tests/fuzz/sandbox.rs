@@ -21,6 +21,9 @@ const WRITABLE: u64 = 16;
 const SLICES: u64 = 24;
 /// Bytes before and behind everything.
 const MARGIN: u64 = 1 << 16;
+/// What live memory consists of, and bytes of the memory for pointers: whole granules, so that its end is that of live memory.
+const GRANULE: u64 = 1 << base::abi::ADDRESS_GRANULE_BITS;
+const EDGE: u64 = 2 * GRANULE;
 const FORMATS: [vk::Format; 3] = [RGBA8, vk::Format::R32_UINT, vk::Format::R32G32B32A32_SFLOAT];
 
 /// What became of a module.
@@ -50,6 +53,8 @@ pub struct Program<'a> {
     pub views: &'a HashMap<(u32, u32), ViewType>,
     /// The subgroup size that a compute stage asks for.
     pub lanes: Option<u32>,
+    /// Buffers and push constants hold addresses near the ends of live memory, drawn from this seed.
+    pub edges: Option<u64>,
 }
 
 /// Dimension, arrayed, multisampled, as SPIR-V has them.
@@ -71,6 +76,9 @@ pub struct Sandbox {
     samplers: [vk::Sampler; 2],
     /// What may be written.
     writable: Vec<(u64, u64)>,
+    /// Memory for pointers, and the first and last addresses of it and of all other memory, where live memory begins and ends.
+    target_of_pointers: (vk::DeviceMemory, vk::Buffer),
+    ends: Vec<u64>,
     target: Image,
     /// The other stages of a draw.
     vertex: Vec<u32>,
@@ -126,6 +134,14 @@ impl Sandbox {
                 .unwrap(),
             ];
             let images = images.into_iter().map(|image| image.0).collect();
+            let target_of_pointers = c.memory(EDGE).0;
+            let info = vk::BufferCreateInfo::default().size(EDGE).usage(vk::BufferUsageFlags::from_raw(0x1ff));
+            let aimed_at = d.create_buffer(&info, None).unwrap();
+            d.bind_buffer_memory(aimed_at, target_of_pointers, 0).unwrap();
+            let address = |buffer| d.get_buffer_device_address(&vk::BufferDeviceAddressInfo::default().buffer(buffer));
+            let (first, own) = (address(aimed_at), address(buffer) - MARGIN);
+            let end = own + size.next_multiple_of(GRANULE);
+            let ends = vec![first + EDGE, first + EDGE, first + EDGE, first, own, end];
             let vertex = spirv(include_bytes!("../data/full.vert.spv"));
             let control = spirv(include_bytes!("../data/few.tesc.spv"));
             let evaluation = spirv(include_bytes!("../data/flat.tese.spv"));
@@ -143,6 +159,8 @@ impl Sandbox {
                 views,
                 samplers,
                 writable,
+                target_of_pointers: (target_of_pointers, aimed_at),
+                ends,
                 target,
                 vertex,
                 control,
@@ -172,6 +190,35 @@ impl Sandbox {
         self.writable = writable;
     }
 
+    /// An address near an end of live memory, mostly so that an access begins inside of it and ends outside.
+    fn edge(&self, rng: &mut Rng) -> u64 {
+        let offset = if rng.chance(75) { -(rng.below(48) as i64) } else { rng.below(128) as i64 - 64 };
+        rng.pick(&self.ends).wrapping_add_signed(offset)
+    }
+
+    /// Addresses in place of half of what buffers hold.
+    fn draw_edges(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed);
+        for slice in 0..SLICES {
+            for at in (0..SLICE_USED).step_by(8).filter(|_| rng.chance(50)).collect::<Vec<_>>() {
+                let (place, address) = ((MARGIN + slice * SLICE + at) as usize, self.edge(&mut rng));
+                self.memory()[place..place + 8].copy_from_slice(&address.to_le_bytes());
+            }
+        }
+    }
+
+    /// Push constants.
+    fn constants(&self, program: &Program<'_>) -> [u8; 128] {
+        let mut bytes = [3; 128];
+        if let Some(seed) = program.edges {
+            let mut rng = Rng::new(seed ^ 1);
+            for place in bytes.as_chunks_mut::<8>().0 {
+                *place = self.edge(&mut rng).to_le_bytes();
+            }
+        }
+        bytes
+    }
+
     /// Is everything outside of what may be written as it was? The first byte that is not.
     fn damage(&mut self) -> Option<usize> {
         let mut writable = self.writable.clone();
@@ -194,6 +241,7 @@ impl Sandbox {
             return (End::Skipped, Vec::new());
         }
         self.reset();
+        program.edges.into_iter().for_each(|seed| self.draw_edges(seed));
         let sets = self.sets(program);
         let result = self.attempt(program, &sets);
         let messages = self.messenger.take();
@@ -210,7 +258,8 @@ impl Sandbox {
             }
             Err((true, result)) => panic!("{result} of the queue: {messages:?}"),
         };
-        if let Some(at) = self.damage() {
+        // Pointers may point to any live memory.
+        if let Some(at) = self.damage().filter(|_| program.edges.is_none()) {
             panic!("byte {at} of the memory was written, which is in no buffer and no image");
         }
         sets.destroy(&self.c);
@@ -230,6 +279,7 @@ impl Sandbox {
         let pipeline = self.pipeline(program, sets.layout).map_err(|e| (false, e))?;
         let graphics = program.stage != Stage::Compute;
         let point = if graphics { vk::PipelineBindPoint::GRAPHICS } else { vk::PipelineBindPoint::COMPUTE };
+        let constants = self.constants(program);
         let bind = |b| {
             // SAFETY: valid usage.
             unsafe {
@@ -237,7 +287,7 @@ impl Sandbox {
                 for (n, set) in (0..).zip(&sets.sets) {
                     d.cmd_bind_descriptor_sets(b, point, sets.layout, n, &[*set], &[]);
                 }
-                d.cmd_push_constants(b, sets.layout, vk::ShaderStageFlags::ALL, 0, &[3; 128]);
+                d.cmd_push_constants(b, sets.layout, vk::ShaderStageFlags::ALL, 0, &constants);
             }
         };
         let result = if graphics {
@@ -435,6 +485,8 @@ impl Drop for Sandbox {
             self.samplers.iter().for_each(|&s| d.destroy_sampler(s, None));
             d.destroy_buffer(self.buffer, None);
             d.free_memory(self.memory, None);
+            d.destroy_buffer(self.target_of_pointers.1, None);
+            d.free_memory(self.target_of_pointers.0, None);
             d.destroy_image_view(self.target.view, None);
             d.destroy_image(self.target.image, None);
             d.free_memory(self.target.memory, None);

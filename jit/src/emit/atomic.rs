@@ -3,7 +3,7 @@
 //! neither, and all that Vulkan asks for beyond that is order.
 
 use super::Emitter;
-use super::memory::{Address, trusted};
+use super::memory::{Address, cell_mask, trusted};
 use super::rep::{BufPair, Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Space, Ty, Value, eval};
@@ -53,7 +53,10 @@ impl Emitter<'_> {
             self.order(space);
             return Ok(());
         }
-        let (address, used) = self.address(space, &data.args)?;
+        let (address, used) = match self.address(space, &data.args)? {
+            (Address::Global(pointer), used) => (Address::Cells(pointer), used),
+            other => other,
+        };
         let operands = data.args[used..].to_vec();
         if self.deferred.is_some() && space != Space::Shared {
             return self.deferred_atomic(&address, operands[0]);
@@ -174,8 +177,12 @@ impl Emitter<'_> {
     /// The address that all lanes have, and whether it is in range.
     fn common_address(&mut self, address: &Address, ty: Ty) -> Result<Option<(C, C)>> {
         Ok(match *address {
-            Address::Global(pointer) => match self.rep(pointer)? {
-                Rep::Uniform(at) => Some((at, self.is_live(at))),
+            Address::Global(pointer) | Address::Cells(pointer) => match self.rep(pointer)? {
+                Rep::Uniform(at) => {
+                    let cell = self.b.iconst(Type::I64, cell_mask(ty.bytes()) as i64);
+                    let at = self.b.and(at, cell);
+                    Some((at, self.is_live(at)))
+                }
                 _ => None,
             },
             Address::Buffer(pair, offset) => match self.rep(offset)? {

@@ -1,8 +1,8 @@
 //! Physical pointers: addresses that the shader computes, checked against what is alive ([`base::abi::AddressSpace`]); those of a chunk's
-//! lanes all at once.
+//! lanes all at once. The first byte of an access is checked: those behind it can be touched wherever they lie.
 
 use super::Emitter;
-use super::memory::{at, read_only, trusted};
+use super::memory::{at, fits_behind, read_only, trusted};
 use super::rep::{Rep, scalar_type};
 use crate::error::Result;
 use crate::ir::{Ty, Value};
@@ -75,6 +75,7 @@ impl Emitter<'_> {
     /// Loads through a pointer; zero where nothing is alive. Inactive lanes load too, whatever their address is.
     pub fn load_global(&mut self, pointer: Value, results: &[Value], ty: Ty, flags: Access) -> Result<()> {
         let bytes = ty.bytes() as i32;
+        fits_behind(ty.bytes() * results.len() as u32)?;
         if let Rep::Uniform(address) = self.rep(pointer)? {
             let live = self.is_live(address);
             let address = self.b.select(live, address, self.zeros);

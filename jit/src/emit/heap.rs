@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::ir::{HEAP_DATA, InstData, Op, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
 use crate::lir::{IntCond, Type, Value as C};
 use base::abi::{
-    ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE, HEAP_INDEX_BITS, HeapContext,
-    HeapEntry, Heaps, MAX_HEAP_RANGE, ShaderContext,
+    ADDRESS_GRANULE_BITS, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE, HEAP_INDEX_BITS, HeapContext, HeapEntry,
+    Heaps, MAX_HEAP_RANGE, ShaderContext,
 };
 use core::mem::offset_of;
 use smallvec::SmallVec;
@@ -83,10 +83,9 @@ impl Emitter<'_> {
         let run = self.b.load(Type::I32, trusted(0), run);
         let run = self.b.zext(Type::I64, run);
         let alive = self.b.shl_imm(run, ADDRESS_GRANULE_BITS);
-        // Of the run's first granule not all, and not its tail.
+        // Of the run's first granule not all.
         let within = self.b.iconst(Type::I64, (1 << ADDRESS_GRANULE_BITS) - 1);
         let before = self.b.and(offset, within);
-        let before = self.b.iadd_imm(before, ADDRESS_TAIL as i64);
         let left = self.b.isub(alive, before);
         let some = self.b.icmp(IntCond::Ult, before, alive);
         let none = self.b.iconst(Type::I64, 0);

@@ -11,6 +11,7 @@ use super::run::Run;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Inst, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
 use crate::lir::{Access, IntCond, Type, Value as C};
+use base::abi::ADDRESS_TAIL;
 use smallvec::SmallVec;
 
 /// Accesses to our own structs and checked device memory.
@@ -33,6 +34,20 @@ pub fn at(access: Access, offset: i32) -> Access {
     Access { offset, ..access }
 }
 
+/// The bits of an address that say which of the cells of so many bytes, a power of two, it lies in.
+pub fn cell_mask(bytes: u32) -> u64 {
+    !(u64::from(bytes) - 1)
+}
+
+/// An access through a pointer is checked by its first byte, so it may have no more bytes than can be touched behind live memory ([`ADDRESS_TAIL`]).
+pub fn fits_behind(bytes: u32) -> Result<()> {
+    if bytes as usize <= ADDRESS_TAIL {
+        Ok(())
+    } else {
+        Err(Error::internal("an access through a pointer is too large"))
+    }
+}
+
 /// The address operands of an access.
 pub enum Address {
     /// Buffer for all lanes, offsets.
@@ -41,6 +56,9 @@ pub enum Address {
     Buffers(SmallVec<[BufPair; 8]>, Value),
     /// 64-bit addresses.
     Global(Value),
+    /// 64-bit addresses, each of which is rounded down to a multiple of the access's size: those of atomics. What is not such a multiple is invalid, and
+    /// machines refuse it or take a lock on the whole memory bus where it crosses a line.
+    Cells(Value),
 }
 
 impl Emitter<'_> {
@@ -136,7 +154,7 @@ impl Emitter<'_> {
                 let reps: Vec<Rep> = lanes.iter().map(|l| Rep::Varying(self.b.build(l))).collect();
                 self.define_all(&results, reps.into_iter())
             }
-            Address::Global(pointer) => self.load_global(pointer, &results, ty, machine),
+            Address::Global(pointer) | Address::Cells(pointer) => self.load_global(pointer, &results, ty, machine),
         }
     }
 
@@ -327,8 +345,13 @@ impl Emitter<'_> {
     pub fn lane_addresses(&mut self, address: &Address, bytes: u32) -> Result<(C, C)> {
         let long = self.vector_type(Ty::I64);
         let (addresses, mut go) = match address {
-            Address::Global(pointer) => {
-                let addresses = self.vector(*pointer)?;
+            Address::Global(pointer) | Address::Cells(pointer) => {
+                let mut addresses = self.vector(*pointer)?;
+                if let Address::Cells(_) = address {
+                    let cells = self.splat_constant(Ty::I64, cell_mask(bytes));
+                    addresses = self.b.and(addresses, cells);
+                }
+                fits_behind(bytes)?;
                 (addresses, self.live_lanes(addresses))
             }
             Address::Buffer(pair, offset) => {

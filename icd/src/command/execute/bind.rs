@@ -12,7 +12,7 @@ use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
 use base::abi::{
-    ADDRESS_TAIL, BufferDescriptor, DynamicBuffers, Heaps, MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS,
+    BufferDescriptor, DynamicBuffers, Heaps, MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS,
     NEAR_DYNAMIC_BUFFERS, ShaderContext,
 };
 use base::alloc::or_unwind;
@@ -219,10 +219,7 @@ fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
 impl Executor<'_> {
     /// Binds what is alive of a heap, for all bind points.
     pub(super) fn bind_heap(&mut self, kind: HeapKind, address: u64, size: u64) {
-        // Where a buffer's data lie in it, a few bytes may be read behind them.
-        let tail = ADDRESS_TAIL as u64;
-        let alive = self.device.heap.prefix(address, size.min(MAX_HEAP_RANGE) + tail).filter(|alive| alive.size > tail);
-        let memory = alive.map(|alive| MemoryRange { size: alive.size - tail, ..alive });
+        let memory = self.device.heap.prefix(address, size.min(MAX_HEAP_RANGE));
         for point in self.state.points.iter_mut() {
             point.heaps[kind as usize] = memory;
             point.context = None;

@@ -12,7 +12,7 @@ use crate::object::descriptor_buffer::Packed;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::image::ImageView;
 use crate::object::sampler::Sampler;
-use base::abi::{self, ADDRESS_TAIL, BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
+use base::abi::{self, BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
 use base::alloc::{OutOfMemory, or_unwind};
 use base::format::TABLE;
 use base::mem::MemoryRange;
@@ -112,10 +112,8 @@ impl Shadow {
     }
 }
 
-/// What is alive of a buffer; generated code may read a few bytes behind it.
+/// What is alive of a buffer.
 fn buffer(device: &Device, address: u64, range: u64) -> BufferDescriptor {
-    let tail = ADDRESS_TAIL as u64;
-    let alive = device.heap.prefix(address, range.saturating_add(tail));
-    let alive = alive.filter(|alive| alive.size > tail && range > 0);
-    alive.map_or_else(null_buffer, |alive| BufferDescriptor { address: alive.address, range: alive.size - tail })
+    let alive = device.heap.prefix(address, range).filter(|alive| alive.size > 0);
+    alive.map_or_else(null_buffer, |alive| BufferDescriptor { address: alive.address, range: alive.size })
 }

@@ -39,7 +39,7 @@ impl Arena {
         pages.clone()
     }
 
-    /// Addresses for `bytes` bytes and a tail, nothing of which is bound.
+    /// Addresses for `bytes` bytes, nothing of which is bound.
     pub fn sparse(self: &Arc<Self>, bytes: usize, addresses: Addresses) -> Option<SparsePiece> {
         let (pages, granules) = (self.sink()?, granules_of(bytes)?);
         let start = self.take(granules, GRANULE, addresses)?;
@@ -47,14 +47,16 @@ impl Arena {
         // From here on it goes back when it is dropped.
         let piece = SparsePiece { piece: Piece { range, granules, pages, arena: self.clone(), given: None } };
         // What is not bound can be accessed too: a descriptor's buffer has it.
-        let whole = piece.unbind(0..granules);
+        // SAFETY: taken above, and given to nobody yet.
+        let guarded = unsafe { self.map_guard(start + granules) }.is_ok();
+        let whole = guarded && piece.unbind(0..granules);
         self.note_run(start, granules, whole);
         whole.then_some(piece)
     }
 }
 
 impl SparsePiece {
-    /// Its bytes, without the tail. They begin with a granule.
+    /// Its bytes. They begin with a granule.
     pub fn range(&self) -> MemoryRange {
         self.piece.range
     }
@@ -140,7 +142,7 @@ mod tests {
         let sparse = arena.sparse(SINK + 4 * GRANULE, Addresses::Any).expect("addresses");
         let (m, s) = (memory.range(), sparse.range());
         let live = |granule: usize| arena.range(at(s, granule * GRANULE) as u64, 1).is_some();
-        // Every byte can be touched from the first to the tail's last, bound or not.
+        // Every byte can be touched from the first to the guard's first, bound or not.
         // SAFETY: (all here) bytes of pieces.
         unsafe { (0..=SINK + 4 * GRANULE).step_by(GRANULE).for_each(|i| *at(s, i) = 1) };
         assert!(!live(0) && !live(1));
@@ -155,7 +157,7 @@ mod tests {
         assert!(sparse.bind(SINK / GRANULE - 1..SINK / GRANULE + 1, &memory, GRANULE) && sparse.bind(1..2, &memory, 0));
         // SAFETY: as above.
         unsafe { assert_eq!([*at(s, SINK - GRANULE + 5), *at(s, SINK + 7), *at(s, GRANULE + 5)], [5, 7, 0]) };
-        assert!(sparse.unbind(0..SINK / GRANULE + 5));
+        assert!(sparse.unbind(0..SINK / GRANULE + 4));
         assert!((0..8).all(|i| !live(i)));
         // SAFETY: as above.
         unsafe {

@@ -1,6 +1,6 @@
 //! What every room of Grus shares: the structs that generated code and Rust code both touch ([`abi`]), the
 //! description of a compiled stage ([`shader`]), the format table and texel packing ([`format`]), image layout, the bounds-checked
-//! view of device memory ([`mem`]), the state of pixels as a key ([`pixel`]), [`round`]ing, quick [`hash`]es, levels of the processor and functions
+//! view of device memory ([`mem`]), addresses that are memory in parts ([`parts`]), the state of pixels as a key ([`pixel`]), [`round`]ing, quick [`hash`]es, levels of the processor and functions
 //! compiled for each ([`host`]), atomics that are kept back ([`deferred`]), and what driver code asks of the thread it runs on ([`thread`], [`stack`], [`fp`], [`fork`]).
 //!
 //! Invariants: no dependency on another Grus crate; no Vulkan handle and no SPIR-V here; only `base::mem`
@@ -20,6 +20,7 @@ pub mod host;
 pub mod image;
 pub mod mem;
 mod numbered;
+pub mod parts;
 pub mod pixel;
 pub mod random;
 pub mod round;

@@ -9,6 +9,7 @@ use base::abi::ShaderContext;
 use base::image::ImageLayout;
 use base::mem::MemoryRange;
 use base::numbered;
+use base::parts::PartialRange;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, PixelState, PixelValues};
 use base::shader::{CompiledStage, STREAMS};
 use smallvec::SmallVec;
@@ -332,8 +333,10 @@ impl DrawState {
 /// Index buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexBuffer {
-    /// Reads beyond it give 0.
+    /// Its memory. Reads outside of it give 0.
     pub range: MemoryRange,
+    /// Bytes between index 0 and the memory: the buffer's address can lie before its memory.
+    pub before: u64,
     /// Bytes per index: 1, 2 or 4.
     pub index_bytes: u32,
     /// The index that restarts a primitive, where that is not the greatest of so many bytes.
@@ -461,8 +464,8 @@ pub struct Draw {
     pub state: Arc<DrawState>,
     /// Descriptor sets, push constants, draw parameters.
     pub context: Arc<ShaderContext>,
-    /// By binding number; reads beyond one, and of null, give 0. The icd keeps the memory alive.
-    pub vertex_buffers: Few<MemoryRange>,
+    /// By binding number; reads beyond one or where it has no memory, and of null, give 0. The icd keeps the memory alive.
+    pub vertex_buffers: Few<PartialRange>,
     /// `None`: not indexed.
     pub index_buffer: Option<IndexBuffer>,
     /// Vertices and instances, where there is a vertex stage.

@@ -10,6 +10,9 @@ use super::layout::layout;
 /// Size and array stride of one descriptor, in bytes.
 pub const DESCRIPTOR_SIZE: usize = 16;
 
+/// Bytes behind the address of a buffer's descriptor that may be touched whatever its range is: lanes of a gather that are not active read there.
+pub const BUFFER_BYTES: u64 = 16;
+
 /// What lies right before the memory of a descriptor set, at [`SET_HEADER`] from its address.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +36,7 @@ pub const SET_HEADER: i32 = -(size_of::<SetHeader>() as i32);
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BufferDescriptor {
-    /// First byte of the bound range. Never null; at least 16 bytes are readable and writable behind it.
+    /// First byte of the bound range. Never null; at least [`BUFFER_BYTES`] bytes are readable and writable behind it.
     pub address: *mut u8,
     /// Bytes of the bound range; an access is in bounds when `offset + size <= range`. 0 for a null descriptor.
     pub range: u64,

@@ -164,7 +164,7 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
             );
             return Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
         }
-        return Ok(Memory::of_host(range));
+        return Ok(Memory::of_host(&device.heap, range));
     }
     let twice = types.are_shared() || info.memory_type_index == SPARSE_MEMORY_TYPE;
     let backing = if twice { Backing::Memfd } else { Backing::usual() };

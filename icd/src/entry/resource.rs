@@ -411,8 +411,14 @@ shims! {
         all
     }
 
-    fn get_buffer_device_address(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
-        get::<Buffer>((*info).buffer).memory().address as u64
+    fn get_buffer_device_address(device: vk::Device, info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
+        let (device, address) = (dispatchable::<Device>(device), get::<Buffer>((*info).buffer).memory().address as u64);
+        if device.heap.is_imported(address) {
+            device.unsupported(
+                "vkGetBufferDeviceAddress: the buffer lies in imported memory of the host: commands take the address, pointers of shaders read 0 there",
+            );
+        }
+        address
     }
 
     // Capture addresses are addresses (`os::arena`).

@@ -1,14 +1,17 @@
 //! The memory heap: addresses for all device memory, and how much of it is used.
 
 use super::execution::Executions;
+use super::host_memory::HostRanges;
 use crate::caps::heap_size;
 use crate::caps::limits::SPARSE_ADDRESS_SPACE;
 use crate::os::arena::{Addresses, Arena, SparsePiece};
 use crate::os::memory_limits::addresses_left;
 use ash::vk;
-use base::abi::AddressSpace;
+use base::abi::{AddressSpace, BUFFER_BYTES};
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -18,6 +21,8 @@ pub struct Heap {
     used: AtomicU64,
     /// Bytes of the addresses that sparse resources have taken.
     sparse: AtomicU64,
+    /// Memory of the application's that was imported.
+    pub hosts: HostRanges,
     /// Its addresses are to be the same in every process.
     same: AtomicBool,
     /// From the first allocation on; None: the process got no addresses.
@@ -25,6 +30,9 @@ pub struct Heap {
     /// Submissions that may use the heap's memory, and freed memory that waits for their end.
     pub executions: Executions,
 }
+
+/// Parts of a range of addresses that are looked at: a range that a command means has one, or few where it reaches into other memory.
+const MOST_PARTS: usize = 16;
 
 /// What all heaps have used.
 static USED: AtomicU64 = AtomicU64::new(0);
@@ -63,12 +71,50 @@ impl Heap {
 
     /// `bytes` bytes at a device address, if memory is alive at all of them: then they may be read and written until it is freed.
     pub fn range(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
-        self.arena.get()?.as_ref()?.range(address, bytes)
+        self.prefix(address, bytes).filter(|alive| alive.size == bytes)
     }
 
-    /// As [`Heap::range`], up to where no memory is alive any more.
+    /// What is alive of `bytes` bytes at a device address, up to where no memory is alive any more; None where the first byte is not alive.
     pub fn prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
-        self.arena.get()?.as_ref()?.prefix(address, bytes)
+        if let Some(alive) = self.arena.get().and_then(Option::as_ref).and_then(|arena| arena.prefix(address, bytes)) {
+            return Some(alive);
+        }
+        let mut first = None;
+        self.hosts.parts(&(address..address.saturating_add(bytes)), |part| {
+            first.get_or_insert(part);
+        });
+        let size = first.filter(|part| part.start == address).map(|part| part.end - part.start)?;
+        Some(MemoryRange { address: address as *mut u8, size })
+    }
+
+    /// As [`Heap::prefix`], for a descriptor: behind its address there are [`BUFFER_BYTES`] bytes that may be touched, whatever the size is.
+    pub fn described(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
+        let alive = self.prefix(address, bytes).filter(|alive| alive.size > 0);
+        // Only behind memory of the application's there need not be anything.
+        alive.filter(|alive| {
+            alive.size >= BUFFER_BYTES || !self.is_imported(address) || self.range(address, BUFFER_BYTES).is_some()
+        })
+    }
+
+    /// The address is one of imported memory of the application's.
+    pub fn is_imported(&self, address: u64) -> bool {
+        let mut found = false;
+        self.hosts.parts(&(address..address.saturating_add(1)), |_| found = true);
+        found
+    }
+
+    /// What is alive of `bytes` bytes from a device address on, as offsets in their order; at most [`MOST_PARTS`] parts.
+    pub fn parts(&self, address: u64, bytes: u64) -> SmallVec<[Range<u64>; 2]> {
+        let mut parts: SmallVec<[Range<u64>; 2]> = SmallVec::new();
+        let addresses = address..address.saturating_add(bytes);
+        let mut add = |part: Range<u64>| parts.push(part.start - address..part.end - address);
+        if let Some(arena) = self.arena.get().and_then(Option::as_ref) {
+            arena.parts(&addresses, MOST_PARTS, &mut add);
+        }
+        self.hosts.parts(&addresses, add);
+        parts.sort_unstable_by_key(|part| part.start);
+        parts.truncate(MOST_PARTS);
+        parts
     }
 
     /// `heapUsage`: bytes that the process has allocated, by any instance.

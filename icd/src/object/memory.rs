@@ -11,6 +11,7 @@
 
 pub use super::heap::Heap;
 use super::heap::Reserved;
+use super::host_memory::HostMemory;
 use super::sparse_range::SparseRange;
 use crate::fallible;
 use crate::os::arena::{Addresses, Arena, Piece};
@@ -47,7 +48,9 @@ impl Drop for Memory {
 enum Place {
     Arena(Allocation),
     /// The application's, which keeps it alive as long as this.
-    Host(MemoryRange),
+    Host(HostMemory),
+    /// No memory: [`Memory::take`] has handed it over because the object is being dropped.
+    Released,
 }
 
 /// Memory of a heap.
@@ -81,8 +84,9 @@ impl Memory {
         Memory { place, bound: Mutex::default() }
     }
 
+    /// Takes the memory out of an object that is being dropped.
     fn take(&mut self) -> Place {
-        std::mem::replace(&mut self.place, Place::Host(MemoryRange::NULL))
+        std::mem::replace(&mut self.place, Place::Released)
     }
 
     /// Gives the memory back without waiting for submissions that execute: the caller knows that
@@ -104,8 +108,8 @@ impl Memory {
     }
 
     /// Memory of the application's: it may be read and written as long as this lives.
-    pub fn of_host(range: MemoryRange) -> Memory {
-        Memory::at(Place::Host(range))
+    pub fn of_host(heap: &Arc<Heap>, range: MemoryRange) -> Memory {
+        Memory::at(Place::Host(HostMemory::new(heap, range)))
     }
 
     /// A descriptor of the memory, which was allocated to be given away. VK_ERROR_TOO_MANY_OBJECTS: the process may have no more of them;
@@ -113,7 +117,7 @@ impl Memory {
     pub fn export(&self, kind: Given) -> Result<File, vk::Result> {
         let file = match &self.place {
             Place::Arena(allocation) => allocation.piece.export(kind),
-            Place::Host(_) => None,
+            Place::Host(_) | Place::Released => None,
         };
         file.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
     }
@@ -142,7 +146,8 @@ impl Memory {
     fn all(&self) -> MemoryRange {
         match &self.place {
             Place::Arena(allocation) => allocation.piece.range(),
-            Place::Host(range) => *range,
+            Place::Host(memory) => memory.range(),
+            Place::Released => MemoryRange::NULL,
         }
     }
 
@@ -241,7 +246,9 @@ mod tests {
     #[test]
     fn memory_of_the_host_holds_a_resource_with_its_tail() {
         let mut bytes = [0u8; 256];
-        let mut memory = || Arc::new(Memory::of_host(MemoryRange { address: bytes.as_mut_ptr(), size: 256 }));
+        let heap = Arc::new(Heap::default());
+        let range = MemoryRange { address: bytes.as_mut_ptr(), size: 256 };
+        let memory = || Arc::new(Memory::of_host(&heap, range));
         let tail = ADDRESS_TAIL as u64;
         let bound = [(0, 256 - tail), (64, 192 - tail), (0, 256 - tail + 1), (256, 0), (0, u64::MAX)]
             .map(|(offset, size)| Binding::new(memory(), offset, size).is_ok());

@@ -11,6 +11,7 @@ pub mod descriptor_pool;
 pub mod descriptor_update;
 pub mod execution;
 mod heap;
+mod host_memory;
 pub mod image;
 pub mod implicit;
 pub mod memory;

@@ -24,6 +24,7 @@ use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
@@ -268,16 +269,12 @@ impl Arena {
     }
 
     /// `bytes` bytes at an address, if all of their granules are alive.
-    pub fn range(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
-        let first = address.checked_sub(self.base as u64)?;
-        let end = first.checked_add(bytes)?;
-        let last = usize::try_from(end.div_ceil(GRANULE as u64)).ok().filter(|&last| last <= self.granules)?;
-        let live = &self.live()[usize::try_from(first).ok()? / GRANULE..last];
-        let all = live.iter().all(|granule| granule.load(Ordering::Acquire) != 0);
-        all.then(|| MemoryRange { address: self.base.wrapping_add(first as usize), size: bytes })
+    #[cfg(test)]
+    fn range(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
+        self.prefix(address, bytes).filter(|alive| alive.size == bytes)
     }
 
-    /// As [`Arena::range`], up to where no granule is alive any more.
+    /// What is alive of `bytes` bytes at an address, up to where no granule is alive any more; None where the first one is not.
     pub fn prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
         let first = usize::try_from(address.checked_sub(self.base as u64)?).ok()?;
         let live = self.live().get(first / GRANULE..)?;
@@ -285,6 +282,25 @@ impl Arena {
         let alive = live.iter().take(needed).take_while(|granule| granule.load(Ordering::Acquire) != 0).count();
         let left = ((first / GRANULE + alive) * GRANULE).checked_sub(first).filter(|_| alive > 0)?;
         Some(MemoryRange { address: self.base.wrapping_add(first), size: bytes.min(left as u64) })
+    }
+
+    /// Calls `add` with each part of some addresses that is alive, in their order, but for no more than `most`.
+    pub fn parts(&self, addresses: &Range<u64>, most: usize, add: &mut impl FnMut(Range<u64>)) {
+        let (base, live) = (self.base as u64, self.live());
+        let end = addresses.end.min(base.saturating_add((self.granules * GRANULE) as u64));
+        let is_live = |granule: usize| live[granule].load(Ordering::Acquire) != 0;
+        let granule_of = |address: u64| ((address - base) / GRANULE as u64) as usize;
+        let begin_of = |granule: usize| base + (granule * GRANULE) as u64;
+        let (mut at, mut found) = (addresses.start.max(base), 0);
+        while at < end && found < most {
+            let granules = granule_of(at)..granule_of(end - 1) + 1;
+            let Some(first) = granules.clone().find(|&granule| is_live(granule)) else { return };
+            let behind = (first..granules.end).find(|&granule| !is_live(granule)).unwrap_or(granules.end);
+            let part = at.max(begin_of(first))..end.min(begin_of(behind));
+            at = part.end;
+            found += 1;
+            add(part);
+        }
     }
 
     /// Zeroed memory for `bytes` bytes.

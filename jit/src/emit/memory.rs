@@ -11,7 +11,7 @@ use super::run::Run;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Inst, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
 use crate::lir::{Access, IntCond, Type, Value as C};
-use base::abi::ADDRESS_TAIL;
+use base::abi::{ADDRESS_TAIL, BUFFER_BYTES};
 use smallvec::SmallVec;
 
 /// Accesses to our own structs and checked device memory.
@@ -303,8 +303,8 @@ impl Emitter<'_> {
     pub fn load_gather(&mut self, pair: BufPair, offsets: C, ty: Ty, n: usize, access: Access) -> Vec<C> {
         let ok = self.in_range_mask(pair, offsets, ty.bytes() * n as u32);
         let vector = self.vector_type(ty);
-        // A descriptor promises 16 readable bytes.
-        let most = 16 / ty.bytes() as usize;
+        // A descriptor promises so many readable bytes.
+        let most = BUFFER_BYTES as usize / ty.bytes() as usize;
         let mut out = Vec::new();
         for first in (0..n).step_by(most) {
             let count = most.min(n - first);

@@ -196,32 +196,25 @@ impl Corners for Patch {
     }
 }
 
-/// Reads one index; beyond the buffer gives 0 (robust buffer access).
+/// Reads one index; outside of the buffer's memory gives 0 (robust buffer access).
 #[inline(always)]
 pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
+    // What lies before the memory is so far behind it that no length is added to it without an overflow.
+    let at = |bytes: u64| (position * bytes).wrapping_sub(buffer.before);
     match buffer.index_bytes {
-        1 => u32::from(read::<1>(&buffer.range, position)[0]),
-        2 => u32::from(u16::from_le_bytes(read(&buffer.range, position * 2))),
-        _ => u32::from_le_bytes(read(&buffer.range, position * 4)),
+        1 => u32::from(read::<1>(&buffer.range, at(1))[0]),
+        2 => u32::from(u16::from_le_bytes(read(&buffer.range, at(2)))),
+        _ => u32::from_le_bytes(read(&buffer.range, at(4))),
     }
 }
 
 /// `N` bytes at an offset when all of them lie inside; zeros otherwise.
 #[inline(always)]
-pub fn read<const N: usize>(range: &MemoryRange, offset: u64) -> [u8; N] {
+fn read<const N: usize>(range: &MemoryRange, offset: u64) -> [u8; N] {
     match range.exact(offset, N as u64) {
         // SAFETY: the icd vouches for the range; this is inside.
         Some(bytes) => unsafe { bytes.address.cast::<[u8; N]>().read_unaligned() },
         None => [0; N],
-    }
-}
-
-/// Copies bytes out of a buffer range when all of them lie inside; otherwise leaves `out` alone.
-#[inline]
-pub fn read_bytes(range: &MemoryRange, offset: u64, out: &mut [u8]) {
-    if let Some(bytes) = range.exact(offset, out.len() as u64) {
-        // SAFETY: the icd vouches for the range; this is inside.
-        unsafe { core::ptr::copy_nonoverlapping(bytes.address, out.as_mut_ptr(), out.len()) };
     }
 }
 
@@ -242,7 +235,8 @@ pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBu
     let greatest = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
     let restart_index = indices.restart.unwrap_or(greatest);
     // Behind the buffer every index reads as 0: none of them restarts, or all do.
-    let inside = (indices.range.size / u64::from(indices.index_bytes.clamp(1, 4))).saturating_sub(counts.first.into());
+    let end = indices.before.saturating_add(indices.range.size);
+    let inside = (end / u64::from(indices.index_bytes.clamp(1, 4))).saturating_sub(counts.first.into());
     let mut start = 0;
     for i in 0..u64::from(counts.count).min(inside) as u32 {
         if read_index(indices, u64::from(counts.first) + u64::from(i)) == restart_index {

@@ -4,7 +4,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::assemble::{Patch, read, read_bytes, read_index};
+use super::assemble::{Patch, read_index};
 use super::columns;
 use super::link::{AttributeFetch, FetchKind, Linkage};
 use super::stream::{BATCH_PRIMITIVES, MOST_PATCHES};
@@ -14,7 +14,7 @@ use crate::stage::{NO_SLOT, StageMemory};
 use base::abi::{SlotLayout, VertexBatch};
 use base::format::kernels;
 use base::host::prefetch;
-use base::mem::MemoryRange;
+use base::parts::PartialRange;
 
 /// Slots of the reuse table; more than the vertices of a chunk, usually more than twice as many, few enough for the first-level cache.
 const TABLE: usize = 1 << TABLE_BITS;
@@ -137,15 +137,15 @@ pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &m
     }
     let first_instance = draw.counts.first_instance;
     for attribute in &linkage.fetch {
-        let buffer = draw.vertex_buffers.get(attribute.binding as usize).copied().unwrap_or(MemoryRange::NULL);
+        let buffer = draw.vertex_buffers.get(attribute.binding as usize).unwrap_or(&PartialRange::NULL);
         let out = Scatter { inputs, layout, to: attribute.slots };
         match attribute.divisor {
-            None => fetch(attribute, &buffer, &front.vertex_index, u64::from, out),
-            Some(0) => fetch(attribute, &buffer, &front.instance_index, |_| u64::from(first_instance), out),
-            Some(1) => fetch(attribute, &buffer, &front.instance_index, u64::from, out),
+            None => fetch(attribute, buffer, &front.vertex_index, u64::from, out),
+            Some(0) => fetch(attribute, buffer, &front.instance_index, |_| u64::from(first_instance), out),
+            Some(1) => fetch(attribute, buffer, &front.instance_index, u64::from, out),
             Some(d) => {
                 let element = |i: u32| u64::from(first_instance) + u64::from(i.wrapping_sub(first_instance) / d);
-                fetch(attribute, &buffer, &front.instance_index, element, out);
+                fetch(attribute, buffer, &front.instance_index, element, out);
             }
         }
     }
@@ -223,7 +223,7 @@ impl Convert<1> for Unorm8x4 {
 
 /// Where the elements of an attribute lie.
 struct Elements<'a, F> {
-    buffer: &'a MemoryRange,
+    buffer: &'a PartialRange,
     stride: u64,
     offset: u64,
     /// Vertex or instance numbers, padded to whole chunks.
@@ -246,7 +246,25 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
             last = last.max((self.element)(n));
         }
         let end = last.checked_mul(self.stride).and_then(|at| at.checked_add(self.offset + bytes));
-        !self.buffer.address.is_null() && end.is_some_and(|end| end <= self.buffer.size)
+        let least = || self.numbers.iter().map(|&n| self.at(n)).min().unwrap_or(0);
+        end.is_some_and(|end| self.buffer.has_all(least, end))
+    }
+
+    /// The first `BYTES` bytes of a number's element when all of them are memory; zeros otherwise.
+    #[inline(always)]
+    fn bytes<const BYTES: usize>(&self, number: u32) -> [u8; BYTES] {
+        let mut out = [0; BYTES];
+        self.copy(number, &mut out);
+        out
+    }
+
+    /// Copies the first bytes of a number's element when all of them are memory; otherwise leaves `out` alone.
+    #[inline(always)]
+    fn copy(&self, number: u32, out: &mut [u8]) {
+        if let Some(bytes) = self.buffer.exact(self.at(number), out.len() as u64) {
+            // SAFETY: the icd vouches for the buffer's parts; this is inside of one.
+            unsafe { core::ptr::copy_nonoverlapping(bytes.address.cast_const(), out.as_mut_ptr(), out.len()) };
+        }
     }
 
     /// Fetches elements of `N` words (`BYTES` = 4 N).
@@ -257,7 +275,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
             return unsafe { self.fetch_chunks(convert, out) };
         }
         for (v, &n) in self.numbers.iter().enumerate() {
-            let raw = read::<BYTES>(self.buffer, self.at(n));
+            let raw = self.bytes::<BYTES>(n);
             let mut words = [0; N];
             for (i, word) in words.iter_mut().enumerate() {
                 *word = u32::from_le_bytes([raw[4 * i], raw[4 * i + 1], raw[4 * i + 2], raw[4 * i + 3]]);
@@ -274,14 +292,14 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
     unsafe fn fetch_chunks<const N: usize>(&self, convert: &impl Convert<N>, out: &mut Scatter<'_>) {
         for (chunk, numbers) in self.numbers.chunks_exact(8).enumerate() {
             if self.stride <= NEAR && numbers[7].wrapping_sub(numbers[0]) == 7 {
-                let first = self.buffer.address.wrapping_add((self.at(numbers[0]) + AHEAD) as usize);
+                let first = self.buffer.address().wrapping_add((self.at(numbers[0]) + AHEAD) as usize);
                 for at in (0..8 * self.stride as usize).step_by(64) {
                     prefetch(first.wrapping_add(at));
                 }
             }
             let mut at = [core::ptr::null(); 8];
             for i in 0..8 {
-                at[i] = self.buffer.address.wrapping_add(self.at(numbers[i]) as usize).cast_const();
+                at[i] = self.buffer.address().wrapping_add(self.at(numbers[i]) as usize).cast_const();
             }
             // SAFETY: inside (the caller's contract).
             let words = unsafe { columns::of_eight::<N>(at) };
@@ -309,7 +327,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
 #[inline(always)]
 fn fetch(
     attribute: &AttributeFetch,
-    buffer: &MemoryRange,
+    buffer: &PartialRange,
     numbers: &[u32],
     element: impl Fn(u32) -> u64,
     mut out: Scatter<'_>,
@@ -328,7 +346,7 @@ fn fetch(
             let unpack = kernels(attribute.format).unpack_one;
             for (v, &n) in numbers.iter().enumerate() {
                 let mut raw = [0u8; 16];
-                read_bytes(buffer, elements.at(n), &mut raw[..bytes]);
+                elements.copy(n, &mut raw[..bytes]);
                 out.put(v, unpack(&raw));
             }
         }

@@ -90,7 +90,7 @@ fn rates() {
             (s.topology, s.cull_mode) = (Topology::TriangleList, culled);
             let mut d = draw_with(fragment(), s, &grid);
             let range = range_of(&indices);
-            d.index_buffer = Some(IndexBuffer { range, index_bytes: 4, restart: None });
+            d.index_buffer = Some(IndexBuffer { range, before: 0, index_bytes: 4, restart: None });
             d.counts.count = indices.len() as u32;
             rate(name, "tri", triangles, || go(&color, Some(&depth), &d));
         }

@@ -1,6 +1,7 @@
 //! Topologies, restart, vertex fetch, clip distances, layers, viewports, interpolation.
 
 use super::*;
+use base::parts::PartialRange;
 
 fn at(x: f32, y: f32) -> V {
     v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE)
@@ -84,13 +85,42 @@ fn reads_beyond_a_vertex_buffer_give_zero() {
     let a = image();
     let mut d = draw(additive(Topology::TriangleList), &vertices);
     // Vertex 2 is cut off: position (0, 0, 0, 0), nothing is drawn; index reads beyond the buffer give index 0.
-    d.vertex_buffers[0].size -= 40;
+    d.vertex_buffers[0] = MemoryRange { size: range_of(&vertices).size - 40, ..range_of(&vertices) }.into();
     render(1, targets(&a, None), [d]);
     assert!(a.bytes().iter().all(|&b| b == 0));
     let mut d = indexed(draw(additive(Topology::TriangleList), &vertices), &[0, 1, 2, 0, 1, 2]);
     if let Some(indices) = &mut d.index_buffer {
         indices.range.size = 6;
     }
+    render(1, targets(&a, None), [d]);
+    assert_eq!(a.color::<f32>(5, 5), 1.0);
+}
+
+/// A buffer whose address lies before its memory: what is fetched where there is memory is drawn, by whole chunks and one by one, with and without indices.
+#[test]
+fn buffers_begin_before_their_memory() {
+    let vertices = [at(0.0, 0.0), at(64.0, 0.0), at(0.0, 64.0)];
+    let missing = 5 * size_of_val(&vertices[0]) as u64;
+    let memory = range_of(&vertices);
+    let (address, end) = (memory.address as u64 - missing, missing + memory.size);
+    // The memory alone, with other memory and a gap before it, and cut at its end.
+    let (whole, cut) = ([0..16, missing..end], [0..16, missing..end - 40]);
+    for (parts, drawn) in [(&whole[1..], true), (&whole[..], true), (&cut[1..], false)] {
+        let a = image();
+        let mut d = draw(additive(Topology::TriangleList), &vertices);
+        d.vertex_buffers[0] = PartialRange::new(address, parts);
+        d.counts.first = 5;
+        render(1, targets(&a, None), [d]);
+        assert_eq!(a.color::<f32>(5, 5), f32::from(u8::from(drawn)), "{parts:?}");
+    }
+    // Index 0 of the memory is index 7 of the buffer; those before it read as 0.
+    let indices = [5u16, 6, 7];
+    let a = image();
+    let mut d = indexed(draw(additive(Topology::TriangleList), &vertices), &indices);
+    d.vertex_buffers[0] = PartialRange::new(address, &whole[1..]);
+    d.counts.first = 4;
+    d.counts.count = 6;
+    d.index_buffer.iter_mut().for_each(|buffer| buffer.before = 14);
     render(1, targets(&a, None), [d]);
     assert_eq!(a.color::<f32>(5, 5), 1.0);
 }
@@ -106,8 +136,8 @@ fn instances_step_their_attributes() {
         let format = Format::from_vk(RGBA8).expect("format");
         s.attributes[1] = VertexAttribute { location: 1, binding: 3, format, offset: 0 };
         let mut d = draw(s, &vertices);
-        d.vertex_buffers.resize(4, MemoryRange::NULL);
-        d.vertex_buffers[3] = MemoryRange { size: 32, ..range_of(&colors) };
+        d.vertex_buffers.resize(4, PartialRange::NULL);
+        d.vertex_buffers[3] = MemoryRange { size: 32, ..range_of(&colors) }.into();
         d.counts.instances = 3;
         d.counts.first_instance = first;
         render(1, targets(&a, None), [d]);

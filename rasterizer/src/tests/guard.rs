@@ -212,7 +212,7 @@ fn attachments_of_all_formats_are_not_left() {
                 vertices.into_iter().map(|v| V { extra: [9.0, f32::from_bits(layer), 0.0, 1.0], ..v }).collect();
             let buffer = Guarded::of(&vertices, side);
             let mut d = draw(random_state(random, size, format), &vertices);
-            d.vertex_buffers[0] = buffer.range();
+            d.vertex_buffers[0] = buffer.range().into();
             pass.draw(d);
             pass.flush();
         }
@@ -254,13 +254,13 @@ fn vertex_and_index_buffers_are_not_left() {
         let mut d = draw(s, &[]);
         let fragment = d.stages.fragment().cloned();
         d.stages = stages(vertices_of([4, 8][round % 2]), fragment);
-        d.vertex_buffers = [vertices.range(), attributes.range()][..].into();
+        d.vertex_buffers = [vertices.range().into(), attributes.range().into()][..].into();
         d.counts.count = count + random.below(3);
         d.counts.instances = 1 + random.below(3);
         d.counts.first = random.below(3);
         if random.below(3) != 0 {
             d.counts.vertex_offset = random.below(5) as i32 - 2;
-            d.index_buffer = Some(IndexBuffer { range: indices.range(), index_bytes, restart: None });
+            d.index_buffer = Some(IndexBuffer { range: indices.range(), before: 0, index_bytes, restart: None });
         }
         render(1, targets(&image, None), [d]);
     }

@@ -370,7 +370,7 @@ pub fn draw_of(stages: Arc<GraphicsStages>, state: DrawState, vertices: &[V]) ->
         stages,
         state: Arc::new(state),
         context: context(),
-        vertex_buffers: [range_of(vertices)][..].into(),
+        vertex_buffers: [range_of(vertices).into()][..].into(),
         index_buffer: None,
         groups: [1; 3],
         counts: DrawCounts {
@@ -389,7 +389,7 @@ pub fn draw(state: DrawState, vertices: &[V]) -> Draw {
 }
 pub fn indexed(mut d: Draw, indices: &[u16]) -> Draw {
     let range = range_of(indices);
-    d.index_buffer = Some(IndexBuffer { range, index_bytes: 2, restart: None });
+    d.index_buffer = Some(IndexBuffer { range, before: 0, index_bytes: 2, restart: None });
     d.counts.count = indices.len() as u32;
     d
 }

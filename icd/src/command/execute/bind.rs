@@ -219,7 +219,12 @@ fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
 impl Executor<'_> {
     /// Binds what is alive of a heap, for all bind points.
     pub(super) fn bind_heap(&mut self, kind: HeapKind, address: u64, size: u64) {
-        let memory = self.device.heap.prefix(address, size.min(MAX_HEAP_RANGE));
+        let size = size.min(MAX_HEAP_RANGE);
+        let memory = self.device.heap.described(address, size);
+        if size != 0 && memory.is_none_or(|memory| memory.size < size) {
+            self.device
+                .misuse(&format!("a descriptor heap of {size} bytes at {address:#x} reaches where no memory is"));
+        }
         for point in self.state.points.iter_mut() {
             point.heaps[kind as usize] = memory;
             point.context = None;

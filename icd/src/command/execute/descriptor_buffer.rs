@@ -114,6 +114,6 @@ impl Shadow {
 
 /// What is alive of a buffer.
 fn buffer(device: &Device, address: u64, range: u64) -> BufferDescriptor {
-    let alive = device.heap.prefix(address, range).filter(|alive| alive.size > 0);
+    let alive = device.heap.described(address, range);
     alive.map_or_else(null_buffer, |alive| BufferDescriptor { address: alive.address, range: alive.size })
 }

@@ -101,7 +101,10 @@ impl Executor<'_> {
 
     fn indirect_draws(&mut self, c: &DrawIndirect) {
         let limit = match &c.count {
-            Some((space, offset)) => self.read_words::<1>(space, *offset).map_or(0, |[count]| count.min(c.draw_count)),
+            Some((space, offset)) => match self.read_words::<1>(space, *offset) {
+                Some([count]) => count.min(c.draw_count),
+                None => return self.device.misuse("an indirect draw reads its count where no memory is"),
+            },
             None => c.draw_count,
         };
         for i in 0..limit {

@@ -19,6 +19,7 @@ use crate::device::Device;
 use crate::device::queue::Queue;
 use crate::object::pipeline::PerBindPoint;
 use crate::object::pipeline_state::Values;
+use base::parts::PartialRange;
 use bind::Bound;
 use descriptor_buffer::Shadow;
 use rasterizer::api::{DrawState, Few, IndexBuffer, QuerySinks};
@@ -38,7 +39,7 @@ struct State {
     values: Values,
     /// Joined draw state; `None` after a change.
     joined: Option<Arc<DrawState>>,
-    vertex_buffers: Few<base::mem::MemoryRange>,
+    vertex_buffers: Few<PartialRange>,
     index_buffer: Option<IndexBuffer>,
     feedback: FeedbackState,
 }

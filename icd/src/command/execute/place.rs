@@ -3,7 +3,10 @@
 use super::Executor;
 use crate::command::Space;
 use crate::object::buffer::Buffer;
+use ash::vk;
 use base::mem::MemoryRange;
+use smallvec::SmallVec;
+use std::ops::Range;
 
 impl Executor<'_> {
     /// Tells the application where there are no bytes because the buffer has no memory.
@@ -12,6 +15,22 @@ impl Executor<'_> {
         if buffer.memory().address.is_null() {
             self.device.misuse("a command uses a buffer that has no memory: it was never bound, or has been destroyed");
         }
+    }
+
+    /// What is memory of `size` bytes at an address, as offsets. The application is told when that is not all of them, or with `VK_WHOLE_SIZE` not the first; `what`
+    /// names them. At address 0 is nothing, and nothing is told.
+    pub(super) fn alive(&self, what: &str, address: u64, size: u64) -> SmallVec<[Range<u64>; 2]> {
+        let parts = self.device.heap.parts(address, size);
+        let cut = match &parts[..] {
+            [part] => part.start != 0 || part.end != size && size != vk::WHOLE_SIZE,
+            _ => address != 0 && size != 0,
+        };
+        if cut {
+            self.device.misuse(&format!(
+                "{what}: {size} bytes at {address:#x} are memory only at the offsets {parts:x?}; reads elsewhere give 0"
+            ));
+        }
+        parts
     }
 
     /// The part of `[offset, offset + size)` that there is (`VK_WHOLE_SIZE`: to the end of the buffer, or of what is alive there).

@@ -53,15 +53,21 @@ impl Executor<'_> {
     }
 
     pub(super) fn copy_query_pool_results(&mut self, c: &CopyQueryPoolResults) {
+        let mut outside = false;
         for (i, query) in c.pool.range(c.first, c.count).iter().enumerate() {
             // Everything before is done, except queries that the host or nobody ends: those stay unavailable.
             let at = c.dst.1.saturating_add((i as u64).saturating_mul(c.stride));
             c.pool.write_result(query, c.flags, |offset, bytes| {
-                if let Some(range) = self.exact(&c.dst.0, at.saturating_add(offset), bytes.len() as u64) {
-                    // SAFETY: in bounds.
-                    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), range.address, bytes.len()) };
-                }
+                let Some(range) = self.exact(&c.dst.0, at.saturating_add(offset), bytes.len() as u64) else {
+                    outside = true;
+                    return;
+                };
+                // SAFETY: in bounds.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), range.address, bytes.len()) };
             });
+        }
+        if outside {
+            self.device.misuse("vkCmdCopyQueryPoolResults writes where no memory is");
         }
     }
 

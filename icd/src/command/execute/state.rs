@@ -3,10 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{Place, VertexBufferBinding};
+use crate::command::{Place, Space, VertexBufferBinding};
 use crate::object::pipeline::{Pipeline, PipelineKind};
 use crate::object::pipeline_state::{BindingStride, DynamicState};
 use base::mem::MemoryRange;
+use base::parts::PartialRange;
 use rasterizer::api::{IndexBuffer, MAX_VERTEX_BINDINGS};
 use std::sync::Arc;
 
@@ -22,9 +23,9 @@ impl Executor<'_> {
     pub(super) fn bind_vertex_buffers(&mut self, first: u32, buffers: &[VertexBufferBinding]) {
         for (number, b) in (first as usize..MAX_VERTEX_BINDINGS).zip(buffers) {
             if self.state.vertex_buffers.len() <= number {
-                self.state.vertex_buffers.resize(number + 1, MemoryRange::NULL);
+                self.state.vertex_buffers.resize(number + 1, PartialRange::NULL);
             }
-            self.state.vertex_buffers[number] = self.range(&b.place.0, b.place.1, b.size);
+            self.state.vertex_buffers[number] = self.vertex_range(number, &b.place, b.size);
             if let Some(stride) = b.stride {
                 let stride = BindingStride { binding: number as u32, stride };
                 self.set_dynamic_state(&DynamicState::VertexInputBindingStride(stride));
@@ -32,9 +33,27 @@ impl Executor<'_> {
         }
     }
 
+    fn vertex_range(&self, number: usize, (space, offset): &Place, size: u64) -> PartialRange {
+        match space {
+            Space::Buffer(buffer) => buffer.range(*offset, size).into(),
+            Space::Addresses => {
+                PartialRange::new(*offset, &self.alive(&format!("vertex buffer {number}"), *offset, size))
+            }
+        }
+    }
+
     pub(super) fn bind_index_buffer(&mut self, (space, offset): &Place, size: u64, index_bytes: u32) {
-        let range = self.range(space, *offset, size);
-        self.state.index_buffer = Some(IndexBuffer { range, index_bytes, restart: None });
+        let (range, before) = match space {
+            Space::Buffer(buffer) => (buffer.range(*offset, size), 0),
+            Space::Addresses => match &self.alive("the index buffer", *offset, size)[..] {
+                [first, ..] => {
+                    let address = offset.wrapping_add(first.start) as *mut u8;
+                    (MemoryRange { address, size: first.end - first.start }, first.start)
+                }
+                [] => (MemoryRange::NULL, 0),
+            },
+        };
+        self.state.index_buffer = Some(IndexBuffer { range, before, index_bytes, restart: None });
     }
 
     /// Until the next index buffer is bound.

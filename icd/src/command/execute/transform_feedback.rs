@@ -3,7 +3,8 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
+use crate::command::{DrawIndirectByteCount, FeedbackCounters, FeedbackRange, Space};
+use ash::vk;
 use base::mem::MemoryRange;
 use base::shader::CAPTURE_BUFFERS;
 use rasterizer::api::{DrawCounts, Feedback};
@@ -27,7 +28,14 @@ impl Default for FeedbackBuffers {
 impl Executor<'_> {
     pub(super) fn bind_transform_feedback_buffers(&mut self, first: u32, ranges: &[FeedbackRange]) {
         for (number, r) in (first as usize..CAPTURE_BUFFERS).zip(ranges) {
-            self.state.feedback.buffers.0[number] = self.range(&r.place.0, r.place.1, r.size);
+            let range = self.range(&r.place.0, r.place.1, r.size);
+            if matches!(r.place.0, Space::Addresses) && r.size != vk::WHOLE_SIZE && range.size < r.size {
+                let (address, size) = (r.place.1, r.size);
+                self.device.misuse(&format!(
+                    "transform feedback buffer {number}: {size} bytes at {address:#x} reach where no memory is"
+                ));
+            }
+            self.state.feedback.buffers.0[number] = range;
         }
     }
 

@@ -1,0 +1,96 @@
+//! Imported memory of the application: where it lies, so that commands find it by its addresses as they find memory of the arena.
+
+#![forbid(unsafe_code)]
+
+use super::heap::Heap;
+use base::mem::MemoryRange;
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The ranges of imported memory that live, by first address and end; how often each is imported. They can overlap.
+#[derive(Default)]
+pub struct HostRanges(RwLock<BTreeMap<(u64, u64), usize>>);
+
+/// Imported memory of the application, which a heap knows as long as this lives.
+pub struct HostMemory {
+    heap: Arc<Heap>,
+    range: MemoryRange,
+}
+
+fn key(range: MemoryRange) -> (u64, u64) {
+    let first = range.address as u64;
+    (first, first.saturating_add(range.size))
+}
+
+impl HostMemory {
+    /// Memory that may be read and written as long as this lives.
+    pub fn new(heap: &Arc<Heap>, range: MemoryRange) -> HostMemory {
+        *heap.hosts.0.write().entry(key(range)).or_default() += 1;
+        HostMemory { heap: heap.clone(), range }
+    }
+
+    /// Its bytes.
+    pub fn range(&self) -> MemoryRange {
+        self.range
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        let mut ranges = self.heap.hosts.0.write();
+        let key = key(self.range);
+        if let Some(count) = ranges.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                ranges.remove(&key);
+            }
+        }
+    }
+}
+
+impl HostRanges {
+    /// Calls `add` with each part of some addresses that is imported memory, in their order. Ranges that overlap or touch each other are one part.
+    pub fn parts(&self, addresses: &Range<u64>, mut add: impl FnMut(Range<u64>)) {
+        let ranges = self.0.read();
+        let mut open: Option<Range<u64>> = None;
+        for &(first, end) in ranges.keys().take_while(|&&(first, _)| first < addresses.end) {
+            let part = first.max(addresses.start)..end.min(addresses.end);
+            if part.is_empty() {
+                continue;
+            }
+            match &mut open {
+                Some(last) if part.start <= last.end => last.end = last.end.max(part.end),
+                _ => open.replace(part).into_iter().for_each(&mut add),
+            }
+        }
+        open.into_iter().for_each(add);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imported_memory_is_known_as_long_as_it_lives() {
+        let heap = Arc::new(Heap::default());
+        let new = |first: u64, size| HostMemory::new(&heap, MemoryRange { address: first as *mut u8, size });
+        let parts = |addresses: Range<u64>| {
+            let mut parts = Vec::new();
+            heap.hosts.parts(&addresses, |part| parts.push(part));
+            parts
+        };
+        assert!(parts(0..u64::MAX).is_empty());
+        let memories = [new(0x3000, 0x1000), new(0x1000, 0x1000), new(0x1000, 0x1000), new(0x3800, 0x1800)];
+        assert_eq!(parts(0..u64::MAX), [0x1000..0x2000, 0x3000..0x5000]);
+        assert_eq!(parts(0x1800..0x3900), [0x1800..0x2000, 0x3000..0x3900]);
+        assert!(parts(0x2000..0x3000).is_empty() && parts(0x5000..0x6000).is_empty());
+        let [a, b, c, d] = memories;
+        drop((a, b));
+        assert_eq!(parts(0..u64::MAX), [0x1000..0x2000, 0x3800..0x5000]);
+        drop((c, d));
+        assert!(parts(0..u64::MAX).is_empty());
+    }
+}

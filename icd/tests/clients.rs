@@ -291,6 +291,45 @@ fn states_are_copied_out_and_in() {
     }
 }
 
+/// Clients import as many bytes as they asked for, or what whole pages or the descriptor's own size make of them.
+#[test]
+fn descriptors_are_imported_with_rounded_sizes() {
+    let c = Context::new(&[], &EXTERNAL);
+    let ty = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+    let functions = ash::khr::external_memory_fd::Device::new(&c.instance, &c.device);
+    for size in [1u64, 4096, 65_472, 65_536, 128_000, 131_008, 131_072, 196_608, 3 << 20] {
+        // SAFETY: valid usage.
+        unsafe {
+            let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(ty);
+            let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut export);
+            let memory = c.device.allocate_memory(&info, None).expect("memory");
+            let descriptor = || {
+                let info = vk::MemoryGetFdInfoKHR::default().memory(memory).handle_type(ty);
+                functions.get_memory_fd(&info).expect("a descriptor")
+            };
+            let fd = descriptor();
+            let end = libc::lseek(fd, 0, libc::SEEK_END) as u64;
+            libc::close(fd);
+            for import in [size, size.next_multiple_of(4096), size.next_multiple_of(65_536), end] {
+                let mut from = vk::ImportMemoryFdInfoKHR::default().handle_type(ty).fd(descriptor());
+                let info = vk::MemoryAllocateInfo::default().allocation_size(import).push_next(&mut from);
+                let other = c.device.allocate_memory(&info, None);
+                let other = other.unwrap_or_else(|error| panic!("{import} bytes of {size}: {error}"));
+                let map = |memory, offset| {
+                    let place = c.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty());
+                    place.expect("mapped").cast::<u8>().add(offset)
+                };
+                let last = size as usize - 1;
+                map(memory, last).write(import as u8 | 1);
+                assert_eq!(map(other, last).read(), import as u8 | 1);
+                map(other, import as usize - 1).write(9);
+                c.device.free_memory(other, None);
+            }
+            c.device.free_memory(memory, None);
+        }
+    }
+}
+
 /// A page of the application's is a buffer's memory: the device writes into it, and it may be the last page before one without access.
 #[test]
 fn memory_of_the_host_is_imported() {
@@ -309,28 +348,35 @@ fn memory_of_the_host_is_imported() {
         let ask = pointers.fp().get_memory_host_pointer_properties_ext;
         assert_eq!(ask(c.device.handle(), host, place, &mut properties), vk::Result::SUCCESS);
         assert_ne!(properties.memory_type_bits, 0);
-        let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(host);
-        let usage = vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::TRANSFER_SRC;
-        let info = vk::BufferCreateInfo::default().size(1024).usage(usage).push_next(&mut external);
-        let buffer = c.device.create_buffer(&info, None).expect("buffer");
-        let size = c.device.get_buffer_memory_requirements(buffer).size;
         let allocate = |pointer: *mut std::ffi::c_void, size| {
             let mut import = vk::ImportMemoryHostPointerInfoEXT::default().handle_type(host).host_pointer(pointer);
             let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut import);
             c.device.allocate_memory(&info, None)
         };
-        assert_eq!(allocate(place.add(64), PAGE as u64).err(), Some(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE));
-        let memory = allocate(place, PAGE as u64).expect("memory");
-        // At the end: its bytes and what it asks for behind them.
-        let offset = PAGE as u64 - size;
-        c.device.bind_buffer_memory(buffer, memory, offset).expect("bind");
-        c.run(|b| c.device.cmd_fill_buffer(b, buffer, 0, vk::WHOLE_SIZE, 0xabcd_1234)).expect("fill");
-        let words = std::slice::from_raw_parts(place.cast::<u32>(), PAGE / 4);
-        let (first, last) = ((offset / 4) as usize, (offset / 4) as usize + 256);
-        assert!(words[first..last].iter().all(|word| *word == 0xabcd_1234));
-        assert!(words[..first].iter().chain(&words[last..]).all(|word| *word == 0));
-        c.device.destroy_buffer(buffer, None);
-        c.device.free_memory(memory, None);
+        let invalid = Some(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
+        assert_eq!(allocate(place.add(64), PAGE as u64).err(), invalid);
+        assert_eq!([0, 8, 4090].map(|size| allocate(place, size).err()), [invalid; 3]);
+        // Of a buffer's size, of the size that it requires, and rounded to whole pages: it lies at the end of each.
+        for (size, whole) in [(1024, true), (1000, true), (1024, false), (PAGE as u64, true), (PAGE as u64, false)] {
+            let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(host);
+            let usage = vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::TRANSFER_SRC;
+            let info = vk::BufferCreateInfo::default().size(size).usage(usage).push_next(&mut external);
+            let buffer = c.device.create_buffer(&info, None).expect("buffer");
+            let required = c.device.get_buffer_memory_requirements(buffer).size;
+            assert!(required < size + 64, "{required} of {size}");
+            let bytes = if whole { PAGE as u64 } else { required };
+            let memory = allocate(place, bytes).expect("memory");
+            let offset = bytes - required;
+            c.device.bind_buffer_memory(buffer, memory, offset).expect("bind");
+            c.run(|b| c.device.cmd_fill_buffer(b, buffer, 0, vk::WHOLE_SIZE, 0xabcd_1234)).expect("fill");
+            let words = std::slice::from_raw_parts_mut(place.cast::<u32>(), PAGE / 4);
+            let (first, last) = ((offset / 4) as usize, ((offset + size) / 4) as usize);
+            assert!(words[first..last].iter().all(|word| *word == 0xabcd_1234));
+            assert!(words[..first].iter().chain(&words[last..]).all(|word| *word == 0));
+            words.fill(0);
+            c.device.destroy_buffer(buffer, None);
+            c.device.free_memory(memory, None);
+        }
         assert_eq!(libc::munmap(place, 2 * PAGE), 0, "it stays the application's");
     }
 }

@@ -21,7 +21,7 @@ const OFFSET: u64 = 3 << 16;
 /// Of some bytes of the memory, at addresses of its own.
 fn buffer(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64, bytes: u64) -> Buffer {
     let flags = vk::BufferCreateFlags::SPARSE_BINDING;
-    let buffer = Buffer::new(&vk::BufferCreateInfo::default().flags(flags).size(bytes), 0, 0);
+    let buffer = Buffer::new(&vk::BufferCreateInfo::default().flags(flags).size(bytes), 0);
     buffer.place(heap).expect("addresses");
     bind(&buffer.sparse().expect("sparse"), memory, offset, bytes);
     buffer
@@ -40,7 +40,7 @@ fn image(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64) -> Image {
         .mip_levels(1)
         .array_layers(1)
         .samples(vk::SampleCountFlags::TYPE_1);
-    let image = Image::new(&info, 0).expect("image");
+    let image = Image::new(&info).expect("image");
     image.place(heap).expect("addresses");
     bind(&image.sparse().expect("sparse"), memory, offset, image.layout.size);
     image

@@ -14,7 +14,7 @@ use crate::os::arena::Addresses;
 use crate::os::backing::{Backing, Given, Pages};
 use crate::os::descriptor;
 use ash::vk;
-use base::abi::ADDRESS_TAIL;
+use base::abi::BUFFER_BYTES;
 use base::mem::MemoryRange;
 use core::ffi::c_void;
 use std::fs::File;
@@ -103,20 +103,6 @@ pub unsafe fn exported_types(
     Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)
 }
 
-/// Bytes that a buffer or an image needs behind itself: some where it may be bound to memory of the application's.
-///
-/// # Errors
-/// As [`exported_types`].
-///
-/// # Safety
-/// `p_next` is a valid chain.
-pub unsafe fn tail_of(device: &Device, command: &str, p_next: *const c_void) -> Result<u64, vk::Result> {
-    // SAFETY: the caller's promise.
-    let types = unsafe { exported_types(device, command, p_next) }?.memory;
-    let host = types.contains(vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT);
-    Ok(if host { ADDRESS_TAIL as u64 } else { 0 })
-}
-
 /// `vkAllocateMemory`: new memory, for this process or to be given away, or what is imported.
 ///
 /// # Errors
@@ -156,11 +142,13 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
             import.handle_type == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT,
         )?;
         let range = MemoryRange { address: import.p_host_pointer.cast(), size: info.allocation_size };
-        let whole =
-            [range.address as u64, range.size].iter().all(|n| n.is_multiple_of(external::HOST_POINTER_ALIGNMENT));
-        if !whole || range.address.is_null() {
+        // Sizes are to be aligned as the address is, but clients import as many bytes as a resource requires, which does no harm: nothing behind a multiple of
+        // BUFFER_BYTES is touched.
+        let aligned = (range.address as u64).is_multiple_of(external::HOST_POINTER_ALIGNMENT)
+            && range.size.is_multiple_of(BUFFER_BYTES);
+        if !aligned || range.address.is_null() || range.size == 0 {
             device.misuse(
-                "vkAllocateMemory: memory of the host is imported as whole pages (minImportedHostPointerAlignment)",
+                "vkAllocateMemory: memory of the host is imported from the beginning of a page on (minImportedHostPointerAlignment), 16 bytes at least",
             );
             return Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
         }

@@ -1,6 +1,6 @@
 //! Memory, buffers, images, views, samplers, query pools.
 
-use super::external::{allocate, tail_of};
+use super::external::{allocate, exported_types};
 use super::memory_of;
 use super::sampler::{conversion_of, sampler_of};
 use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
@@ -160,11 +160,11 @@ fn requirements(size: u64, alignment: u64, sparse: bool) -> vk::MemoryRequiremen
     vk::MemoryRequirements { size: size.next_multiple_of(alignment), alignment, memory_type_bits: types }
 }
 fn buffer_requirements(buffer: &Buffer) -> vk::MemoryRequirements {
-    requirements(buffer.size.saturating_add(buffer.tail), 64, buffer.is_sparse)
+    requirements(buffer.size, 64, buffer.is_sparse)
 }
 /// Of one plane where a disjoint image is asked for one.
 fn image_requirements(image: &Image, plane: Option<vk::ImageAspectFlags>) -> vk::MemoryRequirements {
-    requirements(image.bytes(plane) + image.tail, base::image::IMAGE_ALIGNMENT, image.is_sparse)
+    requirements(image.bytes(plane), base::image::IMAGE_ALIGNMENT, image.is_sparse)
 }
 
 unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements: vk::MemoryRequirements) {
@@ -249,8 +249,8 @@ unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Re
 ///
 /// # Safety
 /// `info` is valid with its chain.
-unsafe fn image_of(info: &vk::ImageCreateInfo<'_>, tail: u64) -> Result<Image, vk::Result> {
-    let image = Image::new(info, tail)?;
+unsafe fn image_of(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> {
+    let image = Image::new(info)?;
     if info.tiling != vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT {
         return Ok(image);
     }
@@ -359,7 +359,7 @@ shims! {
     fn create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>, allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
         let lent = memory_of(device, allocator);
         let (device, info) = (dispatchable::<Device>(device), &*info);
-        let tail = tail_of(device, "vkCreateBuffer", info.p_next)?;
+        exported_types(device, "vkCreateBuffer", info.p_next)?;
         if info.size >= MOST {
             device.unsupported("vkCreateBuffer: the size is more than any buffer can have");
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
@@ -371,7 +371,7 @@ shims! {
         }
         let opaque = find::<vk::BufferOpaqueCaptureAddressCreateInfo<'_>>(info.p_next).map(|i| i.opaque_capture_address);
         let opaque = opaque.filter(|&address| address != 0).or_else(|| captured_data(info.p_next)).unwrap_or(0);
-        let object = Buffer::new(info, tail, opaque);
+        let object = Buffer::new(info, opaque);
         if object.is_sparse {
             object.place(&device.heap)?;
         }
@@ -394,8 +394,9 @@ shims! {
 
     fn get_device_buffer_memory_requirements(device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
         let create = &*(*info).p_create_info;
-        let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceBufferMemoryRequirements", create.p_next).unwrap_or(0);
-        fill_requirements2(out, buffer_requirements(&Buffer::new(create, tail, 0)));
+        // What is refused is told here already.
+        let _ = exported_types(dispatchable::<Device>(device), "vkGetDeviceBufferMemoryRequirements", create.p_next);
+        fill_requirements2(out, buffer_requirements(&Buffer::new(create, 0)));
     }
 
     fn bind_buffer_memory(_device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> VkResult {
@@ -445,8 +446,8 @@ shims! {
     fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
         let lent = memory_of(device, allocator);
         let device = dispatchable::<Device>(device);
-        let tail = tail_of(device, "vkCreateImage", (*info).p_next)?;
-        let object = image_of(&*info, tail).inspect_err(|e| {
+        exported_types(device, "vkCreateImage", (*info).p_next)?;
+        let object = image_of(&*info).inspect_err(|e| {
             device.unsupported(&format!("vkCreateImage: {e:?}: the image is not one of those that vkGetPhysicalDeviceImageFormatProperties2 allows"));
         })?;
         if object.is_sparse {
@@ -475,8 +476,9 @@ shims! {
 
     fn get_device_image_memory_requirements(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
         let create = &*(*info).p_create_info;
-        let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceImageMemoryRequirements", create.p_next).unwrap_or(0);
-        let image = image_of(create, tail);
+        // As for buffers.
+        let _ = exported_types(dispatchable::<Device>(device), "vkGetDeviceImageMemoryRequirements", create.p_next);
+        let image = image_of(create);
         let plane = Some((*info).plane_aspect).filter(|plane| !plane.is_empty());
         fill_requirements2(out, image.map_or_else(|_| requirements(0, 64, false), |image| image_requirements(&image, plane)));
     }
@@ -525,7 +527,7 @@ shims! {
         out: *mut vk::SubresourceLayout2KHR<'_>,
     ) {
         let layout = |image: Image| subresource_layout(&image, &(*(*info).p_subresource).image_subresource);
-        fill_subresource_layout2(out, image_of(&*(*info).p_create_info, 0).map(layout).unwrap_or_default());
+        fill_subresource_layout2(out, image_of(&*(*info).p_create_info).map(layout).unwrap_or_default());
     }
 
     fn get_image_drm_format_modifier_properties(

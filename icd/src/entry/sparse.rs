@@ -203,7 +203,7 @@ shims! {
         count: *mut u32,
         out: *mut vk::SparseImageMemoryRequirements2<'_>,
     ) {
-        let image = Image::new(&*(*info).p_create_info, 0).ok();
+        let image = Image::new(&*(*info).p_create_info).ok();
         let requirements = image.iter().flat_map(sparse_requirements);
         write_each(requirements, count, out, |out, requirements| out.memory_requirements = requirements);
     }

@@ -13,8 +13,6 @@ use std::sync::{Arc, OnceLock};
 pub struct Buffer {
     /// In bytes.
     pub size: u64,
-    /// Bytes behind it that its memory has to have: where it may be the application's, which has no tail of its own (`memory`).
-    pub tail: u64,
     /// Created with VK_BUFFER_CREATE_SPARSE_BINDING_BIT.
     pub is_sparse: bool,
     /// Where it has to lie.
@@ -24,13 +22,13 @@ pub struct Buffer {
 
 impl Buffer {
     /// An unbound buffer; `opaque`: its opaque capture address, or 0.
-    pub fn new(info: &vk::BufferCreateInfo<'_>, tail: u64, opaque: u64) -> Buffer {
+    pub fn new(info: &vk::BufferCreateInfo<'_>, opaque: u64) -> Buffer {
         let is_sparse = info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING);
         use vk::BufferCreateFlags as Flags;
         let again = Flags::DEVICE_ADDRESS_CAPTURE_REPLAY | Flags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT;
         let again = info.flags.intersects(again);
         let addresses = Addresses::captured(again, opaque);
-        Buffer { size: info.size, tail, is_sparse, addresses, binding: OnceLock::new() }
+        Buffer { size: info.size, is_sparse, addresses, binding: OnceLock::new() }
     }
 
     /// Gives a sparse buffer its addresses; once. As [`Heap::sparse`].
@@ -82,8 +80,15 @@ impl Buffer {
     /// The descriptor of a range; the null descriptor when nothing of it is inside.
     pub fn descriptor(&self, offset: u64, size: u64) -> Option<abi::BufferDescriptor> {
         let range = self.range(offset, size);
-        (!range.address.is_null()).then_some(abi::BufferDescriptor { address: range.address, range: range.size })
+        let described = !range.address.is_null() && has_promised_bytes(range.address, self.size - offset);
+        described.then_some(abi::BufferDescriptor { address: range.address, range: range.size })
     }
+}
+
+/// So many bytes of a descriptor can be touched ([`abi::BUFFER_BYTES`]) at an address with `left` bytes of its buffer behind it. Imported memory of the application's ends with a
+/// multiple of them, so only an address that is none, which no valid usage has, can have fewer.
+pub fn has_promised_bytes(address: *const u8, left: u64) -> bool {
+    left >= abi::BUFFER_BYTES || (address as u64).is_multiple_of(abi::BUFFER_BYTES)
 }
 
 /// `VkBufferView`.

@@ -3,6 +3,7 @@
 //! Before a set's descriptors lies its variable count, for generated code (`base::abi::SetHeader`). Wherever an index may lead there is a
 //! descriptor: the elements, and a null descriptor behind a variable count and in place of an empty binding (`descriptor::Binding::bytes`).
 
+use super::buffer::has_promised_bytes;
 use super::descriptor::{Binding, SetLayout};
 use crate::backend::set_memory::SetMemory;
 use crate::ffi::allocator::Callbacks;
@@ -94,10 +95,11 @@ impl DescriptorSet {
             return null_buffer();
         };
         let left = end.saturating_sub(u64::from(dynamic_offset));
-        if left == 0 {
+        let address = d.address.wrapping_add(dynamic_offset as usize);
+        if left == 0 || !has_promised_bytes(address, left) {
             return null_buffer();
         }
-        BufferDescriptor { address: d.address.wrapping_add(dynamic_offset as usize), range: d.range.min(left) }
+        BufferDescriptor { address, range: d.range.min(left) }
     }
 }
 

@@ -25,8 +25,6 @@ const MEMORY_PLANES: [vk::ImageAspectFlags; MAX_PLANES] = [
 pub struct Image {
     /// Layout in memory; of a disjoint image, where its planes would lie in one piece ([`Image::memory`] has them where they are).
     pub layout: Arc<ImageLayout>,
-    /// As a buffer's.
-    pub tail: u64,
     /// Each plane is bound for itself.
     disjoint: bool,
     /// Created with VK_IMAGE_CREATE_SPARSE_BINDING_BIT.
@@ -47,7 +45,7 @@ fn is_drawn_to(info: &vk::ImageCreateInfo<'_>, desc: &ImageDesc) -> bool {
 
 impl Image {
     /// An unbound image. Formats and sizes that the driver cannot lay out are refused.
-    pub fn new(info: &vk::ImageCreateInfo<'_>, tail: u64) -> Result<Image, vk::Result> {
+    pub fn new(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> {
         let format = format_of(info.format)?;
         let dim = match info.image_type {
             vk::ImageType::TYPE_1D => Dim::D1,
@@ -83,7 +81,6 @@ impl Image {
         let layout = layout.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         Ok(Image {
             layout: Arc::new(layout),
-            tail,
             disjoint,
             is_sparse,
             aliases: info.flags.contains(IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR),

@@ -148,7 +148,7 @@ mod tests {
             .mip_levels(1)
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1);
-        let image = Arc::new(Image::new(&info, 0).expect("image"));
+        let image = Arc::new(Image::new(&info).expect("image"));
         let bytes = image.layout.size;
         let memory = Memory::allocate(heap, bytes, Backing::Anonymous, Addresses::Any).expect("memory");
         image.bind(Arc::new(memory), 0).expect("bound");

@@ -1,7 +1,8 @@
 //! Device memory: pieces of the heap's arena, committed by the kernel when touched, counted against the heap; or memory of the application's.
 //!
-//! What lies in the arena has a tail of a few bytes that may be read ([`ADDRESS_TAIL`]). Memory of the application's has none: there the resources'
-//! requirements have one ([`Binding::new`] sees to it that it is inside).
+//! Behind memory of the arena there are bytes that may be touched (`base::abi::ADDRESS_TAIL`). Behind
+//! memory of the application there are none: no access to a resource needs any, except those that a
+//! descriptor promises, and these lie inside (`buffer::has_promised_bytes`).
 //!
 //! Memory is referenced by its handle and by the bindings of living buffers and images, and by
 //! nothing else that stays: vkDestroyBuffer and vkDestroyImage end the binding ([`Binding::end`]),
@@ -17,7 +18,6 @@ use crate::fallible;
 use crate::os::arena::{Addresses, Arena, Piece};
 use crate::os::backing::{Backing, Given};
 use ash::vk;
-use base::abi::ADDRESS_TAIL;
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -63,7 +63,6 @@ struct Allocation {
 impl Memory {
     /// Reserves `size` bytes of zeros. VK_ERROR_OUT_OF_DEVICE_MEMORY; VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: not at the addresses that are asked for.
     pub fn allocate(heap: &Arc<Heap>, size: u64, backing: Backing, addresses: Addresses) -> Result<Memory, vk::Result> {
-        // A descriptor's address promises a few readable bytes: the arena's tail.
         Memory::place(heap, size, |arena, bytes| arena.allocate(bytes, backing, addresses).ok_or(addresses.refusal()))
     }
 
@@ -172,14 +171,6 @@ impl Memory {
     pub fn range(&self, offset: u64, bytes: u64) -> Option<MemoryRange> {
         self.all().exact(offset, bytes)
     }
-
-    /// Bytes behind a resource that must be inside of the memory too.
-    fn tail(&self) -> u64 {
-        match self.place {
-            Place::Arena(_) => 0,
-            Place::Host(_) => ADDRESS_TAIL as u64,
-        }
-    }
 }
 
 /// Where a resource lies, set once, until the resource's handle ends.
@@ -197,10 +188,9 @@ enum Keeps {
 }
 
 impl Binding {
-    /// Binds `bytes` bytes at `offset`; VK_ERROR_OUT_OF_DEVICE_MEMORY when they, with a tail where the memory has none, are not inside it.
+    /// Binds `bytes` bytes at `offset`; VK_ERROR_OUT_OF_DEVICE_MEMORY when they are not inside it.
     pub fn new(memory: Arc<Memory>, offset: u64, bytes: u64) -> Result<Binding, vk::Result> {
-        let range = memory.range(offset, bytes.saturating_add(memory.tail())).and_then(|range| range.exact(0, bytes));
-        let range = range.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        let range = memory.range(offset, bytes).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         Ok(Binding::at(range, Keeps::Memory { _memory: memory }))
     }
 
@@ -244,15 +234,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_of_the_host_holds_a_resource_with_its_tail() {
+    fn memory_of_the_host_holds_resources_up_to_its_end() {
         let mut bytes = [0u8; 256];
         let heap = Arc::new(Heap::default());
         let range = MemoryRange { address: bytes.as_mut_ptr(), size: 256 };
         let memory = || Arc::new(Memory::of_host(&heap, range));
-        let tail = ADDRESS_TAIL as u64;
-        let bound = [(0, 256 - tail), (64, 192 - tail), (0, 256 - tail + 1), (256, 0), (0, u64::MAX)]
+        let bound = [(0, 256), (64, 192), (0, 257), (256, 1), (0, u64::MAX), (u64::MAX, 64)]
             .map(|(offset, size)| Binding::new(memory(), offset, size).is_ok());
-        assert_eq!(bound, [true, true, false, false, false]);
+        assert_eq!(bound, [true, true, false, false, false, false]);
         assert_eq!(memory().export(Given::File).err(), Some(vk::Result::ERROR_TOO_MANY_OBJECTS));
     }
 }

@@ -410,7 +410,7 @@ fn create_image(
     backing: Backing,
 ) -> Result<SwapchainImage, vk::Result> {
     let image_info = image_create_info(info);
-    let image = Arc::new(Image::new(&image_info, 0)?);
+    let image = Arc::new(Image::new(&image_info)?);
     let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, backing, Addresses::Any)?);
     image.bind(memory.clone(), 0)?;
     Ok(SwapchainImage { handle: Owned::new(image.clone(), None)?, image, memory })

@@ -49,8 +49,13 @@ impl Commands {
         let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default().conditional_rendering(true);
         let features = vk::PhysicalDeviceFeatures::default().multi_draw_indirect(true);
         let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
-        let extensions =
-            [c"VK_KHR_device_address_commands", c"VK_KHR_dynamic_rendering", c"VK_EXT_conditional_rendering"];
+        let extensions = [
+            c"VK_KHR_device_address_commands",
+            c"VK_KHR_dynamic_rendering",
+            c"VK_EXT_conditional_rendering",
+            c"VK_KHR_external_memory",
+            c"VK_EXT_external_memory_host",
+        ];
         let c = Context::with(
             &[c"VK_EXT_debug_utils"],
             &extensions,
@@ -329,4 +334,148 @@ fn draws_of_addresses() {
     set.destroy(c);
     c.free_image(target);
     c.free(data);
+}
+
+/// Pages of the test's that are imported, and a buffer that is all of them.
+struct Imported {
+    place: *mut u8,
+    memory: vk::DeviceMemory,
+    buffer: vk::Buffer,
+}
+
+const PAGES: usize = 2 << 12;
+
+impl Imported {
+    fn new(c: &Context) -> Imported {
+        let host = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
+        // SAFETY: valid usage; the mapping is this test's.
+        unsafe {
+            let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            let place = libc::mmap(std::ptr::null_mut(), PAGES, access, flags, -1, 0);
+            assert_ne!(place, libc::MAP_FAILED);
+            let mut import = vk::ImportMemoryHostPointerInfoEXT::default().handle_type(host).host_pointer(place);
+            let info = vk::MemoryAllocateInfo::default().allocation_size(PAGES as u64).push_next(&mut import);
+            let memory = c.device.allocate_memory(&info, None).expect("memory");
+            let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(host);
+            let usage = vk::BufferUsageFlags::from_raw(0x1ff);
+            let info = vk::BufferCreateInfo::default().size(PAGES as u64).usage(usage).push_next(&mut external);
+            let buffer = c.device.create_buffer(&info, None).expect("buffer");
+            c.device.bind_buffer_memory(buffer, memory, 0).expect("bind");
+            Imported { place: place.cast(), memory, buffer }
+        }
+    }
+
+    fn words(&mut self) -> &mut [u32] {
+        // SAFETY: nothing runs.
+        unsafe { std::slice::from_raw_parts_mut(self.place.cast(), PAGES / 4) }
+    }
+
+    fn free(self, c: &Context) {
+        // SAFETY: not in use any more.
+        unsafe {
+            c.device.destroy_buffer(self.buffer, None);
+            c.device.free_memory(self.memory, None);
+            libc::munmap(self.place.cast(), PAGES);
+        }
+    }
+}
+
+/// Vertices are fetched where there is memory, whether the buffer's address lies before it, far before it, or in memory of the application's; what is cut is told.
+#[test]
+fn vertex_buffers_begin_before_their_memory() {
+    let t = Commands::new();
+    let c = &t.c;
+    let messages = Messenger::new(c);
+    let set = Set::new(c, &[]);
+    let words = [spirv(include_bytes!("../data/attribute.vert.spv")), spirv(include_bytes!("../data/red.frag.spv"))];
+    let pipeline = pipeline::graphics(c, &words[0], &words[1], set.layout, true);
+    let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
+    let triangle = [-1.0f32, -1.0, 3.0, -1.0, -1.0, 3.0].map(f32::to_bits);
+    let mut imported = Imported::new(c);
+    // Memory before the second buffer is alive too, where its range begins.
+    let (before, mut own) = (c.buffer(1 << 16), c.buffer(512));
+    own.fill_words(|i| triangle.get(i as usize).copied().unwrap_or(0));
+    imported.words()[..6].copy_from_slice(&triangle);
+    for (address, size) in [(t.address(&own), 512), (imported.place as u64, PAGES as u64)] {
+        for (first, indexed) in [(0u32, false), (4, false), (20_000, false), (4, true)] {
+            let missing = u64::from(first) * 8;
+            let begin = address - missing;
+            pipeline::render(c, &target, pipeline::AREA, |b| {
+                let address_range =
+                    newer::StridedDeviceAddressRangeKHR { address: begin, size: missing + size, stride: 0 };
+                let vertex = newer::BindVertexBuffer3InfoKHR { address_range, ..tagged() };
+                // SAFETY: valid usage, but that the range may begin before its memory.
+                unsafe {
+                    c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
+                    (t.vertices)(b, 0, 1, &vertex);
+                    if indexed {
+                        // Zeros: all vertices are the offset's.
+                        c.device.cmd_bind_index_buffer(b, before.buffer, 0, vk::IndexType::UINT32);
+                        c.device.cmd_draw_indexed(b, 3, 1, 0, first as i32, 0);
+                    } else {
+                        c.device.cmd_draw(b, 3, 1, first, 0);
+                    }
+                }
+            })
+            .expect("drawn");
+            let red = c.read_image(&target, 4)[0] == 255;
+            assert_eq!(red, !indexed, "{first} before {address:#x}");
+            assert_eq!(messages.take().len(), usize::from(first != 0), "{first} before {address:#x}");
+        }
+    }
+    // SAFETY: valid usage.
+    unsafe { c.device.destroy_pipeline(pipeline, None) };
+    imported.free(c);
+    set.destroy(c);
+    c.free_image(target);
+    c.free(own);
+    c.free(before);
+    drop(messages);
+}
+
+/// What commands read and write at addresses can be imported memory of the application's, up to its last byte and no further.
+#[test]
+fn commands_find_imported_memory() {
+    let t = Commands::new();
+    let c = &t.c;
+    let messages = Messenger::new(c);
+    let mut imported = Imported::new(c);
+    let mut own = c.buffer(256);
+    own.fill_words(|i| i + 7);
+    let info = vk::BufferDeviceAddressInfo::default().buffer(imported.buffer);
+    // SAFETY: valid usage.
+    let address = unsafe { c.device.get_buffer_device_address(&info) };
+    assert_eq!((address, messages.take().len()), (imported.place as u64, 1));
+    let end = address + PAGES as u64;
+    let image = c.image(RGBA8, [8, 8], vk::SampleCountFlags::TYPE_1, 1);
+    c.run(|b| {
+        let range = |address, size| newer::DeviceAddressRangeKHR { address, size };
+        // SAFETY: valid usage.
+        unsafe {
+            (t.fill)(b, &range(address, 64), 0, 0xabcd_ef01);
+            (t.update)(b, &range(end - 8, 8), 0, 8, [5u32, 6].as_ptr().cast());
+            t.copy(b, t.address(&own), address + 1024, 256);
+            t.image_copy(&image, address + 1024, 256, |info| (t.to_image)(b, info));
+            t.image_copy(&image, end - 512, 256, |info| (t.from_image)(b, info));
+        }
+    })
+    .expect("done");
+    let (words, last) = (imported.words(), PAGES / 4);
+    assert!(words[..16].iter().all(|&word| word == 0xabcd_ef01) && words[16] == 0);
+    assert_eq!(words[last - 2..], [5, 6]);
+    for place in [256, last - 128] {
+        assert!(words[place..place + 64].iter().zip(7..).all(|(&word, i)| word == i), "{place}");
+    }
+    assert!(messages.take().is_empty());
+    // Beyond the end, before the beginning, and when it is not imported any more.
+    let refused = |address: u64| {
+        c.run(|b| t.copy(b, address, t.address(&own), 16)).expect("done");
+        messages.take().len()
+    };
+    assert_eq!([end - 16, end - 15, address - 1, address].map(refused), [0, 1, 1, 0]);
+    imported.free(c);
+    assert_eq!(refused(address), 1);
+    c.free_image(image);
+    c.free(own);
+    drop(messages);
 }

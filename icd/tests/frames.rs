@@ -63,7 +63,7 @@ fn whole_copies_of_large_arrays() {
 #[test]
 fn deep_nesting() {
     on_small_thread(|| {
-        let values = dispatch(&modules::nest(390), |i| i as f32);
+        let values = dispatch(&modules::nest(1023), |i| i as f32);
         assert!(values.into_iter().eq((0..GROUPS * 64).map(|i| ((i + u32::from(i > 9)) as f32).to_bits())));
     });
 }

@@ -44,12 +44,12 @@ const STACK: usize = 768 << 10;
 /// Runs a back end, with the stack it may want. A panic in there is a compiler bug, not the end of the process.
 ///
 /// # Errors
-/// Its own; Limit without memory for a stack; Internal for a panic.
+/// Its own; Memory without a stack; Internal for a panic.
 pub fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     let f = std::panic::AssertUnwindSafe(f);
     match std::panic::catch_unwind(|| base::stack::with(STACK, f)) {
         Ok(Ok(result)) => result,
-        Ok(Err(e)) => Err(Error::limit(e.to_string())),
+        Ok(Err(e)) => Err(Error::no_stack(e)),
         Err(_) => Err(Error::internal("panic while generating code")),
     }
 }

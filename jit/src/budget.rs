@@ -9,12 +9,18 @@
 use crate::error::{Error, Result};
 use crate::ir::Shader;
 
-/// SPIR-V instructions translated, calls inlined, and IR instructions (also dead ones) after any step.
+/// IR instructions (also dead ones) after any step.
 pub(crate) const INSTRUCTIONS: usize = 1 << 21;
+/// SPIR-V instructions translated, with all calls inlined, and looked at for that: a second of calls to functions that do nothing. The number
+/// is known before the first one is translated (`spirv::analysis`), so that a shader beyond it is refused at once.
+pub(crate) const TRANSLATED: u64 = 1 << 22;
 /// Private variables (before they become values).
 const VARS: usize = 1 << 21;
 /// Leaves of composites that are copied or looked at one by one.
 pub(crate) const LEAVES: usize = 1 << 25;
+/// Depths of all loops, added up: what is live in a loop is live in all that are in it, so that code made fast is in proportion to this number.
+/// One nest of 1,023 loops (universal limit) has half of it.
+const NESTED: u64 = 1 << 20;
 /// Instructions of a machine with 128-bit vectors: seconds and a gigabyte of code generation.
 const MACHINE: usize = 3 << 19;
 
@@ -25,6 +31,17 @@ const MACHINE: usize = 3 << 19;
 pub(crate) fn ir(shader: &Shader) -> Result<()> {
     if shader.insts.len() > INSTRUCTIONS || shader.vars.len() > VARS {
         return Err(Error::limit(format!("shader is too large: {} instructions", shader.insts.len())));
+    }
+    Ok(())
+}
+
+/// Checks how loops nest in each other.
+///
+/// # Errors
+/// Limit.
+pub(crate) fn loops(depths: u64) -> Result<()> {
+    if depths > NESTED {
+        return Err(Error::limit("control flow is nested too deeply: loops in loops"));
     }
     Ok(())
 }

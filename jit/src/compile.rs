@@ -271,7 +271,7 @@ impl Described {
 fn on_stack<T>(stack: usize, f: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(|| base::stack::with(stack, f))) {
         Ok(Ok(made)) => made,
-        Ok(Err(e)) => Err(Error::limit(e.to_string())),
+        Ok(Err(e)) => Err(Error::no_stack(e)),
         Err(_) => Err(Error::internal("panic while compiling")),
     }
 }

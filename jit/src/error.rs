@@ -13,6 +13,8 @@ pub enum ErrorKind {
     Unsupported,
     /// Legal, but larger or deeper than an implementation limit.
     Limit,
+    /// The system has no memory for the compile.
+    Memory,
     /// A mistake of Grus.
     Internal,
 }
@@ -49,6 +51,10 @@ impl Error {
     /// [`ErrorKind::Limit`].
     pub fn limit(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Limit, message)
+    }
+    /// [`ErrorKind::Memory`], for want of a stack.
+    pub fn no_stack(error: base::stack::NoStack) -> Self {
+        Self::new(ErrorKind::Memory, error.to_string())
     }
     /// [`ErrorKind::Internal`].
     pub fn internal(message: impl Into<String>) -> Self {

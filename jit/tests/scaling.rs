@@ -49,8 +49,12 @@ struct Step {
     made: u64,
 }
 
-/// Compiles up to quick code.
+/// Compiles up to quick code, on a stack for whatever nests.
 fn measure(kind: Kind, n: u32) -> Result<(Vec<Step>, Emission)> {
+    base::stack::with(256 << 20, || measured(kind, n)).expect("a stack")
+}
+
+fn measured(kind: Kind, n: u32) -> Result<(Vec<Step>, Emission)> {
     let words = module(kind, n);
     let mut steps = Vec::new();
     let mut last = ALLOCATED.get();

@@ -105,7 +105,7 @@ impl StageRequest {
     /// The same again with texts, of a stage that has been prepared.
     ///
     /// # Errors
-    /// Internal ones; Limit without memory.
+    /// Internal ones; Memory without a stack.
     pub fn describe(&self) -> Result<Described, jit::error::Error> {
         jit::describe(&self.of_module(&Module::parse_again(&self.words)?))
     }

@@ -258,9 +258,10 @@ impl Maker<'_> {
                 let name = if module == 0 { String::new() } else { known::name(module) };
                 let what = format!("{stage:?} shader module {name}, entry point \"{entry}\"");
                 let failure = Failure::unsupported(&what, &error.to_string());
-                // Legal, but more than a compile may take.
-                let limit = error.kind == ErrorKind::Limit;
-                let result = if limit { vk::Result::ERROR_OUT_OF_HOST_MEMORY } else { failure.result };
+                // A shader beyond a limit of the compiler is refused as one that is not supported is: with more memory it would fail
+                // too, and engines take an error of memory for the end of the device.
+                let memory = error.kind == ErrorKind::Memory;
+                let result = if memory { vk::Result::ERROR_OUT_OF_HOST_MEMORY } else { failure.result };
                 Failure { result, ..failure }
             }
         })?;

@@ -9,7 +9,10 @@ use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::lir;
 use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::dominator_tree::DominatorTree;
+use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::Function;
+use cranelift_codegen::loop_analysis::LoopAnalysis;
 use cranelift_codegen::{CodegenError, Context};
 
 /// Settings of code generation.
@@ -23,6 +26,10 @@ pub struct Settings {
     /// function.
     pub limit: Option<Cost>,
 }
+
+/// Deepest nesting of loops in code that is optimised. Cranelift looks at all loops around an
+/// instruction, for each instruction. Levels are counted up to 254.
+const MAX_LOOP_DEPTH: usize = 64;
 
 /// Bytes of the return address and the saved frame pointer.
 const FRAME_HEAD: u32 = 16;
@@ -59,6 +66,9 @@ pub(super) fn code_of(
         return Ok(None);
     }
     let mut context = Context::for_function(function);
+    if settings.limit.is_some() && loop_depth(&context.func) > MAX_LOOP_DEPTH {
+        return Ok(None);
+    }
     if settings.optimise {
         let isa = isa::target(Step::Optimise)?;
         let anchors = anchor(&mut context.func);
@@ -75,6 +85,15 @@ pub(super) fn code_of(
         return Ok(None);
     }
     finish(context, settings.code, texts).map(Some)
+}
+
+/// Deepest nesting of loops.
+fn loop_depth(function: &Function) -> usize {
+    let flow = ControlFlowGraph::with_function(function);
+    let dominators = DominatorTree::with_function(function, &flow);
+    let mut loops = LoopAnalysis::new();
+    loops.compute(function, &flow, &dominators);
+    function.layout.blocks().map(|block| loops.loop_level(block).level()).max().unwrap_or(0)
 }
 
 fn failed(e: CodegenError) -> Error {

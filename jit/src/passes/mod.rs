@@ -51,7 +51,7 @@ pub use unroll::unroll;
 
 use crate::budget;
 use crate::error::Error;
-use crate::ir::{Shader, verify};
+use crate::ir::{Node, Region, Shader, verify};
 use std::sync::OnceLock;
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ impl Default for PassOptions {
 /// Brings a translated shader into the form that `emit` takes.
 ///
 /// # Errors
-/// Unsupported for operations that cannot be lowered; Internal when verification fails.
+/// Unsupported for operations that cannot be lowered; Limit for what is too large or nested too deeply; Internal when verification fails.
 pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     let mut p = Pipeline { shader, options };
     p.done("input")?;
@@ -109,7 +109,19 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     p.pass("fold", fold)?;
     p.pass("marks", marks)?;
     p.pass("dce", dce)?;
-    p.pass("compact_vars", compact_vars)
+    p.pass("compact_vars", compact_vars)?;
+    budget::loops(loop_depths(&p.shader.root.body, 0))
+}
+
+/// Depths of all loops in a region, added up; `outer` loops are around it.
+fn loop_depths(region: &Region, outer: u64) -> u64 {
+    let of = |node: &Node| match node {
+        Node::Inst(_) => 0,
+        Node::Loop(n) => outer + 1 + loop_depths(&n.body, outer + 1),
+        Node::If(n) => loop_depths(&n.then, outer) + loop_depths(&n.else_, outer),
+        Node::Scope(n) => loop_depths(&n.body, outer),
+    };
+    region.nodes.iter().map(of).sum()
 }
 
 struct Pipeline<'a> {

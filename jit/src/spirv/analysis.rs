@@ -4,9 +4,10 @@
 use super::class;
 use super::module::{End, Module};
 use super::opcodes::op;
-use super::structure::{FunctionTree, MAX_DEPTH, Node, Tree, structure};
+use super::structure::{FunctionTree, Node, Tree, structure};
 use super::types::{Spec, Type};
 use super::validate::each_id;
+use crate::budget;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 
@@ -80,6 +81,8 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
     let root = m.function(entry).ok_or_else(|| Error::invalid("entry point is not a function").with_id(entry))?;
     // Depth-first over calls: (function, calls left to visit, deepest callee).
     let mut depths = vec![0u32; m.functions.len()];
+    // Steps of the translation of each, with all that it calls, as `Translator` counts them.
+    let mut steps = vec![0u64; m.functions.len()];
     let mut active = vec![false; m.functions.len()];
     let mut stack = vec![(root, a.function(s, root, &mut region_of)?, 0u32)];
     active[root] = true;
@@ -87,9 +90,10 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
         let f = *f;
         let Some(id) = calls.pop() else {
             depths[f] = *deepest + a.trees[f].as_ref().map_or(0, |t| t.depth) + 2;
-            if depths[f] > MAX_DEPTH {
+            if depths[f] > m.nesting().regions {
                 return Err(Error::limit("control flow is nested too deeply over all calls").with_id(m.functions[f].id));
             }
+            steps[f] = a.steps(s, f, &steps);
             active[f] = false;
             stack.pop();
             if let Some(top) = stack.last_mut() {
@@ -112,10 +116,29 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
         stack.push((callee, calls, 0));
     }
     a.depth = depths[root];
+    if steps[root] > budget::TRANSLATED {
+        let message = format!("shader is too large with all calls inlined: {} instructions", steps[root]);
+        return Err(Error::limit(message).with_id(entry));
+    }
     Ok(a)
 }
 
 impl Analysis {
+    /// Instructions that the translation of a function looks at, those of its callees among them, at least; `steps` has those of the callees.
+    fn steps(&self, s: &Spec<'_>, number: usize, steps: &[u64]) -> u64 {
+        let f = &s.m.functions[number];
+        let Some(tree) = &self.trees[number] else { return 0 };
+        let mut all = 1 + f.insts.len() as u64;
+        tree.body.each_block(&mut |b| {
+            let body = f.blocks[b as usize].body.clone();
+            all = all.saturating_add(body.len() as u64);
+            for v in body.filter(|&inst| s.m.opcode(inst) == op::OpFunctionCall).map(|inst| s.m.view(inst)) {
+                all = all.saturating_add(s.m.function(v.args[0]).map_or(0, |callee| steps[callee]));
+            }
+        });
+        all
+    }
+
     /// Structurises and scans one function; gives back the functions it calls. `region_of` has, by definition, the function's number and that of the region in it.
     fn function(&mut self, s: &Spec<'_>, number: usize, region_of: &mut [(u32, u32)]) -> Result<Vec<u32>> {
         let f = &s.m.functions[number];

@@ -48,8 +48,8 @@ pub(crate) struct Translator<'a> {
     nulls: HashMap<u32, Val>,
     /// Where the operand of a phi was found last: predecessors mostly come in the operands' order.
     phi_hints: Vec<u32>,
-    /// SPIR-V instructions translated, and leaves of composites looked at.
-    steps: usize,
+    /// SPIR-V instructions translated, as `analysis` counts them.
+    steps: u64,
     /// Bytes of the variables that large values are kept in (`large`).
     pub kept_bytes: u64,
     leaves: usize,
@@ -573,7 +573,7 @@ impl<'a> Translator<'a> {
         for inst in block.body.clone() {
             let v = m.view(inst);
             self.steps += 1;
-            if self.steps > budget::INSTRUCTIONS {
+            if self.steps > budget::TRANSLATED {
                 return Err(Error::limit("shader is too large with all calls inlined").at(v.opcode(), v.result));
             }
             budget::ir(&self.b.shader).map_err(|e| e.at(v.opcode(), v.result))?;

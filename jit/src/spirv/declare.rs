@@ -15,8 +15,8 @@ use std::collections::HashMap;
 /// Most rows or columns of a cooperative matrix, and their scope.
 const MOST: u32 = 64;
 const SCOPE_SUBGROUP: u64 = 3;
-/// Deepest nesting of composite types.
-const MAX_TYPE_DEPTH: u32 = 64;
+/// Deepest nesting of composite types. Structures may nest 255 deep (universal limit, SPIR-V 2.17), with arrays between them, which have no limit.
+pub(super) const MAX_TYPE_DEPTH: u32 = 1024;
 
 impl<'m> Spec<'m> {
     /// Builds all types and constants. What is unsupported is left out and refused at its first use.

@@ -297,6 +297,9 @@ impl Translator<'_> {
             }
             op::OpStore => {
                 let p = self.pointer_to(v.arg(0)?, self.type_of(v.arg(1)?)?)?;
+                if self.is_large_null(v.arg(1)?)? && !matches!(p.place, Place::Resource(_) | Place::Texel { .. }) {
+                    return self.clear(&p);
+                }
                 if let Some(from) = self.kept_value(v.arg(1)?) {
                     return self.store_kept(&p, &from, volatile(2));
                 }

@@ -20,8 +20,9 @@ use base::shader::{BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpola
 
 /// Arrays above this length stay arrays even when every index is constant.
 const SPLIT_LIMIT: u32 = 64;
-/// Most scalars one invocation's private variable may have.
-const MAX_PRIVATE: u64 = 1 << 18;
+/// Most scalars one invocation's private variable may have: words of them fill the scratch memory of eight lanes (`emit::MAX_SCRATCH`, which
+/// counts all variables of a stage).
+pub(super) const MAX_PRIVATE: u64 = 1 << 21;
 
 /// Decorations gathered on the way from a variable to a leaf.
 #[derive(Clone, Copy)]
@@ -135,6 +136,9 @@ impl Translator<'_> {
 
     pub fn initialise(&mut self, p: &Pointer, v: View<'_>) -> Result<()> {
         if let Some(&init) = v.args.get(1) {
+            if self.is_large_null(init)? {
+                return self.clear(p);
+            }
             let val = self.flat(init)?;
             self.store(p, val, false)?;
         }

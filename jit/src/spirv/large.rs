@@ -5,14 +5,18 @@
 //! array of 65,536 would all be alive at once, and live in megabytes of the generated code's frame.
 
 use super::body::Translator;
+use super::deco;
+use super::heap::is_heap;
+use super::interface::MAX_PRIVATE;
 use super::memory::Index;
-use super::module::View;
+use super::module::{NO_MEMBER, View};
 use super::opcodes::op;
-use super::types::Type;
+use super::types::{Const, MAX_LEAVES, Type};
 use super::validate::count_id;
-use super::value::{Place, Pointer, Slot, Val};
+use super::value::{Memory, Origin, Place, Pointer, Slot, Val};
+use crate::budget;
 use crate::error::{Error, Result};
-use crate::ir::{Cmp, Term, Ty};
+use crate::ir::{Cmp, Space, Term, Ty};
 use base::shader::WorkgroupFacts;
 
 /// Most scalars of a value that is always held in scalars.
@@ -94,21 +98,30 @@ impl Translator<'_> {
         }
     }
 
+    /// Bytes of a variable of that type, unless there may not be another one of that size.
+    fn kept_size(&self, ty: u32) -> Result<Option<u64>> {
+        let invocations = self.b.shader.payload.workgroup().map_or(1, WorkgroupFacts::invocations);
+        let leaves = self.s.leaves(ty)?;
+        let bytes = leaves.saturating_mul(8 * invocations.max(8));
+        Ok((leaves <= MAX_PRIVATE && bytes <= MAX_KEPT - self.kept_bytes).then_some(bytes))
+    }
+
     /// A variable that is laid out as those of `root` are.
     fn own_variable(&mut self, root: u32, ty: u32) -> Result<Option<Pointer>> {
-        let invocations = self.b.shader.payload.workgroup().map_or(1, WorkgroupFacts::invocations);
-        let bytes = self.s.leaves(ty)?.saturating_mul(8 * invocations.max(8));
-        if bytes > MAX_KEPT - self.kept_bytes {
-            return Ok(None);
-        }
+        let Some(bytes) = self.kept_size(ty)? else { return Ok(None) };
         self.kept_bytes += bytes;
         self.make_local(root, ty, Vec::new()).map(Some)
     }
 
     /// Stores a kept value, or copies memory.
     pub fn store_kept(&mut self, to: &Pointer, from: &Pointer, volatile: bool) -> Result<()> {
-        // Two ranges of buffers may overlap: all is read before anything is written.
-        if let (Place::Memory(_), Place::Memory(_)) = (&to.place, &from.place) {
+        // Two ranges of buffers may overlap: all is read before anything is written. What no variable can hold is copied at once where they
+        // do not overlap.
+        if let (Place::Memory(t), Place::Memory(f)) = (&to.place, &from.place) {
+            let held = self.kept_size(from.ty)?.is_some() || self.s.leaves(from.ty)? <= MAX_LEAVES;
+            if !held && to.ty == from.ty && self.are_apart(t, f)? {
+                return self.copy(to, from, volatile);
+            }
             return match self.snapshot(from, volatile)? {
                 Val::Kept(own) => self.copy(to, &own, volatile),
                 Val::Flat(flat) => self.store(to, flat, volatile),
@@ -117,6 +130,29 @@ impl Translator<'_> {
             };
         }
         self.copy(to, from, volatile)
+    }
+
+    /// Two objects of one type in buffers share nothing, or are the same object. So are those in one variable, whose type contains no object
+    /// of that type in another one; and those in variables of which not both are Aliased, which an implementation may take for disjoint
+    /// (SPIR-V 2.18.2).
+    fn are_apart(&mut self, a: &Memory, b: &Memory) -> Result<bool> {
+        self.spend(self.m.decorations().count())?;
+        let place = |m: &Memory| match (m.space, m.origin) {
+            (Space::Buffer, Some(Origin::Desc(desc))) if !is_heap(desc.set) => Some((desc.set, desc.binding)),
+            _ => None,
+        };
+        let (Some(a), Some(b)) = (place(a), place(b)) else { return Ok(false) };
+        Ok(match (&self.variables_at(a)[..], &self.variables_at(b)[..]) {
+            (&[x], &[y]) => x == y || !(self.m.decorated(x, deco::ALIASED) && self.m.decorated(y, deco::ALIASED)),
+            _ => false,
+        })
+    }
+
+    /// Variables that show the descriptors of a binding.
+    fn variables_at(&self, (set, binding): (u32, u32)) -> Vec<u32> {
+        let of_binding = self.m.decorations().filter(|&(.., kind, words)| kind == deco::BINDING && *words == [binding]);
+        let in_set = |&id: &u32| self.m.decoration_value(id, NO_MEMBER, deco::DESCRIPTOR_SET) == Some(set);
+        of_binding.map(|(id, ..)| id).filter(in_set).collect()
     }
 
     /// A part of a kept value.
@@ -170,6 +206,8 @@ impl Translator<'_> {
 
     /// Copies what one pointer points to, by loops over arrays that are in memory on both sides.
     fn copy(&mut self, to: &Pointer, from: &Pointer, volatile: bool) -> Result<()> {
+        // Members of structures are copied one by one.
+        budget::ir(&self.b.shader)?;
         let leaves = self.s.leaves(to.ty)?;
         if leaves <= PIECE || leaves != self.s.leaves(from.ty)? {
             return match self.load(from, volatile)? {
@@ -183,9 +221,9 @@ impl Translator<'_> {
         }
         let mut done = 0;
         if self.is_indexed(to)? && self.is_indexed(from)? {
-            let step = (PIECE / (leaves / u64::from(parts)).max(1)).clamp(1, u64::from(parts)) as u32;
+            let step = step_of(leaves, parts);
             done = parts - parts % step;
-            self.copy_loop(to, from, [done, step], volatile)?;
+            self.rounds([done, step], &mut |t, i| t.copy_part(to, from, i, volatile))?;
         }
         (done..parts).try_for_each(|i| self.copy_part(to, from, Index::Const(i), volatile))
     }
@@ -195,8 +233,38 @@ impl Translator<'_> {
         self.copy(&to, &from, volatile)
     }
 
-    /// The first `end` elements, `step` per round.
-    fn copy_loop(&mut self, to: &Pointer, from: &Pointer, [end, step]: [u32; 2], volatile: bool) -> Result<()> {
+    /// Zeros that are too many to be held in scalars.
+    pub fn is_large_null(&self, id: u32) -> Result<bool> {
+        Ok(match self.s.constant(id) {
+            Some(Const::Null(ty)) => self.s.leaves(*ty)? > MAX_LEAVES,
+            _ => false,
+        })
+    }
+
+    /// Stores zeros to what a pointer points to, by loops over arrays.
+    pub fn clear(&mut self, to: &Pointer) -> Result<()> {
+        budget::ir(&self.b.shader)?;
+        let leaves = self.s.leaves(to.ty)?;
+        if leaves <= PIECE {
+            let zeros = self.s.leaf_types(to.ty)?.iter().map(|&t| self.b.konst(t, 0)).collect();
+            return self.store(to, zeros, false);
+        }
+        let parts = self.s.part_count(to.ty)?;
+        let mut one = |t: &mut Self, i: Index| {
+            let part = t.part_pointer(to.clone(), i)?;
+            t.clear(&part)
+        };
+        let mut done = 0;
+        if self.is_indexed(to)? {
+            let step = step_of(leaves, parts);
+            done = parts - parts % step;
+            self.rounds([done, step], &mut one)?;
+        }
+        (done..parts).try_for_each(|i| one(self, Index::Const(i)))
+    }
+
+    /// Something for each of the first `end` elements, `step` per round of a loop.
+    fn rounds(&mut self, [end, step]: [u32; 2], one: &mut dyn FnMut(&mut Self, Index) -> Result<()>) -> Result<()> {
         let counter = self.b.var(Ty::I32, 1, "");
         let zero = self.b.i32(0);
         self.b.store_var(counter, None, zero);
@@ -206,7 +274,7 @@ impl Translator<'_> {
         for i in 0..step {
             let i = self.b.i32(i);
             let i = self.b.add(first, i);
-            self.copy_part(to, from, Index::Dynamic(i), volatile)?;
+            one(self, Index::Dynamic(i))?;
         }
         let (step, end) = (self.b.i32(step), self.b.i32(end));
         let next = self.b.add(first, step);
@@ -231,4 +299,9 @@ impl Translator<'_> {
             Place::Resource(_) | Place::Texel { .. } => false,
         })
     }
+}
+
+/// Elements of an array that are copied in one round of a loop.
+fn step_of(leaves: u64, parts: u32) -> u32 {
+    (PIECE / (leaves / u64::from(parts)).max(1)).clamp(1, u64::from(parts)) as u32
 }

@@ -42,6 +42,7 @@ mod memory;
 mod mesh;
 mod mode;
 mod module;
+mod nesting;
 mod opcodes;
 mod partition;
 mod patch;
@@ -160,11 +161,13 @@ pub fn translate(
         let a = analysis::analyse(&s, point.function)?;
         request.run(&s, &a)
     };
-    base::stack::with(module.stack(), run).map_err(|e| Error::limit(e.to_string()))?
+    base::stack::with(module.stack(), run).map_err(Error::no_stack)?
 }
 
 /// Stack of a compilation without nesting, and for each level of it (regions, types): several times of what an unoptimised build takes.
 const FLAT_STACK: usize = 1 << 20;
+/// Nesting of types that has its place in [`FLAT_STACK`].
+const FLAT_TYPES: u32 = 16;
 const LEVEL_STACK: usize = 32 << 10;
 
 impl Module {
@@ -187,12 +190,13 @@ impl Module {
         Module::read(words)
     }
 
-    /// Stack for everything that is recursive over the module's regions, and over the IR made of them. Reserved, committed as far as it
-    /// is used.
+    /// Stack for everything that is recursive over the module's regions and types, and over the IR made of them, in bytes. Reserved,
+    /// committed as far as it is used.
     pub(crate) fn stack(&self) -> usize {
-        // A block can open a loop, a scope and a selection; a function adds its own. What is deeper than the limit is refused there.
-        let blocks: usize = self.functions.iter().map(|f| 3 * f.blocks.len() + 2).sum();
-        FLAT_STACK + LEVEL_STACK * blocks.min(structure::MAX_DEPTH as usize)
+        // A copy of arrays in each other is as many loops, of two regions each.
+        let nesting = self.nesting();
+        let types = nesting.types.saturating_sub(FLAT_TYPES);
+        FLAT_STACK + LEVEL_STACK * (nesting.regions + 2 * types) as usize
     }
 }
 

@@ -5,6 +5,7 @@
 //! No word of the input is trusted: later stages look ids up with [`Module::def`] and get an error, never a panic.
 
 use super::flow::{BlockIx, Flow};
+use super::nesting::Nesting;
 use super::opcodes::{self, op};
 use crate::error::{Error, Result};
 use std::ops::Range;
@@ -42,6 +43,8 @@ pub struct Module {
     ext_sets: Vec<(u32, ExtSet)>,
     /// (entry point, instruction) of every OpExecutionMode(Id).
     pub(crate) execution_modes: Vec<(u32, u32)>,
+    /// See [`Module::nesting`].
+    pub(super) nesting: OnceLock<Nesting>,
 }
 
 /// The bit of a kind of decoration in [`Module::decoration_kinds`], if it has one.
@@ -387,6 +390,7 @@ impl Reader {
             memory_model: (0, 0),
             ext_sets: Vec::new(),
             execution_modes: Vec::new(),
+            nesting: OnceLock::new(),
         };
         Ok(Reader { m })
     }

@@ -16,9 +16,6 @@ use super::validate::dominance::flow;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
-/// Deepest nesting of regions, over all inlined calls.
-pub(crate) const MAX_DEPTH: u32 = 400;
-
 /// A region of the tree.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
@@ -204,6 +201,22 @@ pub(crate) fn structure(s: &Spec<'_>, f: &Function) -> Result<FunctionTree> {
 }
 
 impl Tree {
+    /// Calls `f` with every block, each once.
+    pub fn each_block(&self, f: &mut dyn FnMut(BlockIx)) {
+        for node in &self.nodes {
+            match node {
+                Node::Block(b) => f(*b),
+                Node::If { then, else_, .. } => {
+                    then.each_block(f);
+                    else_.each_block(f);
+                }
+                Node::Loop { body, .. } | Node::Scope { body, .. } => body.each_block(f),
+                Node::Switch { cases, .. } => cases.iter().for_each(|case| case.body.each_block(f)),
+                Node::Moves { .. } | Node::SetFlag(_) | Node::Return(_) => {}
+            }
+        }
+    }
+
     /// Nesting of IR nodes inside (the structuriser has bounded it).
     fn depth(&self) -> u32 {
         let node = |n: &Node| match n {
@@ -300,7 +313,7 @@ impl Structurer<'_> {
     /// Places blocks from `b` on until the region ends. `opened`: `b` is a loop header whose loop is open already.
     fn region(&mut self, b: BlockIx, opened: bool, tail: u32) -> Result<Tree> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
+        if self.depth > self.m.nesting().regions {
             return Err(Error::limit("control flow is nested too deeply").with_id(self.blocks[b as usize].label));
         }
         let mut t = Tree::default();

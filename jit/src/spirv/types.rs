@@ -298,9 +298,9 @@ impl<'m> Spec<'m> {
                 if n > 0 {
                     self.push_leaves(part, out)?;
                 }
-                let once = out[start..].to_vec();
-                for _ in 1..n {
-                    out.extend_from_slice(&once);
+                if n > 1 {
+                    let once = out[start..].to_vec();
+                    (1..n).for_each(|_| out.extend_from_slice(&once));
                 }
             }
             Type::Struct(members) => {

@@ -12,5 +12,6 @@ mod floats;
 mod groups;
 mod integers;
 mod interface;
+mod limits;
 mod pointers;
 mod robust;

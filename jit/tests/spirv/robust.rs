@@ -201,8 +201,8 @@ fn nested_ifs(n: u32) -> Vec<u32> {
 fn deep_nesting() {
     assert_eq!(kind(&nested_ifs(20)), None);
     assert_eq!(kind(&nested_ifs(300)), None);
-    assert_eq!(kind(&nested_ifs(1000)), Some(ErrorKind::Limit));
-    assert_eq!(kind(&nested_ifs(2000)), Some(ErrorKind::Limit));
+    assert_eq!(kind(&nested_ifs(1023)), None);
+    assert_eq!(kind(&nested_ifs(9000)), Some(ErrorKind::Limit));
     assert_eq!(kind(&nested_ifs(50_000)), Some(ErrorKind::Limit));
 }
 

@@ -268,6 +268,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "sample::several",
             "sample::texel",
             "sample::two",
+            "sample::vector",
             "sample::whole",
             "sample::wide",
             "sample::window",

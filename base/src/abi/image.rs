@@ -45,6 +45,31 @@ pub type ChunksKernel = unsafe extern "C" fn(
     chunks: u32,
 );
 
+/// Most texels of a lane that one sample of one level reads: the corners of a cube of eight.
+pub const TAPS: usize = 8;
+
+/// The places of the texels that a sample reads in every lane, and their components: the argument of a [`TapsKernel`].
+#[repr(C, align(32))]
+pub struct Taps {
+    /// Column and row of each texel.
+    pub at: [[[u32; MAX_LANES]; 2]; TAPS],
+    /// The components of each texel, as a sample without a filter gives them before the view's mapping.
+    pub texels: [[[u32; MAX_LANES]; 4]; TAPS],
+    /// The first texel of the slice that has all of them.
+    pub base: *mut u8,
+    /// Bytes between the rows (of blocks) of the slice.
+    pub pitch: u32,
+    /// Width and height of the slice in texels.
+    pub size: [u32; 2],
+    /// The lanes whose texels are read, one bit each. Places of the other lanes lie inside of the slice too.
+    pub mask: u32,
+    /// The kernel sets a bit for every component that is not the same in all texels of the format.
+    pub varying: u32,
+}
+
+/// Reads the texels from number `first` on, `count` of them, of all lanes of a [`Taps`].
+pub type TapsKernel = unsafe extern "C" fn(view: *const ImageView, taps: *mut Taps, first: u32, count: u32);
+
 /// `OpImageFetch`, `OpImageRead`, subpass loads: integer coordinates in `args.icoord` → `args.result` (and `args.result_high`, of integers of 64 bits).
 /// Out of bounds reads give 0 in every component (after swizzle: 0,0,0,0).
 pub const KERNEL_FETCH: usize = 0;
@@ -153,6 +178,8 @@ pub struct ImageView {
     pub pair: PairKernel,
     /// Plain samples of many chunks.
     pub chunks: ChunksKernel,
+    /// Reads texels of the view's format.
+    pub taps: TapsKernel,
     /// Image memory; at least 16 readable bytes even for a null view.
     pub base: *mut u8,
     /// Bytes from `base` to the end of the image; kernels never go beyond.
@@ -369,6 +396,7 @@ layout!(ImageView {
     kernels,
     pair,
     chunks,
+    taps,
     base,
     size,
     layer_stride,

@@ -183,6 +183,7 @@ impl Format {
         TABLE.binary_search_by_key(&vk, |row| row.vk).ok().map(|i| Format(i as u16))
     }
     /// The row.
+    #[inline]
     pub fn info(self) -> &'static FormatInfo {
         &TABLE[self.0 as usize]
     }
@@ -199,6 +200,7 @@ impl Format {
         self.has(ChannelName::A)
     }
     /// True for pure integer colour formats (and stencil-only).
+    #[inline]
     pub fn is_integer(self) -> bool {
         let info = self.info();
         info.channel_count > 0 && matches!(info.channels[0].ty, ChannelType::Uint | ChannelType::Sint)
@@ -213,6 +215,7 @@ impl Format {
         self.is_integer() && self.info().channels[0].ty == ChannelType::Sint
     }
     /// True for the block-compressed layouts.
+    #[inline]
     pub fn is_compressed(self) -> bool {
         matches!(self.info().layout, Layout::Bc | Layout::Etc2 | Layout::Astc | Layout::AstcInBytes)
     }

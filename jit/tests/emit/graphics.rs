@@ -616,6 +616,8 @@ unsafe extern "C" fn echo<const SAMPLE: bool>(view: *const ImageView, sampler: *
 
 unsafe extern "C" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
 
+unsafe extern "C" fn no_taps(_: *const ImageView, _: *mut Taps, _: u32, _: u32) {}
+
 fn view(layers: u32) -> ImageView {
     ImageView {
         rows: TexelRows::NONE,
@@ -626,6 +628,7 @@ fn view(layers: u32) -> ImageView {
         },
         pair: no_pair,
         chunks: emit_common::sample_chunks,
+        taps: no_taps,
         base: 64 as *mut u8,
         size: 0,
         layer_stride: 0,

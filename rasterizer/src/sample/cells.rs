@@ -185,6 +185,7 @@ fn alone(view: &ImageView, at: Option<(Cell, &ImageLevel)>) -> ImageView {
         kernels: view.kernels,
         pair: view.pair,
         chunks: view.chunks,
+        taps: view.taps,
         base,
         size: CELL,
         layer_stride: 0,

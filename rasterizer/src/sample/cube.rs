@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+use base::host::{Floats, Ints};
+
 /// Axis and sign of (sc, tc, major) of each face: component index, negated.
 const FACES: [[(usize, bool); 3]; 6] = [
     [(2, true), (1, true), (0, false)],
@@ -51,6 +53,69 @@ pub fn project_derivative(r: [f32; 3], d: [f32; 3]) -> [f32; 3] {
     let (major, d_major) = (pick(r, m), pick(d, m));
     let quotient = |axis| 0.5 * (major * pick(d, axis) - pick(r, axis) * d_major) / (major * major);
     [quotient(s), quotient(t), 0.0]
+}
+
+/// The faces that directions hit, in all lanes. The faces and coordinates are those of [`project`].
+#[derive(Clone, Copy)]
+pub struct Faces<F: Floats> {
+    /// All ones where z is the major axis, and where y is.
+    z: F::Ints,
+    y: F::Ints,
+    /// All ones where the major axis is negative.
+    negative: F::Ints,
+}
+
+impl<F: Floats> Faces<F> {
+    /// Those of some directions.
+    #[inline(always)]
+    pub fn of(r: [F; 3]) -> Self {
+        let a = [magnitude(r[0]), magnitude(r[1]), magnitude(r[2])];
+        let z = a[2].not_less(a[0]) & a[2].not_less(a[1]);
+        let y = a[1].not_less(a[0]) & (z ^ F::Ints::splat(u32::MAX));
+        let zero = F::splat(0.0);
+        let negative = z.select(zero.greater(r[2]), y.select(zero.greater(r[1]), zero.greater(r[0])));
+        Faces { z, y, negative }
+    }
+
+    /// Their numbers.
+    #[inline(always)]
+    pub fn numbers(self) -> F::Ints {
+        // All ones are -1.
+        (self.z & F::Ints::splat(4) | self.y & F::Ints::splat(2)) - self.negative
+    }
+
+    /// The components of a vector along s, t and the major axis.
+    #[inline(always)]
+    fn pick(self, v: [F; 3]) -> [F; 3] {
+        let (ones, sign) = (F::Ints::splat(u32::MAX), F::Ints::splat(1 << 31));
+        let [x, y, z] = [v[0].bits(), v[1].bits(), v[2].bits()];
+        let positive = self.negative ^ ones;
+        let s = (self.z | self.y).select(x, z) ^ (self.z.select(self.negative, positive & (self.y ^ ones)) & sign);
+        let t = self.y.select(z, y) ^ (self.y.select(self.negative, ones) & sign);
+        let major = self.z.select(z, self.y.select(y, x)) ^ (self.negative & sign);
+        [s.as_floats(), t.as_floats(), major.as_floats()]
+    }
+
+    /// [`project`].
+    #[inline(always)]
+    pub fn project(self, r: [F; 3]) -> [F; 2] {
+        let ([s, t, major], half) = (self.pick(r), F::splat(0.5));
+        let major = magnitude(major);
+        [half * (s / major) + half, half * (t / major) + half]
+    }
+
+    /// [`project_derivative`].
+    #[inline(always)]
+    pub fn project_derivative(self, r: [F; 3], d: [F; 3]) -> [F; 3] {
+        let ([s, t, major], [ds, dt, d_major]) = (self.pick(r), self.pick(d));
+        let (half, square) = (F::splat(0.5), major * major);
+        [half * (major * ds - s * d_major) / square, half * (major * dt - t * d_major) / square, F::splat(0.0)]
+    }
+}
+
+#[inline(always)]
+fn magnitude<F: Floats>(of: F) -> F {
+    (of.bits() & F::Ints::splat(0x7fff_ffff)).as_floats()
 }
 
 /// Where a footprint texel lies.

@@ -1,8 +1,8 @@
-//! The sampling kernel for every dimension, filter, address mode and operation, lane by lane.
+//! The sampling kernel for every dimension, filter, address mode and operation, lane by lane: that of images with cells, and
+//! the oracle of the tests. `vector` has the kernel of all other images.
 //!
 //! A level is sampled by collapsing a grid of up to 2×2×2 texels axis by axis; nearest filtering is a grid of one. What is done
-//! before collapsing (depth comparison) and how (average, minimum, maximum) are parameters. Common cases have
-//! kernels of their own in `planar`; those fall back to this one.
+//! before collapsing (depth comparison) and how (average, minimum, maximum) are parameters.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
@@ -86,8 +86,13 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
 /// References are clamped where the depth format is normalised.
 #[inline(always)]
 fn clamp_reference(view: &ImageView, reference: f32) -> f32 {
-    let normalised = Format(view.format as u16).info().channels[0].ty == base::format::ChannelType::Unorm;
-    if normalised { reference.max(0.0).min(1.0) } else { reference }
+    if is_normalised(view) { reference.max(0.0).min(1.0) } else { reference }
+}
+
+/// Does the format hold unsigned normalised numbers?
+#[inline(always)]
+pub fn is_normalised(view: &ImageView) -> bool {
+    Format(view.format as u16).info().channels[0].ty == base::format::ChannelType::Unorm
 }
 
 /// Both levels, all probes along the major axis of an anisotropic footprint.
@@ -214,7 +219,7 @@ unsafe fn grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> Grid {
 #[inline(always)]
 unsafe fn tap<T: Texels>(lane: &Lane<'_>, level: usize, layer: u32, [x, y, z]: [i32; 3]) -> Texel {
     let texel = if (x | y | z) < 0 {
-        border(lane)
+        border_of(lane.view, lane.sampler, lane.integer)
     } else {
         // SAFETY: the caller's promise.
         unsafe { load::<T>(lane.view, level, layer, [x as u32, y as u32, z as u32]) }
@@ -264,9 +269,9 @@ fn map(map: Map, texel: Texel) -> Texel {
 
 /// The border colour, with 0, 0, 0, 1 for the components that the format lacks.
 #[cold]
-fn border(lane: &Lane<'_>) -> Texel {
-    let info = Format(lane.view.format as u16).info();
-    let mut texel = [0, 0, 0, if lane.integer { 1 } else { ONE }];
+pub fn border_of(view: &ImageView, sampler: &Sampler, integer: bool) -> Texel {
+    let info = Format(view.format as u16).info();
+    let mut texel = [0, 0, 0, if integer { 1 } else { ONE }];
     for channel in &info.channels[..usize::from(info.channel_count)] {
         let i = match channel.name {
             ChannelName::R | ChannelName::D | ChannelName::S => 0,
@@ -275,7 +280,7 @@ fn border(lane: &Lane<'_>) -> Texel {
             ChannelName::A => 3,
             ChannelName::X | ChannelName::E => continue,
         };
-        texel[i] = lane.sampler.border_color[i];
+        texel[i] = sampler.border_color[i];
     }
     texel
 }

@@ -1,26 +1,41 @@
 //! The `extern "C"` kernels, compiled for every level of the host, and which of them a view has.
 
-use super::blocks::{AnyBlocks, Blocks};
+use super::blocks::Blocks;
 use super::cells::{self, InCells};
 use super::chunks::{ChunkRows, kernel_of};
 use super::class;
+use super::slice::Slice;
 use super::texel::{Any, Plain, Texels};
-use super::{access, general, many, planar};
+use super::words::Words;
+use super::{access, general, many, planar, vector};
 use base::abi::{
     ChunksKernel, ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_RESIDENT,
-    KERNEL_SAMPLE,
+    KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, PairKernel, Sampler, TAPS, Taps, TapsKernel,
 };
-use base::abi::{KERNEL_STORE, PairKernel, Sampler};
 use base::format::Format;
 use base::format::lanes::{Four, row};
-use base::host::{Host, Level, Portable};
+use base::host::{Host, Ints, Level, Portable};
 use std::hint::black_box;
 
 base::compiled! {
-    /// Any sampler.
-    unsafe extern "C" fn general_kernel [T: Texels] [T]
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        general::sample::<T>(&*view, &*sampler, &mut *args);
+    /// Any sampler, of images with cells.
+    unsafe extern "C" fn general_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        general::sample::<InCells>(&*view, &*sampler, &mut *args);
+    }
+    /// Any sampler, of all other images.
+    unsafe extern "C" fn vector_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        vector::sample::<H>(&*view, &*sampler, &mut *args);
+    }
+    /// Texels of a class ([`TapsKernel`]).
+    unsafe extern "C" fn taps_kernel [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
+        if H::IS_LEAST {
+            return shared_taps::<T::Shared>(H::LEVEL)(view, taps, first, count);
+        }
+        read_taps::<H, T>(&*view, taps, first, count);
+    }
+    /// Texels of the least of several levels, where classes share them.
+    unsafe extern "C" fn shared_taps [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
+        read_taps::<H, T>(&*view, taps, first, count);
     }
     /// Samplers of the plain classes, and of the anisotropic one.
     unsafe extern "C" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
@@ -127,6 +142,67 @@ base::compiled! {
     }
 }
 
+/// Reads texels of a class.
+///
+/// # Safety
+/// As for [`TapsKernel`]: the places lie inside of the slice, whose texels are of the class. The host is `H`.
+#[inline(always)]
+unsafe fn read_taps<H: Host, T: Texels>(view: &ImageView, taps: *mut Taps, first: u32, count: u32) {
+    // SAFETY: the caller's promise. Texels are written, not read, before they are there.
+    unsafe {
+        let slice = Slice { base: (*taps).base, pitch: (*taps).pitch, size: (*taps).size, mask: (*taps).mask };
+        let mut varying = 0;
+        for c in 0..4 {
+            varying |= u32::from(T::HAS[c]) << c;
+        }
+        (*taps).varying = varying;
+        let (mut i, end) = (first as usize, (first + count) as usize);
+        while i < end {
+            let [x, y] = place::<H>(taps, i);
+            if i + 4 <= end {
+                // A footprint of neighbours takes fewer loads.
+                let ([right, same_row], [left, below], [right_below, same_below]) =
+                    (place::<H>(taps, i + 1), place::<H>(taps, i + 2), place::<H>(taps, i + 3));
+                let columns = (x + H::Ints::splat(1)).equal(right) & left.equal(x) & right_below.equal(right);
+                if (columns & same_row.equal(y) & same_below.equal(below)).signs() == (1 << MAX_LANES) - 1 {
+                    let words = T::adjacent::<H>(view, &slice, [x, right], [y, below]);
+                    for (k, words) in words.iter().enumerate() {
+                        give::<H, T>(taps, i + k, words);
+                    }
+                    i += 4;
+                    continue;
+                }
+            }
+            give::<H, T>(taps, i, &T::words::<H>(view, &slice, x, y));
+            i += 1;
+        }
+    }
+}
+
+/// The place of a texel.
+///
+/// # Safety
+/// It was written. The host is `H`.
+#[inline(always)]
+unsafe fn place<H: Host>(taps: *const Taps, i: usize) -> [H::Ints; 2] {
+    // SAFETY: the caller's promise.
+    let [x, y] = unsafe { (&raw const (*taps).at[i % TAPS]).read() };
+    [H::Ints::of(x), H::Ints::of(y)]
+}
+
+/// Writes the components of a texel.
+///
+/// # Safety
+/// As for [`read_taps`].
+#[inline(always)]
+unsafe fn give<H: Host, T: Texels>(taps: *mut Taps, i: usize, words: &Words<H>) {
+    let texels = T::components::<H::Ints, false>(words);
+    for (c, component) in texels.into_iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { (&raw mut (*taps).texels[i % TAPS][c]).write(component.lanes()) };
+    }
+}
+
 /// Texels of planes of ten or twelve bits: without a loop of their own but on wide hosts, for the library's size.
 const fn is_rare<T: Texels>() -> bool {
     matches!(T::FOUR, Some(Four::Few(few)) if few.bits % 8 != 0)
@@ -145,7 +221,7 @@ unsafe extern "C" fn cells_kernel<const KERNEL: usize>(
 /// Of views that have all of their memory.
 unsafe extern "C" fn all_resident(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract.
-    unsafe { (*args).result[0] = [1; base::abi::MAX_LANES] };
+    unsafe { (*args).result[0] = [1; MAX_LANES] };
 }
 
 /// Of views of sparse resources.
@@ -159,7 +235,7 @@ pub fn of_cells(format: Format, level: Level) -> Kernels {
     if format.info().image_features == 0 || format.is_divided() {
         return [nothing; KERNEL_COUNT];
     }
-    let sampled = if format.long_integers() == 0 { general_kernel::<InCells>(level) } else { nothing };
+    let sampled = if format.long_integers() == 0 { general_kernel(level) } else { nothing };
     let mut set: Kernels = [sampled; KERNEL_COUNT];
     set[KERNEL_FETCH] = cells_kernel::<KERNEL_FETCH>;
     set[KERNEL_STORE] = cells_kernel::<KERNEL_STORE>;
@@ -209,7 +285,7 @@ unsafe extern "C" fn atomic_four_halves(view: *const ImageView, _: *const Sample
 /// Of null views, and of operations that a view does not have: zeros.
 pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract.
-    unsafe { ((*args).result, (*args).result_high) = ([[0; base::abi::MAX_LANES]; 4], [[0; base::abi::MAX_LANES]; 4]) };
+    unsafe { ((*args).result, (*args).result_high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]) };
 }
 
 /// The [`PairKernel`] of views that have none.
@@ -237,19 +313,29 @@ pub unsafe extern "C" fn one_by_one(
 
 type Kernels = [ImageKernel; KERNEL_COUNT];
 
-/// Kernels of class `T` that are sampled by the general kernel of `G`, which sees the same texels.
-fn general_set<T: Texels, G: Texels>(level: Level) -> Kernels {
-    let mut set: Kernels = [general_kernel::<G>(level); KERNEL_COUNT];
+/// The [`TapsKernel`] of views without texels, or without such kernels.
+pub unsafe extern "C" fn no_taps(_: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
+    for i in first as usize..(first + count) as usize {
+        // SAFETY: the kernel's contract.
+        unsafe { (&raw mut (*taps).texels[i % TAPS]).write([[0; MAX_LANES]; 4]) };
+    }
+    // SAFETY: the kernel's contract.
+    unsafe { (*taps).varying = 0 };
+}
+
+/// Kernels of class `T`, and the one that reads its texels.
+fn general_set<T: Texels>(level: Level) -> OfClass {
+    let mut set: Kernels = [vector_kernel(level); KERNEL_COUNT];
     set[KERNEL_FETCH] = fetch_kernel::<T>(level);
     set[KERNEL_STORE] = store_kernel::<T>(level);
     set[KERNEL_ATOMIC] = nothing;
     set[KERNEL_RESIDENT] = all_resident;
-    set
+    (set, taps_kernel::<T>(level))
 }
 
 /// Kernels of a class of float texels.
-fn planar_set<T: Texels, G: Texels>(level: Level) -> Kernels {
-    let mut set = general_set::<T, G>(level);
+fn planar_set<T: Texels>(level: Level) -> OfClass {
+    let (mut set, taps) = general_set::<T>(level);
     set[KERNEL_SAMPLE + class::NEAREST as usize] = match T::WIDE_NEAREST && level.is_wide() {
         true => plain_kernel::<T, false>(level),
         false => planar_kernel::<T, false, false>(level),
@@ -261,33 +347,31 @@ fn planar_set<T: Texels, G: Texels>(level: Level) -> Kernels {
     };
     set[KERNEL_SAMPLE + class::LINEAR as usize] = linear;
     set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = anisotropic;
-    set
+    (set, taps)
 }
 
-/// Float formats with all kernels of their own.
-fn own<const ROW: usize, const RAW: bool>(level: Level) -> Kernels {
-    planar_set::<Plain<ROW, RAW>, Plain<ROW, RAW>>(level)
-}
-
-/// Float formats that share the general kernel.
-fn float<const ROW: usize>(level: Level) -> Kernels {
-    planar_set::<Plain<ROW, false>, Any>(level)
+/// Float formats.
+fn float<const ROW: usize, const RAW: bool>(level: Level) -> OfClass {
+    planar_set::<Plain<ROW, RAW>>(level)
 }
 
 /// Integer formats, which are not filtered.
-fn integer<const ROW: usize>(level: Level) -> Kernels {
-    let mut set = general_set::<Plain<ROW, false>, Any>(level);
+fn integer<const ROW: usize>(level: Level) -> OfClass {
+    let (mut set, taps) = general_set::<Plain<ROW, false>>(level);
     set[KERNEL_SAMPLE + class::NEAREST as usize] = planar_kernel::<Plain<ROW, false>, false, false>(level);
     set[KERNEL_SAMPLE + class::LINEAR as usize] = planar_kernel::<Plain<ROW, false>, false, false>(level);
-    set
+    (set, taps)
 }
 
-/// Compressed formats whose texels are decoded to those of a row, of some words; they share the general kernel.
-fn blocks<const ROW: usize, const WORDS: usize, const RAW: bool>(level: Level) -> Kernels {
-    planar_set::<Blocks<ROW, WORDS, RAW>, AnyBlocks>(level)
+/// Compressed formats whose texels are decoded to those of a row, of some words.
+fn blocks<const ROW: usize, const WORDS: usize, const RAW: bool>(level: Level) -> OfClass {
+    planar_set::<Blocks<ROW, WORDS, RAW>>(level)
 }
 
-type KernelsOfClass = fn(Level) -> Kernels;
+/// The kernels of a class.
+type OfClass = (Kernels, TapsKernel);
+
+type KernelsOfClass = fn(Level) -> OfClass;
 
 /// The classes of compressed formats, by the format of their decoded texels.
 const DECODED: &[(&[&str], KernelsOfClass)] = &[
@@ -300,29 +384,29 @@ const DECODED: &[(&[&str], KernelsOfClass)] = &[
 
 /// The formats with a class of their own: names, each of the same texels as the last one's row.
 const CLASSES: &[(&[&str], KernelsOfClass)] = &[
-    (&["A8B8G8R8_UNORM_PACK32", "R8G8B8A8_UNORM"], own::<{ row("R8G8B8A8_UNORM") }, true>),
-    (&["B8G8R8A8_UNORM"], own::<{ row("B8G8R8A8_UNORM") }, true>),
-    (&["A8B8G8R8_SRGB_PACK32", "R8G8B8A8_SRGB"], own::<{ row("R8G8B8A8_SRGB") }, false>),
-    (&["B8G8R8A8_SRGB"], own::<{ row("B8G8R8A8_SRGB") }, false>),
-    (&["R8_UNORM"], own::<{ row("R8_UNORM") }, true>),
-    (&["D32_SFLOAT", "R32_SFLOAT"], own::<{ row("R32_SFLOAT") }, false>),
-    (&["R32G32B32A32_SFLOAT"], own::<{ row("R32G32B32A32_SFLOAT") }, false>),
-    (&["R16G16B16A16_SFLOAT"], own::<{ row("R16G16B16A16_SFLOAT") }, false>),
-    (&["R8G8_UNORM"], float::<{ row("R8G8_UNORM") }>),
-    (&["A8B8G8R8_SNORM_PACK32", "R8G8B8A8_SNORM"], float::<{ row("R8G8B8A8_SNORM") }>),
-    (&["D16_UNORM", "R16_UNORM"], float::<{ row("R16_UNORM") }>),
-    (&["R16G16_UNORM"], float::<{ row("R16G16_UNORM") }>),
-    (&["R10X6_UNORM_PACK16"], float::<{ row("R10X6_UNORM_PACK16") }>),
-    (&["R10X6G10X6_UNORM_2PACK16"], float::<{ row("R10X6G10X6_UNORM_2PACK16") }>),
-    (&["R12X4_UNORM_PACK16"], float::<{ row("R12X4_UNORM_PACK16") }>),
-    (&["R12X4G12X4_UNORM_2PACK16"], float::<{ row("R12X4G12X4_UNORM_2PACK16") }>),
-    (&["R16G16B16A16_UNORM"], float::<{ row("R16G16B16A16_UNORM") }>),
-    (&["R16_SFLOAT"], float::<{ row("R16_SFLOAT") }>),
-    (&["R16G16_SFLOAT"], float::<{ row("R16G16_SFLOAT") }>),
-    (&["R32G32_SFLOAT"], float::<{ row("R32G32_SFLOAT") }>),
-    (&["B10G11R11_UFLOAT_PACK32"], float::<{ row("B10G11R11_UFLOAT_PACK32") }>),
-    (&["E5B9G9R9_UFLOAT_PACK32"], float::<{ row("E5B9G9R9_UFLOAT_PACK32") }>),
-    (&["A2B10G10R10_UNORM_PACK32"], float::<{ row("A2B10G10R10_UNORM_PACK32") }>),
+    (&["A8B8G8R8_UNORM_PACK32", "R8G8B8A8_UNORM"], float::<{ row("R8G8B8A8_UNORM") }, true>),
+    (&["B8G8R8A8_UNORM"], float::<{ row("B8G8R8A8_UNORM") }, true>),
+    (&["A8B8G8R8_SRGB_PACK32", "R8G8B8A8_SRGB"], float::<{ row("R8G8B8A8_SRGB") }, false>),
+    (&["B8G8R8A8_SRGB"], float::<{ row("B8G8R8A8_SRGB") }, false>),
+    (&["R8_UNORM"], float::<{ row("R8_UNORM") }, true>),
+    (&["D32_SFLOAT", "R32_SFLOAT"], float::<{ row("R32_SFLOAT") }, false>),
+    (&["R32G32B32A32_SFLOAT"], float::<{ row("R32G32B32A32_SFLOAT") }, false>),
+    (&["R16G16B16A16_SFLOAT"], float::<{ row("R16G16B16A16_SFLOAT") }, false>),
+    (&["R8G8_UNORM"], float::<{ row("R8G8_UNORM") }, false>),
+    (&["A8B8G8R8_SNORM_PACK32", "R8G8B8A8_SNORM"], float::<{ row("R8G8B8A8_SNORM") }, false>),
+    (&["D16_UNORM", "R16_UNORM"], float::<{ row("R16_UNORM") }, false>),
+    (&["R16G16_UNORM"], float::<{ row("R16G16_UNORM") }, false>),
+    (&["R10X6_UNORM_PACK16"], float::<{ row("R10X6_UNORM_PACK16") }, false>),
+    (&["R10X6G10X6_UNORM_2PACK16"], float::<{ row("R10X6G10X6_UNORM_2PACK16") }, false>),
+    (&["R12X4_UNORM_PACK16"], float::<{ row("R12X4_UNORM_PACK16") }, false>),
+    (&["R12X4G12X4_UNORM_2PACK16"], float::<{ row("R12X4G12X4_UNORM_2PACK16") }, false>),
+    (&["R16G16B16A16_UNORM"], float::<{ row("R16G16B16A16_UNORM") }, false>),
+    (&["R16_SFLOAT"], float::<{ row("R16_SFLOAT") }, false>),
+    (&["R16G16_SFLOAT"], float::<{ row("R16G16_SFLOAT") }, false>),
+    (&["R32G32_SFLOAT"], float::<{ row("R32G32_SFLOAT") }, false>),
+    (&["B10G11R11_UFLOAT_PACK32"], float::<{ row("B10G11R11_UFLOAT_PACK32") }, false>),
+    (&["E5B9G9R9_UFLOAT_PACK32"], float::<{ row("E5B9G9R9_UFLOAT_PACK32") }, false>),
+    (&["A2B10G10R10_UNORM_PACK32"], float::<{ row("A2B10G10R10_UNORM_PACK32") }, false>),
     (&["S8_UINT", "R8_UINT"], integer::<{ row("R8_UINT") }>),
     (&["R8_SINT"], integer::<{ row("R8_SINT") }>),
     (&["A8B8G8R8_UINT_PACK32", "R8G8B8A8_UINT"], integer::<{ row("R8G8B8A8_UINT") }>),
@@ -346,18 +430,18 @@ const LONG: [[ImageKernel; 2]; 5] = [
 ];
 
 /// Kernels of views that are not sampled: of integers of 64 bits, or of nothing.
-fn unsampled(format: Format) -> Kernels {
+fn unsampled(format: Format) -> OfClass {
     let mut set: Kernels = [nothing; KERNEL_COUNT];
     [set[KERNEL_FETCH], set[KERNEL_STORE]] = LONG[usize::from(format.long_integers())];
     if format.long_integers() == 1 {
         set[KERNEL_ATOMIC] = atomic_long;
     }
     set[KERNEL_RESIDENT] = all_resident;
-    set
+    (set, no_taps)
 }
 
-/// The kernels of views of a plane's format (`Format::of_aspect`), for hosts of a level.
-pub fn kernels_of(format: Format, level: Level) -> Kernels {
+/// The kernels of views of a plane's format (`Format::of_aspect`), for hosts of a level, and the one that reads its texels.
+pub fn kernels_of(format: Format, level: Level) -> OfClass {
     let info = format.info();
     if info.image_features | info.buffer_features == 0 || format.is_divided() || format.long_integers() != 0 {
         return unsampled(format);
@@ -366,10 +450,10 @@ pub fn kernels_of(format: Format, level: Level) -> Kernels {
         true => (DECODED, base::format::plain(format).info().name),
         false => (CLASSES, info.name),
     };
-    let mut set = match classes.iter().find(|(names, _)| names.contains(&name)) {
+    let (mut set, taps) = match classes.iter().find(|(names, _)| names.contains(&name)) {
         Some((_, kernels)) => kernels(level),
-        None if format.is_integer() => general_set::<Any, Any>(level),
-        None => planar_set::<Any, Any>(level),
+        None if format.is_integer() => general_set::<Any>(level),
+        None => planar_set::<Any>(level),
     };
     if format.is_compressed() {
         set[KERNEL_STORE] = nothing;
@@ -380,7 +464,7 @@ pub fn kernels_of(format: Format, level: Level) -> Kernels {
         "R16G16B16A16_SFLOAT" => set[KERNEL_ATOMIC] = atomic_four_halves,
         _ => {}
     }
-    set
+    (set, taps)
 }
 
 type OfLevel<K> = fn(Level) -> K;

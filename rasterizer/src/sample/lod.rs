@@ -6,7 +6,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
-use super::cube;
+use super::cube::{self, Faces};
 use super::words::row;
 use crate::api::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
 use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
@@ -229,6 +229,85 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
     selected::<H>(view, sampler, unclamped, row::<H, _>(&args.min_lod).as_floats(), out);
     let blended = H::Ints::of(out.weight).as_floats().greater(float(0.0)).signs() & args.mask != 0;
     out.levels = if blended { 2 } else { 1 };
+}
+
+/// The levels of all lanes of a view of any dimension, and their probes, where the view and the sampler have some. The same bits as
+/// [`lods`] and [`levels`] give. Returns the lanes whose λ is that of a magnification ([`Lod::magnified`]).
+///
+/// # Safety
+/// The host is `H`.
+#[inline(always)]
+pub unsafe fn any_detail<H: Host>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) -> u32 {
+    let float = H::Floats::splat;
+    let mut bias = float(sampler.lod_bias);
+    let base = match args.lod_mode {
+        LodMode::Explicit => row::<H, _>(&args.lod).as_floats(),
+        LodMode::Implicit => {
+            bias = bias + row::<H, _>(&args.lod).as_floats();
+            let mut d = [[float(0.0); 3]; 2];
+            for c in 0..3 {
+                let of = row::<H, _>(&args.coord[c]).as_floats();
+                let first = of.of_quad::<0>();
+                (d[0][c], d[1][c]) = (of.of_quad::<1>() - first, of.of_quad::<2>() - first);
+            }
+            any_footprint::<H>(view, sampler, args, d, out)
+        }
+        LodMode::Grad => {
+            let mut d = [[float(0.0); 3]; 2];
+            for c in 0..3 {
+                (d[0][c], d[1][c]) =
+                    (row::<H, _>(&args.grad_x[c]).as_floats(), row::<H, _>(&args.grad_y[c]).as_floats());
+            }
+            any_footprint::<H>(view, sampler, args, d, out)
+        }
+    };
+    let unclamped = base + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
+    let min_lod = row::<H, _>(&args.min_lod).as_floats();
+    selected::<H>(view, sampler, unclamped, min_lod, out);
+    let blended = H::Ints::of(out.weight).as_floats().greater(float(0.0)).signs() & args.mask != 0;
+    out.levels = if blended { 2 } else { 1 };
+    let lambda = unclamped.max(min_lod.max(float(sampler.min_lod))).min(float(sampler.max_lod));
+    float(0.0).not_less(lambda).signs()
+}
+
+/// λ before bias by derivatives, `[x or y][component]`, and the probes.
+#[inline(always)]
+fn any_footprint<H: Host>(
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &ImageArgs,
+    mut d: [[H::Floats; 3]; 2],
+    out: &mut Detail,
+) -> H::Floats {
+    if view.dim == Dim::D2 && sampler.max_anisotropy > 1.0 {
+        let [x, y] = d;
+        return footprint::<H, true>(view, sampler, [[x[0], x[1]], [y[0], y[1]]], out);
+    }
+    if view.dim == Dim::Cube {
+        let rows = [row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1]), row::<H, _>(&args.coord[2])];
+        let direction = [rows[0].as_floats(), rows[1].as_floats(), rows[2].as_floats()];
+        let faces = Faces::of(direction);
+        for d in &mut d {
+            *d = faces.project_derivative(direction, *d);
+        }
+    }
+    let (level, float) = (&view.level[0], H::Floats::splat);
+    let size = [float(level.width as f32), float(level.height as f32), float(level.depth as f32)];
+    let mut squares = [float(0.0); 2];
+    for (square, d) in squares.iter_mut().zip(d) {
+        let x = d[0] * size[0];
+        *square = x * x;
+        if !matches!(view.dim, Dim::D1 | Dim::Buffer) {
+            let y = d[1] * size[1];
+            *square = *square + y * y;
+        }
+        if view.dim == Dim::D3 {
+            let z = d[2] * size[2];
+            *square = *square + z * z;
+        }
+    }
+    let largest = select(squares[0].not_less(squares[1]), squares[0], squares[1]);
+    float(0.5) * log2_lanes(largest)
 }
 
 /// The levels of quads, one in each lane, by the coordinates of their first three invocations. As [`detail_of`] gives where the bias and the least level of detail

@@ -8,7 +8,7 @@
 //!
 //! 1. `view` makes the descriptor (and `divergent` sorts lanes by descriptor); `class` sorts samplers. `rows` says what generated code may read and write without us.
 //! 2. `kernels` chooses by format, and has the functions that generated code calls, or has called for many chunks (`chunks`).
-//! 3. `planar` (2D views, plain samplers, all lanes at once), `general` (all the rest, lane by lane) or `access` (fetch, store, atomics) find
+//! 3. `planar` (2D views, plain samplers), `vector` (all the rest), `general` (all the rest of images with cells, lane by lane) or `access` (fetch, store, atomics) find
 //!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`). `many` has the commonest samples of many chunks, on hosts of 256 bits.
 //! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them (of compressed formats from what is `decoded`); `words` moves the bytes of all lanes, `window` those
 //!    of lanes that are neighbours (`slice` says where they lie). `wide` filters them where vectors have 512 bits; there the commonest samples have a way of their own (`whole`, `axes`, `in_image`; `narrow` of texels of one or two components; `quads` has what they share; `several` has those of chunks with a linear filter, `anisotropic` and `probes` those with several probes).
@@ -58,6 +58,7 @@ mod tests;
 mod texel;
 #[cfg(target_arch = "x86_64")]
 mod two;
+mod vector;
 mod view;
 #[cfg(target_arch = "x86_64")]
 mod whole;

@@ -26,7 +26,7 @@ use base::host::{Floats, Host, Ints};
 
 base::compiled! {
     /// [`wrap`].
-    unsafe fn wrap_of(texels: &mut [[u32; MAX_LANES]; 2], size: i32, address_mode: u32) {
+    pub(super) unsafe fn wrap_of(texels: &mut [[u32; MAX_LANES]; 2], size: i32, address_mode: u32) {
         for texels in texels {
             *texels = wrap::<<H as Host>::Ints>(*texels, size, address_mode);
         }
@@ -150,7 +150,7 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
 
 /// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
 #[inline(always)]
-fn at_probe<H: Host>(coord: [H::Floats; 2], detail: &Detail, probe: u32) -> [H::Floats; 2] {
+pub(super) fn at_probe<H: Host>(coord: [H::Floats; 2], detail: &Detail, probe: u32) -> [H::Floats; 2] {
     let (count, one) = (H::Ints::of(detail.probes), H::Ints::splat(1));
     let at = H::Ints::splat(probe).to_floats() / (count + one).to_floats() - H::Floats::splat(0.5);
     let several = count.greater(one);

@@ -24,6 +24,7 @@ mod chunks;
 mod decoded;
 mod descriptors;
 mod guard;
+mod vector;
 mod views;
 #[cfg(target_arch = "x86_64")]
 mod wide;
@@ -156,7 +157,7 @@ fn call(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs
     for level in Level::all_here() {
         let mut other = before;
         // SAFETY: as above; the host has the level.
-        unsafe { (kernels::kernels_of(Format(view.format as u16), level)[kernel])(view, sampler, &mut other) };
+        unsafe { (kernels::kernels_of(Format(view.format as u16), level).0[kernel])(view, sampler, &mut other) };
         for lane in (0..MAX_LANES).filter(|l| args.mask >> l & 1 != 0) {
             for c in 0..4 {
                 let (a, b) = (args.result[c][lane], other.result[c][lane]);

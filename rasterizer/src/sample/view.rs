@@ -58,6 +58,7 @@ fn empty_view(base: *mut u8) -> ImageView {
         kernels: [kernels::nothing; KERNEL_COUNT],
         pair: kernels::no_pair,
         chunks: kernels::one_by_one,
+        taps: kernels::no_taps,
         base,
         size: 0,
         layer_stride: 0,
@@ -116,7 +117,7 @@ pub(super) fn over_plane(
     }
     let layer_stride = if request.slices { first.slice_pitch } else { plane.layer_stride };
     let mut view = empty_view(request.memory.base);
-    view.kernels = kernels::kernels_of(format, Level::here());
+    (view.kernels, view.taps) = kernels::kernels_of(format, Level::here());
     (view.pair, view.chunks) = kernels::joint_of(format, Level::here());
     view.size = layout.size;
     view.layer_stride = layer_stride;
@@ -130,6 +131,12 @@ pub(super) fn over_plane(
     view.swizzle = request.swizzle;
     view.stencil_aspect = u32::from(request.aspect == Aspect::Stencil);
     view.min_lod = request.min_lod;
+    if request.dim != Dim::D2 {
+        // The kernels of the other classes would only pass their calls on to the one of any sampler.
+        let any = view.kernels[KERNEL_SAMPLE + class::GENERAL as usize];
+        view.kernels[KERNEL_SAMPLE..].fill(any);
+        (view.pair, view.chunks) = (kernels::no_pair, kernels::one_by_one);
+    }
     view.outside_alpha = outside_alpha(format);
     // Of a block of the plane a view may see several texels.
     let finer = plane.block_bytes.checked_div(format.info().block_bytes.into()).map_or(0, |n| n.max(1).ilog2());
@@ -183,7 +190,7 @@ pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -
         return empty_view(zero_page());
     }
     let mut view = empty_view(address);
-    view.kernels = kernels::kernels_of(format, Level::here());
+    (view.kernels, _) = kernels::kernels_of(format, Level::here());
     if !address.cast::<u32>().is_aligned() {
         view.kernels[base::abi::KERNEL_ATOMIC] = kernels::nothing;
     }

@@ -6,6 +6,7 @@ mod images;
 mod latency;
 mod linear;
 mod llm;
+mod lookup;
 mod matvec;
 mod physics;
 mod prefix;
@@ -59,6 +60,8 @@ pub const SPECS: &[Spec] = &[
     Spec::full("compute/convolve-storage", C, images::convolve_storage),
     Spec::quick("compute/convolve-sampled", C, images::convolve_sampled),
     Spec::full("compute/convolve-shared", C, images::convolve_shared),
+    Spec::quick("compute/lookup-1d", C, lookup::one_dimension),
+    Spec::quick("compute/lookup-3d", C, lookup::three_dimensions),
     Spec::quick("compute/graph-gather", C, graph::gather),
     Spec::full("compute/graph-bfs", C, graph::breadth_first),
     Spec::quick("compute/particles-aos", C, physics::particles_aos),

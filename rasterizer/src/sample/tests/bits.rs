@@ -208,7 +208,7 @@ fn every_storage_format_is_stored() {
                     }
                 }
                 // SAFETY: valid view and arguments.
-                unsafe { (kernels::kernels_of(format, level)[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
+                unsafe { (kernels::kernels_of(format, level).0[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
             }
             // Through the pointer that the kernel wrote to.
             // SAFETY: the image's own memory, nobody writes any more.

@@ -10,7 +10,7 @@ fn run(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs)
     // A view may have no kernel where its format has one.
     let nothing = view.kernels[kernel] as usize == kernels::nothing as *const () as usize;
     for level in Level::all_here().take(if nothing { 0 } else { Level::COUNT }) {
-        let kernel = kernels::kernels_of(Format(view.format as u16), level)[kernel];
+        let kernel = kernels::kernels_of(Format(view.format as u16), level).0[kernel];
         // SAFETY: valid view, sampler and arguments; the host has the level.
         unsafe { kernel(view, sampler, args) };
     }

@@ -73,7 +73,7 @@ fn check<T: Texels>(name: &str) -> [u32; 3] {
             call(&view, &s, kernel, &mut { want });
             // SAFETY: valid view, sampler and arguments; the host has the levels.
             let done = unsafe {
-                (kernels::kernels_of(Format(view.format as u16), Level::Portable)[kernel])(&view, &s, &mut want);
+                (kernels::kernels_of(Format(view.format as u16), Level::Portable).0[kernel])(&view, &s, &mut want);
                 let mut done = [false; 2];
                 plain::<T>(Level::here())(&view, &s, &mut got, &mut done);
                 done

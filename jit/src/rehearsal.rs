@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::lir::{Access, Builder, Elem, FloatCond, Function, Type};
+use crate::lir::{Access, Builder, Elem, FloatCond, Function, Reason, Type};
 use crate::tier::Tier;
 
 /// Makes the code of a tier once, for nothing.
@@ -16,7 +16,7 @@ pub fn rehearse(tier: Tier) {
 fn function() -> Function {
     let mut b = Builder::new(&[Type::I64, Type::I64]);
     let [context, batch] = [0, 1].map(|i| b.params(b.current())[i]);
-    let at = |offset| Access { offset, aligned: true, ..Access::default() };
+    let at = |offset| Access { offset, aligned: true, ..Access::of(Reason::Caller) };
     let (floats, ints) = (Elem::F32.by(8), Elem::I32.by(8));
     let (x, y) = (b.load(floats, at(0), context), b.load(floats, at(32), context));
     let (body, end) = (b.create_block(), b.create_block());

@@ -9,7 +9,7 @@ use jit::CompileRequest;
 use jit::code::CodeBlob;
 use jit::emit::unseen::{MORE_LANES, is_blind, work};
 use jit::ir::interp::Memory;
-use jit::lir::{Access, Builder, Elem, IntCond, Type};
+use jit::lir::{Access, Builder, Elem, IntCond, Reason, Type};
 use jit::spirv::{Accept, Module, Specialization};
 use jit::tier::Tier;
 use jit::wide::has_large_vectors;
@@ -127,14 +127,14 @@ fn what_is_in_loops_and_done_lane_by_lane_weighs_more() {
         b.seal_block(exit);
         let ty = Elem::I32.by(lanes);
         let work_here = |b: &mut Builder| {
-            let offsets = b.load(ty, Access::default(), address);
+            let offsets = b.load(ty, Access::of(Reason::Caller), address);
             let v = if gathers {
                 let mask = b.icmp_imm(IntCond::Ne, offsets, 0);
-                b.gather(ty, Access::default(), 1, mask, address, offsets)[0]
+                b.gather(ty, Access::of(Reason::Caller), 1, mask, address, offsets)[0]
             } else {
                 b.iadd(offsets, offsets)
             };
-            b.store(Access::default(), v, address);
+            b.store(Access::of(Reason::Caller), v, address);
         };
         b.switch_to_block(exit);
         if around {

@@ -1,7 +1,7 @@
 //! The wide tier, where random programs rarely go: large frames, many values at once, calls with arguments on the stack.
 
 use jit::code::ExecutableCode;
-use jit::lir::{Access, Builder, Elem, Function, IntCond, Type, Value, verify};
+use jit::lir::{Access, Builder, Elem, Function, IntCond, Reason, Type, Value, verify};
 use jit::wide::{Level, Settings, code};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,7 +36,7 @@ fn builder() -> (Builder, Value, Value) {
 }
 
 fn at(offset: usize) -> Access {
-    Access { offset: offset as i32, ..Access::default() }
+    Access { offset: offset as i32, ..Access::of(Reason::Caller) }
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn take_large_frames(settings: Settings) {
         let (first, last) = (b.stack_address(slot, 0), b.stack_address(slot, bytes as i32 - 4));
         let v = b.load(Type::I32, at(0), address);
         let [ends, addresses] = [at(4), at(8)];
-        b.store(Access::default(), v, first);
-        b.store(Access::default(), v, last);
-        let v = b.load(Type::I32, Access::default(), last);
+        b.store(Access::of(Reason::Caller), v, first);
+        b.store(Access::of(Reason::Caller), v, last);
+        let v = b.load(Type::I32, Access::of(Reason::Caller), last);
         b.store(ends, v, address);
         b.store(addresses, first, address);
         b.return_();

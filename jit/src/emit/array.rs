@@ -5,7 +5,7 @@ use super::memory::trusted;
 use super::rep::{Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty, Var};
-use crate::lir::{Elem, IntCond, Type, Value as C};
+use crate::lir::{Elem, IntCond, Reason, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 
 /// Private arrays in scratch memory: `[element][lane]`; per chunk in shaders with barriers.
@@ -68,17 +68,22 @@ impl Emitter<'_> {
         for (var, data) in self.shader.vars.iter() {
             // Scalar variables are promoted; one that is left has a few bytes.
             let (base, stride) = self.array(var);
-            self.clear_bytes(base, (data.len * stride).next_multiple_of(16));
+            self.clear_bytes(Reason::Scratch, base, (data.len * stride).next_multiple_of(16));
         }
     }
 
     /// Zeroes `bytes` (a multiple of 16) from an address.
-    pub fn clear_bytes(&mut self, base: C, bytes: u32) {
-        // Bytes that are cleared without a loop, and those of a step of it.
+    pub fn clear_bytes(&mut self, reason: Reason, base: C, bytes: u32) {
+        self.fill_bytes(reason, base, bytes, 0);
+    }
+
+    /// Fills `bytes` (a multiple of 16) from an address with a word.
+    pub fn fill_bytes(&mut self, reason: Reason, base: C, bytes: u32, word: u32) {
+        // Bytes that are filled without a loop, and those of one iteration of the loop.
         const UNROLLED: u32 = 256;
         const STEP: u32 = 128;
         if bytes <= UNROLLED {
-            return self.clear_few(base, bytes);
+            return self.fill_few(reason, base, bytes, word);
         }
         let looped = bytes / STEP * STEP;
         let end = self.b.iadd_imm(base, i64::from(looped));
@@ -86,25 +91,25 @@ impl Emitter<'_> {
         let at = self.b.append_param(header, Type::I64);
         self.b.jump(header, &[base]);
         self.b.enter_loop(header);
-        self.clear_few(at, STEP);
+        self.fill_few(reason, at, STEP, word);
         let next = self.b.iadd_imm(at, i64::from(STEP));
         let more = self.b.icmp(IntCond::Ult, next, end);
         self.b.branch(more, header, &[next], done, &[]);
         self.b.seal_block(header);
         self.enter(done);
-        self.clear_few(end, bytes - looped);
+        self.fill_few(reason, end, bytes - looped, word);
     }
 
-    /// As [`Emitter::clear_bytes`], without a loop.
-    fn clear_few(&mut self, base: C, bytes: u32) {
+    /// Fills `bytes` (a multiple of 16) without a loop.
+    fn fill_few(&mut self, reason: Reason, base: C, bytes: u32, word: u32) {
         const WIDE: u32 = 32;
-        let zero = self.b.constant(Elem::I32.by(8), 0);
+        let vector = self.b.constant(Elem::I32.by(8), word.into());
         for at in (0..bytes / WIDE * WIDE).step_by(WIDE as usize) {
-            self.b.store(trusted(at as i32), zero, base);
+            self.b.store(trusted(reason, at as i32), vector, base);
         }
         if !bytes.is_multiple_of(WIDE) {
-            let zero = self.b.constant(Elem::I32.by(4), 0);
-            self.b.store(trusted((bytes / WIDE * WIDE) as i32), zero, base);
+            let half = self.b.constant(Elem::I32.by(4), word.into());
+            self.b.store(trusted(reason, (bytes / WIDE * WIDE) as i32), half, base);
         }
     }
 
@@ -128,7 +133,7 @@ impl Emitter<'_> {
             let offset = self.element(index, len, stride);
             let address = self.b.iadd(base, offset);
             let vector = self.vector_type(ty);
-            self.b.load(vector, trusted(0), address)
+            self.b.load(vector, trusted(Reason::Scratch, 0), address)
         } else {
             let mut lanes = Vec::new();
             for lane in 0..self.lanes as usize {
@@ -136,7 +141,7 @@ impl Emitter<'_> {
                 let offset = self.element(index, len, stride);
                 let address = self.b.iadd(base, offset);
                 let at = lane as i32 * scalar_bytes(ty) as i32;
-                lanes.push(self.b.load(element_type(ty), trusted(at), address));
+                lanes.push(self.b.load(element_type(ty), trusted(Reason::Scratch, at), address));
             }
             let words = self.b.build(&lanes);
             if ty == Ty::B1 { self.b.icmp_imm(IntCond::Ne, words, 0) } else { words }
@@ -160,10 +165,10 @@ impl Emitter<'_> {
             let mut c = self.vector(value)?;
             if let Some(mask) = mask {
                 let vector = self.vector_type(ty);
-                let old = self.b.load(vector, trusted(0), address);
+                let old = self.b.load(vector, trusted(Reason::Scratch, 0), address);
                 c = self.b.select(mask, c, old);
             }
-            self.b.store(trusted(0), c, address);
+            self.b.store(trusted(Reason::Scratch, 0), c, address);
             return Ok(());
         }
         let mut all = self.vector(value)?;
@@ -181,7 +186,7 @@ impl Emitter<'_> {
                 address = self.b.select(bit, address, self.sink);
             }
             let c = self.b.extract(all, lane);
-            self.b.store(trusted(0), c, address);
+            self.b.store(trusted(Reason::Scratch, 0), c, address);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::memory::{Address, cell_mask, trusted};
 use super::rep::{BufPair, Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Space, Ty, Value, eval};
-use crate::lir::{IntCond, Rmw, Type, Value as C};
+use crate::lir::{IntCond, Reason, Rmw, Type, Value as C};
 use base::abi::AtomicOp;
 use smallvec::SmallVec;
 
@@ -125,7 +125,7 @@ impl Emitter<'_> {
         let (rows, row) = (self.lane_rows(), self.row_bytes());
         let vectors = operands.iter().map(|&v| self.vector(v)).collect::<Result<SmallVec<[C; 2]>>>()?;
         for (i, &c) in core::iter::once(&at).chain(&vectors).enumerate() {
-            self.b.store(trusted(row * i as i32), c, rows);
+            self.b.store(trusted(Reason::Frame, row * i as i32), c, rows);
         }
         Ok((rows, go))
     }
@@ -145,22 +145,23 @@ impl Emitter<'_> {
         let found = row * (1 + operands.len() as i32);
         if result.is_some() {
             let none = self.splat_constant(ty, 0);
-            self.b.store(trusted(found), none, rows);
+            self.b.store(trusted(Reason::Frame, found), none, rows);
         }
         let active = self.begin_active_lanes(go);
         let place = self.lane_column(rows, &active.lanes, 8);
-        let at = self.b.load(Type::I64, trusted(0), place);
+        let at = self.b.load(Type::I64, trusted(Reason::Frame, 0), place);
         let column = self.lane_column(rows, &active.lanes, ty.bytes());
-        let values: SmallVec<[C; 2]> =
-            (0..operands.len()).map(|i| self.b.load(scalar_type(ty), trusted(row * (1 + i as i32)), column)).collect();
+        let values: SmallVec<[C; 2]> = (0..operands.len())
+            .map(|i| self.b.load(scalar_type(ty), trusted(Reason::Frame, row * (1 + i as i32)), column))
+            .collect();
         let old = self.atomic_lane(op, ty, at, &values)?;
         if result.is_some() {
-            self.b.store(trusted(found), old, column);
+            self.b.store(trusted(Reason::Frame, found), old, column);
         }
         self.end_active_lanes(&active);
         let Some(result) = result else { return Ok(()) };
         let vector = self.vector_type(ty);
-        let olds = self.b.load(vector, trusted(found), rows);
+        let olds = self.b.load(vector, trusted(Reason::Frame, found), rows);
         self.define(result, Rep::Varying(olds))
     }
 
@@ -169,7 +170,7 @@ impl Emitter<'_> {
         let rep = self.rep(offset)?;
         let offsets = self.gather_offsets(offset, &rep)?;
         self.order(space);
-        let found = self.load_gather(pair, offsets, self.shader.ty(result), 1, trusted(0));
+        let found = self.load_gather(pair, offsets, self.shader.ty(result), 1, trusted(Reason::Checked, 0));
         self.order(space);
         self.define_all(&[result], found.into_iter().map(Rep::Varying))
     }
@@ -269,9 +270,9 @@ impl Emitter<'_> {
             last
         };
         if space == Space::Shared {
-            let old = self.b.load(scalar_type(ty), trusted(0), at);
+            let old = self.b.load(scalar_type(ty), trusted(Reason::Checked, 0), at);
             let new = chain(self, old);
-            self.b.store(trusted(0), new, at);
+            self.b.store(trusted(Reason::Checked, 0), new, at);
         } else {
             self.atomic_float(ty, at, chain);
         }
@@ -300,7 +301,7 @@ impl Emitter<'_> {
     fn shared_lane(&mut self, op: AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
         use AtomicOp as A;
         use Binary as B;
-        let plain = trusted(0);
+        let plain = trusted(Reason::Checked, 0);
         let new = match op {
             A::Load => return Ok(self.b.load(scalar_type(ty), plain, at)),
             A::Store => return Err(stored()),

@@ -11,7 +11,7 @@ use super::rep::Rep;
 use super::suspend::{Segment, Suspension};
 use crate::error::{Error, Result};
 use crate::ir::{Inst, Region, Value, Var};
-use crate::lir::{Block, Elem, Type, Value as C};
+use crate::lir::{Block, Elem, Reason, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -187,7 +187,7 @@ impl Emitter<'_> {
         let ty = self.b.ty(c);
         if ty.bytes() <= 16 {
             let (base, fixed) = self.slot_address(offset);
-            return self.b.store(trusted(fixed), c, base);
+            return self.b.store(trusted(Reason::Scratch, fixed), c, base);
         }
         if exceeds_words(ty) {
             let half = ty.lanes() / 2;
@@ -203,7 +203,7 @@ impl Emitter<'_> {
         for unit in 0..words.lanes() / 4 {
             let part = self.b.slice(c, 4 * unit, 4);
             let (base, fixed) = self.slot_address(offset + 16 * unit as u32);
-            self.b.store(trusted(fixed), part, base);
+            self.b.store(trusted(Reason::Scratch, fixed), part, base);
         }
     }
 
@@ -217,7 +217,7 @@ impl Emitter<'_> {
         let mut parts: SmallVec<[C; 4]> = SmallVec::new();
         for unit in 0..ty.bytes().div_ceil(16) {
             let (base, fixed) = self.slot_address(offset + 16 * unit);
-            parts.push(self.b.load(unit_type(ty), trusted(fixed), base));
+            parts.push(self.b.load(unit_type(ty), trusted(Reason::Scratch, fixed), base));
         }
         let all = self.concat(&parts);
         self.b.bitcast(ty, all)
@@ -270,6 +270,6 @@ impl Emitter<'_> {
     /// Where the chunk goes on in the next call.
     pub fn set_resume(&mut self, index: u32) {
         let value = self.b.iconst(Type::I32, i64::from(index));
-        self.b.store(trusted(0), value, self.resume_address);
+        self.b.store(trusted(Reason::Scratch, 0), value, self.resume_address);
     }
 }

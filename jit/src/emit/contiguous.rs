@@ -7,7 +7,7 @@ use super::rep::{BufPair, scalar_type};
 use super::run::Run;
 use crate::error::Result;
 use crate::ir::Value;
-use crate::lir::{Access, Block, IntCond, Type, Value as C};
+use crate::lir::{Access, Block, IntCond, Reason, Type, Value as C};
 use smallvec::SmallVec;
 
 /// Rows of a spilled access: components, a mask and offsets.
@@ -137,7 +137,7 @@ impl Emitter<'_> {
             let offset = self.b.iadd_imm(offset, i64::from(bytes) * first as i64);
             let address = self.address_or_zeros(pair, offset, run.unit);
             for (i, c) in self.load_components(address, run.ty, per, flags).into_iter().enumerate() {
-                self.b.store(trusted((first + i) as i32 * self.row_bytes()), c, column);
+                self.b.store(trusted(Reason::Frame, (first + i) as i32 * self.row_bytes()), c, column);
             }
         }
     }
@@ -146,7 +146,7 @@ impl Emitter<'_> {
     pub fn load_rows(&mut self, rows: C, run: Run) -> Vec<C> {
         let vector = self.vector_type(run.ty);
         let row = self.row_bytes();
-        (0..run.n).map(|i| self.b.load(vector, trusted(i as i32 * row), rows)).collect()
+        (0..run.n).map(|i| self.b.load(vector, trusted(Reason::Frame, i as i32 * row), rows)).collect()
     }
 
     /// Whole vectors when every lane is active and in range, else lane by lane.
@@ -155,7 +155,7 @@ impl Emitter<'_> {
         let whole = |e: &mut Self, vectors: &[C], address: C| {
             let mut offset = 0;
             for c in e.interleave(vectors) {
-                e.b.store(trusted(offset), c, address);
+                e.b.store(trusted(Reason::Checked, offset), c, address);
                 offset += e.b.ty(c).bytes() as i32;
             }
         };
@@ -195,10 +195,10 @@ impl Emitter<'_> {
     /// What is in range, where the mask says so.
     fn store_by_lane(&mut self, pair: BufPair, offsets: Offsets, vectors: &[C], run: Run, mask: Option<C>) {
         let (n, bytes, row) = (run.n as i32, run.ty.bytes(), self.row_bytes());
-        let last = trusted((ROWS as i32 - 1) * row);
+        let last = trusted(Reason::Frame, (ROWS as i32 - 1) * row);
         let rows = self.lane_rows();
         for (i, c) in vectors.iter().copied().chain(mask).enumerate() {
-            self.b.store(trusted(i as i32 * row), c, rows);
+            self.b.store(trusted(Reason::Frame, i as i32 * row), c, rows);
         }
         if let Offsets::Each(offsets) = offsets {
             self.b.store(last, offsets, rows);
@@ -215,15 +215,15 @@ impl Emitter<'_> {
         let (mut ok, wide) = self.in_range(pair, offset, run.bytes());
         if mask.is_some() {
             let words = self.lane_column(rows, &lanes, 4);
-            let active = self.b.load(Type::I32, trusted(n * row), words);
+            let active = self.b.load(Type::I32, trusted(Reason::Frame, n * row), words);
             let active = self.b.icmp_imm(IntCond::Ne, active, 0);
             ok = self.b.and(ok, active);
         }
         let address = self.b.iadd(pair.address, wide);
         let address = self.b.select(ok, address, self.sink);
         for i in 0..n {
-            let c = self.b.load(scalar_type(run.ty), trusted(i * row), column);
-            self.b.store(trusted(i * bytes as i32), c, address);
+            let c = self.b.load(scalar_type(run.ty), trusted(Reason::Frame, i * row), column);
+            self.b.store(trusted(Reason::Checked, i * bytes as i32), c, address);
         }
         self.end_lanes(&lanes);
     }

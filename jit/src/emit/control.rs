@@ -541,12 +541,11 @@ impl Emitter<'_> {
     }
 
     /// Cells for results of a node, made before it. Not every way through it sets them all (lanes may be elsewhere): without a value
-    /// from here, SSA construction would take one from the function's start and carry it along all the way to here.
+    /// from here, SSA construction would take one from the function's start and carry it along all the way to here, and a slot of the
+    /// scratch memory would hold what an earlier workgroup or shader has left there.
     fn new_results(&mut self, values: &[Value], crosses: bool) -> Vec<(Value, Cells)> {
         let results: Vec<_> = values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect();
-        if !crosses {
-            results.iter().for_each(|(_, cells)| self.clear_cells(cells));
-        }
+        results.iter().for_each(|(_, cells)| self.clear_cells(cells));
         results
     }
 

@@ -5,7 +5,7 @@ use super::memory::read_only;
 use super::rep::{BufPair, Rep};
 use crate::error::{Error, Result};
 use crate::ir::{HEAP_DATA, InstData, Op, RESOURCE_HEAP, SAMPLER_HEAP, SAMPLER_HEAP_DATA, Value};
-use crate::lir::{Type, Value as C};
+use crate::lir::{Reason, Type, Value as C};
 use smallvec::{SmallVec, smallvec};
 
 impl Emitter<'_> {
@@ -36,12 +36,12 @@ impl Emitter<'_> {
                 } else {
                     let all = core::mem::offset_of!(base::abi::ShaderContext, all_dynamic_buffers)
                         + core::mem::offset_of!(base::abi::DynamicBuffers, first);
-                    (self.b.load(Type::I64, read_only(all as i32), self.ctx), first, false)
+                    (self.b.load(Type::I64, read_only(Reason::Field, all as i32), self.ctx), first, false)
                 }
             }
             kind => {
                 let at = core::mem::offset_of!(base::abi::ShaderContext, sets) + set as usize * size_of::<*const u8>();
-                let memory = self.b.load(Type::I64, read_only(at as i32), self.ctx);
+                let memory = self.b.load(Type::I64, read_only(Reason::Field, at as i32), self.ctx);
                 (memory, layout.offset as i32, kind == K::InlineUniformBlock)
             }
         };
@@ -81,7 +81,7 @@ impl Emitter<'_> {
     /// A set's own count of its variable binding.
     fn variable_count(&mut self, set: C) -> C {
         let at = base::abi::SET_HEADER + core::mem::offset_of!(base::abi::SetHeader, variable_count) as i32;
-        self.b.load(Type::I32, read_only(at), set)
+        self.b.load(Type::I32, read_only(Reason::Descriptor, at), set)
     }
 
     /// base + 16 * min(index, last)
@@ -95,7 +95,7 @@ impl Emitter<'_> {
     fn read_descriptor(&mut self, data: &InstData, addresses: &[C], start: i32) -> Rep {
         use base::abi::{BufferDescriptor, ImageDescriptor};
         let at = |field: usize| start + field as i32;
-        let load = |e: &mut Self, a: C, field: usize| e.b.load(Type::I64, read_only(at(field)), a);
+        let load = |e: &mut Self, a: C, field: usize| e.b.load(Type::I64, read_only(Reason::Descriptor, at(field)), a);
         match data.op {
             Op::BufferDesc { .. } => {
                 let pairs: SmallVec<[BufPair; 8]> = addresses

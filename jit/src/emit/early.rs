@@ -9,11 +9,11 @@
 //! lanes read the same texels through the same descriptors. Results of lanes that were killed since are not looked at.
 
 use super::Emitter;
-use super::memory::{read_only, trusted};
+use super::memory::{at as at_offset, read_only, trusted};
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Inst, InstData, Node, Op, Region, SampleInfo, Shader, Space, Ty, Value, ValueDef, Weight};
-use crate::lir::{Access, Type, Value as C};
+use crate::lir::{Access, Reason, Type, Value as C};
 use crate::passes::{Divergence, Shape};
 use base::abi::{FragmentBatch, LodMode, MAX_LANES, SampleOp};
 use cranelift_entity::SecondaryMap;
@@ -260,7 +260,8 @@ impl Emitter<'_> {
             for (c, v) in coordinates.into_iter().enumerate() {
                 let v = self.vector(v)?;
                 let first = i as u64 * CHUNKS * COORDINATES * ROW;
-                self.store_kernel_rows(v, at, KernelRows { first, per_chunk: COORDINATES, row: c as u64 });
+                let rows = KernelRows { first, per_chunk: COORDINATES, row: c as u64 };
+                self.store_kernel_rows(v, at, rows, Reason::Scratch);
             }
         }
         Ok(())
@@ -291,17 +292,18 @@ impl Emitter<'_> {
     }
 
     /// Stores a vector.
-    pub fn store_kernel_rows(&mut self, v: C, base: C, rows: KernelRows) {
+    pub fn store_kernel_rows(&mut self, v: C, base: C, rows: KernelRows, reason: Reason) {
         for (first, at) in self.kernel_places(rows) {
             let lanes = self.b.slice(v, first, self.kernel_lanes());
-            self.b.store(trusted(at), lanes, base);
+            self.b.store(trusted(reason, at), lanes, base);
         }
     }
 
     /// Loads a vector.
-    pub fn load_kernel_rows(&mut self, ty: Ty, base: C, rows: KernelRows, access: fn(i32) -> Access) -> C {
+    pub fn load_kernel_rows(&mut self, ty: Ty, base: C, rows: KernelRows, access: Access) -> C {
         let row = elem(ty).by(self.kernel_lanes());
-        let parts: Vec<C> = self.kernel_places(rows).map(|(_, at)| self.b.load(row, access(at), base)).collect();
+        let parts: Vec<C> =
+            self.kernel_places(rows).map(|(_, at)| self.b.load(row, at_offset(access, at), base)).collect();
         self.concat(&parts)
     }
 
@@ -315,7 +317,7 @@ impl Emitter<'_> {
         for (i, v) in data.results().enumerate() {
             let rows = KernelRows { first: 0, per_chunk: RESULTS, row: i as u64 };
             // Nobody writes them while chunks run.
-            let c = self.load_kernel_rows(self.shader.ty(v), at, rows, read_only);
+            let c = self.load_kernel_rows(self.shader.ty(v), at, rows, read_only(Reason::Scratch, 0));
             self.define(v, Rep::Varying(c))?;
         }
         Ok(true)

@@ -7,7 +7,7 @@ use super::Emitter;
 use super::memory::trusted;
 use super::rectangle::Here;
 use crate::ir::Ty;
-use crate::lir::{Elem, IntCond, Type, Value as C};
+use crate::lir::{Elem, IntCond, Reason, Type, Value as C};
 use base::pixel::{BlendEquation, BlendEquations, BlendFactor, BlendOp};
 
 /// Largest product of two bytes.
@@ -57,7 +57,7 @@ impl Emitter<'_> {
         let offset = self.b.shl_imm(column, 2);
         let address = self.b.iadd(here.row, offset);
         let words = self.vector_type(Ty::I32);
-        let old = epilogue.blend.map(|_| self.b.load(words, trusted(0), address));
+        let old = epilogue.blend.map(|_| self.b.load(words, trusted(Reason::Element, 0), address));
         let new = match (&epilogue.blend, old) {
             (Some(equations), Some(old)) => self.blended(equations, source, old),
             _ => source,
@@ -65,7 +65,7 @@ impl Emitter<'_> {
         let (some, all, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.branch(here.partial, some, &[], all, &[]);
         self.enter(all);
-        self.b.store(trusted(0), new, address);
+        self.b.store(trusted(Reason::Element, 0), new, address);
         self.b.jump(done, &[]);
         self.enter(some);
         let [first, end] = [first, end].map(|column| self.b.splat(words, column));
@@ -73,9 +73,9 @@ impl Emitter<'_> {
         let before = self.b.icmp(IntCond::Slt, pixels, first);
         let inside = self.b.icmp(IntCond::Slt, pixels, end);
         let inside = self.b.and_not(inside, before);
-        let old = old.unwrap_or_else(|| self.b.load(words, trusted(0), address));
+        let old = old.unwrap_or_else(|| self.b.load(words, trusted(Reason::Element, 0), address));
         let merged = self.b.select(inside, new, old);
-        self.b.store(trusted(0), merged, address);
+        self.b.store(trusted(Reason::Element, 0), merged, address);
         self.b.jump(done, &[]);
         self.enter(done);
     }

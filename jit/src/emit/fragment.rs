@@ -10,7 +10,7 @@ use super::memory::read_only;
 use super::rep::{Rep, elem, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty, Value};
-use crate::lir::{Elem, IntCond, Type, Value as C};
+use crate::lir::{Elem, IntCond, Reason, Type, Value as C};
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_SAMPLES, QuadPositions, SampleGroups};
 use base::shader::Interpolation;
 use core::mem::offset_of;
@@ -64,7 +64,8 @@ impl Emitter<'_> {
     pub fn start_fragment(&mut self, ones: C) {
         self.set_exec(ones, true);
         let groups = self.lanes as usize / 4;
-        let quads = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, quads) as i32), self.batch);
+        let quads =
+            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, quads) as i32), self.batch);
         let size = size_of::<FragmentQuad>() as i64;
         let chunk = self.b.zext(Type::I64, self.chunk);
         let start = self.b.imul_imm(chunk, size * groups as i64);
@@ -74,8 +75,13 @@ impl Emitter<'_> {
         let mut pixel = [SmallVec::new(), SmallVec::new()];
         for g in 0..groups {
             let at = |field: usize| (g * size as usize + field) as i32;
-            let half = |e: &mut Self, field: usize| e.b.load_u16(Type::I32, read_only(at(field)), quads);
-            primitives.push(self.b.load(Type::I64, read_only(at(offset_of!(FragmentQuad, primitive))), quads));
+            let half =
+                |e: &mut Self, field: usize| e.b.load_u16(Type::I32, read_only(Reason::Element, at(field)), quads);
+            primitives.push(self.b.load(
+                Type::I64,
+                read_only(Reason::Element, at(offset_of!(FragmentQuad, primitive))),
+                quads,
+            ));
             coverage.push(half(self, offset_of!(FragmentQuad, coverage)));
             samples.push(half(self, offset_of!(FragmentQuad, sample)));
             pixel[0].push(half(self, offset_of!(FragmentQuad, x)));
@@ -87,7 +93,7 @@ impl Emitter<'_> {
             SmallVec::new()
         } else {
             let field = offset_of!(FragmentPrimitive, attributes) as i32;
-            primitives.iter().map(|&p| self.b.load(Type::I64, read_only(field), p)).collect()
+            primitives.iter().map(|&p| self.b.load(Type::I64, read_only(Reason::Field, field), p)).collect()
         };
         let bits = self.quads(&coverage);
         let nibbles = self.words(|l| 0xf << (4 * (l & 3)));
@@ -113,7 +119,7 @@ impl Emitter<'_> {
     fn sample_inside(&mut self, samples: &[C]) -> [C; 2] {
         let addresses: SmallVec<[C; 4]> = samples.iter().map(|&s| self.sample_address(s)).collect();
         [0, 1].map(|axis| {
-            let field = read_only(first_position(axis) as i32);
+            let field = read_only(Reason::Element, first_position(axis) as i32);
             let quads: SmallVec<[C; 4]> = addresses.iter().map(|&a| self.b.load(Elem::F32.by(4), field, a)).collect();
             self.concat(&quads)
         })
@@ -121,7 +127,8 @@ impl Emitter<'_> {
 
     /// A sample's positions.
     fn sample_address(&mut self, index: C) -> C {
-        let positions = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, positions) as i32), self.batch);
+        let positions =
+            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, positions) as i32), self.batch);
         let index = self.b.zext(Type::I64, index);
         let offset = self.b.imul_imm(index, size_of::<QuadPositions>() as i64);
         self.b.iadd(positions, offset)
@@ -132,7 +139,7 @@ impl Emitter<'_> {
         let last = self.b.iconst(Type::I32, i64::from(FragmentBatch::CENTRE));
         let index = self.b.umin(sample, last);
         let address = self.sample_address(index);
-        self.b.load(Type::F32, read_only(first_position(axis) as i32), address)
+        self.b.load(Type::F32, read_only(Reason::Element, first_position(axis) as i32), address)
     }
 
     fn fragment(&self) -> Result<&FragmentState> {
@@ -184,7 +191,7 @@ impl Emitter<'_> {
         let quads: SmallVec<[C; 4]> = primitives
             .iter()
             .map(|&p| {
-                let row = self.b.load(Elem::F32.by(4), read_only((field & !15) as i32), p);
+                let row = self.b.load(Elem::F32.by(4), read_only(Reason::Field, (field & !15) as i32), p);
                 self.b.shuffle(row, row, &[field / 4 % 4; 4])
             })
             .collect();
@@ -194,7 +201,7 @@ impl Emitter<'_> {
     /// A field of each quad's primitive in all lanes.
     fn primitive_value(&mut self, ty: Type, primitives: &[C], field: usize) -> C {
         let scalars: SmallVec<[C; 4]> =
-            primitives.iter().map(|&p| self.b.load(ty, read_only(field as i32), p)).collect();
+            primitives.iter().map(|&p| self.b.load(ty, read_only(Reason::Field, field as i32), p)).collect();
         self.quads(&scalars)
     }
 
@@ -205,7 +212,7 @@ impl Emitter<'_> {
             .iter()
             .zip(pixel)
             .map(|(&primitive, &pixel)| {
-                let origin = self.b.load(Type::I32, read_only(field as i32), primitive);
+                let origin = self.b.load(Type::I32, read_only(Reason::Field, field as i32), primitive);
                 self.b.isub(pixel, origin)
             })
             .collect();
@@ -240,7 +247,7 @@ impl Emitter<'_> {
     pub fn interpolate(&mut self, slot: u32, at: InterpolateAt, ty: Ty, data: &InstData) -> Result<C> {
         let interpolation = self.shader.inputs[slot as usize].interpolation;
         let lists = self.fragment()?.attributes.clone();
-        let field = read_only((slot as usize * size_of::<[u32; 3]>()) as i32);
+        let field = read_only(Reason::Element, (slot as usize * size_of::<[u32; 3]>()) as i32);
         if interpolation == Interpolation::Flat {
             let scalars: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(scalar_type(ty), field, l)).collect();
             return Ok(self.quads(&scalars));
@@ -307,9 +314,11 @@ impl Emitter<'_> {
     /// The samples of each lane that are covered, a bit each.
     fn sample_mask(&mut self) -> Result<C> {
         let coverage = self.fragment()?.coverage.clone();
-        let samples = self.b.load(Type::I32, read_only(offset_of!(FragmentBatch, samples) as i32), self.batch);
+        let samples =
+            self.b.load(Type::I32, read_only(Reason::Field, offset_of!(FragmentBatch, samples) as i32), self.batch);
         let few = self.b.icmp_imm(IntCond::Ule, samples, 4);
-        let groups = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, groups) as i32), self.batch);
+        let groups =
+            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, groups) as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
         let size = size_of::<SampleGroups>();
         let start = self.b.imul_imm(chunk, (size * coverage.len()) as i64);
@@ -321,7 +330,11 @@ impl Emitter<'_> {
                 .iter()
                 .enumerate()
                 .map(|(quad, &coverage)| {
-                    let word = self.b.load_u16(Type::I32, read_only((quad * size + 2 * group) as i32), groups);
+                    let word = self.b.load_u16(
+                        Type::I32,
+                        read_only(Reason::Element, (quad * size + 2 * group) as i32),
+                        groups,
+                    );
                     // A quad of few samples has them itself, and zeros in all groups.
                     if group == 0 { self.b.select(few, coverage, word) } else { word }
                 })

@@ -6,14 +6,14 @@ use super::memory::{at, fits_behind, read_only, trusted};
 use super::rep::{Rep, scalar_type};
 use crate::error::Result;
 use crate::ir::{Ty, Value};
-use crate::lir::{Access, IntCond, Type, Value as C};
+use crate::lir::{Access, IntCond, Reason, Type, Value as C};
 use base::abi::{ADDRESS_GRANULE_BITS, AddressSpace, ShaderContext};
 use core::mem::offset_of;
 
 impl Emitter<'_> {
     fn address_space(&mut self, field: usize) -> C {
         let at = offset_of!(ShaderContext, addresses) + field;
-        self.b.load(Type::I64, read_only(at as i32), self.ctx)
+        self.b.load(Type::I64, read_only(Reason::Field, at as i32), self.ctx)
     }
 
     /// I8: memory is alive at the address (I64).
@@ -68,7 +68,7 @@ impl Emitter<'_> {
         let live = self.address_space(offset_of!(AddressSpace, live));
         let granule = self.b.umin(granule, last);
         let byte = self.b.iadd(live, granule);
-        let byte = self.b.load(Type::I8, trusted(0), byte);
+        let byte = self.b.load(Type::I8, trusted(Reason::Live, 0), byte);
         self.b.icmp_imm(IntCond::Ne, byte, 0)
     }
 

@@ -6,7 +6,7 @@
 use super::Emitter;
 use super::memory::{read_only, trusted};
 use crate::error::{Error, Result};
-use crate::lir::{Block, IntCond, Type, Value as C, Variable};
+use crate::lir::{Block, IntCond, Reason, Type, Value as C, Variable};
 use base::abi::ComputeBatch;
 use core::mem::offset_of;
 
@@ -24,7 +24,7 @@ pub struct Group {
 impl Emitter<'_> {
     /// The words of a field of the batch.
     fn batch_words<const N: usize>(&mut self, field: usize) -> [C; N] {
-        core::array::from_fn(|i| self.b.load(Type::I32, read_only((field + 4 * i) as i32), self.batch))
+        core::array::from_fn(|i| self.b.load(Type::I32, read_only(Reason::Field, (field + 4 * i) as i32), self.batch))
     }
 
     /// for group in the batch's { passes }
@@ -90,15 +90,15 @@ impl Emitter<'_> {
             self.shared = self.b.iadd(self.shared, offset);
         } else {
             let (bytes, shared) = (workgroup.shared_bytes, self.shared);
-            self.clear_bytes(shared, bytes & !15);
+            self.clear_bytes(Reason::Shared, shared, bytes & !15);
             for at in (bytes & !15..bytes).step_by(4) {
                 let zero = self.b.iconst(Type::I32, 0);
-                self.b.store(trusted(at as i32), zero, shared);
+                self.b.store(trusted(Reason::Shared, at as i32), zero, shared);
             }
         }
         if self.barriers.any {
             let (bytes, scratch) = (self.slots_start, self.scratch);
-            self.clear_bytes(scratch, bytes);
+            self.clear_bytes(Reason::Scratch, scratch, bytes);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::memory::{read_only, trusted};
 use super::rep::{BufPair, Rep};
 use crate::error::Result;
 use crate::ir::{HEAP_DATA, InstData, Op, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
-use crate::lir::{IntCond, Type, Value as C};
+use crate::lir::{IntCond, Reason, Type, Value as C};
 use base::abi::{
     ADDRESS_GRANULE_BITS, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE, HEAP_INDEX_BITS, HeapContext, HeapEntry,
     Heaps, MAX_HEAP_RANGE, ShaderContext,
@@ -55,7 +55,7 @@ impl Emitter<'_> {
     }
 
     fn heap_field(&mut self, at: usize) -> C {
-        self.b.load(Type::I64, read_only(at as i32), self.ctx)
+        self.b.load(Type::I64, read_only(Reason::Field, at as i32), self.ctx)
     }
 
     /// The address of the descriptor at a byte (I32); outside of the heap, of zeros.
@@ -69,8 +69,9 @@ impl Emitter<'_> {
     /// What is alive of a descriptor's buffer.
     fn heap_buffer(&mut self, heap: &Heap, offset: C) -> BufPair {
         let slot = self.heap_slot(heap, offset);
-        let address = self.b.load(Type::I64, trusted(offset_of!(BufferDescriptor, address) as i32), slot);
-        let range = self.b.load(Type::I64, trusted(offset_of!(BufferDescriptor, range) as i32), slot);
+        let address =
+            self.b.load(Type::I64, trusted(Reason::Checked, offset_of!(BufferDescriptor, address) as i32), slot);
+        let range = self.b.load(Type::I64, trusted(Reason::Checked, offset_of!(BufferDescriptor, range) as i32), slot);
         let space = offset_of!(ShaderContext, addresses);
         let [base, last, runs] =
             [offset_of!(AddressSpace, base), offset_of!(AddressSpace, last), offset_of!(AddressSpace, runs)]
@@ -80,7 +81,7 @@ impl Emitter<'_> {
         let granule = self.b.umin(granule, last);
         let run = self.b.shl_imm(granule, size_of::<u32>().trailing_zeros());
         let run = self.b.iadd(runs, run);
-        let run = self.b.load(Type::I32, trusted(0), run);
+        let run = self.b.load(Type::I32, trusted(Reason::Live, 0), run);
         let run = self.b.zext(Type::I64, run);
         let alive = self.b.shl_imm(run, ADDRESS_GRANULE_BITS);
         // Of the run's first granule not all.
@@ -100,7 +101,7 @@ impl Emitter<'_> {
     /// The view or the sampler of a descriptor: its entry's, if that has the same word, or the first entry's.
     fn heap_object(&mut self, heap: &Heap, offset: C) -> C {
         let slot = self.heap_slot(heap, offset);
-        let word = self.b.load(Type::I64, trusted(0), slot);
+        let word = self.b.load(Type::I64, trusted(Reason::Checked, 0), slot);
         let entries = self.heap_field(heap.at + offset_of!(HeapContext, entries));
         let last = self.heap_field(heap.at + offset_of!(HeapContext, last));
         let mask = self.b.iconst(Type::I64, (1 << HEAP_INDEX_BITS) - 1);
@@ -108,9 +109,9 @@ impl Emitter<'_> {
         let index = self.b.umin(index, last);
         let index = self.b.shl_imm(index, size_of::<HeapEntry>().trailing_zeros());
         let entry = self.b.iadd(entries, index);
-        let own = self.b.load(Type::I64, trusted(offset_of!(HeapEntry, word) as i32), entry);
-        let object = self.b.load(Type::I64, trusted(offset_of!(HeapEntry, object) as i32), entry);
-        let null = self.b.load(Type::I64, trusted(offset_of!(HeapEntry, object) as i32), entries);
+        let own = self.b.load(Type::I64, trusted(Reason::Element, offset_of!(HeapEntry, word) as i32), entry);
+        let object = self.b.load(Type::I64, trusted(Reason::Element, offset_of!(HeapEntry, object) as i32), entry);
+        let null = self.b.load(Type::I64, trusted(Reason::Element, offset_of!(HeapEntry, object) as i32), entries);
         let same = self.b.icmp(IntCond::Eq, own, word);
         self.b.select(same, object, null)
     }

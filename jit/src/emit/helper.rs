@@ -5,7 +5,7 @@ use super::memory::{read_only, trusted};
 use super::rep::Rep;
 use crate::error::Result;
 use crate::ir::InstData;
-use crate::lir::{Type, Value as C};
+use crate::lir::{Reason, Type, Value as C};
 use base::abi::{Argument, Helper, ShaderContext};
 use core::mem::offset_of;
 
@@ -23,8 +23,9 @@ impl Emitter<'_> {
         let row = helper.row();
         let types = || row.arguments.iter().map(|&a| type_of(a));
         debug_assert!(types().eq(args.iter().map(|&c| self.b.ty(c))), "{}({})", row.name, row.signature);
-        let table = self.b.load(Type::I64, read_only(offset_of!(ShaderContext, helpers) as i32), self.ctx);
-        let function = self.b.load(Type::I64, read_only(row.offset as i32), table);
+        let table =
+            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(ShaderContext, helpers) as i32), self.ctx);
+        let function = self.b.load(Type::I64, read_only(Reason::Field, row.offset as i32), table);
         self.b.call(function, args);
     }
 
@@ -33,7 +34,7 @@ impl Emitter<'_> {
         let slot = self.b.create_slot(8, 8);
         let address = self.b.stack_address(slot, 0);
         self.call_helper(Helper::Clock, &[address]);
-        let time = self.b.load(Type::I64, trusted(0), address);
+        let time = self.b.load(Type::I64, trusted(Reason::Frame, 0), address);
         self.define(data.result(), Rep::Uniform(time))
     }
 }

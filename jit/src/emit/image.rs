@@ -13,7 +13,7 @@ use super::memory::{guarded, trusted};
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, Inst, InstData, Op, SampleInfo, Ty, Value};
-use crate::lir::{Elem, IntCond, Slot, Type, Value as C};
+use crate::lir::{Elem, IntCond, Reason, Slot, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_RESIDENT,
     KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelKind,
@@ -132,7 +132,8 @@ impl Emitter<'_> {
         let bytes = (size_of::<ImageArgs>() + 2 * MAX_LANES * 8 + 32) as u32;
         let slot = self.b.create_slot(bytes, 4);
         self.image_args = Some(Arguments { slot, mixed });
-        if let (Ok(args), false) = (self.args_address(), zeros.is_empty()) {
+        if let (Ok(args), true) = (self.args_address(), !zeros.is_empty() || self.poison.is_some()) {
+            self.poison_slot(args, size_of::<ImageArgs>());
             for row in zeros {
                 self.put_zero(args, row.field());
             }
@@ -148,14 +149,22 @@ impl Emitter<'_> {
     }
 
     /// Calls a kernel for every lane: `call` fills the block for a part of them and calls. Then the results are the instruction's.
-    fn by_parts(&mut self, data: &InstData, call: impl Fn(&mut Self, Part) -> Result<()>) -> Result<()> {
-        let results = self.call_parts(data, call)?;
+    fn by_parts(&mut self, data: &InstData, effects: bool, call: impl Fn(&mut Self, Part) -> Result<()>) -> Result<()> {
+        let results = self.call_parts(data, effects, call)?;
         self.define_all(&data.results().collect::<Vec<_>>(), results.into_iter().map(Rep::Varying))
     }
 
     /// The same, but the results are only given.
-    fn call_parts(&mut self, data: &InstData, call: impl Fn(&mut Self, Part) -> Result<()>) -> Result<Vec<C>> {
+    fn call_parts(
+        &mut self,
+        data: &InstData,
+        effects: bool,
+        call: impl Fn(&mut Self, Part) -> Result<()>,
+    ) -> Result<Vec<C>> {
         let args = self.args_address()?;
+        // A kernel gives nothing to lanes that do not take part, whose rows hold what earlier calls have left on the stack. A
+        // derivative or a subgroup operation may look at those lanes.
+        let mask = if data.result_count == 0 { None } else { self.taking_part(effects) };
         let lanes = MAX_LANES.min(self.lanes as usize);
         let mut results: Vec<Vec<C>> = data.results().map(|_| Vec::new()).collect();
         for first in (0..self.lanes as usize).step_by(lanes) {
@@ -166,10 +175,20 @@ impl Emitter<'_> {
             }
             call(self, part)?;
             for (i, (v, list)) in data.results().zip(&mut results).enumerate() {
-                list.push(self.take_result(part, i, self.shader.ty(v))?);
+                let mut c = self.take_result(part, i, self.shader.ty(v))?;
+                if let Some(mask) = mask {
+                    let (mask, none) = (self.b.slice(mask, part.first, part.lanes), self.b.constant(self.b.ty(c), 0));
+                    c = self.b.select(mask, c, none);
+                }
+                list.push(c);
             }
         }
         Ok(results.iter().map(|parts| self.concat(parts)).collect())
+    }
+
+    /// The lanes that take part in an operation, which has effects or not; `None`: all of them.
+    fn taking_part(&mut self, effects: bool) -> Option<C> {
+        if effects { self.side_effect_mask() } else { (!self.full).then(|| self.exec_mask()) }
     }
 
     /// Zeros in a row that this operation does not give, but another one may have given.
@@ -188,7 +207,7 @@ impl Emitter<'_> {
     /// Stores a value's lanes to a row of the block.
     fn put(&mut self, part: Part, field: usize, v: Value) -> Result<()> {
         let c = self.part_of(part, v)?;
-        self.b.store(trusted(field as i32), c, part.args);
+        self.b.store(trusted(Reason::Frame, field as i32), c, part.args);
         Ok(())
     }
 
@@ -204,7 +223,7 @@ impl Emitter<'_> {
             let high = self.b.lshr_imm(c, 32);
             for (field, c) in [(low, c), (offset_of!(ImageArgs, texel_high), high)] {
                 let word = self.b.narrow(words, c);
-                self.b.store(trusted((field + i * ROW) as i32), word, part.args);
+                self.b.store(trusted(Reason::Frame, (field + i * ROW) as i32), word, part.args);
             }
         }
         Ok(())
@@ -213,18 +232,18 @@ impl Emitter<'_> {
     /// A row of words as integers of 64 bits.
     fn take_words(&mut self, part: Part, field: usize, row: usize) -> C {
         let (words, long) = (Elem::I32.by(part.lanes), Elem::I64.by(part.lanes));
-        let c = self.b.load(words, trusted((field + row * ROW) as i32), part.args);
+        let c = self.b.load(words, trusted(Reason::Frame, (field + row * ROW) as i32), part.args);
         self.b.zext(long, c)
     }
 
     fn put_zero(&mut self, args: C, field: usize) {
         let zero = self.b.constant(Elem::I32.by(MAX_LANES.min(self.lanes as usize)), 0);
-        self.b.store(trusted(field as i32), zero, args);
+        self.b.store(trusted(Reason::Frame, field as i32), zero, args);
     }
 
     fn put_word(&mut self, args: C, field: usize, word: u32) {
         let c = self.b.iconst(Type::I32, i64::from(word));
-        self.b.store(trusted(field as i32), c, args);
+        self.b.store(trusted(Reason::Frame, field as i32), c, args);
     }
 
     /// Stores values to consecutive rows.
@@ -242,7 +261,7 @@ impl Emitter<'_> {
         effects: bool,
     ) -> Result<()> {
         let args = part.args;
-        let mask = if effects { self.side_effect_mask() } else { (!self.full).then(|| self.exec_mask()) };
+        let mask = self.taking_part(effects);
         let bits = match mask {
             Some(mask) => {
                 let mask = self.b.slice(mask, part.first, part.lanes);
@@ -250,7 +269,7 @@ impl Emitter<'_> {
             }
             None => self.b.iconst(Type::I32, (1 << part.lanes) - 1),
         };
-        self.b.store(trusted(offset_of!(ImageArgs, mask) as i32), bits, args);
+        self.b.store(trusted(Reason::Frame, offset_of!(ImageArgs, mask) as i32), bits, args);
         let sampler_rep = sampler.map(|s| self.rep(s)).transpose()?;
         let view_rep = self.rep(view)?;
         if let (Rep::Uniform(view), None | Some(Rep::Uniform(_))) = (&view_rep, &sampler_rep) {
@@ -268,14 +287,14 @@ impl Emitter<'_> {
     fn call_uniform(&mut self, args: C, kernel: usize, view: C, sampler: C, by_class: bool) {
         let field = offset_of!(ImageView, kernels) + kernel * 8;
         let table = if by_class {
-            let class = self.b.load(Type::I32, guarded(offset_of!(Sampler, class) as i32), sampler);
+            let class = self.b.load(Type::I32, guarded(Reason::Field, offset_of!(Sampler, class) as i32), sampler);
             let class = self.b.zext(Type::I64, class);
             let offset = self.b.shl_imm(class, 3);
             self.b.iadd(view, offset)
         } else {
             view
         };
-        let function = self.b.load(Type::I64, guarded(field as i32), table);
+        let function = self.b.load(Type::I64, guarded(Reason::Field, field as i32), table);
         self.b.call(function, &[view, sampler, args]);
     }
 
@@ -285,10 +304,10 @@ impl Emitter<'_> {
         let samplers = self.b.iadd_imm(views, MAX_LANES as i64 * 8);
         for lane in 0..part.lanes {
             let c = self.value_lane(view, part.first + lane)?;
-            self.b.store(trusted(lane as i32 * 8), c, views);
+            self.b.store(trusted(Reason::Frame, lane as i32 * 8), c, views);
             if let Some(sampler) = sampler {
                 let c = self.value_lane(sampler, part.first + lane)?;
-                self.b.store(trusted(lane as i32 * 8), c, samplers);
+                self.b.store(trusted(Reason::Frame, lane as i32 * 8), c, samplers);
             }
         }
         let none = self.b.iconst(Type::I64, 0);
@@ -310,7 +329,7 @@ impl Emitter<'_> {
             return Err(Error::unsupported("image results of other than 32 bits"));
         }
         let field = offset_of!(ImageArgs, result) + i * ROW;
-        Ok(self.b.load(vector, trusted(field as i32), part.args))
+        Ok(self.b.load(vector, trusted(Reason::Frame, field as i32), part.args))
     }
 
     /// `Op::Sample`.
@@ -318,7 +337,7 @@ impl Emitter<'_> {
         if self.take_early(inst)? || self.take_together(inst)? {
             return Ok(());
         }
-        self.by_parts(data, |e, part| e.sample_part(part, info, data))
+        self.by_parts(data, false, |e, part| e.sample_part(part, info, data))
     }
 
     fn sample_part(&mut self, part: Part, info: &SampleInfo, data: &InstData) -> Result<()> {
@@ -427,8 +446,8 @@ impl Emitter<'_> {
         };
         let first = level.is_none_or(|level| self.constant_bits(level) == Some(0)) && sample.is_none();
         match self.texel_site(if first { kind } else { TexelKind::None }, data, coords)? {
-            Some(site) => self.fetch_texels(&site, data, |e| e.call_parts(data, call)),
-            None => self.by_parts(data, call),
+            Some(site) => self.fetch_texels(&site, data, |e| e.call_parts(data, false, call)),
+            None => self.by_parts(data, false, call),
         }
     }
 
@@ -442,8 +461,8 @@ impl Emitter<'_> {
             e.call_kernel(part, KERNEL_STORE, data.args[0], None, true)
         };
         match self.texel_site(if sample.is_empty() { kind } else { TexelKind::None }, data, coords)? {
-            Some(site) => self.store_texels(&site, texel, |e| e.by_parts(data, call)),
-            None => self.by_parts(data, call),
+            Some(site) => self.store_texels(&site, texel, |e| e.by_parts(data, true, call)),
+            None => self.by_parts(data, true, call),
         }
     }
 
@@ -457,7 +476,7 @@ impl Emitter<'_> {
         };
         let n = 1 + usize::from(coords);
         let operands = &data.args[n + usize::from(sample)..];
-        self.by_parts(data, |e, part| {
+        self.by_parts(data, true, |e, part| {
             e.put_texel_address(part, &data.args[1..n], None, sample.then(|| data.args[n]))?;
             e.put_texel(part, operands)?;
             e.put_word(part.args, offset_of!(ImageArgs, atomic_op), op as u32);
@@ -496,7 +515,8 @@ impl Emitter<'_> {
     }
 
     fn query_scalar(&mut self, query: ImageQuery, view: C, level: Option<C>) -> C {
-        let word = |e: &mut Self, base: C, field: usize| e.b.load(Type::I32, guarded(field as i32), base);
+        let word =
+            |e: &mut Self, base: C, field: usize| e.b.load(Type::I32, guarded(Reason::Field, field as i32), base);
         let dim_is = |e: &mut Self, dim: Dim| {
             let d = word(e, view, offset_of!(ImageView, dim));
             e.b.icmp_imm(IntCond::Eq, d, dim as i64)

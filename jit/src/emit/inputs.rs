@@ -5,7 +5,7 @@ use super::memory::{read_only, trusted};
 use super::rep::elem;
 use crate::error::{Error, Result};
 use crate::ir::{InterpolateAt, Op, Ty};
-use crate::lir::{Type, Value as C};
+use crate::lir::{Reason, Type, Value as C};
 use base::abi::{FragmentBatch, Helper, MAX_LANES, interpolated};
 use base::shader::Interpolation;
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ impl Emitter<'_> {
         for (i, &slot) in slots.iter().enumerate() {
             let input = interpolated(slot, smooth(slot) == Some(Interpolation::Smooth));
             let input = self.b.iconst(Type::I32, i64::from(input));
-            self.b.store(trusted(4 * i as i32), input, list);
+            self.b.store(trusted(Reason::Scratch, 4 * i as i32), input, list);
         }
         let count = self.b.iconst(Type::I32, slots.len() as i64);
         let quads = self.quads_of_chunk();
@@ -114,7 +114,8 @@ impl Emitter<'_> {
         let at = self.b.iadd(rows, offset);
         let vector = elem(ty).by(MAX_LANES.min(self.lanes as usize));
         // Nobody writes them while chunks run.
-        let place = |pair: usize| read_only((row as u64 * ROW) as i32 + (pair as i64 * pair_bytes) as i32);
+        let place =
+            |pair: usize| read_only(Reason::Scratch, (row as u64 * ROW) as i32 + (pair as i64 * pair_bytes) as i32);
         let parts: Vec<C> = (0..pairs).map(|pair| self.b.load(vector, place(pair), at)).collect();
         self.concat(&parts)
     }

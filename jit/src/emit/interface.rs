@@ -5,7 +5,7 @@ use super::memory::{read_only, trusted};
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
-use crate::lir::{Type, Value as C};
+use crate::lir::{Reason, Type, Value as C};
 use crate::passes::{Shape, Steps};
 use base::abi::{
     BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, MeshBatch, PrimitiveBatch, ShaderContext, SlotLayout,
@@ -57,13 +57,19 @@ impl Emitter<'_> {
             let array = arrays[side].filter(|_| counts[side] != 0);
             array.map(|array| self.chunk_of(array, counts[side]))
         });
+        if let Some(chunk) = outputs {
+            for slot in 0..counts[1] as u32 {
+                let rows = self.rows_of(chunk, slot);
+                self.poison_rows(&rows, chunk.base);
+            }
+        }
         self.slots = Slots { inputs, outputs };
     }
 
     /// The current chunk of an array of so many slots.
     fn chunk_of(&mut self, array: usize, slots: usize) -> Chunk {
         let layout = SlotLayout::new(slots, self.row_lanes);
-        let list = self.b.load(Type::I64, read_only(array as i32), self.batch);
+        let list = self.b.load(Type::I64, read_only(Reason::Field, array as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
         let bytes = layout.chunk_bytes() * self.row_parts();
         let offset = self.b.imul_imm(chunk, bytes as i64);
@@ -85,7 +91,8 @@ impl Emitter<'_> {
     fn load_slot_vector(&mut self, chunk: Chunk, slot: u32, ty: Ty) -> C {
         let row = elem(ty).by(self.row_lanes as usize);
         let rows = self.rows_of(chunk, slot);
-        let parts: SmallVec<[C; 2]> = rows.iter().map(|&at| self.b.load(row, read_only(at), chunk.base)).collect();
+        let parts: SmallVec<[C; 2]> =
+            rows.iter().map(|&at| self.b.load(row, read_only(Reason::Element, at), chunk.base)).collect();
         self.concat(&parts)
     }
 
@@ -133,11 +140,11 @@ impl Emitter<'_> {
             let mut part = self.b.slice(c, i * lanes, lanes);
             if let Some(mask) = mask {
                 // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
-                let old = self.b.load(self.b.ty(part), trusted(at), base);
+                let old = self.b.load(self.b.ty(part), trusted(Reason::Element, at), base);
                 let mask = self.b.slice(mask, i * lanes, lanes);
                 part = self.b.select(mask, part, old);
             }
-            self.b.store(trusted(at), part, base);
+            self.b.store(trusted(Reason::Element, at), part, base);
         }
     }
 
@@ -158,7 +165,7 @@ impl Emitter<'_> {
             Builtin::DeviceIndex => self.context_word(offset_of!(ShaderContext, device_index)),
             Builtin::NumWorkgroups(c) if self.shader.stage().row().batch == BatchKind::Mesh => {
                 let field = offset_of!(MeshBatch, num_workgroups) + 4 * usize::from(c);
-                Rep::Uniform(self.b.load(Type::I32, read_only(field as i32), self.batch))
+                Rep::Uniform(self.b.load(Type::I32, read_only(Reason::Field, field as i32), self.batch))
             }
             Builtin::NumWorkgroups(c) => {
                 self.context_word(offset_of!(ShaderContext, num_workgroups) + 4 * usize::from(c))
@@ -177,7 +184,7 @@ impl Emitter<'_> {
             }
             Builtin::PatchVertices => {
                 let [given, ..] = self.patch_fields()?;
-                Rep::Uniform(self.b.load(Type::I32, read_only(given), self.batch))
+                Rep::Uniform(self.b.load(Type::I32, read_only(Reason::Field, given), self.batch))
             }
             Builtin::TessCoord(c) => {
                 let array = offset_of!(EvaluationBatch, coordinates);
@@ -215,7 +222,7 @@ impl Emitter<'_> {
     }
 
     fn context_word(&mut self, field: usize) -> Rep {
-        Rep::Uniform(self.b.load(Type::I32, read_only(field as i32), self.ctx))
+        Rep::Uniform(self.b.load(Type::I32, read_only(Reason::Field, field as i32), self.ctx))
     }
 
     fn workgroup_id(&self, c: u8) -> Result<C> {

@@ -10,23 +10,23 @@ use super::rep::{BufPair, Rep, scalar_type};
 use super::run::Run;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Inst, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
-use crate::lir::{Access, IntCond, Type, Value as C};
+use crate::lir::{Access, IntCond, Reason, Type, Value as C};
 use base::abi::{ADDRESS_TAIL, BUFFER_BYTES};
 use smallvec::SmallVec;
 
 /// Accesses to our own structs and checked device memory.
-pub fn trusted(offset: i32) -> Access {
-    Access { offset, ..Access::default() }
+pub fn trusted(reason: Reason, offset: i32) -> Access {
+    Access { offset, ..Access::of(reason) }
 }
 
 /// Loads that may be merged and moved: memory nobody writes while the function runs.
-pub fn read_only(offset: i32) -> Access {
-    Access { readonly: true, ..trusted(offset) }
+pub fn read_only(reason: Reason, offset: i32) -> Access {
+    Access { readonly: true, ..trusted(reason, offset) }
 }
 
 /// Loads through what a descriptor names, which need not be there where it is not used.
-pub fn guarded(offset: i32) -> Access {
-    Access { guarded: true, ..read_only(offset) }
+pub fn guarded(reason: Reason, offset: i32) -> Access {
+    Access { guarded: true, ..read_only(reason, offset) }
 }
 
 /// The same kind of access at an offset.
@@ -84,7 +84,11 @@ impl Emitter<'_> {
     }
 
     fn flags(&self, space: Space, flags: MemFlags) -> Access {
-        if (flags.readonly || space == Space::Push) && !flags.volatile { read_only(0) } else { trusted(0) }
+        if (flags.readonly || space == Space::Push) && !flags.volatile {
+            read_only(Reason::Checked, 0)
+        } else {
+            trusted(Reason::Checked, 0)
+        }
     }
 
     /// `Op::Load`.
@@ -390,7 +394,7 @@ impl Emitter<'_> {
         for (lane, at) in places.into_iter().enumerate() {
             for (i, &v) in values.iter().enumerate() {
                 let c = self.value_lane(v, lane)?;
-                self.b.store(trusted(i as i32 * ty.bytes() as i32), c, at);
+                self.b.store(trusted(Reason::Checked, i as i32 * ty.bytes() as i32), c, at);
             }
         }
         Ok(())

@@ -37,6 +37,7 @@ mod invariant;
 mod memory;
 mod neighbours;
 mod patches;
+mod poison;
 mod rectangle;
 mod rep;
 mod run;
@@ -159,6 +160,7 @@ struct Emitter<'a> {
     /// Accesses that need no kernel so far.
     texels: usize,
     lane_rows: Option<Slot>,
+    poison: Option<poison::Poison>,
 }
 
 /// Builds a stage. Everything that can be wrong with a shader is found by now.
@@ -175,7 +177,8 @@ pub fn build(
     if !matches!((options.lanes, vertices), (4 | 8, _) | (16 | 32 | 64, false)) {
         return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }
-    finished(stage::function(shader, div, layout, options, None)?)
+    let function = |poison| stage::function(shader, div, layout, options, None, poison);
+    finished(shader, layout, false, poisoned(function)?)
 }
 
 /// A fragment stage that takes rectangles and writes its colours itself; `None` where it can't be one.
@@ -190,20 +193,61 @@ pub fn build_with_epilogue(
     epilogue: &Epilogue,
 ) -> Result<Option<Emission>> {
     let rectangles = rectangle::Rectangles::of(shader, options.lanes, epilogue);
-    rectangles.map(|r| finished(stage::function(shader, div, layout, options, Some(r))?)).transpose()
+    let function = |r| finished(shader, layout, true, stage::function(shader, div, layout, options, Some(r), None)?);
+    rectangles.map(function).transpose()
 }
 
-fn finished((lir, scratch): (lir::Function, u64)) -> Result<Emission> {
+/// A function, with poison if there is to be some: its scratch memory's size is known behind a first emission.
+fn poisoned(function: impl Fn(Option<poison::Poison>) -> Result<(lir::Function, u64)>) -> Result<(lir::Function, u64)> {
+    let plain = function(None)?;
+    match poison::pattern() {
+        Some(pattern) => function(Some(poison::Poison { pattern, scratch: plain.1.min(MAX_SCRATCH) })),
+        None => Ok(plain),
+    }
+}
+
+/// Checks an emission: its form, and that every access to memory is where it claims to be ([`lir::safety`]).
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn verify(
+    emission: &Emission,
+    shader: &Shader,
+    layout: &PipelineLayoutInfo,
+    rectangles: bool,
+) -> std::result::Result<(), String> {
+    lir::verify(&emission.lir)?;
+    let workgroup = shader.payload.workgroup();
+    let world = lir::safety::World {
+        batch: shader.stage().row().batch,
+        rectangles,
+        scratch: emission.scratch_bytes.into(),
+        shared: workgroup.map_or(0, |workgroup| workgroup.shared_bytes.into()),
+        group: workgroup.filter(|_| shader.stage().keeps_groups()).map(|workgroup| workgroup.group_bytes().into()),
+        inputs: shader.inputs.len() as u64,
+        layout,
+    };
+    lir::safety::verify(&emission.lir, &world)
+}
+
+fn finished(
+    shader: &Shader,
+    layout: &PipelineLayoutInfo,
+    rectangles: bool,
+    (lir, scratch): (lir::Function, u64),
+) -> Result<Emission> {
     if scratch > MAX_SCRATCH {
         return Err(Error::limit(format!("{scratch} bytes of private memory")));
     }
     if std::env::var_os("GRUS_LIR").is_some() {
         eprintln!("{lir}");
     }
-    if cfg!(debug_assertions) {
-        lir::verify(&lir).map_err(|e| Error::internal(format!("LIR: {e}\n{lir}")))?;
+    let emission = Emission { lir, scratch_bytes: scratch as u32 };
+    if lir::safety::is_wanted() {
+        let wrong = |e| Error::internal(format!("LIR: {e}\n{}", emission.lir));
+        verify(&emission, shader, layout, rectangles).map_err(wrong)?;
     }
-    Ok(Emission { lir, scratch_bytes: scratch as u32 })
+    Ok(emission)
 }
 
 impl Emitter<'_> {

@@ -11,7 +11,7 @@ use super::rep::{BufPair, Rep};
 use super::run::Run;
 use crate::error::Result;
 use crate::ir::{Binary, Effects, Inst, MemFlags, Node, Op, Region, Shader, Space, Ty, Value, ValueDef};
-use crate::lir::{Access, Type, Value as C};
+use crate::lir::{Access, Reason, Type, Value as C};
 use crate::passes::{Divergence, Shape, Steps};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
@@ -276,7 +276,7 @@ impl Emitter<'_> {
 
     /// Elements at each lane's offset, each of them in range by itself.
     pub fn load_by_offset(&mut self, pair: BufPair, offsets: C, run: Run, access: Access) -> Vec<C> {
-        let (rows, last) = (self.lane_rows(), trusted(self.row_bytes() * MOST as i32));
+        let (rows, last) = (self.lane_rows(), trusted(Reason::Frame, self.row_bytes() * MOST as i32));
         self.b.store(last, offsets, rows);
         let lanes = self.begin_lanes();
         let words = self.lane_column(rows, &lanes, 4);

@@ -10,7 +10,7 @@ use super::rep::Rep;
 use super::vertices::Source;
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty};
-use crate::lir::{Type, Value as C};
+use crate::lir::{Reason, Type, Value as C};
 use base::abi::{BatchKind, ControlBatch, EvaluationBatch};
 use core::mem::offset_of;
 
@@ -38,13 +38,13 @@ impl Emitter<'_> {
         let patch = self.b.zext(Type::I64, patch);
         let offset = self.b.shl_imm(patch, 2);
         let place = self.b.iadd(list, offset);
-        Ok(self.b.load(Type::I32, read_only(0), place))
+        Ok(self.b.load(Type::I32, read_only(Reason::Element, 0), place))
     }
 
     /// The number of a vertex, inside of the patch.
     fn vertex_number(&mut self, data: &InstData) -> Result<(C, bool)> {
         let [given, ..] = self.patch_fields()?;
-        let given = self.b.load(Type::I32, read_only(given), self.batch);
+        let given = self.b.load(Type::I32, read_only(Reason::Field, given), self.batch);
         let last = self.b.iadd_imm(given, -1);
         if let Rep::Uniform(vertex) = self.rep(data.args[0])? {
             return Ok((self.b.umin(vertex, last), true));
@@ -58,7 +58,8 @@ impl Emitter<'_> {
         let source = self.input_source(offset_of!(ControlBatch, sources), slot);
         let inputs = self.batch_pointer(offset_of!(ControlBatch, inputs));
         let list = self.batch_pointer(offset_of!(ControlBatch, vertices));
-        let given = self.b.load(Type::I32, read_only(offset_of!(ControlBatch, given) as i32), self.batch);
+        let given =
+            self.b.load(Type::I32, read_only(Reason::Field, offset_of!(ControlBatch, given) as i32), self.batch);
         let [patch, ..] = self.group()?.id;
         let first = self.b.imul(patch, given);
         let first = self.b.zext(Type::I64, first);
@@ -70,17 +71,17 @@ impl Emitter<'_> {
             let vertex = self.b.zext(Type::I64, vertex);
             let at = self.b.shl_imm(vertex, 2);
             let place = self.b.iadd(list, at);
-            let base = self.b.load(Type::I32, read_only(0), place);
+            let base = self.b.load(Type::I32, read_only(Reason::Element, 0), place);
             let offset = self.b.iadd(base, source.offset);
             let offset = self.b.zext(Type::I64, offset);
             let place = self.b.iadd(inputs, offset);
-            let word = self.b.load(Type::I32, read_only(0), place);
+            let word = self.b.load(Type::I32, read_only(Reason::Element, 0), place);
             let c = self.b.splat(words, word);
             return self.define_input(c, source.written, data);
         }
         let places = self.b.shl_imm(vertex, 2);
         let all = self.mask(true);
-        let offsets = self.b.gather(words, read_only(0), 1, all, list, places)[0];
+        let offsets = self.b.gather(words, read_only(Reason::Element, 0), 1, all, list, places)[0];
         self.gather_input(inputs, offsets, source, data)
     }
 
@@ -90,7 +91,7 @@ impl Emitter<'_> {
         let inputs = self.batch_pointer(offset_of!(EvaluationBatch, inputs));
         let words = self.vector_type(Ty::I32);
         let patches = self.chunk_words(offset_of!(EvaluationBatch, patches), 1);
-        let patches = self.b.load(words, read_only(0), patches);
+        let patches = self.b.load(words, read_only(Reason::Element, 0), patches);
         let (vertex, uniform) = self.vertex_number(data)?;
         if uniform {
             let behind = self.b.imul(vertex, source.stride);

@@ -9,7 +9,7 @@ use super::fragment::FragmentState;
 use super::memory::read_only;
 use crate::error::Result;
 use crate::ir::{Builtin, InterpolateAt, Op, Shader, Ty};
-use crate::lir::{Block, Elem, IntCond, Type, Value as C};
+use crate::lir::{Block, Elem, IntCond, Reason, Type, Value as C};
 use base::abi::{FragmentPrimitive, MAX_LANES, RECTANGLE_LANES, Rectangle, RectangleBatch};
 use base::epilogue::Epilogue;
 use base::shader::{Interpolation, SlotType, Stage};
@@ -90,7 +90,7 @@ fn is_of_pixel(op: &Op) -> bool {
 impl Emitter<'_> {
     /// for all rectangles, rows and chunks { body, epilogue }, and then `done`
     pub fn rectangles(&mut self, done: Block) -> Result<()> {
-        let field = |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(offset as i32), e.batch);
+        let field = |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(Reason::Field, offset as i32), e.batch);
         let count = field(self, Type::I32, offset_of!(RectangleBatch, count));
         let end = field(self, Type::I32, offset_of!(RectangleBatch, end));
         let list = field(self, Type::I64, offset_of!(RectangleBatch, rectangles));
@@ -103,14 +103,17 @@ impl Emitter<'_> {
             let number = e.b.zext(Type::I64, number);
             let offset = e.b.imul_imm(number, size_of::<Rectangle>() as i64);
             let at = e.b.iadd(list, offset);
-            let half = |e: &mut Self, offset: usize| e.b.load_u16(Type::I32, read_only(offset as i32), at);
+            let half =
+                |e: &mut Self, offset: usize| e.b.load_u16(Type::I32, read_only(Reason::Element, offset as i32), at);
             let x = [half(e, offset_of!(Rectangle, x0)), half(e, offset_of!(Rectangle, x1))];
             // Of the last chunk that is whole.
             let whole = e.b.iadd_imm(x[1], -i64::from(e.lanes));
             let whole = e.b.smin(whole, last);
             let y = [half(e, offset_of!(Rectangle, y0)), half(e, offset_of!(Rectangle, y1))];
-            let primitive = e.b.load(Type::I64, read_only(offset_of!(Rectangle, primitive) as i32), at);
-            let field = |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(offset as i32), primitive);
+            let primitive =
+                e.b.load(Type::I64, read_only(Reason::Element, offset_of!(Rectangle, primitive) as i32), at);
+            let field =
+                |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(Reason::Field, offset as i32), primitive);
             let attributes = field(e, Type::I64, offset_of!(FragmentPrimitive, attributes));
             let [left, top] = [0, 4].map(|axis| field(e, Type::I32, offset_of!(FragmentPrimitive, origin) + axis));
             e.start_primitive(primitive, attributes);
@@ -184,13 +187,13 @@ impl Emitter<'_> {
         }
         for plane in [offset_of!(FragmentPrimitive, b1), offset_of!(FragmentPrimitive, b2)] {
             for component in 0..3 {
-                self.splat_of(primitive, plane + 4 * component);
+                self.splat_of(Reason::Field, primitive, plane + 4 * component);
             }
         }
         for (slot, input) in shader.inputs.iter().enumerate() {
             if input.interpolation != Interpolation::Flat {
                 (0..3).for_each(|i| {
-                    self.splat_of(attributes, slot * size_of::<[u32; 3]>() + 4 * i);
+                    self.splat_of(Reason::Element, attributes, slot * size_of::<[u32; 3]>() + 4 * i);
                 });
             }
         }
@@ -200,15 +203,15 @@ impl Emitter<'_> {
     fn start_row(&mut self, primitive: C, y: C) {
         if self.shader.inputs.iter().any(|input| input.interpolation != Interpolation::Flat) {
             for plane in [offset_of!(FragmentPrimitive, b1), offset_of!(FragmentPrimitive, b2)] {
-                let [dy, c] = [4, 8].map(|component| self.splat_of(primitive, plane + component));
+                let [dy, c] = [4, 8].map(|component| self.splat_of(Reason::Field, primitive, plane + component));
                 self.fused(dy, y, c);
             }
         }
     }
 
     /// A float in memory, in all lanes.
-    fn splat_of(&mut self, base: C, offset: usize) -> C {
-        let float = self.b.load(Type::F32, read_only(offset as i32), base);
+    fn splat_of(&mut self, reason: Reason, base: C, offset: usize) -> C {
+        let float = self.b.load(Type::F32, read_only(reason, offset as i32), base);
         let floats = self.vector_type(Ty::F32);
         self.b.splat(floats, float)
     }
@@ -217,7 +220,8 @@ impl Emitter<'_> {
     pub fn rectangle_input(&mut self, slot: u32, here: &Here, relative: [C; 2]) -> C {
         let primitives: SmallVec<[C; 2]> = [here.primitive].into_iter().collect();
         let weights = self.weights(&primitives, relative, false);
-        let [a0, d1, d2] = [0, 4, 8].map(|i| self.splat_of(here.attributes, slot as usize * size_of::<[u32; 3]>() + i));
+        let first = slot as usize * size_of::<[u32; 3]>();
+        let [a0, d1, d2] = [0, 4, 8].map(|i| self.splat_of(Reason::Element, here.attributes, first + i));
         let sum = self.fused(weights[0], d1, a0);
         self.fused(weights[1], d2, sum)
     }

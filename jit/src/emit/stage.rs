@@ -11,6 +11,7 @@ use super::interface::Slots;
 use super::invariant::Invariants;
 use super::memory::{read_only, trusted};
 use super::neighbours::Neighbours;
+use super::poison::Poison;
 use super::rectangle::Rectangles;
 use super::rep::Rep;
 use super::suspend::Suspension;
@@ -18,7 +19,7 @@ use super::together::Together;
 use super::{EmitOptions, Emitter};
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
-use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
+use crate::lir::{Block, Builder, Function, IntCond, Reason, Type, Value as C};
 use crate::passes::{Divergence, Steps};
 use base::abi::{
     AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, PrimitiveBatch, ShaderContext,
@@ -42,12 +43,14 @@ pub fn function(
     layout: &PipelineLayoutInfo,
     &EmitOptions { lanes, row_lanes }: &EmitOptions,
     rectangles: Option<Rectangles>,
+    poison: Option<Poison>,
 ) -> Result<(Function, u64)> {
     let mut b = Builder::new(&[Type::I64; 2]);
     let entry = b.current();
     let (ctx, batch) = (b.params(entry)[0], b.params(entry)[1]);
     let exit = b.create_block();
-    let pointer = |b: &mut Builder, base, offset: usize| b.load(Type::I64, read_only(offset as i32), base);
+    let pointer =
+        |b: &mut Builder, base, offset: usize| b.load(Type::I64, read_only(Reason::Field, offset as i32), base);
     let scratch = pointer(&mut b, batch, offset_of!(BatchHeader, scratch));
     let sink = pointer(&mut b, batch, offset_of!(BatchHeader, sink));
     let zeros = pointer(&mut b, ctx, offset_of!(ShaderContext, addresses) + offset_of!(AddressSpace, zeros));
@@ -106,7 +109,9 @@ pub fn function(
         image_args: None,
         texels: 0,
         lane_rows: None,
+        poison,
     };
+    e.poison_scratch();
     e.place_arrays()?;
     e.start_images();
     if shader.stage().row().batch == BatchKind::Quads {
@@ -181,7 +186,7 @@ impl Emitter<'_> {
 
     pub fn chunk_count(&mut self) -> C {
         let per_call = |e: &mut Self, offset: usize, shift: u32| {
-            let n = e.b.load(Type::I32, read_only(offset as i32), e.batch);
+            let n = e.b.load(Type::I32, read_only(Reason::Field, offset as i32), e.batch);
             let n = e.b.shl_imm(n, shift);
             let n = e.b.iadd_imm(n, i64::from(e.lanes) - 1);
             e.b.lshr_imm(n, e.lanes.trailing_zeros())
@@ -248,7 +253,7 @@ impl Emitter<'_> {
         self.set_resume(done);
         self.b.jump(latch, &[]);
         self.b.go_on(dispatch);
-        let index = self.b.load(Type::I32, trusted(0), self.resume_address);
+        let index = self.b.load(Type::I32, trusted(Reason::Scratch, 0), self.resume_address);
         // Anything else means done.
         let resume = self.barriers.resume_blocks(latch);
         self.b.branch_table(index, &resume, latch);
@@ -282,7 +287,7 @@ impl Emitter<'_> {
     /// The lanes behind the last invocation (whose number stands in a field of the batch) do what it does, but write no memory; where
     /// invocations see each other there are none.
     pub fn start_lanes(&mut self, field: usize, ones: C) -> Result<()> {
-        let count = self.b.load(Type::I32, read_only(field as i32), self.batch);
+        let count = self.b.load(Type::I32, read_only(Reason::Field, field as i32), self.batch);
         let valid = self.lanes_below(count)?;
         if self.shader.uses_subgroup {
             self.set_exec(valid, false);
@@ -301,12 +306,13 @@ impl Emitter<'_> {
         let Some(alive) = self.fragment.as_ref().map(|f| f.alive.clone()) else { return Ok(()) };
         let alive = self.cell(&alive);
         let words = self.mask_words(alive, self.row_lanes);
-        let list = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, alive) as i32), self.batch);
+        let list =
+            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, alive) as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
         let offset = self.b.shl_imm(chunk, words.len().ilog2() + 2);
         let address = self.b.iadd(list, offset);
         for (i, &bits) in words.iter().enumerate() {
-            self.b.store(trusted(4 * i as i32), bits, address);
+            self.b.store(trusted(Reason::Element, 4 * i as i32), bits, address);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::rep::{BufPair, Rep, scalar_type};
 use super::run::Run;
 use crate::error::Result;
 use crate::ir::{Ty, Value};
-use crate::lir::{Access, IntCond, Type, Value as C};
+use crate::lir::{Access, IntCond, Reason, Type, Value as C};
 use crate::passes::Steps;
 use smallvec::{SmallVec, smallvec};
 
@@ -172,13 +172,13 @@ impl Emitter<'_> {
         for (first, group) in (0..).step_by(GROUP).zip(places.chunks(GROUP)) {
             if let (Order::Following, [c]) = (order(group, run.ty.bytes() as i32), vectors) {
                 let part = if places.len() == GROUP { *c } else { self.b.slice(*c, first, GROUP) };
-                self.b.store(trusted(group[0]), part, address);
+                self.b.store(trusted(Reason::Checked, group[0]), part, address);
                 continue;
             }
             for (lane, &place) in (first..).zip(group) {
                 for (i, &c) in (0..).zip(vectors) {
                     let c = self.b.extract(c, lane);
-                    self.b.store(trusted(place.wrapping_add(i * run.ty.bytes() as i32)), c, address);
+                    self.b.store(trusted(Reason::Checked, place.wrapping_add(i * run.ty.bytes() as i32)), c, address);
                 }
             }
         }

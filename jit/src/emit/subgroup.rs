@@ -5,7 +5,7 @@ use super::memory::trusted;
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Subgroup, Ty, Value, eval};
-use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
+use crate::lir::{Elem, FloatCond, IntCond, Reason, Type, Value as C};
 use crate::passes::Steps;
 use base::abi::Helper;
 use smallvec::SmallVec;
@@ -258,12 +258,12 @@ impl Emitter<'_> {
         let slot = self.b.create_slot(bytes * 4, 8);
         let addresses = [0, 1, 2, 3].map(|i| self.b.stack_address(slot, (i * bytes) as i32));
         for (operand, &address) in operands.into_iter().zip(&addresses) {
-            self.b.store(trusted(0), operand, address);
+            self.b.store(trusted(Reason::Frame, 0), operand, address);
         }
         let count = self.b.iconst(Type::I32, ty.lanes() as i64);
         let [a, b, c, out] = addresses;
         let helper = if ty.elem == Elem::F64 { Helper::FmaF64 } else { Helper::FmaF32 };
         self.call_helper(helper, &[a, b, c, out, count]);
-        self.b.load(ty, trusted(0), out)
+        self.b.load(ty, trusted(Reason::Frame, 0), out)
     }
 }

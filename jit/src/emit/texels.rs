@@ -13,7 +13,7 @@ use super::run::Run;
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ir::{InstData, Ty, Value};
-use crate::lir::{Block, Elem, IntCond, Type, Value as C};
+use crate::lir::{Block, Elem, IntCond, Reason, Type, Value as C};
 use crate::passes::Steps;
 use base::abi::{ImageView, MAX_LANES, TexelKind, TexelRows};
 use base::format::{UNORM8, pack::ONE};
@@ -124,7 +124,13 @@ impl Emitter<'_> {
         let texels: SmallVec<[C; 4]> = used.iter().map(|&i| texels[i]).collect();
         self.b.jump(done, &texels);
         self.enter(done);
-        used.iter().zip(params).try_for_each(|(&i, c)| self.define(results[i], Rep::Varying(c)))
+        // Lanes that do not take part have zeros here as they have behind a kernel, which not every tier calls.
+        let mask = (!self.full).then(|| self.exec_mask());
+        let none = self.b.constant(vector, 0);
+        used.iter().zip(params).try_for_each(|(&i, c)| {
+            let c = mask.map_or(c, |mask| self.b.select(mask, c, none));
+            self.define(results[i], Rep::Varying(c))
+        })
     }
 
     /// Stores texels: `kernel` does it where there is no other way.
@@ -153,7 +159,7 @@ impl Emitter<'_> {
         for (row, &offset) in place.offsets.iter().enumerate() {
             let address = self.b.iadd(place.base, offset);
             for (at, c) in self.words_of_row(&words, row, place.offsets.len()).into_iter().enumerate() {
-                self.b.store(trusted(at as i32 * self.b.ty(c).bytes() as i32), c, address);
+                self.b.store(trusted(Reason::Texels, at as i32 * self.b.ty(c).bytes() as i32), c, address);
             }
         }
         self.b.jump(done, &[]);
@@ -185,7 +191,7 @@ impl Emitter<'_> {
 
     /// A field of the view's rows.
     fn rows_field(&mut self, site: &Site, ty: Type, field: usize) -> C {
-        self.b.load(ty, guarded((offset_of!(ImageView, rows) + field) as i32), site.view)
+        self.b.load(ty, guarded(Reason::Field, (offset_of!(ImageView, rows) + field) as i32), site.view)
     }
 
     /// Where the texels lie, if they are of the kind, lie inside and as the order says; else `slow`.
@@ -330,17 +336,20 @@ impl Emitter<'_> {
         match site.order {
             Order::Rows if place.offsets.len() == 1 => {
                 let address = self.b.iadd(place.base, place.offsets[0]);
-                self.load_interleaved(address, Run { ty: Ty::I32, n, unit: 4 }, trusted(0))
+                self.load_interleaved(address, Run { ty: Ty::I32, n, unit: 4 }, trusted(Reason::Texels, 0))
             }
             Order::Rows => {
                 let rows: SmallVec<[C; 4]> =
                     place.offsets.iter().map(|&offset| self.b.iadd(place.base, offset)).collect();
                 if n == 1 {
-                    let rows: SmallVec<[C; 4]> = rows.iter().map(|&at| self.b.load(row, trusted(0), at)).collect();
+                    let rows: SmallVec<[C; 4]> =
+                        rows.iter().map(|&at| self.b.load(row, trusted(Reason::Texels, 0), at)).collect();
                     return vec![self.concat(&rows)];
                 }
                 let vectors = n / rows.len();
-                let place = |i: usize| (rows[i / vectors], trusted((i % vectors) as i32 * whole.bytes() as i32));
+                let place = |i: usize| {
+                    (rows[i / vectors], trusted(Reason::Texels, (i % vectors) as i32 * whole.bytes() as i32))
+                };
                 let raws: Vec<C> = (0..n).map(place).map(|(at, access)| self.b.load(whole, access, at)).collect();
                 self.components(&raws, n)
             }
@@ -352,11 +361,13 @@ impl Emitter<'_> {
                     .map(|(row, offset)| self.b.iadd(row, offset))
                     .collect();
                 if n == 4 {
-                    let raws: Vec<C> = pairs.iter().map(|&at| self.b.load(row, trusted(0), at)).collect();
+                    let raws: Vec<C> =
+                        pairs.iter().map(|&at| self.b.load(row, trusted(Reason::Texels, 0), at)).collect();
                     let raws: Vec<C> = raws.chunks(place.offsets.len() / 2).map(|raws| self.concat(raws)).collect();
                     return self.components(&raws, n);
                 }
-                let pairs: SmallVec<[C; 8]> = pairs.iter().map(|&at| self.b.load(Type::F64, trusted(0), at)).collect();
+                let pairs: SmallVec<[C; 8]> =
+                    pairs.iter().map(|&at| self.b.load(Type::F64, trusted(Reason::Texels, 0), at)).collect();
                 let all = self.b.build(&pairs);
                 vec![self.b.bitcast(whole, all)]
             }

@@ -12,7 +12,7 @@ use super::memory::trusted;
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Effects, Inst, InstData, Node, Op, Region, Shader, Space, Value};
-use crate::lir::{Slot, Type, Value as C};
+use crate::lir::{Reason, Slot, Type, Value as C};
 use crate::passes::{Divergence, Shape};
 use base::abi::MAX_LANES;
 use cranelift_entity::SecondaryMap;
@@ -186,7 +186,7 @@ impl Emitter<'_> {
         let data = &self.shader.insts[inst];
         for (i, v) in data.results().enumerate() {
             let places = KernelRows { first, per_chunk: RESULTS, row: i as u64 };
-            let c = self.load_kernel_rows(self.shader.ty(v), rows, places, trusted);
+            let c = self.load_kernel_rows(self.shader.ty(v), rows, places, trusted(Reason::Frame, 0));
             self.define(v, Rep::Varying(c))?;
         }
         if last {
@@ -213,7 +213,8 @@ impl Emitter<'_> {
             for (c, &v) in shader.insts[inst].args[2..2 + COORDINATES as usize].iter().enumerate() {
                 let v = self.vector(v)?;
                 let first = i as u64 * parts * COORDINATES * ROW;
-                self.store_kernel_rows(v, rows, KernelRows { first, per_chunk: COORDINATES, row: c as u64 });
+                let places = KernelRows { first, per_chunk: COORDINATES, row: c as u64 };
+                self.store_kernel_rows(v, rows, places, Reason::Frame);
             }
         }
         let data = &shader.insts[members[0]];

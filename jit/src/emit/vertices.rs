@@ -9,7 +9,7 @@ use super::memory::{read_only, trusted};
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Scan, Ty};
-use crate::lir::{Type, Value as C};
+use crate::lir::{Reason, Type, Value as C};
 use base::abi::{BatchKind, InputSource, PrimitiveBatch, SlotLayout};
 use base::shader::GeometryFacts;
 use core::mem::offset_of;
@@ -58,7 +58,7 @@ impl Emitter<'_> {
 
     /// A pointer in the batch.
     pub fn batch_pointer(&mut self, field: usize) -> C {
-        self.b.load(Type::I64, read_only(field as i32), self.batch)
+        self.b.load(Type::I64, read_only(Reason::Field, field as i32), self.batch)
     }
 
     /// The chunk's words of an array with `rows` of them per chunk.
@@ -77,13 +77,14 @@ impl Emitter<'_> {
         let vertices = self.chunk_words(offset_of!(PrimitiveBatch, vertices), most.given);
         let counts = self.chunk_words(offset_of!(PrimitiveBatch, counts), 1);
         let none = self.word(0);
-        self.b.store(trusted(0), none, counts);
-        let first_row = self.b.load(Type::I32, trusted(offset_of!(PrimitiveBatch, rows) as i32), self.batch);
+        self.b.store(trusted(Reason::Element, 0), none, counts);
+        let first_row =
+            self.b.load(Type::I32, trusted(Reason::Field, offset_of!(PrimitiveBatch, rows) as i32), self.batch);
         let list = self.batch_pointer(offset_of!(PrimitiveBatch, first_rows));
         let chunk = self.b.zext(Type::I64, self.chunk);
         let offset = self.b.shl_imm(chunk, 2);
         let place = self.b.iadd(list, offset);
-        self.b.store(trusted(0), first_row, place);
+        self.b.store(trusted(Reason::Element, 0), first_row, place);
         let outputs = self.batch_pointer(offset_of!(PrimitiveBatch, outputs));
         let row = self.b.zext(Type::I64, first_row);
         let offset = self.b.imul_imm(row, self.row_layout().chunk_bytes() as i64);
@@ -96,13 +97,13 @@ impl Emitter<'_> {
     pub fn finish_primitives(&mut self) -> Result<()> {
         let (Most { made, .. }, PrimitiveState { first_row, counts, .. }) = (self.most()?, self.primitives()?);
         let vector = self.vector_type(Ty::I32);
-        let counts = self.b.load(vector, trusted(0), counts);
+        let counts = self.b.load(vector, trusted(Reason::Element, 0), counts);
         let (most, none) = (self.word(made as i32), self.word(0));
         let counts = self.b.umin(counts, most);
         let rows = self.scan(Scan::Reduce, counts, none, |e, a, b| e.b.umax(a, b));
         let rows = self.b.extract(rows, 0);
         let rows = self.b.iadd(first_row, rows);
-        self.b.store(trusted(offset_of!(PrimitiveBatch, rows) as i32), rows, self.batch);
+        self.b.store(trusted(Reason::Field, offset_of!(PrimitiveBatch, rows) as i32), rows, self.batch);
         Ok(())
     }
 
@@ -130,7 +131,7 @@ impl Emitter<'_> {
         let record = slot as usize * size_of::<InputSource>();
         let [offset, written, stride] =
             [offset_of!(InputSource, offset), offset_of!(InputSource, mask), offset_of!(InputSource, stride)]
-                .map(|field| self.b.load(Type::I32, read_only((record + field) as i32), sources));
+                .map(|field| self.b.load(Type::I32, read_only(Reason::Element, (record + field) as i32), sources));
         Source { offset, written, stride }
     }
 
@@ -141,7 +142,7 @@ impl Emitter<'_> {
         let all = self.mask(true);
         // (Memory of the batch, which nobody writes while the stage runs: any lane may read it.)
         let words = self.vector_type(Ty::I32);
-        let c = self.b.gather(words, read_only(0), 1, all, address, offsets)[0];
+        let c = self.b.gather(words, read_only(Reason::Element, 0), 1, all, address, offsets)[0];
         self.define_input(c, source.written, data)
     }
 
@@ -165,7 +166,7 @@ impl Emitter<'_> {
             let vertex = self.b.zext(Type::I64, vertex);
             let offset = self.b.imul_imm(vertex, row_bytes);
             let row = self.b.iadd(vertices, offset);
-            return Ok(self.b.load(words, read_only(0), row));
+            return Ok(self.b.load(words, read_only(Reason::Element, 0), row));
         }
         let (vertex, last) = (self.vector(data.args[0])?, self.word(given as i32 - 1));
         let vertex = self.b.umin(vertex, last);
@@ -173,7 +174,7 @@ impl Emitter<'_> {
         let lanes = self.words(|lane| 4 * lane as i32);
         let offsets = self.b.iadd(rows, lanes);
         let all = self.mask(true);
-        Ok(self.b.gather(words, read_only(0), 1, all, vertices, offsets)[0])
+        Ok(self.b.gather(words, read_only(Reason::Element, 0), 1, all, vertices, offsets)[0])
     }
 
     /// `Op::StoreVertex`.
@@ -198,7 +199,7 @@ impl Emitter<'_> {
         let lanes = self.words(|lane| (at + 4 * lane) as i32);
         let offsets = self.b.iadd(offsets, lanes);
         let mask = if self.full { self.mask(true) } else { self.exec_mask() };
-        self.b.scatter(trusted(0), mask, rows, offsets, self.sink, &[c]);
+        self.b.scatter(trusted(Reason::Element, 0), mask, rows, offsets, self.sink, &[c]);
         Ok(())
     }
 

@@ -18,6 +18,7 @@ pub mod op;
 mod print;
 #[doc(hidden)]
 pub mod random;
+pub mod safety;
 mod ssa;
 #[cfg(test)]
 mod tests;
@@ -162,9 +163,38 @@ impl Rmw {
     };
 }
 
+/// Why the address of an access is valid. The emitter claims it, and [`safety`] proves the claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The access lies in memory that the application names, and a comparison with its size, or a look-up of what is alive, decides
+    /// whether it happens; where it must not, it goes to the sink or to zeros.
+    Checked,
+    /// The access reads a field of a structure of the driver (context, batch, helper table, primitive, view, sampler).
+    Field,
+    /// The access lies in an array that a structure of the driver points to. Its index is made of numbers of the driver alone, or is
+    /// limited by one.
+    Element,
+    /// The access reads a descriptor, or a set's header. The index is limited to the binding.
+    Descriptor,
+    /// The access reads the table of live memory, at an index that is limited to the table.
+    Live,
+    /// The access lies in the texels of a view, behind comparisons of all coordinates with its extents.
+    Texels,
+    /// The access lies in a stack slot of the function.
+    Frame,
+    /// The access lies in the scratch memory of the call.
+    Scratch,
+    /// The access lies in workgroup memory.
+    Shared,
+    /// The caller of the function vouches for what lies behind a parameter. No stage of a shader has such an access.
+    Caller,
+}
+
 /// How memory is accessed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
+    /// Why the address is valid.
+    pub reason: Reason,
     /// Added to the address.
     pub offset: i32,
     /// Nobody writes there while the function runs: loads may be merged and moved.
@@ -173,6 +203,13 @@ pub struct Access {
     pub guarded: bool,
     /// The address is a multiple of the type's bytes.
     pub aligned: bool,
+}
+
+impl Access {
+    /// A plain access at the address itself.
+    pub const fn of(reason: Reason) -> Access {
+        Access { reason, offset: 0, readonly: false, guarded: false, aligned: false }
+    }
 }
 
 /// What an instruction has beside operands; by [`op::ImmKind`].

@@ -66,7 +66,7 @@ impl Function {
             Imm::Lane(lane) => write!(f, " [{lane}]")?,
             Imm::Pattern(list) => write!(f, " {:?}", self.lists[list])?,
             Imm::Access(access) | Imm::Gather(access, _) => {
-                write!(f, " {:+}", access.offset)?;
+                write!(f, " {:+} {:?}", access.offset, access.reason)?;
                 for (flag, name) in
                     [(access.readonly, " readonly"), (access.guarded, " guarded"), (access.aligned, " aligned")]
                 {

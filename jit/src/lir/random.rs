@@ -4,7 +4,9 @@
 //! and writes only there, in bounds, and ends. NaNs are replaced by one of them as soon as they come up, so that bits compare.
 
 use super::op::{ImmKind, More, ROWS, Row, Rule};
-use super::{Access, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCond, Op, Rmw, Type, Value, Variable};
+use super::{
+    Access, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCond, Op, Reason, Rmw, Type, Value, Variable,
+};
 pub use base::random::Star as Rng;
 
 /// Bytes that a program works on.
@@ -140,7 +142,7 @@ impl Generator {
         for v in std::mem::take(&mut self.pool) {
             let bytes = self.b.ty(v).bytes().next_multiple_of(16) as i32;
             if at + bytes <= OUTPUT as i32 {
-                self.b.store(Access { offset: at, ..Access::default() }, v, self.output);
+                self.b.store(Access { offset: at, ..Access::of(Reason::Caller) }, v, self.output);
             }
             at += bytes;
         }
@@ -212,7 +214,7 @@ impl Generator {
             (Elem::B, false) => TRUTHS + self.rng.below(64) as i32,
             _ => self.rng.below(1024) as i32,
         };
-        let v = self.b.load(ty, Access { offset: at, ..Access::default() }, self.memory);
+        let v = self.b.load(ty, Access { offset: at, ..Access::of(Reason::Caller) }, self.memory);
         self.pin(v)
     }
 
@@ -230,7 +232,7 @@ impl Generator {
     }
 
     fn imm(&mut self, kind: ImmKind, t: Type) -> Imm {
-        let access = Access { offset: self.rng.below(16) as i32 * 16, ..Access::default() };
+        let access = Access { offset: self.rng.below(16) as i32 * 16, ..Access::of(Reason::Caller) };
         match kind {
             ImmKind::None => Imm::None,
             ImmKind::Lane => Imm::Lane(self.rng.below(t.lanes()) as u8),
@@ -294,7 +296,7 @@ impl Generator {
         args.extend(more);
         let imm = match (row.op, imm) {
             // Where B may be read memory does not reach further.
-            (Op::Load, Imm::Access(_)) if t.elem == Elem::B => Imm::Access(Access::default()),
+            (Op::Load, Imm::Access(_)) if t.elem == Elem::B => Imm::Access(Access::of(Reason::Caller)),
             (_, imm) => imm,
         };
         let first = self.b.inst(row.op, t, &args, imm);
@@ -310,8 +312,8 @@ impl Generator {
         let slot = self.b.create_slot(ty.bytes() + 32, 4);
         let at = self.b.stack_address(slot, 16);
         let v = self.value(ty);
-        self.b.store(Access::default(), v, at);
-        let v = self.b.load(ty, Access::default(), at);
+        self.b.store(Access::of(Reason::Caller), v, at);
+        let v = self.b.load(ty, Access::of(Reason::Caller), at);
         self.pool.push(v);
     }
 

@@ -2,7 +2,7 @@
 
 use super::op::{Effect, LaneCount, ROWS};
 use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
-use super::{Access, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
+use super::{Access, Builder, Elem, Function, Imm, IntCond, Op, Reason, Type, eval, verify};
 use crate::code::ExecutableCode;
 use crate::host;
 use crate::tier::{self, Backend};
@@ -131,11 +131,11 @@ fn all_tiers_give_the_same_nan() {
             let mut b = Builder::new(&[Type::I64]);
             let address = b.params(b.current())[0];
             let v: [_; 3] = std::array::from_fn(|i| match kinds >> (3 + i) & 1 {
-                0 => b.load(ty, Access { offset: 32 * i as i32, ..Access::default() }, address),
+                0 => b.load(ty, Access { offset: 32 * i as i32, ..Access::of(Reason::Caller) }, address),
                 _ => b.constant(ty, bits[i].into()),
             });
             for (i, &v) in v.iter().enumerate() {
-                b.store(Access { offset: 128 + 32 * i as i32, ..Access::default() }, v, address);
+                b.store(Access { offset: 128 + 32 * i as i32, ..Access::of(Reason::Caller) }, v, address);
             }
             let v: [_; 3] = std::array::from_fn(|i| if negated >> i & 1 != 0 { b.fneg(v[i]) } else { v[i] });
             let result = match op {
@@ -145,7 +145,7 @@ fn all_tiers_give_the_same_nan() {
                 Op::Fdiv => b.fdiv(v[0], v[1]),
                 _ => b.fma(v[0], v[1], v[2]),
             };
-            b.store(Access { offset: 96, ..Access::default() }, result, address);
+            b.store(Access { offset: 96, ..Access::of(Reason::Caller) }, result, address);
             b.return_();
             b.finish()
         };
@@ -225,11 +225,11 @@ fn constants_divide_as_anything_does() {
             let bytes = i32::from(elem == Elem::I64) * 32 + 32;
             let mut b = Builder::new(&[Type::I64]);
             let address = b.params(b.current())[0];
-            let n = b.load(ty, Access::default(), address);
+            let n = b.load(ty, Access::of(Reason::Caller), address);
             let by = b.constant(ty, d);
             let results = [b.udiv(n, by), b.urem(n, by), b.sdiv(n, by), b.srem(n, by)];
             for (i, v) in results.into_iter().enumerate() {
-                b.store(Access { offset: bytes * (1 + i as i32), ..Access::default() }, v, address);
+                b.store(Access { offset: bytes * (1 + i as i32), ..Access::of(Reason::Caller) }, v, address);
             }
             b.return_();
             let func = b.finish();
@@ -284,7 +284,7 @@ fn print_is_stable() {
     b.set_extra_block(then);
     b.switch_to_block(then);
     let swapped = b.shuffle(sum, sum, &[1, 0, 3, 2]);
-    b.store(Access { offset: -16, aligned: true, ..Access::default() }, swapped, address);
+    b.store(Access { offset: -16, aligned: true, ..Access::of(Reason::Caller) }, swapped, address);
     b.jump(end, &[]);
     b.seal_block(end);
     b.switch_to_block(end);
@@ -346,7 +346,7 @@ fn verify_rejects_bad_programs() {
         let v = b.splat(Elem::I32.by(8), n);
         let w = b.iadd(v, v);
         let pair = b.shuffle(v, w, &[0, 8, 1, 9]);
-        b.store(Access::default(), pair, address);
+        b.store(Access::of(Reason::Caller), pair, address);
         let end = b.create_block();
         b.append_param(end, Type::I32);
         b.jump(end, &[n]);

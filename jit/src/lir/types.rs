@@ -103,9 +103,10 @@ impl Type {
     pub const fn is_vector(self) -> bool {
         self.lanes > 1
     }
-    /// One of the types that there are.
+    /// One of the types that there are. Pairs of words are loaded and joined to longer vectors, and no more.
     pub fn is_valid(self) -> bool {
-        self.lanes == 1 || Type::LANES.contains(&self.lanes())
+        let pair = self.lanes == 2 && self.lane_bytes() == 4;
+        self.lanes == 1 || pair || Type::LANES.contains(&self.lanes())
     }
     /// A lane of it.
     pub const fn scalar(self) -> Type {

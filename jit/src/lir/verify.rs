@@ -154,7 +154,7 @@ impl Check<'_> {
 }
 
 /// Which blocks lie on every way to a block.
-struct Dominators {
+pub(super) struct Dominators {
     /// Position in reverse postorder; none for what is not reached.
     order: SecondaryMap<Block, Option<u32>>,
     parents: SecondaryMap<Block, Option<Block>>,
@@ -163,7 +163,8 @@ struct Dominators {
 }
 
 impl Dominators {
-    fn of(func: &Function) -> Result<Dominators, String> {
+    /// Of a function; an error where its control flow is none.
+    pub(super) fn of(func: &Function) -> Result<Dominators, String> {
         let entry = *func.layout.first().ok_or("no blocks")?;
         let mut d = Dominators { order: SecondaryMap::new(), parents: SecondaryMap::new(), homes: SecondaryMap::new() };
         for &block in &func.layout {
@@ -209,7 +210,18 @@ impl Dominators {
         a
     }
 
-    fn dominates(&self, a: Block, mut b: Block) -> bool {
+    /// The immediate dominator; of the first block itself.
+    pub(super) fn parent(&self, block: Block) -> Option<Block> {
+        self.parents[block]
+    }
+
+    /// Block and position of an instruction.
+    pub(super) fn home(&self, inst: Inst) -> Option<(Block, u32)> {
+        self.homes[inst]
+    }
+
+    /// Whether all ways to `b` lead through `a`.
+    pub(super) fn dominates(&self, a: Block, mut b: Block) -> bool {
         while self.order[b] > self.order[a] {
             match self.parents[b] {
                 Some(parent) => b = parent,

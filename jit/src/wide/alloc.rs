@@ -155,7 +155,6 @@ pub fn allocate(flow: &Flow<'_>, carefully: bool) -> Result<Output> {
 ///
 /// # Errors
 /// Internal: the allocator is wrong, or what it was told.
-#[cfg(test)]
 pub fn check(flow: &Flow<'_>, output: &Output) -> Result<()> {
     let mut checker = regalloc2::checker::Checker::new(flow, environment(flow.code.avx512));
     checker.prepare(output);

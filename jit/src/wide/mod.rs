@@ -113,8 +113,9 @@ fn code_here(
         return Ok(None);
     }
     let output = alloc::allocate(&flow, settings.optimise)?;
-    #[cfg(test)]
-    alloc::check(&flow, &output)?;
+    if cfg!(test) || lir::safety::is_wanted() {
+        alloc::check(&flow, &output)?;
+    }
     if let Some(texts) = texts {
         let description = "The instructions as they are selected, with numbers for the registers";
         texts.push(Text { name: "Instructions", description, text: code.to_string() });

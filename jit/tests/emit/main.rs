@@ -10,6 +10,7 @@ mod global;
 mod graphics;
 mod memory;
 mod random;
+mod safety;
 mod subgroups;
 mod tiles;
 mod windows;

@@ -78,6 +78,7 @@ pub fn try_compile_rows(
 ) -> Result<CompiledStage, jit::error::Error> {
     let divergence = passes::divergence(shader, options.lanes);
     let emitted = emit::build(shader, &divergence, layout, &options)?;
+    emit::verify(&emitted, shader, layout, false).unwrap_or_else(|e| panic!("{e}\n{}", emitted.lir));
     let lanes = options.row_lanes;
     let (code, tier) = jit::tier::generate(&emitted.lir, tier)?;
     let facts = StageFacts {

@@ -15,3 +15,4 @@ mod interface;
 mod limits;
 mod pointers;
 mod robust;
+mod safety;

@@ -65,6 +65,7 @@ fn code(s: &Shader, lanes: u32, epilogue: &Epilogue, tier: Tier) -> Option<Compi
     let general = compile_tier(s, &buffers_layout(1), 8, Tier::Quick);
     let div = jit::passes::divergence(s, lanes);
     let emission = build_with_epilogue(s, &div, &buffers_layout(1), &EmitOptions::of(lanes), epilogue).expect("LIR")?;
+    jit::emit::verify(&emission, s, &buffers_layout(1), true).unwrap_or_else(|e| panic!("{e}\n{}", emission.lir));
     jit::lir::verify(&emission.lir).expect("valid");
     let (code, tier) = jit::tier::generate(&emission.lir, tier).expect("code");
     let (frame, scratch, cpu_features) = (code.frame, emission.scratch_bytes, jit::host::cpu_features());

@@ -1,0 +1,52 @@
+//! Poison: with `GRUS_POISON=n`, code fills its scratch memory, its output slots and the argument block of its image operations with a
+//! pattern before it does anything else. Workgroup memory needs none, because every workgroup finds zeros there.
+//!
+//! A result that depends on the pattern is one that depends on what was left there by earlier work, as nothing may. It is for tests:
+//! `icd/tests/fuzz.rs` compares two patterns.
+
+use super::Emitter;
+use super::memory::trusted;
+use crate::ir::Ty;
+use crate::lir::{Reason, Type, Value as C};
+
+/// What is filled, and with what.
+#[derive(Clone, Copy, Debug)]
+pub struct Poison {
+    /// A word.
+    pub pattern: u32,
+    /// Bytes of scratch memory.
+    pub scratch: u64,
+}
+
+/// The pattern, if there is to be one.
+pub fn pattern() -> Option<u32> {
+    static PATTERN: std::sync::OnceLock<Option<u32>> = std::sync::OnceLock::new();
+    *PATTERN.get_or_init(|| std::env::var("GRUS_POISON").ok()?.parse().ok())
+}
+
+impl Emitter<'_> {
+    /// Fills the scratch memory at the function's start. What is made once a call is made behind it.
+    pub fn poison_scratch(&mut self) {
+        let Some(Poison { pattern, scratch }) = self.poison else { return };
+        let base = self.scratch;
+        self.fill_bytes(Reason::Scratch, base, scratch as u32 & !15, pattern);
+        self.call_block = self.b.current();
+    }
+
+    /// Fills the output slots of a chunk.
+    pub fn poison_rows(&mut self, rows: &[i32], base: C) {
+        let Some(Poison { pattern, .. }) = self.poison else { return };
+        let row = super::rep::elem(Ty::I32).by(self.row_lanes as usize);
+        let word = self.b.constant(row, pattern.into());
+        rows.iter().for_each(|&at| self.b.store(trusted(Reason::Element, at), word, base));
+    }
+
+    /// Fills bytes of a stack slot.
+    pub fn poison_slot(&mut self, address: C, bytes: usize) {
+        let Some(Poison { pattern, .. }) = self.poison else { return };
+        let word = self.b.constant(Type::I32, pattern.into());
+        for at in (0..bytes).step_by(4) {
+            self.b.store(trusted(Reason::Frame, at as i32), word, address);
+        }
+    }
+}

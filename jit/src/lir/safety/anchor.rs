@@ -1,0 +1,350 @@
+//! What the driver promises of its structures: which pointers lie in which field, how large what they point to is, and which words of
+//! the driver have a bound. The proofs of all other modules here end at these tables.
+
+use base::abi::{
+    ADDRESS_TAIL, AddressSpace, BatchHeader, BatchKind, ComputeBatch, ControlBatch, DESCRIPTOR_SIZE, DynamicBuffers,
+    EvaluationBatch, FragmentBatch, FragmentPrimitive, FragmentQuad, HeapContext, Heaps, HelperTable, ImageView,
+    InputSource, MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS, MeshBatch, NEAR_DYNAMIC_BUFFERS, PrimitiveBatch,
+    QuadPositions, Rectangle, RectangleBatch, SAMPLER_CLASSES, SET_HEADER, SampleGroups, Sampler, ShaderContext,
+    VertexBatch,
+};
+use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
+use core::mem::offset_of;
+
+/// What a stage is given, as far as proofs need it.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'a> {
+    /// The stage's batch.
+    pub batch: BatchKind,
+    /// The batch is a [`RectangleBatch`].
+    pub rectangles: bool,
+    /// Bytes of scratch memory.
+    pub scratch: u64,
+    /// Bytes of workgroup memory; 0 where the stage has none.
+    pub shared: u64,
+    /// Bytes from a workgroup's memory to the next one's, where each has its own.
+    pub group: Option<u64>,
+    /// Input slots of the stage.
+    pub inputs: u64,
+    /// Where descriptors lie.
+    pub layout: &'a PipelineLayoutInfo,
+}
+
+/// An array that a structure points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// What an element is.
+    pub element: Element,
+    /// The stage writes it.
+    pub written: bool,
+}
+
+/// An element of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// A number that the driver has made.
+    Number,
+    /// A word that comes from the application.
+    Data,
+    /// [`FragmentQuad`].
+    Quad,
+    /// [`Rectangle`].
+    Rectangle,
+    /// [`InputSource`], one for each input slot.
+    Source,
+    /// Three words for each input slot, and four bytes.
+    Attributes,
+}
+
+/// Where a pointer points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// [`ShaderContext`].
+    Context,
+    /// The stage's batch.
+    Batch,
+    /// [`HelperTable`].
+    Helpers,
+    /// [`FragmentPrimitive`].
+    Primitive,
+    /// [`ImageView`].
+    View,
+    /// [`Sampler`].
+    Sampler,
+    /// An array of the driver.
+    Array(Array),
+    /// Memory of a descriptor set.
+    Set(usize),
+    /// Dynamic buffers outside of the context.
+    Dynamic,
+    /// [`BatchHeader::sink`].
+    Sink,
+    /// [`AddressSpace::zeros`].
+    Zeros,
+    /// The flag that ends code.
+    Abort,
+    /// [`Heaps::null_buffer`].
+    NullBuffer,
+    /// The tables of live granules: of bytes, and of words.
+    Live(u64),
+    /// The entries of a heap's objects.
+    Entries(Heap),
+    /// [`BatchHeader::scratch`].
+    Scratch,
+    /// [`ComputeBatch::shared`].
+    Shared,
+}
+
+/// A descriptor heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heap {
+    /// Images and buffers.
+    Resources,
+    /// Samplers.
+    Samplers,
+}
+
+impl Heap {
+    /// Its byte in the context.
+    pub const fn at(self) -> i64 {
+        let own = match self {
+            Heap::Resources => offset_of!(Heaps, resources),
+            Heap::Samplers => offset_of!(Heaps, samplers),
+        };
+        (offset_of!(ShaderContext, heaps) + own) as i64
+    }
+}
+
+/// Bytes that a null view and a null buffer have, and that lie behind each first byte of a buffer.
+pub const READABLE: i64 = 16;
+
+const NUMBERS: Base = Base::Array(Array { element: Element::Number, written: false });
+const RESULTS: Base = Base::Array(Array { element: Element::Number, written: true });
+const INPUTS: Base = Base::Array(Array { element: Element::Data, written: false });
+const OUTPUTS: Base = Base::Array(Array { element: Element::Data, written: true });
+const SOURCES: Base = Base::Array(Array { element: Element::Source, written: false });
+
+/// Pointers of each kind of batch.
+fn batch_pointers(world: &World<'_>) -> &'static [(usize, Base)] {
+    if world.rectangles {
+        return &[
+            (
+                offset_of!(RectangleBatch, rectangles),
+                Base::Array(Array { element: Element::Rectangle, written: false }),
+            ),
+            (offset_of!(RectangleBatch, target), OUTPUTS),
+        ];
+    }
+    match world.batch {
+        BatchKind::Vertices => &[
+            (offset_of!(VertexBatch, vertex_index), NUMBERS),
+            (offset_of!(VertexBatch, instance_index), NUMBERS),
+            (offset_of!(VertexBatch, inputs), INPUTS),
+            (offset_of!(VertexBatch, outputs), OUTPUTS),
+        ],
+        BatchKind::Patches => &[
+            (offset_of!(ComputeBatch, shared), Base::Shared),
+            (offset_of!(ControlBatch, inputs), INPUTS),
+            (offset_of!(ControlBatch, sources), SOURCES),
+            (offset_of!(ControlBatch, vertices), NUMBERS),
+            (offset_of!(ControlBatch, primitive_id), NUMBERS),
+        ],
+        BatchKind::Domain => &[
+            (offset_of!(EvaluationBatch, inputs), INPUTS),
+            (offset_of!(EvaluationBatch, sources), SOURCES),
+            (offset_of!(EvaluationBatch, patches), NUMBERS),
+            (offset_of!(EvaluationBatch, coordinates), INPUTS),
+            (offset_of!(EvaluationBatch, primitive_id), NUMBERS),
+            (offset_of!(EvaluationBatch, outputs), OUTPUTS),
+        ],
+        BatchKind::Primitives => &[
+            (offset_of!(PrimitiveBatch, inputs), INPUTS),
+            (offset_of!(PrimitiveBatch, sources), SOURCES),
+            (offset_of!(PrimitiveBatch, vertices), NUMBERS),
+            (offset_of!(PrimitiveBatch, primitive_id), NUMBERS),
+            (offset_of!(PrimitiveBatch, invocation_id), NUMBERS),
+            (offset_of!(PrimitiveBatch, outputs), OUTPUTS),
+            (offset_of!(PrimitiveBatch, counts), OUTPUTS),
+            (offset_of!(PrimitiveBatch, first_rows), RESULTS),
+        ],
+        BatchKind::Quads => &[
+            (offset_of!(FragmentBatch, quads), Base::Array(Array { element: Element::Quad, written: false })),
+            (offset_of!(FragmentBatch, outputs), OUTPUTS),
+            (offset_of!(FragmentBatch, alive), RESULTS),
+            (offset_of!(FragmentBatch, positions), NUMBERS),
+            (offset_of!(FragmentBatch, groups), NUMBERS),
+        ],
+        BatchKind::Mesh | BatchKind::Workgroup => &[(offset_of!(ComputeBatch, shared), Base::Shared)],
+    }
+}
+
+impl World<'_> {
+    /// Bytes of the batch.
+    fn batch_bytes(&self) -> usize {
+        if self.rectangles {
+            return size_of::<RectangleBatch>();
+        }
+        match self.batch {
+            BatchKind::Vertices => size_of::<VertexBatch>(),
+            BatchKind::Patches => size_of::<ControlBatch>(),
+            BatchKind::Domain => size_of::<EvaluationBatch>(),
+            BatchKind::Primitives => size_of::<PrimitiveBatch>(),
+            BatchKind::Mesh => size_of::<MeshBatch>(),
+            BatchKind::Quads => size_of::<FragmentBatch>(),
+            BatchKind::Workgroup => size_of::<ComputeBatch>(),
+        }
+    }
+
+    /// The bytes of what a pointer points to, from and to; `None` where the driver alone knows how many there are.
+    pub fn extent(&self, base: Base) -> Option<(i64, i64)> {
+        let bytes = match base {
+            Base::Context => size_of::<ShaderContext>(),
+            Base::Batch => self.batch_bytes(),
+            Base::Helpers => size_of::<HelperTable>(),
+            Base::Primitive => size_of::<FragmentPrimitive>(),
+            Base::View => size_of::<ImageView>(),
+            Base::Sampler => size_of::<Sampler>(),
+            Base::Array(Array { element: Element::Source, .. }) => self.inputs as usize * size_of::<InputSource>(),
+            Base::Array(Array { element: Element::Attributes, .. }) => {
+                self.inputs as usize * size_of::<[u32; 3]>() + size_of::<u32>()
+            }
+            Base::Sink | Base::Zeros => ADDRESS_TAIL,
+            Base::NullBuffer => READABLE as usize,
+            Base::Abort => size_of::<u32>(),
+            Base::Scratch => self.scratch as usize,
+            Base::Shared => self.shared as usize,
+            Base::Set(_) | Base::Dynamic | Base::Live(_) | Base::Entries(_) | Base::Array(_) => return None,
+        };
+        Some((0, bytes as i64))
+    }
+
+    /// Where a pointer points that lies at a constant byte of a structure, or of each element of an array.
+    pub fn pointee(&self, base: Base, at: i64) -> Option<Base> {
+        let place = usize::try_from(at).ok()?;
+        match base {
+            Base::Context => context_pointer(place),
+            Base::Batch if place == offset_of!(BatchHeader, scratch) => Some(Base::Scratch),
+            Base::Batch if place == offset_of!(BatchHeader, sink) => Some(Base::Sink),
+            Base::Batch => batch_pointers(self).iter().find(|p| p.0 == place).map(|p| p.1),
+            Base::Primitive if place == offset_of!(FragmentPrimitive, attributes) => {
+                Some(Base::Array(Array { element: Element::Attributes, written: false }))
+            }
+            Base::Array(Array { element: Element::Quad, .. })
+                if place % size_of::<FragmentQuad>() == offset_of!(FragmentQuad, primitive) =>
+            {
+                Some(Base::Primitive)
+            }
+            Base::Array(Array { element: Element::Rectangle, .. }) if place == offset_of!(Rectangle, primitive) => {
+                Some(Base::Primitive)
+            }
+            Base::Set(set) => {
+                use DescriptorKind::*;
+                let binding = self.binding(set, at)?;
+                match (binding.kind, (at - i64::from(binding.offset)) % DESCRIPTOR_SIZE as i64) {
+                    (
+                        CombinedImageSampler | SampledImage | StorageImage | UniformTexelBuffer | StorageTexelBuffer
+                        | InputAttachment | Mutable,
+                        0,
+                    ) => Some(Base::View),
+                    (Sampler | CombinedImageSampler | Mutable, 8) => Some(Base::Sampler),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes of an element with pointers, which all indices are multiples of.
+    pub fn stride(element: Element) -> Option<u64> {
+        match element {
+            Element::Quad => Some(size_of::<FragmentQuad>() as u64),
+            Element::Rectangle => Some(size_of::<Rectangle>() as u64),
+            Element::Number | Element::Data | Element::Source | Element::Attributes => None,
+        }
+    }
+
+    /// The binding that has a byte of a set's memory in its first descriptors.
+    pub fn binding(&self, set: usize, at: i64) -> Option<&BindingLayout> {
+        let inside = |b: &&BindingLayout| {
+            let bytes = match b.kind {
+                DescriptorKind::InlineUniformBlock => i64::from(b.count),
+                _ => (i64::from(b.count.max(1)) + i64::from(b.variable)) * DESCRIPTOR_SIZE as i64,
+            };
+            let own = !matches!(b.kind, DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic);
+            (i64::from(b.offset)..i64::from(b.offset) + bytes).contains(&at) && (own || b.count == 0)
+        };
+        self.layout.sets.get(set)?.iter().find(inside)
+    }
+
+    /// Bytes of all dynamic buffers.
+    pub fn dynamic_bytes(&self) -> i64 {
+        let dynamic = |b: &&BindingLayout| {
+            matches!(b.kind, DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic)
+        };
+        let all = self.layout.sets.iter().flatten().filter(dynamic);
+        all.map(|b| i64::from(b.dynamic_index + b.count)).max().unwrap_or(0) * DESCRIPTOR_SIZE as i64
+    }
+
+    /// The most that a word of a structure is.
+    pub fn limit(&self, base: Base, at: i64) -> Option<u64> {
+        let quads = self.batch == BatchKind::Quads && !self.rectangles;
+        match base {
+            Base::Batch if quads && at == offset_of!(FragmentBatch, count) as i64 => {
+                Some(FragmentBatch::MOST_QUADS as u64)
+            }
+            Base::Sampler if at == offset_of!(Sampler, class) as i64 => Some(SAMPLER_CLASSES as u64 - 1),
+            _ => None,
+        }
+    }
+}
+
+/// Is a descriptor one of a buffer: an address and a size?
+pub fn is_buffer(kind: DescriptorKind) -> bool {
+    use DescriptorKind::*;
+    matches!(kind, UniformBuffer | StorageBuffer | UniformBufferDynamic | StorageBufferDynamic | Mutable)
+}
+
+/// Pointers of the context.
+fn context_pointer(place: usize) -> Option<Base> {
+    let sets = offset_of!(ShaderContext, sets);
+    if let Some(set) = place.checked_sub(sets).map(|at| at / size_of::<*const u8>())
+        && set < MAX_DESCRIPTOR_SETS
+        && (place - sets).is_multiple_of(size_of::<*const u8>())
+    {
+        return Some(Base::Set(set));
+    }
+    let (addresses, heaps) = (offset_of!(ShaderContext, addresses), offset_of!(ShaderContext, heaps));
+    let entries = |heap: Heap| heap.at() as usize + offset_of!(HeapContext, entries);
+    let all: [(usize, Base); 9] = [
+        (offset_of!(ShaderContext, abort), Base::Abort),
+        (offset_of!(ShaderContext, helpers), Base::Helpers),
+        (addresses + offset_of!(AddressSpace, zeros), Base::Zeros),
+        (addresses + offset_of!(AddressSpace, live), Base::Live(1)),
+        (addresses + offset_of!(AddressSpace, runs), Base::Live(4)),
+        (heaps + offset_of!(Heaps, null_buffer), Base::NullBuffer),
+        (entries(Heap::Resources), Base::Entries(Heap::Resources)),
+        (entries(Heap::Samplers), Base::Entries(Heap::Samplers)),
+        (offset_of!(ShaderContext, all_dynamic_buffers) + offset_of!(DynamicBuffers, first), Base::Dynamic),
+    ];
+    all.iter().find(|p| p.0 == place).map(|p| p.1)
+}
+
+/// The bytes of the context with push constants.
+pub const PUSH: core::ops::Range<i64> = {
+    let first = offset_of!(ShaderContext, push_constants) as i64;
+    first..first + MAX_PUSH_CONSTANTS as i64
+};
+
+/// The bytes of the context with dynamic buffers.
+pub const DYNAMIC: core::ops::Range<i64> = {
+    let first = offset_of!(ShaderContext, dynamic_buffers) as i64;
+    first..first + (NEAR_DYNAMIC_BUFFERS * DESCRIPTOR_SIZE) as i64
+};
+
+/// The bytes of a set before its descriptors.
+pub const HEADER: core::ops::Range<i64> = SET_HEADER as i64..0;
+
+/// The only field that a stage writes.
+pub const WRITTEN_FIELD: i64 = offset_of!(PrimitiveBatch, rows) as i64;
+
+const _: () = assert!(size_of::<QuadPositions>() == 32 && size_of::<SampleGroups>() == 8);

@@ -1,0 +1,230 @@
+//! Comparisons of offsets with sizes, and which size belongs to which address.
+
+use super::anchor::{Base, HEADER};
+use super::prove::{Offset, Prover, Root};
+use super::scope::Scope;
+use super::shape::{At, Atom, Terms};
+use crate::lir::{Block, Def, IntCond, Op, Reason};
+use base::abi::DESCRIPTOR_SIZE;
+use base::shader::DescriptorKind;
+use std::collections::HashSet;
+
+/// What an atom says of a size: `terms + bytes <= size`, where the sum is a number that does not wrap.
+struct Limit {
+    /// The terms; none where the size is compared with a constant.
+    terms: Terms,
+    bytes: i64,
+    size: At,
+}
+
+impl Prover<'_> {
+    /// Whether bytes behind a buffer's address are compared with its size.
+    pub fn is_in_buffer(&self, address: At, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
+        self.is_limited(offset, bytes, scope, &|size| self.is_pair(address, size))
+    }
+
+    /// Whether bytes at an offset are below a size.
+    fn is_limited(&self, offset: &Offset, bytes: i64, scope: &Scope, is_size: &dyn Fn(At) -> bool) -> bool {
+        let Some((lo, hi)) = self.sum(&offset.terms, scope) else { return false };
+        let atoms = self.flow.conditions(scope);
+        let wraps = |most: i128| most > i128::from(u64::MAX);
+        // Not before the buffer: by the range, or by a comparison with what an offset takes away.
+        let starts = lo + i128::from(offset.lo) >= 0
+            || atoms.iter().flat_map(|&atom| self.shape().below(atom)).any(|below| {
+                let least = self.shape().constant(below.a).map(|c| i128::from(c) + i128::from(below.strict));
+                let same = self.shape().terms(below.b);
+                same.list == offset.terms.list
+                    && same.plus == 0
+                    && !wraps(hi)
+                    && least.is_some_and(|least| least + i128::from(offset.lo) >= 0)
+            });
+        let end = offset.hi.saturating_add(bytes);
+        starts
+            && atoms.iter().any(|&atom| {
+                self.limits(atom, &atoms).into_iter().any(|limit| {
+                    let by_range = limit.terms.list.is_empty()
+                        && hi + i128::from(end) <= i128::from(limit.terms.plus) + i128::from(limit.bytes);
+                    let by_terms = self.reaches(&offset.terms, end, &limit, hi);
+                    (by_range || by_terms) && is_size(limit.size)
+                })
+            })
+    }
+
+    /// Whether the terms of a limit are those of an offset, which ends no later.
+    fn reaches(&self, terms: &Terms, end: i64, limit: &Limit, hi: i128) -> bool {
+        let fits = |plus: i64| end.checked_add(plus).is_some_and(|end| end <= limit.bytes + limit.terms.plus);
+        if limit.terms.list == terms.list {
+            return fits(0) && hi + i128::from(limit.bytes) + i128::from(limit.terms.plus) <= i128::from(u64::MAX);
+        }
+        // A word and a constant: where their sum wraps it is less than the constant, and so in range by itself.
+        if let ([(sum, 1)], [(word, 1)]) = (&terms.list[..], &limit.terms.list[..])
+            && let Some(parts) = self.shape().made_by(*sum, Op::Iadd)
+            && limit.terms.plus == 0
+        {
+            let constant = |i: usize| self.shape().constant(parts[i]).filter(|&c| c < 1 << 31);
+            return parts[0] == *word && constant(1).is_some_and(|c| fits(c as i64))
+                || parts[1] == *word && constant(0).is_some_and(|c| fits(c as i64));
+        }
+        false
+    }
+
+    /// What an atom says of sizes.
+    fn limits(&self, atom: Atom, atoms: &[Atom]) -> Vec<Limit> {
+        let shape = self.shape();
+        let mut out = Vec::new();
+        for below in shape.below(atom) {
+            let strict = i64::from(below.strict);
+            let mut terms = shape.terms(below.a);
+            if shape.func.ty(below.a.0).elem == crate::lir::Elem::I64 {
+                if terms.plus >= 0 {
+                    let bytes = terms.plus.saturating_add(strict);
+                    terms.plus = 0;
+                    let end = shape.terms(below.b);
+                    // `x <= size - c`, where the size is never less than c.
+                    match end.list[..] {
+                        [(size, 1)] if end.plus < 0 && self.least_size(size) >= -end.plus => {
+                            out.push(Limit { terms, bytes: bytes.saturating_sub(end.plus), size });
+                        }
+                        _ => out.push(Limit { terms, bytes, size: below.b }),
+                    }
+                }
+            } else if let Some((size, bytes)) = self.saturated(below.b, atoms) {
+                out.push(Limit { terms, bytes: bytes + strict, size });
+            }
+        }
+        out
+    }
+
+    /// A limit of words: the size less some bytes, where that is not below 0, saturated to 32 bits.
+    fn saturated(&self, limit: At, atoms: &[Atom]) -> Option<(At, i64)> {
+        let shape = self.shape();
+        let [wide] = shape.made_by(limit, Op::Narrow)?[..] else { return None };
+        let [a, b] = shape.made_by(wide, Op::Umin)?[..] else { return None };
+        let least = [(a, b), (b, a)].into_iter().find(|&(_, c)| shape.constant(c) == Some(0xffff_ffff))?.0;
+        let terms = shape.terms(least);
+        let [(size, 1)] = terms.list[..] else { return None };
+        let positive = atoms.iter().any(|&atom| {
+            let compared = shape.compared(atom);
+            compared.is_some_and(|(cond, a, b)| cond == IntCond::Sge && a == least && shape.constant(b) == Some(0))
+        });
+        (positive && terms.plus <= 0).then_some((size, -terms.plus))
+    }
+
+    /// Whether a size is that of the buffer at an address.
+    fn is_pair(&self, address: At, size: At) -> bool {
+        self.pairs(address, size, &mut HashSet::new())
+    }
+
+    fn pairs(&self, address: At, size: At, seen: &mut HashSet<(At, At)>) -> bool {
+        let shape = self.shape();
+        let (address, size) = (shape.peel(address), shape.peel(size));
+        if !seen.insert((address, size)) {
+            return true;
+        }
+        // Nothing is inside.
+        if shape.constant(size) == Some(0) {
+            return true;
+        }
+        if self.is_heap_buffer(address, size) {
+            return true;
+        }
+        if let (Def::Param(block), Def::Param(other)) =
+            (shape.func.values[address.0].def, shape.func.values[size.0].def)
+        {
+            return block == other && self.pairs_of_params((address, size), block, seen);
+        }
+        let (Some(a), Some(b)) = (shape.def(address), shape.def(size)) else { return false };
+        match (a.op, b.op) {
+            (Op::Select, Op::Select) => {
+                let arg = |at, data, i| shape.arg(at, data, i);
+                arg(address, a, 0) == arg(size, b, 0)
+                    && [1, 2].iter().all(|&i| self.pairs(arg(address, a, i), arg(size, b, i), seen))
+            }
+            (Op::Load, Op::Load) => {
+                if let (Some(kept), Some(sizes)) = (self.kept.stored(self, a), self.kept.stored(self, b)) {
+                    let own = |block: Block| sizes.iter().find(|(_, home)| *home == block).map(|s| s.0);
+                    return kept
+                        .iter()
+                        .all(|&(v, block)| own(block).is_some_and(|size| self.pairs((v, None), (size, None), seen)));
+                }
+                let (Some(from), Some(size_from)) = (self.loaded_from(address), self.loaded_from(size)) else {
+                    return false;
+                };
+                let behind = from.0.list == size_from.0.list && size_from.0.plus == from.0.plus + 8;
+                behind && matches!(self.root_of_load(address.0, a), Some(Root::Buffer { .. }))
+            }
+            _ => false,
+        }
+    }
+
+    fn pairs_of_params(&self, (address, size): (At, At), block: Block, seen: &mut HashSet<(At, At)>) -> bool {
+        let func = self.shape().func;
+        let number = |at: At| func.blocks[block].params.iter().position(|&p| p == at.0);
+        let (Some(i), Some(j)) = (number(address), number(size)) else { return false };
+        self.flow.preds(block).iter().all(|&(from, target)| {
+            let args = &func.blocks[from].targets[target].args;
+            self.pairs((args[i], None), (args[j], None), seen)
+        })
+    }
+
+    /// Whether a descriptor, or the header, of a set has these bytes.
+    pub fn is_descriptor(&self, set: usize, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
+        if HEADER.contains(&offset.lo) {
+            return offset.terms.list.is_empty() && offset.hi + bytes <= HEADER.end;
+        }
+        let Some(binding) = self.world.binding(set, offset.lo) else { return false };
+        let first = i64::from(binding.offset);
+        let descriptor = DESCRIPTOR_SIZE as i64;
+        let own = (offset.lo - first) % descriptor + offset.hi - offset.lo + bytes <= descriptor;
+        if binding.variable {
+            // Limited by the set's own count, which is below the layout's.
+            let limited = offset.terms.list.iter().all(|t| self.is_clean(t.0) && t.1 == DESCRIPTOR_SIZE as u64);
+            return own && limited && offset.lo - first < descriptor;
+        }
+        let end = first + i64::from(binding.count.max(1)) * descriptor;
+        binding.kind != DescriptorKind::InlineUniformBlock && own && self.is_between(offset, bytes, (first, end), scope)
+    }
+
+    /// Whether an inline uniform block of a set has these bytes.
+    pub fn is_in_block(&self, set: usize, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
+        let blocks = self.world.layout.sets.get(set).into_iter().flatten();
+        blocks.filter(|b| b.kind == DescriptorKind::InlineUniformBlock).any(|binding| {
+            let first = i64::from(binding.offset);
+            if binding.variable {
+                let inside = Offset { lo: offset.lo - first, hi: offset.hi - first, ..offset.clone() };
+                return self.is_limited(&inside, bytes, scope, &|size| self.is_own_count(set, size));
+            }
+            let inside = Offset { lo: offset.lo - first, hi: offset.hi - first, ..offset.clone() };
+            self.is_below(&inside, bytes, binding.count.into(), scope)
+        })
+    }
+
+    /// Whether a number is the count in a set's header.
+    fn is_own_count(&self, set: usize, size: At) -> bool {
+        let Some([word]) = self.shape().made_by(size, Op::Zext).as_deref().map(|list| [list[0]]) else { return false };
+        let Some((from, reason)) = self.loaded_from(word) else { return false };
+        let root = self.root_of(&from).map(|found| found.1);
+        reason == Reason::Descriptor
+            && root == Some(Root::Known(Base::Set(set)))
+            && from.list.len() == 1
+            && from.plus == HEADER.start
+    }
+
+    /// Whether workgroup memory has these bytes: that of one workgroup, of which each may have its own.
+    pub fn is_in_group(&self, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
+        let mut offset = offset.clone();
+        if let Some(group) = self.world.group {
+            let numbers = |t: &&(At, u64)| t.1 == group && self.is_clean(t.0);
+            if let Some(&(number, _)) = offset.terms.list.iter().find(numbers) {
+                offset.terms = offset.terms.without(number);
+            }
+        }
+        self.is_below(&offset, bytes, self.world.shared, scope)
+    }
+
+    /// Whether bytes at an offset lie below a constant: by their range, or by a comparison with a constant that is no greater.
+    pub fn is_below(&self, offset: &Offset, bytes: i64, size: u64, scope: &Scope) -> bool {
+        let constant = |at: At| self.shape().constant(at).is_some_and(|c| c <= size);
+        self.is_between(offset, bytes, (0, size as i64), scope) || self.is_limited(offset, bytes, scope, &constant)
+    }
+}

@@ -1,0 +1,119 @@
+//! Descriptors in heaps: nothing that lies there is followed but what the driver's own tables confirm.
+
+use super::anchor::{Base, Heap};
+use super::live::granule_of;
+use super::prove::{Offset, Prover, Root};
+use super::scope::Scope;
+use super::shape::{At, Terms};
+use crate::lir::{Imm, IntCond, Op, Reason, Value};
+use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, HeapContext, HeapEntry};
+use core::mem::offset_of;
+
+impl Prover<'_> {
+    /// The least that a size is: that of a heap, whose code needs one descriptor.
+    pub fn least_size(&self, size: At) -> i64 {
+        let of = |heap: Heap| self.is_context_word(size, heap.at() + offset_of!(HeapContext, size) as i64);
+        if of(Heap::Resources) || of(Heap::Samplers) { 16 } else { 0 }
+    }
+
+    /// Whether an address and a size are those of a descriptor in a heap, cut to what is alive behind the address.
+    pub fn is_heap_buffer(&self, address: At, size: At) -> bool {
+        let shape = self.shape();
+        let Some(&[some, own, null]) = shape.made_by(address, Op::Select).as_deref() else { return false };
+        let is_null = self.root_of(&shape.terms(null)).is_some_and(|r| r.1 == Root::Known(Base::NullBuffer));
+        let Some((before, alive)) = self.compared_below(some) else { return false };
+        // alive = the granules of the run; before = what of the first one lies before the address, and the tail.
+        let alive_terms = shape.terms(alive);
+        let [(run, factor)] = alive_terms.list[..] else { return false };
+        let is_run = factor == 1 << ADDRESS_GRANULE_BITS && alive_terms.plus == 0 && self.is_run_of(run, own);
+        let before_terms = shape.terms(before);
+        let [(within, 1)] = before_terms.list[..] else { return false };
+        let is_within = before_terms.plus >= ADDRESS_TAIL as i64 && self.is_within_granule(within, own);
+        let left = |at: At| {
+            let Some(&[cond, left, none]) = shape.made_by(at, Op::Select).as_deref() else { return false };
+            let mut rest = shape.terms(alive);
+            let taken = shape.terms(before);
+            taken.list.iter().for_each(|&(at, times)| rest.add(at, times.wrapping_neg()));
+            rest.plus -= taken.plus;
+            cond == some && shape.constant(none) == Some(0) && shape.terms(left) == rest
+        };
+        is_null && is_run && is_within && self.is_least(size, &left, 8)
+    }
+
+    /// Whether a value is a minimum of things of which one is so.
+    fn is_least(&self, at: At, is: &dyn Fn(At) -> bool, depth: u32) -> bool {
+        let parts = self.shape().made_by(at, Op::Umin).filter(|_| depth > 0);
+        is(at) || parts.is_some_and(|parts| parts.iter().any(|&part| self.is_least(part, is, depth - 1)))
+    }
+
+    /// The operands of a strict comparison without sign.
+    fn compared_below(&self, at: At) -> Option<(At, At)> {
+        let (cond, a, b) = self.shape().compared(super::shape::Atom { at, truth: true })?;
+        (cond == IntCond::Ult).then_some((a, b))
+    }
+
+    /// Whether a word is the length of the run of live granules at an address.
+    fn is_run_of(&self, run: At, address: At) -> bool {
+        let Some((from, Reason::Live)) = self.loaded_from(run) else { return false };
+        let Some((pointer, Root::Known(Base::Live(4)))) = self.root_of(&from) else { return false };
+        let rest = from.without(pointer);
+        let [(index, 4)] = rest.list[..] else { return false };
+        granule_of(self, index).is_some_and(|of| of == self.shape().terms(address)) && rest.plus == 0
+    }
+
+    /// Whether a value is the place of an address in its granule.
+    fn is_within_granule(&self, within: At, address: At) -> bool {
+        let shape = self.shape();
+        let Some(&[offset, mask]) = shape.made_by(within, Op::And).as_deref() else { return false };
+        let mut terms = shape.terms(offset);
+        let is_mask = shape.constant(mask) == Some((1 << ADDRESS_GRANULE_BITS) - 1);
+        if super::live::take_base(self, &mut terms).is_none() {
+            return false;
+        }
+
+        is_mask && terms == shape.terms(address)
+    }
+
+    /// Whether an offset is that of an entry: its number is limited to the table.
+    pub fn is_entry(&self, base: Base, offset: &Offset) -> bool {
+        let Base::Entries(heap) = base else { return false };
+        let last = heap.at() + offset_of!(HeapContext, last) as i64;
+        match offset.terms.list[..] {
+            [] => true,
+            [(index, times)] => {
+                let limits = self.shape().made_by(index, Op::Umin);
+                times == size_of::<HeapEntry>() as u64
+                    && limits.is_some_and(|parts| parts.iter().any(|&part| self.is_context_word(part, last)))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the conditions say that an entry has the word of the descriptor: only then is its object one.
+    pub fn is_own_entry(&self, entry: &Terms, scope: &Scope) -> bool {
+        let shape = self.shape();
+        self.flow.conditions(scope).iter().filter_map(|&atom| shape.compared(atom)).any(|(cond, a, b)| {
+            let is_word = |at: At| {
+                let Some((from, Reason::Element)) = self.loaded_from(at) else { return false };
+                let Some((pointer, Root::Known(Base::Entries(_)))) = self.root_of(&from) else { return false };
+                let rest = from.without(pointer);
+                rest.list == entry.list && rest.plus == offset_of!(HeapEntry, word) as i64
+            };
+            cond == IntCond::Eq && (is_word(a) || is_word(b))
+        })
+    }
+
+    /// Whether a mutable descriptor's word is used as an address: its size is loaded, too.
+    pub fn has_range(&self, v: Value) -> bool {
+        let Some((from, _)) = self.loaded_from((v, None)) else { return false };
+        self.shape().func.insts.values().any(|data| {
+            let Imm::Access(access) = data.imm else { return false };
+            if data.op != Op::Load || access.reason != Reason::Descriptor {
+                return false;
+            }
+            let mut terms = self.shape().terms((data.args[0], None));
+            terms.plus += i64::from(access.offset);
+            terms.list == from.list && terms.plus == from.plus + 8
+        })
+    }
+}

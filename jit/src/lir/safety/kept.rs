@@ -1,0 +1,204 @@
+//! Pointers that are kept in memory of the function's own: addresses of lanes in rows of the stack, and values that live across barriers
+//! in scratch memory.
+
+use super::prove::{Prover, Root, stores};
+use super::scope::Scope;
+use super::shape::Terms;
+use crate::lir::{Block, Def, Function, Imm, Inst, InstData, Op, Reason, Slot, Value};
+use cranelift_entity::SecondaryMap;
+use std::collections::HashSet;
+
+/// A store, and where it lies.
+struct Stored {
+    block: Block,
+    at: u32,
+    value: Value,
+    bytes: i64,
+    place: Place,
+}
+
+enum Place {
+    /// Bytes of a slot.
+    Stack(Slot, i64, i64),
+    /// Behind terms, at a constant.
+    Scratch(Terms),
+    /// It is not known where.
+    Unknown,
+}
+
+/// The stores of a function to memory of its own.
+#[derive(Default)]
+pub struct Kept {
+    stored: Vec<Stored>,
+    /// Blocks and positions of calls.
+    calls: Vec<(Block, u32)>,
+    /// What each load of an address finds.
+    found: SecondaryMap<Inst, Option<Vec<(Value, Block)>>>,
+}
+
+impl Kept {
+    /// Finds them.
+    pub fn of(prover: &Prover<'_>) -> Kept {
+        let func = prover.shape().func;
+        let mut kept = Kept::default();
+        for (block, at, inst) in stores(func) {
+            let data = &func.insts[inst];
+            let Imm::Access(access) = data.imm else { continue };
+            if !matches!(access.reason, Reason::Frame | Reason::Scratch) {
+                continue;
+            }
+            let place = place(prover, data, block);
+            kept.stored.push(Stored { block, at, value: data.args[1], bytes: data.ty.bytes().into(), place });
+        }
+        for &block in &func.layout {
+            let insts = func.blocks[block].insts.iter().enumerate();
+            kept.calls.extend(insts.filter(|(_, i)| func.insts[**i].op == Op::Call).map(|(i, _)| (block, i as u32)));
+        }
+        let mut found = SecondaryMap::new();
+        for &block in &func.layout {
+            for (i, &inst) in func.blocks[block].insts.iter().enumerate() {
+                let data = &func.insts[inst];
+                if data.op == Op::Load && data.ty == crate::lir::Type::I64 {
+                    found[inst] = kept.find(prover, data, (block, i as u32));
+                }
+            }
+        }
+        kept.found = found;
+        kept
+    }
+
+    /// What a load of an address finds: stored values, and the blocks of the stores.
+    pub fn stored(&self, prover: &Prover<'_>, data: &InstData) -> Option<Vec<(Value, Block)>> {
+        let Def::Inst(inst) = prover.shape().func.values[data.first].def else { return None };
+        self.found[inst].clone()
+    }
+
+    fn find(&self, prover: &Prover<'_>, data: &InstData, here: (Block, u32)) -> Option<Vec<(Value, Block)>> {
+        let Imm::Access(access) = data.imm else { return None };
+        match (access.reason, place(prover, data, here.0)) {
+            (Reason::Frame, Place::Stack(slot, from, to)) => self.on_stack(prover, (slot, from, to), here),
+            (Reason::Scratch, Place::Scratch(terms)) => self.in_scratch(prover, &terms),
+            _ => None,
+        }
+    }
+
+    /// The one store that covers bytes of a slot and is the last one before a load, on every way.
+    fn on_stack(
+        &self,
+        prover: &Prover<'_>,
+        (slot, from, to): (Slot, i64, i64),
+        here: (Block, u32),
+    ) -> Option<Vec<(Value, Block)>> {
+        let flow = &prover.flow;
+        let before =
+            |s: &Stored| s.block == here.0 && s.at < here.1 || s.block != here.0 && flow.dominates(s.block, here.0);
+        let covers =
+            |s: &&Stored| matches!(s.place, Place::Stack(other, a, b) if other == slot && a <= from && to <= b);
+        let later =
+            |a: &Stored, b: &Stored| if a.block == b.block { a.at > b.at } else { flow.dominates(b.block, a.block) };
+        let last =
+            self.stored.iter().filter(covers).filter(|s| before(s)).reduce(|a, b| if later(a, b) { a } else { b })?;
+        // Blocks from which the load is come to without the store.
+        let mut reach = HashSet::new();
+        let mut todo = vec![here.0];
+        while let Some(block) = todo.pop() {
+            for &(pred, _) in flow.preds(block).iter().filter(|_| block != last.block) {
+                if reach.insert(pred) {
+                    todo.push(pred);
+                }
+            }
+        }
+        let between = |block: Block, at: u32| {
+            if block == last.block {
+                return at > last.at && (block != here.0 || at < here.1);
+            }
+            reach.contains(&block) || block == here.0 && at < here.1
+        };
+        let touches = |s: &Stored| match s.place {
+            Place::Stack(other, a, b) => other == slot && a < to && from < b,
+            Place::Unknown => true,
+            Place::Scratch(_) => false,
+        };
+        let changed = self.stored.iter().any(|s| touches(s) && between(s.block, s.at) && !std::ptr::eq(s, last));
+        let called = self.calls.iter().any(|&(block, at)| between(block, at));
+        (!changed && !called).then(|| vec![(last.value, last.block)])
+    }
+
+    /// All stores to a place of the scratch memory, with which no other store overlaps.
+    fn in_scratch(&self, prover: &Prover<'_>, terms: &Terms) -> Option<Vec<(Value, Block)>> {
+        let mut out = Vec::new();
+        let scope = |block| Scope::of(block);
+        let entry = *prover.shape().func.layout.first()?;
+        let own = prover.sum(&terms.without(pointer(prover, terms)?), &scope(entry))?;
+        let own = (own.0 + i128::from(terms.plus), own.1 + i128::from(terms.plus) + 8);
+        for s in &self.stored {
+            let Place::Scratch(other) = &s.place else {
+                if matches!(s.place, Place::Unknown) {
+                    return None;
+                }
+                continue;
+            };
+            if other.list == terms.list {
+                let apart = other.plus >= terms.plus + 8 || other.plus + s.bytes <= terms.plus;
+                if other.plus == terms.plus && s.bytes == 8 {
+                    out.push((s.value, s.block));
+                } else if !apart {
+                    return None;
+                }
+                continue;
+            }
+            let range = prover.sum(&other.without(pointer(prover, other)?), &scope(s.block))?;
+            let plus = i128::from(other.plus);
+            let (lo, hi) = (range.0 + plus, range.1 + plus + i128::from(s.bytes));
+            if lo < own.1 && own.0 < hi {
+                return None;
+            }
+        }
+        (!out.is_empty()).then_some(out)
+    }
+}
+
+fn pointer(prover: &Prover<'_>, terms: &Terms) -> Option<super::shape::At> {
+    Some(prover.root_of(terms)?.0)
+}
+
+/// Where an access to the function's own memory lies.
+fn place(prover: &Prover<'_>, data: &InstData, block: Block) -> Place {
+    let Imm::Access(access) = data.imm else { return Place::Unknown };
+    let mut terms = prover.shape().terms((data.args[0], None));
+    terms.plus += i64::from(access.offset);
+    if access.reason == Reason::Scratch {
+        return Place::Scratch(terms);
+    }
+    let Some((at, Root::Stack(slot))) = prover.root_of(&terms) else {
+        return masked(prover, &terms, data).unwrap_or(Place::Unknown);
+    };
+    let first = match prover.shape().def(at).map(|data| data.imm) {
+        Some(Imm::Slot(_, offset)) => i64::from(offset),
+        _ => return Place::Unknown,
+    };
+    let rest = terms.without(at);
+    match prover.sum(&rest, &Scope::of(block)) {
+        Some((lo, hi)) => {
+            let place = |n: i128| i64::try_from(n).ok()?.checked_add(rest.plus)?.checked_add(first);
+            match (place(lo), place(hi)) {
+                (Some(lo), Some(hi)) => Place::Stack(slot, lo, hi + i64::from(data.ty.bytes())),
+                _ => Place::Unknown,
+            }
+        }
+        None => Place::Unknown,
+    }
+}
+
+/// A place behind an aligned address of a slot: somewhere in the slot.
+fn masked(prover: &Prover<'_>, terms: &Terms, _data: &InstData) -> Option<Place> {
+    let func: &Function = prover.shape().func;
+    let slot = terms.list.iter().find_map(|&(at, _)| {
+        let parts = prover.shape().made_by(at, Op::And)?;
+        match prover.root_of(&prover.shape().terms(parts[0]))?.1 {
+            Root::Stack(slot) => Some(slot),
+            _ => None,
+        }
+    })?;
+    Some(Place::Stack(slot, 0, func.slots[slot].bytes.into()))
+}

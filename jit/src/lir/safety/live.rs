@@ -1,0 +1,148 @@
+//! Physical pointers: addresses of which a table says that memory is alive there.
+
+use super::anchor::Base;
+use super::prove::{Offset, Prover, Root};
+use super::scope::Scope;
+use super::shape::{At, Atom, Terms};
+use crate::lir::{Block, Def, IntCond, Op, Reason};
+use base::abi::{ADDRESS_GRANULE_BITS, AddressSpace, ShaderContext};
+use core::mem::offset_of;
+
+fn field(field: usize) -> i64 {
+    (offset_of!(ShaderContext, addresses) + field) as i64
+}
+
+/// Takes the first granule's address away from a sum from which it was subtracted.
+pub fn take_base(prover: &Prover<'_>, terms: &mut Terms) -> Option<()> {
+    let is_base = |&&(at, times): &&(At, u64)| {
+        times == u64::MAX && prover.is_context_word(at, field(offset_of!(AddressSpace, base)))
+    };
+    let (base, _) = *terms.list.iter().find(is_base)?;
+    *terms = terms.without(base);
+    Some(())
+}
+
+/// The address whose granule a number is, limited to the table or not.
+pub fn granule_of(prover: &Prover<'_>, number: At) -> Option<Terms> {
+    let shape = prover.shape();
+    let mut number = number;
+    if let Some(parts) = shape.made_by(number, Op::Umin) {
+        let last = |at: At| prover.is_context_word(at, field(offset_of!(AddressSpace, last)));
+        number = match (last(parts[0]), last(parts[1])) {
+            (false, true) => parts[0],
+            (true, false) => parts[1],
+            _ => return None,
+        };
+    }
+    let [offset, by] = shape.made_by(number, Op::Lshr)?[..] else { return None };
+    let mut terms = shape.terms(offset);
+    take_base(prover, &mut terms)?;
+    (shape.constant(by) == Some(ADDRESS_GRANULE_BITS.into())).then_some(terms)
+}
+
+impl Prover<'_> {
+    /// Whether an offset in a table of granules is limited to the table.
+    pub fn is_granule(&self, offset: &Offset, bytes: u64) -> bool {
+        let last = |at: At| self.is_context_word(at, field(offset_of!(AddressSpace, last)));
+        let [(index, times)] = offset.terms.list[..] else { return false };
+        let parts = self.shape().made_by(index, Op::Umin);
+        times == bytes && offset.lo == 0 && offset.hi == 0 && parts.is_some_and(|parts| parts.into_iter().any(last))
+    }
+
+    /// The constant of an address of which the conditions say that memory is alive there, if it is that of a sum but for a constant.
+    pub fn alive(&self, sum: &Terms, scope: &Scope) -> Option<i64> {
+        self.flow.conditions(scope).iter().find_map(|&atom| {
+            let address = self.live_address(atom)?;
+            (address.list == sum.list && !address.list.is_empty()).then_some(address.plus)
+        })
+    }
+
+    /// The address that an atom says is alive.
+    fn live_address(&self, atom: Atom) -> Option<Terms> {
+        match self.shape().func.values[atom.at.0].def {
+            Def::Param(block) if atom.truth => self.live_param(atom.at, block),
+            _ => granule_of(self, self.live_granule(atom)?),
+        }
+    }
+
+    /// The granule that an atom says is alive.
+    fn live_granule(&self, atom: Atom) -> Option<At> {
+        let (cond, byte, zero) = self.shape().compared(atom)?;
+        let (from, reason) = self.loaded_from(byte)?;
+        if cond != IntCond::Ne || reason != Reason::Live || self.shape().constant(zero) != Some(0) {
+            return None;
+        }
+        let (pointer, root) = self.root_of(&from)?;
+        let rest = from.without(pointer);
+        match (root, &rest.list[..]) {
+            (Root::Known(Base::Live(1)), &[(granule, 1)]) if rest.plus == 0 => Some(granule),
+            _ => None,
+        }
+    }
+
+    /// A mask of lanes from several blocks: in each the address of the lane is alive.
+    fn live_param(&self, param: At, block: Block) -> Option<Terms> {
+        let func = self.shape().func;
+        let number = func.blocks[block].params.iter().position(|&p| p == param.0)?;
+        let mut found: Option<Terms> = None;
+        let edges = self.flow.preds(block);
+        // Of the one that says it of the lane itself.
+        for &(from, target) in edges {
+            let arg = self.shape().peel((func.blocks[from].targets[target].args[number], param.1));
+            if self.shape().constant(arg).is_none() {
+                let address = granule_of(self, self.live_granule(Atom { at: arg, truth: true })?)?;
+                if found.as_ref().is_some_and(|other| *other != address) {
+                    return None;
+                }
+                found = Some(address);
+            }
+        }
+        let address = found?;
+        let by_ends = |&(from, target): &(Block, usize)| {
+            let arg = self.shape().peel((func.blocks[from].targets[target].args[number], param.1));
+            match self.shape().constant(arg) {
+                Some(0) => true,
+                Some(_) => self.is_in_live_granules(&address, param.1, &self.flow.edge((from, target))),
+                None => true,
+            }
+        };
+        edges.iter().all(by_ends).then_some(address)
+    }
+
+    /// Whether all lanes are said to be in the granules of lanes that are alive.
+    fn is_in_live_granules(&self, address: &Terms, lane: Option<u8>, scope: &Scope) -> bool {
+        let shape = self.shape();
+        let atoms = self.flow.conditions(scope);
+        let live: Vec<At> = atoms.iter().filter_map(|&atom| self.unlimited(self.live_granule(atom)?)).collect();
+        let all = atoms.iter().filter(|atom| atom.truth).filter_map(|atom| shape.made_by(atom.at, Op::All));
+        let mut every = Vec::new();
+        for mask in all {
+            every.clear();
+            self.alternatives((mask[0].0, lane), &mut every);
+            let good = |&at: &At| {
+                let Some((IntCond::Eq, a, b)) = shape.compared(Atom { at, truth: true }) else { return false };
+                let own = |x: At| granule_of(self, x).is_some_and(|of| of == *address);
+                own(a) && live.contains(&b) || own(b) && live.contains(&a)
+            };
+            if !every.is_empty() && every.iter().all(good) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A granule's number before it is limited to the table.
+    fn unlimited(&self, granule: At) -> Option<At> {
+        let parts = self.shape().made_by(granule, Op::Umin)?;
+        parts.into_iter().find(|&at| !self.is_context_word(at, field(offset_of!(AddressSpace, last))))
+    }
+
+    /// The alternatives of a disjunction.
+    fn alternatives(&self, at: At, out: &mut Vec<At>) {
+        let at = self.shape().peel(at);
+        match self.shape().made_by(at, Op::Or) {
+            Some(parts) => parts.into_iter().for_each(|part| self.alternatives(part, out)),
+            None => out.push(at),
+        }
+    }
+}

@@ -1,0 +1,653 @@
+//! From an address back to the pointers that it may be made of.
+
+use super::anchor::{self, Array, Base, DYNAMIC, Element, HEADER, Heap, PUSH, READABLE, WRITTEN_FIELD, World};
+use super::clean::clean;
+use super::kept::Kept;
+use super::scope::{Flow, Scope};
+use super::shape::{At, DEPTH, Shape, Terms};
+use crate::lir::{Access, Block, Def, Function, Imm, Inst, InstData, Op, Reason, Slot, Type, Value};
+use base::abi::{ADDRESS_TAIL, DESCRIPTOR_SIZE, HeapContext, HeapEntry, ImageView, TexelRows};
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+/// Proves all accesses of a function that [`crate::lir::verify`] has accepted.
+///
+/// # Errors
+/// The first access whose claim could not be proved, and why.
+pub fn verify(func: &Function, world: &World<'_>) -> Result<(), String> {
+    let mut flow = Flow::of(func)?;
+    let entry = *func.layout.first().ok_or("no blocks")?;
+    let [context, batch] = func.blocks[entry].params[..] else { return Err("no parameters of a stage".into()) };
+    flow.find_ranges();
+    let mut prover = Prover {
+        flow,
+        world: *world,
+        params: [context, batch],
+        clean: SecondaryMap::new(),
+        roots: RefCell::default(),
+        kept: Kept::default(),
+    };
+    prover.limit_loads();
+    prover.flow.find_ranges();
+    prover.kept = Kept::of(&prover);
+    // Pointers that are kept were not known before.
+    prover.roots = RefCell::default();
+    prover.clean = clean(Shape { func }, |data| prover.loads_number(data));
+    for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            prover
+                .access(block, inst, data)
+                .map_err(|e| format!("{block}: {} of {:?}: {e}", data.op.row().name, data.args))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a pointer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// Memory of the driver.
+    Known(Base),
+    /// A place on the stack.
+    Stack(Slot),
+    /// The first byte of a buffer, whose size belongs to the pointer. `readable`: it is one as it stands in a descriptor, behind
+    /// which there are always [`READABLE`] bytes.
+    Buffer {
+        /// The pointer.
+        at: At,
+        /// See above.
+        readable: bool,
+    },
+    /// The first texel of a view.
+    Texels(At),
+    /// Memory that was looked up: it is alive from there on.
+    Alive,
+    /// The object of a heap's entry: there is one only where the entry has the word that it was looked up by.
+    Object(At, Heap),
+}
+
+/// A pointer of a sum.
+enum Pointer {
+    Root(Root),
+    /// One of several, or one that was kept.
+    Choice,
+}
+
+/// What lies behind a pointer: terms, and the least and the greatest constant (the terms' own is 0).
+#[derive(Clone, Debug, Default)]
+pub struct Offset {
+    /// Terms.
+    pub terms: Terms,
+    /// The least.
+    pub lo: i64,
+    /// The greatest.
+    pub hi: i64,
+}
+
+impl Offset {
+    fn at(byte: i64) -> Offset {
+        Offset { lo: byte, hi: byte, ..Offset::default() }
+    }
+
+    fn plus(&self, more: &Terms) -> Offset {
+        let mut out = self.clone();
+        more.list.iter().for_each(|&(at, times)| out.terms.add(at, times));
+        out.lo = out.lo.wrapping_add(more.plus);
+        out.hi = out.hi.wrapping_add(more.plus);
+        out
+    }
+}
+
+/// An access to prove.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// What it claims.
+    pub reason: Reason,
+    /// Its bytes.
+    pub bytes: i64,
+    /// It writes.
+    pub write: bool,
+}
+
+/// The state of a proof.
+pub struct Prover<'a> {
+    /// The function.
+    pub flow: Flow<'a>,
+    /// What the stage is given.
+    pub world: World<'a>,
+    params: [Value; 2],
+    clean: SecondaryMap<Value, bool>,
+    /// Pointers of loads that are known.
+    roots: RefCell<SecondaryMap<Value, Option<Option<Root>>>>,
+    /// What is kept in memory.
+    pub kept: Kept,
+}
+
+/// What is done with each pointer that an address may be made of.
+type Each<'f> = &'f mut dyn FnMut(Root, &Offset, &Scope) -> Result<(), String>;
+
+impl<'a> Prover<'a> {
+    /// The function's definitions.
+    pub fn shape(&self) -> Shape<'a> {
+        self.flow.shape
+    }
+
+    /// Proves an access.
+    fn access(&self, block: Block, inst: Inst, data: &InstData) -> Result<(), String> {
+        let scope = |access: Option<Access>| {
+            let moved = access
+                .is_some_and(|a| a.readonly && !a.guarded && matches!(a.reason, Reason::Checked | Reason::Texels));
+            Scope { moved, ..Scope::of(block) }
+        };
+        let one = |access: Access, bytes: u32, write| {
+            let wanted = Wanted { reason: access.reason, bytes: bytes.into(), write };
+            self.prove((data.args[0], None), &Offset::at(access.offset.into()), wanted, &scope(Some(access)))
+        };
+        match (data.op, data.imm) {
+            (Op::Load, Imm::Access(access)) => one(access, data.ty.bytes(), false),
+            (Op::LoadU8, Imm::Access(access)) => one(access, 1, false),
+            (Op::LoadU16, Imm::Access(access)) => one(access, 2, false),
+            (Op::Store, Imm::Access(access)) => one(access, data.ty.bytes(), true),
+            (Op::Gather, Imm::Gather(access, n)) => {
+                let wanted = Wanted {
+                    reason: access.reason,
+                    bytes: i64::from(n) * i64::from(data.ty.lane_bytes()),
+                    write: false,
+                };
+                self.lanes(data, access, wanted, &scope(Some(access)))?;
+                // Lanes that are not active read at the address itself.
+                if self.shape().constant((data.args[0], None)).is_some_and(|bits| bits == 1) {
+                    return Ok(());
+                }
+                self.prove((data.args[1], None), &Offset::at(0), wanted, &scope(Some(access)))
+                    .map_err(|e| format!("where no lane is active: {e}"))
+            }
+            (Op::Scatter, Imm::Gather(access, n)) => {
+                let wanted = Wanted {
+                    reason: access.reason,
+                    bytes: i64::from(n) * i64::from(data.ty.lane_bytes()),
+                    write: true,
+                };
+                self.lanes(data, access, wanted, &scope(Some(access)))?;
+                let sink = Wanted { reason: Reason::Checked, ..wanted };
+                self.prove((data.args[3], None), &Offset::at(0), sink, &scope(None))
+            }
+            (Op::AtomicLoad | Op::AtomicRmw | Op::AtomicCas, _) => {
+                let write = data.op != Op::AtomicLoad;
+                let wanted = Wanted { reason: Reason::Checked, bytes: data.ty.bytes().into(), write };
+                self.prove((data.args[0], None), &Offset::at(0), wanted, &scope(None))
+            }
+            _ => match data.imm {
+                Imm::Access(_) | Imm::Gather(..) => Err("an access that the verifier does not know".into()),
+                _ => Ok(()),
+            },
+        }
+        .map_err(|e| format!("{inst}: {e}"))
+    }
+
+    /// Proves the lanes of a gather or scatter.
+    fn lanes(&self, data: &InstData, access: Access, wanted: Wanted, scope: &Scope) -> Result<(), String> {
+        let lanes = data.ty.lanes() as u8;
+        let one = |lane: Option<u8>| {
+            let mut scope = scope.clone();
+            self.shape().atoms((data.args[0], lane), true, &mut scope.more);
+            let mut offset = Offset::at(access.offset.into());
+            let own = self.shape().peel((data.args[2], lane));
+            match self.shape().constant(own) {
+                Some(bits) => (offset.lo, offset.hi) = (offset.lo + bits as i64, offset.hi + bits as i64),
+                None => offset.terms.add(own, 1),
+            }
+            self.prove((data.args[1], None), &offset, wanted, &scope)
+        };
+        one(None).or_else(|_| (0..lanes).try_for_each(|lane| one(Some(lane))))
+    }
+
+    /// Proves that an address and what lies behind it is where it is said to be.
+    pub fn prove(&self, at: At, offset: &Offset, wanted: Wanted, scope: &Scope) -> Result<(), String> {
+        self.visit(at, offset, scope, &mut HashSet::new(), &mut |root, offset, scope| {
+            self.inside(root, offset, wanted, scope)
+                .map_err(|e| format!("{e}: {root:?} + {offset:?}, {} bytes as {:?}", wanted.bytes, wanted.reason))
+        })
+    }
+
+    /// All pointers that an address may be made of.
+    fn visit(
+        &self,
+        at: At,
+        offset: &Offset,
+        scope: &Scope,
+        seen: &mut HashSet<(At, Terms, i64, i64)>,
+        each: Each<'_>,
+    ) -> Result<(), String> {
+        if self.flow.is_impossible(scope) {
+            return Ok(());
+        }
+        let offset = offset.plus(&self.shape().terms(at));
+        if let Some(start) = self.alive(&offset.terms, scope) {
+            let rest = Offset { terms: Terms::default(), lo: offset.lo - start, hi: offset.hi - start };
+            return each(Root::Alive, &rest, scope);
+        }
+        let pointers = offset.terms.list.iter().filter(|t| t.1 == 1);
+        let found = pointers.filter_map(|&(at, _)| Some((at, self.pointer(at, DEPTH)?))).next();
+        let Some((pointer, what)) = found else { return Err(format!("no pointer in {offset:?}")) };
+        let rest = Offset { terms: offset.terms.without(pointer), ..offset };
+        match what {
+            Pointer::Root(root) => {
+                let first = match (root, self.shape().def(pointer).map(|data| data.imm)) {
+                    (Root::Stack(_), Some(Imm::Slot(_, first))) => i64::from(first),
+                    _ => 0,
+                };
+                let root = match root {
+                    Root::Object(at, heap) => self.object(at, heap, scope).ok_or("an entry that may be another's")?,
+                    root => root,
+                };
+                each(root, &Offset { lo: rest.lo + first, hi: rest.hi + first, ..rest }, scope)
+            }
+            Pointer::Choice => {
+                if !seen.insert((pointer, rest.terms.clone(), rest.lo, rest.hi)) {
+                    return Ok(());
+                }
+                if seen.len() > 4096 {
+                    return Err(format!("too many ways to {pointer:?}"));
+                }
+                // As a whole it may be a buffer, whose size is chosen with it.
+                if each(Root::Buffer { at: pointer, readable: false }, &rest, scope).is_ok() {
+                    return Ok(());
+                }
+                self.choices(pointer, &rest, scope, seen, each)
+            }
+        }
+    }
+
+    fn choices(
+        &self,
+        pointer: At,
+        rest: &Offset,
+        scope: &Scope,
+        seen: &mut HashSet<(At, Terms, i64, i64)>,
+        each: Each<'_>,
+    ) -> Result<(), String> {
+        let shape = self.shape();
+        if let Def::Param(block) = shape.func.values[pointer.0].def {
+            if let Some((first, most)) = self.counted(pointer, block) {
+                let rest = Offset { hi: rest.hi + most, ..rest.clone() };
+                return self.visit(first.0, &rest, &first.1, seen, each);
+            }
+            let number = shape.func.blocks[block].params.iter().position(|&p| p == pointer.0).ok_or("no parameter")?;
+            for &(from, target) in self.flow.preds(block) {
+                let arg = shape.func.blocks[from].targets[target].args[number];
+                self.visit((arg, pointer.1), rest, &self.flow.edge((from, target)), seen, each)?;
+            }
+            return Ok(());
+        }
+        let data = shape.def(pointer).ok_or("a constant as an address")?;
+        let arg = |i| shape.arg(pointer, data, i);
+        match data.op {
+            Op::Select => {
+                for (i, truth) in [(1, true), (2, false)] {
+                    let mut scope = scope.clone();
+                    shape.atoms(arg(0), truth, &mut scope.more);
+                    self.visit(arg(i), rest, &scope, seen, each)?;
+                }
+                Ok(())
+            }
+            // Rounded down to a power of two.
+            Op::And => {
+                let less = self.mask(pointer, data).ok_or("a masked pointer")?;
+                self.visit(arg(0), &Offset { lo: rest.lo - less, ..rest.clone() }, scope, seen, each)
+            }
+            Op::Load => {
+                let stored = self.kept.stored(self, data).ok_or("a pointer from memory")?;
+                for (v, block) in stored {
+                    let lanes = shape.func.ty(v).lanes() as u8;
+                    let one = Scope::of(block);
+                    if lanes == 1 {
+                        self.visit((v, None), rest, &one, seen, each)?;
+                    }
+                    for lane in (0..lanes).filter(|_| lanes > 1) {
+                        self.visit((v, Some(lane)), rest, &one, seen, each)?;
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(format!("a pointer from {}", data.op.row().name)),
+        }
+    }
+
+    /// A pointer that a loop counts up, from its first value to a fixed distance: what it begins as and where, and the distance.
+    fn counted(&self, param: At, block: Block) -> Option<((At, Scope), i64)> {
+        let shape = self.shape();
+        let number = shape.func.blocks[block].params.iter().position(|&p| p == param.0)?;
+        let [first, next] = self.flow.preds(block) else { return None };
+        let arg = |&(from, target): &(Block, usize)| (shape.func.blocks[from].targets[target].args[number], None);
+        let step = shape.terms(arg(next));
+        let ([(of, 1)], 1..) = (&step.list[..], step.plus) else { return None };
+        if *of != param {
+            return None;
+        }
+        let start = shape.terms(arg(first));
+        let scope = self.flow.edge(*next);
+        let ends = scope.more.iter().flat_map(|&atom| shape.below(atom)).filter_map(|below| {
+            let (a, b) = (shape.terms(below.a), shape.terms(below.b));
+            let length = b.plus - start.plus;
+            let counted = a == step && b.list == start.list && below.strict && length > 0 && length % step.plus == 0;
+            counted.then_some(length - step.plus)
+        });
+        let most = ends.min()?;
+        Some(((arg(first), self.flow.edge(*first)), most))
+    }
+
+    /// How much less a masked value may be.
+    fn mask(&self, at: At, data: &InstData) -> Option<i64> {
+        let mask = self.shape().constant(self.shape().arg(at, data, 1))?;
+        mask.wrapping_neg().is_power_of_two().then(|| (mask.wrapping_neg() - 1) as i64)
+    }
+
+    /// What a term of an address is, if it is a pointer.
+    fn pointer(&self, at: At, depth: u32) -> Option<Pointer> {
+        let shape = self.shape();
+        let depth = depth.checked_sub(1)?;
+        if shape.func.ty(at.0).elem != Type::I64.elem {
+            return None;
+        }
+        if let Def::Param(block) = shape.func.values[at.0].def {
+            let [context, batch] = self.params;
+            if at.0 == context || at.0 == batch {
+                let base = if at.0 == context { Base::Context } else { Base::Batch };
+                return Some(Pointer::Root(Root::Known(base)));
+            }
+            let number = shape.func.blocks[block].params.iter().position(|&p| p == at.0)?;
+            let mut edges = self.flow.preds(block).iter();
+            let any = edges.any(|&(from, target)| {
+                let arg = shape.func.blocks[from].targets[target].args[number];
+                self.has_pointer((arg, at.1), depth.min(4))
+            });
+            return any.then_some(Pointer::Choice);
+        }
+        let data = shape.def(at)?;
+        let arg = |i| shape.arg(at, data, i);
+        match (data.op, data.imm) {
+            (Op::StackAddress, Imm::Slot(slot, _)) => Some(Pointer::Root(Root::Stack(slot))),
+            (Op::Select, _) => [1, 2].iter().any(|&i| self.has_pointer(arg(i), depth)).then_some(Pointer::Choice),
+            (Op::And, _) => {
+                (self.mask(at, data).is_some() && self.has_pointer(arg(0), depth)).then_some(Pointer::Choice)
+            }
+            (Op::Load, Imm::Access(access)) if matches!(access.reason, Reason::Scratch | Reason::Frame) => {
+                let stored = self.kept.stored(self, data)?;
+                let any = stored.iter().any(|&(v, _)| self.has_pointer((v, Some(0)), depth));
+                any.then_some(Pointer::Choice)
+            }
+            (Op::Load, Imm::Access(_)) => self.root_of_load(at.0, data).map(Pointer::Root),
+            _ => None,
+        }
+    }
+
+    fn has_pointer(&self, at: At, depth: u32) -> bool {
+        let terms = self.shape().terms(self.shape().peel(at));
+        terms.list.iter().any(|&(at, times)| times == 1 && self.pointer(at, depth).is_some())
+    }
+
+    /// The pointer that a load gives: every structure that it may load from has the same there.
+    pub fn root_of_load(&self, v: Value, data: &InstData) -> Option<Root> {
+        if let Some(known) = self.roots.borrow()[v] {
+            return known;
+        }
+        self.roots.borrow_mut()[v] = Some(None);
+        let root = self.find_root(v, data);
+        self.roots.borrow_mut()[v] = Some(root);
+        root
+    }
+
+    fn find_root(&self, v: Value, data: &InstData) -> Option<Root> {
+        let Imm::Access(access) = data.imm else { return None };
+        let block = match self.shape().func.values[v].def {
+            Def::Inst(inst) => self.flow.home(inst)?.0,
+            _ => return None,
+        };
+        let mut found: Option<Root> = None;
+        let each = &mut |root: Root, offset: &Offset, _: &Scope| {
+            let here = self.pointee(v, root, offset).ok_or("no pointer")?;
+            if found.is_some_and(|other| other != here) {
+                return Err("different pointers".to_string());
+            }
+            found = Some(here);
+            Ok(())
+        };
+        self.visit(
+            (data.args[0], None),
+            &Offset::at(access.offset.into()),
+            &Scope::of(block),
+            &mut HashSet::new(),
+            each,
+        )
+        .ok()?;
+        found
+    }
+
+    /// The pointer that lies behind another one, where a load has found it.
+    fn pointee(&self, v: Value, root: Root, offset: &Offset) -> Option<Root> {
+        let Root::Known(base) = root else { return None };
+        let at = offset.lo;
+        let buffer = Some(Root::Buffer { at: (v, None), readable: true });
+        let address = |heap: Heap| at == heap.at() + core::mem::offset_of!(HeapContext, address) as i64;
+        match base {
+            Base::Context if DYNAMIC.contains(&at) && (at - DYNAMIC.start) % DESCRIPTOR_SIZE as i64 == 0 => buffer,
+            Base::Dynamic if at % DESCRIPTOR_SIZE as i64 == 0 => buffer,
+            Base::Context if address(Heap::Resources) || address(Heap::Samplers) => buffer,
+            Base::View
+                if at == (core::mem::offset_of!(ImageView, rows) + core::mem::offset_of!(TexelRows, base)) as i64 =>
+            {
+                Some(Root::Texels((v, None)))
+            }
+            Base::Set(set) => {
+                let multiples = offset.terms.list.iter().all(|t| t.1 % DESCRIPTOR_SIZE as u64 == 0);
+                let binding = self.world.binding(set, at).filter(|_| multiples)?;
+                // A mutable descriptor is what the use says: `lo` alone tells an address from a view's, which is at the same place.
+                if anchor::is_buffer(binding.kind) && (at - i64::from(binding.offset)) % DESCRIPTOR_SIZE as i64 == 0 {
+                    if binding.kind != base::shader::DescriptorKind::Mutable || self.has_range(v) {
+                        return buffer;
+                    }
+                }
+                self.world.pointee(base, at).map(Root::Known)
+            }
+            Base::Array(Array { element, .. }) => {
+                let stride = World::stride(element)?;
+                let multiples = offset.terms.list.iter().all(|t| t.1 % stride == 0);
+                self.world.pointee(base, at).filter(|_| multiples).map(Root::Known)
+            }
+            Base::Entries(heap) => {
+                let object = at == core::mem::offset_of!(HeapEntry, object) as i64;
+                object.then_some(Root::Object((v, None), heap))
+            }
+            _ if offset.terms.list.is_empty() => self.world.pointee(base, at).map(Root::Known),
+            _ => None,
+        }
+    }
+
+    /// The object of an entry, where the conditions say that the entry is the one that was meant.
+    fn object(&self, at: At, heap: Heap, scope: &Scope) -> Option<Root> {
+        let (from, _) = self.loaded_from(at)?;
+        let (entries, _) = self.root_of(&from)?;
+        let entry = from.without(entries);
+        let what = if heap == Heap::Resources { Base::View } else { Base::Sampler };
+        (entry.list.is_empty() || self.is_own_entry(&entry, scope)).then_some(Root::Known(what))
+    }
+
+    /// Whether a load gives a number of the driver.
+    fn loads_number(&self, data: &InstData) -> bool {
+        let (Imm::Access(access) | Imm::Gather(access, _)) = data.imm else { return false };
+        let address = if data.op == Op::Gather { data.args[1] } else { data.args[0] };
+        let mut number = true;
+        let each = &mut |root: Root, offset: &Offset, _: &Scope| {
+            number &= match root {
+                Root::Known(Base::Array(Array { element, .. })) => {
+                    matches!(element, Element::Number | Element::Quad | Element::Rectangle | Element::Source)
+                }
+                Root::Known(Base::Set(_)) => HEADER.contains(&offset.lo),
+                Root::Known(Base::Entries(_)) => true,
+                _ => false,
+            };
+            Ok(())
+        };
+        let Def::Inst(inst) = self.shape().func.values[data.first].def else { return false };
+        let Some((block, _)) = self.flow.home(inst) else { return false };
+        let offset = Offset::at(access.offset.into());
+        self.visit((address, None), &offset, &Scope::of(block), &mut HashSet::new(), each).is_ok() && number
+    }
+
+    /// Tells the ranges what structures promise of their words.
+    fn limit_loads(&mut self) {
+        let mut found = Vec::new();
+        for data in self.shape().func.insts.values().filter(|data| data.op == Op::Load) {
+            let Imm::Access(access) = data.imm else { continue };
+            let Def::Inst(inst) = self.shape().func.values[data.first].def else { continue };
+            let Some((block, _)) = self.flow.home(inst).filter(|_| access.reason == Reason::Field) else { continue };
+            let mut limit = Some(0u64);
+            let each = &mut |root: Root, offset: &Offset, _: &Scope| {
+                let here = match root {
+                    Root::Known(base) => self.world.limit(base, offset.lo).filter(|_| offset.terms.list.is_empty()),
+                    _ => None,
+                };
+                limit = limit.and_then(|limit| Some(limit.max(here?)));
+                Ok(())
+            };
+            let offset = Offset::at(access.offset.into());
+            let all = self.visit((data.args[0], None), &offset, &Scope::of(block), &mut HashSet::new(), each);
+            found.extend(all.ok().and(limit).map(|limit| (data.first, limit)));
+        }
+        for (v, limit) in found {
+            self.flow.limit_load(v, limit);
+        }
+    }
+
+    /// Whether bytes behind a pointer are inside of what it points to.
+    fn inside(&self, root: Root, offset: &Offset, wanted: Wanted, scope: &Scope) -> Result<(), String> {
+        let ok = |ok: bool, what: &str| if ok { Ok(()) } else { Err(what.to_string()) };
+        let constant = offset.terms.list.is_empty();
+        match root {
+            Root::Alive => {
+                ok(wanted.reason == Reason::Checked, "live memory by another reason")?;
+                ok(offset.lo >= 0 && offset.hi + wanted.bytes <= ADDRESS_TAIL as i64, "beyond the tail")
+            }
+            Root::Stack(slot) => {
+                ok(wanted.reason == Reason::Frame, "a stack slot by another reason")?;
+                let bytes = i64::from(self.shape().func.slots[slot].bytes);
+                ok(self.is_between(offset, wanted.bytes, (0, bytes), scope), "not inside of the slot")
+            }
+            Root::Buffer { at, readable } => {
+                ok(wanted.reason == Reason::Checked, "a buffer by another reason")?;
+                let always = readable && constant && offset.lo >= 0 && offset.hi + wanted.bytes <= READABLE;
+                ok(always || self.is_in_buffer(at, offset, wanted.bytes, scope), "no comparison with the buffer's size")
+            }
+            Root::Object(..) => Err("an entry".into()),
+            Root::Texels(at) => {
+                ok(wanted.reason == Reason::Texels, "texels by another reason")?;
+                self.is_in_view(at, offset, wanted.bytes, scope)
+            }
+            Root::Known(base) => self.inside_known(base, offset, wanted, scope),
+        }
+    }
+
+    fn inside_known(&self, base: Base, offset: &Offset, wanted: Wanted, scope: &Scope) -> Result<(), String> {
+        use Reason as R;
+        let between = |(from, to): (i64, i64)| self.is_between(offset, wanted.bytes, (from, to), scope);
+        let clean = || offset.terms.list.iter().all(|t| self.is_clean(t.0));
+        let constant = offset.terms.list.is_empty();
+        let read = !wanted.write;
+        let extent = || self.world.extent(base).is_some_and(between);
+        let right = match (base, wanted.reason) {
+            (Base::Context, R::Field) => read && extent(),
+            (Base::Context, R::Checked) => {
+                let push = Offset { lo: offset.lo - PUSH.start, hi: offset.hi - PUSH.start, ..offset.clone() };
+                read && self.is_below(&push, wanted.bytes, (PUSH.end - PUSH.start) as u64, scope)
+            }
+            (Base::Context, R::Descriptor) => read && between((DYNAMIC.start, DYNAMIC.end)),
+            (Base::Batch, R::Field) => (read || constant && offset.lo == WRITTEN_FIELD) && extent(),
+            (Base::Helpers | Base::Primitive | Base::View | Base::Sampler, R::Field) => read && extent(),
+            (Base::Array(array), R::Element) => {
+                let inside = match (self.world.extent(base), &offset.terms.list[..]) {
+                    (Some(extent), _) => between(extent),
+                    // What belongs to one element ends before the next one.
+                    (None, &[(_, stride @ 2..)]) if array.element != Element::Data => {
+                        offset.lo >= 0 && offset.hi + wanted.bytes <= stride as i64
+                    }
+                    (None, _) => offset.lo >= 0,
+                };
+                (read || array.written) && clean() && inside
+            }
+            (Base::Entries(_), R::Element) => {
+                read && self.is_entry(base, offset) && offset.lo >= 0 && offset.hi + wanted.bytes <= 16
+            }
+            (Base::Live(bytes), R::Live) => read && self.is_granule(offset, bytes) && wanted.bytes == bytes as i64,
+            (Base::Set(set), R::Descriptor) => read && self.is_descriptor(set, offset, wanted.bytes, scope),
+            (Base::Set(set), R::Checked) => read && self.is_in_block(set, offset, wanted.bytes, scope),
+            (Base::Dynamic, R::Descriptor) => read && between((0, self.world.dynamic_bytes())),
+            (Base::Zeros, R::Checked) => read && extent(),
+            (Base::Abort, R::Checked) => read && extent(),
+            (Base::NullBuffer, R::Checked) => extent(),
+            (Base::Sink, R::Checked | R::Scratch) => extent(),
+            (Base::Scratch, R::Scratch) => extent(),
+            (Base::Shared, R::Shared | R::Checked) => self.is_in_group(offset, wanted.bytes, scope),
+            _ => return Err("the reason is another one's".into()),
+        };
+        if right { Ok(()) } else { Err("not inside".into()) }
+    }
+
+    /// Whether a number is one of the driver, or limited by one.
+    pub fn is_clean(&self, at: At) -> bool {
+        self.shape().constant(at).is_some() || self.clean[at.0]
+    }
+
+    /// Whether an offset lies between two bytes, by its range.
+    pub fn is_between(&self, offset: &Offset, bytes: i64, (from, to): (i64, i64), scope: &Scope) -> bool {
+        let Some((lo, hi)) = self.sum(&offset.terms, scope) else { return false };
+        lo + i128::from(offset.lo) >= i128::from(from)
+            && hi + i128::from(offset.hi) + i128::from(bytes) <= i128::from(to)
+    }
+
+    /// The least and the greatest sum of terms.
+    pub fn sum(&self, terms: &Terms, scope: &Scope) -> Option<(i128, i128)> {
+        terms.list.iter().try_fold((0i128, 0i128), |(lo, hi), &(at, times)| {
+            let range = self.flow.range(at, scope);
+            let by = |n: u64| i128::from(n).checked_mul(i128::from(times));
+            Some((lo.checked_add(by(range.lo)?)?, hi.checked_add(by(range.hi)?)?))
+        })
+    }
+
+    /// Whether a load reads a word of the context.
+    pub fn is_context_word(&self, at: At, field: i64) -> bool {
+        let Some(data) = self.shape().def(at).filter(|data| data.op == Op::Load) else { return false };
+        let Imm::Access(access) = data.imm else { return false };
+        let address = self.shape().terms((data.args[0], None));
+        address.list[..] == [((self.params[0], None), 1)] && address.plus + i64::from(access.offset) == field
+    }
+
+    /// Terms of the address of a load, with its offset.
+    pub fn loaded_from(&self, at: At) -> Option<(Terms, Reason)> {
+        let data = self.shape().def(at).filter(|data| data.op == Op::Load)?;
+        let Imm::Access(access) = data.imm else { return None };
+        let mut terms = self.shape().terms((data.args[0], at.1));
+        terms.plus += i64::from(access.offset);
+        Some((terms, access.reason))
+    }
+
+    /// The one pointer of a sum that has one.
+    pub fn root_of(&self, terms: &Terms) -> Option<(At, Root)> {
+        terms.list.iter().filter(|t| t.1 == 1).find_map(|&(at, _)| match self.pointer(at, DEPTH)? {
+            Pointer::Root(root) => Some((at, root)),
+            Pointer::Choice => None,
+        })
+    }
+}
+
+/// All stores of a function, with their place.
+pub fn stores(func: &Function) -> SmallVec<[(Block, u32, Inst); 16]> {
+    let all = func
+        .layout
+        .iter()
+        .flat_map(|&block| func.blocks[block].insts.iter().enumerate().map(move |(i, &inst)| (block, i as u32, inst)));
+    all.filter(|&(.., inst)| func.insts[inst].op == Op::Store).collect()
+}

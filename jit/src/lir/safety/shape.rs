@@ -1,0 +1,235 @@
+//! What values are made of, lane by lane: the view of a function on which all proofs work.
+//!
+//! Vector operations that only move lanes (splat, extract, insert, build, shuffle) are looked through, so that a scalar and a lane of a
+//! vector that holds it are the same [`At`]. A sum is taken apart into [`Terms`], which are exact modulo 2^64.
+
+use crate::lir::{Def, Function, Imm, InstData, IntCond, Op, Value};
+use smallvec::{SmallVec, smallvec};
+
+/// A value, and the lane of a vector; of a vector without a lane any one lane, the same in a whole proof.
+pub type At = (Value, Option<u8>);
+
+/// A sum modulo 2^64: distinct terms with their factors, in order, and a constant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Terms {
+    /// Unsigned terms, without their zero extensions.
+    pub list: SmallVec<[(At, u64); 4]>,
+    /// The constant.
+    pub plus: i64,
+}
+
+impl Terms {
+    /// Adds a multiple of a term.
+    pub fn add(&mut self, at: At, times: u64) {
+        match self.list.binary_search_by_key(&at, |t| t.0) {
+            Ok(i) => {
+                self.list[i].1 = self.list[i].1.wrapping_add(times);
+                if self.list[i].1 == 0 {
+                    self.list.remove(i);
+                }
+            }
+            Err(i) => self.list.insert(i, (at, times)),
+        }
+    }
+
+    /// The sum without one of its terms.
+    pub fn without(&self, at: At) -> Terms {
+        Terms { list: self.list.iter().copied().filter(|t| t.0 != at).collect(), plus: self.plus }
+    }
+}
+
+/// How deep expressions are followed.
+pub const DEPTH: u32 = 24;
+
+/// The definitions of a function.
+#[derive(Clone, Copy)]
+pub struct Shape<'a> {
+    /// The function.
+    pub func: &'a Function,
+}
+
+impl<'a> Shape<'a> {
+    /// The value behind operations that only move lanes.
+    pub fn peel(self, (mut v, mut lane): At) -> At {
+        for _ in 0..DEPTH {
+            if !self.func.ty(v).is_vector() {
+                lane = None;
+            }
+            let Some(data) = self.func.definition(v) else { break };
+            (v, lane) = match (data.op, data.imm, lane) {
+                (Op::Splat, ..) => (data.args[0], None),
+                (Op::Extract, Imm::Lane(l), _) => (data.args[0], Some(l)),
+                (Op::Build, _, Some(l)) => (data.args[usize::from(l)], None),
+                (Op::Insert, Imm::Lane(l), Some(want)) if l == want => (data.args[1], None),
+                (Op::Insert, _, Some(_)) => (data.args[0], lane),
+                (Op::Shuffle, Imm::Pattern(list), Some(l)) => {
+                    let lanes = self.func.ty(data.args[0]).lanes();
+                    let from = self.func.lists[list][usize::from(l)] as usize;
+                    (data.args[from / lanes], Some((from % lanes) as u8))
+                }
+                _ => break,
+            };
+        }
+        if !self.func.ty(v).is_vector() {
+            lane = None;
+        }
+        (v, lane)
+    }
+
+    /// The operation that makes a peeled value.
+    pub fn def(self, at: At) -> Option<&'a InstData> {
+        self.func.definition(at.0)
+    }
+
+    /// An operand of that operation, in the same lane.
+    pub fn arg(self, at: At, data: &InstData, i: usize) -> At {
+        self.peel((data.args[i], at.1))
+    }
+
+    /// The operands, if a value is made by an operation.
+    pub fn made_by(self, at: At, op: Op) -> Option<SmallVec<[At; 3]>> {
+        let data = self.def(at).filter(|data| data.op == op)?;
+        Some((0..data.args.len()).map(|i| self.arg(at, data, i)).collect())
+    }
+
+    /// A constant.
+    pub fn constant(self, at: At) -> Option<u64> {
+        match (self.func.values[at.0].def, at.1) {
+            (Def::Const(bits), _) => Some(bits),
+            (Def::Lanes(list), Some(lane)) => Some(self.func.lists[list][usize::from(lane)]),
+            _ => None,
+        }
+    }
+
+    /// A sum of I64 taken apart.
+    pub fn terms(self, at: At) -> Terms {
+        let mut out = Terms::default();
+        self.collect(at, 1, &mut out, DEPTH);
+        out
+    }
+
+    fn collect(self, at: At, times: u64, out: &mut Terms, depth: u32) {
+        let at = self.peel(at);
+        if let Some(bits) = self.constant(at) {
+            out.plus = out.plus.wrapping_add(bits.wrapping_mul(times) as i64);
+            return;
+        }
+        let wide = self.func.ty(at.0).lane_bytes() == 8;
+        if let Some(data) = self.def(at).filter(|_| depth > 0 && wide) {
+            let arg = |i| self.arg(at, data, i);
+            match data.op {
+                Op::Iadd => {
+                    self.collect(arg(0), times, out, depth - 1);
+                    return self.collect(arg(1), times, out, depth - 1);
+                }
+                Op::Isub => {
+                    self.collect(arg(0), times, out, depth - 1);
+                    return self.collect(arg(1), times.wrapping_neg(), out, depth - 1);
+                }
+                Op::Imul => {
+                    for (a, b) in [(arg(0), arg(1)), (arg(1), arg(0))] {
+                        if let Some(factor) = self.constant(b) {
+                            return self.collect(a, times.wrapping_mul(factor), out, depth - 1);
+                        }
+                    }
+                }
+                Op::Shl => {
+                    if let Some(by) = self.constant(arg(1)) {
+                        return self.collect(arg(0), times.wrapping_shl(by as u32 & 63), out, depth - 1);
+                    }
+                }
+                Op::Zext => {
+                    let inner = arg(0);
+                    match self.constant(inner) {
+                        Some(bits) => out.plus = out.plus.wrapping_add(bits.wrapping_mul(times) as i64),
+                        None => out.add(inner, times),
+                    }
+                    return;
+                }
+                _ => {}
+            }
+        }
+        out.add(at, times);
+    }
+}
+
+/// A condition that holds, or does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Atom {
+    /// The truth value.
+    pub at: At,
+    /// What it is.
+    pub truth: bool,
+}
+
+/// A relation of integers: `a <= b` or, if strict, `a < b`, without sign.
+#[derive(Clone, Copy, Debug)]
+pub struct Below {
+    /// The less.
+    pub a: At,
+    /// The greater.
+    pub b: At,
+    /// They are not equal.
+    pub strict: bool,
+}
+
+impl Shape<'_> {
+    /// What a condition says, taken apart at its conjunctions.
+    pub fn atoms(self, at: At, truth: bool, out: &mut SmallVec<[Atom; 8]>) {
+        let at = self.peel(at);
+        if let Some(data) = self.def(at) {
+            let arg = |i| self.arg(at, data, i);
+            match (data.op, truth) {
+                (Op::And, true) | (Op::Or, false) => {
+                    self.atoms(arg(0), truth, out);
+                    return self.atoms(arg(1), truth, out);
+                }
+                (Op::AndNot, true) => {
+                    self.atoms(arg(0), true, out);
+                    return self.atoms(arg(1), false, out);
+                }
+                (Op::Not, _) => return self.atoms(arg(0), !truth, out),
+                _ => {}
+            }
+        }
+        out.push(Atom { at, truth });
+    }
+
+    /// The comparison of integers that an atom is.
+    pub fn compared(self, atom: Atom) -> Option<(IntCond, At, At)> {
+        let data = self.def(atom.at).filter(|data| data.op == Op::Icmp)?;
+        let Imm::Int(cond) = data.imm else { return None };
+        let cond = if atom.truth { cond } else { negated(cond) };
+        Some((cond, self.arg(atom.at, data, 0), self.arg(atom.at, data, 1)))
+    }
+
+    /// What an atom says of the order of integers without sign.
+    pub fn below(self, atom: Atom) -> SmallVec<[Below; 2]> {
+        use IntCond::*;
+        let Some((cond, a, b)) = self.compared(atom) else { return SmallVec::new() };
+        match cond {
+            Ule => smallvec![Below { a, b, strict: false }],
+            Ult => smallvec![Below { a, b, strict: true }],
+            Uge => smallvec![Below { a: b, b: a, strict: false }],
+            Ugt => smallvec![Below { a: b, b: a, strict: true }],
+            Eq => smallvec![Below { a, b, strict: false }, Below { a: b, b: a, strict: false }],
+            Ne | Slt | Sle | Sgt | Sge => SmallVec::new(),
+        }
+    }
+}
+
+fn negated(cond: IntCond) -> IntCond {
+    use IntCond::*;
+    match cond {
+        Eq => Ne,
+        Ne => Eq,
+        Slt => Sge,
+        Sle => Sgt,
+        Sgt => Sle,
+        Sge => Slt,
+        Ult => Uge,
+        Ule => Ugt,
+        Ugt => Ule,
+        Uge => Ult,
+    }
+}

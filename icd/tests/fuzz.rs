@@ -2,12 +2,16 @@
 //! runs inside of its memory, ends (or loses the device for its time), and all tiers leave the same bits, unless its invocations are in a race.
 //!
 //! `GRUS_FUZZ=n`: so many mutants (the default is a few hundred); `GRUS_FUZZ_SEED=s`: from that seed on, each mutant has one of its own;
-//! `GRUS_FUZZ_TIER=t`: what runs all of them (quick); `GRUS_FUZZ_EDGES=1`: only modules with pointers, at the ends of live memory, by all tiers; `GRUS_SPIRV_CORPUS=dir`: of modules of that folder too; `GRUS_FUZZ_KEEP=file`: the
+//! `GRUS_FUZZ_SHARE=p`: the share of them, in percent, that all tiers run (15); `GRUS_FUZZ_PROCESSES=n`: so many processes at once (as many as
+//! there are cores); `GRUS_FUZZ_TIER=t`: what runs all of them (quick); `GRUS_FUZZ_EDGES=1`: only modules with pointers, at the ends of live
+//! memory, by all tiers; `GRUS_SPIRV_CORPUS=dir`: of modules of that folder too; `GRUS_FUZZ_KEEP=file`: the
 //! mutant in hand is written there, `GRUS_FUZZ_FILE=file`: that module as it is, by each seed.
 //!
 //! Many mutants are the work of processes (`fuzz/herd.rs`), whose journal names the seed of one that takes its process down, hangs, or eats
 //! all memory. What a mutant costs is processor time: some 0.2 ms where it is refused, 2 ms where it runs, and the budget where it
-//! never ends, so that is short.
+//! never ends, so that is short. The short run also compares what mutants leave over memory with two patterns (`GRUS_POISON`); with
+//! `GRUS_FUZZ_POISON=n` as many mutants are compared so, and nothing else is done. What is compiled is verified (`jit::lir::safety`, and regalloc2's checker). The long run of a release is
+//! `GRUS_FUZZ=2000000 GRUS_FUZZ_SHARE=100 cargo test --release -p grus-icd --test fuzz -- --nocapture`; it prints its rate.
 
 mod common;
 #[path = "../../jit/tests/spirv_common/corpus.rs"]
@@ -40,8 +44,8 @@ use std::time::{Duration, Instant};
 const BUDGET_MS: u64 = 5;
 /// More mutants than this are for processes of their own.
 const ALONE: u64 = 5000;
-/// Share of the mutants, in percent, that all tiers run; code of the better tiers takes long to make.
-const ALL: usize = 15;
+/// Share of the mutants, in percent, that all tiers run without `GRUS_FUZZ_SHARE`; code of the better tiers takes long to make.
+const ALL: u64 = 15;
 /// Share of the mutants with physical pointers, in percent, whose pointers point to the ends of live memory.
 const EDGES: usize = 60;
 /// A mutant takes well below a second; machines are loaded.
@@ -85,7 +89,7 @@ impl Boxes {
     }
 
     /// What the first tier makes of it, or all.
-    fn run(&mut self, program: &Program<'_>, all: bool, compare: bool) -> End {
+    fn run(&mut self, program: &Program<'_>, all: bool, compare: bool) -> (End, Vec<u8>) {
         let (first, a) = self.run_by(self.first, program);
         for (tier, name) in TIERS.iter().enumerate() {
             if tier == self.first || !all || first == End::Lost {
@@ -99,7 +103,7 @@ impl Boxes {
             let differs = a.iter().zip(&b).position(|(a, b)| a != b);
             panic!("the {name} tier leaves other bits: byte {differs:?}");
         }
-        first
+        (first, a)
     }
 
     /// Is it the number of lanes that two tiers differ by? Then the quick tier has the bits of the wide one when it has as many; as no operation of a stage whose
@@ -158,7 +162,7 @@ fn refusal(words: &[u32], stage: Stage, entry: &str, layout: &base::shader::Pipe
     jit::prepare(&request).err()
 }
 
-fn attempt(pair: &mut Boxes, words: &[u32], rng: &mut Rng) -> String {
+fn attempt(pair: &mut Boxes, bits: &mut herd::Bits, words: &[u32], rng: &mut Rng) -> String {
     let module = match Module::parse(words) {
         Ok(module) => module,
         Err(e) => {
@@ -193,9 +197,13 @@ fn attempt(pair: &mut Boxes, words: &[u32], rng: &mut Rng) -> String {
     let pointers = has_pointers(words, &list);
     let edges = (pointers && (only_edges() || rng.chance(EDGES))).then(|| rng.below(1 << 30) as u64);
     let program = Program { edges, ..program };
-    let all = only_edges() || rng.chance(ALL);
+    let all = only_edges() || rng.chance(number("GRUS_FUZZ_SHARE").unwrap_or(ALL) as usize);
     // Addresses differ from device to device.
-    let end = pair.run(&program, all, !strange && edges.is_none() && comparable(words, &list));
+    let is_comparable = !strange && edges.is_none() && comparable(words, &list);
+    let (end, contents) = pair.run(&program, all, is_comparable);
+    if end == End::Ran && is_comparable {
+        bits.note(&contents);
+    }
     if let End::Refused(_) = end
         && let Some(e) = refusal(words, stage, &point.name, &layout)
     {
@@ -214,12 +222,14 @@ fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (Ends, Vec<Strin
     let only = std::env::var_os("GRUS_FUZZ_FILE").map(|f| common::spirv(&std::fs::read(f).expect("a module")));
     let corpus = small_modules();
     let journal = herd::Journal::open();
+    let mut bits = herd::Bits::open();
     let mut boxes = Boxes::new();
     let (mut ends, mut worst) = (Ends::new(), herd::peak());
     let mut wrong = Vec::new();
     let began = Instant::now();
     for seed in seeds {
         journal.begins(seed);
+        bits.seed = seed;
         let mut rng = Rng::new(seed);
         let (name, words) = &corpus[rng.below(corpus.len())];
         let mut mutant = structured::mutant(words, &mut rng);
@@ -231,7 +241,9 @@ fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (Ends, Vec<Strin
             std::fs::write(file, bytes).expect("the mutant is written");
         }
         let start = Instant::now();
-        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| attempt(&mut boxes, &mutant, &mut rng)));
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            attempt(&mut boxes, &mut bits, &mutant, &mut rng)
+        }));
         let end = caught.unwrap_or_else(|why| {
             let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
             wrong.push(format!("seed {seed}, a mutant of {name}: {why}"));
@@ -263,18 +275,28 @@ fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (Ends, Vec<Strin
 #[test]
 fn mutants_are_refused_or_run_inside_of_their_memory() {
     // SAFETY: this test is the only one of its process, before any device.
-    unsafe { std::env::set_var("GRUS_SHADER_TIMEOUT_MS", BUDGET_MS.to_string()) };
+    unsafe {
+        std::env::set_var("GRUS_SHADER_TIMEOUT_MS", BUDGET_MS.to_string());
+        std::env::set_var("GRUS_VERIFY", "1");
+    }
     let (count, first) = (number("GRUS_FUZZ"), number("GRUS_FUZZ_SEED").unwrap_or(1));
     let began = Instant::now();
     let seeds = first..first + count.unwrap_or(3000);
     let (ends, wrong) = match count {
+        _ if number("GRUS_FUZZ_POISON").is_some() => {
+            (Ends::new(), herd::poisoned(first..first + number("GRUS_FUZZ_POISON").unwrap_or(0)))
+        }
         Some(count) if count > ALONE => herd::run(seeds, ALONE),
         Some(_) => run(seeds, None),
-        None => run(seeds, Some(Duration::from_secs(15))),
+        None => {
+            let (ends, mut wrong) = run(seeds, Some(Duration::from_secs(15)));
+            wrong.extend(herd::poisoned(first..first + 300));
+            (ends, wrong)
+        }
     };
     eprintln!("{:?}: {ends:?}", began.elapsed());
     herd::tell(&ends);
     assert!(wrong.is_empty(), "{wrong:#?}");
-    let few = count.is_some_and(|count| count < 1000);
+    let few = count.is_some_and(|count| count < 1000) || number("GRUS_FUZZ_POISON").is_some();
     assert!(few || ends.get("Ran").is_some_and(|&n| n > 20), "the mutants are all broken: {ends:?}");
 }

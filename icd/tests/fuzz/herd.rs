@@ -2,10 +2,14 @@
 //! takes its process down, hangs, or eats memory is named by its seed, and the seeds behind it are another process's.
 
 use super::Ends;
+use std::collections::HashMap;
 use std::fs::File;
+use std::io::Write;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// A mutant takes well below a second; machines are loaded.
@@ -17,6 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 const JOURNAL: &str = "GRUS_FUZZ_JOURNAL";
 const REPORT: &str = "GRUS_FUZZ_REPORT";
+const BITS: &str = "GRUS_FUZZ_BITS";
 
 /// Where a process of the herd writes the seed that it is at.
 pub struct Journal(Option<File>);
@@ -43,6 +48,66 @@ pub fn tell(ends: &Ends) {
     }
 }
 
+/// Where a process writes what each mutant has left, as a number.
+pub struct Bits {
+    file: Option<File>,
+    /// The mutant in hand.
+    pub seed: u64,
+}
+
+impl Bits {
+    /// The file of a comparison, or none.
+    pub fn open() -> Bits {
+        let file = std::env::var_os(BITS).map(|path| File::create(path).expect("a file"));
+        Bits { file, seed: 0 }
+    }
+
+    /// The mutant has left these bytes.
+    pub fn note(&mut self, contents: &[u8]) {
+        if let Some(file) = &mut self.file {
+            let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            let hash = contents.iter().fold(0xcbf2_9ce4_8422_2325, step);
+            writeln!(file, "{} {hash:x}", self.seed).expect("a line");
+        }
+    }
+}
+
+/// Runs mutants twice, each time over memory with another pattern in it: those that do not leave the same bits have read what was left
+/// by others.
+pub fn poisoned(seeds: Range<u64>) -> Vec<String> {
+    let folder = std::env::temp_dir().join(format!("grus-poison-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let patterns = [0u32, 0x7fc1_2345];
+    let runs = patterns.map(|pattern| {
+        let bits = folder.join(pattern.to_string());
+        let child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--nocapture", "--test-threads=1"])
+            .env("GRUS_FUZZ", (seeds.end - seeds.start).to_string())
+            .env("GRUS_FUZZ_SEED", seeds.start.to_string())
+            .env_remove("GRUS_FUZZ_POISON")
+            .env("GRUS_FUZZ_SHARE", "0")
+            .env("GRUS_POISON", pattern.to_string())
+            .env("GRUS_THREADS", "1")
+            .env(BITS, &bits)
+            .stdout(Stdio::null())
+            .spawn();
+        (child.expect("a process"), bits)
+    });
+    let lines = runs.map(|(mut child, bits)| {
+        let status = child.wait().expect("a child");
+        (status, std::fs::read_to_string(bits).unwrap_or_default())
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut wrong: Vec<String> =
+        lines.iter().filter(|run| !run.0.success()).map(|run| format!("with poison: {}", run.0)).collect();
+    let of = |i: usize| lines[i].1.lines().filter_map(|line| line.split_once(' ')).collect::<HashMap<_, _>>();
+    let (one, other) = (of(0), of(1));
+    eprintln!("{} mutants over two patterns", one.len());
+    let differs = one.iter().filter(|(seed, hash)| other.get(*seed).is_some_and(|other| other != *hash));
+    wrong.extend(differs.map(|(seed, _)| format!("seed {seed}: the bits depend on what lies in memory before")));
+    wrong
+}
+
 /// A line of a process's status, in KiB.
 fn status(process: &str, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
@@ -59,12 +124,47 @@ pub fn peak() -> u64 {
 pub fn run(seeds: Range<u64>, each: u64) -> (Ends, Vec<String>) {
     let folder = std::env::temp_dir().join(format!("grus-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let (journal, report) = (folder.join("journal"), folder.join("report"));
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let processes = super::number("GRUS_FUZZ_PROCESSES").map_or(cores, |n| n.max(1) as usize);
+    let state = Mutex::new((Ends::new(), Vec::new(), seeds.start));
+    let (began, total) = (Instant::now(), seeds.end - seeds.start);
+    std::thread::scope(|threads| {
+        for number in 0..processes {
+            let (state, folder) = (&state, &folder);
+            threads.spawn(move || {
+                while let Some(part) = next_part(state, seeds.end, each) {
+                    let (ends, wrong) = run_part(part, folder, number);
+                    let mut state = state.lock().expect("no panic");
+                    ends.into_iter().for_each(|(end, n)| *state.0.entry(end).or_default() += n);
+                    state.1.extend(wrong);
+                    let done: u64 = state.0.values().sum();
+                    let rate = done as f64 / began.elapsed().as_secs_f64();
+                    let left = Duration::from_secs_f64((total - done.min(total)) as f64 / rate.max(0.001));
+                    eprintln!("{done} of {total}, {rate:.0} a second, {left:.0?} left: {:?}", state.0);
+                }
+            });
+        }
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    let (ends, wrong, _) = state.into_inner().expect("no panic");
+    (ends, wrong)
+}
+
+/// The seeds of the next process.
+fn next_part(state: &Mutex<(Ends, Vec<String>, u64)>, end: u64, each: u64) -> Option<Range<u64>> {
+    let mut state = state.lock().expect("no panic");
+    let first = state.2;
+    state.2 = (first + each).min(end);
+    (first < end).then(|| first..state.2)
+}
+
+/// Runs the mutants of the seeds in one process, and in further ones behind each that takes its process down.
+fn run_part(seeds: Range<u64>, folder: &Path, number: usize) -> (Ends, Vec<String>) {
+    let (journal, report) = (folder.join(format!("journal-{number}")), folder.join(format!("report-{number}")));
     let (mut ends, mut wrong) = (Ends::new(), Vec::new());
-    let began = Instant::now();
     let mut at = seeds.start;
     while at < seeds.end {
-        let count = each.min(seeds.end - at);
+        let count = seeds.end - at;
         std::fs::write(&journal, at.to_le_bytes()).expect("the journal is begun");
         let _ = std::fs::remove_file(&report);
         let mut child = Command::new(std::env::current_exe().expect("this program"))
@@ -73,6 +173,8 @@ pub fn run(seeds: Range<u64>, each: u64) -> (Ends, Vec<String>) {
             .env("GRUS_FUZZ_SEED", at.to_string())
             .env(JOURNAL, &journal)
             .env(REPORT, &report)
+            // The processes share the machine.
+            .env("GRUS_THREADS", "1")
             .stdout(Stdio::null())
             .spawn()
             .expect("a process");
@@ -93,9 +195,7 @@ pub fn run(seeds: Range<u64>, each: u64) -> (Ends, Vec<String>) {
             *ends.entry("in a process that ended early".into()).or_default() += next - at;
         }
         at = next;
-        eprintln!("up to {at} in {:?}: {ends:?}", began.elapsed());
     }
-    let _ = std::fs::remove_dir_all(&folder);
     (ends, wrong)
 }
 

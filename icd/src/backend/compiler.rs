@@ -19,6 +19,7 @@ use super::tiered::{Owner, Policy, TieredCode};
 use crate::fallible;
 use crate::ffi::messages::Messages;
 use crate::os::condvar::Condvar;
+use crate::os::heap_trim::has_compiled;
 use ash::vk;
 use jit::error::Error;
 use parking_lot::Mutex;
@@ -130,7 +131,9 @@ impl Compiler {
                 // The compiler's own tables cannot fail.
                 fallible::available(request.words.len() * COMPILER_BYTES).map_err(|_| Refusal::OutOfMemory)?;
                 self.rehearse();
-                let prepared = request.prepare().map_err(Refusal::Shader)?;
+                let prepared = request.prepare();
+                has_compiled();
+                let prepared = prepared.map_err(Refusal::Shader)?;
                 for deviation in prepared.deviations() {
                     let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
                     let message = format!("{:?} shader, entry point \"{}\": {deviation}", request.stage, request.entry);
@@ -214,7 +217,9 @@ impl Compiler {
             let Some(code) = next.upgrade() else { continue };
             // One reference is this one.
             let wanted = || Arc::strong_count(&code) > 1 && !self.jobs.lock().stopping;
-            if let Err(message) = code.upgrade(&wanted) {
+            let upgraded = code.upgrade(&wanted);
+            has_compiled();
+            if let Err(message) = upgraded {
                 let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
                 let message = format!("a shader stays on the quick tier: {message}");
                 self.messages.report(severity, "GRUS-internal", &message, None);
@@ -228,6 +233,7 @@ impl Compiler {
         pool.spawn(move || {
             // A panic would end the process. Who waits for the code is told by the stage's own state.
             let _ = catch_unwind(AssertUnwindSafe(job));
+            has_compiled();
             let mut jobs = compiler.jobs.lock();
             jobs.spawned -= 1;
             if jobs.spawned == 0 {

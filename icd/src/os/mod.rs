@@ -8,6 +8,7 @@ pub mod condvar;
 pub mod descriptor;
 pub mod dma_buf;
 pub mod environment;
+pub mod heap_trim;
 pub mod memory_limits;
 pub mod patience;
 pub mod shared;

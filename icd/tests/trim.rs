@@ -1,0 +1,45 @@
+//! Memory that the C library keeps after many compiles goes back to the system when they have ended.
+//! The test is alone in its program because it measures the memory of the process.
+
+mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
+use ash::vk;
+use common::{Context, spirv};
+use pipeline::{Set, compute};
+use std::time::{Duration, Instant};
+
+/// Resident bytes of the process.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
+    text.split_whitespace().nth(1).and_then(|n| n.parse::<usize>().ok()).expect("a number") * 4096
+}
+
+#[test]
+fn free_memory_of_arenas_is_given_back_after_many_compiles() {
+    const BLOCKS: usize = 20_000;
+    const FREED: usize = BLOCKS * 4000;
+    let c = Context::new(&[], &[]);
+    let set = Set::new(&c, &[(vk::DescriptorType::STORAGE_BUFFER, 1), (vk::DescriptorType::UNIFORM_BUFFER, 1)]);
+    // What a thread that compiles leaves: free memory below a block that stays.
+    let stays = std::thread::spawn(|| {
+        let mut blocks: Vec<Vec<u8>> = (0..BLOCKS).map(|i| vec![i as u8 | 1; 4000]).collect();
+        blocks.pop()
+    });
+    let stays = stays.join().expect("no panic");
+    let before = resident();
+    assert!(before > FREED, "the C library has kept {before} bytes");
+    let words = spirv(include_bytes!("data/square.comp.spv"));
+    for factor in 0..100 {
+        let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &words, &[64, factor]);
+        // SAFETY: it was not used.
+        unsafe { c.device.destroy_pipeline(pipeline, None) };
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while resident() + FREED / 4 * 3 > before && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(resident() + FREED / 4 * 3 < before, "{} bytes of {before} are resident", resident());
+    assert_eq!(stays.map(|block| block.len()), Some(4000));
+    set.destroy(&c);
+}

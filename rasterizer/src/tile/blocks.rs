@@ -93,6 +93,16 @@ fn quad_groups(masks: &[u32], q: i32) -> SampleGroups {
 }
 
 impl TileJob<'_> {
+    /// Shades the waiting quads before the next line, where fragments are ordered. Filled primitives
+    /// wait for each other only where they meet ([`TileJob::keep_order`]).
+    #[inline(always)]
+    pub fn finish_ordered(&mut self) {
+        if self.draw.plan.ordered && self.scratch.quads.len() != 0 {
+            fragment::shade(self);
+        }
+    }
+
+    /// Covers a filled primitive within the tile.
     #[inline(always)]
     pub fn primitive(&mut self, prim: &Prim, edges: &[Edge], x0: i32, y0: i32) {
         (self.owner, self.colored) = (0, false);
@@ -330,7 +340,7 @@ impl TileJob<'_> {
                 if let Some(line) = &self.smooth {
                     self.scratch.coverage.push(line.quad_coverage(x, y));
                 }
-                if self.scratch.quads.is_full() || self.draw.plan.ordered && per_sample {
+                if self.scratch.quads.is_full() {
                     fragment::shade(self);
                 }
             }
@@ -367,7 +377,7 @@ impl TileJob<'_> {
         if let Some(line) = &self.smooth {
             self.scratch.coverage.push(line.quad_coverage(x, y));
         }
-        if self.scratch.quads.is_full() || self.draw.plan.ordered && self.draw.plan.per_sample {
+        if self.scratch.quads.is_full() {
             fragment::shade(self);
         }
     }

@@ -22,6 +22,38 @@ fn any_sample(coverage: u16) -> u32 {
 /// Shades, tests and writes the quads collected so far, and clears the batch.
 pub fn shade(job: &mut TileJob<'_>) {
     let plan = job.draw.plan;
+    match plan.ordered && plan.per_sample {
+        true => shade_by_samples(job),
+        false => shade_all(job),
+    }
+}
+
+/// Shades quads whose samples are invocations that are ordered: all quads of the first sample, then
+/// those of the next one. No two invocations of a batch share a pixel, because waiting primitives do
+/// not meet ([`TileJob::keep_order`]), and those of a pixel come in the order of their samples.
+#[inline(never)]
+fn shade_by_samples(job: &mut TileJob<'_>) {
+    let scratch = &mut *job.scratch;
+    let (quads, coverage) = (scratch.quads.list().to_vec(), core::mem::take(&mut scratch.coverage));
+    let groups = core::mem::take(&mut scratch.groups);
+    for sample in 0..job.pass.grid.samples as u16 {
+        let scratch = &mut *job.scratch;
+        scratch.quads.clear();
+        for (i, quad) in quads.iter().enumerate().filter(|(_, quad)| quad.sample == sample) {
+            scratch.quads.push(*quad);
+            scratch.coverage.extend(coverage.get(i));
+            scratch.groups.extend(groups.get(i));
+        }
+        if scratch.quads.len() != 0 {
+            shade_all(job);
+        }
+    }
+    job.scratch.quads.clear();
+}
+
+/// Shades the quads as one batch.
+fn shade_all(job: &mut TileJob<'_>) {
+    let plan = job.draw.plan;
     shaded(job, |shaded| {
         for color in &plan.colors {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;

@@ -62,6 +62,7 @@ pub fn run(
     let stipple = plan.stipple;
     let per_sample = plan.mode == LineMode::Rectangular;
     for &bin in bins {
+        job.finish_ordered();
         let (prim, line) = (&output.prims[bin as u32 as usize], &output.lines[bin as u32 as usize]);
         let edges = output.edges_of(prim);
         job.smooth = (plan.mode == LineMode::Smooth).then_some(*line);

@@ -364,7 +364,7 @@ fn private_arrays_fill_the_scratch_memory() {
             assert_eq!(results(&private_array(n), tier), INPUT, "{tier:?} {n}");
         }
     }
-    let error = code(&private_array((1 << 21) + 1), Tier::FIRST).err().expect("refused");
+    let error = code(&private_array((1 << 21) + 1), Tier::FIRST).expect_err("refused");
     assert_eq!(error.kind, ErrorKind::Limit, "{error}");
 }
 

@@ -19,6 +19,7 @@ mod clean;
 mod heap;
 mod kept;
 mod live;
+mod loaded;
 mod prove;
 mod scope;
 mod shape;

@@ -1,12 +1,12 @@
 //! From an address back to the pointers that it may be made of.
 
-use super::anchor::{self, Array, Base, DYNAMIC, Element, HEADER, Heap, PUSH, READABLE, WRITTEN_FIELD, World};
+use super::anchor::{Base, DYNAMIC, Element, Heap, PUSH, READABLE, WRITTEN_FIELD, World};
 use super::clean::clean;
 use super::kept::Kept;
 use super::scope::{Flow, Scope};
 use super::shape::{At, DEPTH, Shape, Terms};
 use crate::lir::{Access, Block, Def, Function, Imm, Inst, InstData, Op, Reason, Slot, Type, Value};
-use base::abi::{ADDRESS_TAIL, DESCRIPTOR_SIZE, HeapContext, HeapEntry, ImageView, TexelRows};
+use base::abi::ADDRESS_TAIL;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -88,7 +88,8 @@ pub struct Offset {
 }
 
 impl Offset {
-    fn at(byte: i64) -> Offset {
+    /// A constant.
+    pub(super) fn at(byte: i64) -> Offset {
         Offset { lo: byte, hi: byte, ..Offset::default() }
     }
 
@@ -118,10 +119,10 @@ pub struct Prover<'a> {
     pub flow: Flow<'a>,
     /// What the stage is given.
     pub world: World<'a>,
-    params: [Value; 2],
+    pub(super) params: [Value; 2],
     clean: SecondaryMap<Value, bool>,
     /// Pointers of loads that are known.
-    roots: RefCell<SecondaryMap<Value, Option<Option<Root>>>>,
+    pub(super) roots: RefCell<SecondaryMap<Value, Option<Option<Root>>>>,
     /// What is kept in memory.
     pub kept: Kept,
 }
@@ -214,7 +215,7 @@ impl<'a> Prover<'a> {
     }
 
     /// All pointers that an address may be made of.
-    fn visit(
+    pub(super) fn visit(
         &self,
         at: At,
         offset: &Offset,
@@ -388,139 +389,6 @@ impl<'a> Prover<'a> {
     fn has_pointer(&self, at: At, depth: u32) -> bool {
         let terms = self.shape().terms(self.shape().peel(at));
         terms.list.iter().any(|&(at, times)| times == 1 && self.pointer(at, depth).is_some())
-    }
-
-    /// The pointer that a load gives: every structure that it may load from has the same there.
-    pub fn root_of_load(&self, v: Value, data: &InstData) -> Option<Root> {
-        if let Some(known) = self.roots.borrow()[v] {
-            return known;
-        }
-        self.roots.borrow_mut()[v] = Some(None);
-        let root = self.find_root(v, data);
-        self.roots.borrow_mut()[v] = Some(root);
-        root
-    }
-
-    fn find_root(&self, v: Value, data: &InstData) -> Option<Root> {
-        let Imm::Access(access) = data.imm else { return None };
-        let block = match self.shape().func.values[v].def {
-            Def::Inst(inst) => self.flow.home(inst)?.0,
-            _ => return None,
-        };
-        let mut found: Option<Root> = None;
-        let each = &mut |root: Root, offset: &Offset, _: &Scope| {
-            let here = self.pointee(v, root, offset).ok_or("no pointer")?;
-            if found.is_some_and(|other| other != here) {
-                return Err("different pointers".to_string());
-            }
-            found = Some(here);
-            Ok(())
-        };
-        self.visit(
-            (data.args[0], None),
-            &Offset::at(access.offset.into()),
-            &Scope::of(block),
-            &mut HashSet::new(),
-            each,
-        )
-        .ok()?;
-        found
-    }
-
-    /// The pointer that lies behind another one, where a load has found it.
-    fn pointee(&self, v: Value, root: Root, offset: &Offset) -> Option<Root> {
-        let Root::Known(base) = root else { return None };
-        let at = offset.lo;
-        let buffer = Some(Root::Buffer { at: (v, None), readable: true });
-        let address = |heap: Heap| at == heap.at() + core::mem::offset_of!(HeapContext, address) as i64;
-        match base {
-            Base::Context if DYNAMIC.contains(&at) && (at - DYNAMIC.start) % DESCRIPTOR_SIZE as i64 == 0 => buffer,
-            Base::Dynamic if at % DESCRIPTOR_SIZE as i64 == 0 => buffer,
-            Base::Context if address(Heap::Resources) || address(Heap::Samplers) => buffer,
-            Base::View
-                if at == (core::mem::offset_of!(ImageView, rows) + core::mem::offset_of!(TexelRows, base)) as i64 =>
-            {
-                Some(Root::Texels((v, None)))
-            }
-            Base::Set(set) => {
-                let multiples = offset.terms.list.iter().all(|t| t.1 % DESCRIPTOR_SIZE as u64 == 0);
-                let binding = self.world.binding(set, at).filter(|_| multiples)?;
-                // A mutable descriptor is what the use says: `lo` alone tells an address from a view's, which is at the same place.
-                if anchor::is_buffer(binding.kind) && (at - i64::from(binding.offset)) % DESCRIPTOR_SIZE as i64 == 0 {
-                    if binding.kind != base::shader::DescriptorKind::Mutable || self.has_range(v) {
-                        return buffer;
-                    }
-                }
-                self.world.pointee(base, at).map(Root::Known)
-            }
-            Base::Array(Array { element, .. }) => {
-                let stride = World::stride(element)?;
-                let multiples = offset.terms.list.iter().all(|t| t.1 % stride == 0);
-                self.world.pointee(base, at).filter(|_| multiples).map(Root::Known)
-            }
-            Base::Entries(heap) => {
-                let object = at == core::mem::offset_of!(HeapEntry, object) as i64;
-                object.then_some(Root::Object((v, None), heap))
-            }
-            _ if offset.terms.list.is_empty() => self.world.pointee(base, at).map(Root::Known),
-            _ => None,
-        }
-    }
-
-    /// The object of an entry, where the conditions say that the entry is the one that was meant.
-    fn object(&self, at: At, heap: Heap, scope: &Scope) -> Option<Root> {
-        let (from, _) = self.loaded_from(at)?;
-        let (entries, _) = self.root_of(&from)?;
-        let entry = from.without(entries);
-        let what = if heap == Heap::Resources { Base::View } else { Base::Sampler };
-        (entry.list.is_empty() || self.is_own_entry(&entry, scope)).then_some(Root::Known(what))
-    }
-
-    /// Whether a load gives a number of the driver.
-    fn loads_number(&self, data: &InstData) -> bool {
-        let (Imm::Access(access) | Imm::Gather(access, _)) = data.imm else { return false };
-        let address = if data.op == Op::Gather { data.args[1] } else { data.args[0] };
-        let mut number = true;
-        let each = &mut |root: Root, offset: &Offset, _: &Scope| {
-            number &= match root {
-                Root::Known(Base::Array(Array { element, .. })) => {
-                    matches!(element, Element::Number | Element::Quad | Element::Rectangle | Element::Source)
-                }
-                Root::Known(Base::Set(_)) => HEADER.contains(&offset.lo),
-                Root::Known(Base::Entries(_)) => true,
-                _ => false,
-            };
-            Ok(())
-        };
-        let Def::Inst(inst) = self.shape().func.values[data.first].def else { return false };
-        let Some((block, _)) = self.flow.home(inst) else { return false };
-        let offset = Offset::at(access.offset.into());
-        self.visit((address, None), &offset, &Scope::of(block), &mut HashSet::new(), each).is_ok() && number
-    }
-
-    /// Tells the ranges what structures promise of their words.
-    fn limit_loads(&mut self) {
-        let mut found = Vec::new();
-        for data in self.shape().func.insts.values().filter(|data| data.op == Op::Load) {
-            let Imm::Access(access) = data.imm else { continue };
-            let Def::Inst(inst) = self.shape().func.values[data.first].def else { continue };
-            let Some((block, _)) = self.flow.home(inst).filter(|_| access.reason == Reason::Field) else { continue };
-            let mut limit = Some(0u64);
-            let each = &mut |root: Root, offset: &Offset, _: &Scope| {
-                let here = match root {
-                    Root::Known(base) => self.world.limit(base, offset.lo).filter(|_| offset.terms.list.is_empty()),
-                    _ => None,
-                };
-                limit = limit.and_then(|limit| Some(limit.max(here?)));
-                Ok(())
-            };
-            let offset = Offset::at(access.offset.into());
-            let all = self.visit((data.args[0], None), &offset, &Scope::of(block), &mut HashSet::new(), each);
-            found.extend(all.ok().and(limit).map(|limit| (data.first, limit)));
-        }
-        for (v, limit) in found {
-            self.flow.limit_load(v, limit);
-        }
     }
 
     /// Whether bytes behind a pointer are inside of what it points to.

@@ -1,0 +1,142 @@
+//! What loads give: pointers that structures of the driver have, and numbers of the driver.
+
+use super::anchor::{self, Array, Base, DYNAMIC, Element, HEADER, Heap, World};
+use super::prove::{Offset, Prover, Root};
+use super::scope::Scope;
+use super::shape::At;
+use crate::lir::{Def, Imm, InstData, Op, Reason, Value};
+use base::abi::{DESCRIPTOR_SIZE, HeapContext, HeapEntry, ImageView, TexelRows};
+use core::mem::offset_of;
+use std::collections::HashSet;
+
+impl Prover<'_> {
+    /// The pointer that a load gives: every structure that it may load from has the same there.
+    pub fn root_of_load(&self, v: Value, data: &InstData) -> Option<Root> {
+        if let Some(known) = self.roots.borrow()[v] {
+            return known;
+        }
+        self.roots.borrow_mut()[v] = Some(None);
+        let root = self.find_root(v, data);
+        self.roots.borrow_mut()[v] = Some(root);
+        root
+    }
+
+    fn find_root(&self, v: Value, data: &InstData) -> Option<Root> {
+        let Imm::Access(access) = data.imm else { return None };
+        let block = match self.shape().func.values[v].def {
+            Def::Inst(inst) => self.flow.home(inst)?.0,
+            _ => return None,
+        };
+        let mut found: Option<Root> = None;
+        let each = &mut |root: Root, offset: &Offset, _: &Scope| {
+            let here = self.pointee(v, root, offset).ok_or("no pointer")?;
+            if found.is_some_and(|other| other != here) {
+                return Err("different pointers".to_string());
+            }
+            found = Some(here);
+            Ok(())
+        };
+        self.visit(
+            (data.args[0], None),
+            &Offset::at(access.offset.into()),
+            &Scope::of(block),
+            &mut HashSet::new(),
+            each,
+        )
+        .ok()?;
+        found
+    }
+
+    /// The pointer that lies behind another one, where a load has found it.
+    fn pointee(&self, v: Value, root: Root, offset: &Offset) -> Option<Root> {
+        let Root::Known(base) = root else { return None };
+        let at = offset.lo;
+        let buffer = Some(Root::Buffer { at: (v, None), readable: true });
+        let address = |heap: Heap| at == heap.at() + offset_of!(HeapContext, address) as i64;
+        match base {
+            Base::Context if DYNAMIC.contains(&at) && (at - DYNAMIC.start) % DESCRIPTOR_SIZE as i64 == 0 => buffer,
+            Base::Dynamic if at % DESCRIPTOR_SIZE as i64 == 0 => buffer,
+            Base::Context if address(Heap::Resources) || address(Heap::Samplers) => buffer,
+            Base::View if at == (offset_of!(ImageView, rows) + offset_of!(TexelRows, base)) as i64 => {
+                Some(Root::Texels((v, None)))
+            }
+            Base::Set(set) => {
+                let multiples = offset.terms.list.iter().all(|t| t.1 % DESCRIPTOR_SIZE as u64 == 0);
+                let binding = self.world.binding(set, at).filter(|_| multiples)?;
+                // A mutable descriptor is what the use says: `lo` alone tells an address from a view's, which is at the same place.
+                if anchor::is_buffer(binding.kind) && (at - i64::from(binding.offset)) % DESCRIPTOR_SIZE as i64 == 0 {
+                    if binding.kind != base::shader::DescriptorKind::Mutable || self.has_range(v) {
+                        return buffer;
+                    }
+                }
+                self.world.pointee(base, at).map(Root::Known)
+            }
+            Base::Array(Array { element, .. }) => {
+                let stride = World::stride(element)?;
+                let multiples = offset.terms.list.iter().all(|t| t.1 % stride == 0);
+                self.world.pointee(base, at).filter(|_| multiples).map(Root::Known)
+            }
+            Base::Entries(heap) => {
+                let object = at == offset_of!(HeapEntry, object) as i64;
+                object.then_some(Root::Object((v, None), heap))
+            }
+            _ if offset.terms.list.is_empty() => self.world.pointee(base, at).map(Root::Known),
+            _ => None,
+        }
+    }
+
+    /// The object of an entry, where the conditions say that the entry is the one that was meant.
+    pub fn object(&self, at: At, heap: Heap, scope: &Scope) -> Option<Root> {
+        let (from, _) = self.loaded_from(at)?;
+        let (entries, _) = self.root_of(&from)?;
+        let entry = from.without(entries);
+        let what = if heap == Heap::Resources { Base::View } else { Base::Sampler };
+        (entry.list.is_empty() || self.is_own_entry(&entry, scope)).then_some(Root::Known(what))
+    }
+
+    /// Whether a load gives a number of the driver.
+    pub fn loads_number(&self, data: &InstData) -> bool {
+        let (Imm::Access(access) | Imm::Gather(access, _)) = data.imm else { return false };
+        let address = if data.op == Op::Gather { data.args[1] } else { data.args[0] };
+        let mut number = true;
+        let each = &mut |root: Root, offset: &Offset, _: &Scope| {
+            number &= match root {
+                Root::Known(Base::Array(Array { element, .. })) => {
+                    matches!(element, Element::Number | Element::Quad | Element::Rectangle | Element::Source)
+                }
+                Root::Known(Base::Set(_)) => HEADER.contains(&offset.lo),
+                Root::Known(Base::Entries(_)) => true,
+                Root::Known(_) => false,
+                _ => return Err("no structure".into()),
+            };
+            Ok(())
+        };
+        let Def::Inst(inst) = self.shape().func.values[data.first].def else { return false };
+        let Some((block, _)) = self.flow.home(inst) else { return false };
+        let offset = Offset::at(access.offset.into());
+        self.visit((address, None), &offset, &Scope::of(block), &mut HashSet::new(), each).is_ok() && number
+    }
+
+    /// Tells the ranges what structures promise of their words.
+    pub fn limit_loads(&mut self) {
+        let mut found = Vec::new();
+        for data in self.shape().func.insts.values().filter(|data| data.op == Op::Load) {
+            let Imm::Access(access) = data.imm else { continue };
+            let Def::Inst(inst) = self.shape().func.values[data.first].def else { continue };
+            let Some((block, _)) = self.flow.home(inst).filter(|_| access.reason == Reason::Field) else { continue };
+            let mut limit = Some(0u64);
+            let each = &mut |root: Root, offset: &Offset, _: &Scope| {
+                let Root::Known(base) = root else { return Err("no structure".into()) };
+                let here = self.world.limit(base, offset.lo).filter(|_| offset.terms.list.is_empty());
+                limit = limit.and_then(|limit| Some(limit.max(here?)));
+                Ok(())
+            };
+            let offset = Offset::at(access.offset.into());
+            let all = self.visit((data.args[0], None), &offset, &Scope::of(block), &mut HashSet::new(), each);
+            found.extend(all.ok().and(limit).map(|limit| (data.first, limit)));
+        }
+        for (v, limit) in found {
+            self.flow.limit_load(v, limit);
+        }
+    }
+}

@@ -64,10 +64,10 @@ impl Prover<'_> {
                 let multiples = offset.terms.list.iter().all(|t| t.1 % DESCRIPTOR_SIZE as u64 == 0);
                 let binding = self.world.binding(set, at).filter(|_| multiples)?;
                 // A mutable descriptor is what the use says: `lo` alone tells an address from a view's, which is at the same place.
-                if anchor::is_buffer(binding.kind) && (at - i64::from(binding.offset)) % DESCRIPTOR_SIZE as i64 == 0 {
-                    if binding.kind != base::shader::DescriptorKind::Mutable || self.has_range(v) {
-                        return buffer;
-                    }
+                let first = (at - i64::from(binding.offset)) % DESCRIPTOR_SIZE as i64 == 0;
+                let either = binding.kind == base::shader::DescriptorKind::Mutable;
+                if anchor::is_buffer(binding.kind) && first && (!either || self.has_range(v)) {
+                    return buffer;
                 }
                 self.world.pointee(base, at).map(Root::Known)
             }

@@ -321,7 +321,6 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-
     /// Returns the machine values of a value, in its own type.
     fn get(&mut self, v: lir::Value) -> Parts {
         let lir = self.lir;

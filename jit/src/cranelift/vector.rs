@@ -151,7 +151,6 @@ impl Lower<'_> {
         self.ins().load(machine, MemFlagsData::new().with_notrap(), address, 0)
     }
 
-
     fn shuffle(&mut self, data: &InstData, pattern: &[u64]) -> Parts {
         let ty = data.ty;
         let result = ty.elem.by(pattern.len());

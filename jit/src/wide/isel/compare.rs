@@ -14,7 +14,6 @@ pub(super) fn held(ty: Type) -> Elem {
 }
 
 impl Lower<'_> {
-
     /// Makes a truth value available as flags and returns the condition that holds if it is true.
     pub(super) fn condition(&mut self, v: lir::Value) -> Cc {
         if let (Def::Inst(inst), true) = (self.lir.values[v].def, self.parts[v].is_empty())
@@ -130,7 +129,6 @@ impl Lower<'_> {
         self.push(M::Vex(op), false, 0, &[Operand::reg_use(a)], Some(b));
         cc
     }
-
 
     pub(super) fn comparison(&mut self, data: &InstData) -> Parts {
         let (ty, [a, b]) = (data.ty, [data.args[0], data.args[1]]);
@@ -322,7 +320,6 @@ impl Lower<'_> {
             by => self.one_imm(Vex::VpsrldqImm, false, quarter, by as u8),
         }
     }
-
 
     pub(super) fn select(&mut self, data: &InstData) -> Parts {
         let (ty, [cond, a, b]) = (data.ty, [0, 1, 2].map(|i| data.args[i]));

@@ -223,7 +223,6 @@ impl Lower<'_> {
         self.two_masked(Vex::Vandps, w, nan, quiet, kept, quiet)
     }
 
-
     fn int_to_float(&mut self, data: &InstData, from: Type, a: lir::Value) -> Parts {
         let (to, signed) = (data.ty, data.op == Op::SintToFloat);
         let single = to.elem == Elem::F32;

@@ -303,7 +303,6 @@ impl Lower<'_> {
         to
     }
 
-
     /// Returns a register of a value.
     pub(super) fn reg(&mut self, v: lir::Value, part: usize) -> VReg {
         if let Some(&reg) = self.parts[v].get(part) {

@@ -74,7 +74,6 @@ impl Lower<'_> {
         Ok(())
     }
 
-
     /// Returns an address as a memory operand.
     pub(super) fn address(&mut self, v: lir::Value, offset: i32) -> Rm {
         let lir = self.lir;
@@ -143,7 +142,6 @@ impl Lower<'_> {
         Ok(self.lea(true, Rm::At { base: None, index: None, disp }))
     }
 
-
     pub(super) fn load_parts(&mut self, ty: Type, at: Rm) -> Parts {
         if !ty.is_vector() {
             return smallvec![match ty.elem {
@@ -187,7 +185,6 @@ impl Lower<'_> {
             self.put(op, self.size(ty), part, at.plus(self.part * i), 0);
         }
     }
-
 
     /// Gathers lanes. Lanes that are not active read at the address itself; the values that they
     /// read are masked.
@@ -333,7 +330,6 @@ impl Lower<'_> {
         }
     }
 
-
     fn read_modify_write(&mut self, kind: Rmw, ty: Type, address: lir::Value, v: lir::Value) -> VReg {
         let bytes = ty.lane_bytes() as u8;
         let at = self.address(address, 0);
@@ -389,7 +385,6 @@ impl Lower<'_> {
         self.push(M::LockCmpxchg(bytes), false, 0, &operands, Some(at));
         old
     }
-
 
     fn call(&mut self, data: &InstData) -> Result<()> {
         let function = self.reg(data.args[0], 0);

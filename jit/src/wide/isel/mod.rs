@@ -213,7 +213,6 @@ impl Lower<'_> {
         Ok(start as i32)
     }
 
-
     fn blocks(&mut self) -> Result<()> {
         let lir = self.lir;
         for block in self.facts.order.clone() {

@@ -1,7 +1,9 @@
-//! What all back ends have in common: LIR goes in ([`crate::lir`], verified), [`MachineCode`] comes out.
+//! Definitions that all back ends share. A back end takes verified LIR ([`crate::lir`]) and gives
+//! [`MachineCode`].
 //!
-//! A back end refuses no program: whatever can be wrong with one was found when its LIR was made. It may say that it will not bring
-//! a function to code in bounded time; then another tier does ([`crate::tier`]).
+//! A back end refuses no program, because all errors of a program are found when its LIR is made.
+//! It may decline a function that it cannot compile in bounded time; another tier then does
+//! ([`crate::tier`]).
 
 #![forbid(unsafe_code)]
 
@@ -10,41 +12,47 @@ use crate::error::{Error, Result};
 /// Machine code of a stage.
 #[derive(Clone, Debug)]
 pub struct MachineCode {
-    /// Entry at offset 0, no relocations.
+    /// The bytes of the code, with the entry at offset 0 and no relocations.
     pub bytes: Vec<u8>,
-    /// Bytes of stack that it takes, its return address included. The registers' spills are most of it: one place per value in the
-    /// quick tier.
+    /// Number of bytes of stack that the code takes, including its return address. Most of it are
+    /// spilled registers: the quick tier has one place per value.
     pub frame: u32,
 }
 
-/// Code or what it is made of, as text for people.
+/// Code, or a form from which it is made, as readable text.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// What it is.
+    /// Name of the form.
     pub name: &'static str,
-    /// In a sentence.
+    /// Description of the form, one sentence.
     pub description: &'static str,
-    /// The text.
+    /// The text itself.
     pub text: String,
 }
 
-/// Where texts go, if anybody wants them.
+/// Destination of texts; `None` if no texts are requested.
 pub type Texts<'a> = Option<&'a mut Vec<Text>>;
 
-/// Asked between the steps of making code: does anybody still want it?
+/// Function that is called between the steps of code generation; it returns true while the code is
+/// still needed.
 pub type Wanted<'a> = &'a dyn Fn() -> bool;
 
-/// Largest frame of generated code: address space that a thread may have to find in the middle of a draw. The quick tier takes up to 64 bytes
-/// for an instruction of the IR, so that one of the front end's full length (2^21) fits by half; a call of `pow` takes about 360.
+/// Upper bound of the frame of generated code: address space that a thread may have to find in the
+/// middle of a draw.
+///
+/// The quick tier takes up to 64 bytes per instruction of the IR. A function of the front end's
+/// maximum length (2^21) takes half of the bound. A call of `pow` takes about 360 bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
 
-/// Stack for code generation. Back ends are not recursive in what they compile.
+/// Number of bytes of stack for code generation. Back ends do not recurse over the code that they
+/// compile.
 const STACK: usize = 768 << 10;
 
-/// Runs a back end, with the stack it may want. A panic in there is a compiler bug, not the end of the process.
+/// Runs a back end with the stack that it may need. A panic in the back end is a compiler bug and
+/// becomes an error, so that the process continues.
 ///
 /// # Errors
-/// Its own; Memory without a stack; Internal for a panic.
+/// The errors of `f`. Memory: there is no memory for a stack. Internal: `f` panicked.
 pub fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     let f = std::panic::AssertUnwindSafe(f);
     match std::panic::catch_unwind(|| base::stack::with(STACK, f)) {

@@ -1,33 +1,40 @@
-//! How much one stage may become while it is compiled.
+//! Limits on the size that one stage may reach while it is compiled.
 //!
-//! A small module can ask for very much: calls that call twice, transcendental functions by the thousand, copies of large
-//! composites. What is made on the way is counted (never time or bytes, so that each machine decides the same), and a stage that
-//! goes beyond ends with a Limit error long before memory is gone. The limits are some ten times above the largest shaders known.
+//! A small module can ask for a very large amount of work: calls that call twice, transcendental
+//! functions by the thousand, copies of large composites. The compiler counts what it makes. It
+//! counts neither time nor bytes, so that each machine decides alike.
+//!
+//! A stage that exceeds a limit ends with a Limit error long before memory runs out. The limits are
+//! some ten times above the largest known shaders.
 
 #![forbid(unsafe_code)]
 
 use crate::error::{Error, Result};
 use crate::ir::Shader;
 
-/// IR instructions (also dead ones) after any step.
+/// Upper bound of the IR instructions after any step, including dead ones.
 pub(crate) const INSTRUCTIONS: usize = 1 << 21;
-/// SPIR-V instructions translated, with all calls inlined, and looked at for that: a second of calls to functions that do nothing. The number
-/// is known before the first one is translated (`spirv::analysis`), so that a shader beyond it is refused at once.
+/// Upper bound of the SPIR-V instructions that are translated, with all calls inlined, and of those
+/// that are visited for that: a second of calls to functions that do nothing. The number is known
+/// before the first one is translated (`spirv::analysis`), so that a shader beyond the limit is
+/// refused at once.
 pub(crate) const TRANSLATED: u64 = 1 << 22;
-/// Private variables (before they become values).
+/// Upper bound of the private variables, before they become values.
 const VARS: usize = 1 << 21;
-/// Leaves of composites that are copied or looked at one by one.
+/// Upper bound of the leaves of composites that are copied or visited one by one.
 pub(crate) const LEAVES: usize = 1 << 25;
-/// Depths of all loops, added up: what is live in a loop is live in all that are in it, so that code made fast is in proportion to this number.
-/// One nest of 1,023 loops (universal limit) has half of it.
+/// Upper bound of the sum of the depths of all loops. A value that is live in a loop is live in all
+/// loops inside it, so the size of quickly made code is proportional to this sum. One nest of 1,023
+/// loops (the universal limit) reaches half of it.
 const NESTED: u64 = 1 << 20;
-/// Instructions of a machine with 128-bit vectors: seconds and a gigabyte of code generation.
+/// Upper bound of the instructions of a machine with 128-bit vectors: seconds and a gigabyte of
+/// code generation.
 const MACHINE: usize = 3 << 19;
 
-/// Checks what has been made of a shader so far.
+/// Checks the size of a shader's IR.
 ///
 /// # Errors
-/// Limit.
+/// Limit: too many instructions or variables.
 pub(crate) fn ir(shader: &Shader) -> Result<()> {
     if shader.insts.len() > INSTRUCTIONS || shader.vars.len() > VARS {
         return Err(Error::limit(format!("shader is too large: {} instructions", shader.insts.len())));
@@ -35,10 +42,10 @@ pub(crate) fn ir(shader: &Shader) -> Result<()> {
     Ok(())
 }
 
-/// Checks how loops nest in each other.
+/// Checks the sum of the depths of all loops.
 ///
 /// # Errors
-/// Limit.
+/// Limit: loops are nested too deeply.
 pub(crate) fn loops(depths: u64) -> Result<()> {
     if depths > NESTED {
         return Err(Error::limit("control flow is nested too deeply: loops in loops"));
@@ -46,10 +53,10 @@ pub(crate) fn loops(depths: u64) -> Result<()> {
     Ok(())
 }
 
-/// Checks the weight of the LIR that there is so far.
+/// Checks the weight of the LIR that has been made so far.
 ///
 /// # Errors
-/// Limit.
+/// Limit: the machine code would be too large.
 pub(crate) fn lir(weight: usize) -> Result<()> {
     if weight > MACHINE {
         return Err(Error::limit("shader is too large: its code would be"));

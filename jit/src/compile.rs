@@ -1,7 +1,9 @@
-//! The whole road of a stage: SPIR-V → IR → passes ([`prepare`]), and from there by divergence and LIR to code ([`Prepared::generate`]), which is
-//! most of the time and can be somebody else's.
+//! The whole path of a stage: from SPIR-V to IR and through the passes ([`prepare`]), then by
+//! divergence analysis and LIR to code ([`Prepared::generate`]). The second part takes most of the
+//! time and may run on another thread.
 //!
-//! Whoever prepares a stage is told what is wrong with it. So where emission may still refuse it ([`emit::is_certain`]), it is done there and then.
+//! [`prepare`] reports every error of a stage. If emission may still refuse the stage
+//! ([`emit::is_certain`]), `prepare` therefore emits it too.
 
 #![forbid(unsafe_code)]
 
@@ -20,55 +22,55 @@ use base::shader::{PipelineLayoutInfo, Stage, StageFacts, StageInterface};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What to compile.
+/// A request to compile one stage.
 pub struct CompileRequest<'a> {
-    /// Parsed module.
+    /// The parsed module.
     pub module: &'a Module,
-    /// Stage.
+    /// Stage of the entry point.
     pub stage: Stage,
     /// Entry point name.
     pub entry: &'a str,
     /// Specialisation constants, and the size of subgroups.
     pub specialization: &'a Specialization,
-    /// Where descriptors lie.
+    /// Layout of the descriptors.
     pub layout: &'a PipelineLayoutInfo,
-    /// Capabilities the device advertises.
+    /// Capabilities that the device advertises.
     pub accept: &'a Accept,
 }
 
-/// A stage that nothing can be wrong with any more, without its code.
+/// A stage without its code, which can no longer be refused.
 pub struct Prepared {
     body: Body,
     facts: StageFacts,
     deviations: Vec<Deviation>,
 }
 
-/// How far a stage has come.
+/// State of a prepared stage.
 enum Body {
-    /// All passes are done, and nothing that is left can fail.
+    /// IR after all passes; no later step can refuse it.
     Ir(Box<Unemitted>),
-    /// Only code is missing.
+    /// LIR, from which only code remains to be made.
     Lir(Emission),
 }
 
-/// What emission takes, in any thread.
+/// Input of emission, which may run on any thread.
 struct Unemitted {
     shader: Shader,
     layout: PipelineLayoutInfo,
     stack: usize,
-    /// Nothing of the module sees how many lanes there are ([`emit::unseen`]).
+    /// True if no capability of the module exposes the number of lanes ([`emit::unseen`]).
     blind: bool,
 }
 
-/// A stage's LIR.
+/// The LIR of a stage.
 struct Emissions {
     usual: Emission,
-    /// For the wide tier alone, where it is better.
+    /// LIR with more lanes for the wide tier alone, if that is better.
     more_lanes: Option<Emission>,
 }
 
 impl Body {
-    /// May the stage have code with more lanes to a chunk on this machine?
+    /// Returns true if the stage may have code with more lanes per chunk on this machine.
     fn may_have_more_lanes(&self, lanes: u32) -> bool {
         match self {
             Body::Lir(_) => false,
@@ -78,7 +80,8 @@ impl Body {
         }
     }
 
-    /// And bytes of scratch memory that code is given: any of the stage's may run, with more lanes too.
+    /// Emits the stage. Also returns the number of bytes of scratch memory that its code is given,
+    /// which is enough for any code of the stage, including that with more lanes.
     fn emissions(self, lanes: u32, tier: Tier) -> Result<(Emissions, u32)> {
         let may = self.may_have_more_lanes(lanes);
         let emissions = match self {
@@ -94,10 +97,11 @@ impl Body {
     }
 }
 
-/// Both, if more lanes are worth it.
+/// Emits a stage with the usual number of lanes and, if `more` is set and it is worth it, with more
+/// lanes.
 fn emissions(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, more: bool) -> Result<Emissions> {
     let usual = emission(shader, layout, EmitOptions::of(lanes))?;
-    // What is beyond a limit there is not here.
+    // If the emission with more lanes exceeds a limit, it is left out.
     let options = EmitOptions { lanes: unseen::MORE_LANES, row_lanes: lanes };
     let more_lanes = if more { emission(shader, layout, options).ok() } else { None };
     let more_lanes = more_lanes.filter(|large| unseen::is_worth_it(&usual.lir, &large.lir));
@@ -105,20 +109,21 @@ fn emissions(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, more: boo
 }
 
 impl Prepared {
-    /// Everything about the stage but the code.
+    /// Returns all facts about the stage, which is everything but the code.
     pub fn facts(&self) -> &StageFacts {
         &self.facts
     }
 
-    /// What the module does against the specification and was accepted all the same.
+    /// Returns the accepted deviations of the module from the specification.
     pub fn deviations(&self) -> &[Deviation] {
         &self.deviations
     }
 
-    /// Makes the code: by this tier, or by one before it where that would take unbounded time.
+    /// Makes the code with this tier, or with an earlier tier if this one would take unbounded
+    /// time.
     ///
     /// # Errors
-    /// As [`tier::generate`].
+    /// The errors of [`tier::generate`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
         let (lanes, facts) = (self.facts.lanes, self.facts);
         let (Emissions { usual, more_lanes }, room) = self.body.emissions(lanes, tier)?;
@@ -129,11 +134,12 @@ impl Prepared {
         Ok(with_code(facts, code, room, tier))
     }
 
-    /// Makes better code than this tier's, if that takes bounded time and as long as `wanted` says so, which is asked between the steps. It is
-    /// given `room` bytes of scratch memory, as the code so far is.
+    /// Makes better code than that of this tier, if that takes bounded time. `wanted` is called
+    /// between the steps and ends the work when it returns false. The code is given as much scratch
+    /// memory as the current code: `room` bytes.
     ///
     /// # Errors
-    /// As [`tier::improve`]; Internal when that is too little.
+    /// The errors of [`tier::improve`]. Internal: the code needs more scratch memory than that.
     pub fn improve(self, than: Tier, room: u32, wanted: Wanted<'_>) -> Result<Option<CodeBlob>> {
         let (lanes, facts) = (self.facts.lanes, self.facts);
         let Some(best) = than.better().next() else { return Ok(None) };
@@ -149,7 +155,8 @@ impl Prepared {
     }
 }
 
-/// Code of the wide tier with more lanes to a chunk, where there is room for what they keep.
+/// Makes code of the wide tier with more lanes per chunk, if at most `room` bytes of scratch memory
+/// are enough for it.
 fn with_more_lanes(emission: Option<Emission>, room: u32, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
     match emission.filter(|emission| emission.scratch_bytes <= room) {
         Some(emission) => Tier::Wide.code(&emission.lir, wanted),
@@ -157,11 +164,14 @@ fn with_more_lanes(emission: Option<Emission>, room: u32, wanted: Wanted<'_>) ->
     }
 }
 
-/// Makes code of a fragment stage that takes rectangles and writes its colours itself: by a tier, or the best one, as long as it is `wanted`. `None` where the stage can't be such a one, or that is not
-/// worth it.
+/// Makes code of a fragment stage that takes rectangles and writes its colours itself.
+///
+/// The code is made with the given tier, or with the best one while `wanted` returns true. The
+/// result is `None` if the stage cannot be of this kind, or if that is not worth it.
 ///
 /// # Errors
-/// As [`prepare`] and [`tier::generate`]: of a stage that has been prepared, internal ones.
+/// The errors of [`prepare`] and [`tier::generate`]; for a stage that has been prepared, internal
+/// ones only.
 pub fn with_epilogue(
     request: &CompileRequest<'_>,
     epilogue: &Epilogue,
@@ -185,7 +195,7 @@ pub fn with_epilogue(
         Ok((facts(&shader, request), Some(Emissions { usual: few, more_lanes })))
     })?;
     let Some(Emissions { usual, more_lanes }) = emissions.filter(|_| wanted()) else { return Ok(None) };
-    // Its scratch memory is nobody else's.
+    // This code has scratch memory of its own, which it shares with no other code.
     let scratch = more_lanes.as_ref().map_or(0, |large| large.scratch_bytes);
     if let Some(code) = with_more_lanes(more_lanes, scratch, wanted)? {
         return Ok(Some(with_code(facts, code, scratch, Tier::Wide)));
@@ -204,15 +214,16 @@ fn with_code(facts: StageFacts, code: MachineCode, scratch: u32, tier: Tier) -> 
 /// Compiles one stage.
 ///
 /// # Errors
-/// As [`prepare`].
+/// The errors of [`prepare`] and [`tier::generate`].
 pub fn compile(request: &CompileRequest<'_>, tier: Tier) -> Result<CodeBlob> {
     prepare(request)?.generate(tier)
 }
 
-/// Brings one stage to where only code generation is left.
+/// Compiles one stage up to the point where only code generation is left.
 ///
 /// # Errors
-/// By whose fault: see [`crate::error::ErrorKind`]. A panic inside is an Internal error.
+/// All kinds of [`crate::error::ErrorKind`], which say whose fault the error is. A panic inside is
+/// an Internal error.
 pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
     let stack = request.module.stack();
     on_stack(stack, || {
@@ -228,24 +239,24 @@ pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
     })
 }
 
-/// [`prepare`] for people: what becomes of a stage before there is code.
+/// Results of [`prepare`] as readable text and LIR, before code exists.
 pub struct Described {
-    /// What is known of the stage.
+    /// Facts about the stage.
     pub facts: StageFacts,
-    /// Its LIR, and how much private memory that takes.
+    /// LIR of the stage, and the size of its scratch memory.
     pub emission: Emission,
-    /// The same with more lanes to a chunk, where the wide tier has that.
+    /// LIR with more lanes per chunk, if the wide tier uses that.
     pub more_lanes: Option<Emission>,
-    /// Its IR after all passes.
+    /// The IR after all passes.
     pub ir: String,
-    /// Instructions in there.
+    /// Number of instructions in the IR.
     pub ir_instructions: usize,
 }
 
-/// As [`prepare`], with texts.
+/// Compiles one stage like [`prepare`], and returns its IR and LIR.
 ///
 /// # Errors
-/// As [`prepare`].
+/// The errors of [`prepare`].
 pub fn describe(request: &CompileRequest<'_>) -> Result<Described> {
     on_stack(request.module.stack(), || {
         let shader = optimised(request)?;
@@ -261,13 +272,14 @@ pub fn describe(request: &CompileRequest<'_>) -> Result<Described> {
 }
 
 impl Described {
-    /// What a tier makes code of.
+    /// Returns the LIR from which a tier makes code.
     pub fn emission_of(&self, tier: Tier) -> &Emission {
         self.more_lanes.as_ref().filter(|_| tier == Tier::Wide).unwrap_or(&self.emission)
     }
 }
 
-/// Trees of regions are made and walked in here; those that any thread can drop are dropped elsewhere too.
+/// Runs a function with enough stack for the trees of regions that are made and walked in it. Trees
+/// that any thread can drop may be dropped elsewhere too.
 fn on_stack<T>(stack: usize, f: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(|| base::stack::with(stack, f))) {
         Ok(Ok(made)) => made,
@@ -276,7 +288,7 @@ fn on_stack<T>(stack: usize, f: impl FnOnce() -> Result<T>) -> Result<T> {
     }
 }
 
-/// A loop that is still one after the passes.
+/// Returns true if a region contains a loop after the passes.
 fn has_loops(region: &Region) -> bool {
     region.nodes.iter().any(|node| match node {
         Node::Inst(_) => false,
@@ -286,7 +298,7 @@ fn has_loops(region: &Region) -> bool {
     })
 }
 
-/// Instructions of a region and those inside of it.
+/// Returns the number of instructions of a region, including nested ones.
 fn count_instructions(region: &Region) -> usize {
     let of = |node: &Node| match node {
         Node::Inst(_) => 1,
@@ -297,7 +309,7 @@ fn count_instructions(region: &Region) -> usize {
     region.nodes.iter().map(of).sum()
 }
 
-/// The IR after all passes.
+/// Translates a module to IR and runs all passes.
 fn optimised(request: &CompileRequest<'_>) -> Result<Shader> {
     let mut shader = spirv::translate(
         request.module,
@@ -311,7 +323,7 @@ fn optimised(request: &CompileRequest<'_>) -> Result<Shader> {
     Ok(shader)
 }
 
-/// What is known of a stage without its code.
+/// Returns the facts about a stage that are known without its code.
 fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
     let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
     for data in shader.insts.values() {
@@ -338,13 +350,14 @@ fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
     }
 }
 
-/// From IR to LIR.
+/// Emits LIR from IR.
 fn emission(shader: &Shader, layout: &PipelineLayoutInfo, options: EmitOptions) -> Result<Emission> {
     let divergence = passes::divergence(shader, options.lanes);
     emit::build(shader, &divergence, layout, &options)
 }
 
-/// The stored form of a stage; `None` unless it is intact, of this build, and for this CPU.
+/// Reads the stored form of a stage; returns `None` unless it is intact, of this build, and for
+/// this CPU.
 pub fn stored(bytes: &[u8]) -> Option<CodeBlob> {
     CodeBlob::from_bytes(bytes, host::cpu_features())
 }

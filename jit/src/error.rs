@@ -1,66 +1,67 @@
-//! Errors of the JIT, by whose fault they are.
+//! Errors of the JIT, classified by whose fault they are.
 
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
-/// Whose fault.
+/// Class of an error: whose fault it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The module or the request breaks a rule of SPIR-V or Vulkan.
     Invalid,
-    /// Legal, but not implemented (or not accepted by the device).
+    /// The module is legal, but uses something that is not implemented or not accepted by the
+    /// device.
     Unsupported,
-    /// Legal, but larger or deeper than an implementation limit.
+    /// The module is legal, but larger or deeper than an implementation limit.
     Limit,
     /// The system has no memory for the compile.
     Memory,
-    /// A mistake of Grus.
+    /// Grus itself has a bug.
     Internal,
 }
 
-/// Why a shader was refused.
+/// The reason why a shader was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Whose fault.
+    /// Class of the error.
     pub kind: ErrorKind,
-    /// Opcode number and name of the instruction at fault, if there is one.
+    /// Number and name of the opcode of the instruction at fault, if there is one.
     pub opcode: Option<(u16, &'static str)>,
-    /// SPIR-V id at fault; 0 when unknown.
+    /// SPIR-V id at fault, or 0 if it is unknown.
     pub id: u32,
-    /// What is wrong, one line.
+    /// Description of the error in one line.
     pub message: String,
 }
 
-/// Result of the JIT's functions.
+/// Result of a fallible function of the JIT.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error without a place.
+    /// Makes an error without an instruction and without an id.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error { kind, opcode: None, id: 0, message: message.into() }
     }
-    /// [`ErrorKind::Invalid`].
+    /// Makes an error of kind [`ErrorKind::Invalid`].
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
     }
-    /// [`ErrorKind::Unsupported`].
+    /// Makes an error of kind [`ErrorKind::Unsupported`].
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
     }
-    /// [`ErrorKind::Limit`].
+    /// Makes an error of kind [`ErrorKind::Limit`].
     pub fn limit(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Limit, message)
     }
-    /// [`ErrorKind::Memory`], for want of a stack.
+    /// Makes an error of kind [`ErrorKind::Memory`], because there is no memory for a stack.
     pub fn no_stack(error: base::stack::NoStack) -> Self {
         Self::new(ErrorKind::Memory, error.to_string())
     }
-    /// [`ErrorKind::Internal`].
+    /// Makes an error of kind [`ErrorKind::Internal`].
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }
-    /// Names the instruction at fault, unless a more exact place is known already.
+    /// Sets the instruction at fault, unless a more exact place is known already.
     pub fn at(mut self, opcode: (u16, &'static str), id: u32) -> Self {
         if self.opcode.is_none() {
             self.opcode = Some(opcode);
@@ -68,7 +69,7 @@ impl Error {
         }
         self
     }
-    /// Names the id at fault, unless one is known already.
+    /// Sets the id at fault, unless one is known already.
     pub fn with_id(mut self, id: u32) -> Self {
         if self.id == 0 {
             self.id = id;

@@ -1,18 +1,19 @@
-//! Code that nobody runs: of a small function that has what most have, so that the code generator's pages are there, and its tables, when somebody has use for them
-//! (`icd/src/backend/rehearsal.rs` says when).
+//! Warm-up of code generation: makes the code of a small function that has what most functions
+//! have. Afterwards the code generator's pages are in memory and its tables are initialised, before
+//! the first shader needs them. (`icd/src/backend/rehearsal.rs` decides when it runs.)
 
 #![forbid(unsafe_code)]
 
 use crate::lir::{Access, Builder, Elem, FloatCond, Function, Reason, Type};
 use crate::tier::Tier;
 
-/// Makes the code of a tier once, for nothing.
+/// Makes the code of a tier once and discards it.
 pub fn rehearse(tier: Tier) {
-    // Whatever is wrong will be wrong again, for who has use for the code.
+    // An error is ignored, because it would occur again and be reported when real code is made.
     let _ = tier.code(&function(), &|| true);
 }
 
-/// Loads, floats, integers, a comparison, a loop, a call, stores.
+/// Returns a function with loads, floats, integers, a comparison, a loop, a call and stores.
 fn function() -> Function {
     let mut b = Builder::new(&[Type::I64, Type::I64]);
     let [context, batch] = [0, 1].map(|i| b.params(b.current())[i]);

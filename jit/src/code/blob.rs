@@ -1,9 +1,12 @@
-//! Compiled stages as bytes, for pipeline caches: the code and what is known of it; and code that is loaded.
+//! Compiled stages as bytes for pipeline caches, which hold the code and the facts about it; and
+//! loaded code.
 //!
-//! A blob comes back from outside (an application stores pipeline cache data where it likes), so nothing in it is
-//! believed: length and a 128-bit checksum over everything, the build that made it, and the CPU features its code uses must match before
-//! a single field is read. The checksum guards against damage, not against who can forge it: what may come from elsewhere is authenticated
-//! before it gets here (the icd's pipeline caches do).
+//! A blob comes from outside, because an application stores pipeline cache data where it likes.
+//! Nothing in it is therefore trusted. Length, a 128-bit checksum over everything, the build that
+//! made it, and the CPU features of its code must match before a field is read.
+//!
+//! The checksum guards against damage, not against forgery. Data that may come from elsewhere is
+//! authenticated before it gets here (the icd's pipeline caches do that).
 
 use super::memory::ExecutableCode;
 use super::stored::{Stored, read_bytes, write_bytes};
@@ -12,45 +15,48 @@ use base::abi::{self, BatchHeader, ShaderContext, StageFn};
 use base::shader::{StageCode, StageFacts};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Changes with every release; what code takes offsets from has a version of its own ([`abi::VERSION`]).
+/// Identifies the release; the structs that code takes offsets from have a version of their own
+/// ([`abi::VERSION`]).
 const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"));
 const CHECKSUM: usize = 16;
 
-/// A compiled stage without its memory.
+/// A compiled stage that is not loaded into executable memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeBlob {
-    /// What is known of the stage; the same for all code that is made of it, so that one may run instead of the other, even from one call
-    /// to the next of a workgroup.
+    /// Facts about the stage. They are identical for all code of the stage, so that one piece of
+    /// code may replace another, even between two calls for the same workgroup.
     pub facts: StageFacts,
-    /// Machine code; entry at offset 0.
+    /// Machine code, with the entry at offset 0.
     pub code: Vec<u8>,
-    /// Bytes of stack that the code takes. Who runs it has as many ([`super::call`]).
+    /// Number of bytes of stack that the code takes; [`super::call`] provides them.
     pub frame: u32,
-    /// Bytes of scratch memory that a batch needs; the same for all code of a stage.
+    /// Number of bytes of scratch memory that a batch needs, which is identical for all code of a
+    /// stage.
     pub scratch: u32,
-    /// How it was made.
+    /// The tier that made the code.
     pub tier: Tier,
-    /// Bits of CPU features that emission was allowed to use.
+    /// CPU features that emission was allowed to use, one bit each.
     pub cpu_features: u64,
 }
 
 impl CodeBlob {
-    /// Puts the code into executable memory; `None` when there is none.
+    /// Copies the code into executable memory; returns `None` if there is no memory.
     pub fn load(&self) -> Option<LoadedCode> {
         let memory = ExecutableCode::new(&self.code)?;
-        // SAFETY: the bytes are a function of this type by construction (`emit`), or checked to be what `emit` made.
+        // SAFETY: `code` starts with a function of type `StageFn`: `emit` has made it, or
+        // `from_bytes` has verified by checksum and build that it is unchanged since then.
         let entry = unsafe { core::mem::transmute::<*const u8, StageFn>(memory.address()) };
         let CodeBlob { frame, scratch, tier, cpu_features, .. } = *self;
         Some(LoadedCode { memory, entry, frame, scratch, tier, cpu_features })
     }
 
-    /// As it was before it was loaded.
+    /// Returns the blob of loaded code.
     pub fn of(facts: StageFacts, code: &LoadedCode) -> CodeBlob {
         let LoadedCode { frame, scratch, tier, cpu_features, .. } = *code;
         CodeBlob { facts, code: code.bytes().to_vec(), frame, scratch, tier, cpu_features }
     }
 
-    /// The stored form.
+    /// Returns the stored form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let CodeBlob { facts, code, frame, scratch, tier, cpu_features } = self;
         let mut to = vec![0; CHECKSUM];
@@ -67,8 +73,8 @@ impl CodeBlob {
         to
     }
 
-    /// Reads the stored form; `None` when it is damaged, of another build, or its code may use CPU features that are not
-    /// in `cpu_features`.
+    /// Reads the stored form. Returns `None` if it is damaged, of another build, or its code may
+    /// use CPU features that are not in `cpu_features`.
     pub fn from_bytes(bytes: &[u8], cpu_features: u64) -> Option<CodeBlob> {
         let (sum, mut from) = bytes.split_at_checked(CHECKSUM)?;
         if xxh3_128(from).to_le_bytes() != sum {
@@ -103,22 +109,22 @@ pub struct LoadedCode {
 }
 
 impl LoadedCode {
-    /// The function, as long as this value lives.
+    /// Returns the function, which is valid as long as this value lives.
     pub fn entry(&self) -> StageFn {
         self.entry
     }
 
-    /// Bytes of stack that it takes.
+    /// Returns the number of bytes of stack that the code takes.
     pub fn frame(&self) -> u32 {
         self.frame
     }
 
-    /// Bytes of scratch memory that a batch needs.
+    /// Returns the number of bytes of scratch memory that a batch needs.
     pub fn scratch(&self) -> u32 {
         self.scratch
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the code.
     pub fn bytes(&self) -> &[u8] {
         self.memory.bytes()
     }
@@ -126,7 +132,8 @@ impl LoadedCode {
 
 impl StageCode for LoadedCode {
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the caller's promise; the frame is the code's.
+        // SAFETY: the requirements of `StageFn` hold, as the `# Safety` section of `StageCode::run`
+        // demands; `self.frame` is the frame of this code.
         unsafe { super::call(self.entry, self.frame, context, batch) }
     }
 

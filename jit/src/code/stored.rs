@@ -1,4 +1,4 @@
-//! Facts as bytes: of every type one list, which is written and read.
+//! Serialisation of facts: for each type, one list of fields serves for writing and reading.
 
 #![forbid(unsafe_code)]
 
@@ -9,11 +9,11 @@ use base::shader::{
 };
 use std::sync::Arc;
 
-/// What can be written and read.
+/// A type that can be written to and read from bytes.
 pub trait Stored: Sized {
-    /// Appends it.
+    /// Appends the value to `to`.
     fn write(&self, to: &mut Vec<u8>);
-    /// Reads it, and leaves what is behind it; `None` where that is not one.
+    /// Reads a value and advances `from` behind it; returns `None` if the bytes are not a value.
     fn read(from: &mut &[u8]) -> Option<Self>;
 }
 
@@ -32,7 +32,7 @@ macro_rules! numbers {
     };
 }
 
-/// A struct: all its fields.
+/// Implements [`Stored`] for structs: all fields in the order of the list.
 macro_rules! fields {
     ($($name:ident { $($field:ident),* $(,)? })*) => {
         $(impl Stored for $name {
@@ -48,7 +48,7 @@ macro_rules! fields {
     };
 }
 
-/// An enumeration: the number of the variant, and what it holds.
+/// Implements [`Stored`] for enumerations: the number of the variant, followed by its contents.
 macro_rules! variants {
     ($($name:ident { $($number:literal $variant:ident $(($of:ident))? $({ $($field:ident),* })?)* })*) => {
         $(impl Stored for $name {
@@ -205,13 +205,13 @@ impl<T: Stored> Stored for Arc<T> {
     }
 }
 
-/// Bytes behind their number.
+/// Writes the length as a u32, followed by the bytes.
 pub fn write_bytes(bytes: &[u8], to: &mut Vec<u8>) {
     (bytes.len() as u32).write(to);
     to.extend(bytes);
 }
 
-/// See [`write_bytes`].
+/// Reads bytes that [`write_bytes`] has written; returns `None` if there are too few.
 pub fn read_bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = u32::read(from)? as usize;
     let (bytes, rest) = from.split_at_checked(len)?;

@@ -1,4 +1,4 @@
-//! Memory and calls.
+//! Memory accesses and calls.
 
 use super::{Lower, Parts, malformed, part_count, part_type};
 use crate::error::Result;
@@ -7,13 +7,15 @@ use cranelift_codegen::ir::{AbiParam, AtomicRmwOp, InstBuilder, MemFlagsData, Si
 use cranelift_codegen::isa::CallConv;
 use smallvec::{SmallVec, smallvec};
 
-/// Accesses do not fault: our own structs, and memory that was checked.
+/// Returns the flags of an access. Accesses never fault, because they go to the driver's own
+/// structs or to checked memory.
 fn flags(access: Access) -> MemFlagsData {
     let mut flags = MemFlagsData::new();
     flags.set_notrap();
     if access.readonly {
         flags.set_readonly();
-        // What can move is executed wherever its operands are known, reached or not.
+        // A load that may move is executed as soon as its operands are known, even on paths that do
+        // not reach it.
         if !access.guarded {
             flags.set_can_move();
         }
@@ -24,7 +26,7 @@ fn flags(access: Access) -> MemFlagsData {
     flags
 }
 
-/// The integer that holds a vector which fills no part.
+/// Returns the integer type that holds a vector smaller than a part.
 fn small(ty: lir::Type) -> Option<Type> {
     match (ty.is_vector(), ty.bytes()) {
         (true, 4) => Some(types::I32),
@@ -33,11 +35,12 @@ fn small(ty: lir::Type) -> Option<Type> {
     }
 }
 
-/// The machine lets loads overtake earlier stores, and nothing else.
+/// True if the machine only lets loads overtake earlier stores and keeps all other accesses in
+/// order.
 const KEEPS_ORDER: bool = cfg!(target_arch = "x86_64");
 
 impl Lower<'_> {
-    /// An operation with effects that stays in the block.
+    /// Emits an operation with effects that stays in the block.
     pub(super) fn access(&mut self, data: &InstData) -> Result<()> {
         let (ty, plain) = (data.ty, flags(Access::of(Reason::Checked)));
         let machine = part_type(ty);
@@ -68,8 +71,9 @@ impl Lower<'_> {
             (Op::AtomicCas, _) => smallvec![self.ins().atomic_cas(plain, arg(0), arg(1), arg(2))],
             (Op::AtomicLoad, _) => smallvec![self.ins().atomic_load(machine, plain, arg(0))],
             (Op::Fence, _) => {
-                // Nothing is moved or remembered across it; the machine itself only lets loads overtake earlier stores, as Vulkan allows
-                // (it has no sequential consistency).
+                // No access is moved or forwarded across it. The machine lets only loads overtake
+                // earlier stores, which Vulkan allows, because it does not require sequential
+                // consistency.
                 if KEEPS_ORDER {
                     self.ins().sequence_point();
                 } else {
@@ -116,7 +120,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Lanes that are not active read at the address itself; what they read is masked.
+    /// Emits a gather. Inactive lanes read at the base address, and their results are masked.
     fn gather(&mut self, data: &InstData, access: Access, count: usize, args: &[Parts]) -> Vec<Parts> {
         let ty = data.ty;
         let (mask, base) = (&args[0], args[1][0]);
@@ -161,7 +165,8 @@ impl Lower<'_> {
         self.assemble(ty, &lanes)
     }
 
-    /// Components of 32 bits: pairs and fours as one load, then transposed.
+    /// Gathers components of 32 bits: two or four components as one load, which are then
+    /// transposed.
     fn gather_words(&mut self, ty: lir::Type, addresses: &[Value], count: usize, access: Access) -> Vec<Parts> {
         let (machine, flags, at) = (part_type(ty), flags(access), access.offset);
         let four = ty.elem.by(4);
@@ -192,13 +197,13 @@ impl Lower<'_> {
         out
     }
 
-    /// A narrow component out of words that have several.
+    /// Extracts a narrow component from words that hold several.
     fn part_of_words(&mut self, ty: lir::Type, words: &[Parts], i: usize) -> Value {
         let bytes = ty.lane_bytes() as usize;
         let (word, first) = (i * bytes / 4, i * bytes % 4);
         let parts = &words[word];
         let pattern: [u8; 16] = std::array::from_fn(|at| {
-            // What is behind the lanes means nothing.
+            // Bytes behind the lanes have no meaning.
             let lane = at / bytes % ty.lanes();
             (4 * lane + first + at % bytes) as u8
         });
@@ -206,7 +211,7 @@ impl Lower<'_> {
         self.bitcast(part_type(ty), all)
     }
 
-    /// 4×4 words.
+    /// Transposes 4×4 words.
     fn transpose(&mut self, rows: [Value; 4]) -> [Value; 4] {
         let ty = self.machine_type(rows[0]);
         let words = |words: [u8; 4]| std::array::from_fn(|i| words[i / 4] * 4 + i as u8 % 4);
@@ -222,7 +227,7 @@ impl Lower<'_> {
         .map(|column| self.bitcast(ty, column))
     }
 
-    /// Lanes that are not active write to the sink.
+    /// Emits a scatter. Inactive lanes write to the sink.
     fn scatter(&mut self, data: &InstData, access: Access, args: &[Parts]) {
         let ty = data.ty;
         let (base, sink) = (args[1][0], args[3][0]);

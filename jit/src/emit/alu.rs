@@ -1,7 +1,9 @@
-//! Pure scalar operations. Uniform operands give one scalar instruction; otherwise one per vector, or, where the machine
-//! has no vector form, one per lane.
+//! Pure scalar operations.
 //!
-//! The bits are those of `ir::eval`, operation by operation.
+//! Uniform operands give one scalar instruction; others give one instruction per vector, or one per
+//! lane if the machine has no vector form.
+//!
+//! The bits of each operation are those of `ir::eval`.
 
 use super::Emitter;
 use super::rep::{Rep, elem};
@@ -15,21 +17,21 @@ use smallvec::SmallVec;
 pub type PerLane<'a> = &'a mut dyn FnMut(&mut Emitter<'_>, &[C]) -> C;
 
 impl Emitter<'_> {
-    /// Emits arithmetic, of values that are not affine by `emit`.
+    /// Emits arithmetic; `emit` does it if the values are not affine.
     pub fn alu(&mut self, data: &InstData, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        // Nothing computes with halves behind `passes::halves`.
+        // `passes::halves` has lowered all arithmetic on halves.
         if !matches!(data.op, Op::Convert(_)) && data.args.iter().any(|&v| self.shader.ty(v) == Ty::F16) {
             return self.not_lowered(data);
         }
         if self.affine(data)? { Ok(()) } else { emit(self) }
     }
 
-    /// Integer arithmetic on affine values stays a base and steps.
+    /// Emits integer arithmetic on affine values, whose result is a base and steps again.
     fn affine(&mut self, data: &InstData) -> Result<bool> {
         let (Op::Binary(op), 1) = (&data.op, data.result_count) else { return Ok(false) };
         let steps = match self.shape(data.result()) {
             Shape::Affine(steps) => Some(steps),
-            // Bits in which the lanes of a chunk do not differ.
+            // The result is made of bits in which the lanes of a chunk do not differ.
             Shape::Uniform if matches!(self.rep(data.args[0])?, Rep::Affine(..)) => None,
             Shape::Uniform | Shape::Varying => return Ok(false),
         };
@@ -39,7 +41,7 @@ impl Emitter<'_> {
         Ok(true)
     }
 
-    /// True when every argument is one scalar for all lanes.
+    /// Returns true if every argument is one scalar for all lanes.
     pub fn all_uniform(&mut self, args: &[Value]) -> Result<bool> {
         for &v in args {
             if !matches!(self.rep(v)?, Rep::Uniform(_)) {
@@ -49,7 +51,7 @@ impl Emitter<'_> {
         Ok(true)
     }
 
-    /// Applies `f` to scalars or vectors; for operations that take both.
+    /// Applies `f`, which must accept scalars and vectors, to the arguments.
     pub fn map(&mut self, data: &InstData, mut f: impl FnMut(&mut Self, &[C]) -> C) -> Result<()> {
         let rep = if self.all_uniform(&data.args)? {
             let args = data.args.iter().map(|&v| self.scalar(v)).collect::<Result<SmallVec<[C; 4]>>>()?;
@@ -116,12 +118,12 @@ impl Emitter<'_> {
         }
     }
 
-    /// What `lower_math` and `lower_float` leave to nobody.
+    /// Returns the error for an operation that `lower_math` and `lower_float` should have lowered.
     pub fn not_lowered(&self, data: &InstData) -> Result<()> {
         Err(Error::internal(format!("{:?} was not lowered", data.op)).with_id(data.source))
     }
 
-    /// Index of the highest one bit, -1 for 0.
+    /// Returns the index of the highest one bit, or -1 for 0.
     fn msb(&mut self, ty: Ty, x: C) -> C {
         let zeros = self.b.clz(x);
         let top = self.b.iconst(self.b.ty(x), i64::from(ty.bytes() * 8 - 1));
@@ -149,7 +151,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// [`Binary::Bound`] of a scalar or a vector to a constant.
+    /// Emits [`Binary::Bound`] of a scalar or a vector with a constant limit.
     fn bound(&mut self, a: C, limit: u32) -> C {
         let ty = self.b.ty(a);
         let [least, most] = [limit.wrapping_neg(), limit].map(|bits| self.b.constant(ty, bits.into()));
@@ -157,7 +159,7 @@ impl Emitter<'_> {
         self.b.smin(a, most)
     }
 
-    /// A binary operation on scalars or vectors.
+    /// Emits a binary operation on scalars or vectors.
     pub fn binary_machine(&mut self, op: Binary, a: C, b: C) -> C {
         use Binary::*;
         match op {
@@ -192,12 +194,13 @@ impl Emitter<'_> {
             UMulHi => self.high_half(a, b, Convert::UToU),
             FMin => self.float_extreme(false, a, b),
             FMax => self.float_extreme(true, a, b),
-            // `binary` has its own code for these.
+            // `binary` emits these operations itself and never passes them here.
             FRem | FMod | Pow | Atan2 => a,
         }
     }
 
-    /// The high half of a product of numbers that `widen` widens: machines have it of words.
+    /// Returns the high half of a product. `widen` is the conversion to a wider type; machines have
+    /// the operation only for words and wider numbers, so that narrower ones are widened.
     fn high_half(&mut self, a: C, b: C, widen: Convert) -> C {
         let ty = self.b.ty(a);
         if ty.elem.bits() < 32 {
@@ -210,7 +213,7 @@ impl Emitter<'_> {
         if widen == Convert::SToS { self.b.smul_high(a, b) } else { self.b.umul_high(a, b) }
     }
 
-    /// The remainder of the divisor's sign; by 0 the dividend.
+    /// Returns the remainder with the sign of the divisor, or the dividend if the divisor is 0.
     fn modulo(&mut self, a: C, b: C) -> C {
         let none = self.b.iconst(self.b.ty(b), 0);
         let zero = self.b.icmp(IntCond::Eq, b, none);
@@ -224,7 +227,7 @@ impl Emitter<'_> {
         self.b.select(zero, a, r)
     }
 
-    /// One amount for all lanes is an operation of its own.
+    /// Emits a shift; the machine has a cheaper instruction if all lanes shift by one amount.
     fn shift(&mut self, op: Binary, data: &InstData) -> Result<()> {
         let amount_uniform = matches!(self.rep(data.args[1])?, Rep::Uniform(_));
         let value_uniform = matches!(self.rep(data.args[0])?, Rep::Uniform(_));
@@ -264,7 +267,7 @@ impl Emitter<'_> {
             Cmp::FUnoLe => float(FloatCond::Ule),
         };
         match int {
-            // Truth values are no numbers: what differs is the exclusive or.
+            // Truth values are not numbers, so they are compared with an exclusive or.
             Some(cond) if self.b.ty(a).elem == Elem::B => {
                 let differs = self.b.xor(a, b);
                 if cond == IntCond::Eq { self.b.not(differs) } else { differs }
@@ -278,7 +281,7 @@ impl Emitter<'_> {
         let from = self.shader.ty(data.args[0]);
         let to = self.shader.ty(data.result());
         let same_width = from.bytes() == to.bytes();
-        // A wider float has every number.
+        // A wider float represents every number of a narrower one, so there is no rounding.
         let op = if op == Convert::FToFRtz && from.bytes() < to.bytes() { Convert::FToF } else { op };
         match op {
             Convert::UToU | Convert::SToS if same_width => self.map(data, |_, a| a[0]),
@@ -299,7 +302,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A conversion of a scalar or a vector.
+    /// Emits a conversion of a scalar or a vector.
     fn number(&mut self, op: Convert, to: Type, a: C) -> C {
         let from = self.b.ty(a);
         match op {
@@ -351,7 +354,7 @@ impl Emitter<'_> {
         self.define(data.result(), Rep::Varying(out))
     }
 
-    /// Descriptors selected per lane.
+    /// Selects descriptors lane by lane.
     fn select_descriptors(&mut self, data: &InstData, ty: Ty) -> Result<()> {
         let mut buffers = smallvec::SmallVec::new();
         let mut pointers = smallvec::SmallVec::new();

@@ -8,16 +8,17 @@ use crate::ir::{InstData, Ty, Var};
 use crate::lir::{Elem, IntCond, Reason, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 
-/// Private arrays in scratch memory: `[element][lane]`; per chunk in shaders with barriers.
+/// Private arrays in scratch memory, laid out as `[element][lane]`. Shaders with barriers have one
+/// copy per chunk.
 #[derive(Default)]
 pub struct Arrays {
     offset: SecondaryMap<Var, u32>,
-    /// Bytes of all arrays (of one chunk).
+    /// Number of bytes of all arrays of one chunk.
     pub bytes: u32,
 }
 
 impl Emitter<'_> {
-    /// Gives every private array its place.
+    /// Assigns an offset in scratch memory to every private array.
     pub fn place_arrays(&mut self) -> Result<()> {
         let copies = if self.barriers.any { u64::from(self.chunks) } else { 1 };
         let mut bytes = 0u64;
@@ -36,7 +37,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Address of a private array, and its element stride in bytes.
+    /// Returns the address of a private array, and the distance of its elements in bytes.
     fn array(&mut self, var: Var) -> (C, u32) {
         let data = &self.shader.vars[var];
         let stride = self.lanes * scalar_bytes(data.ty);
@@ -44,8 +45,8 @@ impl Emitter<'_> {
         if !self.barriers.any {
             return (self.b.iadd_imm(self.scratch, i64::from(offset)), stride);
         }
-        // Behind the slots' region nothing is known yet of the frame's size: arrays are slots of their own, allocated at first use
-        // with one block per chunk.
+        // The frame's size is not known yet, so that arrays cannot lie behind the region of the
+        // slots. They are slots of their own, with one block per chunk, allocated at first use.
         let base = match self.barriers.array_base(var) {
             Some(base) => base,
             None => {
@@ -63,23 +64,25 @@ impl Emitter<'_> {
         (self.b.iadd_imm(start, fixed), stride)
     }
 
-    /// Zeroes the private arrays of the chunk: what a program reads before it writes is the same on every machine.
+    /// Zeroes the private arrays of the chunk, so that a program that reads before it writes
+    /// behaves identically on every machine.
     pub fn clear_arrays(&mut self) {
         for (var, data) in self.shader.vars.iter() {
-            // Scalar variables are promoted; one that is left has a few bytes.
+            // Scalar variables have been promoted to values; a remaining one has only a few bytes.
             let (base, stride) = self.array(var);
             self.clear_bytes(Reason::Scratch, base, (data.len * stride).next_multiple_of(16));
         }
     }
 
-    /// Zeroes `bytes` (a multiple of 16) from an address.
+    /// Zeroes `bytes` bytes (a multiple of 16) from address `base` on.
     pub fn clear_bytes(&mut self, reason: Reason, base: C, bytes: u32) {
         self.fill_bytes(reason, base, bytes, 0);
     }
 
-    /// Fills `bytes` (a multiple of 16) from an address with a word.
+    /// Fills `bytes` bytes (a multiple of 16) from address `base` on with a word.
     pub fn fill_bytes(&mut self, reason: Reason, base: C, bytes: u32, word: u32) {
-        // Bytes that are filled without a loop, and those of one iteration of the loop.
+        // Number of bytes that are filled without a loop, and number that one iteration of the loop
+        // fills.
         const UNROLLED: u32 = 256;
         const STEP: u32 = 128;
         if bytes <= UNROLLED {
@@ -100,7 +103,7 @@ impl Emitter<'_> {
         self.fill_few(reason, end, bytes - looped, word);
     }
 
-    /// Fills `bytes` (a multiple of 16) without a loop.
+    /// Fills `bytes` bytes (a multiple of 16) without a loop.
     fn fill_few(&mut self, reason: Reason, base: C, bytes: u32, word: u32) {
         const WIDE: u32 = 32;
         let vector = self.b.constant(Elem::I32.by(8), word.into());
@@ -113,7 +116,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// I64 byte offset of an element, clamped to the array.
+    /// Returns the byte offset (I64) of an element, with the index clamped to the array.
     fn element(&mut self, index: C, len: u32, stride: u32) -> C {
         let last = self.b.iconst(Type::I32, i64::from(len.max(1) - 1));
         let index = self.b.umin(index, last);
@@ -121,7 +124,7 @@ impl Emitter<'_> {
         self.b.imul_imm(index, i64::from(stride))
     }
 
-    /// `Op::VarLoad`.
+    /// Emits `Op::VarLoad`.
     pub fn var_load(&mut self, var: Var, data: &InstData) -> Result<()> {
         let (ty, len) = (self.shader.vars[var].ty, self.shader.vars[var].len);
         let (base, stride) = self.array(var);
@@ -149,7 +152,7 @@ impl Emitter<'_> {
         self.define(data.result(), Rep::Varying(all))
     }
 
-    /// `Op::VarStore`.
+    /// Emits `Op::VarStore`.
     pub fn var_store(&mut self, var: Var, data: &InstData) -> Result<()> {
         let (ty, len) = (self.shader.vars[var].ty, self.shader.vars[var].len);
         let (base, stride) = self.array(var);
@@ -192,7 +195,7 @@ impl Emitter<'_> {
     }
 }
 
-/// Bytes of an element per lane (booleans are 32-bit masks).
+/// Returns the number of bytes of an element per lane; booleans are stored as 32-bit masks.
 fn scalar_bytes(ty: Ty) -> u32 {
     if ty == Ty::B1 { 4 } else { ty.bytes() }
 }

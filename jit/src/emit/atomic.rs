@@ -1,6 +1,10 @@
-//! Atomics, in lane order: one locked operation per active lane; one for all where they meet at one address; none is locked in
-//! workgroup memory. Loads and stores are those of other memory, in their place: no machine tears an aligned element, of vectors
-//! neither, and all that Vulkan asks for beyond that is order.
+//! Atomic operations, in the order of the lanes.
+//!
+//! Each active lane has one locked operation; lanes that meet at one address share a single one.
+//! Operations on workgroup memory are not locked, because one thread runs the workgroup.
+//!
+//! Atomic loads and stores are ordinary accesses that are kept in order. No machine tears an
+//! aligned element, not even in vectors, and order is all that Vulkan requires beyond that.
 
 use super::Emitter;
 use super::memory::{Address, cell_mask, trusted};
@@ -11,11 +15,11 @@ use crate::lir::{IntCond, Reason, Rmw, Type, Value as C};
 use base::abi::AtomicOp;
 use smallvec::SmallVec;
 
-/// An operation whose values lanes can combine beforehand.
+/// An operation whose operands can be combined across lanes before one atomic access.
 struct Combine {
-    /// What combines them.
+    /// Operation that combines the operands of the lanes.
     op: Binary,
-    /// What is done with the combination.
+    /// Atomic operation that applies the combined operand to memory.
     rmw: Rmw,
 }
 
@@ -44,7 +48,7 @@ impl Combine {
 }
 
 impl Emitter<'_> {
-    /// `Op::Atomic`.
+    /// Emits `Op::Atomic`.
     pub fn atomic(&mut self, space: Space, op: AtomicOp, data: &InstData) -> Result<()> {
         let op = self.seen_part(op, data);
         if op == AtomicOp::Store {
@@ -90,7 +94,8 @@ impl Emitter<'_> {
         let (places, go) = self.lane_places(&address, ty.bytes())?;
         let mut olds = Vec::new();
         for (lane, at) in places.into_iter().enumerate() {
-            // A lane without effect works on the sink: the loop of a compare-and-swap ends there too.
+            // A lane without effect accesses the sink, so that the loop of a compare-and-swap ends
+            // there too.
             let values = operands.iter().map(|&v| self.value_lane(v, lane)).collect::<Result<SmallVec<[C; 2]>>>()?;
             olds.push(match space {
                 Space::Shared => self.shared_lane(op, ty, at, &values)?,
@@ -104,22 +109,26 @@ impl Emitter<'_> {
         self.define(result, Rep::Varying(olds))
     }
 
-    /// What an operation does that somebody can see: an exchange whose result nobody uses is a store. (It does not end what the cell's
-    /// writers before it have released either: where a store is seen, everything is that was ordered before an earlier store of that
-    /// cell, since machines have one order of stores that all see.)
+    /// Returns the observable part of an operation: an exchange whose result is unused is a store.
+    ///
+    /// The store does not end the release sequence of the cell's earlier writers either. Machines
+    /// have one order of stores that all threads see. A thread that sees a store thus sees
+    /// everything that was ordered before an earlier store to that cell.
     fn seen_part(&self, op: AtomicOp, data: &InstData) -> AtomicOp {
         let used = data.results().any(|r| self.facts.used(r));
         if op == AtomicOp::Exchange && !used { AtomicOp::Store } else { op }
     }
 
-    /// Keeps accesses before and after here; workgroup memory has one thread.
+    /// Orders the accesses before this point and those after it; workgroup memory needs no fence,
+    /// because one thread accesses it.
     fn order(&mut self, space: Space) {
         if space != Space::Shared {
             self.b.fence();
         }
     }
 
-    /// Addresses and operands of lanes in rows of the frame, one after the other, and which lanes have an effect.
+    /// Stores the addresses and operands of all lanes in consecutive rows of the frame. Returns the
+    /// address of the rows and the mask of the lanes that have an effect.
     pub(super) fn put_lanes(&mut self, ty: Ty, address: &Address, operands: &[Value]) -> Result<(C, C)> {
         let (at, go) = self.lane_addresses(address, ty.bytes())?;
         let (rows, row) = (self.lane_rows(), self.row_bytes());
@@ -130,8 +139,8 @@ impl Emitter<'_> {
         Ok((rows, go))
     }
 
-    /// Of the active lanes only, one after the other: a locked operation takes longer than everything else that a lane does, also one
-    /// on the sink.
+    /// Emits a loop over the active lanes only, because a locked operation takes longer than
+    /// everything else that a lane does, even on the sink.
     fn atomic_active(
         &mut self,
         op: AtomicOp,
@@ -165,7 +174,8 @@ impl Emitter<'_> {
         self.define(result, Rep::Varying(olds))
     }
 
-    /// Atomic loads of lanes at places of their own: each is one access of a gather, and the fences keep all others where they are.
+    /// Emits atomic loads of lanes with different addresses: each is one access of a gather, and
+    /// the fences keep all other accesses in order.
     fn atomic_loads(&mut self, space: Space, (pair, offset): (BufPair, Value), result: Value) -> Result<()> {
         let rep = self.rep(offset)?;
         let offsets = self.gather_offsets(offset, &rep)?;
@@ -175,7 +185,8 @@ impl Emitter<'_> {
         self.define_all(&[result], found.into_iter().map(Rep::Varying))
     }
 
-    /// The address that all lanes have, and whether it is in range.
+    /// Returns the address that all lanes share, and whether it is in range; `None` if there is no
+    /// such address.
     fn common_address(&mut self, address: &Address, ty: Ty) -> Result<Option<(C, C)>> {
         Ok(match *address {
             Address::Global(pointer) | Address::Cells(pointer) => match self.rep(pointer)? {
@@ -197,8 +208,8 @@ impl Emitter<'_> {
         })
     }
 
-    /// One operation for all active lanes, which meet at one address. What a lane finds there is what was there and the values of the
-    /// lanes before it.
+    /// Emits one operation for all active lanes, which meet at one address. The result of a lane is
+    /// the old value combined with the operands of the lanes before it.
     fn atomic_at_once(
         &mut self,
         Combine { op, rmw }: Combine,
@@ -230,7 +241,7 @@ impl Emitter<'_> {
             Rmw::Sub => self.b.isub(old, before),
             _ => self.binary_machine(op, old, before),
         };
-        // Lanes without effect find nothing.
+        // Lanes without effect have the result 0.
         let active = match mask {
             Some(mask) => mask,
             None => self.mask(true),
@@ -243,8 +254,8 @@ impl Emitter<'_> {
         self.define(result, Rep::Varying(found))
     }
 
-    /// One operation for all active lanes, which meet at one address: what each of them makes of what the one before it has left, as
-    /// floats have an order of operations.
+    /// Emits one operation for all active lanes, which meet at one address. Each lane applies its
+    /// operand to the result of the lane before it, because the order of float operations matters.
     fn atomic_floats_at_once(
         &mut self,
         op: Binary,
@@ -258,7 +269,7 @@ impl Emitter<'_> {
         let values = (0..lanes).map(|lane| self.value_lane(value, lane)).collect::<Result<SmallVec<[C; 8]>>>()?;
         let bits = self.effect_lanes();
         let at = self.b.select(ok, at, self.sink);
-        // What the lanes find.
+        // Results of the lanes.
         let mut found: SmallVec<[C; 8]> = SmallVec::new();
         let mut chain = |e: &mut Self, old: C| {
             let mut last = old;
@@ -286,18 +297,19 @@ impl Emitter<'_> {
         self.define(result, Rep::Varying(found))
     }
 
-    /// A float operation of an atomic, on scalars.
+    /// Emits the float operation of an atomic on scalars.
     fn float_operation(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
         if ty != Ty::F16 {
             return self.binary_machine(op, a, b);
         }
-        // In binary32 and rounded, as `passes::halves` says.
+        // Halves are computed in binary32 and rounded, as `passes::halves` does.
         let [a, b] = [a, b].map(|x| self.b.half_to_float(Type::F32, x));
         let r = self.binary_machine(op, a, b);
         self.b.float_to_half(scalar_type(ty), r)
     }
 
-    /// A lane's operation in workgroup memory: one thread runs the whole workgroup, so nobody else comes in between.
+    /// Emits a lane's operation in workgroup memory. It is not locked: one thread runs the whole
+    /// workgroup, so no other access can come in between.
     fn shared_lane(&mut self, op: AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
         use AtomicOp as A;
         use Binary as B;
@@ -369,7 +381,7 @@ impl Emitter<'_> {
         Ok(self.b.bitcast(scalar_type(ty), old))
     }
 
-    /// Compare-and-swap loop around a function of the old value.
+    /// Emits a compare-and-swap loop around a function of the old value.
     fn atomic_float(&mut self, ty: Ty, at: C, new: impl FnOnce(&mut Self, C) -> C) -> C {
         let (retry, done) = (self.b.create_block(), self.b.create_block());
         let bits = word_type(ty);
@@ -389,12 +401,12 @@ impl Emitter<'_> {
     }
 }
 
-/// An error for a store lane by lane.
+/// Returns the error for a store that was to be emitted lane by lane.
 fn stored() -> Error {
     Error::internal("a store as an atomic of lanes")
 }
 
-/// What an atomic makes of floats.
+/// Returns the float operation of an atomic, if it is one.
 fn float_operation(op: AtomicOp) -> Option<Binary> {
     match op {
         AtomicOp::FAdd => Some(Binary::FAdd),
@@ -406,7 +418,7 @@ fn float_operation(op: AtomicOp) -> Option<Binary> {
     }
 }
 
-/// The integer that machines compare and exchange for a type of 16, 32 or 64 bits.
+/// Returns the integer type that machines compare and exchange for a type of 16, 32 or 64 bits.
 fn word_type(ty: Ty) -> Type {
     match ty.bytes() {
         8 => Type::I64,

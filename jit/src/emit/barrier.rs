@@ -1,8 +1,13 @@
-//! Workgroup barriers without fibers: a barrier ends the call for a chunk, which says in its resume index where to go on.
+//! Workgroup barriers without fibers: a barrier ends the call for a chunk, which records in its
+//! resume index where to continue.
 //!
-//! Where that is, and what must be kept in between, [`super::suspend`] has found. The scratch memory of a workgroup is: resume
-//! indices (one u32 per chunk, zero at the start), then slots. A slot is an array over chunks. A value that needs one is stored to it at
-//! its definition and loaded at each use in another segment. Constants and what the chunk loop computes dominate everything and need none.
+//! [`super::suspend`] determines the points of continuation and the values that must be kept in
+//! between. The scratch memory of a workgroup consists of the resume indices (one u32 per chunk,
+//! initially zero) and the slots behind them.
+//!
+//! A slot is an array over chunks. A value that needs a slot is stored to it at its definition and
+//! loaded at each use in another segment. Constants and values of the chunk loop dominate all uses
+//! and need no slot.
 
 use super::Emitter;
 use super::cell::{Form, assemble, form_types, parts};
@@ -15,111 +20,117 @@ use crate::lir::{Block, Elem, Reason, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-/// State of a shader with barriers (empty for others).
+/// State of a shader with barriers; it is empty for other shaders.
 #[derive(Default)]
 pub struct Barriers {
-    /// The shader has barriers.
+    /// True if the shader has barriers.
     pub any: bool,
     plan: Suspension,
     /// Slot and form of values defined so far.
     slots: SecondaryMap<Value, Option<(u32, Form)>>,
-    /// Being emitted.
+    /// The segment that is being emitted.
     segment: Segment,
-    /// What was reloaded last of each value: segment, block, form. Within a segment a slot keeps what it has.
+    /// Last reload of each value: segment, block and machine form. Within a segment the contents of
+    /// a slot do not change.
     reloads: SecondaryMap<Value, Option<(Segment, Block, Rep)>>,
-    /// Branches to where a chunk goes on.
+    /// The block that dispatches on resume indices.
     dispatch: Option<Block>,
-    /// Where exec masks wait.
+    /// Slot that keeps the exec mask across barriers.
     exec_slot: Option<u32>,
-    /// Bytes per chunk given out.
+    /// Number of bytes of the frame that are allocated per chunk.
     pub frame: u32,
-    /// Where chunks go on, by index; none at points that nothing comes to.
+    /// Blocks where chunks continue, by resume index; `None` for points that are unreachable.
     resume: Vec<Option<Block>>,
     /// Frame offsets of private arrays.
     arrays: SecondaryMap<Var, Option<u32>>,
 }
 
 impl Barriers {
-    /// Nothing is emitted yet.
+    /// Creates the state before anything is emitted.
     pub fn new(plan: Suspension) -> Barriers {
         let points = plan.points() as usize;
         Barriers { any: points != 0, plan, resume: vec![None; points + 1], ..Barriers::default() }
     }
-    /// Frame offset of a private array, once it has one.
+    /// Returns the frame offset of a private array, if it has one yet.
     pub fn array_base(&self, var: Var) -> Option<u32> {
         self.arrays[var]
     }
-    /// Sets it.
+    /// Sets the frame offset of a private array.
     pub fn set_array_base(&mut self, var: Var, base: u32) {
         self.arrays[var] = Some(base);
     }
-    /// Is the construct of a region emitted in segments?
+    /// Returns true if the construct of a region is emitted in segments.
     pub fn crosses(&self, region: &Region) -> bool {
         self.any && self.plan.edges(region).is_some()
     }
-    /// The block where the program starts, and that of the dispatch over resume indices before it.
+    /// Sets the block where the program starts, and the block before it that dispatches on resume
+    /// indices.
     pub fn start_at(&mut self, dispatch: Block, block: Block) {
         self.dispatch = Some(dispatch);
         self.resume[0] = Some(block);
     }
-    /// Is what a value's machine form is made of at hand: in this segment, or in its slot?
+    /// Returns true if the parts of a value's machine form are available: defined in this segment,
+    /// or stored in its slot.
     pub fn at_hand(&self, v: Value) -> bool {
         !self.any || self.plan.defined_in(v) == self.segment || self.slots[v].is_some()
     }
-    /// Values of other segments that a loop uses.
+    /// Returns the values of other segments that a loop uses.
     pub fn loop_uses(&self, region: &Region) -> &[Value] {
         self.plan.loop_uses(region)
     }
-    /// The machine form of a value that was reloaded in this segment, if that block dominates `here`.
+    /// Returns the machine form of a value that was reloaded in this segment, if the block of the
+    /// reload dominates `here`.
     fn reloaded(&self, v: Value, dominates: impl Fn(Block) -> bool) -> Option<Rep> {
         let (segment, block, rep) = self.reloads[v].as_ref()?;
         (*segment == self.segment && dominates(*block)).then(|| rep.clone())
     }
-    /// The block of the dispatch over resume indices.
+    /// Returns the block that dispatches on resume indices.
     pub fn dispatch(&self) -> Option<Block> {
         self.dispatch
     }
-    /// The index of a chunk that is done.
+    /// Returns the resume index of a finished chunk.
     pub fn done(&self) -> u32 {
         self.resume.len() as u32
     }
-    /// Where chunks go on, by index; `done` where nobody ever does.
+    /// Returns the blocks where chunks continue, by resume index; unreachable points get `done`.
     pub fn resume_blocks(&self, done: Block) -> Vec<Block> {
         self.resume.iter().map(|block| block.unwrap_or(done)).collect()
     }
 }
 
-/// What a slot's unit holds of a value.
+/// Returns the part of a value of type `ty` that one 16-byte unit of a slot holds.
 fn unit_type(ty: Type) -> Type {
     match ty.bytes() {
         ..=16 => ty,
         _ if ty.lane_bytes() == 4 => ty.elem.by(4),
-        // A vector has no two lanes; of narrow ones a unit has more than four.
+        // A vector cannot have two lanes, and a unit holds more than four narrow lanes; both are
+        // stored as four words.
         _ => Elem::I32.by(4),
     }
 }
 
-/// Has a value more words than there is a vector of?
+/// Returns true if a value has more words than the largest vector.
 fn exceeds_words(ty: Type) -> bool {
     ty.bytes() as usize > 4 * Type::MOST_LANES
 }
 
 impl Emitter<'_> {
-    /// A region begins.
+    /// Enters the segment in which the body of a region starts.
     pub fn begin_segment(&mut self, region: &Region) {
         if let Some(edges) = self.barriers.plan.edges(region).filter(|_| self.barriers.any) {
             self.barriers.segment = edges.start;
         }
     }
 
-    /// The construct of a region is over.
+    /// Enters the segment that follows the construct of a region.
     pub fn end_segment(&mut self, region: &Region) {
         if let Some(edges) = self.barriers.plan.edges(region).filter(|_| self.barriers.any) {
             self.barriers.segment = edges.after;
         }
     }
 
-    /// The slot to reload a value from, when its definition lies in another segment.
+    /// Returns the slot from which a value must be reloaded, if its definition lies in another
+    /// segment.
     pub fn spilled(&self, v: Value) -> Option<(u32, Form)> {
         if !self.barriers.any || self.barriers.plan.defined_in(v) == self.barriers.segment {
             return None;
@@ -127,7 +138,7 @@ impl Emitter<'_> {
         self.barriers.slots[v]
     }
 
-    /// Stores a value at its definition when somebody in another segment wants it.
+    /// Stores a value at its definition, if another segment uses it.
     pub fn spill(&mut self, v: Value, rep: &Rep) -> Result<()> {
         if !self.barriers.any || !self.barriers.plan.needs_slot(v) {
             return Ok(());
@@ -162,27 +173,29 @@ impl Emitter<'_> {
         Ok(rep)
     }
 
-    /// A slot of a machine type; its offset.
+    /// Allocates a slot for a machine type and returns its frame offset.
     pub fn new_slot(&mut self, ty: Type) -> u32 {
         self.new_bytes(ty.bytes())
     }
 
-    /// Bytes of the chunk's frame, a multiple of 16; their offset.
+    /// Allocates bytes of the chunk's frame, rounded up to a multiple of 16, and returns their
+    /// offset.
     pub fn new_bytes(&mut self, bytes: u32) -> u32 {
         let offset = self.barriers.frame;
-        // A frame beyond all bounds is refused when the function is finished.
+        // A frame that overflows is refused when the function is finished.
         self.barriers.frame = self.barriers.frame.saturating_add(bytes.next_multiple_of(16));
         offset
     }
 
-    /// Address of a frame offset of the current chunk. Slots lie chunk-major inside 16-byte units, so that the address does not depend
-    /// on the final frame size: unit u of chunk c is at (u * chunks + c) * 16.
+    /// Returns the address of a frame offset of the current chunk. Slots lie chunk-major inside
+    /// 16-byte units: unit u of chunk c is at (u * chunks + c) * 16. The address therefore does not
+    /// depend on the final frame size.
     fn slot_address(&mut self, offset: u32) -> (C, i32) {
         let fixed = (offset / 16).wrapping_mul(self.chunks * 16).wrapping_add(self.slots_start);
         (self.chunk_slots, fixed as i32)
     }
 
-    /// Stores to a frame slot.
+    /// Stores a value to a frame slot.
     pub fn store_slot(&mut self, offset: u32, c: C) {
         let ty = self.b.ty(c);
         if ty.bytes() <= 16 {
@@ -197,7 +210,7 @@ impl Emitter<'_> {
             }
             return;
         }
-        // Units are not side by side.
+        // The 16-byte units of a slot are not adjacent.
         let words = unit_type(ty).elem.by(ty.bytes() as usize / 4);
         let c = self.b.bitcast(words, c);
         for unit in 0..words.lanes() / 4 {
@@ -207,7 +220,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads from a frame slot.
+    /// Loads a value from a frame slot.
     pub fn load_slot(&mut self, offset: u32, ty: Type) -> C {
         if exceeds_words(ty) {
             let half = ty.elem.by(ty.lanes() / 2);
@@ -223,7 +236,7 @@ impl Emitter<'_> {
         self.b.bitcast(ty, all)
     }
 
-    /// `Op::Barrier`: the end of one segment and the start of the next.
+    /// Emits `Op::Barrier`: the end of one segment and the start of the next.
     pub fn barrier(&mut self, inst: Inst) -> Result<()> {
         let point =
             self.barriers.plan.point(inst).ok_or_else(|| Error::internal("a barrier is no suspension point"))?;
@@ -248,14 +261,14 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Enters a block that a chunk comes to from the dispatch over resume indices.
+    /// Enters a block that the dispatch on resume indices jumps to.
     fn go_on_at(&mut self, resume: Block) -> Result<()> {
         let dispatch = self.barriers.dispatch.ok_or_else(|| Error::internal("a barrier without regions"))?;
         self.b.enter_behind(resume, dispatch);
         Ok(())
     }
 
-    /// Stores the exec mask where it waits behind barriers; its slot.
+    /// Stores the exec mask in the slot that keeps it across barriers, and returns that slot.
     fn keep_exec(&mut self) -> u32 {
         let exec = self.exec_mask();
         let slot = match self.barriers.exec_slot {
@@ -267,7 +280,7 @@ impl Emitter<'_> {
         slot
     }
 
-    /// Where the chunk goes on in the next call.
+    /// Stores the resume index at which the chunk continues in the next call.
     pub fn set_resume(&mut self, index: u32) {
         let value = self.b.iconst(Type::I32, i64::from(index));
         self.b.store(trusted(Reason::Scratch, 0), value, self.resume_address);

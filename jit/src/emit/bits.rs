@@ -1,4 +1,4 @@
-//! Carries and bit fields.
+//! Carries, shifts by varying amounts, and bit fields.
 
 use super::Emitter;
 use super::rep::Rep;
@@ -23,7 +23,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Bits that may be set in a value, as far as `depth` operations show.
+    /// Returns the bits that may be set in a value, as far as the last `depth` operations show.
     pub fn possible_bits(&self, v: Value, depth: u32) -> u64 {
         let ValueDef::Inst(inst, 0) = self.shader.values[v].def else { return u64::MAX };
         let data = &self.shader.insts[inst];
@@ -39,12 +39,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// Each lane by its own amount, in which only these bits may be set.
+    /// Shifts each lane by its own amount; only the bits of the mask `bits` may be set in an
+    /// amount.
     pub fn shift_lanes(&mut self, op: Binary, value: C, amount: C, bits: u64) -> C {
         const FEW: u32 = 3;
         let bits = bits & 31;
         if self.b.ty(value).elem == Elem::I32 && bits.count_ones() <= FEW {
-            // Where the amount has the bit, which becomes a sign.
+            // Each possible bit of the amount becomes a sign, which selects the lanes that shift by
+            // it.
             return (0..5).filter(|bit| bits >> bit & 1 != 0).fold(value, |value, bit| {
                 let by = self.b.iconst(Type::I32, 1 << bit);
                 let shifted = self.binary_machine(op, value, by);
@@ -60,7 +62,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Bit fields: offset and count are nearly always uniform, so the shifts are vector shifts; of fields at many places one for each lane.
+    /// Emits a bit field operation. Offset and count are nearly always uniform, so that vector
+    /// shifts by one amount are used; with varying offsets each lane shifts by its own.
     pub fn bitfield(&mut self, data: &InstData) -> Result<()> {
         let insert = data.op == Op::BitfieldInsert;
         let signed = data.op == Op::BitfieldSExtract;
@@ -81,7 +84,7 @@ impl Emitter<'_> {
             }
         };
         let width = if insert { 2 } else { 1 };
-        // An offset is a word, whatever the field is of.
+        // An offset is a word for every type of field; its vector fits only the vectors of words.
         let offsets = ty == Ty::I32 || self.all_uniform(&parameters[..1])?;
         if offsets && self.all_uniform(&parameters[1..])? && !self.all_uniform(&data.args)? {
             let count = self.scalar(parameters[1])?;
@@ -96,7 +99,7 @@ impl Emitter<'_> {
         self.per_lane(data, &mut |e, a| operation(e, &a[..width], a[width], a[width + 1]))
     }
 
-    /// A field of a word with so many bits below and above.
+    /// Extracts a field of a word, with constant numbers of bits below and above it.
     fn known_field(&mut self, data: &InstData, below: u32, above: u32, signed: bool) -> Result<()> {
         let uniform = self.all_uniform(&data.args)?;
         let word = if uniform { self.scalar(data.args[0])? } else { self.vector(data.args[0])? };
@@ -110,7 +113,7 @@ impl Emitter<'_> {
         self.define(data.result(), if uniform { Rep::Uniform(field) } else { Rep::Varying(field) })
     }
 
-    /// The low `count` bits set, as a scalar; `count` may be the whole width.
+    /// Returns a scalar with the low `count` bits set; `count` may be the whole width.
     fn low_bits(&mut self, ty: Ty, count: C) -> C {
         let width = i64::from(ty.bytes() * 8);
         let one = self.constant(ty, 1);
@@ -121,7 +124,7 @@ impl Emitter<'_> {
         self.b.select(full, ones, mask)
     }
 
-    /// By one amount, or each lane by its own.
+    /// Shifts all lanes by one amount, or each lane by its own.
     fn shift_field(&mut self, op: Binary, value: C, (amount, bits): (C, u64)) -> C {
         if self.b.ty(amount).is_vector() {
             self.shift_lanes(op, value, amount, bits)
@@ -130,7 +133,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A scalar in the form of `like`: itself or splatted.
+    /// Returns a scalar in the form of `like`: unchanged, or splatted to a vector.
     fn like(&mut self, like: C, scalar: C) -> C {
         let ty = self.b.ty(like);
         if ty.is_vector() && !self.b.ty(scalar).is_vector() { self.b.splat(ty, scalar) } else { scalar }
@@ -155,7 +158,7 @@ impl Emitter<'_> {
         if !signed {
             return field;
         }
-        // (field ^ sign) - sign, where sign is the field's top bit.
+        // Sign extension is (field ^ sign) - sign, where `sign` is the top bit of the field.
         let one = self.constant(ty, 1);
         let top = self.b.iadd_imm(count, -1);
         let sign = self.b.shl(one, top);

@@ -1,7 +1,8 @@
-//! Mutable places of the emitter: results and parameters of structured nodes, masks.
+//! Mutable storage of the emitter: results and parameters of structured nodes, and masks.
 //!
-//! A place is a variable of the builder (its SSA construction makes the block parameters), or a slot of the workgroup's scratch
-//! memory when the construct contains a barrier, because then its parts run in different calls.
+//! A place is a variable of the builder, whose SSA construction makes the block parameters. If the
+//! construct contains a barrier, a place is a slot of the workgroup's scratch memory instead,
+//! because the parts of the construct then run in different calls.
 
 use super::Emitter;
 use super::rep::{BufPair, Rep, elem, scalar_type};
@@ -11,44 +12,44 @@ use crate::lir::{Type, Value as C, Variable};
 use crate::passes::{Shape, Steps};
 use smallvec::{SmallVec, smallvec};
 
-/// One machine value.
+/// Storage of one machine value.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// A variable of LIR's builder.
+    /// A variable of the LIR builder.
     Var(Variable),
-    /// Offset in the chunk's frame.
+    /// Offset in the chunk's frame, and type of the value.
     Slot(u32, Type),
 }
 
-/// Which [`Rep`] the places hold.
+/// The form of [`Rep`] that the places hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// One machine value for all lanes.
     Scalar,
-    /// Affine with these steps.
+    /// An affine value with these steps.
     Affine(Steps),
-    /// A lane each.
+    /// A vector with one element per lane.
     Vector,
-    /// Pointer into a buffer known statically: offsets.
+    /// One buffer for all lanes: its address and range.
     Buffer,
-    /// Pointer into one of several buffers: numbers and offsets.
+    /// A buffer per lane: addresses and ranges.
     Buffers,
-    /// Physical addresses.
+    /// One physical address per lane.
     Pointers,
 }
 
 /// The places of one value.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    /// Type of the IR's value.
+    /// Type of the IR value.
     pub ty: Ty,
-    /// How machine values make it up.
+    /// The way in which machine values make up the value.
     pub form: Form,
-    /// Where they wait, in the form's order.
+    /// Places of the machine values, in the order of the form.
     pub places: SmallVec<[Place; 4]>,
 }
 
-/// (form, machine types) of a representation.
+/// Returns the machine types of a representation.
 pub fn form_types(ty: Ty, form: Form, lanes: usize) -> SmallVec<[Type; 8]> {
     match form {
         Form::Scalar => smallvec![scalar_type(ty)],
@@ -60,7 +61,7 @@ pub fn form_types(ty: Ty, form: Form, lanes: usize) -> SmallVec<[Type; 8]> {
     }
 }
 
-/// Takes a representation apart.
+/// Splits a representation into its form and its machine values.
 pub fn parts(rep: &Rep) -> (Form, SmallVec<[C; 8]>) {
     match rep {
         Rep::Uniform(c) => (Form::Scalar, smallvec![*c]),
@@ -72,7 +73,7 @@ pub fn parts(rep: &Rep) -> (Form, SmallVec<[C; 8]>) {
     }
 }
 
-/// Puts a representation together.
+/// Makes a representation from its form and its machine values.
 pub fn assemble(form: Form, parts: &[C]) -> Rep {
     let pair = |p: &[C]| BufPair { address: p[0], range: p[1] };
     match form {
@@ -86,7 +87,7 @@ pub fn assemble(form: Form, parts: &[C]) -> Rep {
 }
 
 impl Emitter<'_> {
-    /// Places for a region value, in the form its shape asks for.
+    /// Makes places for a region value, in the form that its shape requires.
     pub fn new_cells(&mut self, v: Value, in_slots: bool) -> Cells {
         let ty = self.shader.ty(v);
         let form = match (ty, self.shape(v)) {
@@ -100,12 +101,12 @@ impl Emitter<'_> {
         self.cells(ty, form, in_slots)
     }
 
-    /// Places for a mask.
+    /// Makes a place for a mask.
     pub fn mask_cells(&mut self, in_slots: bool) -> Cells {
         self.cells(Ty::B1, Form::Vector, in_slots)
     }
 
-    /// Places for a lane each.
+    /// Makes a place for a vector with one element per lane.
     pub fn vector_cells(&mut self, ty: Ty) -> Cells {
         self.cells(ty, Form::Vector, false)
     }
@@ -118,13 +119,14 @@ impl Emitter<'_> {
         Cells { ty, form, places }
     }
 
-    /// A variable: one that nobody needs any more, if there is one.
+    /// Returns a variable of type `ty`: a released one, if there is one.
     fn variable(&mut self, ty: Type) -> Variable {
         let free = self.free_variables.iter().rposition(|&(t, _)| t == ty);
         free.map_or_else(|| self.b.declare_var(ty), |i| self.free_variables.swap_remove(i).1)
     }
 
-    /// Gives cells back. Their next owner sets them before anything else ([`Emitter::clear_cells`]).
+    /// Releases cells. Cells that reuse their variables must be set first
+    /// ([`Emitter::clear_cells`]).
     pub fn release(&mut self, cells: &Cells) {
         for (&place, ty) in cells.places.iter().zip(form_types(cells.ty, cells.form, self.lanes as usize)) {
             if let Place::Var(variable) = place {
@@ -147,13 +149,13 @@ impl Emitter<'_> {
         }
     }
 
-    /// Current contents.
+    /// Returns the current contents of cells.
     pub fn get_cells(&mut self, cells: &Cells) -> Rep {
         let values: Vec<C> = cells.places.iter().map(|&p| self.get_place(p)).collect();
         assemble(cells.form, &values)
     }
 
-    /// Replaces the contents for all lanes.
+    /// Replaces the contents of cells for all lanes.
     pub fn set_cells(&mut self, value: Value, cells: &Cells, rep: &Rep) -> Result<()> {
         let values = self.convert_rep(value, cells, rep)?;
         for (&place, &c) in cells.places.iter().zip(&values) {
@@ -162,8 +164,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Replaces the contents for the lanes of a mask. Uniform contents are replaced whole: they are the same for every lane that is
-    /// still interested.
+    /// Replaces the contents of cells for the lanes of a mask. Uniform contents are replaced for
+    /// all lanes, because they are equal for every lane that still reads them.
     pub fn merge_cells(&mut self, value: Value, cells: &Cells, rep: &Rep, mask: C) -> Result<()> {
         let new = self.convert_rep(value, cells, rep)?;
         let merged: SmallVec<[C; 8]> = match cells.form {
@@ -189,7 +191,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Zeros, so that lanes that never arrive have defined bits.
+    /// Sets cells to zero, so that lanes that are never written have defined bits.
     pub fn clear_cells(&mut self, cells: &Cells) {
         let types = form_types(cells.ty, cells.form, self.lanes as usize);
         for (&place, &ty) in cells.places.iter().zip(&types) {
@@ -198,7 +200,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The machine values of `rep` in the form of the cells.
+    /// Returns the machine values of `rep` in the form of the cells.
     fn convert_rep(&mut self, value: Value, cells: &Cells, rep: &Rep) -> Result<SmallVec<[C; 8]>> {
         let (form, values) = parts(rep);
         if form == cells.form {
@@ -216,12 +218,12 @@ impl Emitter<'_> {
         })
     }
 
-    /// What cells of one place hold.
+    /// Returns the contents of cells that consist of one place.
     pub fn cell(&mut self, cells: &Cells) -> C {
         self.get_place(cells.places[0])
     }
 
-    /// Sets cells of one place.
+    /// Sets cells that consist of one place.
     pub fn set_cell(&mut self, cells: &Cells, c: C) {
         self.set_place(cells.places[0], c);
     }

@@ -1,7 +1,9 @@
-//! Which stages emission cannot refuse: most, and that is seen at a glance. Their LIR can wait for the thread that makes the code, while whoever
-//! creates the pipeline goes on.
+//! Infallible emission: a quick test for stages that emission cannot refuse, which are most. Their
+//! LIR can be made later by the thread that makes the code, while the application goes on after
+//! pipeline creation.
 //!
-//! Invariant: what can end emission with another error than an internal one is asked for here.
+//! Invariant: this test covers everything that can end emission with an error other than an
+//! internal one.
 
 #![forbid(unsafe_code)]
 
@@ -11,15 +13,17 @@ use crate::ir::{
 use base::abi::BatchKind;
 use base::shader::{PipelineLayoutInfo, Side};
 
-/// Most instructions, by chunks of eight lanes: with any operation of a lane at a time far from the limit on machine instructions.
+/// Upper bound of the instructions, scaled by the number of 8-lane chunks. Even if every operation
+/// is emitted lane by lane, the result stays far below the limit on machine instructions.
 const INSTRUCTIONS: usize = 8192;
-/// Most bytes of private arrays of a lane: with the most chunks of a workgroup far from the limit on scratch memory.
+/// Upper bound of the bytes of private arrays per lane. Even with the most chunks of a workgroup
+/// they stay far below the limit on scratch memory.
 const ARRAYS: u64 = 4096;
 
-/// Deepest nesting that any thread has the stack to drop.
+/// Upper bound of the nesting depth; every thread has enough stack to drop regions of this depth.
 const DEPTH: usize = 64;
 
-/// Nothing of the stage can be refused any more.
+/// Returns true if no part of the stage can be refused by emission.
 pub fn is_certain(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> bool {
     if shader.insts.len() * lanes.max(8) as usize > 8 * INSTRUCTIONS {
         return false;
@@ -58,7 +62,7 @@ fn can_be_emitted(shader: &Shader, layout: &PipelineLayoutInfo, data: &InstData)
     by_op && data.float.is_default()
 }
 
-/// Regions in each other.
+/// Returns the depth to which regions are nested.
 fn depth(region: &Region) -> usize {
     let of = |node: &Node| match node {
         Node::Inst(_) => 0,

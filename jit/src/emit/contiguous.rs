@@ -1,5 +1,7 @@
-//! Accesses whose lanes lie side by side: whole vectors behind one bounds check, and a loop over the lanes for the
-//! chunk at a buffer's end or under a mask. The loop is cold; it is a loop because it would be most of the code otherwise.
+//! Accesses of lanes that lie side by side: whole vectors behind one bounds check.
+//!
+//! A loop over the lanes handles a chunk at a buffer's end or under a mask. This path is cold; it
+//! is a loop because unrolled it would be most of the code.
 
 use super::Emitter;
 use super::memory::{at, trusted};
@@ -10,38 +12,39 @@ use crate::ir::Value;
 use crate::lir::{Access, Block, IntCond, Reason, Type, Value as C};
 use smallvec::SmallVec;
 
-/// Rows of a spilled access: components, a mask and offsets.
+/// Number of rows of a spilled access: components, a mask and offsets.
 const ROWS: usize = MOST_COMPONENTS as usize + 2;
-/// Most components of what is accessed as one.
+/// Upper bound of the components that one access has.
 pub const MOST_COMPONENTS: u32 = 8;
-/// Where the lanes of a store are.
+/// Offsets of the lanes of a store.
 pub enum Offsets {
-    /// Side by side from here on.
+    /// Lanes lie side by side from this offset on.
     From(C),
-    /// A lane each.
+    /// Each lane has its own offset.
     Each(C),
 }
 
 /// A loop over the lanes.
 pub struct LaneLoop {
     header: Block,
-    /// Lane, I64.
+    /// Index of the lane, I64.
     lane: C,
 }
 
 /// A loop over the lanes of a mask.
 pub struct ActiveLanes {
-    /// Its header, and the lane that it is at.
+    /// The loop, with its header and its current lane.
     pub lanes: LaneLoop,
-    /// Bits of the lanes that are left, I64.
+    /// Bits of the remaining lanes, I64.
     left: C,
-    /// Where it ends.
+    /// Block behind the loop.
     done: Block,
 }
 
 impl Emitter<'_> {
-    /// Lane l reads at base + l * (bytes of the run): whole vectors when all of it is in range. The base comes as I32 and as I64, which
-    /// may differ where lane 0 is out of range.
+    /// Loads a run per lane: lane l reads at `base + l * bytes of the run`, in whole vectors if all
+    /// of it is in range. The base is given as I32 and as I64, which may differ if lane 0 is out of
+    /// range.
     pub fn load_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), run: Run, flags: Access) -> Result<Vec<C>> {
         let ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
         self.load_behind(
@@ -53,7 +56,8 @@ impl Emitter<'_> {
         )
     }
 
-    /// What is loaded from an address when `ok`, else what a cold block gives. `extra`: code that is made quickly has that alone.
+    /// Loads from an address if `ok`; otherwise a cold block gives the values. If `extra` is set,
+    /// code that is compiled quickly consists of the cold path alone.
     pub fn load_behind(
         &mut self,
         (ok, pair, wide): (C, BufPair, C),
@@ -81,10 +85,10 @@ impl Emitter<'_> {
         Ok(params)
     }
 
-    /// The components of all lanes, side by side: n = 1, 2 or 4.
+    /// Loads the components of all lanes, which lie side by side; `n` is 1, 2 or 4.
     pub fn load_interleaved(&mut self, address: C, run: Run, flags: Access) -> Vec<C> {
         let vector = self.vector_type(run.ty);
-        // Two components of all lanes, if there is so large a vector.
+        // Each load takes two components of all lanes, if there is a vector that large.
         let lanes = vector.lanes() * run.n.min(2);
         let raw = vector.elem.by(lanes.min(Type::MOST_LANES));
         let count = vector.lanes() * run.n / raw.lanes();
@@ -93,7 +97,8 @@ impl Emitter<'_> {
         self.components(&raws, run.n)
     }
 
-    /// The components of elements that have `n` and lie side by side, in vectors one after the other.
+    /// Returns the components of elements that have `n` components each and lie side by side in
+    /// consecutive vectors.
     pub fn components(&mut self, raws: &[C], n: usize) -> Vec<C> {
         if n == 1 {
             return raws.to_vec();
@@ -112,7 +117,7 @@ impl Emitter<'_> {
         even.into_iter().zip(odd).flat_map(|(a, b)| [a, b]).collect()
     }
 
-    /// What is in range by itself: `unit` bytes.
+    /// Loads lane by lane; each `unit` of bytes is checked separately.
     fn load_by_lane(&mut self, pair: BufPair, base: C, run: Run, flags: Access) -> Vec<C> {
         let rows = self.lane_rows();
         let lanes = self.begin_lanes();
@@ -123,13 +128,13 @@ impl Emitter<'_> {
         self.load_rows(rows, run)
     }
 
-    /// Where a lane's elements of `bytes` are.
+    /// Returns the address of a lane's column: its elements of `bytes` bytes in the rows.
     pub fn lane_column(&mut self, rows: C, lanes: &LaneLoop, bytes: u32) -> C {
         let place = self.b.shl_imm(lanes.lane, bytes.trailing_zeros());
         self.b.iadd(rows, place)
     }
 
-    /// A lane's components to its column.
+    /// Loads a lane's components to its column.
     pub fn load_column(&mut self, pair: BufPair, offset: C, column: C, run: Run, flags: Access) {
         let bytes = run.ty.bytes();
         let per = (run.unit / bytes) as usize;
@@ -142,14 +147,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// What the lanes' columns have, component by component.
+    /// Returns the contents of the rows, one vector per component.
     pub fn load_rows(&mut self, rows: C, run: Run) -> Vec<C> {
         let vector = self.vector_type(run.ty);
         let row = self.row_bytes();
         (0..run.n).map(|i| self.b.load(vector, trusted(Reason::Frame, i as i32 * row), rows)).collect()
     }
 
-    /// Whole vectors when every lane is active and in range, else lane by lane.
+    /// Stores whole vectors if every lane is active and in range, otherwise lane by lane.
     pub fn store_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), values: &[Value], run: Run) -> Result<()> {
         let ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
         let whole = |e: &mut Self, vectors: &[C], address: C| {
@@ -162,7 +167,8 @@ impl Emitter<'_> {
         self.store_behind((ok, pair, wide), values, run, whole, |_| Ok(Offsets::From(base)))
     }
 
-    /// Stores from an address on when `ok` and all lanes are active, else lane by lane in a cold block, at `offsets` made there.
+    /// Stores from an address on if `ok` and all lanes are active; otherwise stores lane by lane in
+    /// a cold block, at `offsets` that are computed there.
     pub fn store_behind(
         &mut self,
         (mut ok, pair, wide): (C, BufPair, C),
@@ -192,7 +198,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// What is in range, where the mask says so.
+    /// Stores the units that are in range, for the lanes of the mask.
     fn store_by_lane(&mut self, pair: BufPair, offsets: Offsets, vectors: &[C], run: Run, mask: Option<C>) {
         let (n, bytes, row) = (run.n as i32, run.ty.bytes(), self.row_bytes());
         let last = trusted(Reason::Frame, (ROWS as i32 - 1) * row);
@@ -228,19 +234,19 @@ impl Emitter<'_> {
         self.end_lanes(&lanes);
     }
 
-    /// Bytes of a row: a lane of the widest element each.
+    /// Returns the number of bytes of a row, which holds the widest element of each lane.
     pub fn row_bytes(&self) -> i32 {
         self.lanes as i32 * 8
     }
 
-    /// Where an access goes through memory, lane by lane.
+    /// Returns the address of the rows, through which accesses pass their lanes in memory.
     pub fn lane_rows(&mut self) -> C {
         let bytes = ROWS as u32 * self.row_bytes() as u32;
         let slot = *self.lane_rows.get_or_insert_with(|| self.b.create_slot(bytes, 4));
         self.b.stack_address(slot, 0)
     }
 
-    /// base + stride * lane, I32.
+    /// Returns `base + stride * lane`, I32.
     fn lane_offset(&mut self, base: C, stride: u32, lane: C) -> C {
         let lane = self.b.narrow(Type::I32, lane);
         let steps = self.b.imul_imm(lane, i64::from(stride));
@@ -267,7 +273,7 @@ impl Emitter<'_> {
         self.enter(done);
     }
 
-    /// Begins a loop over the lanes that a mask has, in their order.
+    /// Begins a loop over the lanes of a mask, in ascending order.
     pub fn begin_active_lanes(&mut self, mask: C) -> ActiveLanes {
         let bits = self.mask_bits(mask);
         let (header, done) = (self.b.create_block(), self.b.create_block());
@@ -288,7 +294,7 @@ impl Emitter<'_> {
         self.enter(active.done);
     }
 
-    /// The first `count` even and odd lanes of two vectors, one after the other.
+    /// Returns the first `count` even and the first `count` odd lanes of two concatenated vectors.
     fn unzip(&mut self, low: C, high: C, count: usize) -> [C; 2] {
         [0, 1].map(|first| {
             let pattern: SmallVec<[usize; 16]> = (0..count).map(|l| 2 * l + first).collect();
@@ -296,14 +302,14 @@ impl Emitter<'_> {
         })
     }
 
-    /// The lanes of two vectors in turns: one vector where there is one as large, else two.
+    /// Interleaves the lanes of two vectors: one vector if there is one that large, otherwise two.
     fn zip(&mut self, a: C, b: C) -> SmallVec<[C; 2]> {
         let lanes = self.b.ty(a).lanes();
         let all: SmallVec<[usize; 32]> = (0..lanes).flat_map(|l| [l, lanes + l]).collect();
         all.chunks(16).map(|pattern| self.b.shuffle(a, b, pattern)).collect()
     }
 
-    /// The components of all lanes side by side, in vectors one after the other.
+    /// Returns the components of all lanes side by side, in consecutive vectors.
     pub fn interleave(&mut self, components: &[C]) -> SmallVec<[C; 4]> {
         match *components {
             [x, y] => self.zip(x, y).into_iter().collect(),

@@ -1,13 +1,19 @@
-//! Structured control flow: real branches where all active lanes agree, masks where they may not.
+//! Structured control flow: branches where all active lanes agree, masks where they may not.
 //!
-//! The exec mask lives in a variable and is always right; `full` says that it is statically all ones, so that nobody
-//! needs to look. A divergent `If` runs its arms under `mask & cond` and `mask & !cond`, each behind an any-lane-active
-//! branch when it is worth skipping. A break to a divergent label moves the active lanes into the label's break mask and
-//! leaves an empty exec mask behind; the lanes come back where the label ends. A break to any other label is a jump.
+//! The exec mask lives in a variable and is always valid. `full` is true if it is statically all
+//! ones, so that no code needs to test it.
 //!
-//! A barrier may stand in a divergent construct: its condition is then the same for the whole workgroup, or no lane comes to the
-//! barrier, but nobody can see that in the text. So such a part is entered if any lane is there, never otherwise (a loop and a barrier
-//! are never reached with an empty mask), and masks that are wanted behind it wait in slots.
+//! A divergent `If` runs its arms under `mask & cond` and `mask & !cond`. An arm that is worth
+//! skipping lies behind a branch that tests whether any lane is active.
+//!
+//! A break to a divergent label moves the active lanes into the label's break mask and leaves an
+//! empty exec mask. The lanes become active again where the label ends. A break to any other label
+//! is a jump.
+//!
+//! A barrier may stand in a divergent construct. Its condition is then the same for the whole
+//! workgroup, or no lane reaches the barrier, but that cannot be proved statically. Such a part is
+//! therefore entered if and only if a lane is active in it: a loop or a barrier is never reached
+//! with an empty mask. Masks that are used behind it are kept in slots.
 
 use super::Emitter;
 use super::cell::Cells;
@@ -17,47 +23,47 @@ use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Ty, Value};
 use crate::lir::{Block, IntCond, Type, Value as C};
 use crate::passes::Shape;
 
-/// How a region ended.
+/// The way in which a region ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Falls out; its values are in the cells.
+    /// Control falls through; the values are in the cells.
     Yield,
     /// The block is terminated.
     Gone,
-    /// All active lanes broke to a divergent label: the mask is empty, the block goes on.
+    /// All active lanes broke to a divergent label: the mask is empty, and the block continues.
     Empty,
 }
 
-/// What becomes of the values that a region yields.
+/// Destination of the values that a region yields.
 #[derive(Clone, Copy)]
 pub enum Finish<'c> {
-    /// They replace what the cells hold.
+    /// The values replace the contents of the cells.
     Set(&'c [(Value, Cells)]),
-    /// They replace it for the lanes of a mask.
+    /// The values replace the contents for the lanes of a mask.
     Merge(&'c [(Value, Cells)], C),
-    /// They replace it for the lanes that are active at the end.
+    /// The values replace the contents for the lanes that are active at the end.
     MergeActive(&'c [(Value, Cells)]),
 }
 
-/// An enclosing Scope or Loop.
+/// An enclosing scope or loop.
 pub struct Target {
     label: Label,
     exit: Block,
     results: Vec<(Value, Cells)>,
-    /// Lanes that broke here (divergent only).
+    /// Lanes that broke to this label, if it is divergent.
     broke: Option<Cells>,
-    /// A break to here was emitted.
+    /// True if a break to this label was emitted.
     used: bool,
 }
 
-/// A mask that is wanted later: in a slot when a barrier may come in between.
+/// A mask that is used later: in a slot if a barrier may come in between.
 enum Kept {
     Here(C),
     InSlot(Cells),
 }
 
 impl Emitter<'_> {
-    /// The exec mask.
+    /// Returns the exec mask.
     pub fn exec_mask(&mut self) -> C {
         if self.full {
             return self.mask(true);
@@ -73,7 +79,7 @@ impl Emitter<'_> {
         self.full = full;
     }
 
-    /// All lanes, or none.
+    /// Returns the mask of all lanes or of none.
     pub fn mask(&mut self, all: bool) -> C {
         self.splat_constant(Ty::B1, u64::from(all))
     }
@@ -91,8 +97,9 @@ impl Emitter<'_> {
         [&n.then, &n.else_].into_iter().any(|r| self.facts.escapes(r))
     }
 
-    /// Emits a region. Behind a node through which lanes may have left, what is worth skipping runs only if a lane is
-    /// there: a loop whose last lane has broken out does not go through its body once more.
+    /// Emits a region. Behind a node that lanes may have left, code that is worth skipping runs
+    /// only if a lane is still active. A loop whose last lane has broken out therefore does not run
+    /// its body once more.
     pub fn region(&mut self, region: &Region, finish: Finish<'_>) -> Result<End> {
         let mut skip = None;
         let mut early = None;
@@ -132,7 +139,7 @@ impl Emitter<'_> {
             None => self.term(region, finish)?,
         };
         let Some(block) = skip else { return Ok(end) };
-        // Whoever skipped has an empty mask, in the cells too.
+        // On the path that skipped, the mask is empty; the cells hold that mask too.
         if end != End::Gone {
             self.b.jump(block, &[]);
         }
@@ -148,7 +155,8 @@ impl Emitter<'_> {
                 Ok(End::Yield)
             }
             Term::Break(label, values) => self.break_(*label, values),
-            // No lane comes here, but with masks the block may: all lanes have broken to divergent labels before.
+            // No lane reaches this point, but with masks the block may be reached: all lanes have
+            // broken to divergent labels before.
             Term::Unreachable if self.full => {
                 self.leave();
                 Ok(End::Gone)
@@ -178,7 +186,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Jumps out of the function.
+    /// Jumps to the function's exit.
     pub fn leave(&mut self) {
         let exit = self.exit;
         self.b.jump(exit, &[]);
@@ -195,7 +203,8 @@ impl Emitter<'_> {
         let (exit, results, broke) = (target.exit, target.results.clone(), target.broke.clone());
         self.targets[index].used = true;
         let Some(broke) = broke else {
-            // All active lanes go; but if there is none (lanes may wait at a label in between), the jump is not theirs.
+            // All active lanes break. If there is none, because lanes wait at a label in between,
+            // the jump must not be taken.
             let stay = (!self.full).then(|| {
                 let (go, stay) = (self.b.create_block(), self.b.create_block());
                 let exec = self.exec_mask();
@@ -262,7 +271,8 @@ impl Emitter<'_> {
         Ok(if yields { End::Yield } else { End::Empty })
     }
 
-    /// The arm by which lanes leave for a divergent label, of an If that does nothing for the others: how loops end.
+    /// Returns the arm by which lanes break to a divergent label, if the `If` does nothing for the
+    /// other lanes. Loops usually end in this way.
     fn filter<'n>(&self, n: &'n If) -> Option<&'n Region> {
         let nothing = |r: &Region| r.nodes.is_empty() && matches!(&r.term, Term::Yield(values) if values.is_empty());
         let leaves = |r: &Region| matches!(r.term, Term::Break(label, _) if self.div.is_divergent_label(label));
@@ -275,8 +285,9 @@ impl Emitter<'_> {
         (varying && leaves(arm) && !self.barriers.crosses(arm)).then_some(arm)
     }
 
-    /// Emits such an If: a branch to the arm when there is a lane for it, which is rare in loops, and nothing otherwise. Where none is left
-    /// the arm goes on to `end`.
+    /// Emits an `If` that [`Emitter::filter`] accepts: only a branch to the arm if a lane takes it,
+    /// which is rare in loops. If no lane remains active behind the arm, control continues at
+    /// `end`.
     fn filter_out(&mut self, n: &If, arm: &Region, end: Option<Block>) -> Result<()> {
         let cond = self.vector(n.cond)?;
         let saved = self.exec_mask();
@@ -369,7 +380,7 @@ impl Emitter<'_> {
         Ok(End::Yield)
     }
 
-    /// One arm of a divergent If. `after` collects the lanes that reach its end.
+    /// Emits one arm of a divergent `If`. `after` collects the lanes that reach its end.
     fn arm(&mut self, region: &Region, mask: C, finish: Finish<'_>, after: Option<&Cells>) -> Result<End> {
         let skip = self.facts.worth_skipping(region).then(|| {
             let (arm, rest) = (self.b.create_block(), self.b.create_block());
@@ -436,13 +447,13 @@ impl Emitter<'_> {
         let params = self.new_results(&n.params, crosses);
         self.set_results(&params, &n.inits)?;
         self.push_target(n.label, &n.results, crosses)?;
-        // Lanes can disappear only through masks: then the back edge asks whether one is left.
+        // Lanes can disappear only through masks; the back edge then tests whether one is left.
         let shrinks = self.div.is_divergent_label(n.label) || escapes;
         self.full = full && !shrinks;
         let header = self.b.create_block();
         self.b.jump(header, &[]);
         match self.barriers.dispatch().filter(|_| crosses) {
-            // Back edges come from where chunks go on.
+            // Back edges come from blocks that the dispatch on resume indices enters.
             Some(dispatch) => self.b.enter_behind(header, dispatch),
             None => self.b.enter_loop(header),
         }
@@ -474,8 +485,9 @@ impl Emitter<'_> {
         end
     }
 
-    /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again; `live`: some
-    /// lane may come here at all.
+    /// Emits the end of a scope or loop, where the lanes that broke to its label become active
+    /// again. `full` is true if the mask is known to be full again, and `live` if any lane may
+    /// reach this point.
     fn close(&mut self, target: Target, saved: Option<C>, full: bool, live: bool) -> Result<End> {
         self.enter(target.exit);
         if !live {
@@ -491,7 +503,7 @@ impl Emitter<'_> {
             let mask = self.b.or(exec, broke);
             self.set_exec(mask, full);
         } else {
-            // No mask was touched, except by lanes that left for good: the cells are right.
+            // No mask was changed, except by lanes that left for good, so the cells are valid.
             self.full = full;
         }
         if let Some(broke) = &target.broke {
@@ -528,10 +540,11 @@ impl Emitter<'_> {
         self.b.switch_to_block(block);
     }
 
-    /// Leaves the function when the device is lost or the budget spent.
+    /// Emits a poll of the abort flag, which leaves the function if the device is lost or the
+    /// budget is spent.
     pub fn poll_abort(&mut self) {
         let flag = self.abort;
-        // Atomic: never merged with an earlier poll.
+        // The load is atomic, so that it is never merged with an earlier poll.
         let stop = self.b.atomic_load(Type::I32, flag);
         let go_on = self.b.create_block();
         let stop = self.b.icmp_imm(IntCond::Ne, stop, 0);
@@ -540,9 +553,11 @@ impl Emitter<'_> {
         self.enter(go_on);
     }
 
-    /// Cells for results of a node, made before it. Not every way through it sets them all (lanes may be elsewhere): without a value
-    /// from here, SSA construction would take one from the function's start and carry it along all the way to here, and a slot of the
-    /// scratch memory would hold what an earlier workgroup or shader has left there.
+    /// Makes cells for the results of a node, before the node.
+    ///
+    /// The cells are set to zero, because not every path through the node sets them all. Otherwise
+    /// SSA construction would carry a value from the function's start to this point. A slot of the
+    /// scratch memory would hold data of an earlier workgroup or shader.
     fn new_results(&mut self, values: &[Value], crosses: bool) -> Vec<(Value, Cells)> {
         let results: Vec<_> = values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect();
         results.iter().for_each(|(_, cells)| self.clear_cells(cells));
@@ -550,7 +565,7 @@ impl Emitter<'_> {
     }
 
     fn set_results(&mut self, results: &[(Value, Cells)], values: &[Value]) -> Result<()> {
-        // All values are read before the first cell is set: a loop may swap its params.
+        // All values are read before the first cell is set, because a loop may swap its params.
         let reps = values.iter().map(|&v| self.rep(v)).collect::<Result<Vec<Rep>>>()?;
         for ((result, cells), rep) in results.iter().zip(&reps) {
             self.set_cells(*result, cells, rep)?;
@@ -566,7 +581,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Defines results whose cells are not needed any more.
+    /// Defines results and releases their cells.
     fn finish_results(&mut self, results: &[(Value, Cells)]) -> Result<()> {
         self.define_results(results)?;
         results.iter().for_each(|(_, cells)| self.release(cells));

@@ -1,8 +1,14 @@
-//! Atomics whose results nobody uses, at the end of a compute shader, are kept back in a table of the call (`base::deferred`): a histogram's, say.
+//! Deferred atomics: a compute shader's atomics whose results are unused, such as those of a
+//! histogram, are collected in a table of the call (`base::deferred`). They must stand at the end
+//! of the shader.
 //!
-//! Nobody can tell where nothing that the shader does comes behind them in memory, and where no invocation waits for another: no barrier, no fence, no other
-//! atomic, no volatile access, no loop that reads what may change. Workgroups of a call follow each other on one thread, so that one which looked for what an earlier one had counted
-//! would look in vain; here none looks, or it need not find it.
+//! The delay is unobservable under two conditions. No other access to buffers or images follows the
+//! atomics. No invocation waits for another: there is no barrier, no fence, no other atomic, no
+//! volatile access, and no loop that reads memory that may change.
+//!
+//! The workgroups of a call run one after the other on one thread. A workgroup that reads what an
+//! earlier one has counted would not find it. In these shaders no workgroup reads it, or none may
+//! rely on finding it.
 
 use super::Emitter;
 use super::memory::Address;
@@ -13,10 +19,10 @@ use crate::passes::{Divergence, Shape};
 use base::abi::{AtomicOp, BatchKind, Helper};
 use base::deferred::{DEFERRED_BYTES, OPERATIONS};
 
-/// Lanes of the chunks in question: their bits are a word.
+/// Number of lanes of a chunk for which atomics are deferred; the bits of their mask fit one word.
 const LANES: u32 = 8;
 
-/// What a shader's atomics are, which are all alike and can all be kept back.
+/// Operation and type of a shader's atomics, which are all alike and can all be deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deferred {
     op: AtomicOp,
@@ -31,7 +37,7 @@ struct Finder<'a> {
 }
 
 impl Deferred {
-    /// Walks a shader; `used`: is a value an operand of anything?
+    /// Analyses a shader. `used` returns true if a value is an operand of any instruction.
     pub fn of(shader: &Shader, div: &Divergence, lanes: u32, used: impl Fn(Value) -> bool) -> Option<Deferred> {
         if shader.stage().row().batch != BatchKind::Workgroup || lanes != LANES {
             return None;
@@ -43,7 +49,7 @@ impl Deferred {
 }
 
 impl Finder<'_> {
-    /// None: something forbids it.
+    /// Analyses a region; returns `None` if something forbids the deferral.
     fn region(&mut self, region: &Region, repeated: bool) -> Option<()> {
         for node in &region.nodes {
             match node {
@@ -72,7 +78,7 @@ impl Finder<'_> {
                 let value = data.args[usize::from(space == Space::Buffer) + 1];
                 let this = Deferred { op, ty: self.shader.ty(value) };
                 let alike = self.found.is_none_or(|other| other == this);
-                // One cell of all lanes is one operation already.
+                // An atomic of all lanes on one cell is a single operation already.
                 let apart = self.div.shape[offset] != Shape::Uniform;
                 if !alike || !apart || data.results().any(|r| (self.used)(r)) {
                     return None;
@@ -90,7 +96,8 @@ impl Finder<'_> {
 }
 
 impl Emitter<'_> {
-    /// The bytes that the table takes behind so many of the scratch memory's.
+    /// Returns the number of bytes of the table, including the padding between the private arrays
+    /// and the table.
     pub fn deferred_bytes(&self) -> u64 {
         if self.deferred.is_some() {
             self.deferred_start() - u64::from(self.arrays.bytes) + DEFERRED_BYTES as u64
@@ -108,7 +115,7 @@ impl Emitter<'_> {
         self.b.iadd_imm(self.scratch, start)
     }
 
-    /// At the call's start.
+    /// Emits the initialisation of the table, at the call's start.
     pub fn begin_deferred(&mut self) {
         let Some(Deferred { op, ty }) = self.deferred else { return };
         let table = self.deferred_table();
@@ -116,7 +123,7 @@ impl Emitter<'_> {
         self.call_helper(Helper::BeginAtomics, &[table, op, bytes]);
     }
 
-    /// One of the shader's atomics.
+    /// Emits one of the deferred atomics.
     pub fn deferred_atomic(&mut self, address: &Address, value: Value) -> Result<()> {
         let (rows, go) = self.put_lanes(self.shader.ty(value), address, &[value])?;
         let values = self.b.iadd_imm(rows, self.row_bytes().into());
@@ -126,7 +133,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// At the call's end.
+    /// Emits the application of the table to memory, at the call's end.
     pub fn end_deferred(&mut self) {
         if self.deferred.is_some() {
             let table = self.deferred_table();

@@ -1,4 +1,4 @@
-//! Descriptors: where buffers, images and samplers are found.
+//! Descriptors: the lookup of buffers, images and samplers.
 
 use super::Emitter;
 use super::memory::read_only;
@@ -9,7 +9,7 @@ use crate::lir::{Reason, Type, Value as C};
 use smallvec::{SmallVec, smallvec};
 
 impl Emitter<'_> {
-    /// The buffer of a lane.
+    /// Returns the buffer of a lane.
     pub fn buffer_lane(&mut self, v: Value, lane: usize) -> Result<BufPair> {
         match self.rep(v)? {
             Rep::Buffer(pair) => Ok(pair),
@@ -18,7 +18,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc`.
+    /// Emits `Op::BufferDesc`, `Op::ImageDesc` or `Op::SamplerDesc`.
     pub fn descriptor(&mut self, set: u32, binding: u32, data: &InstData) -> Result<()> {
         use base::shader::DescriptorKind as K;
         if let RESOURCE_HEAP | SAMPLER_HEAP | HEAP_DATA | SAMPLER_HEAP_DATA = set {
@@ -56,7 +56,7 @@ impl Emitter<'_> {
             };
             return self.define(data.result(), Rep::Buffer(BufPair { address, range }));
         }
-        // Behind the last descriptor of a variable count there is a null descriptor.
+        // A null descriptor follows the last descriptor of a variable count.
         let last = match layout.variable {
             true => self.variable_count(base),
             false => self.b.iconst(Type::I32, i64::from(layout.count.max(1) - 1)),
@@ -78,13 +78,13 @@ impl Emitter<'_> {
         self.define(data.result(), rep)
     }
 
-    /// A set's own count of its variable binding.
+    /// Loads the descriptor count of a set's variable-sized binding.
     fn variable_count(&mut self, set: C) -> C {
         let at = base::abi::SET_HEADER + core::mem::offset_of!(base::abi::SetHeader, variable_count) as i32;
         self.b.load(Type::I32, read_only(Reason::Descriptor, at), set)
     }
 
-    /// base + 16 * min(index, last)
+    /// Returns `base + 16 * min(index, last)`.
     fn descriptor_address(&mut self, base: C, index: C, last: C) -> C {
         let index = self.b.umin(index, last);
         let index = self.b.zext(Type::I64, index);
@@ -119,7 +119,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// `Op::BufferSize`: bytes, saturated to 32 bits.
+    /// Emits `Op::BufferSize`: the size in bytes, saturated to 32 bits.
     pub fn buffer_size(&mut self, data: &InstData) -> Result<()> {
         let size = |e: &mut Self, pair: BufPair| {
             let most = e.b.iconst(Type::I64, 0xffff_ffff);

@@ -1,12 +1,17 @@
-//! Samples before the chunk loop: those that every fragment takes, at coordinates that depend on no other, are taken for all chunks of a batch one after
-//! the other.
+//! Sample hoisting: samples that every fragment takes, at coordinates that depend on no other
+//! sample, are taken for all chunks of a batch before the chunk loop.
 //!
-//! A sample waits for memory and for itself: from its coordinates to its result it is one long chain of operations. A processor works on several at
-//! once where little lies between them, but not where each is followed by the rest of its chunk. So there are two loops: one computes coordinates
-//! (repeating what leads to them), a helper calls the kernel for all chunks, and the chunk loop finds the results in rows of the scratch memory.
+//! A sample is one long chain of operations from its coordinates to its result, and it waits for
+//! memory. A processor overlaps several samples if little code lies between them, but not if each
+//! is followed by the rest of its chunk.
 //!
-//! What is early here is early in the program: no control flow and no effect comes before it, and nothing is written that a sample may read. So the same
-//! lanes read the same texels through the same descriptors. Results of lanes that were killed since are not looked at.
+//! So there are two loops. The first computes coordinates, repeating the operations that lead to
+//! them. Then a helper calls the kernel for all chunks, and the chunk loop finds the results in
+//! rows of the scratch memory.
+//!
+//! A hoisted sample also stands early in the program: no control flow and no effect comes before
+//! it, and nothing that a sample may read is written. The same lanes therefore read the same texels
+//! through the same descriptors. Results of lanes that were killed since are not used.
 
 use super::Emitter;
 use super::memory::{at as at_offset, read_only, trusted};
@@ -18,36 +23,36 @@ use crate::passes::{Divergence, Shape};
 use base::abi::{FragmentBatch, LodMode, MAX_LANES, SampleOp};
 use cranelift_entity::SecondaryMap;
 
-/// Bytes of a kernel's chunk of a row.
+/// Number of bytes of a row that hold one chunk of a kernel.
 pub const ROW: u64 = 4 * MAX_LANES as u64;
-/// What rows are aligned with: two of a kernel's are a vector.
+/// Alignment of rows: two rows of a kernel form one vector.
 pub const LINE: u64 = 2 * ROW;
-/// Most chunks.
+/// Upper bound of the number of chunks.
 const CHUNKS: u64 = FragmentBatch::MOST_QUADS as u64 * 4 / MAX_LANES as u64;
-/// Rows of coordinates of a chunk.
+/// Number of rows of coordinates per chunk.
 pub const COORDINATES: u64 = 2;
-/// Rows of results.
+/// Number of rows of results per chunk.
 pub const RESULTS: u64 = 4;
-/// Most samples: their rows stay in the nearest cache.
+/// Upper bound of the number of hoisted samples, for which the rows stay in the first-level cache.
 const MOST: usize = 6;
-/// Most operations that lead to their coordinates.
+/// Upper bound of the number of operations that compute the coordinates.
 const MOST_STEPS: usize = 64;
 
-/// The early samples of a shader.
+/// The hoisted samples of a shader.
 #[derive(Default)]
 pub struct Early {
     samples: Vec<Inst>,
-    /// What leads to their coordinates, in order.
+    /// Operations that compute the coordinates, in program order.
     steps: Vec<Inst>,
-    /// Different coordinates, and for each sample which.
+    /// Distinct pairs of coordinates; `at` has the index of the pair for each sample.
     coordinates: Vec<[Value; 2]>,
     at: Vec<usize>,
-    /// Where the rows of coordinates begin, and then those of results.
+    /// Address of the rows of coordinates, which the rows of results follow.
     rows: Option<C>,
 }
 
 impl Early {
-    /// Finds them, for chunks of so many lanes.
+    /// Finds the samples that can be hoisted, for chunks of `lanes` lanes.
     pub fn of(shader: &Shader, div: &Divergence, lanes: u32) -> Early {
         let mut out = Early::default();
         if shader.side_effects || (lanes as usize) < MAX_LANES {
@@ -67,7 +72,8 @@ impl Early {
         if out.steps.len() > MOST_STEPS { Early::default() } else { out }
     }
 
-    /// Walks what every invocation comes to. (Who leaves a scope may leave others too: nothing behind one is certain.)
+    /// Walks the code that every invocation reaches. Code behind a scope is not certain to be
+    /// reached, because a break out of the scope may leave outer scopes too.
     fn region(&mut self, known: &mut Known<'_>, region: &Region) {
         for node in &region.nodes {
             match node {
@@ -98,7 +104,7 @@ impl Early {
         }
     }
 
-    /// Scratch bytes: what the rows are aligned with, and the rows.
+    /// Returns the number of scratch bytes: alignment padding and the rows.
     pub fn bytes(&self) -> u64 {
         match self.samples.len() as u64 {
             0 => 0,
@@ -106,29 +112,30 @@ impl Early {
         }
     }
 
-    /// Is a sample one of them?
+    /// Returns true if a sample is hoisted.
     pub fn has(&self, inst: Inst) -> bool {
         self.samples.contains(&inst)
     }
 
-    /// The rows of a sample's results, all chunks', from the first row of coordinates on.
+    /// Returns the offset of the rows of a sample's results for all chunks, relative to the first
+    /// row of coordinates.
     fn results_at(&self, sample: usize) -> i64 {
         (CHUNKS * ROW * (COORDINATES * self.coordinates.len() as u64 + RESULTS * sample as u64)) as i64
     }
 }
 
-/// A row of each of a chunk's parts, which lie behind each other.
+/// One row in each of a chunk's parts, which lie one behind the other.
 #[derive(Clone, Copy)]
 pub struct KernelRows {
-    /// The first byte of the chunk's rows.
+    /// First byte of the chunk's rows.
     pub first: u64,
-    /// Rows of a part.
+    /// Number of rows of a part.
     pub per_chunk: u64,
-    /// Which of them.
+    /// Index of the row in a part.
     pub row: u64,
 }
 
-/// Values that can be computed before everything else.
+/// Values that can be computed before all other code.
 struct Known<'a> {
     shader: &'a Shader,
     div: &'a Divergence,
@@ -147,12 +154,13 @@ impl Known<'_> {
         }
     }
 
-    /// Does it lead somewhere, and may it be done twice?
+    /// Returns true if an operation may lead to coordinates and may be repeated.
     fn is_step(&self, op: &Op, data: &InstData) -> bool {
         let uniform = |v: Value| self.div.shape[v] == Shape::Uniform;
         let pure = match op {
             Op::LoadInput(..) | Op::Builtin(_) | Op::BufferDesc { .. } => true,
-            // (Others may be loaded together with their neighbours.)
+            // Loads at varying addresses are excluded, because they may be loaded together with
+            // their neighbours.
             Op::Load(Space::Push | Space::Buffer, flags) => !flags.volatile && data.args.iter().all(|&v| uniform(v)),
             Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Convert(_) | Op::Select | Op::Fma => {
                 op.row().weight != Weight::Heavy
@@ -162,7 +170,8 @@ impl Known<'_> {
         pure && data.args.iter().all(|&v| self.has(v))
     }
 
-    /// A plain sample through descriptors of constant indices, at coordinates that are known.
+    /// Returns true for a plain sample through descriptors of constant indices, at known
+    /// coordinates.
     fn is_early(&self, info: &SampleInfo, data: &InstData) -> bool {
         let constant = |v: Value| is_constant(self.shader, v);
         let fixed = |v: Value| {
@@ -177,7 +186,8 @@ impl Known<'_> {
     }
 }
 
-/// A sample at two coordinates, of a level that they or a constant choose.
+/// Returns true for a sample at two coordinates, of a level that the coordinates or a constant
+/// choose.
 pub fn is_plain(shader: &Shader, info: &SampleInfo, data: &InstData) -> bool {
     let plain = SampleInfo {
         op: SampleOp::Sample,
@@ -205,7 +215,7 @@ fn is_constant(shader: &Shader, v: Value) -> bool {
 }
 
 impl Emitter<'_> {
-    /// Takes the early samples of all chunks, if there are any; before the chunk loop.
+    /// Emits the hoisted samples of all chunks, if there are any, before the chunk loop.
     pub fn early_samples(&mut self) -> Result<()> {
         if self.early.samples.is_empty() {
             return Ok(());
@@ -234,12 +244,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The coordinates of all chunks.
+    /// Emits the loop that computes the coordinates of all chunks.
     fn coordinate_loop(&mut self, early: &Early, rows: C, count: C) -> Result<()> {
         let done = self.b.create_block();
         self.for_chunks(count, done, |e| e.store_coordinates(early, rows))?;
         self.enter(done);
-        // The chunk loop makes its own.
+        // The chunk loop computes these values again.
         for &inst in &early.steps {
             self.shader.insts[inst].results().for_each(|v| self.reps[v] = None);
         }
@@ -247,7 +257,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Those of a chunk.
+    /// Emits the computation and the stores of one chunk's coordinates.
     fn store_coordinates(&mut self, early: &Early, rows: C) -> Result<()> {
         self.exec = self.mask_cells(false);
         let ones = self.mask(true);
@@ -267,31 +277,31 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The chunk's first row, of so many per chunk of a kernel.
+    /// Returns the address of the chunk's first row; each chunk of a kernel has `per_chunk` rows.
     fn early_row(&mut self, rows: C, per_chunk: u64) -> C {
         let chunk = self.b.zext(Type::I64, self.chunk);
         let offset = self.b.shl_imm(chunk, (per_chunk * ROW * self.kernel_parts()).trailing_zeros());
         self.b.iadd(rows, offset)
     }
 
-    /// Chunks of a kernel in a chunk.
+    /// Returns the number of kernel chunks in a chunk.
     pub fn kernel_parts(&self) -> u64 {
         u64::from(self.lanes) / MAX_LANES as u64
     }
 
-    /// Lanes of a row that is one or two of the kernel's chunks.
+    /// Returns the number of lanes of a row, which holds one or two chunks of a kernel.
     pub fn kernel_lanes(&self) -> usize {
         (2 * MAX_LANES).min(self.lanes as usize)
     }
 
-    /// Where the parts of a vector lie, each a row.
+    /// Returns the first lane and the offset of each part of a vector; each part is one row.
     fn kernel_places(&self, rows: KernelRows) -> impl Iterator<Item = (usize, i32)> + use<> {
         let lanes = self.kernel_lanes();
         let place = move |part: usize| rows.first + (part as u64 * rows.per_chunk + rows.row) * 4 * lanes as u64;
         (0..self.lanes as usize / lanes).map(move |part| (part * lanes, place(part) as i32))
     }
 
-    /// Stores a vector.
+    /// Stores a vector to the rows of its parts.
     pub fn store_kernel_rows(&mut self, v: C, base: C, rows: KernelRows, reason: Reason) {
         for (first, at) in self.kernel_places(rows) {
             let lanes = self.b.slice(v, first, self.kernel_lanes());
@@ -299,7 +309,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads a vector.
+    /// Loads a vector from the rows of its parts.
     pub fn load_kernel_rows(&mut self, ty: Ty, base: C, rows: KernelRows, access: Access) -> C {
         let row = elem(ty).by(self.kernel_lanes());
         let parts: Vec<C> =
@@ -307,7 +317,7 @@ impl Emitter<'_> {
         self.concat(&parts)
     }
 
-    /// Defines the results of a sample that was taken early; false if it was not.
+    /// Defines the results of a hoisted sample; returns false if the sample is not hoisted.
     pub fn take_early(&mut self, inst: Inst) -> Result<bool> {
         let Some(rows) = self.early.rows else { return Ok(false) };
         let Some(sample) = self.early.samples.iter().position(|&sample| sample == inst) else { return Ok(false) };
@@ -316,7 +326,7 @@ impl Emitter<'_> {
         let at = self.early_row(first, RESULTS);
         for (i, v) in data.results().enumerate() {
             let rows = KernelRows { first: 0, per_chunk: RESULTS, row: i as u64 };
-            // Nobody writes them while chunks run.
+            // The rows do not change while chunks run.
             let c = self.load_kernel_rows(self.shader.ty(v), at, rows, read_only(Reason::Scratch, 0));
             self.define(v, Rep::Varying(c))?;
         }

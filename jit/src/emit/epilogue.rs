@@ -1,7 +1,12 @@
-//! What a stage that takes rectangles does with its colours: packed, blended in integers, and stored, a row of texels at once.
+//! The epilogue of a stage that takes rectangles: colours are packed, blended in integers and
+//! stored, one row of texels at a time.
 //!
-//! The bits are those of the rasterizer's `tile/color/bytes.rs`: sources are packed first; a result is `(s * fs + d * fd) / 255`, or the difference, rounded to the nearest once and clamped to a byte.
-//! Bytes are worked on as the even and the odd ones of words of 16 bits. Of the odd ones every second is alpha.
+//! The bits are those of the rasterizer's `tile/color/bytes.rs`. Sources are packed first. A result
+//! is `(s * fs + d * fd) / 255`, or the same with a difference, rounded to the nearest once and
+//! clamped to a byte.
+//!
+//! Bytes are processed as words of 16 bits, the even bytes and the odd bytes separately. Every
+//! second odd byte is alpha.
 
 use super::Emitter;
 use super::memory::trusted;
@@ -13,19 +18,19 @@ use base::pixel::{BlendEquation, BlendEquations, BlendFactor, BlendOp};
 /// Largest product of two bytes.
 const MOST: i64 = 255 * 255;
 
-/// A texel's bytes as words of 16 bits: the even ones, the odd ones.
+/// The bytes of texels as words of 16 bits: the even bytes, and the odd bytes.
 type Halves = [C; 2];
 
-/// Source and target: words of 32 bits, and their halves.
+/// Source and target of blending, as words of 32 bits and as halves.
 struct Operands {
     words: [C; 2],
     halves: [Halves; 2],
 }
 
-/// A factor: none is 0.
+/// A blend factor; `None` is 0.
 type Factor = Option<Halves>;
 
-/// Is the sum of the two products never more than [`MOST`]?
+/// Returns true if the sum of the two products never exceeds [`MOST`].
 fn is_bounded((source, target, op): BlendEquation) -> bool {
     use BlendFactor::*;
     let complement = matches!(
@@ -43,7 +48,7 @@ fn is_bounded((source, target, op): BlendEquation) -> bool {
 }
 
 impl Emitter<'_> {
-    /// The end of a chunk of a rectangle.
+    /// Emits the end of a chunk of a rectangle: packs, blends and stores its colours.
     pub fn write_colors(&mut self, here: &Here) {
         let Some(rectangles) = &self.rectangles else { return };
         let epilogue = rectangles.epilogue;
@@ -80,7 +85,7 @@ impl Emitter<'_> {
         self.enter(done);
     }
 
-    /// Texels, blended with others.
+    /// Returns the texels `s` blended with the texels `d`.
     fn blended(&mut self, equations: &BlendEquations, s: C, d: C) -> C {
         const ONES: BlendEquation = (BlendFactor::One, BlendFactor::One, BlendOp::Add);
         if [equations.color, equations.alpha] == [ONES; 2] {
@@ -110,14 +115,14 @@ impl Emitter<'_> {
         [self.b.and_imm(bytes, 0xff), self.b.lshr_imm(bytes, 8)]
     }
 
-    /// a + b, the most that there is where it is more.
+    /// Returns `a + b`, saturated at the largest value of the type.
     fn saturated_sum(&mut self, [a, b]: [C; 2]) -> C {
         let room = self.b.not(a);
         let b = self.b.umin(b, room);
         self.b.iadd(a, b)
     }
 
-    /// An equation in all four components.
+    /// Evaluates a blend equation for all four components.
     fn equation(&mut self, equation: BlendEquation, operands: &Operands) -> Halves {
         let (source, target, op) = equation;
         let [s, d] = operands.halves;
@@ -145,13 +150,13 @@ impl Emitter<'_> {
         })
     }
 
-    /// a - b, 0 where it is less.
+    /// Returns `a - b`, or 0 if the difference is negative.
     fn saturated_difference(&mut self, a: C, b: C) -> C {
         let b = self.b.umin(a, b);
         self.b.isub(a, b)
     }
 
-    /// Words of at most [`MOST`], divided and rounded to the nearest.
+    /// Divides words of at most [`MOST`] by 255 and rounds to the nearest.
     fn over_255(&mut self, x: C) -> C {
         let x = self.b.iadd_imm(x, 128);
         let high = self.b.lshr_imm(x, 8);
@@ -173,7 +178,7 @@ impl Emitter<'_> {
             OneMinusSrcAlpha => self.alpha(s).map(|half| self.b.xor_imm(half, 0xff)),
             OneMinusDstAlpha => self.alpha(d).map(|half| self.b.xor_imm(half, 0xff)),
             One => [self.b.constant(self.b.ty(source[0]), 255); 2],
-            // No epilogue has them.
+            // The epilogue is not made for states with these factors.
             SrcAlphaSaturate
             | ConstantColor
             | OneMinusConstantColor
@@ -186,7 +191,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// A texel's alpha for all of its bytes.
+    /// Copies the alpha of each texel to all of its bytes.
     fn alpha(&mut self, words: C) -> Halves {
         let alpha = self.b.lshr_imm(words, 24);
         let above = self.b.shl_imm(alpha, 16);

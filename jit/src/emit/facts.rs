@@ -1,26 +1,30 @@
-//! Questions about regions that decide how control flow is emitted, answered for all regions by one walk.
+//! Facts about regions that decide how control flow is emitted, computed for all regions by one
+//! walk.
 //!
-//! A region is known by its address: the shader is borrowed, and not moved, while it is emitted.
+//! A region is identified by its address: the shader is borrowed and not moved while it is emitted.
 
 use crate::ir::{Effects, Label, Node, Op, Region, Shader, Term, Value, Weight};
 use crate::passes::Divergence;
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
 
-/// Instructions of a divergent arm from which an any-lane-active branch pays.
+/// Number of instructions from which it pays to branch over a divergent arm if no lane is active in
+/// it.
 const SKIP_FROM: usize = 8;
 
-/// What is known of a region and all that is nested in it.
+/// Facts about a region and everything nested in it.
 #[derive(Clone, Copy, Debug)]
 struct Fact {
     suspends: bool,
-    /// Some lanes can leave for a label outside of the node it belongs to, while others go on.
+    /// True if some lanes can leave for a label outside of the node of the region, while others
+    /// continue.
     escapes: bool,
-    /// Instructions, up to [`SKIP_FROM`]; loops, effects and calls weigh that much by themselves.
+    /// Number of instructions, up to [`SKIP_FROM`]; a loop, an effect or a call alone has that
+    /// weight.
     weight: usize,
 }
 
-/// What is known of the regions of a shader.
+/// Facts about the regions of a shader.
 pub struct Facts<'a> {
     shader: &'a Shader,
     regions: WordMap<*const Region, Fact>,
@@ -28,7 +32,7 @@ pub struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Walks a shader.
+    /// Walks a shader and collects the facts.
     pub fn new(shader: &'a Shader, div: &Divergence) -> Facts<'a> {
         let used = SecondaryMap::new();
         let mut walk = Walk { shader, div, labels: SecondaryMap::new(), regions: WordMap::default(), used };
@@ -37,34 +41,37 @@ impl<'a> Facts<'a> {
         Facts { shader, regions: walk.regions, used: walk.used }
     }
 
-    /// Is the value an operand of anything?
+    /// Returns true if the value is an operand of any instruction.
     pub fn used(&self, v: Value) -> bool {
         self.used[v]
     }
 
     fn of(&self, region: &Region) -> Fact {
-        // Every region of the shader was walked; for another the cautious answers.
+        // Every region of the shader was walked; any other region gets the conservative answers.
         let unknown = Fact { suspends: true, escapes: true, weight: SKIP_FROM };
         self.regions.get(&core::ptr::from_ref(region)).copied().unwrap_or(unknown)
     }
 
-    /// Contains a suspension point?
+    /// Returns true if the region contains a suspension point.
     pub fn suspends(&self, region: &Region) -> bool {
         self.of(region).suspends
     }
 
-    /// Can some lanes leave the region (an arm, or the body of a label) for a label outside of its node, while others go on? Breaks to
-    /// labels that are not divergent take all active lanes along: who passes the region's end has met none.
+    /// Returns true if some lanes can leave the region (an arm, or the body of a label) for a label
+    /// outside of its node, while others continue. Breaks to labels that are not divergent do not
+    /// count: they take all active lanes along, so that no lane reaches the region's end after such
+    /// a break.
     pub fn escapes(&self, region: &Region) -> bool {
         self.of(region).escapes
     }
 
-    /// Is the region big enough, or has it effects, calls or loops, so that a branch around it pays?
+    /// Returns true if a branch around the region pays: it is large, or has effects, calls or
+    /// loops.
     pub fn worth_skipping(&self, region: &Region) -> bool {
         self.of(region).weight >= SKIP_FROM
     }
 
-    /// As [`Facts::worth_skipping`], for the rest of a region.
+    /// Returns true if a branch around the rest of a region pays; see [`Facts::worth_skipping`].
     pub fn nodes_worth_skipping(&self, nodes: &[Node]) -> bool {
         let mut weight = 0;
         nodes.iter().any(|node| {
@@ -82,7 +89,7 @@ impl<'a> Facts<'a> {
 struct Walk<'a> {
     shader: &'a Shader,
     div: &'a Divergence,
-    /// How many labels enclose each.
+    /// Number of labels that enclose each label.
     labels: SecondaryMap<Label, u32>,
     regions: WordMap<*const Region, Fact>,
     used: SecondaryMap<Value, bool>,
@@ -93,8 +100,9 @@ impl Walk<'_> {
         values.iter().for_each(|&v| self.used[v] = true);
     }
 
-    /// Visits a region of a node inside of `outside` labels; inside of the region there are `inside`. Returns its fact and the number
-    /// of the outermost label that a divergent break leaves for.
+    /// Visits a region of a node that `outside` labels enclose; `inside` labels enclose the
+    /// contents of the region. Returns the facts, and the number of the outermost label that a
+    /// divergent break leaves for.
     fn region(&mut self, region: &Region, outside: u32, inside: u32) -> (Fact, u32) {
         let mut all = Fact { suspends: false, escapes: false, weight: 0 };
         let mut outermost = u32::MAX;
@@ -142,7 +150,7 @@ impl Walk<'_> {
     }
 }
 
-/// An instruction's share.
+/// Returns the weight of an instruction.
 fn weigh(op: &Op) -> usize {
     match op.row().weight {
         Weight::Cheap | Weight::Dear => 1,
@@ -156,7 +164,7 @@ mod tests {
     use crate::ir::random::{Options, compute_shader};
     use crate::passes::divergence;
 
-    /// All regions nested in one, itself first.
+    /// Returns a region and all regions nested in it.
     fn regions(region: &Region) -> Vec<&Region> {
         let inner = region.nodes.iter().flat_map(|node| match node {
             Node::Inst(_) => Vec::new(),
@@ -176,7 +184,7 @@ mod tests {
         regions(region).iter().flat_map(|r| r.nodes.iter().filter_map(of)).collect()
     }
 
-    /// The definition.
+    /// Evaluates the definition of [`Facts::escapes`] directly, without the walk.
     fn escapes(region: &Region, own: Option<Label>, div: &Divergence) -> bool {
         let inside = labels(region);
         regions(region).iter().any(|r| match &r.term {

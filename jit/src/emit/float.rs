@@ -1,4 +1,5 @@
-//! Operations on floats that take more than one machine instruction: extremes, fused multiply-add, exponents.
+//! Operations on floats that take more than one machine instruction: minimum and maximum, fused
+//! multiply-add, exponents.
 
 use super::Emitter;
 use super::rep::Rep;
@@ -8,16 +9,17 @@ use crate::ir::{InstData, Ty, Value};
 use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 
 impl Emitter<'_> {
-    /// A constant that is neither NaN nor zero.
+    /// Returns true if the value is a constant that is neither NaN nor zero.
     fn is_ordinary(&self, v: Value) -> bool {
         self.is_number(v)
             && self.constant_bits(v).is_some_and(|bits| bits << (64 - 8 * self.shader.ty(v).bytes()) << 1 != 0)
     }
 
-    /// `Binary::FMin`, `Binary::FMax` of operands that may be known.
+    /// Emits `Binary::FMin` or `Binary::FMax`, with fewer operations if an operand is a constant.
     pub fn known_extreme(&mut self, data: &InstData, greatest: bool) -> Result<()> {
         let [first, second] = [0, 1].map(|i| data.args[i]);
-        // A number never gives way to a NaN, and one that is not zero has no equal of other bits.
+        // A number never yields to a NaN, and no number other than zero equals one with different
+        // bits.
         match (self.is_number(first), self.is_ordinary(second)) {
             (true, _) => self.map(data, |e, a| e.float_choice(greatest, a[1], a[0])),
             (_, true) => self.map(data, |e, a| e.float_choice(greatest, a[0], a[1])),
@@ -25,7 +27,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A constant that is not NaN.
+    /// Returns true if the value is a constant that is not NaN.
     pub fn is_number(&self, v: Value) -> bool {
         let ty = self.shader.ty(v);
         self.constant_bits(v).is_some_and(|bits| match ty {
@@ -35,27 +37,29 @@ impl Emitter<'_> {
         })
     }
 
-    /// `b < a || a is NaN ? b : a`; with `greatest`, `b > a`.
+    /// Returns `b < a || a is NaN ? b : a`; with `greatest`, the comparison is `b > a`.
     pub fn float_extreme(&mut self, greatest: bool, a: C, b: C) -> C {
         let extreme = self.float_choice(greatest, b, a);
         let nan = self.b.fcmp(FloatCond::Uno, a, a);
         self.b.select(nan, b, extreme)
     }
 
-    /// `a < b ? a : b`; with `greatest`, `a > b`: the comparison in the form that back ends know as a minimum or maximum.
+    /// Returns `a < b ? a : b`; with `greatest`, the comparison is `a > b`. Back ends recognise
+    /// this form as a minimum or maximum.
     pub fn float_choice(&mut self, greatest: bool, a: C, b: C) -> C {
         let (low, high) = if greatest { (b, a) } else { (a, b) };
         let take = self.b.fcmp(FloatCond::Lt, low, high);
         self.b.select(take, a, b)
     }
 
-    /// [`Unary::RoundHalf`](crate::ir::Unary::RoundHalf) of a scalar or a vector.
+    /// Emits [`Unary::RoundHalf`](crate::ir::Unary::RoundHalf) of a scalar or a vector.
     pub fn round_half(&mut self, a: C) -> C {
         let ty = self.b.ty(a);
         let words = ty.with(Elem::I32);
         let word = |e: &mut Self, bits: u32| e.b.constant(words, bits.into());
         let bits = self.b.bitcast(words, a);
-        // A number whose last bit is that of a half of this exponent, of halves' denormals from -14 down.
+        // `exponent` becomes a number whose last bit is that of a half with the exponent of `a`;
+        // halves are denormal below exponent -14.
         let exponent = word(self, 0x7f80_0000);
         let exponent = self.b.and(bits, exponent);
         let (least, most) = (word(self, (127 - 14) << 23), word(self, (127 + 16) << 23));
@@ -66,11 +70,11 @@ impl Emitter<'_> {
         let large = self.b.bitcast(ty, large);
         let sum = self.b.fadd(a, large);
         let rounded = self.b.fsub(sum, large);
-        // From 2^16 on it overflows.
+        // Numbers from 2^16 on overflow to infinity.
         let (up, down) = (self.b.constant(ty, (127 + 112) << 23), self.b.constant(ty, (127 - 112) << 23));
         let rounded = self.b.fmul(rounded, up);
         let rounded = self.b.fmul(rounded, down);
-        // A zero has lost its sign.
+        // A zero has lost its sign, which is copied back.
         let sign = word(self, 0x8000_0000);
         let sign = self.b.and(bits, sign);
         let rounded = self.b.bitcast(words, rounded);
@@ -82,7 +86,7 @@ impl Emitter<'_> {
         self.map(data, |e, a| e.fused(a[0], a[1], a[2]))
     }
 
-    /// a*b + c with one rounding.
+    /// Returns `a * b + c` with one rounding.
     pub fn fused(&mut self, a: C, b: C, c: C) -> C {
         if host::has_fma() { self.b.fma(a, b, c) } else { self.fma_helper([a, b, c]) }
     }
@@ -91,7 +95,7 @@ impl Emitter<'_> {
         if self.shader.ty(data.args[0]) != Ty::F32 {
             return self.not_lowered(data);
         }
-        // Exact in binary64, then one rounding.
+        // The scaling is exact in binary64, so that only the final conversion rounds.
         self.per_lane(data, &mut |e, a| {
             let wide = e.b.fwiden(Type::F64, a[0]);
             let low = e.b.iconst(Type::I32, -400);
@@ -107,7 +111,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// (significand, exponent), lane by lane on the bits.
+    /// Emits the significand and the exponent, lane by lane on the bits.
     pub fn frexp(&mut self, data: &InstData) -> Result<()> {
         if self.shader.ty(data.args[0]) != Ty::F32 {
             return self.not_lowered(data);

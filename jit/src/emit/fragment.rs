@@ -1,8 +1,10 @@
-//! Fragment chunks: the quads of a chunk, interpolation, the fragment stage's built-ins, helper invocations.
+//! Fragment chunks: the quads of a chunk, interpolation, the fragment stage's built-ins, helper
+//! invocations.
 //!
-//! Inputs where the invocations are, which most are, a helper computes at the start of the batch for all of its quads: quads of one primitive share what
-//! belongs to it, and vectors are as wide as the host's. Inputs elsewhere are computed where they are used; of what a shader does not use, nothing is
-//! generated.
+//! Most inputs are read at the position of the invocation. A helper computes these at the start of
+//! the batch for all of its quads: quads of one primitive share its data, and vectors are as wide
+//! as the host's. Inputs at other positions are computed where they are used. No code is generated
+//! for inputs that a shader does not use.
 
 use super::Emitter;
 use super::cell::Cells;
@@ -18,27 +20,28 @@ use smallvec::SmallVec;
 
 /// The quads of a fragment chunk: scalars by group of four lanes, and vectors.
 pub struct FragmentState {
-    /// `FragmentPrimitive` pointers.
+    /// Pointers to the `FragmentPrimitive` of each quad.
     primitives: SmallVec<[C; 2]>,
-    /// Their attributes.
+    /// Pointers to the attributes of these primitives.
     attributes: SmallVec<[C; 2]>,
-    /// Coverage (I32) and sample (I32).
+    /// Coverage (I32) of each quad; `samples` has the sample index (I32) of each.
     coverage: SmallVec<[C; 2]>,
     samples: SmallVec<[C; 2]>,
-    /// Position of the quad, I32.
+    /// Position of the quads, I32.
     pixel: [SmallVec<[C; 2]>; 2],
-    /// Sample or centre positions relative to it.
+    /// Positions of the samples or centres relative to the quad.
     inside: [C; 2],
-    /// Position relative to the primitive's origin.
+    /// Positions relative to the primitive's origin.
     relative: [C; 2],
-    /// Lanes with coverage.
+    /// Mask of the lanes with coverage.
     pub covered: C,
-    /// Lanes neither killed nor demoted.
+    /// Mask of the lanes that are neither killed nor demoted.
     pub alive: Cells,
 }
 
 impl FragmentState {
-    /// Of a rectangle's chunk, which has no quads: its primitive and the attributes, where its lanes are relative to the primitive's origin.
+    /// Makes the state of a chunk of a rectangle, which has no quads, from its primitive, the
+    /// attributes, and the positions of its lanes relative to the primitive's origin.
     pub fn of_rectangle((primitive, attributes): (C, C), relative: [C; 2], ones: C, alive: Cells) -> FragmentState {
         FragmentState {
             primitives: [primitive].into_iter().collect(),
@@ -54,13 +57,14 @@ impl FragmentState {
     }
 }
 
-/// Where the positions of a sample along an axis lie, the quad's first pixel first.
+/// Returns the offset of the positions of a sample along an axis; the quad's first pixel comes
+/// first.
 const fn first_position(axis: usize) -> usize {
     if axis == 0 { offset_of!(QuadPositions, x) } else { offset_of!(QuadPositions, y) }
 }
 
 impl Emitter<'_> {
-    /// Reads the chunk's quads and computes what is shared by inputs.
+    /// Loads the chunk's quads and computes the values that inputs share.
     pub fn start_fragment(&mut self, ones: C) {
         self.set_exec(ones, true);
         let groups = self.lanes as usize / 4;
@@ -105,7 +109,7 @@ impl Emitter<'_> {
             Some(FragmentState { primitives, attributes, coverage, samples, pixel, inside, relative, covered, alive });
     }
 
-    /// A scalar per quad in all lanes of each.
+    /// Expands one scalar per quad to all lanes of the quad.
     fn quads(&mut self, scalars: &[C]) -> C {
         if self.rectangles.is_some() {
             return self.splat_word(scalars[0]);
@@ -115,7 +119,8 @@ impl Emitter<'_> {
         self.concat(&quads)
     }
 
-    /// Positions along either axis relative to the quad's: the sample's, or the centres for per-pixel shading.
+    /// Returns positions along both axes relative to the quad's: those of the sample, or the
+    /// centres with per-pixel shading.
     fn sample_inside(&mut self, samples: &[C]) -> [C; 2] {
         let addresses: SmallVec<[C; 4]> = samples.iter().map(|&s| self.sample_address(s)).collect();
         [0, 1].map(|axis| {
@@ -125,7 +130,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// A sample's positions.
+    /// Returns the address of a sample's positions.
     fn sample_address(&mut self, index: C) -> C {
         let positions =
             self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, positions) as i32), self.batch);
@@ -134,7 +139,9 @@ impl Emitter<'_> {
         self.b.iadd(positions, offset)
     }
 
-    /// F32: position of a sample (any index; clamped), the centre behind those that the pipeline has, and where it has one.
+    /// Loads the position (F32) of a sample along an axis. Any index is valid: it is clamped.
+    /// Indices that the pipeline has no sample for give the centre, and so does the only sample of
+    /// a pipeline.
     fn sample_position(&mut self, sample: C, axis: usize) -> C {
         let last = self.b.iconst(Type::I32, i64::from(FragmentBatch::CENTRE));
         let index = self.b.umin(sample, last);
@@ -146,7 +153,7 @@ impl Emitter<'_> {
         self.fragment.as_ref().ok_or_else(|| Error::invalid("a fragment operation outside of a fragment stage"))
     }
 
-    /// `Op::Demote`.
+    /// Emits `Op::Demote`.
     pub fn demote(&mut self) -> Result<()> {
         let alive = self.fragment()?.alive.clone();
         let exec = self.exec_mask();
@@ -156,7 +163,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// `Op::IsHelper`.
+    /// Emits `Op::IsHelper`.
     pub fn is_helper(&mut self, data: &InstData) -> Result<()> {
         let (covered, alive) = (self.fragment()?.covered, self.fragment()?.alive.clone());
         let alive = self.cell(&alive);
@@ -165,14 +172,14 @@ impl Emitter<'_> {
         self.define(data.result(), Rep::Varying(helper))
     }
 
-    /// Plane `[dx, dy, c]` of the primitives at positions relative to their origins.
+    /// Evaluates the plane `[dx, dy, c]` of the primitives at positions relative to their origins.
     fn plane(&mut self, primitives: &[C], field: usize, x: C, y: C) -> C {
         let [dx, dy, c] = [0, 4, 8].map(|o| self.primitive_f32(primitives, field + o));
         let row = self.fused(dy, y, c);
         self.fused(dx, x, row)
     }
 
-    /// The depth plane: the operations of the rasterizer's tests, for the same bits.
+    /// Evaluates the depth plane with the operations of the rasterizer's tests, for identical bits.
     fn depth(&mut self, primitives: &[C], [x, y]: [C; 2]) -> C {
         let field = offset_of!(FragmentPrimitive, z);
         let [dx, dy, c] = [0, 4, 8].map(|o| self.primitive_f32(primitives, field + o));
@@ -182,12 +189,12 @@ impl Emitter<'_> {
         self.b.fadd(px, row)
     }
 
-    /// A float of each quad's primitive in all lanes.
+    /// Returns a float field of each quad's primitive in all lanes.
     fn primitive_f32(&mut self, primitives: &[C], field: usize) -> C {
         if field >= offset_of!(FragmentPrimitive, attributes) || self.rectangles.is_some() {
             return self.primitive_value(Type::F32, primitives, field);
         }
-        // The planes fill whole vectors: one load serves four floats.
+        // The planes fill whole vectors, so that one load serves four floats.
         let quads: SmallVec<[C; 4]> = primitives
             .iter()
             .map(|&p| {
@@ -198,14 +205,15 @@ impl Emitter<'_> {
         self.concat(&quads)
     }
 
-    /// A field of each quad's primitive in all lanes.
+    /// Returns a field of each quad's primitive in all lanes.
     fn primitive_value(&mut self, ty: Type, primitives: &[C], field: usize) -> C {
         let scalars: SmallVec<[C; 4]> =
             primitives.iter().map(|&p| self.b.load(ty, read_only(Reason::Field, field as i32), p)).collect();
         self.quads(&scalars)
     }
 
-    /// Position relative to the primitive's origin. (Small numbers with few fraction bits: every sum is exact.)
+    /// Returns the position relative to the primitive's origin. The numbers are small and have few
+    /// fraction bits, so every sum is exact.
     fn relative(&mut self, primitives: &[C], axis: usize, pixel: &[C], inside: C) -> C {
         let field = offset_of!(FragmentPrimitive, origin) + 4 * axis;
         let deltas: SmallVec<[C; 4]> = primitives
@@ -219,14 +227,14 @@ impl Emitter<'_> {
         self.beside(&deltas, inside)
     }
 
-    /// Whole numbers and positions relative to them.
+    /// Returns the sums of integer corners, one per quad, and positions relative to them.
     fn beside(&mut self, corners: &[C], inside: C) -> C {
         let corners: SmallVec<[C; 4]> = corners.iter().map(|&c| self.b.sint_to_float(Type::F32, c)).collect();
         let corners = self.quads(&corners);
         self.b.fadd(corners, inside)
     }
 
-    /// (weight of vertex 1, weight of vertex 2) at a position relative to the primitive's origin.
+    /// Returns the weights of vertices 1 and 2 at a position relative to the primitive's origin.
     pub fn weights(&mut self, primitives: &[C], [x, y]: [C; 2], perspective: bool) -> [C; 2] {
         let l1 = self.plane(primitives, offset_of!(FragmentPrimitive, b1), x, y);
         let l2 = self.plane(primitives, offset_of!(FragmentPrimitive, b2), x, y);
@@ -243,7 +251,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// An input at each lane.
+    /// Returns an input at each lane.
     pub fn interpolate(&mut self, slot: u32, at: InterpolateAt, ty: Ty, data: &InstData) -> Result<C> {
         let interpolation = self.shader.inputs[slot as usize].interpolation;
         let lists = self.fragment()?.attributes.clone();
@@ -260,7 +268,7 @@ impl Emitter<'_> {
         }
         let Some(inside) = self.location(at, data)? else { return self.interpolated(slot, ty) };
         let weights = self.weights_at(inside, interpolation == Interpolation::Smooth)?;
-        // One load for the row (and four bytes behind it).
+        // One load takes the row and the four bytes behind it.
         let rows: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(Elem::F32.by(4), field, l)).collect();
         let [a0, d1, d2] = [0, 1, 2].map(|i| {
             let quads: SmallVec<[C; 4]> = rows.iter().map(|&row| self.b.shuffle(row, row, &[i; 4])).collect();
@@ -272,7 +280,7 @@ impl Emitter<'_> {
         Ok(self.b.bitcast(to, v))
     }
 
-    /// The weights at a position inside of the pixels.
+    /// Returns the weights at a position inside the pixels.
     fn weights_at(&mut self, inside: [C; 2], perspective: bool) -> Result<[C; 2]> {
         let f = self.fragment()?;
         let (primitives, pixel) = (f.primitives.clone(), f.pixel.clone());
@@ -287,7 +295,8 @@ impl Emitter<'_> {
         Ok(self.weights(&primitives, relative, perspective))
     }
 
-    /// Position inside the pixel where an input is evaluated; `None` for where the invocation is.
+    /// Returns the position inside the pixel where an input is evaluated, or `None` for the
+    /// position of the invocation.
     fn location(&mut self, at: InterpolateAt, data: &InstData) -> Result<Option<[C; 2]>> {
         Ok(Some(match at {
             InterpolateAt::Default | InterpolateAt::Sample => return Ok(None),
@@ -311,7 +320,7 @@ impl Emitter<'_> {
         }))
     }
 
-    /// The samples of each lane that are covered, a bit each.
+    /// Returns the mask of covered samples of each lane, one bit per sample.
     fn sample_mask(&mut self) -> Result<C> {
         let coverage = self.fragment()?.coverage.clone();
         let samples =
@@ -335,7 +344,8 @@ impl Emitter<'_> {
                         read_only(Reason::Element, (quad * size + 2 * group) as i32),
                         groups,
                     );
-                    // A quad of few samples has them itself, and zeros in all groups.
+                    // With at most four samples per pixel, the quad itself has the mask, and the
+                    // words of all groups are zero.
                     if group == 0 { self.b.select(few, coverage, word) } else { word }
                 })
                 .collect();
@@ -349,7 +359,7 @@ impl Emitter<'_> {
         Ok(mask)
     }
 
-    /// Built-ins of the fragment stage.
+    /// Emits a built-in of the fragment stage.
     pub fn fragment_builtin(&mut self, builtin: Builtin, result: Value) -> Result<()> {
         let f = self.fragment()?;
         let (primitives, samples, covered) = (f.primitives.clone(), f.samples.clone(), f.covered);
@@ -418,7 +428,7 @@ impl Emitter<'_> {
         self.define(result, Rep::Varying(c))
     }
 
-    /// Framebuffer coordinate of the fragments along an axis.
+    /// Returns the framebuffer coordinate of the fragments along an axis.
     fn frag_xy(&mut self, axis: usize) -> Result<C> {
         if let Some(here) = self.here() {
             return Ok(self.rectangle_xy(&here, axis));

@@ -1,5 +1,8 @@
-//! Physical pointers: addresses that the shader computes, checked against what is alive ([`base::abi::AddressSpace`]); those of a chunk's
-//! lanes all at once. The first byte of an access is checked: those behind it can be touched wherever they lie.
+//! Physical pointers: addresses that the shader computes, checked against live memory
+//! ([`base::abi::AddressSpace`]), for all lanes of a chunk at once.
+//!
+//! Only the first byte of an access is checked, because at least [`base::abi::ADDRESS_TAIL`] bytes
+//! behind live memory are accessible.
 
 use super::Emitter;
 use super::memory::{at, fits_behind, read_only, trusted};
@@ -16,7 +19,7 @@ impl Emitter<'_> {
         self.b.load(Type::I64, read_only(Reason::Field, at as i32), self.ctx)
     }
 
-    /// I8: memory is alive at the address (I64).
+    /// Returns whether memory is live at the address (I64), as I8.
     pub fn is_live(&mut self, address: C) -> C {
         let base = self.address_space(offset_of!(AddressSpace, base));
         let offset = self.b.isub(address, base);
@@ -24,8 +27,8 @@ impl Emitter<'_> {
         self.is_live_granule(granule)
     }
 
-    /// The mask of lanes at whose addresses memory is alive. Mostly all are in the granule of the first one or in that of the last one;
-    /// otherwise each is looked up.
+    /// Returns the mask of lanes whose addresses are in live memory. Usually all are in the granule
+    /// of the first lane or in that of the last one; otherwise each granule is looked up.
     pub fn live_lanes(&mut self, addresses: C) -> C {
         let lanes = self.lanes as usize;
         let long = self.vector_type(Ty::I64);
@@ -62,7 +65,7 @@ impl Emitter<'_> {
         found
     }
 
-    /// I8: the granule (I64, any number) is alive.
+    /// Returns whether the granule (I64, any number) is live, as I8.
     fn is_live_granule(&mut self, granule: C) -> C {
         let last = self.address_space(offset_of!(AddressSpace, last));
         let live = self.address_space(offset_of!(AddressSpace, live));
@@ -72,7 +75,8 @@ impl Emitter<'_> {
         self.b.icmp_imm(IntCond::Ne, byte, 0)
     }
 
-    /// Loads through a pointer; zero where nothing is alive. Inactive lanes load too, whatever their address is.
+    /// Emits a load through a pointer, which gives zero where no memory is live. Inactive lanes
+    /// load too, whatever their address is.
     pub fn load_global(&mut self, pointer: Value, results: &[Value], ty: Ty, flags: Access) -> Result<()> {
         let bytes = ty.bytes() as i32;
         fits_behind(ty.bytes() * results.len() as u32)?;

@@ -1,7 +1,8 @@
-//! The loop over the workgroups of a call, and over the passes of one with barriers.
+//! The loop over the workgroups of a call, and over the passes of a workgroup with barriers.
 //!
-//! A pass goes through all chunks, each of which runs until it is done or stopped at a barrier; while one has stopped there is another
-//! pass. The abort flag is looked at before every workgroup and every further pass.
+//! A pass goes through all chunks, each of which runs until it is done or has stopped at a barrier.
+//! If any chunk has stopped, another pass follows. The abort flag is polled before every workgroup
+//! and every further pass.
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
@@ -10,24 +11,24 @@ use crate::lir::{Block, IntCond, Reason, Type, Value as C, Variable};
 use base::abi::ComputeBatch;
 use core::mem::offset_of;
 
-/// The workgroup under way.
+/// The current workgroup.
 #[derive(Clone, Copy)]
 pub struct Group {
-    /// Its `WorkgroupId`.
+    /// The `WorkgroupId` of the workgroup.
     pub id: [C; 3],
-    /// Where it starts: stays open for what is made once a workgroup.
+    /// First block of the workgroup, which stays open for code that runs once per workgroup.
     pub block: Block,
-    /// Chunks that have stopped in this pass.
+    /// Number of chunks that have stopped in this pass.
     pub stopped: Variable,
 }
 
 impl Emitter<'_> {
-    /// The words of a field of the batch.
+    /// Loads the words of a field of the batch.
     fn batch_words<const N: usize>(&mut self, field: usize) -> [C; N] {
         core::array::from_fn(|i| self.b.load(Type::I32, read_only(Reason::Field, (field + 4 * i) as i32), self.batch))
     }
 
-    /// for group in the batch's { passes }
+    /// Emits the loop over the workgroups of the batch, whose body is the passes.
     pub fn group_loop(&mut self) -> Result<()> {
         let entry = self.call_block;
         let base: [C; 3] = self.batch_words(offset_of!(ComputeBatch, base));
@@ -35,7 +36,7 @@ impl Emitter<'_> {
         let first: [C; 3] = self.batch_words(offset_of!(ComputeBatch, first));
         let [count]: [C; 1] = self.batch_words(offset_of!(ComputeBatch, count));
         let (header, done) = (self.b.create_block(), self.b.create_block());
-        // The position and how many groups are left.
+        // Position of the workgroup, and the number of workgroups that are left.
         let [x, y, z, left] = [(); 4].map(|()| self.b.append_param(header, Type::I32));
         self.b.enter_behind(header, entry);
         self.poll_abort();
@@ -59,7 +60,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The position behind a position: x runs fastest.
+    /// Returns the position that follows a position; x runs fastest.
     fn next_position(&mut self, [x, y, z]: [C; 3], [width, height]: [C; 2]) -> [C; 3] {
         let zero = self.b.iconst(Type::I32, 0);
         let step = |e: &mut Self, at: C, end: C| {
@@ -76,14 +77,16 @@ impl Emitter<'_> {
         [next_x, next_y, next_z]
     }
 
-    /// What a workgroup finds, behind which so many of the call's are left: chunks that have not
-    /// started, and workgroup memory of zeros, whether it asks for them or not. What other
-    /// dispatches have left there, of whatever device, is not to be seen, and a value does not
+    /// Emits the initial state of a workgroup. The call has `count` workgroups, of which `left` are
+    /// left.
+    ///
+    /// No chunk has started, and workgroup memory is zero, whether the shader asks for that or not.
+    /// A workgroup must not see data of other dispatches, of whatever device, and a value must not
     /// depend on the worker that runs the workgroup.
     fn start_group(&mut self, [count, left]: [C; 2]) -> Result<()> {
         let workgroup = *self.shader.workgroup()?;
         if self.shader.stage().keeps_groups() {
-            // Each has its own, of zeros but for what it is given.
+            // Each workgroup has its own memory, which is zero except for its input data.
             let number = self.b.isub(count, left);
             let number = self.b.zext(Type::I64, number);
             let offset = self.b.imul_imm(number, i64::from(workgroup.group_bytes()));
@@ -103,9 +106,9 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Passes until no chunk has stopped; then `done`.
+    /// Emits passes until no chunk has stopped, and then a jump to `done`.
     fn passes(&mut self, done: Block) -> Result<()> {
-        // The group's block stays open.
+        // The first block of the workgroup stays open.
         let (start, pass) = (self.b.current(), self.b.create_block());
         self.b.enter_behind(pass, start);
         if !self.barriers.any {
@@ -131,7 +134,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The workgroup.
+    /// Returns the current workgroup.
     pub fn group(&self) -> Result<Group> {
         self.shader.workgroup()?;
         self.group.ok_or_else(|| Error::internal("a workgroup outside of the loop over them"))

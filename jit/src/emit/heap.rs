@@ -1,4 +1,5 @@
-//! Descriptors in heaps ([`base::abi::HeapEntry`]): read where the application has them, and believed only as far as that does no harm.
+//! Descriptors in heaps ([`base::abi::HeapEntry`]): they are read from the application's memory,
+//! and are trusted only as far as wrong contents do no harm.
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
@@ -13,17 +14,18 @@ use base::abi::{
 use core::mem::offset_of;
 use smallvec::SmallVec;
 
-/// What all descriptors of a heap need, once.
+/// Values that all descriptors of a heap share.
 struct Heap {
-    /// I64: its address, and the last byte at which a descriptor can begin.
+    /// Address of the heap, and offset of the last byte at which a descriptor can begin (I64).
     address: C,
     last: C,
-    /// Byte of the heap in the context.
+    /// Byte offset of the heap in the context.
     at: usize,
 }
 
 impl Emitter<'_> {
-    /// `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc` of a heap; no other block is needed.
+    /// Emits `Op::BufferDesc`, `Op::ImageDesc` or `Op::SamplerDesc` of a heap; it needs no further
+    /// block.
     pub fn heap_descriptor(&mut self, set: u32, data: &InstData) -> Result<()> {
         let own = if matches!(set, SAMPLER_HEAP | SAMPLER_HEAP_DATA) {
             offset_of!(Heaps, samplers)
@@ -58,7 +60,8 @@ impl Emitter<'_> {
         self.b.load(Type::I64, read_only(Reason::Field, at as i32), self.ctx)
     }
 
-    /// The address of the descriptor at a byte (I32); outside of the heap, of zeros.
+    /// Returns the address of the descriptor at a byte offset (I32), or of zeros if that is outside
+    /// of the heap.
     fn heap_slot(&mut self, heap: &Heap, offset: C) -> C {
         let offset = self.b.zext(Type::I64, offset);
         let address = self.b.iadd(heap.address, offset);
@@ -66,7 +69,7 @@ impl Emitter<'_> {
         self.b.select(outside, self.zeros, address)
     }
 
-    /// What is alive of a descriptor's buffer.
+    /// Returns the live part of a descriptor's buffer.
     fn heap_buffer(&mut self, heap: &Heap, offset: C) -> BufPair {
         let slot = self.heap_slot(heap, offset);
         let address =
@@ -84,7 +87,8 @@ impl Emitter<'_> {
         let run = self.b.load(Type::I32, trusted(Reason::Live, 0), run);
         let run = self.b.zext(Type::I64, run);
         let alive = self.b.shl_imm(run, ADDRESS_GRANULE_BITS);
-        // Of the run's first granule not all.
+        // The run is counted from the start of its first granule, so the bytes of that granule
+        // before the buffer are subtracted.
         let within = self.b.iconst(Type::I64, (1 << ADDRESS_GRANULE_BITS) - 1);
         let before = self.b.and(offset, within);
         let left = self.b.isub(alive, before);
@@ -98,7 +102,8 @@ impl Emitter<'_> {
         BufPair { address: self.b.select(some, address, null), range }
     }
 
-    /// The view or the sampler of a descriptor: its entry's, if that has the same word, or the first entry's.
+    /// Returns the view or the sampler of a descriptor: that of its entry if the entry has the same
+    /// word, otherwise that of the first entry.
     fn heap_object(&mut self, heap: &Heap, offset: C) -> C {
         let slot = self.heap_slot(heap, offset);
         let word = self.b.load(Type::I64, trusted(Reason::Checked, 0), slot);

@@ -1,4 +1,4 @@
-//! Calls of the rows of `base::abi`'s table of helpers.
+//! Calls of the helpers in the table of `base::abi`.
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
@@ -9,7 +9,7 @@ use crate::lir::{Reason, Type, Value as C};
 use base::abi::{Argument, Helper, ShaderContext};
 use core::mem::offset_of;
 
-/// What an argument is in LIR.
+/// Returns the LIR type of an argument.
 fn type_of(argument: Argument) -> Type {
     match argument {
         Argument::Pointer => Type::I64,
@@ -29,7 +29,7 @@ impl Emitter<'_> {
         self.b.call(function, args);
     }
 
-    /// `Op::Clock`.
+    /// Emits `Op::Clock`.
     pub fn clock(&mut self, data: &InstData) -> Result<()> {
         let slot = self.b.create_slot(8, 8);
         let address = self.b.stack_address(slot, 0);

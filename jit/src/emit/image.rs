@@ -1,12 +1,14 @@
 //! Image operations: fill the argument block, call the view's kernel, read the results.
 //!
-//! Rows of the block that no operation of the shader gives are zero from the function's start on: a call stores what it gives, and zeros only
-//! in rows that another one may have given.
+//! Rows of the block that no operation of the shader sets are zero from the function's start on. A
+//! call stores the rows that it has, and zeros only in rows that another operation may have set.
 //!
-//! Kernels take [`MAX_LANES`] lanes: a wider chunk calls them for one [`Part`] of it after the other, a narrower one leaves the last lanes idle.
+//! Kernels take [`MAX_LANES`] lanes. A wider chunk calls them for one [`Part`] after the other; a
+//! narrower one leaves the last lanes idle.
 //!
-//! Texels that lie side by side need no kernel, where the view says so (`texels`). With one view (and sampler) for all lanes the kernel's address is loaded from the view and called; otherwise the context's helper
-//! runs over the distinct pairs. Queries read the view's fields inline.
+//! Texels that lie side by side need no kernel, if the view allows it (`texels`). With one view
+//! (and sampler) for all lanes, the kernel's address is loaded from the view and called. Otherwise
+//! the context's helper runs over the distinct pairs. Queries read the view's fields inline.
 
 use super::Emitter;
 use super::memory::{guarded, trusted};
@@ -20,10 +22,10 @@ use base::abi::{
 };
 use core::mem::offset_of;
 
-/// Bytes of a per-lane array in the argument block.
+/// Number of bytes of a per-lane array in the argument block.
 const ROW: usize = MAX_LANES * 4;
 
-/// A row that is zero where an operation does not give it.
+/// A row that is zero if an operation does not set it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Optional {
     Lod,
@@ -59,7 +61,7 @@ impl Optional {
         }
     }
 
-    /// May an operation leave it out, or has it (`Some`) the row?
+    /// Returns whether an operation sets the row, or `None` if the row does not apply to it.
     fn given(self, op: &Op) -> Option<bool> {
         match (self, op) {
             (Optional::Lod, Op::Sample(info)) => Some(info.lod),
@@ -98,12 +100,12 @@ struct Part {
 /// The argument block of a function.
 pub struct Arguments {
     slot: Slot,
-    /// Rows that some operations give and others do not: zeros are stored for those.
+    /// Rows that only some operations set: the others store zeros there.
     mixed: Vec<Optional>,
 }
 
 impl Emitter<'_> {
-    /// Makes the argument block, if there are image operations; at the function's start.
+    /// Makes the argument block at the function's start, if there are image operations.
     pub fn start_images(&mut self) {
         let with_arguments = |op: &&Op| {
             matches!(
@@ -140,7 +142,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Address of the argument block, aligned to 32 bytes; the pointer arrays of divergent calls lie behind it.
+    /// Returns the address of the argument block, aligned to 32 bytes; the pointer arrays of
+    /// divergent calls lie behind it.
     fn args_address(&mut self) -> Result<C> {
         let Some(args) = &self.image_args else { return Err(Error::internal("an image operation without arguments")) };
         let address = self.b.stack_address(args.slot, 0);
@@ -148,13 +151,14 @@ impl Emitter<'_> {
         Ok(self.b.and_imm(address, -32))
     }
 
-    /// Calls a kernel for every lane: `call` fills the block for a part of them and calls. Then the results are the instruction's.
+    /// Calls a kernel for every lane and defines the results of the instruction. `call` fills the
+    /// block for one part of the lanes and calls the kernel.
     fn by_parts(&mut self, data: &InstData, effects: bool, call: impl Fn(&mut Self, Part) -> Result<()>) -> Result<()> {
         let results = self.call_parts(data, effects, call)?;
         self.define_all(&data.results().collect::<Vec<_>>(), results.into_iter().map(Rep::Varying))
     }
 
-    /// The same, but the results are only given.
+    /// Calls a kernel for every lane and returns the results; see [`Emitter::by_parts`].
     fn call_parts(
         &mut self,
         data: &InstData,
@@ -162,15 +166,16 @@ impl Emitter<'_> {
         call: impl Fn(&mut Self, Part) -> Result<()>,
     ) -> Result<Vec<C>> {
         let args = self.args_address()?;
-        // A kernel gives nothing to lanes that do not take part, whose rows hold what earlier calls have left on the stack. A
-        // derivative or a subgroup operation may look at those lanes.
+        // A kernel writes no results for inactive lanes, whose rows hold values of earlier calls. A
+        // derivative or a subgroup operation may read those lanes, so they are masked.
         let mask = if data.result_count == 0 { None } else { self.taking_part(effects) };
         let lanes = MAX_LANES.min(self.lanes as usize);
         let mut results: Vec<Vec<C>> = data.results().map(|_| Vec::new()).collect();
         for first in (0..self.lanes as usize).step_by(lanes) {
             let part = Part { args, first, lanes };
             for (i, _) in data.results().enumerate().filter(|(_, v)| self.shader.ty(*v) == Ty::I64) {
-                // Kernels of views that have no such words leave what another texel has left.
+                // Kernels of views without high words do not write them, so a value of another
+                // texel would remain.
                 self.put_zero(args, offset_of!(ImageArgs, result_high) + i * ROW);
             }
             call(self, part)?;
@@ -186,19 +191,20 @@ impl Emitter<'_> {
         Ok(results.iter().map(|parts| self.concat(parts)).collect())
     }
 
-    /// The lanes that take part in an operation, which has effects or not; `None`: all of them.
+    /// Returns the mask of the lanes that take part in an operation, depending on whether it has
+    /// effects; `None` for all lanes.
     fn taking_part(&mut self, effects: bool) -> Option<C> {
         if effects { self.side_effect_mask() } else { (!self.full).then(|| self.exec_mask()) }
     }
 
-    /// Zeros in a row that this operation does not give, but another one may have given.
+    /// Stores zeros in a row that this operation does not set, if another one may have set it.
     fn put_absent(&mut self, args: C, row: Optional) {
         if self.image_args.as_ref().is_some_and(|all| all.mixed.contains(&row)) {
             self.put_zero(args, row.field());
         }
     }
 
-    /// A value's lanes.
+    /// Returns the lanes of a value that belong to a part.
     fn part_of(&mut self, part: Part, v: Value) -> Result<C> {
         let c = self.vector(v)?;
         Ok(self.b.slice(c, part.first, part.lanes))
@@ -211,7 +217,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Stores a texel's components, or an atomic's operands: of integers of 64 bits the low words, and the high words.
+    /// Stores a texel's components, or an atomic's operands; of 64-bit integers the low words and
+    /// the high words separately.
     fn put_texel(&mut self, part: Part, values: &[Value]) -> Result<()> {
         let low = offset_of!(ImageArgs, texel);
         if values.first().is_none_or(|&v| self.shader.ty(v) != Ty::I64) {
@@ -229,7 +236,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A row of words as integers of 64 bits.
+    /// Loads a row of words and widens them to 64-bit integers.
     fn take_words(&mut self, part: Part, field: usize, row: usize) -> C {
         let (words, long) = (Elem::I32.by(part.lanes), Elem::I64.by(part.lanes));
         let c = self.b.load(words, trusted(Reason::Frame, (field + row * ROW) as i32), part.args);
@@ -251,7 +258,8 @@ impl Emitter<'_> {
         values.iter().enumerate().try_for_each(|(i, &v)| self.put(part, field + i * ROW, v))
     }
 
-    /// Common fields, then the call. `effects`: only lanes that may write take part.
+    /// Stores the common fields and calls the kernel. If `effects` is set, only lanes that may
+    /// write take part.
     fn call_kernel(
         &mut self,
         part: Part,
@@ -316,7 +324,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Component `i` of the results.
+    /// Returns component `i` of the results.
     fn take_result(&mut self, part: Part, i: usize, ty: Ty) -> Result<C> {
         let vector = elem(ty).by(part.lanes);
         if ty == Ty::I64 {
@@ -332,7 +340,7 @@ impl Emitter<'_> {
         Ok(self.b.load(vector, trusted(Reason::Frame, field as i32), part.args))
     }
 
-    /// `Op::Sample`.
+    /// Emits `Op::Sample`.
     pub fn sample(&mut self, info: &SampleInfo, inst: Inst, data: &InstData) -> Result<()> {
         if self.take_early(inst)? || self.take_together(inst)? {
             return Ok(());
@@ -373,7 +381,7 @@ impl Emitter<'_> {
         self.call_kernel(part, kernel, data.args[0], Some(data.args[1]), false)
     }
 
-    /// What a sample does, and zeros in the rows that it has not.
+    /// Stores the kind of a sample, and zeros in the rows that it does not have.
     fn put_sample_kind(&mut self, args: C, info: &SampleInfo) {
         if !info.lod {
             self.put_absent(args, Optional::Lod);
@@ -389,8 +397,9 @@ impl Emitter<'_> {
         self.put_word(args, offset_of!(ImageArgs, has_offset), u32::from(info.offset != 0));
     }
 
-    /// A sample of two coordinates, and maybe a level, that all chunks of the batch take: addresses of their rows of coordinates and of results,
-    /// and how many chunks there are.
+    /// Emits a sample of two coordinates, and perhaps a level, for all chunks of the batch. The
+    /// parameters are the addresses of the rows of coordinates and of results, and the number of
+    /// chunks.
     pub fn sample_chunks(
         &mut self,
         info: &SampleInfo,
@@ -408,7 +417,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Coordinates, level and sample of an unfiltered access; what is absent is 0.
+    /// Stores coordinates, level and sample of an unfiltered access; an absent one is 0.
     fn put_texel_address(
         &mut self,
         part: Part,
@@ -429,7 +438,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// `Op::ImageFetch`, `Op::ImageResident`, with so many coordinates, levels and samples.
+    /// Emits `Op::ImageFetch` or `Op::ImageResident`, with the numbers of coordinates, levels and
+    /// samples.
     pub fn image_fetch(
         &mut self,
         kernel: usize,
@@ -451,7 +461,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// `Op::ImageStore`.
+    /// Emits `Op::ImageStore`.
     pub fn image_store(&mut self, coords: u8, sample: bool, kind: TexelKind, data: &InstData) -> Result<()> {
         let (coords, rest) = data.args[1..].split_at(usize::from(coords));
         let (sample, texel) = rest.split_at(usize::from(sample));
@@ -466,8 +476,11 @@ impl Emitter<'_> {
         }
     }
 
-    /// `Op::ImageAtomic`. Loads and stores are those of other texels: a call keeps its place, and no machine tears a texel. (An exchange that nobody
-    /// reads is none: its operand is a texel's word, of two halves where the format has those.)
+    /// Emits `Op::ImageAtomic`. Atomic loads and stores are those of ordinary texels, because a
+    /// call is not reordered and no machine tears a texel.
+    ///
+    /// An exchange whose result is unused is not made a store here: its operand is a texel's word,
+    /// which consists of two halves if the format has those.
     pub fn image_atomic(&mut self, op: AtomicOp, coords: u8, sample: bool, data: &InstData) -> Result<()> {
         let kernel = match op {
             AtomicOp::Load => KERNEL_FETCH,
@@ -484,7 +497,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// `Op::ImageQuery`.
+    /// Emits `Op::ImageQuery`.
     pub fn image_query(&mut self, query: ImageQuery, data: &InstData) -> Result<()> {
         let uniform_level = match data.args.get(1) {
             Some(&v) => matches!(self.rep(v)?, Rep::Uniform(_)),

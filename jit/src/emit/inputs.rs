@@ -1,4 +1,6 @@
-//! Inputs of a fragment batch where its invocations are: rows of the scratch memory, behind the private arrays, which a helper fills before the chunk loop; before them, where centroids are.
+//! Inputs of a fragment batch at the positions of its invocations. They lie in rows of the scratch
+//! memory, behind the private arrays, which a helper fills before the chunk loop. Rows with the
+//! positions of the centroids come before them.
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
@@ -10,24 +12,25 @@ use base::abi::{FragmentBatch, Helper, MAX_LANES, interpolated};
 use base::shader::Interpolation;
 use std::collections::BTreeSet;
 
-/// Bytes of a row: of two quads.
+/// Number of bytes of a row, which holds two quads.
 const ROW: u64 = 4 * MAX_LANES as u64;
-/// Rows of an input: a batch is padded to whole chunks.
+/// Number of rows of an input; a batch is padded to whole chunks.
 const PAIRS: u64 = FragmentBatch::MOST_QUADS as u64 / 2;
 
-/// What the helpers compute.
+/// Values that the helpers compute.
 #[derive(Default)]
 pub struct Inputs {
-    /// Slots, ascending, in the order of their rows.
+    /// Slots in ascending order, which is the order of their rows.
     slots: Vec<u32>,
-    /// Where the rows lie.
+    /// Address of the rows of the inputs.
     rows: Option<C>,
-    /// Where those of the centroids lie, if there are such inputs.
+    /// Address of the rows of the centroids, if an input needs them.
     centroids: Option<C>,
 }
 
 impl Inputs {
-    /// Scratch bytes: what the rows are aligned with, the centroids' rows, the inputs' rows, the list of inputs.
+    /// Returns the number of scratch bytes: alignment padding, the centroids' rows, the inputs'
+    /// rows, and the list of inputs.
     pub fn bytes(&self) -> u64 {
         let count = self.slots.len() as u64;
         let centroids = if self.centroids.is_some() { 2 * PAIRS * ROW } else { 0 };
@@ -36,7 +39,7 @@ impl Inputs {
 }
 
 impl Emitter<'_> {
-    /// Calls the helpers, if there are such inputs; at the function's start.
+    /// Emits the calls of the helpers at the function's start, if there are such inputs.
     pub fn start_inputs(&mut self) {
         let mut start = u64::from(self.arrays.bytes).next_multiple_of(ROW);
         let centroid = |op: &Op| matches!(op, Op::LoadInput(_, InterpolateAt::Centroid));
@@ -50,7 +53,8 @@ impl Emitter<'_> {
         self.start_rows(start);
     }
 
-    /// The rows of the inputs, behind so many bytes of the scratch memory.
+    /// Emits the computation of the inputs' rows, which lie at offset `start` of the scratch
+    /// memory.
     fn start_rows(&mut self, start: u64) {
         let shader = self.shader;
         let smooth = |slot: u32| shader.inputs.get(slot as usize).map(|input| input.interpolation);
@@ -82,7 +86,7 @@ impl Emitter<'_> {
         self.b.iconst(Type::I32, i64::from(self.lanes / 4))
     }
 
-    /// The chunk's lanes of such an input.
+    /// Returns an interpolated input for the chunk's lanes.
     pub fn interpolated(&mut self, slot: u32, ty: Ty) -> Result<C> {
         let row = self.inputs.slots.binary_search(&slot);
         let (Ok(row), Some(rows)) = (row, self.inputs.rows) else {
@@ -91,15 +95,16 @@ impl Emitter<'_> {
         Ok(self.row_of_pairs(rows, self.inputs.slots.len(), row, ty))
     }
 
-    /// The chunk's lanes of the centroids, inside of the pixels.
+    /// Returns the centroids of the chunk's lanes, relative to the pixels.
     pub fn centroids(&mut self) -> Result<[C; 2]> {
         let rows = self.inputs.centroids.ok_or_else(|| Error::internal("centroids that nobody computes"))?;
         Ok([0, 1].map(|axis| self.row_of_pairs(rows, 2, axis, Ty::F32)))
     }
 
-    /// The chunk's lanes of a row of so many that each pair of quads has.
+    /// Returns the chunk's lanes of a row; each pair of quads has `count` rows.
     fn row_of_pairs(&mut self, rows: C, count: usize, row: usize, ty: Ty) -> C {
-        // A pair of quads is a chunk of 8 lanes, or two of 4; a wider chunk has several.
+        // A pair of quads is one chunk of 8 lanes or two chunks of 4; a wider chunk has several
+        // pairs.
         let chunk = self.b.zext(Type::I64, self.chunk);
         let pair_bytes = (count as u64 * ROW) as i64;
         let pairs = (self.lanes as usize / MAX_LANES).max(1);
@@ -113,7 +118,7 @@ impl Emitter<'_> {
         };
         let at = self.b.iadd(rows, offset);
         let vector = elem(ty).by(MAX_LANES.min(self.lanes as usize));
-        // Nobody writes them while chunks run.
+        // The rows do not change while chunks run.
         let place =
             |pair: usize| read_only(Reason::Scratch, (row as u64 * ROW) as i32 + (pair as i64 * pair_bytes) as i32);
         let parts: Vec<C> = (0..pairs).map(|pair| self.b.load(vector, place(pair), at)).collect();

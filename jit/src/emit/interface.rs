@@ -1,4 +1,4 @@
-//! The interface of a stage: inputs, outputs, built-ins.
+//! The interface of a stage: inputs, outputs and built-ins.
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
@@ -15,38 +15,40 @@ use base::shader::Side;
 use core::mem::offset_of;
 use smallvec::SmallVec;
 
-/// A chunk of an array of slots: its first byte, and where the slots lie behind it. It may be several that follow each other, each with a part of the lanes.
+/// A chunk of an array of slots: its first byte, and the layout of the slots. It may consist of
+/// several adjacent chunks of the layout, each of which has a part of the lanes.
 #[derive(Clone, Copy)]
 struct Chunk {
     base: C,
     layout: SlotLayout,
 }
 
-/// The current chunk's slots; `None` when the stage has none.
+/// The current chunk's slots; each is `None` if the stage has none.
 #[derive(Default)]
 pub struct Slots {
     inputs: Option<Chunk>,
     outputs: Option<Chunk>,
 }
 
-/// The arrays of inputs and outputs in a batch.
+/// Returns the offsets in a batch of the arrays of inputs and outputs.
 fn slot_arrays(batch: BatchKind) -> [Option<usize>; 2] {
     match batch {
         BatchKind::Vertices => [Some(offset_of!(VertexBatch, inputs)), Some(offset_of!(VertexBatch, outputs))],
-        // Patches' vertices are gathered, a control stage's outputs are memory (`patches`).
+        // The vertices of patches are gathered, and a control stage's outputs are memory
+        // (`patches`).
         BatchKind::Patches => [None, None],
         BatchKind::Domain => [None, Some(offset_of!(EvaluationBatch, outputs))],
-        // Vertices, of which there is more than one to an invocation (`vertices`).
+        // An invocation reads and writes more than one vertex (`vertices`).
         BatchKind::Primitives => [None, None],
         // Inputs are interpolated.
         BatchKind::Quads => [None, Some(offset_of!(FragmentBatch, outputs))],
-        // Memory of the workgroup.
+        // Inputs and outputs are memory of the workgroup.
         BatchKind::Workgroup | BatchKind::Mesh => [None, None],
     }
 }
 
 impl Emitter<'_> {
-    /// Finds the chunk's slots.
+    /// Computes the addresses of the chunk's slots.
     pub fn place_slots(&mut self) {
         if self.rectangles.is_some() {
             return;
@@ -66,7 +68,7 @@ impl Emitter<'_> {
         self.slots = Slots { inputs, outputs };
     }
 
-    /// The current chunk of an array of so many slots.
+    /// Returns the current chunk of an array of `slots` slots.
     fn chunk_of(&mut self, array: usize, slots: usize) -> Chunk {
         let layout = SlotLayout::new(slots, self.row_lanes);
         let list = self.b.load(Type::I64, read_only(Reason::Field, array as i32), self.batch);
@@ -76,18 +78,18 @@ impl Emitter<'_> {
         Chunk { base: self.b.iadd(list, offset), layout }
     }
 
-    /// How many rows have a chunk's lanes of a slot.
+    /// Returns the number of rows that hold a chunk's lanes of a slot.
     fn row_parts(&self) -> usize {
         (self.lanes / self.row_lanes) as usize
     }
 
-    /// Where the rows of a slot lie behind a chunk's first byte.
+    /// Returns the offsets of a slot's rows from a chunk's first byte.
     fn rows_of(&self, chunk: Chunk, slot: u32) -> SmallVec<[i32; 2]> {
         let first = chunk.layout.slot_bytes(slot as usize);
         (0..self.row_parts()).map(|part| (first + part * chunk.layout.chunk_bytes()) as i32).collect()
     }
 
-    /// A slot of a chunk.
+    /// Loads a slot of a chunk.
     fn load_slot_vector(&mut self, chunk: Chunk, slot: u32, ty: Ty) -> C {
         let row = elem(ty).by(self.row_lanes as usize);
         let rows = self.rows_of(chunk, slot);
@@ -96,7 +98,7 @@ impl Emitter<'_> {
         self.concat(&parts)
     }
 
-    /// `Op::LoadInput`.
+    /// Emits `Op::LoadInput`.
     pub fn load_input(&mut self, slot: u32, at: InterpolateAt, data: &InstData) -> Result<()> {
         let ty = self.shader.ty(data.result());
         let c = match self.shader.stage().row().inputs {
@@ -112,7 +114,7 @@ impl Emitter<'_> {
         self.define(data.result(), Rep::Varying(c))
     }
 
-    /// `Op::StoreOutput`.
+    /// Emits `Op::StoreOutput`.
     pub fn store_output(&mut self, slot: u32, data: &InstData) -> Result<()> {
         if let Some(rectangles) = &self.rectangles {
             let Some(cells) = rectangles.outputs[slot as usize].clone() else { return Ok(()) };
@@ -132,14 +134,16 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Stores the active lanes of rows of the batch, which are all lanes one after the other.
+    /// Stores the active lanes of `c` to rows of the batch, which hold consecutive parts of the
+    /// lanes.
     pub fn store_masked(&mut self, c: C, rows: &[i32], base: C) {
         let lanes = self.lanes as usize / rows.len();
         let mask = (!self.full).then(|| self.exec_mask());
         for (i, &at) in rows.iter().enumerate() {
             let mut part = self.b.slice(c, i * lanes, lanes);
             if let Some(mask) = mask {
-                // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
+                // The outputs of the batch belong to this thread alone, so that inactive lanes may
+                // be read and written back.
                 let old = self.b.load(self.b.ty(part), trusted(Reason::Element, at), base);
                 let mask = self.b.slice(mask, i * lanes, lanes);
                 part = self.b.select(mask, part, old);
@@ -148,10 +152,10 @@ impl Emitter<'_> {
         }
     }
 
-    /// `Op::Builtin`.
+    /// Emits `Op::Builtin`.
     pub fn builtin(&mut self, builtin: Builtin, data: &InstData) -> Result<()> {
         let result = data.result();
-        // The batch of another stage has other fields at these offsets.
+        // The batches of other stages have other fields at these offsets.
         if !self.shader.stage().reads(builtin.family()) {
             return Err(Error::invalid(format!("{builtin:?} in a {:?} stage", self.shader.stage())));
         }
@@ -229,7 +233,7 @@ impl Emitter<'_> {
         Ok(self.group()?.id[usize::from(c)])
     }
 
-    /// Component `c` of the invocation with linear index `index`.
+    /// Returns component `c` of the local ID of the invocation with linear index `index`.
     fn local_component(&mut self, [x, y, _]: [u32; 3], c: u8, index: C) -> C {
         let (divide, modulo) = match c {
             0 => (1, x),

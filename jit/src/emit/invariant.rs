@@ -1,24 +1,26 @@
-//! What no chunk changes: uniform pure operations on constants, push constants, descriptors and workgroup numbers are made once, before the
-//! loop over chunks: of a call, or of a workgroup ([`Level`]).
+//! Loop-invariant code: uniform pure operations on constants, push constants, descriptors and
+//! workgroup numbers are emitted before the loop over chunks, once per call or once per workgroup
+//! ([`Level`]).
 //!
-//! They dominate everything, so across barriers they need no slots. Code before the loops is emitted together with the body: the
-//! blocks of the levels stay open until the end.
+//! Their values dominate everything, so across barriers they need no slots. Code before the loops
+//! is emitted together with the body: the blocks of the levels stay open until the end.
 
 use crate::ir::{Builtin, Inst, Node, Op, Region, Shader, Space, Value, ValueDef};
 use crate::passes::{Divergence, Shape};
 use cranelift_entity::SecondaryMap;
 
-/// Most values that are made early: each of them takes a place in every chunk's registers or frame.
+/// Upper bound of the number of hoisted values, because each of them takes a register or a place in
+/// the frame in every chunk.
 const MOST: usize = 64;
 
-/// Where something is made, the earliest first.
+/// Place where a value is computed; the variants are ordered from the earliest to the latest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Once a call.
+    /// The value is computed once per call.
     Call,
-    /// Once a workgroup.
+    /// The value is computed once per workgroup.
     Group,
-    /// In its place.
+    /// The value is computed at its instruction, in every chunk.
     #[default]
     Chunk,
 }
@@ -28,12 +30,13 @@ pub enum Level {
 pub struct Invariants {
     levels: SecondaryMap<Value, Level>,
     count: usize,
-    /// Every invocation comes here: a load reads what the program reads, and not through a descriptor that has become stale.
+    /// True if every invocation reaches the current instruction. A load may then be hoisted: the
+    /// program does it anyway, and not through a stale descriptor.
     certain: bool,
 }
 
 impl Invariants {
-    /// Walks a shader; in one without workgroups everything is made in its place.
+    /// Computes the levels of a shader's values; in a shader without workgroups nothing is hoisted.
     pub fn of(shader: &Shader, div: &Divergence) -> Invariants {
         let mut out = Invariants { levels: SecondaryMap::new(), count: 0, certain: true };
         if shader.stage().has_workgroups() {
@@ -86,7 +89,7 @@ impl Invariants {
         }
     }
 
-    /// Where a value is made.
+    /// Returns the level at which a value is computed.
     pub fn level(&self, v: Value) -> Level {
         self.levels[v]
     }

@@ -1,9 +1,16 @@
 //! Loads, stores and atomics.
 //!
-//! An access is (uniform buffer, offset shape). Uniform offset: one scalar access. Offsets that step by the access's own size:
-//! whole vectors behind one bounds check (`contiguous`); that step otherwise: constant places behind one check (`stepped`). Everything else: one access per lane, several components at a time,
-//! transposed into vectors. A load out of range reads zeros, or is clamped and masked; a masked or out of range store goes to the
-//! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
+//! The emission of an access depends on its buffer and on the shape of its offset:
+//!
+//! * With a uniform buffer and offset it is one scalar access.
+//! * If offsets step by the size of the access, it is whole vectors behind one bounds check
+//!   (`contiguous`).
+//! * If offsets step otherwise, lanes have constant distances behind one check (`stepped`).
+//! * All other accesses are one per lane, several components at a time, transposed into vectors.
+//!
+//! A load out of range reads zeros, or is clamped and masked. A store that is masked or out of
+//! range goes to the batch's sink. Scalar code checks bounds in 64 bits; vector code checks them
+//! against a saturated 32-bit limit.
 
 use super::Emitter;
 use super::rep::{BufPair, Rep, scalar_type};
@@ -14,32 +21,36 @@ use crate::lir::{Access, IntCond, Reason, Type, Value as C};
 use base::abi::{ADDRESS_TAIL, BUFFER_BYTES};
 use smallvec::SmallVec;
 
-/// Accesses to our own structs and checked device memory.
+/// Returns an access to the driver's own structs or to checked device memory.
 pub fn trusted(reason: Reason, offset: i32) -> Access {
     Access { offset, ..Access::of(reason) }
 }
 
-/// Loads that may be merged and moved: memory nobody writes while the function runs.
+/// Returns a load that may be merged and moved, because the memory does not change while the
+/// function runs.
 pub fn read_only(reason: Reason, offset: i32) -> Access {
     Access { readonly: true, ..trusted(reason, offset) }
 }
 
-/// Loads through what a descriptor names, which need not be there where it is not used.
+/// Returns a load of an object that a descriptor refers to, which need not exist if the load is not
+/// reached.
 pub fn guarded(reason: Reason, offset: i32) -> Access {
     Access { guarded: true, ..read_only(reason, offset) }
 }
 
-/// The same kind of access at an offset.
+/// Returns an access of the given kind at another offset.
 pub fn at(access: Access, offset: i32) -> Access {
     Access { offset, ..access }
 }
 
-/// The bits of an address that say which of the cells of so many bytes, a power of two, it lies in.
+/// Returns the address bits that identify the aligned cell of `bytes` bytes (a power of two) that
+/// an address lies in.
 pub fn cell_mask(bytes: u32) -> u64 {
     !(u64::from(bytes) - 1)
 }
 
-/// An access through a pointer is checked by its first byte, so it may have no more bytes than can be touched behind live memory ([`ADDRESS_TAIL`]).
+/// Checks the size of an access through a pointer. Only its first byte is checked at run time, so
+/// it must not exceed the accessible bytes behind live memory ([`ADDRESS_TAIL`]).
 pub fn fits_behind(bytes: u32) -> Result<()> {
     if bytes as usize <= ADDRESS_TAIL {
         Ok(())
@@ -50,14 +61,15 @@ pub fn fits_behind(bytes: u32) -> Result<()> {
 
 /// The address operands of an access.
 pub enum Address {
-    /// Buffer for all lanes, offsets.
+    /// One buffer for all lanes, and offsets.
     Buffer(BufPair, Value),
-    /// Buffers per lane, offsets.
+    /// One buffer per lane, and offsets.
     Buffers(SmallVec<[BufPair; 8]>, Value),
     /// 64-bit addresses.
     Global(Value),
-    /// 64-bit addresses, each of which is rounded down to a multiple of the access's size: those of atomics. What is not such a multiple is invalid, and
-    /// machines refuse it or take a lock on the whole memory bus where it crosses a line.
+    /// 64-bit addresses of atomics, each of which is rounded down to a multiple of the access's
+    /// size. Other addresses are invalid; machines refuse them, or lock the whole memory bus if the
+    /// access crosses a cache line.
     Cells(Value),
 }
 
@@ -91,7 +103,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// `Op::Load`.
+    /// Emits `Op::Load`.
     pub fn load(&mut self, space: Space, flags: MemFlags, inst: Inst, data: &InstData) -> Result<()> {
         if self.neighbours.follows(inst) {
             return Ok(());
@@ -170,21 +182,24 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// I8: `offset + bytes <= range`; and the offset as I64.
+    /// Returns `offset + bytes <= range` as I8, and the offset as I64.
     pub fn in_range(&mut self, pair: BufPair, offset: C, bytes: u32) -> (C, C) {
         let wide = self.b.zext(Type::I64, offset);
         (self.wide_in_range(pair, wide, bytes), wide)
     }
 
-    /// The same for an offset as I64.
+    /// Returns `offset + bytes <= range` as I8, for an offset as I64.
     pub fn wide_in_range(&mut self, pair: BufPair, wide: C, bytes: u32) -> C {
         let end = self.b.iadd_imm(wide, i64::from(bytes));
         self.b.icmp(IntCond::Ule, end, pair.range)
     }
 
-    /// An offset whose machine form is the scalar `narrow` (of an affine one: lane 0) as I64. A multiple of one bounded index is
-    /// computed in 64 bits from the index: then nothing needs the bound, and it is as good as free. What is negative becomes so great
-    /// that no length added to it wraps.
+    /// Returns an offset as I64. Its machine form is the scalar `narrow`, which is lane 0 of an
+    /// affine offset.
+    ///
+    /// A multiple of one bounded index is computed in 64 bits from the index: the bound is then not
+    /// needed, and the conversion is almost free. A negative index becomes so large that no added
+    /// length wraps.
     pub fn wide_offset(&mut self, offset: Value, narrow: C) -> Result<C> {
         match self.bounded_index(offset) {
             Some((index, _, scale, 0)) => {
@@ -192,7 +207,7 @@ impl Emitter<'_> {
                 let index = self.b.zext(Type::I64, index);
                 Ok(self.b.imul_imm(index, scale))
             }
-            // A product of 31 and 16 bits stays below the mask's 48.
+            // The product of a 31-bit and a 16-bit number stays below the 48 bits of the mask.
             Some((index, _, scale @ ..=0xffff, plus)) => {
                 let index = self.scalar(index)?;
                 let index = self.b.sext(Type::I64, index);
@@ -204,7 +219,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Offsets of a gather. Of a multiple of one bounded index an unsigned minimum is bound enough: it takes negative ones along.
+    /// Returns the offsets of a gather. For a multiple of one bounded index, an unsigned minimum is
+    /// a sufficient bound, because it also clamps negative indices.
     pub fn gather_offsets(&mut self, offset: Value, rep: &Rep) -> Result<C> {
         match self.bounded_index(offset) {
             Some((index, limit, scale, 0)) => {
@@ -221,7 +237,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// `(i, limit, scale, plus)` of an offset `Bound(i, limit) * scale + plus`.
+    /// Returns `(i, limit, scale, plus)` of an offset `Bound(i, limit) * scale + plus`.
     pub fn bounded_index(&self, offset: Value) -> Option<(Value, i64, i64, i64)> {
         let operation = |v: Value| match self.shader.values[v].def {
             ValueDef::Inst(inst, _) => match self.shader.insts[inst].op {
@@ -241,7 +257,8 @@ impl Emitter<'_> {
             _ => (at, 1),
         };
         match operation(bounded)? {
-            // Across barriers only what is used there is kept: the offset, not what it is made of.
+            // Across barriers only values that are used there are kept: the offset, but not always
+            // its operands.
             (Binary::Bound, index, limit) if self.barriers.at_hand(index) => {
                 Some((index, self.constant_bits(limit)? as i64, scale, plus))
             }
@@ -249,20 +266,22 @@ impl Emitter<'_> {
         }
     }
 
-    /// Address of an access at a scalar offset; out of range that of zeros.
+    /// Returns the address of an access at a scalar offset, or that of zeros if it is out of range.
     pub fn address_or_zeros(&mut self, pair: BufPair, offset: C, bytes: u32) -> C {
         let wide = self.b.zext(Type::I64, offset);
         self.wide_address_or_zeros(pair, wide, bytes)
     }
 
-    /// The same for an offset as I64.
+    /// Returns the address of an access at an offset as I64, or that of zeros if it is out of
+    /// range.
     fn wide_address_or_zeros(&mut self, pair: BufPair, wide: C, bytes: u32) -> C {
         let ok = self.wide_in_range(pair, wide, bytes);
         let address = self.b.iadd(pair.address, wide);
         self.b.select(ok, address, self.zeros)
     }
 
-    /// As [`Emitter::address_or_zeros`], at a constant offset.
+    /// Returns the address of an access at a constant offset, or that of zeros if it is out of
+    /// range.
     fn constant_address_or_zeros(&mut self, pair: BufPair, offset: u32, bytes: u32) -> C {
         let end = i64::from(offset) + i64::from(bytes);
         let ok = self.b.icmp_imm(IntCond::Uge, pair.range, end);
@@ -270,22 +289,24 @@ impl Emitter<'_> {
         self.b.select(ok, address, self.zeros)
     }
 
-    /// `n` components from an address.
+    /// Loads `n` components from an address.
     pub fn load_components(&mut self, address: C, ty: Ty, n: usize, flags: Access) -> Vec<C> {
         let offset = |i: usize| (i as u32 * ty.bytes()) as i32;
         (0..n).map(|i| self.b.load(scalar_type(ty), at(flags, offset(i)), address)).collect()
     }
 
-    /// One access of `n` components at a scalar offset; 0 out of range.
+    /// Emits one access of `n` components at a scalar offset, which gives 0 out of range.
     fn load_uniform(&mut self, pair: BufPair, offset: C, ty: Ty, n: usize, flags: Access) -> Vec<C> {
         let address = self.address_or_zeros(pair, offset, ty.bytes() * n as u32);
         self.load_components(address, ty, n, flags)
     }
 
-    /// Lanes whose `bytes` at `offsets` are in range.
+    /// Returns the mask of lanes whose `bytes` bytes at `offsets` are in range.
     pub fn in_range_mask(&mut self, pair: BufPair, offsets: C, bytes: u32) -> C {
         let here = self.b.current();
-        // Of a buffer that is the same for the whole call its bounds are, too. (Where invocations wait for others, too much lives for long already.)
+        // If the buffer is the same for the whole call, so are its bounds, which are then computed
+        // once. Shaders with barriers are excluded, because too many values live long in them
+        // already.
         let early = self.group.is_some() && !self.barriers.any && self.b.is_made_in(pair.range, self.call_block);
         if early {
             self.b.go_on(self.call_block);
@@ -303,23 +324,24 @@ impl Emitter<'_> {
         self.b.and(ok, any)
     }
 
-    /// One access per lane.
+    /// Emits one access per lane.
     pub fn load_gather(&mut self, pair: BufPair, offsets: C, ty: Ty, n: usize, access: Access) -> Vec<C> {
         let ok = self.in_range_mask(pair, offsets, ty.bytes() * n as u32);
         let vector = self.vector_type(ty);
-        // A descriptor promises so many readable bytes.
+        // A descriptor guarantees only this number of readable bytes.
         let most = BUFFER_BYTES as usize / ty.bytes() as usize;
         let mut out = Vec::new();
         for first in (0..n).step_by(most) {
             let count = most.min(n - first);
-            // What is further away is part of the offset: out of range nothing but the first bytes is read.
+            // The distance from the first component becomes part of the offset, because an access
+            // out of range may read only the first bytes.
             let offsets = self.b.iadd_imm(offsets, (first * ty.bytes() as usize) as i64);
             out.extend(self.b.gather(vector, access, count, ok, pair.address, offsets));
         }
         out
     }
 
-    /// `Op::Store`.
+    /// Emits `Op::Store`.
     pub fn store(&mut self, space: Space, data: &InstData) -> Result<()> {
         let (address, used) = self.address(space, &data.args)?;
         let values = data.args[used..].to_vec();
@@ -338,14 +360,15 @@ impl Emitter<'_> {
         self.store_lanes(&address, &values, ty)
     }
 
-    /// Where each lane's access goes, which is the sink for a lane that is out of range or without effect; and the mask of all others.
-    /// All lanes are checked at once: what is left to each is the access.
+    /// Returns the address of each lane's access, and the mask of lanes that have an effect and are
+    /// in range; all other lanes access the sink. All lanes are checked at once, so that only the
+    /// access remains for each.
     pub fn lane_places(&mut self, address: &Address, bytes: u32) -> Result<(SmallVec<[C; 8]>, C)> {
         let (at, go) = self.lane_addresses(address, bytes)?;
         Ok(((0..self.lanes as usize).map(|lane| self.b.extract(at, lane)).collect(), go))
     }
 
-    /// Those places as a vector.
+    /// Returns the addresses of [`Emitter::lane_places`] as a vector, and the mask.
     pub fn lane_addresses(&mut self, address: &Address, bytes: u32) -> Result<(C, C)> {
         let long = self.vector_type(Ty::I64);
         let (addresses, mut go) = match address {
@@ -383,7 +406,7 @@ impl Emitter<'_> {
         Ok((self.b.select(go, addresses, sink), go))
     }
 
-    /// The mask of lanes with side effects, lane by lane (I8); None: all.
+    /// Returns the mask of lanes with side effects, lane by lane (I8), or `None` for all lanes.
     pub fn effect_lanes(&mut self) -> Option<SmallVec<[C; 8]>> {
         let mask = self.side_effect_mask()?;
         Some((0..self.lanes as usize).map(|lane| self.b.extract(mask, lane)).collect())

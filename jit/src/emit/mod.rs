@@ -1,12 +1,24 @@
-//! From IR to LIR ([`crate::lir`]), which back ends make code from.
+//! Emission: makes LIR ([`crate::lir`]), from which the back ends make machine code, from IR.
 //!
-//! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
-//! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `vertices` those of a stage of primitives, `patches` those of patches, `control` the
-//! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`, `heap`, `image`, `texels` and `subgroup` the operations, `suspend` and `barrier` the
-//! segments of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
+//! There is one function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`. It loops over the
+//! batch's chunks of `lanes` invocations. The modules emit:
 //!
-//! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
-//! instruction that can trap; nothing whose bits depend on the CPU's features.
+//! * `stage`: the loop and the code around a stage.
+//! * `fragment` and `interface`: the inputs and outputs of a stage; `vertices`: those of a stage
+//!   that takes primitives; `patches`: those of a stage that takes patches.
+//! * `control`: the structured control flow.
+//! * `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`,
+//!   `heap`, `image`, `texels` and `subgroup`: the operations.
+//! * `suspend` and `barrier`: the segments of shaders with barriers.
+//!
+//! A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
+//!
+//! Invariants:
+//!
+//! * Offsets of shared structs come from `offset_of!`.
+//! * Code has no relocation, because helpers are called through the context.
+//! * No instruction can trap.
+//! * No result has bits that depend on the CPU's features.
 
 #![forbid(unsafe_code)]
 
@@ -70,14 +82,15 @@ use rep::Rep;
 /// Parameters of emission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EmitOptions {
-    /// Lanes per chunk: 4 or 8, of stages without vertices 16, 32 or 64 too.
+    /// Number of lanes of a chunk: 4 or 8; also 16, 32 or 64 for stages that take no vertices.
     pub lanes: u32,
-    /// Lanes per row of what a batch's slots lie in: as many, or fewer, of which a chunk has several.
+    /// Number of lanes of a row of the batch's slots: equal to `lanes`, or smaller if a chunk
+    /// consists of several rows.
     pub row_lanes: u32,
 }
 
 impl EmitOptions {
-    /// Rows that are chunks.
+    /// Returns the options for chunks that consist of one row.
     pub fn of(lanes: u32) -> EmitOptions {
         EmitOptions { lanes, row_lanes: lanes }
     }
@@ -89,15 +102,15 @@ impl Default for EmitOptions {
     }
 }
 
-/// A stage as LIR, ready for any back end.
+/// A stage as LIR, which any back end can take.
 pub struct Emission {
     /// The function.
     pub lir: lir::Function,
-    /// See [`base::shader::StageCode::scratch_bytes`].
+    /// Size of the scratch memory; see [`base::shader::StageCode::scratch_bytes`].
     pub scratch_bytes: u32,
 }
 
-/// Most scratch bytes of a stage.
+/// Upper bound of the scratch bytes of a stage.
 const MAX_SCRATCH: u64 = 64 << 20;
 
 /// State of one function's emission.
@@ -110,45 +123,45 @@ struct Emitter<'a> {
     neighbours: neighbours::Neighbours,
     layout: &'a PipelineLayoutInfo,
     lanes: u32,
-    /// Lanes of a row of slots.
+    /// Number of lanes of a row of slots.
     row_lanes: u32,
     reps: SecondaryMap<Value, Option<Rep>>,
     targets: Vec<control::Target>,
-    /// The exec mask, and whether it is statically full.
+    /// The exec mask; `full` is true if it is statically full.
     exec: Cells,
     full: bool,
     barriers: barrier::Barriers,
-    /// Variables of cells that were given back.
+    /// Variables of released cells, which new cells reuse.
     free_variables: Vec<(Type, Variable)>,
-    /// Function arguments and what the entry block loads.
+    /// Function arguments, and values that the entry block loads.
     ctx: C,
     batch: C,
     scratch: C,
     sink: C,
-    /// Bytes of zeros, more than an access has.
+    /// Address of zero bytes, at least as many as the largest access reads.
     zeros: C,
     abort: C,
     shared: C,
-    /// Chunk index (I32) and the number of a workgroup's chunks (1 without workgroups).
+    /// Chunk index (I32), and the number of chunks of a workgroup (1 in stages without workgroups).
     chunk: C,
     chunks: u32,
-    /// The workgroup.
+    /// The workgroup; `None` in stages without workgroups.
     group: Option<group::Group>,
-    /// The function's first block, which stays open for what is made once a call.
+    /// The function's first block, which stays open for code that runs once per call.
     call_block: Block,
-    /// scratch + 16 * chunk; scratch + 4 * chunk; first byte of slots.
+    /// Addresses `scratch + 16 * chunk` and `scratch + 4 * chunk`, and the first byte of the slots.
     chunk_slots: C,
     resume_address: C,
     slots_start: u32,
-    /// End of a chunk; end of the function.
+    /// End of a chunk, and end of the function.
     latch: Option<Block>,
     exit: Block,
-    /// Private arrays: byte offset of each in scratch (or in the frame's arrays).
+    /// Private arrays, with the byte offset of each in scratch memory (or in the frame's arrays).
     arrays: array::Arrays,
     /// First byte of the chunk's input and output slots.
     slots: interface::Slots,
     fragment: Option<fragment::FragmentState>,
-    /// Of a stage that takes rectangles.
+    /// State of a stage that takes rectangles.
     rectangles: Option<rectangle::Rectangles>,
     vertex: Option<stage::VertexState>,
     primitives: Option<vertices::PrimitiveState>,
@@ -157,16 +170,17 @@ struct Emitter<'a> {
     deferred: Option<deferred::Deferred>,
     together: together::Together,
     image_args: Option<image::Arguments>,
-    /// Accesses that need no kernel so far.
+    /// Number of accesses emitted so far that need no kernel.
     texels: usize,
     lane_rows: Option<Slot>,
     poison: Option<poison::Poison>,
 }
 
-/// Builds a stage. Everything that can be wrong with a shader is found by now.
+/// Emits a stage. It is the last step that can refuse a shader.
 ///
 /// # Errors
-/// Unsupported for operations that this emitter has not; Limit for excessive private memory; Internal otherwise.
+/// Unsupported: an operation that this emitter does not implement. Limit: too much private memory.
+/// Internal: everything else.
 pub fn build(
     shader: &Shader,
     div: &Divergence,
@@ -181,10 +195,11 @@ pub fn build(
     finished(shader, layout, false, poisoned(function)?)
 }
 
-/// A fragment stage that takes rectangles and writes its colours itself; `None` where it can't be one.
+/// Emits a fragment stage that takes rectangles and writes its colours itself; returns `None` if
+/// the shader cannot be one.
 ///
 /// # Errors
-/// As [`build`].
+/// The errors of [`build`].
 pub fn build_with_epilogue(
     shader: &Shader,
     div: &Divergence,
@@ -197,7 +212,8 @@ pub fn build_with_epilogue(
     rectangles.map(function).transpose()
 }
 
-/// A function, with poison if there is to be some: its scratch memory's size is known behind a first emission.
+/// Emits a function, a second time with poison if `GRUS_POISON` asks for it, because only a first
+/// emission shows the size of the scratch memory.
 fn poisoned(function: impl Fn(Option<poison::Poison>) -> Result<(lir::Function, u64)>) -> Result<(lir::Function, u64)> {
     let plain = function(None)?;
     match poison::pattern() {
@@ -206,10 +222,11 @@ fn poisoned(function: impl Fn(Option<poison::Poison>) -> Result<(lir::Function, 
     }
 }
 
-/// Checks an emission: its form, and that every access to memory is where it claims to be ([`lir::safety`]).
+/// Checks the form of an emission, and proves that every memory access stays within the object that
+/// it claims to access ([`lir::safety`]).
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// A message about the first violation.
 pub fn verify(
     emission: &Emission,
     shader: &Shader,
@@ -251,7 +268,7 @@ fn finished(
 }
 
 impl Emitter<'_> {
-    /// Emits one instruction, where it belongs.
+    /// Emits one instruction in the block of its invariance level.
     fn inst(&mut self, inst: Inst) -> Result<()> {
         if self.together.is_done(inst) {
             return Ok(());
@@ -286,7 +303,7 @@ impl Emitter<'_> {
             return at(Err(Error::unsupported(format!("arithmetic with{}", data.float))));
         }
         at(match &data.op {
-            // Materialised at each use.
+            // Constants are materialised at each use.
             Op::Const(_) => Ok(()),
             Op::VarLoad(var) => self.var_load(*var, data),
             Op::VarStore(var) => self.var_store(*var, data),
@@ -322,7 +339,8 @@ impl Emitter<'_> {
             }
             Op::Subgroup(op) => self.subgroup(*op, data),
             Op::Barrier => self.barrier(inst),
-            // One chunk runs on one thread, and workgroups that share memory synchronise through locked operations.
+            // One chunk runs on one thread, and workgroups that share memory synchronise through
+            // locked operations; a fence is therefore enough.
             Op::MemoryBarrier => {
                 self.b.fence();
                 Ok(())

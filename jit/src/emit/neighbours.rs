@@ -1,8 +1,10 @@
-//! Loads of neighbours: several loads of an element each, side by side in a buffer for every lane, are one access where all of it is in range.
+//! Load vectorizer: several loads of one element each that are side by side in a buffer for every
+//! lane become one access, if all of it is in range.
 //!
-//! A plan made before emission: within a stretch of instructions without effects, loads whose offsets differ by constants of less than
-//! four elements join the first of them. Each element is in range by itself, so what is not in range as a whole goes lane by lane.
-//! Elements of several components join where all of them and all lanes lie side by side.
+//! The plan is made before emission. Within a stretch of instructions without effects, loads whose
+//! offsets differ by constants of less than four elements join the first of them. Each element is
+//! checked separately, so an access that is partly out of range goes lane by lane. Elements of
+//! several components join if all of them and all lanes lie side by side.
 
 use super::Emitter;
 use super::contiguous::MOST_COMPONENTS;
@@ -16,39 +18,39 @@ use crate::passes::{Divergence, Shape, Steps};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-/// Elements of a group at most.
+/// Upper bound of the number of elements of a group.
 const MOST: u32 = 4;
-/// Open groups that are looked at for each load.
+/// Number of open groups that are compared with each load.
 const OPEN: usize = 8;
 
-/// A load and the element behind the leader's that it reads.
+/// A load, and the distance of its element from that of the leader.
 pub type Member = (Inst, u32);
 
-/// What becomes of a load.
+/// Role of a load in the plan.
 #[derive(Clone, Default)]
 enum Place {
     #[default]
     Alone,
-    /// Loads for these, itself first.
+    /// The load reads for these members, of which it is the first.
     Leads(SmallVec<[Member; 4]>),
     Follows,
 }
 
-/// The plan.
+/// The plan of a shader's loads.
 pub struct Neighbours {
     places: SecondaryMap<Inst, Place>,
     lanes: u32,
 }
 
-/// Where a load reads, but for a constant: the buffer, and what the offset is made of.
+/// Address of a load without its constant part: the buffer, and the operands of the offset.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Origin {
     space: Space,
     flags: MemFlags,
     ty: Ty,
-    /// Components of an element.
+    /// Number of components of an element.
     n: u32,
-    /// What the lanes' offsets are beyond lane 0's, of elements of several components.
+    /// Offsets of the lanes relative to lane 0, for elements of several components.
     steps: Option<Steps>,
     buffer: Option<Value>,
     root: Value,
@@ -63,19 +65,19 @@ struct Group {
 }
 
 impl Neighbours {
-    /// Walks a shader.
+    /// Makes the plan for a shader.
     pub fn of(shader: &Shader, div: &Divergence, lanes: u32) -> Neighbours {
         let mut out = Neighbours { places: SecondaryMap::new(), lanes };
         out.region(shader, div, &shader.root.body);
         out
     }
 
-    /// Has an earlier load loaded for this one?
+    /// Returns true if an earlier load has loaded the value of this one.
     pub fn follows(&self, inst: Inst) -> bool {
         matches!(self.places[inst], Place::Follows)
     }
 
-    /// The loads that a load is for, if others than itself.
+    /// Returns the loads that a load reads for, if it leads a group.
     pub fn led_by(&self, inst: Inst) -> Option<&[Member]> {
         match &self.places[inst] {
             Place::Leads(members) => Some(members),
@@ -142,8 +144,8 @@ impl Neighbours {
     }
 }
 
-/// Where a load of one element per lane reads, and the constant behind it. None for what has a better way: one element for all lanes, or
-/// those of adjacent lanes side by side.
+/// Returns the origin of a load of one element per lane, and its constant offset. Returns `None`
+/// for loads with a better form: one element for all lanes, or adjacent lanes side by side.
 fn origin(shader: &Shader, div: &Divergence, lanes: u32, inst: Inst) -> Option<(Origin, u32)> {
     let data = &shader.insts[inst];
     let Op::Load(space, flags) = data.op else { return None };
@@ -195,7 +197,7 @@ fn origin(shader: &Shader, div: &Divergence, lanes: u32, inst: Inst) -> Option<(
     });
     let base = Origin { space, flags, ty, n, steps, buffer, root: scaled, index: None };
     Some(match index {
-        // What the bound changes is out of range with and without the constant.
+        // An offset that the bound changes is out of range with and without the constant.
         Some((index, limit, scale)) => {
             let (root, more) = sum(index);
             (Origin { root, index: Some((limit, scale)), ..base }, plus.wrapping_add(more.wrapping_mul(scale)))
@@ -216,7 +218,8 @@ impl Emitter<'_> {
     ) -> Result<()> {
         let last = members.iter().map(|m| m.1).max().unwrap_or(0) as usize;
         let per = usize::from(self.shader.insts[members[0].0].result_count);
-        // Three elements have no way of their own, nor has less than a word.
+        // Three elements have no load of their own and are loaded as four; the same holds for two
+        // elements of one byte.
         let elements = if last == 1 && ty.bytes() > 1 { 2 } else { 4 };
         let run = Run { ty, n: per * elements, unit: per as u32 * ty.bytes() };
         let rep = self.rep(offset)?;
@@ -274,7 +277,7 @@ impl Emitter<'_> {
         Ok(params)
     }
 
-    /// Elements at each lane's offset, each of them in range by itself.
+    /// Loads the elements at each lane's offset; each element is checked separately.
     pub fn load_by_offset(&mut self, pair: BufPair, offsets: C, run: Run, access: Access) -> Vec<C> {
         let (rows, last) = (self.lane_rows(), trusted(Reason::Frame, self.row_bytes() * MOST as i32));
         self.b.store(last, offsets, rows);

@@ -1,8 +1,11 @@
-//! What tessellation stages read of patches.
+//! Inputs of tessellation stages.
 //!
-//! A control stage's patch is a workgroup: its vertices lie where the vertex stage left them, by a byte offset each; its outputs are the workgroup memory,
-//! and no matter of this module. An evaluation stage's lane has a byte offset of its patch's memory, and a slot its distance from vertex to vertex there
-//! ([`InputSource`](base::abi::InputSource)).
+//! A control stage's patch is a workgroup. Its vertices lie where the vertex stage has written
+//! them, at one byte offset each. Its outputs are the workgroup memory and are not handled in this
+//! module.
+//!
+//! A lane of an evaluation stage has the byte offset of its patch's memory. A slot has a distance
+//! between vertices there ([`InputSource`](base::abi::InputSource)).
 
 use super::Emitter;
 use super::memory::read_only;
@@ -15,7 +18,8 @@ use base::abi::{BatchKind, ControlBatch, EvaluationBatch};
 use core::mem::offset_of;
 
 impl Emitter<'_> {
-    /// Fields of the batch: how many vertices patches have, sources, inputs.
+    /// Returns the offsets of fields of the batch: the number of vertices per patch, the sources,
+    /// the inputs.
     pub fn patch_fields(&self) -> Result<[i32; 3]> {
         let fields = match self.shader.stage().row().batch {
             BatchKind::Patches => {
@@ -31,7 +35,7 @@ impl Emitter<'_> {
         Ok(fields.map(|field| field as i32))
     }
 
-    /// The patch's word of an array with one for each.
+    /// Loads the patch's word of an array with one word per patch.
     pub fn patch_word(&mut self, field: usize) -> Result<C> {
         let list = self.batch_pointer(field);
         let [patch, ..] = self.group()?.id;
@@ -41,7 +45,7 @@ impl Emitter<'_> {
         Ok(self.b.load(Type::I32, read_only(Reason::Element, 0), place))
     }
 
-    /// The number of a vertex, inside of the patch.
+    /// Returns the number of a vertex inside the patch, clamped, and whether it is uniform.
     fn vertex_number(&mut self, data: &InstData) -> Result<(C, bool)> {
         let [given, ..] = self.patch_fields()?;
         let given = self.b.load(Type::I32, read_only(Reason::Field, given), self.batch);
@@ -53,7 +57,7 @@ impl Emitter<'_> {
         Ok((self.b.umin(vertex, last), false))
     }
 
-    /// `Op::LoadVertex` of a control stage.
+    /// Emits `Op::LoadVertex` of a control stage.
     pub fn load_control_point(&mut self, slot: u32, data: &InstData) -> Result<()> {
         let source = self.input_source(offset_of!(ControlBatch, sources), slot);
         let inputs = self.batch_pointer(offset_of!(ControlBatch, inputs));
@@ -85,7 +89,7 @@ impl Emitter<'_> {
         self.gather_input(inputs, offsets, source, data)
     }
 
-    /// `Op::LoadVertex` of an evaluation stage.
+    /// Emits `Op::LoadVertex` of an evaluation stage.
     pub fn load_patch(&mut self, slot: u32, data: &InstData) -> Result<()> {
         let source = self.input_source(offset_of!(EvaluationBatch, sources), slot);
         let inputs = self.batch_pointer(offset_of!(EvaluationBatch, inputs));

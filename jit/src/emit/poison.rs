@@ -1,31 +1,32 @@
-//! Poison: with `GRUS_POISON=n`, code fills its scratch memory, its output slots and the argument block of its image operations with a
-//! pattern before it does anything else. Workgroup memory needs none, because every workgroup finds zeros there.
+//! Poison: with `GRUS_POISON=n`, code first fills its scratch memory, its output slots and the
+//! argument block of its image operations with a pattern. Workgroup memory needs none, because it
+//! is zero at the start of every workgroup.
 //!
-//! A result that depends on the pattern is one that depends on what was left there by earlier work, as nothing may. It is for tests:
-//! `icd/tests/fuzz.rs` compares two patterns.
+//! A result that depends on the pattern depends on data of earlier work, which no result may.
+//! Poison is for tests: `icd/tests/fuzz.rs` compares two patterns.
 
 use super::Emitter;
 use super::memory::trusted;
 use crate::ir::Ty;
 use crate::lir::{Reason, Type, Value as C};
 
-/// What is filled, and with what.
+/// The memory that is filled, and the pattern.
 #[derive(Clone, Copy, Debug)]
 pub struct Poison {
-    /// A word.
+    /// The word that memory is filled with.
     pub pattern: u32,
-    /// Bytes of scratch memory.
+    /// Number of bytes of scratch memory.
     pub scratch: u64,
 }
 
-/// The pattern, if there is to be one.
+/// Returns the pattern of `GRUS_POISON`, if it is set.
 pub fn pattern() -> Option<u32> {
     static PATTERN: std::sync::OnceLock<Option<u32>> = std::sync::OnceLock::new();
     *PATTERN.get_or_init(|| std::env::var("GRUS_POISON").ok()?.parse().ok())
 }
 
 impl Emitter<'_> {
-    /// Fills the scratch memory at the function's start. What is made once a call is made behind it.
+    /// Fills the scratch memory at the function's start. Code that runs once per call follows it.
     pub fn poison_scratch(&mut self) {
         let Some(Poison { pattern, scratch }) = self.poison else { return };
         let base = self.scratch;

@@ -1,7 +1,12 @@
-//! Rectangles of a primitive, for a fragment stage that writes its colours itself (`base::epilogue`): a chunk is pixels of one row, and nothing of it is a quad's.
+//! Rectangles of a primitive, for a fragment stage that writes its colours itself
+//! (`base::epilogue`). A chunk consists of pixels of one row and has no quads.
 //!
-//! What belongs to the primitive or the row is computed before their loops: the same operations come in the chunk, where value numbering finds them. All of a rectangle's
-//! pixels are inside; the last chunk of a row begins further left where its lanes would reach behind the tile, and pixels that are not its own are written back as they were.
+//! Values of the primitive or the row are computed before the loops over rows and chunks. The chunk
+//! emits the same operations, and value numbering finds them there.
+//!
+//! All of a rectangle's pixels are inside the primitive. The last chunk of a row starts further
+//! left if its lanes would extend beyond the tile. Pixels that do not belong to a chunk are written
+//! back unchanged.
 
 use super::Emitter;
 use super::cell::Cells;
@@ -16,35 +21,39 @@ use base::shader::{Interpolation, SlotType, Stage};
 use core::mem::offset_of;
 use smallvec::SmallVec;
 
-/// A stage that takes rectangles.
+/// State of a stage that takes rectangles.
 pub struct Rectangles {
-    /// What becomes of its colours.
+    /// The operations that are applied to its colours.
     pub epilogue: Epilogue,
-    /// What it has written, by slot: those that the epilogue takes.
+    /// Written outputs by slot, for the slots that the epilogue takes.
     pub outputs: Vec<Option<Cells>>,
-    /// The rectangle, row and chunk at work.
+    /// The current rectangle, row and chunk.
     here: Option<Here>,
 }
 
-/// Where a chunk is.
+/// Position of a chunk.
 #[derive(Clone, Copy)]
 pub struct Here {
     primitive: C,
     attributes: C,
-    /// The row as the built-in and relative to the primitive's origin, in all lanes.
+    /// Row as the built-in has it, and relative to the primitive's origin, in all lanes.
     y: [C; 2],
-    /// The primitive's first column, I32.
+    /// First column of the primitive, I32.
     origin: C,
     /// Address of the row's texel 0.
     pub row: C,
-    /// The first column that is the chunk's, the one behind the rectangle's last one, and the first lane's (I32).
+    /// First column of the chunk, column behind the rectangle's last one, and column of the first
+    /// lane (I32).
     pub columns: [C; 3],
-    /// Some lanes are other pixels'.
+    /// True if some lanes are pixels that do not belong to the chunk.
     pub partial: C,
 }
 
 impl Rectangles {
-    /// Of a stage that may be run so; `None` for others: what depends on quads, samples or coverage, does more than to write colours, or asks kernels.
+    /// Returns the state for a stage that can take rectangles.
+    ///
+    /// Returns `None` for stages that depend on quads, samples or coverage, have other effects than
+    /// writing colours, or call kernels.
     pub fn of(shader: &Shader, lanes: u32, epilogue: &Epilogue) -> Option<Rectangles> {
         let facts = shader.payload.fragment().filter(|_| shader.stage() == Stage::Fragment)?;
         let changes = facts.kills || facts.writes_depth || facts.writes_stencil || facts.writes_sample_mask;
@@ -59,7 +68,7 @@ impl Rectangles {
     }
 }
 
-/// Does an operation depend on its pixel alone, and is no call?
+/// Returns true if an operation depends on its pixel alone and is not a call.
 fn is_of_pixel(op: &Op) -> bool {
     match op {
         Op::Builtin(builtin) => matches!(
@@ -88,7 +97,8 @@ fn is_of_pixel(op: &Op) -> bool {
 }
 
 impl Emitter<'_> {
-    /// for all rectangles, rows and chunks { body, epilogue }, and then `done`
+    /// Emits loops over all rectangles, rows and chunks, with the body and the epilogue inside, and
+    /// then a jump to `done`.
     pub fn rectangles(&mut self, done: Block) -> Result<()> {
         let field = |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(Reason::Field, offset as i32), e.batch);
         let count = field(self, Type::I32, offset_of!(RectangleBatch, count));
@@ -106,7 +116,7 @@ impl Emitter<'_> {
             let half =
                 |e: &mut Self, offset: usize| e.b.load_u16(Type::I32, read_only(Reason::Element, offset as i32), at);
             let x = [half(e, offset_of!(Rectangle, x0)), half(e, offset_of!(Rectangle, x1))];
-            // Of the last chunk that is whole.
+            // First column of the last whole chunk.
             let whole = e.b.iadd_imm(x[1], -i64::from(e.lanes));
             let whole = e.b.smin(whole, last);
             let y = [half(e, offset_of!(Rectangle, y0)), half(e, offset_of!(Rectangle, y1))];
@@ -140,7 +150,8 @@ impl Emitter<'_> {
         })
     }
 
-    /// for i from the first number to before the second, by a step { each }, and then `done`
+    /// Emits a loop from the first number to before the second, by a step, and then a jump to
+    /// `done`.
     fn count_up(
         &mut self,
         [first, end]: [C; 2],
@@ -162,7 +173,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The middle of a pixel along an axis, in all lanes. (Small numbers with few fraction bits: every sum is exact.)
+    /// Returns the middle of a pixel along an axis, in all lanes. The numbers are small and have
+    /// few fraction bits, so every sum is exact.
     fn middle(&mut self, pixel: C) -> C {
         let corner = self.b.sint_to_float(Type::F32, pixel);
         let half = self.b.constant(Type::F32, 0.5f32.to_bits().into());
@@ -171,7 +183,7 @@ impl Emitter<'_> {
         self.b.splat(floats, middle)
     }
 
-    /// The same of each lane's pixel.
+    /// Returns the middle of each lane's pixel along an axis.
     fn middles(&mut self, pixels: C) -> C {
         let floats = self.vector_type(Ty::F32);
         let corners = self.b.sint_to_float(floats, pixels);
@@ -179,7 +191,7 @@ impl Emitter<'_> {
         self.b.fadd(corners, half)
     }
 
-    /// What a chunk will want of its primitive.
+    /// Computes the values of the primitive that its chunks use.
     fn start_primitive(&mut self, primitive: C, attributes: C) {
         let shader = self.shader;
         if !shader.inputs.iter().any(|input| input.interpolation != Interpolation::Flat) {
@@ -199,7 +211,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// And of its row.
+    /// Computes the values of a row that its chunks use.
     fn start_row(&mut self, primitive: C, y: C) {
         if self.shader.inputs.iter().any(|input| input.interpolation != Interpolation::Flat) {
             for plane in [offset_of!(FragmentPrimitive, b1), offset_of!(FragmentPrimitive, b2)] {
@@ -209,14 +221,15 @@ impl Emitter<'_> {
         }
     }
 
-    /// A float in memory, in all lanes.
+    /// Loads a float and splats it to all lanes.
     fn splat_of(&mut self, reason: Reason, base: C, offset: usize) -> C {
         let float = self.b.load(Type::F32, read_only(reason, offset as i32), base);
         let floats = self.vector_type(Ty::F32);
         self.b.splat(floats, float)
     }
 
-    /// An input that is not flat. The primitive is affine: linear weights are those with perspective.
+    /// Returns an input that is not flat. The primitive is affine, so linear weights equal those
+    /// with perspective.
     pub fn rectangle_input(&mut self, slot: u32, here: &Here, relative: [C; 2]) -> C {
         let primitives: SmallVec<[C; 2]> = [here.primitive].into_iter().collect();
         let weights = self.weights(&primitives, relative, false);
@@ -226,12 +239,12 @@ impl Emitter<'_> {
         self.fused(weights[1], d2, sum)
     }
 
-    /// Where the chunk is, in a stage that takes rectangles.
+    /// Returns the position of the chunk, in a stage that takes rectangles.
     pub fn here(&self) -> Option<Here> {
         self.rectangles.as_ref().and_then(|rectangles| rectangles.here)
     }
 
-    /// Framebuffer coordinate of a rectangle's fragments along an axis.
+    /// Returns the framebuffer coordinate of a rectangle's fragments along an axis.
     pub fn rectangle_xy(&mut self, here: &Here, axis: usize) -> C {
         if axis != 0 {
             return here.y[0];
@@ -240,7 +253,7 @@ impl Emitter<'_> {
         self.middles(pixels)
     }
 
-    /// The lanes' columns, of a chunk that begins with this one.
+    /// Returns the lanes' columns of a chunk that starts at column `first`.
     pub fn columns_from(&mut self, first: C) -> C {
         let words = self.vector_type(Ty::I32);
         let first = self.b.splat(words, first);
@@ -268,7 +281,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The state of a chunk of a rectangle.
+    /// Initialises the state of a chunk of a rectangle.
     pub fn start_rectangle(&mut self, here: &Here, ones: C) {
         self.set_exec(ones, true);
         let first = self.b.isub(here.columns[2], here.origin);
@@ -279,7 +292,7 @@ impl Emitter<'_> {
         self.fragment = Some(FragmentState::of_rectangle((here.primitive, here.attributes), relative, ones, alive));
     }
 
-    /// A word of the batch's primitives in all lanes.
+    /// Splats a word of the batch's primitives to all lanes.
     pub fn splat_word(&mut self, scalar: C) -> C {
         let elem: Elem = self.b.ty(scalar).elem;
         self.b.splat(elem.by(self.lanes as usize), scalar)

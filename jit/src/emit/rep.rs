@@ -1,8 +1,10 @@
-//! How an IR value is held in values of LIR, and conversions between the forms.
+//! Representation of IR values in LIR values, and conversions between the forms.
 //!
-//! A value whose shape is uniform is one scalar. An affine one is a scalar base (lane 0) and constant steps. A varying one is
-//! a vector with the chunk's lanes, a boolean one a mask. Conversions are pure operations, made where they are wanted: LIR's value
-//! numbering merges repeats.
+//! A value of uniform shape is one scalar. An affine value is a scalar base (lane 0) and constant
+//! steps. A varying value is a vector with the chunk's lanes; if it is boolean, it is a mask.
+//!
+//! Conversions are pure operations that are emitted at each use; LIR's value numbering merges
+//! repeated ones.
 
 use super::Emitter;
 use crate::error::{Error, Result};
@@ -14,9 +16,9 @@ use smallvec::SmallVec;
 /// A buffer in machine values.
 #[derive(Clone, Copy, Debug)]
 pub struct BufPair {
-    /// I64.
+    /// Address, I64.
     pub address: C,
-    /// I64, bytes.
+    /// Size in bytes, I64.
     pub range: C,
 }
 
@@ -25,19 +27,19 @@ pub struct BufPair {
 pub enum Rep {
     /// One scalar for all lanes.
     Uniform(C),
-    /// I32: base of lane 0, what the others have beyond it.
+    /// Base (I32), which is the value of lane 0, and the distances of the other lanes from it.
     Affine(C, Steps),
-    /// A vector.
+    /// A vector with one element per lane.
     Varying(C),
     /// One buffer for all lanes.
     Buffer(BufPair),
     /// A buffer per lane.
     Buffers(SmallVec<[BufPair; 8]>),
-    /// View or sampler pointers (I64) per lane.
+    /// Pointers (I64) to a view or sampler per lane.
     Pointers(SmallVec<[C; 8]>),
 }
 
-/// What a lane of an IR value holds.
+/// Returns the element type that holds one lane of an IR value.
 pub fn elem(ty: Ty) -> Elem {
     match ty {
         Ty::B1 => Elem::B,
@@ -51,23 +53,24 @@ pub fn elem(ty: Ty) -> Elem {
     }
 }
 
-/// Type of a scalar.
+/// Returns the LIR type of a scalar.
 pub fn scalar_type(ty: Ty) -> Type {
     elem(ty).by(1)
 }
 
 impl Emitter<'_> {
-    /// Type of a varying value.
+    /// Returns the type of a varying value.
     pub fn vector_type(&self, ty: Ty) -> Type {
         elem(ty).by(self.lanes as usize)
     }
 
-    /// Shape that the analysis found.
+    /// Returns the shape that the analysis found.
     pub fn shape(&self, v: Value) -> Shape {
         self.div.shape[v]
     }
 
-    /// Machine form of a value, reloaded when it was defined before a barrier that lies between.
+    /// Returns the machine form of a value, which is reloaded if a barrier lies between its
+    /// definition and this use.
     pub fn rep(&mut self, v: Value) -> Result<Rep> {
         if let Some(bits) = self.constant_bits(v) {
             return Ok(Rep::Uniform(self.constant(self.shader.ty(v), bits)));
@@ -78,8 +81,9 @@ impl Emitter<'_> {
         self.reps[v].clone().ok_or_else(|| Error::internal(format!("{v:?} is used before it is defined")))
     }
 
-    /// Sets the machine form of a value. What the analysis promised to be uniform becomes a scalar whatever
-    /// the operation made of it (a kernel's result, a private array's element): control flow relies on the promise.
+    /// Sets the machine form of a value. If the analysis found it uniform, it becomes a scalar
+    /// whatever form the operation gave (a kernel's result, a private array's element), because
+    /// control flow relies on uniformity.
     pub fn define(&mut self, v: Value, rep: Rep) -> Result<()> {
         let rep = match (self.shape(v), rep) {
             (Shape::Uniform, Rep::Varying(c)) => Rep::Uniform(self.first_of(c)),
@@ -91,29 +95,29 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A scalar constant from its IR bits.
+    /// Returns a scalar constant from its IR bits.
     pub fn constant(&mut self, ty: Ty, bits: u64) -> C {
         self.b.constant(scalar_type(ty), bits)
     }
 
-    /// A constant in every lane.
+    /// Returns a constant in every lane.
     pub fn splat_constant(&mut self, ty: Ty, bits: u64) -> C {
         let vector = self.vector_type(ty);
         self.b.constant(vector, bits)
     }
 
-    /// A 32-bit integer in every lane.
+    /// Returns a 32-bit integer in every lane.
     pub fn word(&mut self, word: i32) -> C {
         self.splat_constant(Ty::I32, u64::from(word as u32))
     }
 
-    /// 32-bit integers lane by lane.
+    /// Returns a vector of 32-bit integers that `lane` computes from the lane's index.
     pub fn words(&mut self, lane: impl Fn(usize) -> i32) -> C {
         let lanes: SmallVec<[u64; 16]> = (0..self.lanes as usize).map(|l| u64::from(lane(l) as u32)).collect();
         self.b.constant_lanes(Elem::I32, &lanes)
     }
 
-    /// The bits of a constant.
+    /// Returns the bits of a constant.
     pub fn constant_bits(&self, v: Value) -> Option<u64> {
         match self.shader.values[v].def {
             ValueDef::Inst(inst, _) => match self.shader.insts[inst].op {
@@ -124,7 +128,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// A uniform value as scalar; of vectors the lowest active lane's (constructs that are uniform by definition).
+    /// Returns a uniform value as a scalar. For a vector it returns the element of the lowest
+    /// active lane, in constructs that are uniform by definition.
     pub fn scalar(&mut self, v: Value) -> Result<C> {
         Ok(match self.rep(v)? {
             Rep::Uniform(c) | Rep::Affine(c, _) => c,
@@ -134,13 +139,13 @@ impl Emitter<'_> {
         })
     }
 
-    /// A value as a vector.
+    /// Returns a value as a vector.
     pub fn vector(&mut self, v: Value) -> Result<C> {
         let rep = self.rep(v)?;
         self.rep_vector(self.shader.ty(v), &rep)
     }
 
-    /// A machine form as a vector.
+    /// Returns a machine form as a vector.
     pub fn rep_vector(&mut self, ty: Ty, rep: &Rep) -> Result<C> {
         let vector = self.vector_type(ty);
         Ok(match rep {
@@ -151,7 +156,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// base + steps.
+    /// Returns `base + steps` as a vector.
     fn ramp(&mut self, base: C, steps: Steps) -> C {
         let vector = self.vector_type(Ty::I32);
         let splat = self.b.splat(vector, base);
@@ -159,7 +164,7 @@ impl Emitter<'_> {
         self.b.iadd(splat, steps)
     }
 
-    /// One lane of a value as scalar.
+    /// Returns one lane of a value as a scalar.
     pub fn value_lane(&mut self, v: Value, lane: usize) -> Result<C> {
         Ok(match self.rep(v)? {
             Rep::Uniform(c) => c,
@@ -170,7 +175,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Vectors of as many lanes, one after the other: a power of two of them.
+    /// Concatenates a power of two of vectors with equal numbers of lanes.
     pub fn concat(&mut self, parts: &[C]) -> C {
         match *parts {
             [one] => one,
@@ -182,7 +187,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The vector whose groups of four lanes are `lanes` of the same group.
+    /// Shuffles each group of four lanes by the pattern `lanes`.
     pub fn shuffle_quads(&mut self, c: C, lanes: [u8; 4]) -> C {
         let pattern: SmallVec<[usize; 16]> =
             (0..self.lanes as usize).map(|l| (l & !3) + usize::from(lanes[l & 3])).collect();

@@ -1,4 +1,5 @@
-//! What surrounds a shader's body: the function, the chunk loop, the start and end of a chunk of each stage.
+//! The code around a shader's body: the function, the chunk loop, the start and the end of a chunk
+//! of each stage.
 
 use super::array::Arrays;
 use super::barrier::Barriers;
@@ -30,13 +31,13 @@ use core::mem::offset_of;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-/// A chunk of vertices, or of a stage of primitives.
+/// A chunk of vertices, or of a stage that takes primitives.
 pub struct VertexState {
-    /// Lanes below the batch's count.
+    /// Mask of the lanes whose index is below the batch's count.
     valid: C,
 }
 
-/// Builds the whole function, and finds its scratch bytes.
+/// Builds the whole function and determines the size of its scratch memory.
 pub fn function(
     shader: &Shader,
     div: &Divergence,
@@ -142,7 +143,7 @@ pub fn function(
 }
 
 impl Emitter<'_> {
-    /// for chunk in 0..chunks { body }, and then `done`
+    /// Emits a loop over all chunks, with the body inside, and then a jump to `done`.
     pub fn chunk_loop(&mut self, done: Block) -> Result<()> {
         let latch = self.b.create_block();
         self.latch = Some(latch);
@@ -156,7 +157,7 @@ impl Emitter<'_> {
         self.for_chunks(count, done, |e| e.chunk_body(latch))
     }
 
-    /// for chunk in 0..count { each }, and then `done`
+    /// Emits a loop over `count` chunks, with `each` as its body, and then a jump to `done`.
     pub fn for_chunks(&mut self, count: C, done: Block, each: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let (header, body) = (self.b.create_block(), self.b.create_block());
         let zero = self.b.iconst(Type::I32, 0);
@@ -173,7 +174,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The work of a chunk, from the current block to that of its end.
+    /// Emits the work of a chunk, from the current block to a jump to the block `latch`.
     fn chunk_body(&mut self, latch: Block) -> Result<()> {
         self.body()?;
         if !self.barriers.any {
@@ -202,7 +203,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A chunk's instructions.
+    /// Emits a chunk's instructions.
     pub fn body(&mut self) -> Result<()> {
         self.exec = self.mask_cells(false);
         let ones = self.mask(true);
@@ -228,7 +229,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// In a shader with barriers: a block that will jump to the resume point, and the block of the start.
+    /// Makes the block of the program's start in a shader with barriers. Returns the block that
+    /// will jump to the resume point, or `None` in a shader without barriers.
     fn start_regions(&mut self) -> Option<Block> {
         if !self.barriers.any {
             return None;
@@ -246,7 +248,7 @@ impl Emitter<'_> {
         Some(dispatch)
     }
 
-    /// The chunk is done; and the dispatch over resume points, now that all are known.
+    /// Emits the end of a chunk, and the dispatch on resume points, which are all known now.
     fn finish_regions(&mut self, dispatch: Block) {
         let latch = self.latch.unwrap_or(self.exit);
         let done = self.barriers.done();
@@ -254,17 +256,17 @@ impl Emitter<'_> {
         self.b.jump(latch, &[]);
         self.b.go_on(dispatch);
         let index = self.b.load(Type::I32, trusted(Reason::Scratch, 0), self.resume_address);
-        // Anything else means done.
+        // Any other index means that the chunk is done.
         let resume = self.barriers.resume_blocks(latch);
         self.b.branch_table(index, &resume, latch);
     }
 
-    /// chunk * lanes, I32.
+    /// Returns `chunk * lanes`, I32.
     pub fn first_lane(&mut self) -> C {
         self.b.shl_imm(self.chunk, self.lanes.trailing_zeros())
     }
 
-    /// Lanes whose index in the batch is below `count`.
+    /// Returns the mask of the lanes whose index in the batch is below `count`.
     fn lanes_below(&mut self, count: C) -> Result<C> {
         let first = self.first_lane();
         let index = self.rep_vector(Ty::I32, &Rep::Affine(first, Steps::even(1, self.lanes)))?;
@@ -284,8 +286,9 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The lanes behind the last invocation (whose number stands in a field of the batch) do what it does, but write no memory; where
-    /// invocations see each other there are none.
+    /// Sets up the lanes of a chunk; `field` is the offset of the number of invocations in the
+    /// batch. Lanes behind the last invocation execute the same code but write no memory. If
+    /// invocations see each other through subgroup operations, these lanes are inactive.
     pub fn start_lanes(&mut self, field: usize, ones: C) -> Result<()> {
         let count = self.b.load(Type::I32, read_only(Reason::Field, field as i32), self.batch);
         let valid = self.lanes_below(count)?;
@@ -298,7 +301,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The end of a chunk's work.
+    /// Emits the end of a chunk's work.
     fn finish_chunk(&mut self) -> Result<()> {
         if self.primitives.is_some() {
             return self.finish_primitives();
@@ -317,7 +320,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Lanes that may write memory; None: all of them.
+    /// Returns the mask of lanes that may write memory, or `None` for all lanes.
     pub fn side_effect_mask(&mut self) -> Option<C> {
         let mut mask = (!self.full).then(|| self.exec_mask());
         let mut limit = |e: &mut Self, m: C| {

@@ -1,8 +1,12 @@
-//! Accesses at affine offsets whose lanes do not lie side by side: rows and columns of tiles, fields of structures.
+//! Accesses at affine offsets whose lanes do not lie side by side: rows and columns of tiles,
+//! fields of structures.
 //!
-//! What the lanes have beyond lane 0 is known, so that one bounds check is good for all of them, each has a constant place beside one
-//! address, those that follow each other are loaded and stored as vectors, and those that are the same once. Where the chunk is not in range
-//! as a whole, or not all of it writes, a cold loop goes lane by lane.
+//! The distances of the lanes from lane 0 are constants. One bounds check therefore covers all
+//! lanes, and each has a constant distance from one address. Adjacent elements are loaded and
+//! stored as vectors, and equal ones once.
+//!
+//! If the chunk is not in range as a whole, or some lanes do not write, a cold loop goes lane by
+//! lane.
 
 use super::Emitter;
 use super::contiguous::Offsets;
@@ -15,14 +19,14 @@ use crate::lir::{Access, IntCond, Reason, Type, Value as C};
 use crate::passes::Steps;
 use smallvec::{SmallVec, smallvec};
 
-/// Lanes that are looked at together.
+/// Number of lanes that are accessed together.
 const GROUP: usize = 4;
 
-/// How a group's lanes lie.
+/// Arrangement of the elements of a group of lanes.
 enum Order {
-    /// One behind the other.
+    /// Each lane follows the one before it.
     Following,
-    /// All at one place.
+    /// All lanes have the same element.
     Same,
     Any,
 }
@@ -37,16 +41,17 @@ fn order(places: &[i32], bytes: i32) -> Order {
     }
 }
 
-/// What was loaded where.
+/// Loaded values with their keys.
 type Loaded<K> = SmallVec<[(K, C); 8]>;
 
 impl Emitter<'_> {
-    /// What each lane has beyond lane 0.
+    /// Returns the distance of each lane from lane 0.
     fn places(&self, steps: Steps) -> SmallVec<[i32; 16]> {
         (0..self.lanes as usize).map(|lane| steps.at(lane)).collect()
     }
 
-    /// I8: `bytes` of every lane are in range; lane 0's offset comes as I64.
+    /// Returns, as I8, whether `bytes` bytes of every lane are in range. Lane 0's offset is given
+    /// as I64.
     fn stepped_in_range(&mut self, pair: BufPair, wide: C, places: &[i32], bytes: u32) -> C {
         let least = places.iter().copied().min().unwrap_or(0);
         let most = places.iter().copied().max().unwrap_or(0);
@@ -59,7 +64,7 @@ impl Emitter<'_> {
         self.b.and(starts, ends)
     }
 
-    /// Elements at each lane's offset.
+    /// Loads the elements at each lane's offset.
     pub fn load_stepped(
         &mut self,
         pair: BufPair,
@@ -85,7 +90,7 @@ impl Emitter<'_> {
         self.load_behind((ok, pair, wide), run, false, whole, by_lane)
     }
 
-    /// What lies at a place, loaded once.
+    /// Loads a value at a distance, or returns it if it is loaded already.
     fn load_once(&mut self, ty: Type, (address, access): (C, Access), place: i32, loaded: &mut Loaded<i32>) -> C {
         if let Some(&(_, c)) = loaded.iter().find(|l| l.0 == place) {
             return c;
@@ -95,7 +100,7 @@ impl Emitter<'_> {
         c
     }
 
-    /// An element of each lane.
+    /// Loads one element of each lane.
     fn load_lanes_at(&mut self, address: C, places: &[i32], ty: Ty, access: Access) -> C {
         let (scalar, group) = (scalar_type(ty), scalar_type(ty).elem.by(GROUP));
         let mut groups: Loaded<&[i32]> = SmallVec::new();
@@ -120,7 +125,7 @@ impl Emitter<'_> {
         self.concat(&parts)
     }
 
-    /// Two or four words of each lane, as loaded rows that are turned into columns.
+    /// Loads two or four words of each lane as rows, and transposes them.
     fn load_rows_at(&mut self, address: C, places: &[i32], run: Run, access: Access) -> Vec<C> {
         let row = scalar_type(run.ty).elem.by(run.n);
         let mut loaded: Loaded<i32> = SmallVec::new();
@@ -134,7 +139,7 @@ impl Emitter<'_> {
         columns.iter().map(|parts| self.concat(parts)).collect()
     }
 
-    /// The columns of four rows of two or four.
+    /// Returns the columns of four rows with two or four elements each.
     fn columns_of(&mut self, rows: &[C], n: usize, order: Order) -> SmallVec<[C; 4]> {
         let [a, b, c, d] = [rows[0], rows[1], rows[2], rows[3]];
         match (order, n) {
@@ -152,7 +157,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Stores elements at each lane's offset, lane by lane.
+    /// Stores elements at each lane's offset, lane by lane if the fast path does not apply.
     pub fn store_stepped(
         &mut self,
         pair: BufPair,

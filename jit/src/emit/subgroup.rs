@@ -11,7 +11,8 @@ use base::abi::Helper;
 use smallvec::SmallVec;
 
 impl Emitter<'_> {
-    /// `Op::Ddx`, `Op::Ddy`: shuffle by the first pattern minus shuffle by the second.
+    /// Emits `Op::Ddx` or `Op::Ddy`: the shuffle by the first pattern minus the shuffle by the
+    /// second.
     pub fn derivative(&mut self, data: &InstData, [plus, minus]: [[u8; 4]; 2]) -> Result<()> {
         if self.shader.ty(data.args[0]) != Ty::F32 {
             return Err(Error::unsupported("derivatives of other types than 32-bit float"));
@@ -26,7 +27,7 @@ impl Emitter<'_> {
         self.define(data.result(), Rep::Varying(out))
     }
 
-    /// `Op::Subgroup`.
+    /// Emits `Op::Subgroup`.
     pub fn subgroup(&mut self, op: Subgroup, data: &InstData) -> Result<()> {
         let result = data.result();
         let rep = match op {
@@ -71,7 +72,7 @@ impl Emitter<'_> {
         self.define(result, rep)
     }
 
-    /// The lowest active lane, as a mask.
+    /// Returns the mask of the lowest active lane.
     fn elect(&mut self) -> C {
         let exec = self.exec_mask();
         let words = self.vector_type(Ty::I32);
@@ -82,14 +83,14 @@ impl Emitter<'_> {
             let own = self.words(|l| 1 << l);
             return self.b.icmp(IntCond::Eq, own, lowest);
         }
-        // When none is active it is all the same who is the lowest.
+        // The result does not matter if no lane is active.
         let first = self.first_active();
         let first = self.b.splat(words, first);
         let own = self.words(|l| l as i32);
         self.b.icmp(IntCond::Eq, own, first)
     }
 
-    /// A mask as bits, 32 lanes in each word, or fewer.
+    /// Returns a mask as bits: at most 32 lanes, and at most `most`, in each word.
     pub fn mask_words(&mut self, mask: C, most: u32) -> SmallVec<[C; 2]> {
         let per = most.min(32).min(self.lanes) as usize;
         let firsts = (0..self.lanes as usize).step_by(per);
@@ -101,7 +102,7 @@ impl Emitter<'_> {
             .collect()
     }
 
-    /// Its number; any lane will do when none is active.
+    /// Returns the index of the lowest active lane, or that of any lane if none is active.
     fn first_active(&mut self) -> C {
         let exec = self.exec_mask();
         let bits = self.mask_bits(exec);
@@ -110,7 +111,7 @@ impl Emitter<'_> {
         self.b.and_imm(lane, i64::from(self.lanes) - 1)
     }
 
-    /// A mask as a number, with a bit per lane: I64.
+    /// Returns a mask as a number (I64) with one bit per lane.
     pub fn mask_bits(&mut self, mask: C) -> C {
         let words = self.mask_words(mask, self.lanes);
         let bits: SmallVec<[C; 2]> = words.into_iter().map(|word| self.b.zext(Type::I64, word)).collect();
@@ -123,7 +124,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Element of the lowest active lane, as a scalar.
+    /// Returns the element of the lowest active lane, as a scalar.
     pub fn first_of(&mut self, v: C) -> C {
         if self.full {
             return self.b.extract(v, 0);
@@ -132,14 +133,14 @@ impl Emitter<'_> {
         self.b.extract_at(v, lane)
     }
 
-    /// Base of integers that are affine over the active lanes.
+    /// Returns the base of integers that are affine over the active lanes.
     pub fn affine_base(&mut self, v: C, steps: Steps) -> C {
         let steps = self.words(|l| steps.at(l));
         let bases = self.b.isub(v, steps);
         self.first_of(bases)
     }
 
-    /// Value of the lowest active lane.
+    /// Returns the value of the lowest active lane.
     pub fn broadcast_first(&mut self, v: Value) -> Result<Rep> {
         match self.rep(v)? {
             Rep::Varying(_) | Rep::Affine(..) => {
@@ -165,7 +166,7 @@ impl Emitter<'_> {
         }
         let (v, lanes) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
         Ok(Rep::Varying(match self.b.func().constant_lanes(lanes) {
-            // Lanes that are computed from their numbers.
+            // The lanes are computed from constants and lane numbers, so the shuffle is constant.
             Some(known) => self.pick(v, v, |l| Some(known[l] as usize % known.len())),
             None => self.b.permute(v, lanes),
         }))
@@ -189,7 +190,7 @@ impl Emitter<'_> {
         Ok(Rep::Uniform(self.b.not(any)))
     }
 
-    /// `Subgroup::Arithmetic`.
+    /// Emits `Subgroup::Arithmetic`.
     fn arithmetic(&mut self, op: Binary, scan: Scan, v: Value) -> Result<Rep> {
         let half = self.shader.ty(v) == Ty::F16;
         let ty = if half { Ty::F32 } else { self.shader.ty(v) };
@@ -218,7 +219,8 @@ impl Emitter<'_> {
         Ok(if scan == Scan::Reduce { Rep::Uniform(self.b.extract(x, 0)) } else { Rep::Varying(x) })
     }
 
-    /// log2(lanes) rounds of shuffles and operations: a scan of all lanes, an exclusive one's as an inclusive one's; `fill` is the operation's identity.
+    /// Combines lanes in log2(lanes) rounds of shuffles and operations; `fill` is the identity of
+    /// the operation. An exclusive scan is computed here as an inclusive one.
     pub fn scan(&mut self, scan: Scan, mut x: C, fill: C, step: impl Fn(&mut Self, C, C) -> C) -> C {
         let lanes = match scan {
             Scan::Cluster(n) => u32::from(n).min(self.lanes) as usize,
@@ -236,7 +238,8 @@ impl Emitter<'_> {
         x
     }
 
-    /// Lane `l` of the result is lane `from(l)` of `x`, or `fill`'s.
+    /// Returns a vector whose lane `l` is lane `from(l)` of `x`, or lane `l` of `fill` if that is
+    /// `None`.
     pub fn pick(&mut self, x: C, fill: C, from: impl Fn(usize) -> Option<usize>) -> C {
         let lanes = self.lanes as usize;
         let pattern: SmallVec<[usize; 16]> = (0..lanes).map(|l| from(l).unwrap_or(lanes + l)).collect();
@@ -251,7 +254,7 @@ impl Emitter<'_> {
         Ok(Rep::Varying(self.shuffle_quads(v, words)))
     }
 
-    /// a*b + c on a CPU without FMA: through the context's helper, which rounds once.
+    /// Computes `a * b + c` on a CPU without FMA, with the context's helper, which rounds once.
     pub fn fma_helper(&mut self, operands: [C; 3]) -> C {
         let ty = self.b.ty(operands[0]);
         let bytes = ty.bytes();

@@ -1,10 +1,14 @@
-//! Suspension points: where a call of generated code ends for a chunk, which goes on behind the point in a later call. Today these are the
-//! barriers of a workgroup; the operation table knows them ([`Effects::SUSPENDS`]).
+//! Suspension points, where a call of generated code ends for a chunk, which continues behind the
+//! point in a later call. Today these are the barriers of a workgroup; the operation table marks
+//! them ([`Effects::SUSPENDS`]).
 //!
-//! A pass over the IR before it is emitted, whose result emission only looks up. It cuts the program into *segments*: one begins behind each
-//! point, and a construct (If, Loop, Scope) with a point in it begins one where each of its regions begins, and one behind it. Within a
-//! segment the machine values of one instruction dominate the next; what is defined in one segment and used in another does not
-//! dominate its use, which may be come to by resuming: it needs a slot.
+//! This pass over the IR runs before emission, which only looks up its result. It cuts the program
+//! into *segments*. A segment begins behind each point. A construct (If, Loop, Scope) with a point
+//! in it begins a segment at the start of each of its regions, and one behind the construct.
+//!
+//! Within a segment the machine values of one instruction dominate the next. A value that is
+//! defined in one segment and used in another does not dominate its use, which may be reached by
+//! resuming; it needs a slot.
 
 use super::facts::Facts;
 use super::invariant::{Invariants, Level};
@@ -12,43 +16,45 @@ use crate::ir::{Effects, Inst, Node, Op, Region, Scope, Shader, Term, Value, Val
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
 
-/// A piece of program; the first one is what comes before the shader's body.
+/// A piece of the program; the first one is the code before the shader's body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Segment(u32);
 
 /// A suspension point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Its number among the places where a chunk goes on: 0 is the start of the program.
+    /// Number of the point among the resume indices; 0 is the start of the program.
     pub index: u32,
-    /// What begins behind it.
+    /// The segment that begins behind the point.
     pub segment: Segment,
 }
 
 /// The segments of a region of a construct with a point in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edges {
-    /// In which the region begins.
+    /// Segment in which the region begins.
     pub start: Segment,
-    /// Behind the construct.
+    /// Segment behind the construct.
     pub after: Segment,
 }
 
-/// See the module. Empty for a shader without points.
+/// The suspension points and segments of a shader; empty for a shader without points.
 #[derive(Default)]
 pub struct Suspension {
-    /// Of constructs with a point in them, by the address of the region: the shader is borrowed, and not moved, while it is emitted.
+    /// Segments of regions whose construct has a point in it, by the address of the region: the
+    /// shader is borrowed and not moved while it is emitted.
     regions: WordMap<*const Region, Edges>,
     points: SecondaryMap<Inst, Option<Point>>,
     count: u32,
     defined: SecondaryMap<Value, Segment>,
     crossing: SecondaryMap<Value, bool>,
-    /// Of the outermost loops without points, by the body's address: values of other segments that they use.
+    /// Values of other segments that the outermost loops without points use, by the address of the
+    /// loop's body.
     loops: WordMap<*const Region, Vec<Value>>,
 }
 
 impl Suspension {
-    /// Walks a shader.
+    /// Walks a shader and finds its segments.
     pub fn of(shader: &Shader, facts: &Facts<'_>, invariants: &Invariants) -> Suspension {
         let out = Suspension::default();
         let mut walk = Walk {
@@ -67,27 +73,28 @@ impl Suspension {
         walk.out
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn points(&self) -> u32 {
         self.count
     }
-    /// The point that an instruction is.
+    /// Returns the point of an instruction, if it is one.
     pub fn point(&self, inst: Inst) -> Option<Point> {
         self.points[inst]
     }
-    /// The segments of a region; none when no region of its construct has a point in it.
+    /// Returns the segments of a region, or `None` if no region of its construct has a point in it.
     pub fn edges(&self, region: &Region) -> Option<Edges> {
         self.regions.get(&core::ptr::from_ref(region)).copied()
     }
-    /// The segment that a value is defined in.
+    /// Returns the segment that defines a value.
     pub fn defined_in(&self, v: Value) -> Segment {
         self.defined[v]
     }
-    /// Values of other segments that a loop uses, if it is an outermost one without points.
+    /// Returns the values of other segments that a loop uses, if it is an outermost loop without
+    /// points.
     pub fn loop_uses(&self, body: &Region) -> &[Value] {
         self.loops.get(&core::ptr::from_ref(body)).map_or(&[], Vec::as_slice)
     }
-    /// Is the value used in another segment than its own?
+    /// Returns true if the value is used in another segment than its own.
     pub fn needs_slot(&self, v: Value) -> bool {
         self.crossing[v]
     }
@@ -100,7 +107,8 @@ struct Walk<'a> {
     out: Suspension,
     segment: Segment,
     segments: u32,
-    /// The outermost loop around without points, and the last such one that used each value.
+    /// The outermost enclosing loop without points; `loop_of` has the last such loop that used each
+    /// value.
     in_loop: Option<*const Region>,
     loop_of: SecondaryMap<Value, Option<*const Region>>,
 }
@@ -113,11 +121,11 @@ impl Walk<'_> {
 
     fn uses(&mut self, values: &[Value]) {
         for &v in values {
-            // What no chunk changes is made before all of them.
+            // Values that no chunk changes are computed before all chunks.
             if self.invariants.level(v) != Level::Chunk {
                 continue;
             }
-            // Constants are made where they are wanted.
+            // Constants are emitted at each use.
             let constant = match self.shader.values[v].def {
                 ValueDef::Inst(inst, _) => matches!(self.shader.insts[inst].op, Op::Const(_)),
                 ValueDef::Region => false,
@@ -149,7 +157,8 @@ impl Walk<'_> {
         self.defines(data.results());
     }
 
-    /// The regions of a construct, and then its results. `params` are defined where the first region begins.
+    /// Visits the regions of a construct, and then its results. `params` are defined where the
+    /// first region begins.
     fn construct(&mut self, regions: &[&Region], params: &[Value], results: &[Value]) {
         let cut = regions.iter().any(|region| self.facts.suspends(region));
         let starts: Vec<Segment> =
@@ -207,12 +216,12 @@ mod tests {
     use crate::passes::divergence;
     use std::collections::HashSet;
 
-    /// The program as it stands in the text.
+    /// Events of the program in textual order.
     enum Event {
         Uses(Vec<Value>),
         Defines(Vec<Value>),
         Point(Inst),
-        /// A region of a construct with a point in it begins, and the construct ends.
+        /// Start of a region of a construct with a point in it; `End` is the end of the construct.
         Begin(*const Region),
         End(*const Region),
     }
@@ -265,7 +274,8 @@ mod tests {
         }
     }
 
-    /// Checks a shader against its text; its points, and how many values need slots.
+    /// Compares the segments of a shader with its text. Returns the number of points and the number
+    /// of values that need slots.
     fn check(shader: &Shader) -> (u32, usize) {
         let div = divergence(shader, 8);
         let (facts, invariants) = (Facts::new(shader, &div), Invariants::of(shader, &div));
@@ -279,7 +289,7 @@ mod tests {
         for event in &text {
             match event {
                 Event::Uses(values) => values.iter().for_each(|&v| {
-                    // Cut somewhere in between: the definition does not dominate the use.
+                    // A cut lies in between, so the definition does not dominate the use.
                     let cut = homes[v].is_some_and(|home| home != cuts);
                     crossing.extend((cut && invariants.level(v) == Level::Chunk).then_some(v));
                 }),
@@ -339,7 +349,8 @@ mod tests {
         let div = divergence(&shader, 8);
         let found = Suspension::of(&shader, &Facts::new(&shader, &div), &Invariants::of(&shader, &div));
         let (param, sum) = inner.expect("a body");
-        // The parameter is used where it is defined, and so is its initial value; the others are used behind an edge or the point.
+        // The parameter and its initial value are used in the segment that defines them; the others
+        // are used behind an edge or the point.
         assert_eq!([before, within, param, sum].map(|v| found.needs_slot(v)), [true, false, false, true]);
     }
 }

@@ -1,4 +1,4 @@
-//! Every row of the operation table has code.
+//! Tests that every row of the operation table is emitted or refused.
 
 use super::{EmitOptions, build, is_certain};
 use crate::error::{ErrorKind, Result};
@@ -9,7 +9,7 @@ use crate::ir::{
 use crate::passes::{divergence, halves, lower_float, lower_math};
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 
-/// Storage buffer 0, image 1, sampler 2.
+/// Returns a layout with storage buffer 0, image 1 and sampler 2.
 fn layout() -> PipelineLayoutInfo {
     let kinds = [DescriptorKind::StorageBuffer, DescriptorKind::SampledImage, DescriptorKind::Sampler];
     let binding = |(binding, kind): (u32, DescriptorKind)| {
@@ -19,7 +19,7 @@ fn layout() -> PipelineLayoutInfo {
     PipelineLayoutInfo { sets: vec![(0..).zip(kinds).map(binding).collect()], heap: None }
 }
 
-/// A value of the type that differs between lanes, unless it is a descriptor.
+/// Returns a value of the type that differs between lanes, unless it is a descriptor.
 fn operand(b: &mut Builder<'_>, ty: Ty) -> Value {
     let zero = b.i32(0);
     let buffer = b.buffer(0, 0);
@@ -42,11 +42,11 @@ fn operand(b: &mut Builder<'_>, ty: Ty) -> Value {
     }
 }
 
-/// A shader with one operation of interest.
+/// Returns a shader with one operation under test.
 fn shader(stage: Stage, op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags) -> Shader {
     let mut shader = Shader::new(stage, "test");
     let mut b = Builder::new(&mut shader);
-    // Lanes of quads and limits of bounds are constants.
+    // Lane indices of quad broadcasts and limits of bounds are constants.
     let constant = matches!(op, Op::Subgroup(Subgroup::QuadBroadcast) | Op::Binary(Binary::Bound));
     let operands: Vec<Value> = (0..)
         .zip(args)
@@ -102,7 +102,7 @@ fn what_emission_may_refuse_is_not_certain() {
     let add = Op::Binary(Binary::IAdd);
     let small = || shader(Stage::Compute, &add, &[Ty::I32; 2], &[Ty::I32], FloatFlags::NONE);
     assert!(is_certain(&small(), &layout(), 8));
-    // Nothing is bound.
+    // The empty layout has no bindings.
     assert!(!is_certain(&small(), &PipelineLayoutInfo { sets: Vec::new(), heap: None }, 8));
     let mut arrays = small();
     arrays.vars.push(VarData { ty: Ty::I32, len: 1 << 24, name: String::new() });

@@ -1,10 +1,17 @@
-//! Texels without kernels: what lies side by side in a view that is as the shader's image says, of a kind that is known here.
+//! Texel accesses without kernels: texels that lie side by side in a view of the type that the
+//! shader's image declares, and of a kind that this module implements.
 //!
-//! A view says of its first level where rows of texels lie and what they are ([`TexelRows`]). Where each eight lanes of a chunk are a row of texels that is
-//! inside, as those of workgroups mostly are, or quads of 2×2, as those of fragments are, a few loads have them; what they become is computed here, by the
-//! operations of the kernels, so that the bits are theirs. Whatever is not so goes to the kernel, in a cold block: texels apart, at a border or outside, views of other
-//! kinds, null descriptors, lanes without effect. The tests are branches one by one: flags are all that they leave. All of it is extra
-//! ([`BlockData::extra`](crate::lir::BlockData)): code that is made quickly has the calls alone.
+//! A view describes the rows of texels of its first level ([`TexelRows`]). A few loads suffice if
+//! every eight lanes of a chunk are a row of texels inside the view, as in most workgroups, or
+//! quads of 2×2, as in fragments. The texels are converted here by the operations of the kernels,
+//! so that the bits are equal.
+//!
+//! All other accesses call the kernel, in a cold block: texels that are apart, at a border or
+//! outside, views of other kinds, null descriptors, lanes without effect. Each test is a separate
+//! branch, so that it leaves only flags.
+//!
+//! All of this is an optional fast path ([`BlockData::extra`](crate::lir::BlockData)): code that is
+//! compiled quickly consists of the calls alone.
 
 use super::Emitter;
 use super::memory::{guarded, trusted};
@@ -20,23 +27,26 @@ use base::format::{UNORM8, pack::ONE};
 use core::mem::offset_of;
 use smallvec::SmallVec;
 
-/// Accesses of a function, beyond which all are calls: an access here is several times the code of a call.
+/// Upper bound of the accesses of a function that are emitted this way, because each is several
+/// times the code of a call.
 const MOST: usize = 32;
 
-/// 1.5 · 2^23: the sum with a small number has the nearest integer in its low bits, as in `base::round`.
+/// 1.5 · 2^23: the sum with a small number has the nearest integer in its low bits, as in
+/// `base::round`.
 const NEAREST: f32 = 12_582_912.0;
 
-/// How the lanes of a chunk lie.
+/// Arrangement of the lanes of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// Of each [`ROW`] lanes one texel behind the other.
+    /// Each [`ROW`] lanes are consecutive texels of a row.
     Rows,
-    /// Squares of 2×2.
+    /// Each four lanes are a square of 2×2 texels.
     Quads,
 }
 
 impl Order {
-    /// Lanes whose texels lie as the first one's says.
+    /// Returns the number of lanes whose texels have constant distances from that of the first
+    /// lane.
     fn lanes(self) -> usize {
         match self {
             Order::Rows => ROW,
@@ -45,7 +55,7 @@ impl Order {
     }
 }
 
-/// Lanes of a row, as [`TexelRows`] has them.
+/// Number of lanes of a row, as in [`TexelRows`].
 const ROW: usize = MAX_LANES;
 
 /// An access that may need no kernel.
@@ -54,12 +64,13 @@ pub struct Site {
     view: C,
     order: Order,
     x: Rep,
-    /// Without one: 0.
+    /// Row coordinate; `None` is 0.
     y: Option<Rep>,
     z: Option<C>,
 }
 
-/// Where a site's texels lie: the slice's first one, the bytes between rows, and offsets of the first lane of each row or quad (I64).
+/// Location of a site's texels: the first texel of the slice, the bytes between rows, and offsets
+/// of the first lane of each row or quad (I64).
 struct Place {
     base: C,
     pitch: C,
@@ -67,7 +78,7 @@ struct Place {
 }
 
 impl Emitter<'_> {
-    /// An access by these coordinates, if it may do without a kernel.
+    /// Returns the site of an access by these coordinates, if it may do without a kernel.
     pub fn texel_site(&mut self, kind: TexelKind, data: &InstData, coords: &[Value]) -> Result<Option<Site>> {
         let words = data.results().chain(data.args.last().copied()).all(|v| self.shader.ty(v).bytes() == 4);
         let fits = matches!(self.lanes as usize / ROW, 1 | 2);
@@ -102,7 +113,7 @@ impl Emitter<'_> {
         Ok(Some(Site { kind, view, order, x, y, z }))
     }
 
-    /// Defines the results of a fetch: `kernel` gives them where there is no other way.
+    /// Defines the results of a fetch; `kernel` computes them if the fast path does not apply.
     pub fn fetch_texels(
         &mut self,
         site: &Site,
@@ -124,7 +135,7 @@ impl Emitter<'_> {
         let texels: SmallVec<[C; 4]> = used.iter().map(|&i| texels[i]).collect();
         self.b.jump(done, &texels);
         self.enter(done);
-        // Lanes that do not take part have zeros here as they have behind a kernel, which not every tier calls.
+        // Inactive lanes are set to zero, as behind a kernel, which some tiers never call.
         let mask = (!self.full).then(|| self.exec_mask());
         let none = self.b.constant(vector, 0);
         used.iter().zip(params).try_for_each(|(&i, c)| {
@@ -133,7 +144,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Stores texels: `kernel` does it where there is no other way.
+    /// Stores texels; `kernel` does it if the fast path does not apply.
     pub fn store_texels(
         &mut self,
         site: &Site,
@@ -170,7 +181,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Those of the words of all texels, in vectors one after the other, that are a row's, of so many.
+    /// Returns the words of row `row` of `rows`, from consecutive vectors with the words of all
+    /// texels.
     fn words_of_row(&mut self, words: &[C], row: usize, rows: usize) -> SmallVec<[C; 4]> {
         match *words {
             [all] => {
@@ -181,7 +193,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Goes on only if so.
+    /// Continues in a new block if `ok`, otherwise in `slow`.
     fn or_else(&mut self, ok: C, slow: Block) {
         let next = self.b.create_block();
         self.b.set_extra_block(next);
@@ -189,12 +201,13 @@ impl Emitter<'_> {
         self.enter(next);
     }
 
-    /// A field of the view's rows.
+    /// Loads a field of the view's rows.
     fn rows_field(&mut self, site: &Site, ty: Type, field: usize) -> C {
         self.b.load(ty, guarded(Reason::Field, (offset_of!(ImageView, rows) + field) as i32), site.view)
     }
 
-    /// Where the texels lie, if they are of the kind, lie inside and as the order says; else `slow`.
+    /// Returns the location of the texels. Control goes to `slow` unless they are of the right
+    /// kind, inside the view, and arranged as the site's order says.
     fn texel_place(&mut self, site: &Site, slow: Block) -> Result<Place> {
         let kind = self.rows_field(site, Type::I32, offset_of!(TexelRows, kind));
         let same = self.b.icmp_imm(IntCond::Eq, kind, site.kind as i64);
@@ -217,7 +230,7 @@ impl Emitter<'_> {
         Ok(Place { base, pitch: self.b.zext(Type::I64, pitch), offsets })
     }
 
-    /// Of rows of eight texels.
+    /// Returns the offsets of rows of eight texels.
     fn row_offsets(&mut self, site: &Site, pitch: C, slow: Block) -> Result<SmallVec<[C; 4]>> {
         let (xs, x_differs) = self.first_texels(&site.x, 1)?;
         let (ys, y_differs) = match &site.y {
@@ -260,7 +273,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// A coordinate of each row's first lane, and what is 0 in the lanes where it grows by `step` from each of a row to the next; None: in all.
+    /// Returns a coordinate of each row's first lane, and a vector that is 0 in the lanes where the
+    /// coordinate grows by `step` from lane to lane; `None` if it does in all lanes.
     fn first_texels(&mut self, rep: &Rep, step: i32) -> Result<(SmallVec<[C; 2]>, Option<C>)> {
         let firsts = (0..self.lanes as usize).step_by(ROW);
         Ok(match *rep {
@@ -277,7 +291,7 @@ impl Emitter<'_> {
                 let rows = self.b.iadd(all, steps);
                 (own, Some(self.b.xor(c, rows)))
             }
-            // Rows, by the site's making.
+            // The site was made only for coordinates that form rows.
             Rep::Affine(c, steps) => (firsts.map(|l| self.b.iadd_imm(c, i64::from(steps.at(l)))).collect(), None),
             Rep::Uniform(c) => (firsts.map(|_| c).collect(), None),
             Rep::Buffer(_) | Rep::Buffers(_) | Rep::Pointers(_) => {
@@ -286,7 +300,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Of squares.
+    /// Returns the offsets of squares.
     fn quad_offsets(&mut self, site: &Site, pitch: C, slow: Block) -> Result<SmallVec<[C; 4]>> {
         let words = self.vector_type(Ty::I32);
         let x = self.rep_vector(Ty::I32, &site.x)?;
@@ -301,7 +315,7 @@ impl Emitter<'_> {
             let steps = self.words(|lane| (lane >> bit & 1) as i32);
             let square = self.b.iadd(first, steps);
             let differs = self.b.xor(c, square);
-            // Below 0 is the coordinate, or what is left to the last one.
+            // A negative coordinate or a negative distance to the last texel means outside.
             let size = self.rows_field(site, Type::I32, size);
             let last = self.b.iadd_imm(size, -1);
             let last = self.b.splat(words, last);
@@ -329,7 +343,7 @@ impl Emitter<'_> {
         self.b.zext(Type::I64, offset)
     }
 
-    /// The words of the texels, as vectors with a word per lane.
+    /// Loads the words of the texels, as vectors with one word per lane.
     fn load_texels(&mut self, site: &Site, place: &Place) -> Vec<C> {
         let n = 1 << (texel_shift(site.kind) - 2);
         let (whole, row) = (self.vector_type(Ty::I32), elem(Ty::I32).by(ROW));
@@ -354,7 +368,7 @@ impl Emitter<'_> {
                 self.components(&raws, n)
             }
             Order::Quads => {
-                // Two texels at a time.
+                // Each load takes two texels.
                 let below = self.b.iadd(place.base, place.pitch);
                 let pairs: SmallVec<[C; 8]> = (place.offsets.iter().copied())
                     .flat_map(|offset| [(place.base, offset), (below, offset)])
@@ -374,7 +388,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Component `i` of texels, as the kernels make it of their words.
+    /// Returns component `i` of texels, converted from their words as the kernels do it.
     fn unpacked(&mut self, kind: TexelKind, words: &[C], i: usize, to: Type) -> C {
         let c = match (kind, i) {
             (TexelKind::Unorm8, _) => self.unorm8(words[0], i),
@@ -387,11 +401,12 @@ impl Emitter<'_> {
         self.b.bitcast(to, c)
     }
 
-    /// Byte `i` of words as an unsigned normalised number. It becomes a float where it lies: a power of two changes no rounding.
+    /// Converts byte `i` of words from an unsigned normalised number. The byte is converted in its
+    /// position, because a power of two changes no rounding.
     fn unorm8(&mut self, words: C, i: usize) -> C {
         let floats = self.b.ty(words).with(Elem::F32);
         let (byte, scale) = match i {
-            // As a number with a sign it would be another one.
+            // The top byte is shifted down, because in its position it would be a negative number.
             3 => (self.b.lshr_imm(words, 24), 1.0),
             _ => (self.b.and_imm(words, 0xff << (8 * i)), f32::from_bits((127 + 8 * i as u32) << 23)),
         };
@@ -399,7 +414,7 @@ impl Emitter<'_> {
         let [most, rest] = UNORM8.map(|part| u64::from((part / scale).to_bits()));
         let (most, rest) = (self.b.constant(floats, most), self.b.constant(floats, rest));
         let rest = self.b.fmul(raw, rest);
-        // The first product is exact, so that one rounding and two are the same.
+        // The first product is exact, so one rounding and two give the same result.
         if host::has_fma() {
             return self.b.fma(raw, most, rest);
         }
@@ -407,7 +422,7 @@ impl Emitter<'_> {
         self.b.fadd(most, rest)
     }
 
-    /// Words of four unsigned normalised bytes.
+    /// Packs four components to words of unsigned normalised bytes.
     pub fn packed(&mut self, texel: &[C]) -> C {
         let floats = self.vector_type(Ty::F32);
         let words = floats.with(elem(Ty::I32));
@@ -415,14 +430,14 @@ impl Emitter<'_> {
         let (zero, one, most, nearest) =
             (constant(self, 0.0), constant(self, 1.0), constant(self, 255.0), constant(self, NEAREST));
         let bytes = texel.iter().zip((0..).step_by(8)).map(|(&c, shift)| {
-            // What is no number is 0.
+            // NaN becomes 0.
             let c = self.b.bitcast(floats, c);
             let c = self.float_choice(true, c, zero);
             let c = self.float_choice(false, c, one);
             let c = self.b.fmul(c, most);
             let c = self.b.fadd(c, nearest);
             let c = self.b.bitcast(words, c);
-            // Of the last ones the shift leaves nothing else.
+            // The shift removes the high bits of the last components.
             let c = if shift < 16 { self.b.and_imm(c, 0xff) } else { c };
             self.b.shl_imm(c, shift)
         });
@@ -431,12 +446,12 @@ impl Emitter<'_> {
     }
 }
 
-/// Does a value grow by `step` from each lane of a row to the next?
+/// Returns true if a value grows by `step` from each lane of a row to the next.
 fn grows(steps: Steps, step: i32) -> bool {
     (0..ROW).all(|lane| steps.at(lane) == lane as i32 * step)
 }
 
-/// Bytes of a texel, as a power of two.
+/// Returns the base-2 logarithm of the bytes of a texel.
 fn texel_shift(kind: TexelKind) -> u32 {
     match kind {
         TexelKind::Words => 4,

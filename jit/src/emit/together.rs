@@ -1,10 +1,14 @@
-//! Samples of one view that lie close together are taken by one call.
+//! Sample batching: samples of one view that lie close together in the program are taken by one
+//! call.
 //!
-//! A sample is a long chain of operations, from its coordinates to its result. A processor works on several at once where little lies between them, so a
-//! run of instructions without effects in which several are taken through the same descriptors computes all of their coordinates first; a helper calls the kernel
-//! for them one after the other, and each finds its results in rows of the frame when the run comes to it.
+//! A sample is a long chain of operations, from its coordinates to its result. A processor overlaps
+//! several samples if little code lies between them. In a run of instructions without effects that
+//! samples several times through the same descriptors, all coordinates are therefore computed
+//! first. A helper then calls the kernel for one sample after the other, and each finds its results
+//! in rows of the frame.
 //!
-//! Only what has no effect and reads nothing that could differ is done before its turn, so nobody can tell.
+//! Only operations that have no effect and read nothing that could change are moved forward, so the
+//! program's results are the same.
 
 use super::Emitter;
 use super::early::{COORDINATES, KernelRows, LINE, RESULTS, ROW, is_plain};
@@ -18,18 +22,19 @@ use base::abi::MAX_LANES;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-/// Most samples of a call: their rows stay in the nearest cache.
+/// Upper bound of the number of samples of a call, for which the rows stay in the first-level
+/// cache.
 const MOST: usize = 16;
-/// How many instructions further on a sample may be.
+/// Upper bound of the distance of a sample from the first of its group, in instructions.
 const NEAR: usize = 192;
 
 /// Samples that are taken by one call.
 #[derive(Clone, Debug)]
 struct Group {
     members: SmallVec<[Inst; MOST]>,
-    /// What leads to the coordinates of all but the first, in order.
+    /// Operations that compute the coordinates of all members but the first, in program order.
     steps: Vec<Inst>,
-    /// Rows of the results, and how many members have not asked for theirs.
+    /// Rows of the results, and the number of members that have not read theirs.
     rows: Option<(Slot, usize)>,
 }
 
@@ -37,16 +42,17 @@ struct Group {
 #[derive(Default)]
 pub struct Together {
     groups: Vec<Group>,
-    /// Of a sample: its group and its place in there.
+    /// Group of each sample, and its index in the group.
     places: SecondaryMap<Inst, Option<(u32, u32)>>,
-    /// Steps that have been done before their turn.
+    /// Steps that have been emitted before their place in the program.
     done: SecondaryMap<Inst, bool>,
-    /// Rows that nobody needs any more.
+    /// Slots of rows that are no longer used.
     free: Vec<Slot>,
 }
 
 impl Together {
-    /// Finds them, for chunks of so many lanes, among samples that `taken` does not have.
+    /// Finds the groups, for chunks of `lanes` lanes, among the samples that `taken` does not
+    /// contain.
     pub fn of(shader: &Shader, div: &Divergence, lanes: u32, taken: impl Fn(Inst) -> bool) -> Together {
         let mut out = Together::default();
         if lanes as usize >= MAX_LANES && shader.insts.values().any(|data| matches!(data.op, Op::Sample(_))) {
@@ -55,7 +61,7 @@ impl Together {
         out
     }
 
-    /// Was it done before its turn?
+    /// Returns true if an instruction was emitted before its place in the program.
     pub fn is_done(&self, inst: Inst) -> bool {
         self.done[inst]
     }
@@ -65,7 +71,7 @@ struct Finder<'a> {
     shader: &'a Shader,
     div: &'a Divergence,
     taken: &'a dyn Fn(Inst) -> bool,
-    /// Of values: the sample behind which they can be made only, as a number that is different for each.
+    /// Mark of the sample behind which a value must be computed; each sample has its own mark.
     late: SecondaryMap<Value, u32>,
     out: &'a mut Together,
 }
@@ -85,7 +91,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A plain sample through descriptors that all lanes have in common.
+    /// Returns true for a plain sample through descriptors that all lanes share.
     fn is_sample(&self, inst: Inst) -> bool {
         let data = &self.shader.insts[inst];
         let Op::Sample(info) = &data.op else { return false };
@@ -94,14 +100,14 @@ impl Finder<'_> {
             && !(self.taken)(inst)
     }
 
-    /// Do two samples differ in their coordinates only?
+    /// Returns true if two samples differ only in their coordinates.
     fn alike(&self, a: Inst, b: Inst) -> bool {
         let [a, b] = [a, b].map(|inst| &self.shader.insts[inst]);
         let other = 2 + COORDINATES as usize;
         a.op == b.op && a.args[..2] == b.args[..2] && a.args[other..] == b.args[other..]
     }
 
-    /// The group of a first sample, of what follows it.
+    /// Makes the group of a first sample from the nodes that follow it.
     fn group(&mut self, first: Inst, behind: &[Node]) {
         let mark = first.as_u32() + 1;
         let mut members: SmallVec<[Inst; MOST]> = SmallVec::from_slice(&[first]);
@@ -128,16 +134,18 @@ impl Finder<'_> {
         }
     }
 
-    /// What an instruction makes is there behind the group's call only.
+    /// Marks the results of an instruction as available only behind the group's call.
     fn mark(&mut self, inst: Inst, mark: u32) {
         self.shader.insts[inst].results().for_each(|v| self.late[v] = mark);
     }
 
-    /// May it be done before its turn, where nothing in between changes memory?
+    /// Returns true if an instruction may be emitted before its place, provided that nothing in
+    /// between changes memory.
     fn is_step(&self, data: &InstData) -> bool {
         match data.op {
             Op::LoadInput(..) | Op::Builtin(_) | Op::BufferDesc { .. } => true,
-            // (Others may be loaded together with their neighbours.)
+            // Loads at varying addresses are excluded, because they may be loaded together with
+            // their neighbours.
             Op::Load(Space::Push | Space::Buffer, flags) => {
                 !flags.volatile && data.args.iter().all(|&v| self.div.shape[v] == Shape::Uniform)
             }
@@ -169,7 +177,8 @@ impl Finder<'_> {
 }
 
 impl Emitter<'_> {
-    /// Defines the results of a sample that has a group; false if it has none. The first one takes them all.
+    /// Defines the results of a sample that belongs to a group; returns false if it does not. The
+    /// first sample of a group emits the call for all.
     pub fn take_together(&mut self, inst: Inst) -> Result<bool> {
         let Some((group, member)) = self.together.places[inst] else { return Ok(false) };
         let group = group as usize;
@@ -226,12 +235,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Most chunks of the kernel in a group.
+    /// Returns the maximum number of kernel chunks in a group.
     fn most_chunks(&self) -> u64 {
         MOST as u64 * self.kernel_parts()
     }
 
-    /// Where the rows begin, aligned to two.
+    /// Returns the address of the rows, aligned to two rows.
     fn group_rows(&mut self, slot: Slot) -> C {
         let address = self.b.stack_address(slot, 0);
         let address = self.b.iadd_imm(address, LINE as i64 - 1);

@@ -1,8 +1,16 @@
-//! Compute and fragment stages that cannot tell how many lanes a chunk has: no operation on subgroups, nothing that comes in the order of lanes where others may
-//! see it (several atomics, and in fragment stages any write to memory), no neighbours but those of a quad. Their better code may have twice as many, where the machine's vectors do.
+//! Subgroup-size-agnostic compute and fragment stages, whose results do not depend on the number of
+//! lanes of a chunk. They have:
 //!
-//! What else could tell is a race: an invocation that reads what another one of its workgroup writes, without a barrier in between. Such programs
-//! have no meaning, and no promise.
+//! * no operation on subgroups,
+//! * nothing that happens observably in the order of lanes (several atomics, and in fragment stages
+//!   any write to memory),
+//! * no access to other lanes except those of a quad.
+//!
+//! Their optimised code may have twice as many lanes, if the machine's vectors do.
+//!
+//! The only other way to observe the number is a data race: an invocation reads memory that another
+//! invocation of its workgroup writes, without a barrier in between. Vulkan gives such programs no
+//! defined result.
 
 #![forbid(unsafe_code)]
 
@@ -11,10 +19,11 @@ use crate::lir;
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
 
-/// Lanes of a chunk whose words fill a vector of 512 bits.
+/// Number of lanes of a chunk whose words fill a vector of 512 bits.
 pub const MORE_LANES: u32 = 16;
 
-/// Capabilities that let nobody see subgroups: of numbers, of memory, of indices, of descriptors, of images, of what fragments are given.
+/// Capabilities that do not expose subgroups: types of numbers, memory, indices, descriptors,
+/// images, inputs of fragments.
 const BLIND: &[std::ops::RangeInclusive<u32>] = &[
     0..=3,
     9..=11,
@@ -35,36 +44,40 @@ const BLIND: &[std::ops::RangeInclusive<u32>] = &[
     6029..=6029,
 ];
 
-/// Has a module only such capabilities?
+/// Returns true if a module declares only such capabilities.
 pub fn is_blind(capabilities: &[u32]) -> bool {
     capabilities.iter().all(|c| BLIND.iter().any(|range| range.contains(c)))
 }
 
-/// Is the stage, of a module that [`is_blind`], such a one, and do chunks of [`MORE_LANES`] fit its workgroups?
+/// Returns true if the stage, of a module that [`is_blind`], is subgroup-size-agnostic and chunks
+/// of [`MORE_LANES`] fit its workgroups.
 pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
     let whole = match shader.stage() {
         Stage::Compute => shader.payload.workgroup().is_some_and(|w| w.invocations() % u64::from(MORE_LANES) == 0),
-        // Batches are padded.
+        // Batches are padded to whole chunks.
         Stage::Fragment => !shader.side_effects,
         _ => false,
     };
-    // One that is done once comes in the order of invocations, however many a chunk has. (What nobody reads is better kept back: `deferred`.)
+    // A single atomic is executed in the order of invocations, whatever the number of lanes. An
+    // atomic whose result is unused is better deferred (`deferred`).
     let alone = shader.stage() == Stage::Compute && atomics(shader, &shader.root.body) <= 1 && reads_atomics(shader);
     whole && lanes < MORE_LANES && shader.insts.values().all(|data| is_unseeing(&data.op, alone))
 }
 
-/// Is LIR with more lanes less work than as much with fewer, which is done twice? By a good part: what lies side by side for eight may not for sixteen, and
-/// is then loaded lane by lane.
+/// Returns true if LIR with more lanes is considerably less work than twice that with fewer lanes.
+/// The margin is needed because lanes that lie side by side in groups of eight may not do so in
+/// groups of sixteen, and are then loaded one by one.
 pub fn is_worth_it(few: &lir::Function, more: &lir::Function) -> bool {
     20 * work(more) < 29 * work(few)
 }
 
-/// How often a loop goes round that is inside of another, as far as this is concerned.
+/// Assumed number of iterations of a loop, per level of nesting.
 const ROUNDS: u64 = 8;
-/// Loops inside of each other that are told apart.
+/// Upper bound of the nesting depth that is distinguished.
 const DEPTH: u32 = 8;
 
-/// Instructions that run in the wide tier, roughly: one for each vector, or several for each lane.
+/// Estimates the number of instructions that run in the wide tier: one per vector, or several per
+/// lane.
 pub fn work(function: &lir::Function) -> u64 {
     let depths = depths(function);
     let blocks = function.layout.iter().zip(depths).filter(|(b, _)| !function.blocks[**b].cold);
@@ -75,7 +88,8 @@ pub fn work(function: &lir::Function) -> u64 {
     work.fold(0, u64::saturating_add)
 }
 
-/// How many loops each block of the layout is in. What a jump back spans is one.
+/// Returns the number of loops that contain each block of the layout. A loop is the range that a
+/// backward jump spans.
 fn depths(function: &lir::Function) -> Vec<u32> {
     let mut places = SecondaryMap::new();
     function.layout.iter().enumerate().for_each(|(i, &b)| places[b] = i);
@@ -84,7 +98,7 @@ fn depths(function: &lir::Function) -> Vec<u32> {
     for (i, &block) in function.layout.iter().enumerate() {
         for target in &function.blocks[block].targets {
             let to = places[target.block];
-            // Of several jumps to one place the last.
+            // Among several jumps to one block, the last one ends the loop.
             if to <= i {
                 headers[to] = headers[to].max(i + 1);
             }
@@ -117,7 +131,7 @@ fn instructions(data: &lir::InstData) -> u64 {
     }
 }
 
-/// Is what atomics give an operand of anything?
+/// Returns true if the result of an atomic is an operand of any instruction.
 fn reads_atomics(shader: &Shader) -> bool {
     let from_atomic = |v: &Value| match shader.values[*v].def {
         ValueDef::Inst(inst, _) => matches!(shader.insts[inst].op, Op::Atomic(..)),
@@ -126,7 +140,7 @@ fn reads_atomics(shader: &Shader) -> bool {
     shader.insts.values().any(|data| data.args.iter().any(from_atomic))
 }
 
-/// How often atomics stand in a region; in a loop that is more than once.
+/// Counts the atomics in a region; one in a loop counts twice, as more than one.
 fn atomics(shader: &Shader, region: &Region) -> usize {
     let of = |node: &Node| match node {
         Node::Inst(inst) => usize::from(matches!(shader.insts[*inst].op, Op::Atomic(..))),
@@ -137,7 +151,8 @@ fn atomics(shader: &Shader, region: &Region) -> usize {
     region.nodes.iter().map(of).fold(0, usize::saturating_add)
 }
 
-/// Can no result of an operation, and no effect, depend on how many lanes there are? `alone`: there is not more than one atomic.
+/// Returns true if no result and no effect of an operation can depend on the number of lanes.
+/// `alone`: there is at most one atomic.
 fn is_unseeing(op: &Op, alone: bool) -> bool {
     match op {
         Op::Unary(_)
@@ -160,7 +175,7 @@ fn is_unseeing(op: &Op, alone: bool) -> bool {
         | Op::BufferSize
         | Op::ImageDesc { .. }
         | Op::SamplerDesc { .. }
-        // By parts of eight lanes.
+        // Kernels take parts of eight lanes.
         | Op::Sample(_)
         | Op::ImageFetch { .. }
         | Op::ImageResident { .. }

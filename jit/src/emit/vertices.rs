@@ -1,8 +1,12 @@
-//! Chunks of a stage of primitives: what is read of their vertices, and the vertices that lanes make.
+//! Chunks of a stage that takes primitives: loads from their vertices, and the vertices that lanes
+//! make.
 //!
-//! Inputs are read where the stage before left them: a lane has a byte offset for each vertex of its primitive, a slot one behind it. What lanes make
-//! lies in rows, a lane's vertex of a number in the row of that number ([`PrimitiveBatch`]); where the lanes make vertices together, which they mostly do,
-//! a row is stored as a vector.
+//! Inputs are read where the previous stage has written them: a lane has a byte offset for each
+//! vertex of its primitive, and a slot has an offset behind that.
+//!
+//! Vertices that lanes make lie in rows: the vertex of a lane with a given number lies in the row
+//! of that number ([`PrimitiveBatch`]). If all lanes make a vertex together, which is the usual
+//! case, a row is stored as a vector.
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
@@ -14,20 +18,20 @@ use base::abi::{BatchKind, InputSource, PrimitiveBatch, SlotLayout};
 use base::shader::GeometryFacts;
 use core::mem::offset_of;
 
-/// Where a chunk of primitives has its things.
+/// Addresses of the data of a chunk of primitives.
 #[derive(Clone, Copy)]
 pub struct PrimitiveState {
-    /// First byte of the lanes' offsets of vertex 0.
+    /// Address of the lanes' offsets of vertex 0.
     vertices: C,
-    /// First byte of the first row.
+    /// Address of the first row.
     rows: C,
     /// Number of the first row.
     first_row: C,
-    /// First byte of the lanes' counts.
+    /// Address of the lanes' vertex counts.
     counts: C,
 }
 
-/// An [`InputSource`], loaded.
+/// The fields of an [`InputSource`], loaded.
 #[derive(Clone, Copy)]
 pub struct Source {
     pub offset: C,
@@ -35,12 +39,12 @@ pub struct Source {
     pub stride: C,
 }
 
-/// What the emission knows of the primitives' stage.
+/// Constants of the stage that takes primitives.
 #[derive(Clone, Copy)]
 struct Most {
-    /// Vertices of a primitive.
+    /// Number of vertices of a primitive.
     given: u32,
-    /// Vertices of an invocation.
+    /// Upper bound of the vertices that an invocation makes.
     made: u32,
 }
 
@@ -56,12 +60,12 @@ impl Emitter<'_> {
         self.primitives.ok_or_else(|| Error::invalid("vertices in a stage that makes none"))
     }
 
-    /// A pointer in the batch.
+    /// Loads a pointer of the batch.
     pub fn batch_pointer(&mut self, field: usize) -> C {
         self.b.load(Type::I64, read_only(Reason::Field, field as i32), self.batch)
     }
 
-    /// The chunk's words of an array with `rows` of them per chunk.
+    /// Returns the address of the chunk's words in an array with `rows` rows of words per chunk.
     pub fn chunk_words(&mut self, field: usize, rows: u32) -> C {
         let list = self.batch_pointer(field);
         let chunk = self.b.zext(Type::I64, self.chunk);
@@ -69,8 +73,9 @@ impl Emitter<'_> {
         self.b.iadd(list, offset)
     }
 
-    /// Finds the chunk's rows behind those of the chunk before it; no lane has made anything yet. Lanes behind the last
-    /// invocation are as those of a chunk of vertices.
+    /// Computes the addresses of the chunk's rows, which follow those of the chunk before it; no
+    /// lane has made a vertex yet. Lanes behind the last invocation are handled as in a chunk of
+    /// vertices.
     pub fn start_primitives(&mut self, ones: C) -> Result<()> {
         self.start_lanes(offset_of!(PrimitiveBatch, count), ones)?;
         let most = self.most()?;
@@ -93,7 +98,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The next chunk's rows begin behind this one's.
+    /// Advances the first row, so that the next chunk's rows begin behind this one's.
     pub fn finish_primitives(&mut self) -> Result<()> {
         let (Most { made, .. }, PrimitiveState { first_row, counts, .. }) = (self.most()?, self.primitives()?);
         let vector = self.vector_type(Ty::I32);
@@ -107,12 +112,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// How a row lies.
+    /// Returns the layout of a row.
     fn row_layout(&self) -> SlotLayout {
         SlotLayout::new(self.shader.outputs.len(), self.lanes)
     }
 
-    /// `Op::LoadVertex`.
+    /// Emits `Op::LoadVertex`.
     pub fn load_vertex(&mut self, slot: u32, data: &InstData) -> Result<()> {
         match self.shader.stage().row().batch {
             BatchKind::Patches => return self.load_control_point(slot, data),
@@ -125,7 +130,7 @@ impl Emitter<'_> {
         self.gather_input(inputs, offsets, source, data)
     }
 
-    /// What is said of an input slot.
+    /// Loads the source of an input slot.
     pub fn input_source(&mut self, field: usize, slot: u32) -> Source {
         let sources = self.batch_pointer(field);
         let record = slot as usize * size_of::<InputSource>();
@@ -135,18 +140,19 @@ impl Emitter<'_> {
         Source { offset, written, stride }
     }
 
-    /// The result of an instruction: the lanes' words of a slot, at byte offsets behind it.
+    /// Defines the result of an instruction: the lanes' words of a slot, at byte offsets behind it.
     pub fn gather_input(&mut self, inputs: C, offsets: C, source: Source, data: &InstData) -> Result<()> {
         let offset = self.b.zext(Type::I64, source.offset);
         let address = self.b.iadd(inputs, offset);
         let all = self.mask(true);
-        // (Memory of the batch, which nobody writes while the stage runs: any lane may read it.)
+        // The memory of the batch does not change while the stage runs, so any lane may read it.
         let words = self.vector_type(Ty::I32);
         let c = self.b.gather(words, read_only(Reason::Element, 0), 1, all, address, offsets)[0];
         self.define_input(c, source.written, data)
     }
 
-    /// The result of an instruction: words, or 0 where nobody writes the slot.
+    /// Defines the result of an instruction: words, or 0 if the previous stage does not write the
+    /// slot.
     pub fn define_input(&mut self, c: C, written: C, data: &InstData) -> Result<()> {
         let (words, ty) = (self.vector_type(Ty::I32), self.vector_type(self.shader.ty(data.result())));
         let written = self.b.splat(words, written);
@@ -155,7 +161,7 @@ impl Emitter<'_> {
         self.define(data.result(), Rep::Varying(c))
     }
 
-    /// Byte offsets of slot 0 of the lanes' vertices of a number.
+    /// Returns the byte offsets of slot 0 of the vertices with a given number.
     fn vertex_offsets(&mut self, data: &InstData) -> Result<C> {
         let (Most { given, .. }, PrimitiveState { vertices, .. }) = (self.most()?, self.primitives()?);
         let row_bytes = i64::from(4 * self.lanes);
@@ -177,14 +183,15 @@ impl Emitter<'_> {
         Ok(self.b.gather(words, read_only(Reason::Element, 0), 1, all, vertices, offsets)[0])
     }
 
-    /// `Op::StoreVertex`.
+    /// Emits `Op::StoreVertex`.
     pub fn store_vertex(&mut self, slot: u32, data: &InstData) -> Result<()> {
         let (Most { made, .. }, PrimitiveState { rows, .. }) = (self.most()?, self.primitives()?);
         let layout = self.row_layout();
         let (row_bytes, at) = (layout.chunk_bytes() as i64, layout.slot_bytes(slot as usize));
         let c = self.vector(data.args[1])?;
         if let Rep::Uniform(number) = self.rep(data.args[0])? {
-            // Behind the last row that the chunk may have lies another one, the next chunk's or nobody's.
+            // A row follows the last one that the chunk may have: the next chunk's, or an unused
+            // one.
             let behind = self.b.iconst(Type::I32, i64::from(made));
             let number = self.b.umin(number, behind);
             let number = self.b.zext(Type::I64, number);
@@ -203,7 +210,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// `Op::StoreVertexCount`.
+    /// Emits `Op::StoreVertexCount`.
     pub fn store_vertex_count(&mut self, data: &InstData) -> Result<()> {
         let counts = self.primitives()?.counts;
         let c = self.vector(data.args[0])?;

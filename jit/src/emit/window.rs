@@ -1,7 +1,10 @@
-//! Words of lanes that lie in a window: elements that are packed into words, several of which each word has.
+//! Windows: loads of words that each hold several packed elements, where the lanes' words lie in a
+//! small range.
 //!
-//! Where such an element's number is affine, its word's is no more, as lane 0 may begin anywhere in a word. But how far apart the lanes' words are is known: a few vectors
-//! have them all, of which each lane takes its own. Where the window is not in range as a whole, each lane loads.
+//! If the number of such an element is affine, the number of its word is not, because lane 0 may
+//! start anywhere in a word. But the distance between the lanes' words is bounded: a few vectors
+//! hold all of them, and each lane selects its own. If the window is not in range as a whole, each
+//! lane loads separately.
 
 use super::Emitter;
 use super::memory::at;
@@ -14,14 +17,16 @@ use crate::passes::Steps;
 use crate::wide;
 use smallvec::SmallVec;
 
-/// Bytes of a word.
+/// Number of bytes of a word.
 const WORD: i64 = 4;
-/// Most elements of a word, as a power of two: their numbers, which a buffer's end bounds, then do not wrap.
+/// Upper bound of the elements of a word, as a base-2 logarithm. The element numbers, which a
+/// buffer's end bounds, then do not wrap.
 const MOST_SHIFT: u64 = 2;
-/// Lanes that a vector must have for each vector of a window.
+/// Number of lanes that a vector must have for each vector of a window.
 const LANES: u64 = 4;
 
-/// Where the words of a load lie: lane l's is `(base + steps) >> shift`, and `plus` bytes.
+/// Location of the words of a load: that of lane l is at word `(base + steps) >> shift`, and `plus`
+/// bytes behind.
 pub struct Window {
     base: C,
     steps: Steps,
@@ -31,7 +36,7 @@ pub struct Window {
 }
 
 impl Emitter<'_> {
-    /// The window of what is loaded at an offset, one element for each lane.
+    /// Returns the window of a load at an offset, with one element per lane.
     pub fn window(&mut self, offset: Value, ty: Ty) -> Result<Option<Window>> {
         if i64::from(ty.bytes()) != WORD || !wide::is_available() {
             return Ok(None);
@@ -46,7 +51,7 @@ impl Emitter<'_> {
         }
         let Rep::Affine(base, steps) = self.rep(element)? else { return Ok(None) };
         let lanes = u64::from(self.lanes);
-        // Lane 0 may be its word's last.
+        // Lane 0 may be the last element of its word.
         let words = (steps.reach() >> shift) + 2;
         let vectors = words.div_ceil(lanes);
         let grows = (0..self.lanes as usize).all(|lane| steps.at(lane) >= 0);
@@ -54,7 +59,8 @@ impl Emitter<'_> {
         Ok(fits.then_some(Window { base, steps, shift: shift as u32, plus, vectors: vectors as usize }))
     }
 
-    /// What lanes load in a window; `each`: what they load where it is not in range.
+    /// Emits a load from a window; `each` emits the load of each lane, for a window that is not in
+    /// range.
     pub fn load_window(
         &mut self,
         pair: BufPair,
@@ -73,7 +79,7 @@ impl Emitter<'_> {
         self.load_behind((ok, pair, wide), Run::whole(ty, 1), true, whole, each)
     }
 
-    /// Each lane's word of the vectors at an address.
+    /// Returns each lane's word, selected from the vectors at an address.
     fn window_words(&mut self, window: &Window, ty: Ty, address: C, access: Access) -> C {
         let words = self.vector_type(Ty::I32);
         let begin = self.b.and_imm(window.base, (1 << window.shift) - 1);

@@ -1,4 +1,4 @@
-//! Registers: regalloc2, as it sees [`Code`].
+//! Register allocation by regalloc2: adapts [`Code`] to its `Function` interface.
 
 #![forbid(unsafe_code)]
 
@@ -11,10 +11,11 @@ use regalloc2::{
 };
 use std::sync::OnceLock;
 
-/// Units of 8 bytes that a spilled vector takes; it is aligned to as many. With vectors of 512 bits; without.
+/// Number of 8-byte units that a spilled vector takes, which is also its alignment: with vectors of
+/// 512 bits, and without them.
 const VECTOR_SLOTS: [usize; 2] = [8, 4];
 
-/// The code, with what register allocation asks for.
+/// The code, in the form that register allocation asks for.
 pub struct Flow<'a> {
     code: &'a Code,
     /// All instructions, block by block.
@@ -25,7 +26,8 @@ pub struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    /// Of a function.
+    /// Numbers the instructions of a function and finds the predecessors and successors of its
+    /// blocks.
     pub fn of(code: &'a Code) -> Flow<'a> {
         let count = code.blocks.len();
         let (mut insts, mut ranges) = (Vec::new(), Vec::with_capacity(count));
@@ -41,11 +43,11 @@ impl<'a> Flow<'a> {
         Flow { code, insts, ranges, succs, preds }
     }
 
-    /// An instruction by its number.
+    /// Returns an instruction by its number.
     pub fn inst(&self, number: regalloc2::Inst) -> &'a Inst {
         self.insts[number.index()]
     }
-    /// What finding registers would cost.
+    /// Estimates the cost of register allocation.
     pub fn cost(&self) -> Cost {
         let mut program = Program { insts: self.insts.len(), ..Program::default() };
         program.homes.resize(self.code.vregs, None);
@@ -71,7 +73,7 @@ impl<'a> Flow<'a> {
         program.preds = self.preds.iter().map(|p| p.iter().map(|b| b.index() as u32).collect()).collect();
         Cost::of(program)
     }
-    /// Number of instructions.
+    /// Returns the number of instructions.
     pub fn len(&self) -> usize {
         self.insts.len()
     }
@@ -123,13 +125,14 @@ impl Function for Flow<'_> {
     }
 }
 
-/// The registers that there are, without and with AVX-512: all but the stack's pointer and the frame's, and the mask that stands for none.
+/// Returns the allocatable registers, without or with AVX-512: all but the stack pointer, the frame
+/// pointer, and the mask register 0, which encodes "no mask".
 fn environment(avx512: bool) -> &'static MachineEnv {
     static ENVIRONMENTS: [OnceLock<MachineEnv>; 2] = [const { OnceLock::new() }; 2];
     ENVIRONMENTS[usize::from(avx512)].get_or_init(|| {
         let saved: PRegSet = SAVED.into_iter().map(gpr).collect();
         let free: PRegSet = [0, 1, 2, 6, 7, 8, 9, 10, 11].into_iter().map(gpr).collect();
-        // The first ones have the shorter encoding.
+        // The first 16 vector registers come first, because their encoding is shorter.
         let vectors: PRegSet = (0..OLD_VECTORS).map(vector).collect();
         let (more, masks) = if avx512 { (OLD_VECTORS..VECTORS, 1..MASKS) } else { (0..0, 0..0) };
         MachineEnv {
@@ -141,20 +144,21 @@ fn environment(avx512: bool) -> &'static MachineEnv {
     })
 }
 
-/// Finds registers; carefully, which takes a time that [`crate::cost::Cost`] bounds, or in one pass.
+/// Allocates registers: carefully, which takes a time that [`crate::cost::Cost`] bounds, or in one
+/// pass.
 ///
 /// # Errors
-/// Internal: what is no function.
+/// Internal: the code is not a valid function.
 pub fn allocate(flow: &Flow<'_>, carefully: bool) -> Result<Output> {
     let algorithm = if carefully { Algorithm::Ion } else { Algorithm::Fastalloc };
     let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
     regalloc2::run(flow, environment(flow.code.avx512), &options).map_err(failed)
 }
 
-/// What regalloc2's own checker says of a result.
+/// Checks a result with regalloc2's own checker.
 ///
 /// # Errors
-/// Internal: the allocator is wrong, or what it was told.
+/// Internal: the allocator or its input is wrong.
 pub fn check(flow: &Flow<'_>, output: &Output) -> Result<()> {
     let mut checker = regalloc2::checker::Checker::new(flow, environment(flow.code.avx512));
     checker.prepare(output);

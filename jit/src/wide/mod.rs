@@ -1,13 +1,17 @@
-//! The wide tier: from LIR to machine code with vectors of 256 bits, for processors with AVX2 and what came with it; and with those of 512 bits, 32
-//! registers and mask registers where there is AVX-512 ([`Level`]).
+//! The wide back end, which makes machine code from LIR with vectors of 256 bits, for processors
+//! with AVX2 and the extensions of its generation. With AVX-512 ([`Level`]) it uses vectors of 512
+//! bits, 32 vector registers and mask registers.
 //!
-//! * `isel` selects instructions: data with virtual registers ([`inst`]), most of them rows of a [`table`].
-//! * `alloc` has regalloc2 find registers, which says what must be moved; `frame` is the stack that takes what does not fit,
-//!   and what lives across calls that are rare.
-//! * `encode` makes bytes, `assemble` puts them together, with constants behind them (`pool`).
+//! * `isel` selects instructions: data with virtual registers ([`inst`]), most of them rows of a
+//!   [`table`].
+//! * `alloc` runs regalloc2, which finds registers and the moves between them. `frame` lays out the
+//!   stack for spilled registers and for those that live across rare calls.
+//! * `encode` makes the bytes of instructions; `assemble` joins them, with the constants (`pool`)
+//!   behind them.
 //!
-//! A function that would take too long is refused as a whole ([`Cost`]), as is every one on another processor: another tier takes it. Nothing here is
-//! unsafe, and nothing depends on more of a function than that [`lir::verify`] accepts it.
+//! A function whose compilation would take too long is refused as a whole ([`Cost`]), as is every
+//! function on an unsupported processor; another tier then compiles it. This module has no unsafe
+//! code, and relies only on the fact that [`lir::verify`] accepts a function.
 
 #![forbid(unsafe_code)]
 
@@ -26,20 +30,20 @@ use crate::error::Result;
 use crate::host;
 use crate::lir;
 
-/// What a processor has, and code takes for granted; each level has what those before it have.
+/// A set of processor features that generated code relies on; each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// AVX2 and what came with it: x86-64-v3.
+    /// AVX2 and the extensions of its generation: x86-64-v3.
     Avx2,
     /// AVX-512: x86-64-v4.
     Avx512,
 }
 
 impl Level {
-    /// All of them, the least first.
+    /// All levels in ascending order.
     pub const ALL: [Level; 2] = [Level::Avx2, Level::Avx512];
 
-    /// The greatest that this processor has.
+    /// Returns the highest level that this processor supports.
     pub fn here() -> Option<Level> {
         let mut levels = Level::ALL.into_iter().zip(FEATURES);
         let has = |features: &[&str]| features.iter().all(|name| host::has(name));
@@ -48,39 +52,41 @@ impl Level {
     }
 }
 
-/// How code is made.
+/// Settings of code generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Registers are found with care, and it has what is extra; else in one pass.
+    /// Registers are allocated carefully, and optional fast-path blocks are made; otherwise
+    /// registers are allocated in one pass without those blocks.
     pub optimise: bool,
-    /// What it may cost. Without care it takes time in proportion to the function.
+    /// Upper bound of the cost. Allocation in one pass takes time in proportion to the function.
     pub limit: Option<Cost>,
-    /// The most that it may use of what the processor has. Registers from one pass can't be limited to the lower ones, as AVX-512's instructions ask for.
+    /// Highest level that may be used. Allocation in one pass cannot restrict operands to the lower
+    /// registers, which some instructions of AVX-512 require.
     pub most: Level,
 }
 
-/// What each level takes for granted beside those before it.
+/// Features that each level requires beside those of the levels before it.
 const FEATURES: [&[&str]; 2] = [
     &["has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt", "has_popcnt", "has_f16c"],
     &["has_avx512f", "has_avx512cd", "has_avx512dq", "has_avx512bw", "has_avx512vl"],
 ];
 
-/// Can this processor run the code?
+/// Returns true if this processor can run the code.
 pub fn is_available() -> bool {
     Level::here().is_some()
 }
 
-/// Are there vectors of 512 bits?
+/// Returns true if there are vectors of 512 bits.
 pub fn has_large_vectors() -> bool {
     Level::here() == Some(Level::Avx512)
 }
 
-/// Code of a function. `None` where the processor can't run it, when it would take too long ([`Settings::limit`]), and when `wanted` says that nobody
-/// wants it any more.
+/// Makes the code of a function. Returns `None` if the processor cannot run it, if it would take
+/// too long ([`Settings::limit`]), or if `wanted` reports that it is no longer needed.
 ///
 /// # Errors
-/// Limit for a frame beyond all bounds or without memory for a stack, else Internal: nothing here depends on what an application may
-/// get wrong.
+/// Limit: the frame is too large, or there is no memory for a stack. Otherwise Internal, because
+/// nothing here depends on an application's mistakes.
 pub fn code(
     lir: &lir::Function,
     settings: &Settings,

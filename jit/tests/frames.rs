@@ -1,4 +1,5 @@
-//! Large frames, large private arrays, deep nesting: by either tier, for callers with small stacks.
+//! Tests of large frames, large private arrays and deep nesting, in every tier, for callers with
+//! small stacks.
 
 mod emit_common;
 #[path = "spirv_common/modules.rs"]
@@ -16,7 +17,7 @@ use modules::{arrays, arrays_result, chain, copies, nest};
 use spirv_common::{bytes, execute, float_bytes, read};
 use std::sync::Arc;
 
-/// A stack that an application may give its threads.
+/// Size in bytes of a stack that an application may give its threads.
 const SMALL: usize = 64 << 10;
 
 fn build(words: &[u32], tier: Tier) -> Result<CodeBlob, Error> {
@@ -46,10 +47,11 @@ fn memory(values: &[f32]) -> Memory {
     Memory { buffers: vec![((0, 0), float_bytes(values))], ..Memory::default() }
 }
 
-/// The buffer after a workgroup of loaded code, on four small threads at once.
+/// Runs a workgroup of loaded code on four small threads at once. Returns the buffer, which must be
+/// the same on all of them.
 fn run(blob: CodeBlob, values: Vec<f32>) -> Vec<u8> {
     let mut all = on_small_threads(4, move || {
-        // As it comes back from a cache.
+        // The code is stored and loaded, as in a cache.
         let blob = jit::stored(&blob.to_bytes()).expect("the stored form");
         let stage =
             CompiledStage { facts: blob.facts.clone(), code: Arc::new(blob.load().expect("executable memory")) };
@@ -61,7 +63,7 @@ fn run(blob: CodeBlob, values: Vec<f32>) -> Vec<u8> {
     all.remove(0)
 }
 
-/// What the interpreter says.
+/// Returns the interpreter's result.
 fn want(words: &[u32], values: &[f32]) -> Vec<u8> {
     let shader = spirv_common::compile(words, Stage::Compute, &Specialization::default()).expect("translation");
     bytes(&read(&execute(&shader, &memory(values), 8, false), 0, 0))
@@ -97,7 +99,8 @@ fn copies_of_large_arrays_are_loops() {
 fn values_of_large_arrays_are_values() {
     let values: Vec<f32> = (0..64).map(|i| i as f32 + 1.0).collect();
     let results: Vec<f32> = (0..).zip(&values).map(|(x, &v)| arrays_result(x, v)).collect();
-    // In scalars; in memory; with elements behind the last round of a loop.
+    // The array is in scalars, in memory, or in memory with elements that remain after the last
+    // iteration of a loop.
     for len in [200, 1024, 1003] {
         assert_eq!(want(&arrays(len), &values), float_bytes(&results), "{len}");
         for tier in Tier::ALL {

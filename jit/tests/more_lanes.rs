@@ -1,4 +1,5 @@
-//! Code with more lanes to a chunk than a subgroup has: which compute stages have it, and that nothing else of them differs.
+//! Tests of code with more lanes per chunk than a subgroup has: which compute stages have such
+//! code, and that its results are the same.
 
 mod emit_common;
 mod spirv_common;
@@ -16,7 +17,8 @@ use jit::wide::has_large_vectors;
 use spirv_common::{layout, words};
 use std::sync::Arc;
 
-/// Modules of workgroups that are multiples of the lanes, but for those that see subgroups, change memory in turns more than once or load lane by lane.
+/// Modules whose workgroups are multiples of the lanes. Modules are excluded that depend on
+/// subgroups, use more than one atomic, or load lane by lane.
 const MORE: [&str; 9] = [
     "append.comp",
     "switches.comp",
@@ -50,7 +52,7 @@ fn who_sees_subgroups_or_others_in_turns_has_no_more_lanes() {
     let names = std::fs::read_dir(format!("{}/tests/data", env!("CARGO_MANIFEST_DIR"))).expect("data");
     for name in names.map(|e| e.expect("a file").file_name().to_string_lossy().into_owned()) {
         let Some(name) = name.strip_suffix(".spv").filter(|n| n.ends_with(".comp")) else { continue };
-        // (Some need another layout.)
+        // Some modules need another layout.
         let Ok(described) = with(name, jit::describe) else { continue };
         assert_eq!(described.more_lanes.is_some(), MORE.contains(&name) && has_large_vectors(), "{name}");
         assert_eq!(described.facts.lanes, 8, "{name}");
@@ -67,7 +69,7 @@ fn all_code_has_the_same_facts_room_and_results() {
     let mut rng = base::random::Rng(0x0bad_cafe_0000_0007);
     let mut ran = 0;
     for name in MORE {
-        // Buffers only, as they are run here.
+        // Only modules that use nothing but buffers can run here.
         let layout = emit_common::buffers_layout(4);
         let compile = |tier| with_layout(name, &layout, |r| jit::compile(r, tier));
         if compile(Tier::Quick).is_err() {
@@ -83,7 +85,7 @@ fn all_code_has_the_same_facts_room_and_results() {
             assert!(blob.facts == codes[0].facts && blob.scratch == codes[0].scratch, "{name} {:?}", blob.tier);
             assert!(run(blob, &memory) == expected, "{name} {:?}", blob.tier);
         }
-        // What is made later has the room that the first code was given.
+        // Code that is made later must fit into the scratch memory of the first code.
         let better = with_layout(name, &layout, |r| jit::prepare(r)?.improve(Tier::FIRST, codes[0].scratch, &|| true));
         let better = better.expect("code").expect("a better tier");
         assert!(better.facts == codes[0].facts && better.scratch == codes[0].scratch, "{name}");
@@ -92,7 +94,8 @@ fn all_code_has_the_same_facts_room_and_results() {
     assert!(ran >= 3, "{ran} were run");
 }
 
-/// A cache of another machine may have code that was given less room: it is made better all the same.
+/// A cache of another machine may contain code with less scratch memory, and better code must still
+/// be made for it.
 #[test]
 fn less_room_is_enough_for_as_many_lanes() {
     let few = with("control.comp", jit::describe).expect("stage").emission.scratch_bytes;
@@ -105,9 +108,10 @@ fn less_room_is_enough_for_as_many_lanes() {
 
 #[test]
 fn capabilities_say_who_may_see() {
-    // Shader, Int64, storage of 8 bits.
+    // These are Shader, Int64 and StorageBuffer8BitAccess.
     assert!(is_blind(&[1, 11, 4448]));
-    // GroupNonUniform, SubgroupBallotKHR, CooperativeMatrixKHR, ComputeDerivativeGroupQuads, and one that there is not yet.
+    // These are GroupNonUniform, SubgroupBallotKHR, CooperativeMatrixKHR,
+    // ComputeDerivativeGroupQuads, and a capability that does not exist yet.
     assert!([61, 4423, 6022, 5288, 9999].iter().all(|&c| !is_blind(&[1, c])));
 }
 
@@ -138,7 +142,7 @@ fn what_is_in_loops_and_done_lane_by_lane_weighs_more() {
         };
         b.switch_to_block(exit);
         if around {
-            // Another loop, with the work in it.
+            // A second loop contains the work.
             let again = b.create_block();
             let done = b.create_block();
             b.jump(again, &[]);

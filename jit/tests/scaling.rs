@@ -1,5 +1,6 @@
-//! Compilation takes time and memory in proportion to the module: what each step makes and allocates for a module and for one twice as
-//! large is compared, so nothing depends on the machine's speed. And what asks for too much is refused early.
+//! Tests that compilation takes time and memory in proportion to the module. The output and the
+//! allocations of each step are compared for a module and for one twice as large, so the result
+//! does not depend on the machine's speed. Modules that require too much must be refused early.
 
 #[path = "spirv_common/bomb.rs"]
 #[allow(dead_code, reason = "shared with the driver's tests")]
@@ -21,18 +22,21 @@ thread_local! {
     static ALLOCATED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts the bytes that a thread allocates.
+/// Allocator that counts the bytes that a thread allocates.
 struct Counting;
 
-// SAFETY: everything is the system allocator's; the counter is a plain number without destructor.
+// SAFETY: every method forwards to the system allocator, and the counter is a number without
+// destructor, so that it allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATED.try_with(|n| n.set(n.get() + layout.size() as u64));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc::alloc`, which is that of the
+        // callee.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc::dealloc`, and `alloc` returned
+        // memory of `System`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -40,16 +44,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// What a step cost.
+/// Cost of a step.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     name: &'static str,
     allocated: u64,
-    /// Of what the step makes.
+    /// Size of the step's output.
     made: u64,
 }
 
-/// Compiles up to quick code, on a stack for whatever nests.
+/// Compiles a module up to quick code, on a stack that is large enough for any nesting.
 fn measure(kind: Kind, n: u32) -> Result<(Vec<Step>, Emission)> {
     base::stack::with(256 << 20, || measured(kind, n)).expect("a stack")
 }
@@ -78,7 +82,7 @@ fn measured(kind: Kind, n: u32) -> Result<(Vec<Step>, Emission)> {
     Ok((steps, emission))
 }
 
-/// Sizes at which a quadratic step shows.
+/// Returns a size at which a quadratic step is noticeable.
 fn size(kind: Kind) -> u32 {
     match kind {
         Kind::Straight | Kind::Shift => 1000,
@@ -105,7 +109,8 @@ fn twice_the_module_is_twice_the_work() {
         let (once, _) = measure(kind, n).unwrap();
         let (twice, _) = measure(kind, 2 * n).unwrap();
         for (a, b) in once.iter().zip(&twice) {
-            // Tables grow by doubling, so allocation comes in steps; a quadratic step has four times.
+            // Tables grow by doubling, so allocation increases in steps. A quadratic step allocates
+            // four times as much.
             let allocated = b.allocated as f64 / a.allocated.max(1 << 16) as f64;
             let made = b.made as f64 / a.made.max(500) as f64;
             println!("{kind:?} {n} {}: {} bytes, ×{allocated:.2}; makes {}, ×{made:.2}", a.name, a.allocated, a.made);
@@ -121,7 +126,7 @@ fn twice_the_module_is_twice_the_work() {
 fn copies_of_large_composites_share_their_scalars() {
     for kind in [Kind::CopyObject, Kind::Insert, Kind::Extract] {
         let (steps, _) = measure(kind, 3000).unwrap();
-        // Each has 16,384 scalars: 3,000 copies were 200 MB.
+        // Each composite has 16,384 scalars, of which 3,000 copies took 200 MB.
         let translated = steps.iter().find(|s| s.name == "translate").unwrap();
         assert!(translated.allocated < 32 << 20, "{kind:?}: {} bytes", translated.allocated);
     }
@@ -136,7 +141,8 @@ fn every_tier_takes_bounded_time_whatever_is_live() {
             let (code, by) = tier::generate(&emission.lir, tier).unwrap();
             let took = began.elapsed();
             println!("{kind:?} {n}: {} bytes by {by:?}, {took:?}", code.bytes.len());
-            // On an idle machine a tenth of a second; these were half a minute and more.
+            // Each takes a tenth of a second on an idle machine. Before, these modules took half a
+            // minute and more.
             assert!(took < Duration::from_secs(8), "{kind:?}: {took:?}");
         }
     }
@@ -154,7 +160,7 @@ fn code_generation_that_nobody_wants_ends_between_its_steps() {
     assert_eq!(asked.get(), 2, "before and behind optimisation");
 }
 
-/// Tiers that this machine has.
+/// Returns the tiers that this machine supports.
 fn available() -> impl Iterator<Item = Tier> {
     Tier::ALL.into_iter().filter(|tier| tier.row().backend().is_some())
 }

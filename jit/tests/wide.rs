@@ -1,11 +1,13 @@
-//! The wide tier, where random programs rarely go: large frames, many values at once, calls with arguments on the stack.
+//! Tests of the wide tier for cases that random programs rarely reach: large frames, many live
+//! values, calls with arguments on the stack.
 
 use jit::code::ExecutableCode;
 use jit::lir::{Access, Builder, Elem, Function, IntCond, Reason, Type, Value, verify};
 use jit::wide::{Level, Settings, code};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Both ways of making code, at the levels that this processor has.
+/// Returns the settings for code with and without optimisation, at the levels that this processor
+/// has.
 fn settings() -> impl Iterator<Item = Settings> {
     let levels = Level::ALL.into_iter().filter(|&level| Some(level) <= Level::here());
     let careful = levels.map(|most| Settings { optimise: true, limit: None, most });
@@ -14,7 +16,7 @@ fn settings() -> impl Iterator<Item = Settings> {
     )
 }
 
-/// Code of a function of an address and a number.
+/// Compiles a function of an address and a number. Returns its code and the size of its frame.
 fn compiled(func: &Function, settings: Settings) -> (ExecutableCode, u32) {
     verify(func).unwrap_or_else(|e| panic!("{e}\n{func}"));
     let code = code(func, &settings, &|| true, None).expect("code").expect("no limit");
@@ -22,7 +24,7 @@ fn compiled(func: &Function, settings: Settings) -> (ExecutableCode, u32) {
 }
 
 fn run(code: &ExecutableCode, memory: &mut [u32], n: u64) {
-    // SAFETY: the functions of these tests have these parameters and stay in their memory.
+    // SAFETY: the functions of these tests have these parameters and access only `memory`.
     unsafe {
         let function: extern "C" fn(*mut u32, u64) = core::mem::transmute(code.address());
         function(memory.as_mut_ptr(), n);
@@ -50,7 +52,7 @@ fn spill(settings: Settings) {
     let (mut b, address, _) = builder();
     let values: Vec<Value> = (0..COUNT).map(|i| b.load(ty, at(32 * i), address)).collect();
     let scalars: Vec<Value> = (0..COUNT).map(|i| b.load(Type::I32, at(32 * i), address)).collect();
-    // All are live until the last is stored in front of the first.
+    // All values are live until the last one is stored over the first.
     for (i, &v) in values.iter().rev().enumerate() {
         let more = b.splat(ty, scalars[i]);
         let sum = b.iadd(v, more);
@@ -100,12 +102,12 @@ fn take_large_frames(settings: Settings) {
 
 static SEEN: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
 
-/// Six arguments in general registers, then two on the stack.
+/// Records its arguments: six are in general registers, then two are on the stack.
 extern "C" fn eight(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64) {
     [a, b, c, d, e, f, g, h].into_iter().zip(&SEEN).for_each(|(v, seen)| seen.store(v, Ordering::Relaxed));
 }
 
-/// Floats have registers of their own.
+/// Records its arguments, of which the floats are in registers of their own kind.
 extern "C" fn mixed(a: u64, b: f64, c: u64, d: f32, e: u64, f: u64, g: u64, h: u64) {
     let bits = [a, b.to_bits(), c, d.to_bits().into(), e, f, g, h];
     bits.into_iter().zip(&SEEN).for_each(|(v, seen)| seen.store(v, Ordering::Relaxed));
@@ -143,12 +145,13 @@ fn call(settings: Settings) {
     }
 }
 
-/// Leaves nothing in what a function may change.
+/// Changes every register that a function may change.
 extern "C" fn spoil(words: *mut u32) {
-    // SAFETY: the first word is the test's.
+    // SAFETY: `words` points to the memory of the test.
     unsafe { words.write(words.read().wrapping_mul(3)) };
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: all that is changed is the caller's loss; registers of AVX-512 only where they are.
+    // SAFETY: only registers that a function may change are changed. Registers of AVX-512 are
+    // changed only if the processor has them.
     unsafe {
         core::arch::asm!(
             "vzeroall",
@@ -195,7 +198,8 @@ extern "C" fn spoil(words: *mut u32) {
     }
 }
 
-/// Vectors, masks and numbers live across a call that is rare, and round a loop that has it.
+/// Vectors, masks and numbers stay live across a rare call, and across the iterations of a loop
+/// that contains it.
 #[test]
 fn rare_calls_keep_what_is_live() {
     settings().for_each(|settings| [8, 16].into_iter().for_each(|lanes| rare_call(settings, lanes)));
@@ -324,7 +328,7 @@ fn compute_logic(settings: Settings) {
             let mut own: Vec<(Value, [u32; 16])> =
                 (0..4).map(|i| (b.load(ty, at(64 * i), address), std::array::from_fn(|lane| word(i, lane)))).collect();
             own.push((b.constant(ty, 0x0f0f_1234), [0x0f0f_1234; 16]));
-            // Each is used once in most cases.
+            // Most values are used once.
             for _ in 0..8 {
                 let mut pick = || own[rng.next() as usize % own.len()];
                 let ((x, xs), (y, ys)) = (pick(), pick());

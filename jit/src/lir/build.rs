@@ -1,7 +1,9 @@
-//! Making functions.
+//! Builder of LIR functions.
 //!
-//! Blocks are created, entered and ended in any order that a walk over structured control flow makes: a block is sealed when no more
-//! edges to it will come ([`Builder::seal_block`]), at best before it is entered, because value numbering sees only what dominates.
+//! Blocks are created, entered and ended in any order that a walk over structured control flow
+//! yields. A block is sealed when no more edges to it will come ([`Builder::seal_block`]). It
+//! should be sealed before it is entered, because value numbering uses only blocks that are known
+//! to dominate.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +31,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A function with these parameters, in its first block.
+    /// Starts a function with these parameters and enters its first block.
     pub fn new(params: &[Type]) -> Builder {
         let mut b = Builder::default();
         let entry = b.create_block();
@@ -41,7 +43,8 @@ impl Builder {
         b
     }
 
-    /// The finished function: every block is sealed and ended. Blocks that nothing comes to are dropped.
+    /// Returns the finished function, in which every block is sealed and ended. Unreachable blocks
+    /// are dropped.
     pub fn finish(mut self) -> Function {
         self.seal_all_blocks();
         let mut reached = vec![false; self.func.blocks.len()];
@@ -66,15 +69,15 @@ impl Builder {
         self.func
     }
 
-    /// What has been made so far.
+    /// Returns the function as built so far.
     pub fn func(&self) -> &Function {
         &self.func
     }
-    /// [`Function::weight`] of what has been made so far.
+    /// Returns the [`Function::weight`] of the function as built so far.
     pub fn weight(&self) -> usize {
         self.weight
     }
-    /// Type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, v: Value) -> Type {
         self.func.values[v].ty
     }
@@ -88,32 +91,32 @@ impl Builder {
 
     // Blocks.
 
-    /// A new block.
+    /// Creates a block.
     pub fn create_block(&mut self) -> Block {
         self.func.blocks.push(BlockData::default())
     }
-    /// A parameter of a block; before any edge to it.
+    /// Appends a parameter to a block. The block must not have incoming edges yet.
     pub fn append_param(&mut self, block: Block, ty: Type) -> Value {
         let param = self.func.values.push(ValueData { ty, def: Def::Param(block) });
         self.func.blocks[block].params.push(param);
         param
     }
-    /// A block's parameters.
+    /// Returns the parameters of a block.
     pub fn params(&self, block: Block) -> &[Value] {
         &self.func.blocks[block].params
     }
-    /// Says that a block is rarely run.
+    /// Marks a block as rarely executed.
     pub fn set_cold_block(&mut self, block: Block) {
         self.func.blocks[block].cold = true;
     }
-    /// Says that a block is extra ([`BlockData::extra`]).
+    /// Marks a block as an optional fast path ([`BlockData::extra`]).
     pub fn set_extra_block(&mut self, block: Block) {
         self.func.blocks[block].extra = true;
     }
-    /// The block under construction.
+    /// Returns the block under construction.
     ///
     /// # Panics
-    /// Behind the end of a block.
+    /// Panics if the last entered block is ended and no other one is entered.
     pub fn current(&self) -> Block {
         match self.current {
             Some(block) => block,
@@ -126,24 +129,27 @@ impl Builder {
         self.enter(block, false);
     }
 
-    /// Enters the header of a loop: a block to which more edges will come, from blocks that are only reached through it.
+    /// Enters the header of a loop, which is a block to which more edges will come, from blocks
+    /// that are reached only through it.
     pub fn enter_loop(&mut self, block: Block) {
         self.enter(block, true);
     }
 
-    /// Enters a block to which more edges will come, all of them from blocks behind `dominator`.
+    /// Enters a block to which more edges will come, all of them from blocks that `dominator`
+    /// dominates.
     pub fn enter_behind(&mut self, block: Block, dominator: Block) {
         self.current = Some(block);
         self.func.layout.push(block);
         self.numbering.enter(block, std::iter::once(dominator));
     }
 
-    /// Goes on with a block that was entered and has no end yet. Another one that has none may be gone on with later.
+    /// Continues a block that was entered and is not ended yet. Several such blocks may exist at a
+    /// time.
     pub fn go_on(&mut self, block: Block) {
         self.current = Some(block);
     }
 
-    /// Is a value a result of a block's instructions?
+    /// Returns true if a value is a result of one of the block's instructions.
     pub fn is_made_in(&self, v: Value, block: Block) -> bool {
         match self.func.values[v].def {
             Def::Inst(inst) => self.func.blocks[block].insts.contains(&inst),
@@ -151,7 +157,8 @@ impl Builder {
         }
     }
 
-    /// Does everything that comes to `b` come by `a`, as far as it is known? Both were entered.
+    /// Returns true if every known path to `b` goes through `a`. Both blocks must have been
+    /// entered.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.numbering.dominates(a, b)
     }
@@ -166,26 +173,26 @@ impl Builder {
         }
     }
 
-    /// A place on the stack.
+    /// Creates a stack slot.
     pub fn create_slot(&mut self, bytes: u32, align: u8) -> Slot {
         self.func.slots.push(SlotData { bytes, align })
     }
 
     // Constants.
 
-    /// The same bits in every lane.
+    /// Returns a constant with the same bits in every lane.
     pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
         let bits = bits & ty.elem.mask();
         let values = &mut self.func.values;
         *self.constants.entry((ty, bits)).or_insert_with(|| values.push(ValueData { ty, def: Def::Const(bits) }))
     }
 
-    /// An integer.
+    /// Returns an integer constant, the same in every lane.
     pub fn iconst(&mut self, ty: Type, value: i64) -> Value {
         self.constant(ty, value as u64)
     }
 
-    /// A constant lane by lane.
+    /// Returns a constant with separate bits per lane.
     pub fn constant_lanes(&mut self, elem: Elem, lanes: &[u64]) -> Value {
         let ty = elem.by(lanes.len());
         let lanes: SmallVec<[u64; 16]> = lanes.iter().map(|bits| bits & elem.mask()).collect();
@@ -208,7 +215,8 @@ impl Builder {
 
     // Instructions.
 
-    /// An instruction, or an earlier one with the same results. Its results start at the value.
+    /// Appends an instruction, or reuses an earlier one with the same results. Returns the first
+    /// result; the others are the values that follow it.
     pub fn inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Value {
         let mut args = Args::from_slice(args);
         args.iter_mut().for_each(|v| *v = self.resolve(*v));
@@ -257,7 +265,7 @@ impl Builder {
         first
     }
 
-    /// The operand that an operation on integers gives as it is.
+    /// Returns the operand that equals the result of an integer operation with a neutral element.
     fn unchanged(&self, data: &InstData) -> Option<Value> {
         let neutral = match data.op {
             Op::Iadd | Op::Isub | Op::Or | Op::Xor | Op::Shl | Op::Lshr | Op::Ashr => 0,
@@ -272,15 +280,16 @@ impl Builder {
         }
     }
 
-    /// The result of an operation on constants. Back ends would each have their own way with those that give a NaN, so none is left to them but of
-    /// conversions, which have one operand and one way.
+    /// Returns the result of an operation on constants. Back ends would differ in the NaN that an
+    /// operation on constants gives, so every such operation is folded here. Only conversions are
+    /// left to them, because these have one operand and one possible NaN.
     fn fold(&mut self, data: &InstData) -> Option<Value> {
         let constant = |&v: &Value| matches!(self.func.values[v].def, Def::Const(_) | Def::Lanes(_));
         if data.args.is_empty() || !data.args.iter().all(constant) || data.op.row().effect != Effect::Pure {
             return None;
         }
         let result = self.func.result_types(data.op, data.ty, data.imm)[0];
-        // What most of them are.
+        // A splat of a constant is the most frequent case.
         if let (Op::Splat, Def::Const(bits)) = (data.op, self.func.values[data.args[0]].def) {
             return Some(self.constant(result, bits));
         }
@@ -313,31 +322,31 @@ impl Builder {
         self.current = None;
     }
 
-    /// Goes to a block.
+    /// Ends the block with a jump to another one.
     pub fn jump(&mut self, block: Block, args: &[Value]) {
         self.end(Op::Jump, &[], smallvec![Target { block, args: args.into() }]);
     }
-    /// Goes to one of two blocks.
+    /// Ends the block with a branch to one of two blocks.
     pub fn branch(&mut self, cond: Value, then: Block, then_args: &[Value], other: Block, other_args: &[Value]) {
         let targets = [(then, then_args), (other, other_args)];
         let targets = targets.into_iter().map(|(block, args)| Target { block, args: args.into() });
         self.end(Op::Branch, &[cond], targets.collect());
     }
-    /// Goes to the block of a number, or to another.
+    /// Ends the block with a jump to the block that `index` selects, or to `default`.
     pub fn branch_table(&mut self, index: Value, blocks: &[Block], default: Block) {
         let targets = blocks.iter().chain([&default]).map(|&block| Target { block, args: Args::new() });
         self.end(Op::BranchTable, &[index], targets.collect());
     }
-    /// Returns.
+    /// Ends the block with a return.
     pub fn return_(&mut self) {
         self.end(Op::Return, &[], SmallVec::new());
     }
 }
 
-/// Methods for operations whose T is the type of the first operand and who have nothing else.
+/// Defines methods for operations without immediate whose T is the type of the first operand.
 macro_rules! simple {
     ($($name:ident $op:ident ($($arg:ident),*);)*) => {
-        /// Operations by name: [`Op`] says what they mean.
+        /// Methods named after their operations, whose meaning [`Op`] describes.
         #[allow(missing_docs, reason = "the table has them")]
         impl Builder {
             $(pub fn $name(&mut self, $($arg: Value),*) -> Value {
@@ -363,10 +372,10 @@ simple! {
     any Any (m); all All (m); mask_bits MaskBits (m); extract_at ExtractAt (a, lane); permute Permute (a, lanes);
 }
 
-/// Methods for operations that make a value of a type from one of another.
+/// Defines methods for operations that convert a value to a type that is given.
 macro_rules! conversions {
     ($($name:ident $op:ident;)*) => {
-        /// Conversions by name: [`Op`] says what they mean.
+        /// Methods named after their conversions, whose meaning [`Op`] describes.
         #[allow(missing_docs, reason = "the table has them")]
         impl Builder {
             $(pub fn $name(&mut self, to: Type, a: Value) -> Value {
@@ -383,10 +392,10 @@ conversions! {
     splat Splat; bits_mask BitsMask;
 }
 
-/// Methods with an integer constant as second operand.
+/// Defines methods with an integer constant as the second operand.
 macro_rules! immediates {
     ($($name:ident $op:ident;)*) => {
-        /// Operations with a constant as second operand.
+        /// Methods for operations with a constant as the second operand.
         #[allow(missing_docs, reason = "the table has them")]
         impl Builder {
             $(pub fn $name(&mut self, a: Value, b: i64) -> Value {
@@ -402,10 +411,10 @@ immediates! {
     iadd_imm Iadd; imul_imm Imul; and_imm And; or_imm Or; xor_imm Xor; udiv_imm Udiv; urem_imm Urem;
 }
 
-/// Methods that shift by a constant.
+/// Defines methods that shift by a constant.
 macro_rules! shifts {
     ($($name:ident $op:ident;)*) => {
-        /// Shifts by a constant.
+        /// Methods that shift all lanes by a constant.
         #[allow(missing_docs, reason = "the table has them")]
         impl Builder {
             $(pub fn $name(&mut self, a: Value, n: u32) -> Value {
@@ -418,46 +427,46 @@ macro_rules! shifts {
 
 shifts! { shl_imm Shl; lshr_imm Lshr; ashr_imm Ashr; }
 
-/// The other operations.
+/// Methods for all other operations.
 impl Builder {
-    /// An integer comparison.
+    /// Compares integers.
     pub fn icmp(&mut self, cond: IntCond, a: Value, b: Value) -> Value {
         self.inst(Op::Icmp, self.ty(a), &[a, b], Imm::Int(cond))
     }
-    /// An integer comparison with a constant.
+    /// Compares integers with a constant.
     pub fn icmp_imm(&mut self, cond: IntCond, a: Value, b: i64) -> Value {
         let b = self.constant(self.ty(a), b as u64);
         self.icmp(cond, a, b)
     }
-    /// A comparison of floats.
+    /// Compares floats.
     pub fn fcmp(&mut self, cond: FloatCond, a: Value, b: Value) -> Value {
         self.inst(Op::Fcmp, self.ty(a), &[a, b], Imm::Float(cond))
     }
-    /// `cond ? a : b`.
+    /// Returns `cond ? a : b`, per lane if `cond` is a mask.
     pub fn select(&mut self, cond: Value, a: Value, b: Value) -> Value {
         if a == b {
             return a;
         }
         self.inst(Op::Select, self.ty(a), &[cond, a, b], Imm::None)
     }
-    /// The same bits as another type.
+    /// Reinterprets the bits of a value as another type of the same size.
     pub fn bitcast(&mut self, to: Type, a: Value) -> Value {
         if self.ty(a) == to { a } else { self.inst(Op::Bitcast, to, &[a], Imm::None) }
     }
-    /// One lane.
+    /// Returns one lane of a vector.
     pub fn extract(&mut self, a: Value, lane: usize) -> Value {
         self.inst(Op::Extract, self.ty(a), &[a], Imm::Lane(lane as u8))
     }
-    /// The vector with another lane.
+    /// Returns a vector in which one lane is replaced.
     pub fn insert(&mut self, a: Value, lane: usize, value: Value) -> Value {
         self.inst(Op::Insert, self.ty(a), &[a, value], Imm::Lane(lane as u8))
     }
-    /// A vector of scalars.
+    /// Builds a vector of scalars.
     pub fn build(&mut self, lanes: &[Value]) -> Value {
         let ty = self.ty(lanes[0]).elem.by(lanes.len());
         self.inst(Op::Build, ty, lanes, Imm::None)
     }
-    /// Lanes of two vectors.
+    /// Returns the lanes of two vectors that `pattern` selects, counted through `a` and then `b`.
     pub fn shuffle(&mut self, a: Value, b: Value, pattern: &[usize]) -> Value {
         let lanes = self.ty(a).lanes();
         if pattern.len() == lanes && pattern.iter().enumerate().all(|(i, &l)| i == l) {
@@ -467,29 +476,30 @@ impl Builder {
         let pattern = self.list(&pattern);
         self.inst(Op::Shuffle, self.ty(a), &[a, b], Imm::Pattern(pattern))
     }
-    /// The lanes of two vectors, one after the other.
+    /// Concatenates the lanes of two vectors.
     pub fn concat(&mut self, a: Value, b: Value) -> Value {
         let pattern: SmallVec<[usize; 16]> = (0..2 * self.ty(a).lanes()).collect();
         self.shuffle(a, b, &pattern)
     }
-    /// `count` lanes from the lane `first`.
+    /// Returns `count` lanes, starting at the lane `first`.
     pub fn slice(&mut self, a: Value, first: usize, count: usize) -> Value {
         let pattern: SmallVec<[usize; 16]> = (first..first + count).collect();
         self.shuffle(a, a, &pattern)
     }
-    /// A load.
+    /// Loads a value.
     pub fn load(&mut self, ty: Type, access: Access, address: Value) -> Value {
         self.inst(Op::Load, ty, &[address], Imm::Access(access))
     }
-    /// A load of 16 bits, zeros from above.
+    /// Loads 16 bits and extends them with zeros.
     pub fn load_u16(&mut self, ty: Type, access: Access, address: Value) -> Value {
         self.inst(Op::LoadU16, ty, &[address], Imm::Access(access))
     }
-    /// A store.
+    /// Stores a value.
     pub fn store(&mut self, access: Access, value: Value, address: Value) {
         self.inst(Op::Store, self.ty(value), &[address, value], Imm::Access(access));
     }
-    /// `count` components per lane; the values from the result on.
+    /// Loads `count` components per lane. The components are the result and the values that follow
+    /// it.
     pub fn gather(
         &mut self,
         ty: Type,
@@ -502,7 +512,7 @@ impl Builder {
         let first = self.inst(Op::Gather, ty, &[mask, address, offsets], Imm::Gather(access, count as u8));
         (0..count as u32).map(|i| Value(first.0 + i)).collect()
     }
-    /// Components per lane; what is not active may go to `sink`.
+    /// Stores components per lane. Inactive lanes may write to `sink`.
     pub fn scatter(
         &mut self,
         access: Access,
@@ -516,40 +526,41 @@ impl Builder {
         let args: Args = [mask, address, offsets, sink].iter().chain(values).copied().collect();
         self.inst(Op::Scatter, self.ty(values[0]), &args, Imm::Gather(access, values.len() as u8));
     }
-    /// A read-modify-write.
+    /// Appends an atomic read-modify-write, which returns the old value.
     pub fn atomic_rmw(&mut self, rmw: Rmw, address: Value, value: Value) -> Value {
         self.inst(Op::AtomicRmw, self.ty(value), &[address, value], Imm::Rmw(rmw))
     }
-    /// A compare-and-swap.
+    /// Appends an atomic compare-and-swap, which returns the old value.
     pub fn atomic_cas(&mut self, address: Value, expected: Value, value: Value) -> Value {
         self.inst(Op::AtomicCas, self.ty(value), &[address, expected, value], Imm::None)
     }
-    /// An atomic load.
+    /// Appends an atomic load.
     pub fn atomic_load(&mut self, ty: Type, address: Value) -> Value {
         self.inst(Op::AtomicLoad, ty, &[address], Imm::None)
     }
-    /// A fence.
+    /// Appends a memory fence.
     pub fn fence(&mut self) {
         self.inst(Op::Fence, Type::B, &[], Imm::None);
     }
-    /// An address on the stack.
+    /// Returns an address in a stack slot.
     pub fn stack_address(&mut self, slot: Slot, offset: i32) -> Value {
         self.inst(Op::StackAddress, Type::I64, &[], Imm::Slot(slot, offset))
     }
-    /// A call.
+    /// Calls a function.
     pub fn call(&mut self, function: Value, args: &[Value]) {
         let args: Args = [function].iter().chain(args).copied().collect();
         self.inst(Op::Call, Type::B, &args, Imm::None);
     }
 }
 
-/// Which NaN an operation gives.
+/// The NaN that an operation gives.
 enum Nan {
-    /// It moves bits.
+    /// The operation only moves bits.
     Bits,
-    /// The first operand in this order that is one, made quiet; without any the machine's own.
+    /// The first operand in this order that is a NaN, made quiet. Without such an operand, the
+    /// machine's default NaN.
     First(&'static [usize]),
-    /// Whatever code gives.
+    /// The NaN is left to the generated code.
     Left,
 }
 
@@ -572,7 +583,7 @@ fn is_nan(elem: Elem, bits: u64) -> bool {
     }
 }
 
-/// What x86 makes of a NaN, or gives where no operand is one.
+/// Returns the quiet form that x86 makes of a NaN operand, or its default NaN without one.
 fn machine_nan(elem: Elem, operand: Option<u64>) -> u64 {
     let (quiet, own) = match elem {
         Elem::F64 => (1 << 51, 0xfff8 << 48),

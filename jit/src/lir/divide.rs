@@ -1,11 +1,13 @@
-//! Division by a constant, as multiplication: `n / d` is the high word of `n * m`, shifted, for an `m` near a power of two over `d`
-//! (Granlund and Montgomery: Division by Invariant Integers using Multiplication). Machines divide no vectors, and scalars slowly.
+//! Division by a constant through multiplication: `n / d` is the high word of `n * m`, shifted, for
+//! an `m` near a power of two over `d` (Granlund and Montgomery: Division by Invariant Integers
+//! using Multiplication). Processors have no vector division, and their scalar division is slow.
 
 #![forbid(unsafe_code)]
 
 use super::{Builder, Elem, Op, Type, Value};
 
-/// `n / d` is `high(n * multiplier) >> shift`, or where `wide` the same with `multiplier + 2^bits`.
+/// Unsigned division: `n / d` is `high(n * multiplier) >> shift`. If `wide` is set, the multiplier
+/// is `multiplier + 2^bits`.
 struct Unsigned {
     multiplier: u64,
     shift: u32,
@@ -13,10 +15,12 @@ struct Unsigned {
 }
 
 impl Unsigned {
-    /// For a divisor between 1 and 2^bits that is no power of two; `bits` is 32 or 64.
+    /// Returns the constants for a divisor between 1 and 2^bits that is not a power of two. `bits`
+    /// is 32 or 64.
     fn of(d: u64, bits: u32) -> Unsigned {
         let most = u64::BITS - (d - 1).leading_zeros();
-        // The multiplier is 2^(bits + shift) / d, rounded up; what that adds must stay below 2^shift after division.
+        // The multiplier is 2^(bits + shift) / d, rounded up. The error of rounding must stay below
+        // 2^shift after division.
         let multiplier = |shift: u32| {
             let quotient = match bits + shift {
                 128 => (u128::MAX / u128::from(d), u128::MAX % u128::from(d) + 1),
@@ -35,19 +39,21 @@ impl Unsigned {
     }
 }
 
-/// `n / d` is `high(n * multiplier) (+ n) >> shift`, and one more where that is negative.
+/// Signed division: `n / d` is `high(n * multiplier) (+ n) >> shift`, plus 1 if that is negative.
 struct Signed {
     multiplier: u64,
     shift: u32,
-    /// The multiplier is beyond the greatest signed number: n is added.
+    /// True if the multiplier exceeds the greatest signed number, so that `n` is added.
     wide: bool,
 }
 
 impl Signed {
-    /// For a divisor's magnitude between 2 and 2^(bits - 1) that is no power of two.
+    /// Returns the constants for a divisor whose magnitude is between 2 and 2^(bits - 1) and not a
+    /// power of two.
     fn of(d: u64, bits: u32) -> Signed {
         let mut shift = 0;
-        // What rounding the multiplier up adds must stay below twice 2^shift: numbers have a bit less.
+        // The error of rounding the multiplier up must stay below twice 2^shift, because signed
+        // numbers have one bit less.
         while u128::from(d) - (1u128 << (bits + shift)) % u128::from(d) > 2 << shift {
             shift += 1;
         }
@@ -57,7 +63,8 @@ impl Signed {
 }
 
 impl Builder {
-    /// Quotient or remainder of a division by a constant, without one; none where there is no such way.
+    /// Returns quotient or remainder of a division by a constant, made without a division. Returns
+    /// `None` if the operation, the type or the divisor does not allow that.
     pub(super) fn divided(&mut self, op: Op, ty: Type, args: &[Value]) -> Option<Value> {
         if !matches!(op, Op::Udiv | Op::Urem | Op::Sdiv | Op::Srem) || !matches!(ty.elem, Elem::I32 | Elem::I64) {
             return None;
@@ -85,7 +92,7 @@ impl Builder {
         if !by.wide {
             return if by.shift == 0 { high } else { self.lshr_imm(high, by.shift) };
         }
-        // n + high may have a bit more than a word.
+        // The sum `n + high` may need one bit more than a word has.
         let rest = self.isub(n, high);
         let half = self.lshr_imm(rest, 1);
         let sum = self.iadd(half, high);
@@ -99,7 +106,8 @@ impl Builder {
         let quotient = if magnitude == 1 {
             n
         } else if magnitude.is_power_of_two() {
-            // Towards zero: a negative number is raised by what the shift would round down.
+            // Division rounds towards zero, so a negative number is raised by what the shift would
+            // round down.
             let k = magnitude.trailing_zeros();
             let sign = self.ashr_imm(n, bits - 1);
             let raise = self.lshr_imm(sign, bits - k);

@@ -1,14 +1,19 @@
-//! The low SSA between emission and the back ends.
+//! The low-level SSA form (LIR) between emission and the back ends.
 //!
-//! * **What a machine does, on vectors of any number of lanes.** A value is a scalar, a vector or a mask ([`Type`]). The lanes of a chunk are
-//!   one vector, however wide the machine's are: a back end splits it. A mask is a type of its own: words of ones here, a mask
-//!   register there.
-//! * **One table** ([`op::ROWS`]) says what an operation takes and gives and what it does; [`eval`] says what it means, bit by bit.
-//! * **Blocks with parameters.** [`Builder`] makes them: SSA from variables, and value numbering over the blocks that dominate
-//!   the current one. Constants belong to no block: each back end makes them where it wants them.
-//! * Nothing traps, nothing depends on the machine. What machines do differently is spelled out by who emits.
+//! * **Machine operations on vectors of any number of lanes.** A value is a scalar, a vector or a
+//!   mask ([`Type`]). The lanes of a chunk are one vector, however wide the machine's registers
+//!   are: a back end splits it. A mask is a type of its own, because one back end holds it as words
+//!   of ones and another one in a mask register.
+//! * **One table** ([`op::ROWS`]) lists operands, results and effects of every operation. [`eval`]
+//!   defines the meaning, bit by bit.
+//! * **Blocks with parameters.** [`Builder`] makes them: SSA from variables, and value numbering
+//!   over the blocks that dominate the current one. Constants belong to no block: each back end
+//!   places them where it needs them.
+//! * Nothing traps, and nothing depends on the machine. The emitter spells out what machines do
+//!   differently.
 //!
-//! [`verify`] checks a function, [`print`] shows it, [`random`] makes programs from the table for the tests.
+//! [`verify`] checks a function, [`print`] shows it, and [`random`] makes programs from the table
+//! for the tests.
 
 pub mod build;
 mod divide;
@@ -50,44 +55,44 @@ entity_impl!(Inst, "i");
 pub struct Block(u32);
 entity_impl!(Block, "b");
 
-/// A place on the stack.
+/// A stack slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(u32);
 entity_impl!(Slot, "slot");
 
-/// A list of lanes, of a constant or a shuffle ([`Function::lists`]).
+/// A list of lanes, either of a constant or of a shuffle ([`Function::lists`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct List(u32);
 entity_impl!(List, "list");
 
-/// Operands.
+/// Operands of an instruction, or arguments of an edge.
 pub type Args = SmallVec<[Value; 4]>;
 
-/// Where a value comes from.
+/// Definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Def {
-    /// A result of an instruction.
+    /// The value is a result of an instruction.
     Inst(Inst),
-    /// A parameter of a block.
+    /// The value is a parameter of a block.
     Param(Block),
-    /// The same bits in every lane. (Of a truth value 0 or 1.)
+    /// The value is a constant with the same bits in every lane. A truth value is 0 or 1.
     Const(u64),
-    /// Bits lane by lane.
+    /// The value is a constant with separate bits per lane.
     Lanes(List),
-    /// Another value; in no finished function.
+    /// The value is an alias of another one. A finished function has none.
     Alias(Value),
 }
 
-/// A value.
+/// Type and definition of a value.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueData {
-    /// Its type.
+    /// Type of the value.
     pub ty: Type,
-    /// Its definition.
+    /// Definition of the value.
     pub def: Def,
 }
 
-/// Integer comparisons.
+/// An integer comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "as they are named everywhere: equal, signed and unsigned, less, greater")]
 pub enum IntCond {
@@ -104,14 +109,15 @@ pub enum IntCond {
 }
 
 impl IntCond {
-    /// All of them.
+    /// All integer comparisons.
     pub const ALL: [IntCond; 10] = {
         use IntCond::*;
         [Eq, Ne, Slt, Sle, Sgt, Sge, Ult, Ule, Ugt, Uge]
     };
 }
 
-/// Comparisons of floats: ordered ones are false with a NaN, unordered ones (`U`) true.
+/// A comparison of floats. With a NaN, ordered comparisons are false and unordered ones (`U`) are
+/// true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "as they are named everywhere: ordered, unordered, equal, less, greater")]
 pub enum FloatCond {
@@ -132,14 +138,14 @@ pub enum FloatCond {
 }
 
 impl FloatCond {
-    /// All of them.
+    /// All comparisons of floats.
     pub const ALL: [FloatCond; 14] = {
         use FloatCond::*;
         [Eq, One, Lt, Le, Gt, Ge, Ord, Uno, Ueq, Ne, Ult, Ule, Ugt, Uge]
     };
 }
 
-/// What [`Op::AtomicRmw`] does.
+/// The operation of an [`Op::AtomicRmw`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the operations' own names")]
 pub enum Rmw {
@@ -156,29 +162,33 @@ pub enum Rmw {
 }
 
 impl Rmw {
-    /// All of them.
+    /// All read-modify-write operations.
     pub const ALL: [Rmw; 10] = {
         use Rmw::*;
         [Exchange, Add, Sub, And, Or, Xor, Smin, Umin, Smax, Umax]
     };
 }
 
-/// Why the address of an access is valid. The emitter claims it, and [`safety`] proves the claim.
+/// Reason why the address of an access is valid. The emitter claims it, and [`safety`] proves the
+/// claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// The access lies in memory that the application names, and a comparison with its size, or a look-up of what is alive, decides
-    /// whether it happens; where it must not, it goes to the sink or to zeros.
+    /// The access lies in memory that the application names. A comparison with its size, or a
+    /// look-up in the table of live memory, decides whether it happens. Otherwise it goes to the
+    /// sink or to zeros.
     Checked,
-    /// The access reads a field of a structure of the driver (context, batch, helper table, primitive, view, sampler).
+    /// The access reads a field of a structure of the driver (context, batch, helper table,
+    /// primitive, view, sampler).
     Field,
-    /// The access lies in an array that a structure of the driver points to. Its index is made of numbers of the driver alone, or is
-    /// limited by one.
+    /// The access lies in an array that a structure of the driver points to. Its index is made only
+    /// of numbers of the driver, or is limited by one.
     Element,
-    /// The access reads a descriptor, or a set's header. The index is limited to the binding.
+    /// The access reads a descriptor, or the header of a set. The index is limited to the binding.
     Descriptor,
-    /// The access reads the table of live memory, at an index that is limited to the table.
+    /// The access reads the table of live memory. The index is limited to the table.
     Live,
-    /// The access lies in the texels of a view, behind comparisons of all coordinates with its extents.
+    /// The access lies in the texels of a view, behind comparisons of all coordinates with its
+    /// extents.
     Texels,
     /// The access lies in a stack slot of the function.
     Frame,
@@ -186,33 +196,36 @@ pub enum Reason {
     Scratch,
     /// The access lies in workgroup memory.
     Shared,
-    /// The caller of the function vouches for what lies behind a parameter. No stage of a shader has such an access.
+    /// The caller of the function guarantees that the memory behind a parameter is valid. No stage
+    /// of a shader has such an access.
     Caller,
 }
 
-/// How memory is accessed.
+/// Properties of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// Why the address is valid.
+    /// Reason why the address is valid.
     pub reason: Reason,
-    /// Added to the address.
+    /// Number of bytes that is added to the address.
     pub offset: i32,
-    /// Nobody writes there while the function runs: loads may be merged and moved.
+    /// True if the memory is not written while the function runs, so that loads may be merged and
+    /// moved.
     pub readonly: bool,
-    /// A branch has seen to it that the address is one: the access stays behind it, also out of loops.
+    /// True if a preceding branch ensures that the address is valid. The access must stay behind
+    /// that branch and must not be hoisted out of loops.
     pub guarded: bool,
-    /// The address is a multiple of the type's bytes.
+    /// True if the address is a multiple of the type's size.
     pub aligned: bool,
 }
 
 impl Access {
-    /// A plain access at the address itself.
+    /// Returns a plain access at the address itself.
     pub const fn of(reason: Reason) -> Access {
         Access { reason, offset: 0, readonly: false, guarded: false, aligned: false }
     }
 }
 
-/// What an instruction has beside operands; by [`op::ImmKind`].
+/// The immediate of an instruction, of a kind that [`op::ImmKind`] lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "op::ImmKind says what they are")]
 pub enum Imm {
@@ -228,7 +241,7 @@ pub enum Imm {
 }
 
 impl Imm {
-    /// Which kind it is.
+    /// Returns the kind of the immediate.
     pub fn kind(self) -> op::ImmKind {
         use op::ImmKind as K;
         match self {
@@ -245,87 +258,89 @@ impl Imm {
     }
 }
 
-/// An instruction. Its results are consecutive values.
+/// An instruction, whose results are consecutive values.
 #[derive(Clone, Debug)]
 pub struct InstData {
-    /// What it does.
+    /// Operation of the instruction.
     pub op: Op,
-    /// The T of its row.
+    /// The type T of the operation's row.
     pub ty: Type,
-    /// In the order of the operation's row.
+    /// Operands, in the order of the operation's row.
     pub args: Args,
-    /// What else it has.
+    /// Immediate of the instruction.
     pub imm: Imm,
-    /// First result.
+    /// First result, or the value that it would be if the instruction has none.
     pub first: Value,
     /// Number of results.
     pub count: u8,
 }
 
 impl InstData {
-    /// The results.
+    /// Returns the results in order.
     pub fn results(&self) -> impl Iterator<Item = Value> + use<> {
         (self.first.0..self.first.0 + u32::from(self.count)).map(Value)
     }
 }
 
-/// Where a block goes, and the values of that block's parameters.
+/// An edge to a block, with the values of that block's parameters.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The block.
+    /// Block that the edge leads to.
     pub block: Block,
-    /// One per parameter.
+    /// One value per parameter of the block.
     pub args: Args,
 }
 
-/// A block.
+/// Contents of a block.
 #[derive(Clone, Debug, Default)]
 pub struct BlockData {
-    /// Parameters; of the first block those of the function.
+    /// Parameters of the block. The parameters of the first block are those of the function.
     pub params: SmallVec<[Value; 4]>,
-    /// Instructions; the last one, and no other, is [`Effect::Control`].
+    /// Instructions. The last one, and no other, is [`Effect::Control`].
     pub insts: Vec<Inst>,
-    /// Where the last one goes: of a [`Op::Branch`] then and else, of a [`Op::BranchTable`] the default last.
+    /// Edges of the last instruction: then and else of a [`Op::Branch`]; of a [`Op::BranchTable`]
+    /// the default is last.
     pub targets: SmallVec<[Target; 2]>,
-    /// Rarely run.
+    /// True if the block is rarely executed.
     pub cold: bool,
-    /// Code is quicker with it and does the same without: the branches whose first target it is may go to the other one.
+    /// True if the block is an optional fast path: code is faster with it and gives the same
+    /// results without. Branches whose first target it is may go to the second target instead.
     pub extra: bool,
 }
 
-/// A place on the stack.
+/// Size and alignment of a stack slot.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotData {
     /// Size in bytes.
     pub bytes: u32,
-    /// Alignment, as a power of two.
+    /// Base-2 logarithm of the alignment in bytes.
     pub align: u8,
 }
 
-/// A function.
+/// A function in LIR.
 #[derive(Clone, Debug, Default)]
 pub struct Function {
-    /// Values, also those that are not used.
+    /// All values, including unused ones.
     pub values: PrimaryMap<Value, ValueData>,
-    /// By number; blocks say in which order they run.
+    /// Instructions by number. The blocks define their order.
     pub insts: PrimaryMap<Inst, InstData>,
-    /// By number.
+    /// Blocks by number. [`Function::layout`] defines their order.
     pub blocks: PrimaryMap<Block, BlockData>,
-    /// The order of the blocks in memory; the first one is where the function starts.
+    /// Order of the blocks in memory. Execution starts at the first one.
     pub layout: Vec<Block>,
-    /// Places on the stack.
+    /// Stack slots.
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Lanes of constants and patterns.
+    /// Lanes of constants and patterns of shuffles.
     pub lists: PrimaryMap<List, Box<[u64]>>,
 }
 
 impl Function {
-    /// Type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, v: Value) -> Type {
         self.values[v].ty
     }
 
-    /// The bits of a constant that is the same in every lane.
+    /// Returns the bits of a constant that is the same in every lane.
     pub fn constant(&self, v: Value) -> Option<u64> {
         match self.values[v].def {
             Def::Const(bits) => Some(bits),
@@ -333,7 +348,7 @@ impl Function {
         }
     }
 
-    /// Bits of a constant, lane by lane.
+    /// Returns the bits of a constant, lane by lane.
     pub fn constant_lanes(&self, v: Value) -> Option<SmallVec<[u64; 16]>> {
         let ValueData { ty, def } = self.values[v];
         match def {
@@ -343,7 +358,7 @@ impl Function {
         }
     }
 
-    /// The operation that defines a value.
+    /// Returns the instruction that defines a value, if an instruction does.
     pub fn definition(&self, v: Value) -> Option<&InstData> {
         match self.values[v].def {
             Def::Inst(inst) => Some(&self.insts[inst]),
@@ -351,7 +366,7 @@ impl Function {
         }
     }
 
-    /// Types of the results of an instruction.
+    /// Returns the types of the results of an instruction.
     pub fn result_types(&self, op: Op, ty: Type, imm: Imm) -> SmallVec<[Type; 4]> {
         use op::Results as R;
         let one = |ty| smallvec::smallvec![ty];
@@ -366,7 +381,8 @@ impl Function {
         }
     }
 
-    /// The blocks in their order: all of them, or those that are come to where no branch goes to an [extra](BlockData::extra) one.
+    /// Returns the blocks in layout order. Without `extras`, only blocks are included that are
+    /// reachable when no branch goes to an [optional fast path](BlockData::extra).
     pub fn blocks_in_order(&self, extras: bool) -> Vec<Block> {
         if extras || !self.blocks.values().any(|block| block.extra) {
             return self.layout.clone();
@@ -381,7 +397,8 @@ impl Function {
         self.layout.iter().copied().filter(|block| reached[block.0 as usize]).collect()
     }
 
-    /// Where a block goes: a branch to one block only, if the other one is extra and extras are not wanted.
+    /// Returns the edges of a block. Without `extras`, a branch to an optional fast path has only
+    /// its second edge.
     pub fn targets(&self, block: Block, extras: bool) -> &[Target] {
         match &self.blocks[block].targets[..] {
             [extra, other] if !extras && self.blocks[extra.block].extra => std::slice::from_ref(other),
@@ -389,13 +406,13 @@ impl Function {
         }
     }
 
-    /// About as many instructions as a machine with 128-bit vectors takes.
+    /// Returns an estimate of the number of instructions on a machine with 128-bit vectors.
     pub fn weight(&self) -> usize {
         self.insts.values().map(|data| weight(data.op, data.ty)).sum()
     }
 }
 
-/// The share of an instruction in [`Function::weight`].
+/// Returns the share of an instruction in [`Function::weight`].
 fn weight(op: Op, ty: Type) -> usize {
     usize::from(op.row().weight) * (ty.bytes() as usize).div_ceil(16)
 }

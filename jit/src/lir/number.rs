@@ -1,8 +1,10 @@
-//! Value numbering: what was computed before is not computed again.
+//! Value numbering, which reuses the results of earlier instructions.
 //!
-//! A result may be used again where its block dominates the current one. Which blocks do is known while they are made: a block is entered
-//! when all that come to it are known, except for the header of a loop, whose back edges come from blocks that it dominates itself
-//! (who builds the loop says so: [`super::Builder::enter_loop`]), and others that nobody knows anything about.
+//! A result may be reused if its block dominates the current one. Dominance is determined while
+//! blocks are built: a block is entered when all its predecessors are known. One exception is the
+//! header of a loop, whose back edges come from blocks that it dominates itself; the builder of the
+//! loop declares that ([`super::Builder::enter_loop`]). The other one is a block about whose
+//! predecessors nothing is known.
 
 #![forbid(unsafe_code)]
 
@@ -12,17 +14,18 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use std::hash::{Hash, Hasher};
 
-/// A block in the tree of dominators.
+/// A block in the dominator tree.
 #[derive(Clone, Copy, Default)]
 struct Node {
-    /// Its immediate dominator, and one further up, so that an ancestor is found in logarithmic time.
+    /// Immediate dominator. `jump` is an ancestor further up, so that an ancestor is found in
+    /// logarithmic time.
     parent: PackedOption<Block>,
     jump: PackedOption<Block>,
     depth: u32,
     entered: bool,
 }
 
-/// An instruction and its block, and the one of the same hash before it.
+/// An instruction with its block, and the index of the previous one with the same hash.
 #[derive(Clone, Copy)]
 struct Known {
     inst: Inst,
@@ -30,23 +33,25 @@ struct Known {
     before: u32,
 }
 
-/// No instruction before.
+/// Marks the end of a chain of instructions.
 const NONE: u32 = u32::MAX;
 
-/// What has been computed where.
+/// Instructions computed so far, by hash and block.
 #[derive(Default)]
 pub struct Numbering {
     nodes: SecondaryMap<Block, Node>,
     known: Vec<Known>,
-    /// By hash: the newest instruction, by its place in `known`.
+    /// Maps a hash to the index in `known` of the newest instruction.
     newest: WordMap<u64, u32>,
 }
 
-/// How many instructions of one hash are looked at, the newest first: the same computation in different branches.
+/// Number of instructions of one hash that are examined, newest first. Several exist if different
+/// branches compute the same value.
 const KEPT: usize = 4;
 
 impl Numbering {
-    /// Enters a block for the first time, whose predecessors are known (of a loop's header those before the loop).
+    /// Enters a block for the first time, with its known predecessors. For the header of a loop
+    /// these are the ones before the loop.
     pub fn enter(&mut self, block: Block, preds: impl Iterator<Item = Block>) {
         let mut common = None;
         for pred in preds.filter(|&p| self.nodes[p].entered) {
@@ -76,12 +81,12 @@ impl Numbering {
         self.nodes[block] = node;
     }
 
-    /// Enters a block of which nobody knows where it is come from.
+    /// Enters a block whose predecessors are unknown.
     pub fn enter_unknown(&mut self, block: Block) {
         self.nodes[block] = Node { entered: true, ..Node::default() };
     }
 
-    /// The ancestor of a block at a depth.
+    /// Returns the ancestor of a block at a depth.
     fn ancestor(&self, mut block: Block, depth: u32) -> Option<Block> {
         while self.nodes[block].depth > depth {
             let node = self.nodes[block];
@@ -91,7 +96,7 @@ impl Numbering {
         Some(block)
     }
 
-    /// The nearest block that dominates both.
+    /// Returns the nearest block that dominates both.
     fn common(&self, a: Block, b: Block) -> Option<Block> {
         let depth = self.nodes[a].depth.min(self.nodes[b].depth);
         let (mut a, mut b) = (self.ancestor(a, depth)?, self.ancestor(b, depth)?);
@@ -101,13 +106,13 @@ impl Numbering {
         Some(a)
     }
 
-    /// Does `a` dominate `b`?
+    /// Returns true if `a` dominates `b`.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         let depth = self.nodes[a].depth;
         depth <= self.nodes[b].depth && self.ancestor(b, depth) == Some(a)
     }
 
-    /// The hash of a computation.
+    /// Returns the hash of a computation.
     pub fn hash(data: &InstData) -> u64 {
         let mut hasher = WordHasher::default();
         (data.op, data.ty, data.imm).hash(&mut hasher);
@@ -115,7 +120,7 @@ impl Numbering {
         hasher.finish()
     }
 
-    /// An instruction that is the same and whose results can be used in `block`.
+    /// Returns an equal instruction whose results can be used in `block`.
     pub fn find(&self, hash: u64, block: Block, same: impl Fn(Inst) -> bool) -> Option<Inst> {
         let mut at = *self.newest.get(&hash)?;
         for _ in 0..KEPT {
@@ -128,7 +133,7 @@ impl Numbering {
         None
     }
 
-    /// Remembers an instruction.
+    /// Records an instruction.
     pub fn add(&mut self, hash: u64, inst: Inst, block: Block) {
         let place = self.known.len() as u32;
         let before = self.newest.insert(hash, place).unwrap_or(NONE);

@@ -1,11 +1,13 @@
-//! The operations, as one table: [`Row`].
+//! Table of the operations, with one [`Row`] per operation.
 //!
-//! A row speaks of one type, `T`, which every instruction names ([`super::InstData::ty`]): the operands' and results' types follow from
-//! it by rules. Verification, printing, the builder's result types, value numbering and the random programs of the tests are
-//! made from the rows; only [`super::eval`] and the back ends have an arm per operation.
+//! A row has one type variable, `T`, which every instruction sets ([`super::InstData::ty`]). The
+//! types of operands and results follow from it by rules. Verification, printing, the result types
+//! of the builder, value numbering and the random programs of the tests are derived from the rows.
+//! Only [`super::eval`] and the back ends have an arm per operation.
 //!
-//! Every operation has a meaning for every operand, the same on every machine: nothing traps. Two results are left open: which NaN an
-//! operation on floats gives, and what a narrow integer's or a half's register holds beside it.
+//! Every operation is defined for all operands, equally on every machine: nothing traps. Two
+//! results are left open: which NaN an operation on floats gives, and the unused bits of a register
+//! that holds a narrow integer or a half.
 
 #![forbid(unsafe_code)]
 
@@ -28,7 +30,7 @@ impl Elems {
     const fn or(self, other: Elems) -> Elems {
         Elems(self.0 | other.0)
     }
-    /// Is it one of them?
+    /// Returns true if the set contains the element.
     pub const fn has(self, elem: Elem) -> bool {
         self.0 >> elem as u8 & 1 != 0
     }
@@ -38,7 +40,7 @@ const BOOL: Elems = Elems::of(&[Elem::B]);
 const INT: Elems = Elems::of(&[Elem::I8, Elem::I16, Elem::I32, Elem::I64]);
 const UP_TO_WORD: Elems = Elems::of(&[Elem::I8, Elem::I16, Elem::I32]);
 const WORDS: Elems = Elems::of(&[Elem::I32, Elem::I64]);
-/// What is compared and exchanged at once.
+/// Elements that atomic operations can access.
 const CELLS: Elems = Elems::of(&[Elem::I16, Elem::I32, Elem::I64]);
 const WORD: Elems = Elems::of(&[Elem::I32]);
 const LONG: Elems = Elems::of(&[Elem::I64]);
@@ -50,154 +52,156 @@ const BITS: Elems = INT.or(BOOL);
 const NUMBER: Elems = INT.or(FLOAT).or(HALF);
 const ALL: Elems = NUMBER.or(BOOL);
 
-/// How many lanes `T` may have.
+/// Constraint on the number of lanes of `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneCount {
     /// A scalar or a vector.
     Any,
-    /// A type of one lane.
+    /// A scalar.
     Scalar,
-    /// A type of several lanes.
+    /// A vector.
     Vector,
-    /// A type of several lanes, no more than a word has bits.
+    /// A vector with at most 32 lanes, so that a word has a bit for each.
     Word,
 }
 
-/// The width of an operand's element beside that of T's.
+/// Width of an operand's element, compared with that of T's element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// As many bits, fewer or more.
+    /// Any number of bits.
     Any,
-    /// Fewer bits.
+    /// Fewer bits than T's element.
     Less,
-    /// More bits.
+    /// More bits than T's element.
     More,
 }
 
-/// The type of an operand.
+/// Rule for the type of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// T.
+    /// The type T.
     T,
-    /// A lane of T.
+    /// The type of one lane of T.
     Lane,
-    /// As many lanes as T.
+    /// A type with as many lanes as T, and one of these elements.
     Lanes(Elems, Width),
-    /// Another type of T's shape (scalar or vector) and bits; no mask.
+    /// A type with T's shape (scalar or vector) and number of bits, but not a mask.
     SameBits,
-    /// A mask of T's lanes (a truth value for a scalar).
+    /// A mask of T's lanes, or a truth value if T is scalar.
     Mask,
     /// A truth value, or a mask of T's lanes.
     Cond,
-    /// This type and no other.
+    /// Exactly this type.
     Is(Type),
-    /// An integer: a number of bits, modulo T's width.
+    /// An integer that is a number of bits, modulo T's width.
     Amount,
-    /// Address of memory.
+    /// The address of memory.
     Address,
-    /// Address of a function.
+    /// The address of a function.
     Function,
-    /// An integer or float: an argument of a call.
+    /// An integer or float that is an argument of a call.
     Argument,
 }
 
-/// The types of the results.
+/// Rule for the types of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
-    /// It has no result.
+    /// No result.
     None,
-    /// T.
+    /// One result of type T.
     T,
-    /// A lane of T.
+    /// One result, of the type of a lane of T.
     Lane,
-    /// A mask of T's lanes (a truth value for a scalar).
+    /// A mask of T's lanes, or a truth value if T is scalar.
     Mask,
-    /// This type and no other.
+    /// One result of exactly this type.
     Is(Type),
-    /// T's elements in as many lanes as the pattern has.
+    /// A vector of T's elements with as many lanes as the pattern has.
     Pattern,
-    /// As many Ts as the count says.
+    /// Results of type T, as many as the immediate's count.
     Count,
 }
 
-/// What an operation has beside its operands; the kinds of [`super::Imm`].
+/// Kind of an operation's immediate, corresponding to [`super::Imm`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImmKind {
-    /// Nothing.
+    /// No immediate.
     None,
-    /// A lane of T.
+    /// Index of a lane of T.
     Lane,
     /// An integer comparison.
     Int,
     /// A comparison of floats.
     Float,
-    /// Lanes of the operands, one after the other.
+    /// Indices of lanes, counted through the operands one after the other.
     Pattern,
-    /// Offset and flags.
+    /// Offset and flags of a memory access.
     Access,
-    /// The same, and a number of components.
+    /// Offset and flags of a memory access, and a number of components.
     Gather,
-    /// Kind of read-modify-write.
+    /// Kind of a read-modify-write.
     Rmw,
     /// A stack slot and an offset.
     Slot,
 }
 
-/// What an operation does beside giving its results.
+/// Effect of an operation, in addition to its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: the same operands give the same results.
+    /// No effect: the same operands give the same results.
     Pure,
-    /// Reads memory; nothing when that is said to be read-only ([`super::Access::readonly`]).
+    /// Reads memory. The read has no order if the memory is marked as read-only
+    /// ([`super::Access::readonly`]).
     Read,
-    /// Writes memory, or reads and writes.
+    /// Writes memory, or reads and writes it.
     Write,
-    /// Anything: a helper may do it.
+    /// Has any effect, because the operation calls a helper.
     Call,
-    /// Goes to another block.
+    /// Transfers control to another block.
     Control,
 }
 
-/// What is known of an operation.
+/// Properties of an operation.
 #[derive(Debug)]
 pub struct Row {
-    /// The operation.
+    /// The operation that the row describes.
     pub op: Op,
-    /// In print.
+    /// Name in the text form.
     pub name: &'static str,
-    /// T's elements.
+    /// Elements that T may have.
     pub elems: Elems,
-    /// T's lanes.
+    /// Constraint on the number of T's lanes.
     pub lane_count: LaneCount,
-    /// The first operands.
+    /// Rules for the fixed operands, which come first.
     pub args: &'static [Rule],
-    /// Those behind them: as many as the back end needs ([`More`]).
+    /// Rule for a variable number of operands that follow the fixed ones.
     pub more: More,
-    /// Types of what it makes.
+    /// Rule for the types of the results.
     pub results: Results,
-    /// What it has beside operands.
+    /// Kind of the immediate.
     pub imm: ImmKind,
-    /// What else it does.
+    /// Effect of the operation, in addition to its results.
     pub effect: Effect,
-    /// Instructions that a machine with 128-bit vectors takes for each of them, roughly.
+    /// Approximate number of instructions that a machine with 128-bit vectors needs for the
+    /// operation, per 16 bytes of T.
     pub weight: u8,
 }
 
-/// How many operands follow the fixed ones.
+/// Rule for the operands that follow the fixed ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
-    /// None.
+    /// No further operands.
     None,
-    /// One lane of T per lane.
+    /// One operand per lane of T, each of the type of a lane.
     PerLane,
-    /// As many Ts as the count says.
+    /// Operands of type T, as many as the immediate's count.
     Count,
     /// Up to eight arguments of a call.
     Arguments,
 }
 
 impl Row {
-    /// May T be this?
+    /// Returns true if T may be this type.
     pub fn takes(&self, ty: Type) -> bool {
         ty.is_valid()
             && self.elems.has(ty.elem)
@@ -211,7 +215,7 @@ impl Row {
 }
 
 impl Rule {
-    /// Does an operand of type `ty` obey the rule, for T = `t`?
+    /// Returns true if an operand of type `ty` obeys the rule when T is `t`.
     pub fn allows(self, t: Type, ty: Type) -> bool {
         match self {
             Rule::T => ty == t,
@@ -239,11 +243,11 @@ impl Rule {
 macro_rules! rows {
     ($($(#[doc = $doc:literal])+ $op:ident $name:literal: $elems:ident $lane_count:ident
         [$($arg:expr),*] $more:ident -> $results:expr, $imm:ident $effect:ident $weight:literal;)*) => {
-        /// An operation: a row of [`ROWS`].
+        /// An operation, which a row of [`ROWS`] describes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Op { $($(#[doc = $doc])+ $op,)* }
 
-        /// Every operation, in the order of [`Op`].
+        /// Rows of all operations, in the order of [`Op`].
         pub const ROWS: &[Row] = &[$(Row {
             op: Op::$op,
             name: $name,
@@ -267,186 +271,193 @@ macro_rules! rows {
 }
 
 impl Op {
-    /// Its row.
+    /// Returns the row of the operation.
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
 }
 
-// Operation, name: elements and lanes of T, operands -> results, immediate, effect, weight.
+// Columns: operation, name, elements and lanes of T, operands -> results, immediate, effect,
+// weight.
 rows! {
-    /// Sum, modulo 2^bits.
+    /// Returns the sum modulo 2^bits.
     Iadd "iadd": INT Any [T, T] None -> T, None Pure 1;
-    /// Difference, wrapping.
+    /// Returns the difference modulo 2^bits.
     Isub "isub": INT Any [T, T] None -> T, None Pure 1;
-    /// Low half of the product.
+    /// Returns the low half of the product.
     Imul "imul": INT Any [T, T] None -> T, None Pure 2;
-    /// 0 - a.
+    /// Returns `0 - a`.
     Ineg "ineg": INT Any [T] None -> T, None Pure 1;
-    /// a & b.
+    /// Returns `a & b`.
     And "and": BITS Any [T, T] None -> T, None Pure 1;
-    /// a | b.
+    /// Returns `a | b`.
     Or "or": BITS Any [T, T] None -> T, None Pure 1;
-    /// a ^ b.
+    /// Returns `a ^ b`.
     Xor "xor": BITS Any [T, T] None -> T, None Pure 1;
-    /// a & !b.
+    /// Returns `a & !b`.
     AndNot "and_not": BITS Any [T, T] None -> T, None Pure 1;
-    /// !a.
+    /// Returns `!a`.
     Not "not": BITS Any [T] None -> T, None Pure 1;
-    /// Signed minimum.
+    /// Returns the signed minimum.
     Smin "smin": INT Any [T, T] None -> T, None Pure 1;
-    /// Signed maximum.
+    /// Returns the signed maximum.
     Smax "smax": INT Any [T, T] None -> T, None Pure 1;
-    /// Unsigned minimum.
+    /// Returns the unsigned minimum.
     Umin "umin": INT Any [T, T] None -> T, None Pure 1;
-    /// Unsigned maximum.
+    /// Returns the unsigned maximum.
     Umax "umax": INT Any [T, T] None -> T, None Pure 1;
-    /// High half of the signed product.
+    /// Returns the high half of the signed product.
     SmulHigh "smul_high": WORDS Any [T, T] None -> T, None Pure 8;
-    /// High half of the unsigned product.
+    /// Returns the high half of the unsigned product.
     UmulHigh "umul_high": WORDS Any [T, T] None -> T, None Pure 8;
-    /// Signed quotient; by 0 all ones, MIN / -1 is MIN.
+    /// Returns the signed quotient. Division by 0 gives all ones, and MIN / -1 gives MIN.
     Sdiv "sdiv": INT Any [T, T] None -> T, None Pure 16;
-    /// Unsigned quotient; by 0 all ones.
+    /// Returns the unsigned quotient. Division by 0 gives all ones.
     Udiv "udiv": INT Any [T, T] None -> T, None Pure 16;
-    /// Signed remainder, of the dividend's sign; by 0 the dividend.
+    /// Returns the signed remainder, which has the dividend's sign. Division by 0 gives the
+    /// dividend.
     Srem "srem": INT Any [T, T] None -> T, None Pure 16;
-    /// Unsigned remainder; by 0 the dividend.
+    /// Returns the unsigned remainder. Division by 0 gives the dividend.
     Urem "urem": INT Any [T, T] None -> T, None Pure 16;
-    /// a << n for all lanes.
+    /// Returns `a << n`, with one `n` for all lanes.
     Shl "shl": INT Any [T, Amount] None -> T, None Pure 2;
-    /// a >> n, zeros from above.
+    /// Returns `a >> n`, filled with zeros, with one `n` for all lanes.
     Lshr "lshr": INT Any [T, Amount] None -> T, None Pure 2;
-    /// a >> n, the sign from above.
+    /// Returns `a >> n`, filled with the sign, with one `n` for all lanes.
     Ashr "ashr": INT Any [T, Amount] None -> T, None Pure 2;
-    /// a << n, lane by lane.
+    /// Returns `a << n`, lane by lane.
     ShlV "shlv": INT Vector [T, T] None -> T, None Pure 12;
-    /// a >> n, zeros from above, lane by lane.
+    /// Returns `a >> n`, filled with zeros, lane by lane.
     LshrV "lshrv": INT Vector [T, T] None -> T, None Pure 12;
-    /// a >> n, the sign from above, lane by lane.
+    /// Returns `a >> n`, filled with the sign, lane by lane.
     AshrV "ashrv": INT Vector [T, T] None -> T, None Pure 12;
-    /// Zeros above the highest one; the width for 0.
+    /// Counts the zeros above the highest one bit. The result for 0 is the width.
     Clz "clz": INT Any [T] None -> T, None Pure 8;
-    /// Zeros below the lowest one; the width for 0.
+    /// Counts the zeros below the lowest one bit. The result for 0 is the width.
     Ctz "ctz": INT Any [T] None -> T, None Pure 8;
-    /// Number of ones.
+    /// Counts the one bits.
     Popcnt "popcnt": INT Any [T] None -> T, None Pure 8;
-    /// Bits in reverse order.
+    /// Reverses the order of the bits.
     BitReverse "bit_reverse": INT Any [T] None -> T, None Pure 20;
 
-    /// a + b.
+    /// Returns `a + b`.
     Fadd "fadd": FLOAT Any [T, T] None -> T, None Pure 1;
-    /// a - b.
+    /// Returns `a - b`.
     Fsub "fsub": FLOAT Any [T, T] None -> T, None Pure 1;
-    /// a * b.
+    /// Returns `a * b`.
     Fmul "fmul": FLOAT Any [T, T] None -> T, None Pure 1;
-    /// a / b.
+    /// Returns `a / b`.
     Fdiv "fdiv": FLOAT Any [T, T] None -> T, None Pure 1;
-    /// a * b + c with one rounding; where the machine has the instruction.
+    /// Returns `a * b + c` with one rounding. It is used only on machines that have the
+    /// instruction.
     Fma "fma": FLOAT Any [T, T, T] None -> T, None Pure 1;
-    /// The other sign.
+    /// Inverts the sign.
     Fneg "fneg": FLOAT Any [T] None -> T, None Pure 2;
-    /// Without sign.
+    /// Clears the sign.
     Fabs "fabs": FLOAT Any [T] None -> T, None Pure 2;
-    /// Square root.
+    /// Returns the square root.
     Sqrt "sqrt": FLOAT Any [T] None -> T, None Pure 1;
-    /// The next whole number below.
+    /// Rounds to a whole number, downwards.
     Floor "floor": FLOAT Any [T] None -> T, None Pure 1;
-    /// The next whole number above.
+    /// Rounds to a whole number, upwards.
     Ceil "ceil": FLOAT Any [T] None -> T, None Pure 1;
-    /// The next whole number towards 0.
+    /// Rounds to a whole number, towards 0.
     Trunc "trunc": FLOAT Any [T] None -> T, None Pure 1;
-    /// The nearest whole number, of two the even one.
+    /// Rounds to the nearest whole number, ties to even.
     Nearest "nearest": FLOAT Any [T] None -> T, None Pure 1;
 
-    /// A comparison of integers.
+    /// Compares integers.
     Icmp "icmp": INT Any [T, T] None -> Mask, Int Pure 2;
-    /// A comparison of floats.
+    /// Compares floats.
     Fcmp "fcmp": FLOAT Any [T, T] None -> Mask, Float Pure 2;
-    /// c ? a : b, per lane, or for all lanes at once.
+    /// Returns `c ? a : b`, per lane for a mask, or for all lanes at once for a truth value.
     Select "select": ALL Any [Cond, T, T] None -> T, None Pure 2;
 
-    /// A wider integer, the sign from above; of a truth value 0 or all ones.
+    /// Extends an integer with its sign. A truth value gives 0 or all ones.
     Sext "sext": INT Any [Lanes(BITS, Width::Less)] None -> T, None Pure 2;
-    /// A wider integer, zeros from above; of a truth value 0 or 1.
+    /// Extends an integer with zeros. A truth value gives 0 or 1.
     Zext "zext": INT Any [Lanes(BITS, Width::Less)] None -> T, None Pure 2;
-    /// The low bits.
+    /// Returns the low bits of an integer.
     Narrow "narrow": UP_TO_WORD Any [Lanes(INT, Width::More)] None -> T, None Pure 1;
-    /// The same number in more bits.
+    /// Converts F32 to F64, exactly.
     Fwiden "fwiden": DOUBLE Any [Lanes(SINGLE, Width::Any)] None -> T, None Pure 2;
-    /// Rounded to the nearest, of two the even one.
+    /// Rounds F64 to the nearest F32, ties to even.
     Fnarrow "fnarrow": SINGLE Any [Lanes(DOUBLE, Width::Any)] None -> T, None Pure 2;
-    /// The same number as F32.
+    /// Converts F16 to F32, exactly.
     HalfToFloat "half_to_float": SINGLE Any [Lanes(HALF, Width::Any)] None -> T, None Pure 9;
-    /// Rounded to the nearest, of two the even one; of a NaN the quiet one of its sign without payload.
+    /// Rounds F32 to the nearest F16, ties to even. A NaN gives the quiet NaN of its sign without
+    /// payload.
     FloatToHalf "float_to_half": HALF Any [Lanes(SINGLE, Width::Any)] None -> T, None Pure 17;
-    /// Of a signed integer, rounded to the nearest.
+    /// Rounds a signed integer to the nearest float.
     SintToFloat "sint_to_float": FLOAT Any [Lanes(WORDS, Width::Any)] None -> T, None Pure 2;
-    /// Of an unsigned integer, rounded to the nearest.
+    /// Rounds an unsigned integer to the nearest float.
     UintToFloat "uint_to_float": FLOAT Any [Lanes(WORDS, Width::Any)] None -> T, None Pure 8;
-    /// Towards 0, the nearest that there is; 0 of NaN.
+    /// Converts a float to a signed integer, rounded towards 0 and clamped to the range. A NaN
+    /// gives 0.
     FloatToSint "float_to_sint": WORDS Any [Lanes(FLOAT, Width::Any)] None -> T, None Pure 8;
-    /// Towards 0, the nearest that there is; 0 of NaN.
+    /// Converts a float to an unsigned integer, rounded towards 0 and clamped to the range. A NaN
+    /// gives 0.
     FloatToUint "float_to_uint": WORDS Any [Lanes(FLOAT, Width::Any)] None -> T, None Pure 12;
-    /// The same bits, the first lane lowest.
+    /// Reinterprets the bits as another type. The first lane has the lowest bits.
     Bitcast "bitcast": NUMBER Any [SameBits] None -> T, None Pure 1;
 
-    /// A scalar in every lane.
+    /// Copies a scalar to every lane.
     Splat "splat": ALL Vector [Lane] None -> T, None Pure 1;
-    /// One lane.
+    /// Returns one lane.
     Extract "extract": ALL Vector [T] None -> Lane, Lane Pure 1;
-    /// The vector with another lane.
+    /// Returns the vector with one lane replaced.
     Insert "insert": ALL Vector [T, Lane] None -> T, Lane Pure 1;
-    /// A vector of scalars.
+    /// Builds a vector of scalars.
     Build "build": ALL Vector [] PerLane -> T, None Pure 4;
-    /// Lanes of two vectors, which the pattern counts through.
+    /// Returns lanes of two vectors. The pattern counts them through both.
     Shuffle "shuffle": ALL Vector [T, T] None -> Pattern, Pattern Pure 1;
-    /// The lane of a number, modulo the lanes.
+    /// Returns the lane whose index is a value, modulo the number of lanes.
     ExtractAt "extract_at": ALL Vector [T, Is(Type::I32)] None -> Lane, None Pure 6;
-    /// Per lane the lane of a number, modulo the lanes.
+    /// Returns in each lane the lane whose index is that lane's value, modulo the number of lanes.
     Permute "permute": ALL Vector [T, Lanes(WORD, Width::Any)] None -> T, None Pure 20;
 
-    /// Any lane?
+    /// Returns true if any lane is true.
     Any "any": BOOL Vector [T] None -> Is(Type::B), None Pure 2;
-    /// Every lane?
+    /// Returns true if every lane is true.
     All "all": BOOL Vector [T] None -> Is(Type::B), None Pure 2;
-    /// A bit per lane, the first one lowest.
+    /// Returns one bit per lane; the first lane has the lowest bit.
     MaskBits "mask_bits": BOOL Word [T] None -> Is(Type::I32), None Pure 2;
-    /// The mask of a bit per lane.
+    /// Returns the mask of a word that has one bit per lane.
     BitsMask "bits_mask": BOOL Word [Is(Type::I32)] None -> T, None Pure 3;
 
-    /// From memory.
+    /// Loads from memory.
     Load "load": ALL Any [Address] None -> T, Access Read 1;
-    /// An integer of 8 bits, zeros from above.
+    /// Loads an integer of 8 bits and extends it with zeros.
     LoadU8 "load_u8": WORDS Scalar [Address] None -> T, Access Read 1;
-    /// An integer of 16 bits, zeros from above.
+    /// Loads an integer of 16 bits and extends it with zeros.
     LoadU16 "load_u16": WORDS Scalar [Address] None -> T, Access Read 1;
-    /// To memory: the address, the value.
+    /// Stores to memory. The operands are the address and the value.
     Store "store": ALL Any [Address, T] None -> None, Access Write 1;
-    /// Components that lie side by side, per active lane of the mask at an address plus the lane's unsigned offset; 0 for the others. Memory
-    /// can be read at the address itself.
+    /// Loads adjacent components for every active lane of the mask, from an address plus the lane's
+    /// unsigned offset. Inactive lanes give 0. Memory must be readable at the address itself.
     Gather "gather": NUMBER Vector [Mask, Address, Lanes(WORD, Width::Any)] None -> Count, Gather Read 10;
-    /// The same as stores, in the order of the lanes. Those that are not active may write to a second address.
+    /// Stores adjacent components for every active lane, in the order of the lanes, to an address
+    /// plus the lane's unsigned offset. Inactive lanes may write to a second address.
     Scatter "scatter": NUMBER Vector [Mask, Address, Lanes(WORD, Width::Any), Address] Count -> None, Gather Write 16;
-    /// Reads, computes and writes at once; the old value.
+    /// Reads, computes and writes atomically. The result is the old value.
     AtomicRmw "atomic_rmw": CELLS Scalar [Address, T] None -> T, Rmw Write 4;
-    /// Writes the second value if memory holds the first; the old value.
+    /// Writes the second value atomically if memory holds the first. The result is the old value.
     AtomicCas "atomic_cas": CELLS Scalar [Address, T, T] None -> T, None Write 2;
-    /// Reads at once; not merged with other loads.
+    /// Loads atomically. It is not merged with other loads.
     AtomicLoad "atomic_load": CELLS Scalar [Address] None -> T, None Write 1;
-    /// Loads and stores are not moved across.
+    /// Keeps loads and stores from being moved across it.
     Fence "fence": BOOL Scalar [] None -> None, None Write 1;
-    /// Address of a place on the stack.
+    /// Returns an address in a stack slot.
     StackAddress "stack_address": LONG Scalar [] None -> T, Slot Pure 1;
-    /// A System V function without result.
+    /// Calls a System V function without result.
     Call "call": BOOL Scalar [Function] Arguments -> None, None Call 4;
 
-    /// To a block.
+    /// Jumps to a block.
     Jump "jump": BOOL Scalar [] None -> None, None Control 1;
-    /// To the first block if so, else to the second.
+    /// Jumps to the first block if the operand is true, else to the second.
     Branch "branch": BOOL Scalar [T] None -> None, None Control 2;
-    /// To the block of a number; to the last one if there is none.
+    /// Jumps to the block with this index, or to the last one if the index is out of range.
     BranchTable "branch_table": BOOL Scalar [Is(Type::I32)] None -> None, None Control 4;
-    /// Back to the caller.
+    /// Returns to the caller.
     Return "return": BOOL Scalar [] None -> None, None Control 1;
 }

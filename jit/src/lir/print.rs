@@ -1,4 +1,5 @@
-//! Text form of a function, for people: `Display` of [`Function`]. There is no parser. The same function gives the same text.
+//! Text form of a function for reading: `Display` of [`Function`]. No parser for it exists. Equal
+//! functions give equal texts.
 
 #![forbid(unsafe_code)]
 
@@ -54,7 +55,7 @@ impl Function {
             Imm::Rmw(kind) => write!(f, ".{kind:?}")?,
             _ => {}
         }
-        // Where no result and no operand has it.
+        // T is printed if no result and no operand shows it.
         if data.op.row().results != super::op::Results::T && data.ty != Type::B {
             write!(f, ".{}", data.ty)?;
         }
@@ -90,7 +91,7 @@ impl Function {
         if target.args.is_empty() { Ok(()) } else { write!(f, ")") }
     }
 
-    /// A value by its number, a constant by its bits.
+    /// Prints a value as its number, and a constant as its bits.
     fn print_value(&self, f: &mut Formatter<'_>, v: Value) -> fmt::Result {
         let ty = self.ty(v);
         match self.values[v].def {

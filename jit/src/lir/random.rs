@@ -1,7 +1,9 @@
 //! Random programs, made from the operation table, for tests of the back ends.
 //!
-//! A program gets the addresses of [`MEMORY`] bytes, of [`OUTPUT`] bytes for what it has computed, of a sink, and of [`helper`]'s like. It reads
-//! and writes only there, in bounds, and ends. NaNs are replaced by one of them as soon as they come up, so that bits compare.
+//! A program gets the addresses of [`MEMORY`] bytes, of [`OUTPUT`] bytes for its results, of a
+//! sink, and of a function like [`helper`]. It reads and writes only there, in bounds, and it
+//! terminates. A NaN is replaced by a canonical one as soon as it occurs, so that results compare
+//! bit by bit.
 
 use super::op::{ImmKind, More, ROWS, Row, Rule};
 use super::{
@@ -9,30 +11,31 @@ use super::{
 };
 pub use base::random::Star as Rng;
 
-/// Bytes that a program works on.
+/// Size in bytes of the memory that a program works on.
 pub const MEMORY: usize = 2816;
-/// Where words of masks begin in them, then truth values; programs only read there.
+/// First byte of the words of masks, which programs only read. `TRUTHS` is the first byte of the
+/// truth values.
 const MASKS: i32 = 2048;
 const TRUTHS: i32 = 2560;
-/// Bytes for results.
+/// Size in bytes of the memory for results.
 pub const OUTPUT: usize = 1 << 17;
-/// Bytes of the sink.
+/// Size in bytes of the sink.
 pub const SINK: usize = 512;
-/// The parameters of a program: memory, output, sink, helper.
+/// Types of the parameters of a program: memory, output, sink, helper.
 pub const PARAMS: [Type; 4] = [Type::I64; 4];
 
-/// What a program is made of.
+/// Properties of a random program.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Instructions, roughly.
+    /// Approximate number of instructions.
     pub size: usize,
-    /// Only this one.
+    /// The only operation and type to generate, if set.
     pub only: Option<(Op, Type)>,
-    /// [`Op::Fma`] is allowed.
+    /// True if [`Op::Fma`] may occur.
     pub fma: bool,
 }
 
-/// Makes a program.
+/// Generates a program.
 pub fn program(seed: u64, options: Options) -> Function {
     let mut g = Generator::new(seed, options);
     g.sources();
@@ -49,7 +52,7 @@ pub fn program(seed: u64, options: Options) -> Function {
     g.b.finish()
 }
 
-/// What memory starts as.
+/// Returns the initial contents of the memory.
 pub fn memory(seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let mut bytes: Vec<u8> = Vec::with_capacity(MEMORY);
@@ -65,7 +68,7 @@ pub fn memory(seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Interesting words.
+/// Returns a random word, often one that is an edge case.
 fn word(rng: &mut Rng) -> u32 {
     match rng.below(5) {
         0 => rng.pick(&[0, 1, u32::MAX, 0x8000_0000, 0x7fff_ffff, 0xffff, 0x8000, 0x7fff, 0xff, 0x80, 0x7f]),
@@ -76,12 +79,12 @@ fn word(rng: &mut Rng) -> u32 {
     }
 }
 
-/// What the helper does with its arguments.
+/// Changes the word at `at` depending on the arguments. Programs call it.
 ///
 /// # Safety
-/// The word can be read and written.
+/// The word at `at` must be readable and writable.
 pub unsafe extern "C" fn helper(at: *mut u64, a: u32, b: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the `# Safety` section requires that `at` is readable and writable.
     unsafe { *at = (*at).rotate_left(7) ^ (u64::from(a) << 32 | u64::from(a)).wrapping_mul(b | 1) };
 }
 
@@ -93,9 +96,10 @@ struct Generator {
     output: Value,
     sink: Value,
     helper: Value,
-    /// Lanes of its types: of wide ones one number at most, or the others would be a small part of it.
+    /// Numbers of lanes of the program's types. At most one wide number is included, so that the
+    /// other types remain a large part of the program.
     lanes: Vec<usize>,
-    /// What is visible here.
+    /// Values that are visible at the current point.
     pool: Vec<Value>,
     variables: Vec<(Variable, Type)>,
 }
@@ -115,7 +119,7 @@ impl Generator {
         Elem::ALL.into_iter().flat_map(|e| self.lanes.iter().map(move |&lanes| e.by(lanes))).collect()
     }
 
-    /// Values of every type from memory, and variables.
+    /// Loads values of every type from memory, and declares variables.
     fn sources(&mut self) {
         for ty in self.types() {
             let count = if ty.elem == Elem::B { 3 } else { 2 };
@@ -132,7 +136,7 @@ impl Generator {
         }
     }
 
-    /// Stores what is visible.
+    /// Stores the visible values.
     fn results(&mut self) {
         for i in 0..self.variables.len() {
             let v = self.b.use_var(self.variables[i].0);
@@ -153,7 +157,7 @@ impl Generator {
         elem.by(self.rng.pick(&[1, 1, 4, 8, 8, 16, self.lanes[self.lanes.len() - 1]]))
     }
 
-    /// Anything that a row makes.
+    /// Generates an instruction of a random row.
     fn any(&mut self, depth: usize) {
         let row = &ROWS[self.rng.below(ROWS.len())];
         if let Some(ty) = self.type_for(row) {
@@ -168,11 +172,11 @@ impl Generator {
 
     // Operands.
 
-    /// A value of a type.
+    /// Returns a value of a type: a visible one, or a constant whose lanes are equal or random.
     fn value(&mut self, ty: Type) -> Value {
         let known: Vec<Value> = self.pool.iter().copied().filter(|&v| self.b.ty(v) == ty).collect();
         if !known.is_empty() && self.rng.chance(80) {
-            // The newest are the most interesting.
+            // Newer values are chosen more often, because they depend on more instructions.
             let back = self.rng.below(known.len()).min(self.rng.below(known.len()));
             return known[known.len() - 1 - back];
         }
@@ -195,7 +199,7 @@ impl Generator {
         self.value(ty)
     }
 
-    /// An address in memory at which an access of up to 512 bytes is in bounds.
+    /// Returns an address in memory at which an access of up to 512 bytes is in bounds.
     fn address(&mut self, op: Op, t: Type) -> Value {
         if t.elem == Elem::B && op == Op::Load {
             let (start, step) = if t.is_vector() { (MASKS, 4) } else { (TRUTHS, 1) };
@@ -218,7 +222,7 @@ impl Generator {
         self.pin(v)
     }
 
-    /// The value with one NaN instead of any.
+    /// Returns the value with all NaNs replaced by one quiet NaN.
     fn pin(&mut self, v: Value) -> Value {
         let ty = self.b.ty(v);
         let quiet = match ty.elem {
@@ -248,7 +252,7 @@ impl Generator {
         }
     }
 
-    /// Lanes for a shuffle, often in runs as programs have them.
+    /// Returns lanes for a shuffle, often in runs as real programs have them.
     fn pattern(&mut self, t: Type) -> Vec<usize> {
         let (lanes, len) = (t.lanes(), self.rng.pick(&self.lanes[1..]));
         let start = self.rng.below(2 * lanes);
@@ -263,7 +267,7 @@ impl Generator {
 
     // Instructions.
 
-    /// An instruction of a row, or a piece of program that has one.
+    /// Generates an instruction of a row, or a piece of program that contains one.
     fn row(&mut self, row: &Row, t: Type, depth: usize) {
         match row.op {
             Op::Jump | Op::Branch | Op::BranchTable | Op::Return => return self.control(row.op, depth),
@@ -295,7 +299,7 @@ impl Generator {
         };
         args.extend(more);
         let imm = match (row.op, imm) {
-            // Where B may be read memory does not reach further.
+            // The memory from which B may be read is small, so the access has no offset.
             (Op::Load, Imm::Access(_)) if t.elem == Elem::B => Imm::Access(Access::of(Reason::Caller)),
             (_, imm) => imm,
         };
@@ -317,7 +321,8 @@ impl Generator {
         self.pool.push(v);
     }
 
-    /// Some instructions in an arm: what they make is not visible behind it, but variables are.
+    /// Generates instructions in an arm. Their results are not visible behind it, but variables
+    /// are.
     fn arm(&mut self, depth: usize) {
         let visible = self.pool.len();
         for _ in 0..1 + self.rng.below(6) {
@@ -334,12 +339,12 @@ impl Generator {
         if self.rng.chance(50) {
             let (var, _) = self.rng.pick(&self.variables);
             let v = self.b.use_var(var);
-            // Visible in the arm only, whose end this is: used by its edge.
+            // The value is visible only in the arm, which ends here, so that the edge may use it.
             self.pool.push(v);
         }
     }
 
-    /// Ends an arm with a jump that gives a parameter of a type.
+    /// Ends an arm with a jump that passes an argument of a type.
     fn leave(&mut self, to: Block, ty: Type, visible: usize) {
         let v = self.value(ty);
         self.b.jump(to, &[v]);
@@ -392,7 +397,7 @@ impl Generator {
         }
     }
 
-    /// A loop of a few rounds, counted by a parameter.
+    /// Generates a loop of a few iterations, counted by a parameter.
     fn loop_(&mut self, end: Block, ty: Type, depth: usize) {
         let visible = self.pool.len();
         let (header, body) = (self.b.create_block(), self.b.create_block());

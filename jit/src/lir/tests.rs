@@ -1,4 +1,5 @@
-//! Every row of the table, and random programs: [`eval`](super::eval) against machine code of all tiers.
+//! Tests of every row of the table and of random programs: [`eval`](super::eval) against the
+//! machine code of all tiers.
 
 use super::op::{Effect, LaneCount, ROWS};
 use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
@@ -29,7 +30,8 @@ impl Buffers {
     }
 }
 
-/// All back ends that make code for this processor, each at all levels of what it has, by their tiers' names.
+/// Returns all back ends that generate code for this processor, at all its processor levels, with
+/// the names of their tiers.
 fn backends() -> impl Iterator<Item = (String, Backend)> {
     let available = tier::ROWS.iter().flat_map(|row| row.available().map(move |backend| (row.name, backend)));
     available.flat_map(|(name, backend)| {
@@ -37,7 +39,7 @@ fn backends() -> impl Iterator<Item = (String, Backend)> {
     })
 }
 
-/// The same function by the interpreter and as machine code of all tiers.
+/// Runs a function in the interpreter and as machine code of all tiers, and compares the results.
 fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::Debug) {
     verify(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
     let codes = backends().map(|(name, backend)| match backend.limited(None).code(func, &|| true) {
@@ -47,12 +49,14 @@ fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::De
     let codes: Vec<_> = codes.collect();
     for seed in seeds {
         let mut expected = Buffers::new(seed);
-        // SAFETY: random programs stay in their buffers.
+        // SAFETY: the function is verified, and random programs access only the buffers of
+        // `expected` and call only the helper among their arguments.
         assert!(unsafe { eval::run(func, &expected.args(), 1 << 20) }, "{what:?}: takes too long\n{func}");
         for (tier, code) in &codes {
             let mut own = Buffers::new(seed);
             let [a, b, c, d] = own.args();
-            // SAFETY: as above; the code is that of a function with these parameters.
+            // SAFETY: the code is that of a function with these four parameters, and random
+            // programs access only the buffers of `own`.
             unsafe {
                 let run: extern "C" fn(u64, u64, u64, u64) = core::mem::transmute(code.address());
                 run(a, b, c, d);
@@ -69,7 +73,7 @@ fn types() -> impl Iterator<Item = Type> {
     Elem::ALL.into_iter().flat_map(|e| std::iter::once(1).chain(Type::LANES).map(move |lanes| e.by(lanes)))
 }
 
-/// More of them with `GRUS_SEEDS`.
+/// Returns the number of seeds, which `GRUS_SEEDS` overrides.
 fn seeds(default: u64) -> u64 {
     std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
@@ -112,15 +116,17 @@ fn random_programs_mean_the_same_to_eval_and_the_machine() {
     assert!(missing.len() <= 2, "not in any program: {missing:?}");
 }
 
-/// Which of several NaNs an operation gives is the same in all tiers, constants or not. (Not so where Cranelift makes a load an operand in memory, which it may exchange
-/// with the other: loads are used twice here.)
+/// The choice among several NaN operands is the same in all tiers, for constants and other values.
+/// Loads are used twice here, because Cranelift may make a load that is used once a memory operand,
+/// which it may exchange with the other operand.
 #[test]
 fn all_tiers_give_the_same_nan() {
     const NANS: [u32; 3] = [0xffc0_0000, 0x7fc0_0001, 0x7fc0_0002];
     let ty = Elem::F32.by(8);
     let ops = [Op::Fadd, Op::Fsub, Op::Fmul, Op::Fdiv, Op::Fma];
     let mut known: HashMap<(Op, u32, u32), [u32; 8]> = HashMap::new();
-    // Of each operand: a number or a NaN of its own; loaded, or a constant; of loaded ones negated, or as it is.
+    // Each operand is a number or a NaN of its own. It is loaded or a constant, and loaded operands
+    // may be negated.
     let forms = || (0..64u32).map(|kinds| (kinds, 0)).chain((8..64).map(|i| (i & 7, i >> 3)));
     for (op, (kinds, negated)) in ops.into_iter().flat_map(|op| forms().map(move |form| (op, form))) {
         if op == Op::Fma && !host::has_fma() {
@@ -154,7 +160,7 @@ fn all_tiers_give_the_same_nan() {
             let code = ExecutableCode::new(&code.bytes).expect("memory");
             let mut memory = [[0u32; 8]; 7];
             memory[..3].copy_from_slice(&bits.map(|bits| [bits; 8]));
-            // SAFETY: the function has this parameter and stays in that memory.
+            // SAFETY: the function has this parameter and accesses only `memory`.
             unsafe {
                 let run: extern "C" fn(*mut [u32; 8]) = core::mem::transmute(code.address());
                 run(memory.as_mut_ptr());
@@ -169,7 +175,7 @@ fn all_tiers_give_the_same_nan() {
     }
 }
 
-/// Division by constants is none: near all numbers that make a difference, by all tiers.
+/// Division by constants gives exact results in all tiers, for numbers near all critical ones.
 #[test]
 fn constants_divide_as_anything_does() {
     let words = [
@@ -205,7 +211,7 @@ fn constants_divide_as_anything_does() {
     for (elem, d) in all {
         let ty = elem.by(8);
         let mask = elem.mask();
-        // Around multiples, powers of two and both ends.
+        // Critical numbers are near multiples, powers of two and both ends of the range.
         let near = [
             0,
             d,
@@ -246,7 +252,7 @@ fn constants_divide_as_anything_does() {
                 let words = bytes as usize / 8;
                 let put = |lane: usize| if elem == Elem::I64 { (lane, 0) } else { (lane / 2, 32 * (lane % 2)) };
                 lanes.iter().enumerate().for_each(|(i, n)| memory[put(i).0] |= n << put(i).1);
-                // SAFETY: the function has this parameter and stays in that memory.
+                // SAFETY: the function has this parameter and accesses only `memory`.
                 unsafe {
                     let run: extern "C" fn(*mut u64) = core::mem::transmute(code.address());
                     run(memory.as_mut_ptr());
@@ -337,7 +343,7 @@ fn what_is_known_of_a_loop_is_known() {
     assert_eq!(func.blocks[header].params.len(), 1, "what does not change needs no parameter\n{func}");
 }
 
-/// A sound function, one change, and what verification says.
+/// Verification reports the expected error for each single change of a valid function.
 #[test]
 fn verify_rejects_bad_programs() {
     let make = || {

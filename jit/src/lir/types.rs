@@ -1,23 +1,24 @@
-//! Types: what a lane holds, and how many lanes there are.
+//! Types of values: the element that a lane holds and the number of lanes.
 
 #![forbid(unsafe_code)]
 
 use std::fmt::{self, Debug, Display, Formatter};
 
-/// What a lane holds.
+/// Element type of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Elem {
-    /// A truth value. With several lanes: a mask. How it is held is a back end's own affair.
+    /// A truth value; a vector of them is a mask. Each back end chooses its own representation.
     B,
-    /// Integers; signedness is the operation's.
+    /// Integer of 8 bits. Signedness is a property of the operation.
     I8,
-    /// 16 bits.
+    /// Integer of 16 bits.
     I16,
-    /// 32 bits.
+    /// Integer of 32 bits.
     I32,
-    /// 64 bits; addresses too.
+    /// Integer of 64 bits, also used for addresses.
     I64,
-    /// IEEE binary16: moved, selected, loaded, stored and converted, not computed with.
+    /// IEEE binary16, which is moved, selected, loaded, stored and converted, but not computed
+    /// with.
     F16,
     /// IEEE binary32.
     F32,
@@ -26,10 +27,10 @@ pub enum Elem {
 }
 
 impl Elem {
-    /// All of them.
+    /// All elements.
     pub const ALL: [Elem; 8] = [Elem::B, Elem::I8, Elem::I16, Elem::I32, Elem::I64, Elem::F16, Elem::F32, Elem::F64];
 
-    /// Bits of a number; 1 for a truth value.
+    /// Returns the number of bits of a number, or 1 for a truth value.
     pub const fn bits(self) -> u32 {
         match self {
             Elem::B => 1,
@@ -39,15 +40,15 @@ impl Elem {
             Elem::I64 | Elem::F64 => 64,
         }
     }
-    /// True for I8..I64.
+    /// Returns true for `I8` to `I64`.
     pub const fn is_int(self) -> bool {
         matches!(self, Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64)
     }
-    /// This element in so many lanes.
+    /// Returns the type of this element with `lanes` lanes.
     pub const fn by(self, lanes: usize) -> Type {
         Type { elem: self, lanes: lanes as u8 }
     }
-    /// The bits that a value of it may have.
+    /// Returns a mask of the bits that a value of this element may have.
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
@@ -65,66 +66,68 @@ impl Elem {
     }
 }
 
-/// An element and a number of lanes: 1 (a scalar), or [`Type::LANES`].
+/// An element and a number of lanes: 1 for a scalar, or one of [`Type::LANES`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Type {
-    /// What a lane holds.
+    /// Element type of a lane.
     pub elem: Elem,
     lanes: u8,
 }
 
 impl Type {
-    /// Lanes that a vector may have.
+    /// Numbers of lanes that a vector may have.
     pub const LANES: [usize; 5] = [4, 8, 16, 32, 64];
-    /// The most of them.
+    /// Largest number of lanes of a vector.
     pub const MOST_LANES: usize = Type::LANES[Type::LANES.len() - 1];
-    /// A truth value.
+    /// Type of a scalar truth value.
     pub const B: Type = Elem::B.by(1);
-    /// Scalars.
+    /// Scalar integer of 8 bits.
     pub const I8: Type = Elem::I8.by(1);
-    /// 16 bits.
+    /// Scalar integer of 16 bits.
     pub const I16: Type = Elem::I16.by(1);
-    /// 32 bits.
+    /// Scalar integer of 32 bits.
     pub const I32: Type = Elem::I32.by(1);
-    /// 64 bits.
+    /// Scalar integer of 64 bits.
     pub const I64: Type = Elem::I64.by(1);
-    /// IEEE binary16.
+    /// Scalar IEEE binary16.
     pub const F16: Type = Elem::F16.by(1);
-    /// IEEE binary32.
+    /// Scalar IEEE binary32.
     pub const F32: Type = Elem::F32.by(1);
-    /// IEEE binary64.
+    /// Scalar IEEE binary64.
     pub const F64: Type = Elem::F64.by(1);
 
-    /// Lanes; 1 for a scalar.
+    /// Returns the number of lanes, 1 for a scalar.
     pub const fn lanes(self) -> usize {
         self.lanes as usize
     }
-    /// Several lanes.
+    /// Returns true if the type has several lanes.
     pub const fn is_vector(self) -> bool {
         self.lanes > 1
     }
-    /// One of the types that there are. Pairs of words are loaded and joined to longer vectors, and no more.
+    /// Returns true if the type exists. Pairs of 32-bit words exist only to be loaded and joined to
+    /// longer vectors.
     pub fn is_valid(self) -> bool {
         let pair = self.lanes == 2 && self.lane_bytes() == 4;
         self.lanes == 1 || pair || Type::LANES.contains(&self.lanes())
     }
-    /// A lane of it.
+    /// Returns the type of a single lane.
     pub const fn scalar(self) -> Type {
         self.elem.by(1)
     }
-    /// The mask, or truth value, that a comparison of it gives.
+    /// Returns the type of a comparison's result: a mask, or a truth value for a scalar.
     pub const fn mask(self) -> Type {
         self.with(Elem::B)
     }
-    /// As many lanes of another element.
+    /// Returns the type with the same number of lanes and another element.
     pub const fn with(self, elem: Elem) -> Type {
         Type { elem, lanes: self.lanes }
     }
-    /// Bits of all lanes.
+    /// Returns the number of bits of all lanes together.
     pub const fn bits(self) -> u32 {
         self.elem.bits() * self.lanes as u32
     }
-    /// Bytes of a lane in memory: a truth value is a byte, 0 or 1; a lane of a mask is a 32-bit word, 0 or all ones.
+    /// Returns the bytes of a lane in memory. A scalar truth value is a byte, 0 or 1; a lane of a
+    /// mask is a 32-bit word, 0 or all ones.
     pub const fn lane_bytes(self) -> u32 {
         match (self.elem, self.lanes) {
             (Elem::B, 1) => 1,
@@ -132,7 +135,7 @@ impl Type {
             (elem, _) => elem.bits() / 8,
         }
     }
-    /// Bytes in memory.
+    /// Returns the number of bytes in memory.
     pub const fn bytes(self) -> u32 {
         self.lane_bytes() * self.lanes as u32
     }

@@ -1,5 +1,6 @@
-//! SSA from variables: where a value is joined from several blocks it becomes a block parameter (Braun et al., Simple and Efficient
-//! Construction of Static Single Assignment Form). Nothing is recursive: functions have as many blocks as they like.
+//! SSA from variables: a value that merges from several blocks becomes a block parameter (Braun et
+//! al., Simple and Efficient Construction of Static Single Assignment Form). The algorithm is not
+//! recursive, because functions may have any number of blocks.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +8,7 @@ use super::build::Builder;
 use super::ssa::Variable;
 use super::{Args, Block, Def, Type, Value, ValueData};
 
-/// A parameter whose arguments are being looked for.
+/// A parameter whose arguments are being searched.
 struct Frame {
     block: Block,
     param: Value,
@@ -15,19 +16,20 @@ struct Frame {
 }
 
 impl Builder {
-    /// A new variable.
+    /// Declares a variable.
     pub fn declare_var(&mut self, ty: Type) -> Variable {
         self.ssa.types.push(ty)
     }
 
-    /// Sets a variable.
+    /// Sets a variable in the current block.
     pub fn def_var(&mut self, var: Variable, value: Value) {
         debug_assert_eq!(self.ssa.types[var], self.ty(value));
         let block = self.current();
         self.ssa.defs.insert((var, block), value);
     }
 
-    /// What a variable holds; zero where nothing was set.
+    /// Returns the value of a variable in the current block. It is zero if the variable was never
+    /// set.
     pub fn use_var(&mut self, var: Variable) -> Value {
         let block = self.current();
         let mut frames = Vec::new();
@@ -35,7 +37,7 @@ impl Builder {
         found.unwrap_or_else(|| self.complete(var, frames))
     }
 
-    /// No more edges to the block will come.
+    /// Seals a block, to which no more edges will be added.
     pub fn seal_block(&mut self, block: Block) {
         let entries = &mut self.ssa.entries[block];
         if std::mem::replace(&mut entries.sealed, true) {
@@ -46,15 +48,16 @@ impl Builder {
         }
     }
 
-    /// Seals what is not sealed.
+    /// Seals all blocks that are not sealed yet.
     pub fn seal_all_blocks(&mut self) {
         for block in self.func.blocks.keys() {
             self.seal_block(block);
         }
     }
 
-    /// Looks from the end of a block upwards. Where several blocks meet there will be a parameter: in a sealed block a new
-    /// frame for whose arguments the caller must look.
+    /// Searches a definition upwards from the end of a block. A block with several predecessors
+    /// gets a parameter. If it is sealed, that is a new frame, whose arguments the caller must
+    /// search.
     fn look(&mut self, var: Variable, from: Block, frames: &mut Vec<Frame>) -> Option<Value> {
         let mut block = from;
         let (found, frame) = loop {
@@ -69,7 +72,7 @@ impl Builder {
                 _ => break (self.param_of(var, block), sealed),
             }
         };
-        // The blocks in between have one predecessor each.
+        // Each of the blocks in between has one predecessor.
         let mut at = from;
         while at != block {
             self.ssa.defs.insert((var, at), found);
@@ -83,7 +86,7 @@ impl Builder {
         None
     }
 
-    /// A parameter for a variable.
+    /// Appends a parameter for a variable to a block.
     fn param_of(&mut self, var: Variable, block: Block) -> Value {
         let param = self.func.values.push(ValueData { ty: self.ssa.types[var], def: Def::Param(block) });
         self.func.blocks[block].params.push(param);
@@ -93,7 +96,7 @@ impl Builder {
         param
     }
 
-    /// Finds the arguments of the frames' parameters; the value of the first one.
+    /// Finds the arguments of the parameters of all frames. Returns the value of the first frame.
     fn complete(&mut self, var: Variable, mut frames: Vec<Frame>) -> Value {
         loop {
             let top = frames.len() - 1;
@@ -113,7 +116,7 @@ impl Builder {
         }
     }
 
-    /// Gives a parameter its arguments, or drops it when they are all the same.
+    /// Gives a parameter its arguments, or drops it if all arguments are the same.
     fn join(&mut self, Frame { block, param, args }: Frame) -> Value {
         let mut others = args.iter().map(|&v| self.resolve(v)).filter(|&v| v != param);
         let only = match others.next() {

@@ -1,4 +1,5 @@
-//! Checks that a function is what the back ends rely on. For tests and debug builds: it is not asked while shaders are compiled.
+//! Checks that a function has the properties that the back ends rely on. It runs in tests, in debug
+//! builds and under `GRUS_VERIFY=1`.
 
 #![forbid(unsafe_code)]
 
@@ -7,10 +8,10 @@ use super::{Block, Def, Effect, Function, Imm, Inst, InstData, Op, Type, Value};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashSet;
 
-/// Checks types, operands, edges, and that every value is defined where it is used.
+/// Checks types, operands and edges, and that a definition dominates every use.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// Returns a description of the first violation.
 pub fn verify(func: &Function) -> Result<(), String> {
     let check = Check { func, dominators: Dominators::of(func)? };
     check.constants()?;
@@ -84,7 +85,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The instruction against its row.
+    /// Checks an instruction against its row.
     fn inst(&self, data: &InstData) -> Result<(), String> {
         let row = data.op.row();
         ensure(row.takes(data.ty), || format!("not of {}", data.ty))?;
@@ -136,7 +137,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Is a value there, at an instruction of a block?
+    /// Checks that a value is defined before the instruction `at` of a block.
     fn defined(&self, v: Value, block: Block, at: usize) -> Result<(), String> {
         let data = self.func.values.get(v).ok_or_else(|| format!("{v} is not there"))?;
         let ok = match data.def {
@@ -153,9 +154,9 @@ impl Check<'_> {
     }
 }
 
-/// Which blocks lie on every way to a block.
+/// The dominator tree of a function.
 pub(super) struct Dominators {
-    /// Position in reverse postorder; none for what is not reached.
+    /// Position in reverse postorder. An unreachable block has none.
     order: SecondaryMap<Block, Option<u32>>,
     parents: SecondaryMap<Block, Option<Block>>,
     /// Block and position of each instruction.
@@ -163,7 +164,7 @@ pub(super) struct Dominators {
 }
 
 impl Dominators {
-    /// Of a function; an error where its control flow is none.
+    /// Computes the dominators of a function. Returns an error if its control flow is malformed.
     pub(super) fn of(func: &Function) -> Result<Dominators, String> {
         let entry = *func.layout.first().ok_or("no blocks")?;
         let mut d = Dominators { order: SecondaryMap::new(), parents: SecondaryMap::new(), homes: SecondaryMap::new() };
@@ -197,7 +198,8 @@ impl Dominators {
         Ok(d)
     }
 
-    /// Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm.
+    /// Returns the nearest common dominator (Cooper, Harvey and Kennedy: A Simple, Fast Dominance
+    /// Algorithm).
     fn common(&self, mut a: Block, mut b: Block) -> Block {
         while a != b {
             while self.order[a] > self.order[b] {
@@ -210,17 +212,17 @@ impl Dominators {
         a
     }
 
-    /// The immediate dominator; of the first block itself.
+    /// Returns the immediate dominator. The entry block is its own.
     pub(super) fn parent(&self, block: Block) -> Option<Block> {
         self.parents[block]
     }
 
-    /// Block and position of an instruction.
+    /// Returns block and position of an instruction.
     pub(super) fn home(&self, inst: Inst) -> Option<(Block, u32)> {
         self.homes[inst]
     }
 
-    /// Whether all ways to `b` lead through `a`.
+    /// Returns true if all paths to `b` go through `a`.
     pub(super) fn dominates(&self, a: Block, mut b: Block) -> bool {
         while self.order[b] > self.order[a] {
             match self.parents[b] {
@@ -232,7 +234,7 @@ impl Dominators {
     }
 }
 
-/// The blocks that are reached, each behind all that it reaches first; and who comes to them.
+/// Returns the reachable blocks in postorder, and fills in the predecessors of each one.
 fn postorder(func: &Function, entry: Block, preds: &mut SecondaryMap<Block, Vec<Block>>) -> Result<Vec<Block>, String> {
     let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::from([entry]), vec![(entry, 0)]);
     while let Some((block, next)) = stack.last_mut() {

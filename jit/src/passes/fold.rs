@@ -1,9 +1,14 @@
-//! Constant folding and exact algebra: every rewrite gives the same bits (NaN payloads aside), but for products with zero and sums with it of
-//! instructions without any float flag: kernels of image filters have taps of weight zero, whose samples are not taken then.
+//! Constant folding and exact algebraic rewrites.
 //!
-//! Constants gather at the start of the root body, each once, so that a folded value is visible everywhere. Rewrites change an
-//! instruction in place or rename its result; no instruction is added. Transcendental functions are left to
-//! `lower_math`, whose expansions fold by themselves; an arithmetic result that is NaN is left to run time, where its payload is made.
+//! Every rewrite gives the same bits, except payloads of NaNs, and products and sums with zero of
+//! instructions without any float flag. Kernels of image filters have taps of weight zero, whose
+//! samples are not taken thanks to these.
+//!
+//! Constants are collected at the start of the root body, each once, so that a folded value is
+//! visible everywhere. Rewrites change an instruction in place or rename its result; no instruction
+//! is added. Transcendental functions are left to `lower_math`, whose expansions fold by
+//! themselves. An arithmetic result that is NaN is left to run time, where its payload is
+//! determined.
 
 use super::util::{Consts, Renames};
 use crate::ir::eval::{self, eval, is_nan};
@@ -13,11 +18,12 @@ use crate::ir::{
 use base::shader::Stage;
 use smallvec::{SmallVec, smallvec};
 
-/// `maxComputeWorkGroupInvocations`, `maxTaskWorkGroupInvocations` and `maxMeshWorkGroupInvocations`: what the driver advertises at most.
+/// Largest value of `maxComputeWorkGroupInvocations`, `maxTaskWorkGroupInvocations` and
+/// `maxMeshWorkGroupInvocations` that the driver advertises.
 const MAX_WORKGROUP_INVOCATIONS: u32 = 1024;
-/// `maxComputeWorkGroupCount`, as [`MAX_WORKGROUP_INVOCATIONS`].
+/// Largest value of `maxComputeWorkGroupCount` that the driver advertises.
 const MAX_COMPUTE_WORKGROUPS: u64 = 65535;
-/// `maxTaskWorkGroupCount` and `maxMeshWorkGroupCount`, likewise.
+/// Largest value of `maxTaskWorkGroupCount` and `maxMeshWorkGroupCount` that the driver advertises.
 const MAX_MESH_WORKGROUPS: u64 = 65536;
 
 /// Runs the pass.
@@ -31,15 +37,15 @@ pub fn fold(shader: &mut Shader) {
     consts.finish(shader);
 }
 
-/// What a rewrite says about an instruction.
+/// Replacement of an instruction.
 enum Rewrite {
-    /// Its result is this value.
+    /// The result is this value.
     Value(Value),
-    /// Its result is this constant.
+    /// The result is this constant.
     Const(u64),
-    /// It is this operation.
+    /// The instruction becomes this operation.
     Op(Op, SmallVec<[Value; 4]>),
-    /// It is this operation of a value and a constant of the value's type.
+    /// The instruction becomes this operation of a value and a constant of the value's type.
     WithConst(Binary, Value, u64),
 }
 
@@ -64,7 +70,7 @@ impl Fold<'_> {
             Node::Inst(inst) => self.inst(*inst),
             Node::If(n) => {
                 n.cond = self.renames.resolve(n.cond);
-                // if !c: the arms change places.
+                // A negated condition swaps the arms.
                 if let Some(Op::Unary(Unary::Not)) = self.op(n.cond) {
                     n.cond = self.arg(n.cond, 0);
                     std::mem::swap(&mut n.then, &mut n.else_);
@@ -89,7 +95,7 @@ impl Fold<'_> {
         }
     }
 
-    /// False when the instruction goes away.
+    /// Folds an instruction. Returns false if it is removed.
     fn inst(&mut self, inst: Inst) -> bool {
         self.renames.apply(&mut self.shader.insts[inst].args);
         if let Op::Const(bits) = self.shader.insts[inst].op {
@@ -127,7 +133,7 @@ impl Fold<'_> {
         true
     }
 
-    /// Rewrites an instruction in place.
+    /// Changes operation and operands of an instruction in place.
     fn become_(&mut self, inst: Inst, op: Op, args: SmallVec<[Value; 4]>) {
         let data = &mut self.shader.insts[inst];
         (data.op, data.args) = (op, args);
@@ -135,7 +141,8 @@ impl Fold<'_> {
         self.shader.set_float(inst, float);
     }
 
-    /// Renames a value to a constant of the pool; false when it is the pool's constant itself.
+    /// Renames a value to a constant of the pool. Returns false if it is the pool's constant
+    /// itself.
     fn replace_const(&mut self, value: Value, bits: u64) -> bool {
         let ty = self.shader.ty(value);
         let constant = self.consts.get(self.shader, ty, bits);
@@ -145,7 +152,7 @@ impl Fold<'_> {
         constant != value
     }
 
-    /// Computes an instruction with constant operands.
+    /// Computes an instruction with constant operands. Returns true if that succeeds.
     fn evaluate(&mut self, inst: Inst) -> bool {
         let data = &self.shader.insts[inst];
         if data.args.is_empty() {
@@ -178,7 +185,7 @@ impl Fold<'_> {
         self.data(v).map(|d| &d.op)
     }
 
-    /// Operand `n` of the instruction that defines `v`.
+    /// Returns operand `n` of the instruction that defines `v`.
     fn arg(&self, v: Value, n: usize) -> Value {
         self.data(v).map_or(v, |d| self.renames.resolve(d.args[n]))
     }
@@ -231,7 +238,7 @@ impl Fold<'_> {
         }
     }
 
-    /// Has binary16 the number, as far as `depth` operations show?
+    /// Returns true if binary16 can represent the number, as far as `depth` operations show.
     fn is_half(&self, v: Value, depth: u32) -> bool {
         let both = |m: usize, n: usize| depth > 0 && [m, n].iter().all(|&n| self.is_half(self.arg(v, n), depth - 1));
         match self.op(v) {
@@ -247,7 +254,7 @@ impl Fold<'_> {
         }
     }
 
-    /// An upper bound of an unsigned number, looking through `depth` operations.
+    /// Returns an upper bound of an unsigned number, looking through `depth` operations.
     fn greatest(&self, v: Value, depth: u32) -> u64 {
         let wide = |e: &Self, n: usize| e.greatest(e.arg(v, n), depth - 1);
         let invocations = u64::from(MAX_WORKGROUP_INVOCATIONS);
@@ -257,10 +264,12 @@ impl Fold<'_> {
         };
         let ty = self.shader.ty(v);
         let all = ones(ty);
-        // Of operations that are no smaller than either operand: where one may be anything, the other is not asked, else trees of them take all of `depth`.
+        // Operations that use `both` give at least each operand's bound. If one operand is
+        // unbounded, the other is not visited, else trees of such operations would always be
+        // followed to the full depth.
         let both =
             |e: &Self, n: usize| Some(wide(e, n)).filter(|&first| first < all).map(|first| [first, wide(e, n + 1)]);
-        // Nothing when it may have wrapped.
+        // A bound that may have wrapped is dropped.
         let small = |bound: Option<u64>| bound.filter(|&bound| bound <= all).unwrap_or(all);
         let shift = |n: u64| n as u32 & (8 * ty.bytes()).wrapping_sub(1);
         match self.op(v) {
@@ -302,7 +311,7 @@ impl Fold<'_> {
         }
     }
 
-    /// Is a word the same number with and without a sign?
+    /// Returns true if a word is the same number with and without a sign.
     fn is_positive(&self, v: Value) -> bool {
         self.shader.ty(v) == Ty::I32 && self.greatest(v, 4) <= i32::MAX as u64
     }
@@ -333,12 +342,12 @@ impl Fold<'_> {
                 let inner = self.constant(self.arg(a, 1))?;
                 Some(Rewrite::WithConst(And, self.arg(a, 0), inner & c))
             }
-            // a - c = a + (-c), so that sums have one form.
+            // A difference `a - c` becomes `a + (-c)`, so that sums have one form.
             ISub => Some(Rewrite::WithConst(IAdd, a, ones & c.wrapping_neg())),
             IMul if c.is_power_of_two() => Some(Rewrite::WithConst(Shl, a, u64::from(c.trailing_zeros()))),
             UDiv if c.is_power_of_two() => Some(Rewrite::WithConst(LShr, a, u64::from(c.trailing_zeros()))),
             UMod if c.is_power_of_two() => Some(Rewrite::WithConst(And, a, c - 1)),
-            // (x + c1) + c2
+            // The form is `(x + c1) + c2`.
             IAdd if matches!(self.op(a), Some(Op::Binary(IAdd))) => {
                 let inner = self.constant(self.arg(a, 1))?;
                 Some(Rewrite::WithConst(IAdd, self.arg(a, 0), ones & inner.wrapping_add(c)))
@@ -347,8 +356,10 @@ impl Fold<'_> {
         }
     }
 
-    /// With `free` nobody asks for the sign of a zero, or what an infinity or no number gives: all of the specification's "Precision and Operation of SPIR-V
-    /// Instructions" without execution modes of SPV_KHR_float_controls, and without NoContraction.
+    /// Rewrites a float operation with a constant operand. With `free`, the sign of a zero and the
+    /// results of infinities and NaNs need not be preserved. That is the case in the
+    /// specification's "Precision and Operation of SPIR-V Instructions" without execution modes of
+    /// SPV_KHR_float_controls and without NoContraction.
     fn float(&self, op: Binary, a: Value, b: Value, free: bool) -> Option<Rewrite> {
         let ty = self.shader.ty(a);
         if a == b && matches!(op, Binary::FMin | Binary::FMax) {
@@ -372,7 +383,8 @@ impl Fold<'_> {
             Binary::FAdd | Binary::FSub if free && c == 0.0 => Some(Rewrite::Value(a)),
             Binary::FMul | Binary::FDiv if c == 1.0 => Some(Rewrite::Value(a)),
             Binary::FMul | Binary::FDiv if c == -1.0 => op1(Op::Unary(Unary::FNeg), a),
-            // A power of two whose reciprocal is normal: both operations scale exactly and round once.
+            // For a power of two whose reciprocal is normal, both operations scale exactly and
+            // round once.
             Binary::FDiv if ty == Ty::F32 && reciprocal(c as f32).is_some() => {
                 reciprocal(c as f32).map(|r| Rewrite::WithConst(Binary::FMul, a, u64::from(r.to_bits())))
             }
@@ -393,7 +405,8 @@ impl Fold<'_> {
         if op == Cmp::ULt && self.constant(b) == Some(0) {
             return Some(Rewrite::Const(0));
         }
-        // Machines compare signed vectors.
+        // Processors have instructions for signed comparisons of vectors, but often not for
+        // unsigned ones.
         if let Cmp::ULt | Cmp::ULe = op
             && self.is_positive(a)
             && self.is_positive(b)
@@ -402,7 +415,8 @@ impl Fold<'_> {
             return Some(Rewrite::Op(Op::Cmp(signed), smallvec![a, b]));
         }
         let c = self.constant(b)?;
-        // x == true, BToI(x) != 0, (x ? 1 : 0) == 0, …: the answer for each value of the boolean.
+        // For `x == true`, `BToI(x) != 0`, `(x ? 1 : 0) == 0` and the like, the comparison is
+        // evaluated for each value of the boolean.
         let (boolean, when_true, when_false) = match self.op(a) {
             _ if ty == Ty::B1 => (a, 1, 0),
             Some(Op::Convert(Convert::BToI)) => (self.arg(a, 0), 1, 0),
@@ -424,13 +438,14 @@ impl Fold<'_> {
         {
             return Some(Rewrite::Value(a));
         }
-        // Machines convert signed vectors.
+        // Processors have instructions for conversions of signed vectors, but often not of unsigned
+        // ones.
         if op == Convert::UToF && self.is_positive(a) {
             return op1(Op::Convert(Convert::SToF), a);
         }
         match (op, self.op(a)?) {
             (Convert::Bitcast, Op::Convert(Convert::Bitcast)) => op1(Op::Convert(op), self.arg(a, 0)),
-            // Rounded once; not rounded at all.
+            // Rounding to half twice is the same as once, and a widened half is exact.
             (Convert::FToF, Op::Unary(Unary::RoundHalf)) if to == Ty::F16 => op1(Op::Convert(op), self.arg(a, 0)),
             (Convert::FToF, Op::Convert(Convert::FToF)) if to == Ty::F16 && self.shader.ty(self.arg(a, 0)) == to => {
                 Some(Rewrite::Value(self.arg(a, 0)))
@@ -439,12 +454,13 @@ impl Fold<'_> {
                 let x = self.arg(a, 0);
                 let (start, middle, end) = (self.shader.ty(x).bytes(), from.bytes(), to.bytes());
                 match () {
-                    // What was widened is cut again, or not as far.
+                    // A widened value is narrowed back, or to a width in between.
                     _ if start < middle && end == start => Some(Rewrite::Value(x)),
                     _ if start < middle && end < middle => op1(Op::Convert(inner), x),
-                    // Zeros or signs go on; zeros are a sign too.
+                    // Two extensions become one, because an extension with zeros has a zero as
+                    // sign.
                     _ if start < middle && (op == inner || inner == Convert::UToU) => op1(Op::Convert(inner), x),
-                    // What was cut is cut further.
+                    // A narrowed value is narrowed further.
                     _ if start >= middle && end <= middle => op1(Op::Convert(op), x),
                     _ => None,
                 }
@@ -488,14 +504,14 @@ impl Fold<'_> {
     }
 }
 
-/// 1/c, if that is exact and normal.
+/// Returns `1 / c` if that is exact and normal.
 fn reciprocal(c: f32) -> Option<f32> {
     let power_of_two = c.is_normal() && c.to_bits() & 0x007f_ffff == 0;
     let r = 1.0 / c;
     (power_of_two && r.is_normal()).then_some(r)
 }
 
-/// All bits of a number, or a truth value.
+/// Returns all bits of a number, or a true truth value.
 fn ones(ty: Ty) -> u64 {
     match ty.bytes() {
         0 => 1,
@@ -503,7 +519,7 @@ fn ones(ty: Ty) -> u64 {
     }
 }
 
-/// The comparison that is true where `op` is false, and whether its operands change places.
+/// Returns the comparison that is true if `op` is false, and whether its operands are swapped.
 fn inverse(op: Cmp) -> (Cmp, bool) {
     match op {
         Cmp::IEq => (Cmp::INe, false),

@@ -1,9 +1,16 @@
-//! Passes over the IR, one file each; [`run`] is the list. [`divergence()`] is the analysis that `emit` reads.
+//! Passes over the IR, one file each. [`run`] applies them in order. [`divergence()`] is the
+//! analysis that `emit` uses.
 //!
-//! Each pass takes a shader that [`verify`] accepts and leaves one, with the same results bit for bit
-//! (except `contract`, which decides where two roundings become one, `quotients`, which decides which divisions are products, `lower_math`, which defines the transcendental
-//! functions, and `fold`'s products with zero).
-//! After [`run`] constants lie at the start of the root body, each once: backends should materialise them where they are used.
+//! Each pass takes a shader that [`verify`] accepts and returns such a shader, with the same
+//! results bit for bit. The exceptions are:
+//!
+//! - `contract`, which decides where two roundings become one,
+//! - `quotients`, which decides which divisions become products,
+//! - `lower_math`, which defines the transcendental functions,
+//! - `fold`, which may remove products with zero.
+//!
+//! After [`run`], constants are at the start of the root body, each once. Back ends should
+//! materialise them where they are used.
 
 #![forbid(unsafe_code)]
 
@@ -57,10 +64,10 @@ use std::sync::OnceLock;
 #[cfg(test)]
 mod tests;
 
-/// What [`run`] does beside the passes.
+/// Options of [`run`].
 #[derive(Clone, Copy, Debug)]
 pub struct PassOptions {
-    /// Verify the shader before the first and after each pass.
+    /// Whether the shader is verified before the first pass and after each pass.
     pub verify: bool,
 }
 
@@ -71,10 +78,11 @@ impl Default for PassOptions {
     }
 }
 
-/// Brings a translated shader into the form that `emit` takes.
+/// Transforms a translated shader into the form that `emit` takes.
 ///
 /// # Errors
-/// Unsupported for operations that cannot be lowered; Limit for what is too large or nested too deeply; Internal when verification fails.
+/// Returns Unsupported for operations that cannot be lowered, Limit for a shader that is too large
+/// or nested too deeply, and Internal if verification fails.
 pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     let mut p = Pipeline { shader, options };
     p.done("input")?;
@@ -82,7 +90,7 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     p.pass("halves", halves)?;
     p.pass("lower_float", lower_float)?;
     budget::ir(p.shader)?;
-    // Into SSA form, the simplest control flow first: fewer merges.
+    // Control flow is simplified before the conversion to SSA form, which then needs fewer merges.
     p.pass("structure", structure)?;
     p.pass("mem2reg", mem2reg)?;
     p.pass("fold", fold)?;
@@ -113,7 +121,7 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     budget::loops(loop_depths(&p.shader.root.body, 0))
 }
 
-/// Depths of all loops in a region, added up; `outer` loops are around it.
+/// Returns the sum of the depths of all loops in a region that is inside `outer` loops.
 fn loop_depths(region: &Region, outer: u64) -> u64 {
     let of = |node: &Node| match node {
         Node::Inst(_) => 0,
@@ -135,7 +143,7 @@ impl Pipeline<'_> {
         self.done(name)
     }
 
-    /// Arrays without dynamic indices become values.
+    /// Converts arrays without dynamic indices to values.
     fn arrays(&mut self) -> Result<(), Error> {
         if split_arrays(self.shader) {
             self.done("split_arrays")?;
@@ -158,7 +166,8 @@ impl Pipeline<'_> {
     }
 }
 
-/// `GRUS_DUMP=<pass>` or `GRUS_DUMP=all` prints the shader after that pass.
+/// Returns true if `GRUS_DUMP=<pass>` or `GRUS_DUMP=all` requests a print of the shader after the
+/// pass.
 fn dump(name: &str) -> bool {
     static WANTED: OnceLock<Option<String>> = OnceLock::new();
     let wanted = WANTED.get_or_init(|| std::env::var("GRUS_DUMP").ok());

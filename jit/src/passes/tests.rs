@@ -1,4 +1,4 @@
-//! Every pass against the interpreter, on random programs.
+//! Tests of every pass on random programs, compared with the interpreter.
 
 use super::util::{for_each_inst, rewrite_insts};
 use super::*;
@@ -12,7 +12,7 @@ use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
 use std::cell::{Cell, RefCell};
 
-/// Program sizes and forms, by seed.
+/// Returns a random program whose size and form depend on the seed.
 fn program(seed: u64) -> Program {
     let options = Options {
         vars: !seed.is_multiple_of(5),
@@ -25,7 +25,7 @@ fn program(seed: u64) -> Program {
 
 type NamedPass<'a> = (&'a str, &'a dyn Fn(&mut Shader));
 
-/// Interprets before and after a list of passes.
+/// Compares the interpreted results before and after a list of passes.
 fn check(seeds: std::ops::Range<u64>, passes: &[NamedPass<'_>]) {
     for seed in seeds {
         let program = program(seed);
@@ -114,7 +114,7 @@ fn unroll_and_split_arrays_keep_results() {
     );
 }
 
-/// A random program computes in halves instead: loads and stores of floats convert.
+/// Changes a random program to compute in halves, with conversions at loads and stores of floats.
 fn with_halves(shader: &mut Shader) {
     let floats: Vec<Value> = shader.values.iter().filter(|(_, data)| data.ty == Ty::F32).map(|(v, _)| v).collect();
     floats.iter().for_each(|&v| shader.values[v].ty = Ty::F16);
@@ -132,7 +132,7 @@ fn halves_in(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
             let half = eval::eval(&Op::Convert(Convert::FToF), Ty::F32, Ty::F16, &[bits]);
             shader.insts[inst].op = Op::Const(half.expect("a conversion")[0]);
         }
-        // It is of words.
+        // This operation exists only for 32-bit floats.
         Op::Unary(Unary::RoundHalf) => shader.insts[inst].op = Op::Unary(Unary::FAbs),
         Op::Load(..) if shader.ty(data.first_result) == Ty::F16 => {
             let load = shader.inst(data.op.clone(), &data.args, &vec![Ty::F32; data.result_count.into()], 0);
@@ -176,7 +176,7 @@ fn halves_keep_results() {
     }
 }
 
-/// A sum takes a product as it is, unless that is forbidden.
+/// A sum uses the unrounded product, unless contraction is forbidden.
 #[test]
 fn products_of_halves_are_contracted() {
     for (float, rounded) in [(FloatFlags::NONE, 1), (FloatFlags::NO_CONTRACTION, 2)] {
@@ -200,12 +200,13 @@ fn products_of_halves_are_contracted() {
         for_each_inst(&shader.root.body, &mut |inst| {
             count += i32::from(shader.insts[inst].op == Op::Unary(Unary::RoundHalf));
         });
-        // Three operands.
+        // The three operands are rounded, too.
         assert_eq!(count, 3 + rounded, "{shader}");
     }
 }
 
-/// A tap of weight zero of a filter is not even loaded, unless something of what it might give is to be kept.
+/// A tap of weight zero of a filter is not even loaded, unless a flag requires a result that it may
+/// influence.
 #[test]
 fn products_with_zero_vanish() {
     use FloatFlags as F;
@@ -242,19 +243,19 @@ fn the_whole_list_keeps_results() {
     check(0..600, &[("run", &|s| run(s, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{e}")))]);
 }
 
-/// Checks the claims of a divergence analysis while a shader runs.
+/// Observer that checks the claims of a divergence analysis while a shader runs.
 struct DivergenceCheck<'a> {
     bounded: SecondaryMap<Value, bool>,
     divergence: &'a Divergence,
     lanes: usize,
-    /// Per label and chunk: groups of lanes that left since it was entered.
+    /// Groups of lanes that left since a label was entered, by label and chunk.
     left: RefCell<SecondaryMap<Label, Vec<u32>>>,
     uniform: Cell<u32>,
     affine: Cell<u32>,
     plain_labels: Cell<u32>,
 }
 
-/// Values computed from a `Bound`: affine ones are only so inside of it.
+/// Returns the values computed from a `Bound`, which are affine only inside the bound.
 fn bounded(shader: &Shader) -> SecondaryMap<Value, bool> {
     let mut out = SecondaryMap::new();
     for data in shader.insts.values() {
@@ -277,7 +278,7 @@ impl<'a> DivergenceCheck<'a> {
         }
     }
 
-    /// Active lanes by chunk.
+    /// Returns the active lanes of each chunk that has any.
     fn chunks(&self, mask: u128) -> impl Iterator<Item = (usize, Vec<usize>)> {
         let lanes = self.lanes;
         (0..128 / lanes).filter_map(move |chunk| {
@@ -350,11 +351,11 @@ fn divergence_is_sound() {
             }
         }
     }
-    // The claims were worth checking.
+    // The counts ensure that enough claims were checked.
     assert!(uniform > 20_000 && affine > 5_000 && plain > 1_000, "{uniform} {affine} {plain}");
 }
 
-/// Number of nodes of each kind: instructions, Ifs, loops, scopes.
+/// Returns the numbers of instructions, Ifs, loops and scopes.
 fn census(region: &Region) -> [usize; 4] {
     let mut sum = [0; 4];
     for node in &region.nodes {
@@ -382,7 +383,8 @@ fn optimised(build: impl FnOnce(&mut Builder<'_>)) -> Shader {
     shader
 }
 
-/// Compute stages have at most 65,535 workgroups in a dimension, task and mesh stages 65,536 (`maxTaskWorkGroupCount`).
+/// The test covers that compute stages have at most 65,535 workgroups in a dimension, and task and
+/// mesh stages 65,536 (`maxTaskWorkGroupCount`).
 #[test]
 fn a_count_of_workgroups_has_the_bound_of_its_stage() {
     for (stage, known) in [(Stage::Compute, true), (Stage::Task, false), (Stage::Mesh, false)] {
@@ -402,7 +404,7 @@ fn a_count_of_workgroups_has_the_bound_of_its_stage() {
     }
 }
 
-/// A switch as the front end makes it: a scope, tests of the selector, breaks.
+/// A switch in the front end's form (a scope, tests of the selector, breaks) becomes selects.
 #[test]
 fn a_switch_becomes_selects() {
     let shader = optimised(|b| {
@@ -439,7 +441,7 @@ fn a_switch_becomes_selects() {
     assert_eq!(words, [100, 101, 102, 103, -1, -1, -1, -1]);
 }
 
-/// `for (i = 0; i < 4; i++) sum += a[i];` with a private array disappears altogether.
+/// The loop `for (i = 0; i < 4; i++) sum += a[i];` over a private array disappears completely.
 #[test]
 fn a_counted_loop_over_a_private_array_becomes_a_constant() {
     let shader = optimised(|b| {
@@ -473,7 +475,7 @@ fn a_counted_loop_over_a_private_array_becomes_a_constant() {
     let [insts, ifs, loops, scopes] = census(&shader.root.body);
     assert_eq!((ifs, loops, scopes), (0, 0, 0), "{shader}");
     assert!(shader.vars.is_empty());
-    // Two constants, the descriptor, the store.
+    // The remaining instructions are two constants, the descriptor and the store.
     assert_eq!(insts, 4, "{shader}");
 }
 
@@ -505,7 +507,7 @@ fn a_multiplication_with_one_use_is_fused() {
     assert_eq!((count(&exact, Op::Fma), count(&exact, Op::Binary(Binary::FMul))), (0, 2), "{exact}");
 }
 
-/// The expansions in IR give the bits of their plain-Rust twins.
+/// The expansions in IR give the same bits as their counterparts in Rust.
 #[test]
 fn expansions_equal_their_rust_twins() {
     type Twin = fn(&mut math::Eval, f32) -> f32;
@@ -561,7 +563,8 @@ fn expansions_equal_their_rust_twins() {
     }
 }
 
-/// The deepest nesting the front end lets through, and long rows of early exits, on a thread of ordinary size.
+/// The deepest nesting that the front end accepts, and long sequences of early exits, need no more
+/// than the stack of an ordinary thread.
 #[test]
 fn deep_and_long_shaders_need_little_stack() {
     fn nest(b: &mut Builder<'_>, var: Var, depth: u32) {

@@ -1,18 +1,19 @@
-//! Which capabilities and extensions a module may declare.
+//! Capabilities and extensions that a module may declare.
 
 use super::module::Module;
 use crate::error::{Error, Result};
 
-/// What a device accepts. Whatever it lists, only what this frontend implements is accepted.
+/// Capabilities and extensions that a device accepts. Anything that this frontend does not
+/// implement is refused, even if it is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accept {
-    /// Capability numbers.
+    /// Numbers of the accepted capabilities.
     pub capabilities: Vec<u32>,
-    /// Extension names; `None`: all that are implemented.
+    /// Names of the accepted extensions. `None` accepts all that are implemented.
     pub extensions: Option<Vec<String>>,
 }
 
-/// Capabilities that are implemented.
+/// Capabilities that are implemented, sorted by number.
 static CAPABILITIES: &[(u32, &str)] = &[
     (0, "Matrix"),
     (1, "Shader"),
@@ -146,7 +147,7 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (6915, "DotProductFloat8AccFloat32VALVE"),
 ];
 
-/// Extensions that are implemented (or need nothing).
+/// Extensions that are implemented or that need no implementation.
 static EXTENSIONS: &[&str] = &[
     "SPV_EXT_demote_to_helper_invocation",
     "SPV_EXT_descriptor_heap",
@@ -203,12 +204,12 @@ static EXTENSIONS: &[&str] = &[
 ];
 
 impl Accept {
-    /// Everything this frontend implements.
+    /// Returns everything that this frontend implements.
     pub fn all_implemented() -> Accept {
         Accept { capabilities: CAPABILITIES.iter().map(|c| c.0).collect(), extensions: None }
     }
 
-    /// Refuses a module that declares something else.
+    /// Refuses a module that declares anything that is not accepted.
     pub(crate) fn check(&self, m: &Module) -> Result<()> {
         for &cap in &m.capabilities {
             let known = CAPABILITIES.binary_search_by_key(&cap, |c| c.0).ok();

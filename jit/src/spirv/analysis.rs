@@ -1,5 +1,6 @@
-//! What must be known of all reachable functions before the first instruction is translated: their trees, which ids leave the
-//! region that defines them, which globals are used, which array levels are indexed dynamically.
+//! Facts about all reachable functions that the translation needs before its first instruction.
+//! These are the functions' trees, the ids that leave the region that defines them, the globals
+//! that are used, and the array levels that are indexed dynamically.
 
 use super::class;
 use super::module::{End, Module};
@@ -11,29 +12,32 @@ use crate::budget;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 
-/// No function and no region.
+/// Neither a function nor a region.
 const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
-/// See the module header. Flags are indexed by definition number.
+/// Results of the analysis of an entry point. Flags are indexed by definition number.
 pub(crate) struct Analysis {
-    /// By function number; reachable ones only.
+    /// Trees by function number; only reachable functions have one.
     pub trees: Vec<Option<FunctionTree>>,
-    /// Used outside the region that defines it: lives in variables.
+    /// True for an id that is used outside the region that defines it. Its value lives in
+    /// variables.
     pub escapes: Vec<bool>,
-    /// How often it occurs as an operand in reachable code; literals and debug information do not count.
+    /// Number of times that an id occurs as an operand in reachable code. Literals and debug
+    /// information do not count.
     pub uses: Vec<u32>,
-    /// (root variable or 0, type): array or matrix levels that are indexed with something that is not a constant.
-    /// Root 0 stands for any variable.
+    /// Array or matrix levels that are indexed with a value that is not constant, as pairs of root
+    /// variable and type. Root 0 stands for any variable.
     pub dynamic: HashSet<(u32, u32)>,
     /// Deepest nesting with all calls inlined.
     pub depth: u32,
 }
 
-/// A tree's regions as intervals of a walk: an ancestor's interval contains its descendants'.
+/// Regions of a tree as intervals of a walk. The interval of an ancestor contains those of its
+/// descendants.
 #[derive(Default)]
 struct Regions {
     clock: u32,
-    /// (block, interval start, interval number).
+    /// Each block with the number of its region. `intervals` has the interval of each region.
     blocks: Vec<(u32, u32)>,
     intervals: Vec<(u32, u32)>,
 }
@@ -65,7 +69,7 @@ impl Regions {
     }
 }
 
-/// Analyses everything reachable from a function.
+/// Analyses all functions that are reachable from `entry`.
 pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
     let m = s.m;
     let count = m.def_count();
@@ -79,9 +83,11 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
     let mut region_of = vec![NOWHERE; count];
     a.trees.resize_with(m.functions.len(), || None);
     let root = m.function(entry).ok_or_else(|| Error::invalid("entry point is not a function").with_id(entry))?;
-    // Depth-first over calls: (function, calls left to visit, deepest callee).
+    // The walk over calls is depth-first. The stack has the function, the calls left to visit, and
+    // the depth of the deepest callee.
     let mut depths = vec![0u32; m.functions.len()];
-    // Steps of the translation of each, with all that it calls, as `Translator` counts them.
+    // Number of translation steps of each function including its callees, as `Translator` counts
+    // them.
     let mut steps = vec![0u64; m.functions.len()];
     let mut active = vec![false; m.functions.len()];
     let mut stack = vec![(root, a.function(s, root, &mut region_of)?, 0u32)];
@@ -124,7 +130,8 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
 }
 
 impl Analysis {
-    /// Instructions that the translation of a function looks at, those of its callees among them, at least; `steps` has those of the callees.
+    /// Returns a lower bound of the instructions that the translation of a function visits,
+    /// including its callees. `steps` has the numbers of the callees.
     fn steps(&self, s: &Spec<'_>, number: usize, steps: &[u64]) -> u64 {
         let f = &s.m.functions[number];
         let Some(tree) = &self.trees[number] else { return 0 };
@@ -139,7 +146,8 @@ impl Analysis {
         all
     }
 
-    /// Structurises and scans one function; gives back the functions it calls. `region_of` has, by definition, the function's number and that of the region in it.
+    /// Structurises and scans one function, and returns the functions that it calls. `region_of`
+    /// maps each definition to its function's number and to the number of its region.
     fn function(&mut self, s: &Spec<'_>, number: usize, region_of: &mut [(u32, u32)]) -> Result<Vec<u32>> {
         let f = &s.m.functions[number];
         let tree = structure(s, f)?;
@@ -203,7 +211,7 @@ impl Analysis {
     }
 }
 
-/// Notes the levels of a variable that an access chain indexes dynamically.
+/// Records the levels of a variable that an access chain indexes dynamically.
 fn scan_chain(s: &Spec<'_>, dynamic: &mut HashSet<(u32, u32)>, args: &[u32]) {
     let Ok(Type::Pointer { class, to }) = s.m.def(args[0]).and_then(|v| s.ty(v.ty)) else { return };
     if !matches!(*class, class::FUNCTION | class::PRIVATE | class::INPUT | class::OUTPUT) {
@@ -217,7 +225,7 @@ fn scan_chain(s: &Spec<'_>, dynamic: &mut HashSet<(u32, u32)>, args: &[u32]) {
             dynamic.insert((root, ty));
         }
         let Ok(part) = s.part(ty, constant.unwrap_or(0).clamp(0, i64::from(u32::MAX)) as u32) else {
-            // An index out of range: go on along the first part.
+            // An index out of range is followed along the first part.
             match s.part(ty, 0) {
                 Ok(part) => ty = part,
                 Err(_) => return,
@@ -228,7 +236,7 @@ fn scan_chain(s: &Spec<'_>, dynamic: &mut HashSet<(u32, u32)>, args: &[u32]) {
     }
 }
 
-/// The variable that a chain of access chains begins at; 0 when it is not known here.
+/// Returns the variable that a chain of access chains begins at, or 0 if it is not known here.
 fn root_variable(m: &Module, mut id: u32) -> u32 {
     for _ in 0..64 {
         let Ok(v) = m.def(id) else { return 0 };

@@ -1,4 +1,5 @@
-//! The translator: walks the entry point's tree, inlining calls, and keeps what each id stands for.
+//! The translator, which walks the entry point's tree, inlines calls, and records the value of each
+//! id.
 
 use super::analysis::Analysis;
 use super::build::Builder;
@@ -17,10 +18,10 @@ use base::shader::{PipelineLayoutInfo, SlotKind, Stage};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Of FPRoundingMode: to the nearest even number.
+/// The FPRoundingMode that rounds to the nearest even number.
 const RTE: u32 = 0;
 
-/// See the module header.
+/// State of the translation of one entry point.
 pub(crate) struct Translator<'a> {
     pub m: &'a Module,
     pub s: &'a Spec<'a>,
@@ -30,55 +31,57 @@ pub(crate) struct Translator<'a> {
     pub b: Builder,
     pub locals: Vec<Local>,
     pub input_slots: HashMap<SlotKind, u32>,
-    /// Inputs with an element for each vertex of a primitive, and their types.
+    /// Inputs with an element for each vertex of a primitive, with their types.
     pub arrayed: HashSet<(u32, u32)>,
-    /// Output variables' locals.
+    /// Indices of the locals of output variables.
     pub outputs: Vec<usize>,
-    /// What a stage of primitives keeps of the vertices it makes.
+    /// State that a stage of primitives keeps about the vertices it emits.
     pub made: Option<Made>,
-    /// Which output slots stay; beyond its end, all.
+    /// Output slots that are kept. Slots beyond its end are all kept.
     pub kept_outputs: Vec<bool>,
-    /// Private variables that some instruction stores to.
+    /// Private variables that are stored to.
     pub touched: HashSet<Var>,
     slots: Vec<Slot>,
-    /// Variables that phis are handed over in.
+    /// Variables that pass values to phis.
     phis: Vec<Slot>,
     frames: Vec<Frame>,
     /// Null constants of large types, by type.
     nulls: HashMap<u32, Val>,
-    /// Where the operand of a phi was found last: predecessors mostly come in the operands' order.
+    /// Position where each phi's operand was found last, because predecessors mostly come in the
+    /// order of the operands.
     phi_hints: Vec<u32>,
-    /// SPIR-V instructions translated, as `analysis` counts them.
+    /// Number of SPIR-V instructions translated, as `analysis` counts them.
     steps: u64,
-    /// Bytes of the variables that large values are kept in (`large`).
+    /// Bytes of the variables that hold large values (`large`).
     pub kept_bytes: u64,
     leaves: usize,
-    /// Where a mesh stage's outputs lie.
+    /// Layout of a mesh stage's outputs.
     pub mesh: MeshOutputs,
-    /// How a compute stage's invocations make quads, if they do.
+    /// Arrangement of a compute stage's invocations in quads, if it has one.
     pub compute_quads: Option<ComputeQuads>,
-    /// Phis and returns hold variable pointers in the general form (`variable`).
+    /// True if phis and returns hold variable pointers in the general form (`variable`).
     pub general: bool,
-    /// The translation failed because they do not.
+    /// True if the translation failed because pointers were not in the general form.
     pub pointers_meet: bool,
     /// Variables that variable pointers may point into.
     pub memory_variables: Vec<MemoryVariable>,
-    /// Numbers of storage buffers' descriptors, by set and binding: one more than there are.
+    /// Numbers of storage buffers' descriptors, by set and binding. Each range includes one more
+    /// number than there are descriptors.
     pub buffer_numbers: HashMap<(u32, u32), std::ops::Range<u32>>,
-    /// First number that none of them has.
+    /// Lowest number that is not in use.
     pub next_number: u32,
-    /// By type of a variable.
+    /// Parts of variables, by type.
     pub parts: HashMap<u32, Rc<Parts>>,
-    /// By space and type pointed to.
+    /// Possible pointees, by space and type pointed to.
     pub pointees: HashMap<(Space, u32), Rc<Pointee>>,
 }
 
-/// A function being inlined.
+/// A function that is being inlined.
 struct Frame {
     function: usize,
     labels: Vec<Label>,
     flags: Vec<Var>,
-    /// Where returned values go, once the first return was seen.
+    /// Variables that receive the returned value, once the first return was translated.
     ret: Slot,
 }
 
@@ -122,9 +125,9 @@ impl<'a> Translator<'a> {
         }
     }
 
-    // What ids stand for.
+    // Values of ids.
 
-    /// What an id stands for here.
+    /// Returns the value of an id.
     pub fn get(&mut self, id: u32) -> Result<Val> {
         let n = self.m.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
         self.in_scope(id)?;
@@ -154,7 +157,7 @@ impl<'a> Translator<'a> {
         Ok(val)
     }
 
-    /// Zeros of a type.
+    /// Returns the zero value of a type.
     pub fn null(&mut self, ty: u32) -> Result<Val> {
         if let Some(val) = self.nulls.get(&ty) {
             return Ok(val.clone());
@@ -168,10 +171,10 @@ impl<'a> Translator<'a> {
         Ok(val)
     }
 
-    /// Counts leaves of composites that are copied or looked at one by one.
+    /// Counts leaves of composites that are copied or visited one by one.
     ///
     /// # Errors
-    /// Limit, when there have been too many.
+    /// Returns a limit error if the total exceeds [`budget::LEAVES`].
     pub fn spend(&mut self, leaves: usize) -> Result<()> {
         self.leaves = self.leaves.saturating_add(leaves);
         if self.leaves > budget::LEAVES {
@@ -180,7 +183,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Refuses ids of other functions: regions are told apart only inside one.
+    /// Refuses ids of other functions, because regions are distinguished only inside one function.
     fn in_scope(&self, id: u32) -> Result<()> {
         let (Some(inst), Some(frame)) = (self.m.def_inst(id), self.frames.last()) else { return Ok(()) };
         if inst >= self.m.globals.end && !self.m.functions[frame.function].insts.contains(&inst) {
@@ -201,7 +204,8 @@ impl<'a> Translator<'a> {
         val
     }
 
-    /// Puts a value into variables, new ones unless `slot` has them; constants stay in place when `keep_constants`.
+    /// Stores a value in variables, which are created unless `slot` has them. With
+    /// `keep_constants`, constants are not stored in variables.
     pub fn store_slot(&mut self, slot: &mut Slot, mut val: Val, keep_constants: bool) -> Result<()> {
         if let Slot::Stored(shape, vars) = &*slot {
             if shape.shape() != val.shape() {
@@ -230,15 +234,15 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Says what an id stands for.
+    /// Sets the value of an id.
     pub fn set(&mut self, id: u32, val: Val) -> Result<()> {
         let n = self.m.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
-        // What a kept value is found by are constants, or all its uses are in this block.
+        // A kept value is located by constants, or all of its uses are in this block.
         if self.a.escapes[n] && !matches!(val, Val::Kept(_)) {
             self.spend(val.size())?;
             let mut slot = Slot::None;
             self.store_slot(&mut slot, val, true)?;
-            // What is made of constants alone is seen everywhere as it is.
+            // A value that consists only of constants is visible everywhere.
             self.slots[n] = match slot {
                 Slot::Stored(val, vars) if vars.iter().all(Option::is_none) => Slot::Val(val),
                 slot => slot,
@@ -249,7 +253,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Leaves of an id's value.
+    /// Returns the leaves of an id's value.
     pub fn flat(&mut self, id: u32) -> Result<Flat> {
         match self.get(id)? {
             Val::Flat(flat) => Ok(flat),
@@ -269,7 +273,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Where an id's value is kept, if it is a large one.
+    /// Returns a pointer to an id's value if it is a large one that is kept in memory.
     pub fn kept_value(&self, id: u32) -> Option<Pointer> {
         match &self.slots[self.m.dense(id)?] {
             Slot::Val(Val::Kept(p)) if self.in_scope(id).is_ok() => Some(p.clone()),
@@ -277,7 +281,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The only leaf of an id's value.
+    /// Returns the only leaf of an id's value.
     pub fn scalar(&mut self, id: u32) -> Result<Value> {
         let flat = self.flat(id)?;
         match flat[..] {
@@ -286,7 +290,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A pointer.
+    /// Returns the value of an id that is a pointer.
     pub fn pointer(&mut self, id: u32) -> Result<Pointer> {
         match self.get(id)? {
             Val::Ptr(p) => Ok(p),
@@ -303,14 +307,14 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Type id of an id.
+    /// Returns the type id of an id.
     pub fn type_of(&self, id: u32) -> Result<u32> {
         Ok(self.m.def(id)?.ty)
     }
 
     // Functions and regions.
 
-    /// Translates a function's body into the region in hand; gives back what it returns.
+    /// Translates a function's body into the current region, and returns its result.
     pub fn inline(&mut self, number: usize, args: &[Val]) -> Result<Option<Val>> {
         let (a, m) = (self.a, self.m);
         let f = &m.functions[number];
@@ -319,7 +323,7 @@ impl<'a> Translator<'a> {
             return Err(Error::invalid("wrong number of arguments").with_id(f.id));
         }
         self.steps += 1;
-        // A second inlining must not see ids of the first.
+        // A second inlining must not see the ids of the first one.
         for inst in f.insts.clone() {
             if let Some(n) = m.dense(m.view(inst).result) {
                 self.slots[n] = Slot::None;
@@ -345,7 +349,7 @@ impl<'a> Translator<'a> {
             (None, Some(Frame { ret: slot @ Slot::Stored(..), .. })) => Ok(Some(self.load_slot(&slot))),
             (None, Some(Frame { ret: Slot::Val(val), .. })) => Ok(Some(val)),
             _ if *self.s.ty(f.result_ty)? == Type::Void => Ok(None),
-            // No return is reached: the value is never used.
+            // No return is reachable, so the value is never used.
             _ => self.null(f.result_ty).map(Some),
         }
     }
@@ -354,7 +358,8 @@ impl<'a> Translator<'a> {
         if tree.label_used[tree.ret as usize] || tree.body.term != TreeTerm::Yield {
             let body = self.region(number, &tree.body)?;
             let label = self.label(tree.ret);
-            // An unused label stands for the root's; a scope of its own keeps what follows in a region that yields.
+            // An unused label is represented by the root's label. A scope with its own label keeps
+            // the following nodes in a region that yields.
             let label = if label == self.b.shader.root.label { self.b.shader.new_label() } else { label };
             self.b.scope(label, body);
             return Ok(());
@@ -427,7 +432,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// A loop without breaks still needs a label of its own.
+    /// Returns a label for a loop. A loop without breaks needs a new label of its own.
     fn fresh_if_unused(&mut self, label: u32) -> Label {
         let label = self.label(label);
         if label == self.b.shader.root.label { self.b.shader.new_label() } else { label }
@@ -448,13 +453,14 @@ impl<'a> Translator<'a> {
                 self.store_flag(flag, no);
             }
         }
-        // Each case's condition is made where it is wanted: made before the first, all would be live through all bodies.
+        // The condition of each case is computed where it is needed. If all were computed before
+        // the first case, all would be live through all bodies.
         let mut matched = no;
         let default = cases.iter().position(|c| c.default).unwrap_or(0);
         for (i, case) in cases.iter().enumerate() {
             let trivial = case.body.nodes.is_empty() && case.body.term == TreeTerm::Yield;
             let matches = if case.default {
-                // The default's literals are not told apart from it.
+                // The literals of the default case are not distinguished from it.
                 let later = cases[i + 1..].iter().flat_map(|c| &c.literals);
                 let any = self.matches(sel, matched, later);
                 if any == no { yes } else { self.b.un(crate::ir::Unary::Not, any) }
@@ -490,7 +496,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// `before`, or the selector is one of the literals.
+    /// Returns `before`, or that the selector is one of the literals.
     fn matches<'l>(&mut self, sel: Value, before: Value, literals: impl Iterator<Item = &'l u64>) -> Value {
         let ty = self.b.ty(sel);
         let no = self.b.bool(false);
@@ -501,7 +507,8 @@ impl<'a> Translator<'a> {
         })
     }
 
-    /// What the phis of `to` take when control comes from `from`: all are read before any is written.
+    /// Sets the phis of `to` when control comes from `from`. All values are read before any is
+    /// written.
     fn moves(&mut self, f: usize, from: BlockIx, to: BlockIx) -> Result<()> {
         let m = self.m;
         let blocks = &m.functions[f].blocks;
@@ -533,7 +540,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// What a phi takes from the predecessor with that label.
+    /// Returns the operand of a phi for the predecessor with that label.
     fn phi_operand(&mut self, v: View<'_>, label: u32) -> Option<u32> {
         let hint = self.phi_hints.get_mut(self.m.dense(v.result)?)?;
         let pairs = v.args.len() / 2;
@@ -592,7 +599,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Turns a fault of the builder into an error.
+    /// Converts a fault of the builder into an error.
     pub fn check_fault(&mut self) -> Result<()> {
         match self.b.fault.take() {
             Some(message) => Err(Error::invalid(message).with_id(self.b.source)),

@@ -1,5 +1,5 @@
-//! The declarations of a module, read into [`Spec`] under one specialisation: types, constants, and what OpSpecConstantOp computes from them.
-//! Each is built from those declared before it.
+//! Declarations of a module, read into [`Spec`] under one specialisation: types, constants, and
+//! results of OpSpecConstantOp. Each is built from those declared before it.
 
 use super::encoding::SmallFloat;
 use super::float_mode::FloatModes;
@@ -12,14 +12,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
 use std::collections::HashMap;
 
-/// Most rows or columns of a cooperative matrix, and their scope.
+/// Largest number of rows or columns of a cooperative matrix. `SCOPE_SUBGROUP` is its only scope.
 const MOST: u32 = 64;
 const SCOPE_SUBGROUP: u64 = 3;
-/// Deepest nesting of composite types. Structures may nest 255 deep (universal limit, SPIR-V 2.17), with arrays between them, which have no limit.
+/// Deepest nesting of composite types. Structures may nest 255 deep (universal limit, SPIR-V 2.17),
+/// with arrays between them, which have no limit.
 pub(super) const MAX_TYPE_DEPTH: u32 = 1024;
 
 impl<'m> Spec<'m> {
-    /// Builds all types and constants. What is unsupported is left out and refused at its first use.
+    /// Builds all types and constants. Unsupported ones are omitted here and refused at their first
+    /// use.
     pub fn new(m: &'m Module, specialization: &Specialization, float: FloatModes) -> Result<Spec<'m>> {
         let &Specialization { subgroup_size: lanes, patch_vertices, .. } = specialization;
         let (types, consts) = (Vec::new(), Vec::new());
@@ -72,7 +74,7 @@ impl<'m> Spec<'m> {
         Ok(s)
     }
 
-    /// A pointer may be declared before what it points to: its own entry needs nothing of that.
+    /// Declares a pointer before its pointee, which the pointer's own entry does not need.
     fn forward_pointer(&mut self, v: View<'_>) -> Result<()> {
         let id = v.arg(0)?;
         let at = |e: Error| e.at(v.opcode(), id);
@@ -87,7 +89,7 @@ impl<'m> Spec<'m> {
         Ok(())
     }
 
-    /// An OpTypeCooperativeMatrixKHR.
+    /// Reads an OpTypeCooperativeMatrixKHR.
     fn cooperative_matrix(&self, v: View<'_>) -> Result<Cooperative> {
         let number = |i: usize| self.constant_bits(v.arg(i)?);
         let (scope, rows, columns) = (number(1)?, number(2)?, number(3)?);
@@ -197,7 +199,7 @@ impl<'m> Spec<'m> {
 
     fn make_const(&self, v: View<'_>, specialization: &Specialization) -> Result<Option<Const>> {
         let flat = |bits: &[u64]| Ok(Some(Const::Flat(v.ty, bits.into())));
-        // Constants of types that are not implemented are refused where they are used.
+        // Constants of types that are not implemented are refused at their use.
         let Ok(ty) = self.ty(v.ty) else { return Ok(None) };
         let spec_bits = || {
             let id = self.m.decoration_value(v.result, NO_MEMBER, deco::SPEC_ID)?;
@@ -230,7 +232,7 @@ impl<'m> Spec<'m> {
                 let mut bits = Vec::new();
                 let total = self.flat_leaves(v.ty)?;
                 if self.cooperative.contains_key(&v.ty) {
-                    // One component for all.
+                    // One constituent sets all components.
                     let Some(c) = self.constant(v.arg(0)?) else { return Ok(None) };
                     return flat(&vec![c.scalar(); total]);
                 }
@@ -264,7 +266,7 @@ impl<'m> Spec<'m> {
                 flat(&self.constant_leaves(v.arg(0)?)?.repeat(parts as usize))
             }
             op::OpConstantSizeOfEXT => {
-                // Compilers ask for that of an image of nothing, which is no type otherwise.
+                // Compilers take the size of an image of void, which is not a valid type otherwise.
                 let of = self.m.def(v.arg(0)?)?.op;
                 let descriptor =
                     matches!(of, op::OpTypeBufferEXT | op::OpTypeImage | op::OpTypeSampler | op::OpTypeSampledImage);

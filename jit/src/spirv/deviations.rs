@@ -1,23 +1,26 @@
-//! What a module may do against the specification and is accepted all the same, in one table: old optimisers made it, programs in the field
-//! have it, and it has only one meaning. The application is told with a warning.
+//! Table of violations of the specification that are accepted all the same. Old optimisers produced
+//! them, programs in the field contain them, and each has only one possible meaning. The
+//! application gets a warning.
 //!
-//! What the validator (`validate`) does not look at, because only the Vulkan environment asks for it, is no deviation in this sense.
+//! Rules that the validator (`validate`) does not check, because only the Vulkan environment
+//! requires them, are not deviations in this sense.
 
 use super::module::{Function, Merge, Module};
 
 /// A row of [`DEVIATIONS`].
 #[derive(Debug)]
 struct Row {
-    /// The rule that is broken, and the section of the SPIR-V specification.
+    /// Rule that is violated, with the section of the SPIR-V specification.
     rule: &'static str,
-    /// What is made of it.
+    /// Meaning that the translation gives to the violation.
     meaning: &'static str,
-    /// The label of a block that breaks it.
+    /// Returns the label of a block that violates the rule.
     find: fn(&Function) -> Option<u32>,
 }
 
 static DEVIATIONS: &[Row] = &[
-    // spirv-opt of 2018 to 2020, in modules of DXC and of Unreal Engine 4. `Structurer::merged` is its meaning.
+    // This deviation comes from spirv-opt of 2018 to 2020, in modules of Unreal Engine 4 and of
+    // DXC. `Structurer::merged` implements its meaning.
     Row {
         rule: "the merge block of a construct is the continue target of a loop around it (2.11)",
         meaning: "the end of the construct continues the loop",
@@ -40,7 +43,7 @@ impl std::fmt::Display for Deviation {
 }
 
 impl Module {
-    /// What the module does against the specification, of each kind the first one.
+    /// Returns the deviations of the module, the first one of each kind.
     pub fn deviations(&self) -> Vec<Deviation> {
         let first = |(row, of): (usize, &Row)| {
             let id = self.functions.iter().filter(|f| f.blocks.len() > 1).find_map(of.find)?;

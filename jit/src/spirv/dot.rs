@@ -1,5 +1,6 @@
-//! Dot products of numbers that are smaller than their sum: of integers (SPV_KHR_integer_dot_product: vectors, or four bytes packed into a
-//! word), and of halves, bfloat16 and floats of 8 bits (SPV_VALVE_mixed_float_dot_product).
+//! Dot products of numbers that are smaller than their sum. Operands are integers
+//! (SPV_KHR_integer_dot_product: vectors, or four bytes packed into a word), or halves, bfloat16
+//! and floats of 8 bits (SPV_VALVE_mixed_float_dot_product).
 
 use super::body::Translator;
 use super::encoding::SmallFloat;
@@ -9,10 +10,10 @@ use super::value::Flat;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Ty, Value};
 
-/// `PackedVectorFormat4x8Bit`.
+/// Value of `PackedVectorFormat4x8Bit`.
 const PACKED_4X8: u32 = 0;
 
-/// Are the components of the first and of the second vector signed?
+/// Returns whether the components of the first and of the second vector are signed.
 fn signs(number: u16) -> (bool, bool) {
     match number {
         op::OpSDot | op::OpSDotAccSat => (true, true),
@@ -22,7 +23,7 @@ fn signs(number: u16) -> (bool, bool) {
 }
 
 impl Translator<'_> {
-    /// OpSDot, OpUDot, OpSUDot, and the same with a saturating accumulator.
+    /// Translates OpSDot, OpUDot and OpSUDot, with or without a saturating accumulator.
     pub fn integer_dot(&mut self, v: View<'_>) -> Result<Flat> {
         let accumulates = v.op >= op::OpSDotAccSat;
         let to = self.s.scalar(v.ty)?;
@@ -43,14 +44,15 @@ impl Translator<'_> {
         if self.b.ty(accumulator) != to {
             return Err(Error::invalid("accumulator does not have the result type"));
         }
-        // Signed if any operand is.
+        // The sum is signed if any operand is.
         let total = if signed_a { self.add_signed(sum, accumulator) } else { self.add_unsigned(sum, accumulator) };
         Ok(Flat::from_slice(&[total]))
     }
 
-    /// OpFDot2MixAcc32VALVE, OpFDot2MixAcc16VALVE and OpFDot4MixAcc32VALVE. Order and precision are the implementation's: products are
-    /// added to the accumulator in binary32, in the order of the components, each product and sum with one rounding as in a cooperative
-    /// matrix; a result of 16 bits is rounded once more.
+    /// Translates OpFDot2MixAcc32VALVE, OpFDot2MixAcc16VALVE and OpFDot4MixAcc32VALVE. Order and
+    /// precision are implementation-defined. Products are added to the accumulator in binary32, in
+    /// the order of the components, each product and sum with one rounding as in a cooperative
+    /// matrix. A result of 16 bits is rounded once more.
     pub fn mixed_dot(&mut self, v: View<'_>) -> Result<Flat> {
         let (a, b) = self.pair(v, 0, 1)?;
         let accumulator = self.operand1(v, 2)?;
@@ -73,7 +75,8 @@ impl Translator<'_> {
         if !small || !sum || (of_a, ty_a) != (of_b, ty_b) || eight != (v.op == op::OpFDot4MixAcc32VALVE) {
             return Err(Error::invalid("dot product of vectors of these types"));
         }
-        // Conversions of small floats are steps of bits: modes of the entry point's arithmetic are not meant.
+        // Conversions of small floats operate on bits, so the entry point's float modes do not
+        // apply.
         let modes = std::mem::take(&mut self.b.modes);
         let widen = |e: &mut Self, x: Value| match of_a {
             Some(small) => e.widen_small(x, small),
@@ -93,7 +96,7 @@ impl Translator<'_> {
         Ok(Flat::from_slice(&[result]))
     }
 
-    /// Components of an operand in the result's width.
+    /// Returns the components of an operand in the result's width.
     fn dot_operand(&mut self, v: View<'_>, i: usize, format: Option<u32>, signed: bool, to: Ty) -> Result<Flat> {
         let components = self.operand(v, i)?;
         let components = match (format, components[..].first()) {
@@ -116,7 +119,7 @@ impl Translator<'_> {
         Ok(components.iter().map(|&c| self.b.cvt(widen, c, to)).collect())
     }
 
-    /// Saturates at the greatest value.
+    /// Adds unsigned numbers and saturates at the greatest value.
     fn add_unsigned(&mut self, a: Value, b: Value) -> Value {
         let ty = self.b.ty(a);
         let sum = self.b.bin(Binary::IAdd, a, b);
@@ -125,7 +128,7 @@ impl Translator<'_> {
         self.b.select(over, greatest, sum)
     }
 
-    /// Saturates towards the sign of the operands.
+    /// Adds signed numbers and saturates towards the sign of the operands.
     fn add_signed(&mut self, a: Value, b: Value) -> Value {
         let ty = self.b.ty(a);
         let bits = ty.bytes() * 8;
@@ -137,7 +140,7 @@ impl Translator<'_> {
         let greatest = self.b.konst(ty, u64::MAX >> (65 - bits));
         let shift = self.b.konst(ty, u64::from(bits - 1));
         let sign = self.b.bin(Binary::AShr, a, shift);
-        // MAX, or its complement MIN.
+        // The limit is MAX, or its complement MIN.
         let limit = self.b.bin(Binary::Xor, sign, greatest);
         self.b.select(over, limit, sum)
     }

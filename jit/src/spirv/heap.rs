@@ -1,8 +1,11 @@
-//! Descriptor heaps (SPV_EXT_descriptor_heap, and mappings of `DescriptorSet` and `Binding` to places there).
+//! Descriptor heaps: SPV_EXT_descriptor_heap, and mappings of `DescriptorSet` and `Binding` to
+//! heaps.
 //!
-//! A descriptor in a heap is one of a set whose number no module has, at an index that is its byte in the heap. A pointer to descriptors
-//! is one to such a byte. A variable with set and binding keeps those, and the index of its element, until it is used: then its
-//! mapping says where the descriptor is, or that there is none because the bytes themselves lie somewhere.
+//! A descriptor in a heap is one of a set whose number no module uses, at an index that is its byte
+//! offset in the heap. A pointer to descriptors is a pointer to such a byte. A variable with set
+//! and binding keeps those, and the index of its element, until it is used. Then its mapping gives
+//! the address of the descriptor. A mapping may also give the address of the data itself, without a
+//! descriptor.
 
 use super::body::Translator;
 use super::layout::{array_stride, member_offset};
@@ -16,16 +19,17 @@ use base::shader::{DescriptorKind as Kind, HeapIndex, HeapMapping, HeapPlace, Ma
 
 pub(crate) use crate::ir::{HEAP_DATA, RESOURCE_HEAP, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
 
-/// Of combined indices: bits of the resource's, and a mask of it and of the sampler's.
+/// Layout of combined indices: number of bits of the resource's index, its mask, and the mask of
+/// the sampler's index.
 const COMBINED: (u32, u32, u32) = (20, 0xf_ffff, 0xfff);
 
-/// Is it the set of a heap's descriptors?
+/// Returns true for the sets that stand for heaps.
 pub(crate) fn is_heap(set: u32) -> bool {
     matches!(set, RESOURCE_HEAP | SAMPLER_HEAP)
 }
 
 impl Translator<'_> {
-    /// The beginning of a heap, if a variable is one.
+    /// Returns a pointer to the beginning of a heap, if a variable is a heap.
     pub fn heap(&mut self, v: View<'_>) -> Result<Option<Pointer>> {
         let set = match self.m.decoration_value(v.result, NO_MEMBER, deco::BUILT_IN) {
             Some(builtin::RESOURCE_HEAP) => RESOURCE_HEAP,
@@ -45,7 +49,7 @@ impl Translator<'_> {
         Ok(Some(Pointer { ty: UNTYPED, place }))
     }
 
-    /// An access chain into a heap, as something of a type.
+    /// Follows an access chain into a heap, starting at a type.
     pub fn heap_chain(&mut self, r: Resource, mut ty: u32, indices: &[u32]) -> Result<Pointer> {
         let mut at = r.desc.index;
         for &id in indices {
@@ -76,7 +80,7 @@ impl Translator<'_> {
         Ok(Pointer { ty, place: Place::Resource(Resource { desc: Desc { index: at, ..r.desc }, ..r }) })
     }
 
-    /// What is in a heap at a place that is no descriptor's.
+    /// Returns the memory of data in a heap that is not a descriptor.
     pub fn heap_data(&mut self, r: &Resource, ty: u32) -> Result<Option<Memory>> {
         let opaque = matches!(self.s.ty(ty)?, Type::Image(_) | Type::Sampler | Type::SampledImage(_) | Type::Buffer);
         if !is_heap(r.desc.set) || opaque {
@@ -92,7 +96,7 @@ impl Translator<'_> {
         self.b.add(at, by)
     }
 
-    /// OpBufferPointerEXT.
+    /// Translates OpBufferPointerEXT.
     pub fn buffer_pointer(&mut self, v: View<'_>) -> Result<()> {
         let p = self.pointer(v.arg(0)?)?;
         let &Type::Pointer { class, to } = self.s.ty(v.ty)? else { return Err(Error::invalid("result is no pointer")) };
@@ -100,14 +104,14 @@ impl Translator<'_> {
         if r.desc.set != RESOURCE_HEAP {
             return Err(Error::unsupported("pointer to a buffer whose descriptor is in no resource heap"));
         }
-        // The result is a declaration of memory as a variable is, with the same decorations.
+        // The result declares memory as a variable does, and may have the same decorations.
         let has = |kind| self.m.decorated(v.result, kind);
         let readonly = class == class::UNIFORM || (has(deco::NON_WRITABLE) && has(deco::RESTRICT));
         let place = Place::Memory(self.block_of(r.desc, readonly, has(deco::VOLATILE)));
         self.pointer_result(v, Pointer { ty: to, place })
     }
 
-    /// A variable that a mapping says the place of.
+    /// Returns a pointer to a variable whose address a mapping defines.
     pub fn mapped_resource(&mut self, v: View<'_>, to: u32, (set, binding): (u32, u32)) -> Result<Pointer> {
         if self.kinds(v, to)? == [Kind::InputAttachment] {
             self.b.shader.fragment_mut()?.reads_input_attachments = true;
@@ -123,13 +127,13 @@ impl Translator<'_> {
         self.resource_pointer(r, to)
     }
 
-    /// `VkSpirvResourceTypeFlagsEXT` of a variable of descriptors of type `ty`.
+    /// Returns the `VkSpirvResourceTypeFlagsEXT` of a variable of descriptors of type `ty`.
     fn resource_type(&self, variable: u32, ty: u32) -> Result<u32> {
         let m = self.m;
         Ok(match *self.s.ty(ty)? {
             Type::Sampler => 1,
             Type::Image(t) if t.sampled == 1 => 1 << 1,
-            // An input attachment, which nobody writes, may be taken for either.
+            // An input attachment is never written, so it matches both kinds of image.
             Type::Image(t) if t.dim == 6 => 1 << 2 | 1 << 3,
             Type::Image(_) if m.decorated(variable, deco::NON_WRITABLE) => 1 << 2,
             Type::Image(_) => 1 << 3,
@@ -145,7 +149,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Is a block NonWritable, or are all of its members?
+    /// Returns true if a block, or each of its members, is NonWritable.
     fn never_written(&self, variable: u32, ty: u32) -> bool {
         let m = self.m;
         let members = m.def(ty).map_or(0, |t| t.args.len() as u32);
@@ -153,7 +157,7 @@ impl Translator<'_> {
         m.decorated(variable, deco::NON_WRITABLE) || all()
     }
 
-    /// The mapping of a variable of descriptors of type `ty`.
+    /// Returns the mapping of a variable of descriptors of type `ty`.
     fn mapping(&self, r: &Resource, ty: u32) -> Result<&HeapMapping> {
         let resource = self.resource_type(r.variable, ty)?;
         let mut mappings = self.layout.heap.iter().flatten();
@@ -163,7 +167,7 @@ impl Translator<'_> {
             .ok_or_else(|| Error::invalid(format!("set {set}, binding {binding} is not mapped")))
     }
 
-    /// Where a mapped block is.
+    /// Returns the memory of a mapped block.
     pub fn mapped_block(&mut self, r: Resource, ty: u32) -> Result<Place> {
         let (readonly, volatile) = (self.is_read_only(r.variable, ty)?, self.m.decorated(r.variable, deco::VOLATILE));
         let (first, source) = {
@@ -196,7 +200,7 @@ impl Translator<'_> {
         }))
     }
 
-    /// The image of a resource.
+    /// Returns the image descriptor of a resource.
     pub fn image_of(&mut self, r: &Resource, ty: u32) -> Result<Desc> {
         if self.layout.heap.is_none() {
             return Ok(r.desc);
@@ -205,7 +209,7 @@ impl Translator<'_> {
         handle.image.map(|(desc, _)| desc).ok_or_else(|| Error::invalid("not an image"))
     }
 
-    /// What is loaded of a heap, or of a mapped variable.
+    /// Loads a handle from a heap or from a mapped variable.
     pub fn heap_handle(&mut self, r: &Resource, ty: u32) -> Result<Handle> {
         let (image, sampled) = match *self.s.ty(ty)? {
             Type::Image(_) => (Some(ty), false),
@@ -255,7 +259,8 @@ impl Translator<'_> {
         Ok(Handle { image, sampler })
     }
 
-    /// The byte of a descriptor, and of a combined index the part for the sampler.
+    /// Returns the byte offset of a descriptor. For a combined index it also returns the sampler's
+    /// part.
     fn heap_offset(
         &mut self,
         r: &Resource,
@@ -291,7 +296,7 @@ impl Translator<'_> {
         at
     }
 
-    // What mappings read.
+    // Values that mappings read.
 
     fn push_word(&mut self, push: u32) -> Value {
         self.push_load(push, Ty::I32)
@@ -312,7 +317,7 @@ impl Translator<'_> {
         self.b.val(Op::Load(Space::Push, constant(ty)), &[at], ty)
     }
 
-    /// What is at `offset`, and at an element from there on, from an address in push data.
+    /// Loads a value at an address in push data plus `offset` plus an optional element's offset.
     fn indirect(&mut self, push: u32, offset: u32, element: Option<Value>, ty: Ty) -> Value {
         let mut address = self.push_address(push);
         let offset = self.b.konst(Ty::I64, offset.into());
@@ -326,7 +331,7 @@ impl Translator<'_> {
     }
 }
 
-/// Of what does not change while the shader runs.
+/// Returns the flags of memory that does not change while the shader runs.
 fn constant(ty: Ty) -> MemFlags {
     MemFlags { readonly: true, volatile: false, align: ty.bytes() as u8 }
 }

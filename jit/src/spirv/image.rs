@@ -1,4 +1,4 @@
-//! Image instructions: sampling, fetching, storing, queries.
+//! Image instructions: sampling, fetching, storing and queries.
 
 use super::body::Translator;
 use super::module::View;
@@ -16,11 +16,12 @@ const DIM_CUBE: u32 = 3;
 const DIM_BUFFER: u32 = 5;
 const DIM_SUBPASS: u32 = 6;
 
-/// Formats of images.
+/// Numbers of image formats.
 const FORMAT_RGBA16F: u32 = 2;
 const FORMAT_RG16F: u32 = 7;
 
-/// What the texels of formats are to generated code; where the module does not say a format, the commonest.
+/// Kinds of texels that generated code can read directly, by format. If the module has no format,
+/// the most common one is assumed.
 const KINDS: &[(u32, Ty, TexelKind)] = &[
     (0, Ty::F32, TexelKind::Unorm8),
     (0, Ty::I32, TexelKind::Word),
@@ -33,7 +34,7 @@ const KINDS: &[(u32, Ty, TexelKind)] = &[
     (33, Ty::I32, TexelKind::Word),
 ];
 
-/// The kind of an image's texels, as the module says it.
+/// Returns the kind of an image's texels, as the module declares it.
 fn texel_kind(t: &ImageType) -> TexelKind {
     let found = KINDS.iter().find(|(format, ty, _)| (*format, *ty) == (t.format, t.texel));
     found.map_or(TexelKind::None, |(.., kind)| *kind)
@@ -41,7 +42,7 @@ fn texel_kind(t: &ImageType) -> TexelKind {
 
 type Args = SmallVec<[Value; 12]>;
 
-/// Image operands, read.
+/// Image operands of an instruction.
 #[derive(Default)]
 struct Operands {
     bias: Option<Value>,
@@ -53,12 +54,12 @@ struct Operands {
     min_lod: Option<Value>,
 }
 
-/// What a sampling opcode does.
+/// Operation and operands of a sampling opcode.
 struct Sampling {
     op: SampleOp,
     dref: bool,
     proj: bool,
-    /// Explicit level of detail or gather: no implicit one.
+    /// True for an explicit level of detail or a gather, which have no implicit level.
     explicit: bool,
 }
 
@@ -80,7 +81,7 @@ fn sampling(number: u16) -> Option<Sampling> {
     }
 }
 
-/// The instruction that gives the texel of a sparse one. (The projective ones are reserved.)
+/// Returns the instruction that gives the texel of a sparse one. The projective ones are reserved.
 fn dense(number: u16) -> Option<u16> {
     match number {
         op::OpImageSparseSampleImplicitLod..=op::OpImageSparseSampleDrefExplicitLod
@@ -92,7 +93,7 @@ fn dense(number: u16) -> Option<u16> {
     }
 }
 
-/// Spatial dimensions.
+/// Returns the number of spatial dimensions.
 fn spatial(t: &ImageType) -> usize {
     match t.dim {
         DIM_1D | DIM_BUFFER => 1,
@@ -102,9 +103,10 @@ fn spatial(t: &ImageType) -> usize {
 }
 
 impl Translator<'_> {
-    /// One image instruction.
+    /// Translates an image instruction.
     pub fn image_op(&mut self, v: View<'_>) -> Result<()> {
-        // What a sparse instruction gives before its texel says whether the texels that it accessed are bound to memory.
+        // The first member of a sparse instruction's result reports whether the accessed texels are
+        // bound to memory.
         let (number, sparse) = dense(v.op).map_or((v.op, false), |number| (number, true));
         if let Some(kind) = sampling(number) {
             let flat = self.sample(v, &kind, sparse)?;
@@ -135,7 +137,7 @@ impl Translator<'_> {
         self.result(v, flat)
     }
 
-    /// The image operand's descriptor and type.
+    /// Returns the handle, descriptor and type of an image operand.
     fn image_operand(&mut self, id: u32) -> Result<(Handle, Desc, ImageType)> {
         let h = self.handle(id)?;
         let (desc, ty) = h.image.ok_or_else(|| Error::invalid("operand is not an image").with_id(id))?;
@@ -153,7 +155,7 @@ impl Translator<'_> {
         self.b.val(Op::ImageDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Img)
     }
 
-    /// The image operands from `at` on.
+    /// Reads the image operands from the operand `at` on.
     fn image_operands(&mut self, v: View<'_>, at: usize) -> Result<Operands> {
         let mut o = Operands::default();
         let Some(&mask) = v.args.get(at) else { return Ok(o) };
@@ -171,9 +173,11 @@ impl Translator<'_> {
                 5 => o.gather_offsets = Some(self.const_offsets(next()?)?),
                 6 => o.sample = Some(self.scalar(next()?)?),
                 7 => o.min_lod = Some(self.scalar(next()?)?),
-                // MakeTexelAvailable, MakeTexelVisible: a scope each; memory is coherent here.
+                // MakeTexelAvailable and MakeTexelVisible have a scope each, which is ignored
+                // because memory is coherent here.
                 8 | 9 => _ = next()?,
-                // NonPrivateTexel, VolatileTexel, SignExtend, ZeroExtend, Nontemporal.
+                // NonPrivateTexel, VolatileTexel, SignExtend, ZeroExtend and Nontemporal have no
+                // operands and no effect.
                 _ => {}
             }
         }
@@ -214,7 +218,7 @@ impl Translator<'_> {
             return Err(Error::invalid("too few coordinates"));
         }
         self.all_of(&coords, Ty::F32)?;
-        // The third operand is a reference or, for gathers without one, a component.
+        // The third operand is a reference. Gathers without a reference have a component there.
         let third = (kind.dref || gather).then(|| self.operand1(v, 2)).transpose()?;
         let o = if query { Operands::default() } else { self.image_operands(v, 2 + usize::from(third.is_some()))? };
         let mut dref = third.filter(|_| kind.dref);
@@ -229,7 +233,8 @@ impl Translator<'_> {
             Some(_) if kind.op == SampleOp::Gather => (self.s.constant_bits(v.arg(2)?)? & 3) as u8,
             _ => 0,
         };
-        // Only in quads are there differences to take an implicit level from; elsewhere it is level 0.
+        // Implicit levels need differences between the lanes of a quad. Without quads, level 0 is
+        // used.
         let implicit = !kind.explicit && o.grad.is_none() && o.lod.is_none();
         let (mode, lod) = match (&o.grad, o.lod) {
             (Some(_), _) => (LodMode::Grad, None),
@@ -288,15 +293,15 @@ impl Translator<'_> {
             out.push(self.b.val(Op::Sample(SampleInfo { op, component: 0, ..info }), &args, Ty::I32));
         }
         let texel = self.b.vals(Op::Sample(info), &args, tys);
-        // The result of a comparison is 0 or 1, or something between them where it is filtered; an image of integers gives a number of
-        // its own component type.
+        // The result of a comparison is 0 or 1, or between them if it is filtered. An image of
+        // integers gives a number of its own component type.
         let compares = matches!(kind.op, SampleOp::SampleDref | SampleOp::GatherDref);
         let integer = compares && t.texel != Ty::F32;
         out.extend(texel.into_iter().map(|x| if integer { self.b.cvt(Convert::FToU, x, t.texel) } else { x }));
         Ok(out)
     }
 
-    /// Integer coordinates: x, y, z or layer.
+    /// Returns integer coordinates: x, y, z or layer.
     fn texel_coords(&mut self, id: u32, t: &ImageType) -> Result<Flat> {
         let mut coords = self.flat(id)?;
         if t.dim == DIM_SUBPASS {
@@ -311,7 +316,8 @@ impl Translator<'_> {
         Ok(coords)
     }
 
-    /// A subpass input's coordinates are relative to the fragment; its layer is the fragment's.
+    /// Returns the coordinates of a subpass input, which are relative to the fragment. The layer is
+    /// the fragment's.
     fn subpass_coords(&mut self, relative: &[Value]) -> Result<Flat> {
         if relative.len() < 2 || !self.stage.has_quads() {
             return Err(Error::invalid("subpass input"));
@@ -396,7 +402,7 @@ impl Translator<'_> {
         self.set(v.result, Val::Ptr(Pointer { ty: to, place }))
     }
 
-    /// What is done there says of which type a texel is.
+    /// Translates a pointer to a texel whose type the accessing instruction defines.
     fn untyped_texel_pointer(&mut self, v: View<'_>) -> Result<()> {
         let ty = v.arg(0)?;
         let Place::Resource(r) = self.pointer(v.arg(1)?)?.place else {
@@ -409,7 +415,8 @@ impl Translator<'_> {
         self.pointer_result(v, Pointer { ty: UNTYPED, place })
     }
 
-    /// May an atomic be done there on something of type `ty`? Vectors of halves are in images of floats.
+    /// Returns true if an atomic on type `ty` is allowed on the image. Vectors of halves are in
+    /// images of floats.
     pub fn fits_texel(&self, image_ty: u32, ty: u32) -> Result<bool> {
         let t = self.image_type(image_ty)?;
         Ok(match self.half_vector(ty)? {
@@ -418,7 +425,8 @@ impl Translator<'_> {
         })
     }
 
-    /// Image, coordinates and sample of an atomic, with what the operation must say.
+    /// Returns the arguments of an atomic on a texel (image, coordinates and sample), with the
+    /// properties that its operation must have.
     pub fn texel_args(
         &mut self,
         image: Desc,

@@ -1,4 +1,4 @@
-//! Instructions: dispatch by family; composites, arithmetic, matrices, pointers.
+//! Translation of instructions: dispatch by family; composites, arithmetic, matrices, pointers.
 
 use super::alu::{self, Rule};
 use super::body::Translator;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Ty, Unary, Value};
 
 impl Translator<'_> {
-    /// One instruction of a block (phis apart).
+    /// Translates one instruction of a block, except phis.
     pub fn instruction(&mut self, v: View<'_>) -> Result<()> {
         if let Some(rule) = alu::rule(v.op) {
             let flat = self.elementwise(v, rule)?;
@@ -25,7 +25,7 @@ impl Translator<'_> {
             | op::OpPhi
             | op::OpLifetimeStart
             | op::OpLifetimeStop => Ok(()),
-            // What nobody uses needs no form: images, arrays without a length.
+            // An unused value needs no form. It may be an image or an array without a length.
             op::OpUndef if self.m.dense(v.result).is_some_and(|n| self.a.uses[n] == 0) => Ok(()),
             op::OpUndef => {
                 let tys = self.s.leaf_types(v.ty)?;
@@ -109,7 +109,7 @@ impl Translator<'_> {
             | op::OpCooperativeMatrixReduceNV
             | op::OpCooperativeMatrixPerElementOpNV
             | op::OpCooperativeMatrixTransposeNV => self.matrix_elements_op(v),
-            // What a condition promises, and what will be read, nothing is made of.
+            // Assumed conditions and prefetches generate no code.
             op::OpAssumeTrueKHR | op::OpUntypedPrefetchKHR => Ok(()),
             _ => {
                 let flat = self.misc_arithmetic(v)?;
@@ -127,7 +127,7 @@ impl Translator<'_> {
         self.set(v.result, Val::of(flat))
     }
 
-    /// Sets a result that some other instruction or function has made.
+    /// Sets a result to a value that another instruction or function has made.
     fn result_val(&mut self, v: View<'_>, val: Val) -> Result<()> {
         match val {
             Val::Flat(flat) => self.result(v, flat),
@@ -139,17 +139,17 @@ impl Translator<'_> {
         }
     }
 
-    /// Operand `i` as scalars.
+    /// Returns operand `i` as scalars.
     pub fn operand(&mut self, v: View<'_>, i: usize) -> Result<Flat> {
         self.flat(v.arg(i)?)
     }
 
-    /// Operand `i` as one scalar.
+    /// Returns operand `i` as one scalar.
     pub fn operand1(&mut self, v: View<'_>, i: usize) -> Result<Value> {
         self.scalar(v.arg(i)?)
     }
 
-    /// Two operands of one length.
+    /// Returns two operands of equal length.
     pub fn pair(&mut self, v: View<'_>, i: usize, j: usize) -> Result<(Flat, Flat)> {
         let (a, b) = (self.operand(v, i)?, self.operand(v, j)?);
         if a.len() != b.len() {
@@ -175,7 +175,8 @@ impl Translator<'_> {
                     return operands.iter().map(one).collect();
                 }
                 let op = if op == Convert::FToF { self.rounding(v) } else { op };
-                // The same width is no conversion, but the check of operand classes must still be made.
+                // A conversion between equal widths has no effect, but the operand classes must
+                // still be checked.
                 Ok(self.operand(v, 0)?.iter().map(|&a| self.b.cvt(op, a, to)).collect())
             }
             Rule::Bin(op) => {
@@ -201,7 +202,7 @@ impl Translator<'_> {
         }
     }
 
-    /// How an OpFConvert rounds.
+    /// Returns the conversion with the rounding mode of an OpFConvert.
     fn rounding(&self, v: View<'_>) -> Convert {
         const RTZ: u32 = 1;
         match self.m.decoration_value(v.result, NO_MEMBER, deco::FP_ROUNDING_MODE) {
@@ -210,7 +211,8 @@ impl Translator<'_> {
         }
     }
 
-    /// OpBitcast, also between component counts: low bits are the lower-numbered component.
+    /// Translates OpBitcast, also between component counts. Lower-numbered components have the low
+    /// bits.
     fn bitcast(&mut self, v: View<'_>) -> Result<Flat> {
         let a = self.operand(v, 0)?;
         let tys = self.s.leaf_types(v.ty)?;
@@ -236,7 +238,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// Smaller scalars, lowest first, as one.
+    /// Joins smaller scalars into one, lowest first.
     pub fn join(&mut self, parts: &[Value], to: Ty) -> Value {
         let wide = to.integer();
         let mut bits = self.b.konst(wide, 0);
@@ -251,7 +253,7 @@ impl Translator<'_> {
         self.b.cvt(Convert::Bitcast, bits, to)
     }
 
-    /// One scalar as `n` smaller ones, lowest first.
+    /// Splits one scalar into `n` smaller ones, lowest first.
     pub fn split(&mut self, whole: Value, to: Ty, n: u32) -> Flat {
         let wide = self.b.ty(whole).integer();
         let bits = self.b.cvt(Convert::Bitcast, whole, wide);
@@ -361,7 +363,7 @@ impl Translator<'_> {
         }
     }
 
-    /// OpPtrEqual, OpPtrNotEqual, OpPtrDiff.
+    /// Translates OpPtrEqual, OpPtrNotEqual and OpPtrDiff.
     fn compare_pointers(&mut self, v: View<'_>) -> Result<()> {
         let ty = self.type_of(v.arg(0)?)?;
         let (a, b) = (self.pointer(v.arg(0)?)?, self.pointer(v.arg(1)?)?);
@@ -372,7 +374,8 @@ impl Translator<'_> {
         let r = if v.op == op::OpPtrDiff {
             let own = if let Place::Memory(m) = &a.place { m.own } else { None };
             let packed = Some(Own::Packed);
-            // The array's stride; without it elements are taken as packed. Of untyped pointers they are bytes.
+            // The difference is divided by the array's stride. Without a stride, elements are
+            // packed. For untyped pointers the elements are bytes.
             let stride = match untyped {
                 true => 1,
                 false => self.pointer_stride(ty, a.ty, own).or_else(|_| self.pointer_stride(ty, a.ty, packed))?,
@@ -491,7 +494,7 @@ impl Translator<'_> {
         self.result(v, flat)
     }
 
-    /// The object of an OpCompositeInsert and the first leaf of where it goes.
+    /// Returns the object of an OpCompositeInsert, and the first leaf that it replaces.
     fn inserted(&mut self, v: View<'_>) -> Result<(Flat, usize)> {
         let part = self.operand(v, 0)?;
         let (ty, at) = self.s.walk(v.ty, &v.args[2..])?;
@@ -554,7 +557,7 @@ impl Translator<'_> {
         Ok(p.iter().map(one).collect())
     }
 
-    /// Arithmetic that is neither elementwise nor a matrix product.
+    /// Translates arithmetic that is neither elementwise nor a matrix product.
     fn misc_arithmetic(&mut self, v: View<'_>) -> Result<Flat> {
         match v.op {
             op::OpQuantizeToF16 => Ok(self.operand(v, 0)?.iter().map(|&x| self.quantize(x)).collect()),
@@ -627,7 +630,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A structure of two vectors from pairs of results.
+    /// Builds a structure of two vectors from pairs of results.
     fn two_results(
         &mut self,
         a: &Flat,
@@ -644,7 +647,7 @@ impl Translator<'_> {
         Ok(low)
     }
 
-    /// An image, sampler or both.
+    /// Returns the value of an id that is an image, a sampler or both.
     pub fn handle(&mut self, id: u32) -> Result<Handle> {
         match self.get(id)? {
             Val::Handle(h) => Ok(h),

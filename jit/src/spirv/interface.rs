@@ -1,8 +1,9 @@
-//! Variables of the module and their way into the shader: inputs, outputs, descriptors, push constants, workgroup memory,
-//! private variables.
+//! Variables of the module and their representation in the shader: inputs, outputs, descriptors,
+//! push constants, workgroup memory, private variables.
 //!
-//! Outputs are private variables during the shader; those that something was stored to go out once, at the end of the entry
-//! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
+//! Outputs are private variables during the shader. Those that were stored to are written once, at
+//! the end of the entry point. Inputs are read in place, or first copied into a private variable if
+//! they are indexed dynamically.
 
 use super::body::Translator;
 use super::layout::{explicit_size, natural};
@@ -18,13 +19,13 @@ use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};
 use base::shader::{BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Side, Slot, SlotKind, SlotType};
 
-/// Arrays above this length stay arrays even when every index is constant.
+/// Array length above which an array is kept even if every index is constant.
 const SPLIT_LIMIT: u32 = 64;
-/// Most scalars one invocation's private variable may have: words of them fill the scratch memory of eight lanes (`emit::MAX_SCRATCH`, which
-/// counts all variables of a stage).
+/// Largest number of scalars of one invocation's private variable. Words of them fill the scratch
+/// memory of eight lanes (`emit::MAX_SCRATCH`, which counts all variables of a stage).
 pub(super) const MAX_PRIVATE: u64 = 1 << 21;
 
-/// Decorations gathered on the way from a variable to a leaf.
+/// Decorations collected on the path from a variable to a leaf.
 #[derive(Clone, Copy)]
 struct IoState {
     side: Side,
@@ -38,7 +39,7 @@ struct IoState {
 }
 
 impl Translator<'_> {
-    /// True when an array or matrix level of a variable stays an array.
+    /// Returns true if an array or matrix level of a variable is kept as an array.
     pub fn kept(&self, root: u32, ty: u32, len: u32) -> bool {
         len > SPLIT_LIMIT
             || self.a.dynamic.contains(&(root, ty))
@@ -46,7 +47,7 @@ impl Translator<'_> {
             || self.arrayed.contains(&(root, ty))
     }
 
-    /// Leaves of a part of a local: kept levels count once.
+    /// Returns the number of leaves of a part of a local, where a kept level counts once.
     pub fn var_count(&self, root: u32, ty: u32) -> Result<usize> {
         let n = self.count(root, ty)?;
         usize::try_from(n)
@@ -86,7 +87,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Makes the variables of a local.
+    /// Creates the variables of a local.
     fn make_vars(&mut self, root: u32, ty: u32, len: u32, name: &str, out: &mut Vec<Var>) -> Result<()> {
         let s = self.s;
         match s.ty(ty)? {
@@ -110,7 +111,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// A new private variable and the pointer to it.
+    /// Creates a private variable and returns a pointer to it.
     pub fn make_local(&mut self, root: u32, ty: u32, io: Vec<IoLeaf>) -> Result<Pointer> {
         if self.s.leaves(ty)? > MAX_PRIVATE {
             return Err(Error::limit("private variable is too large").with_id(root));
@@ -124,7 +125,7 @@ impl Translator<'_> {
         Ok(Pointer { ty, place: Place::Local(place) })
     }
 
-    /// OpVariable of class Function or Private: a fresh variable, initialised.
+    /// Translates OpVariable of class Function or Private: a new variable, initialised.
     pub fn private_variable(&mut self, v: View<'_>) -> Result<()> {
         let &Type::Pointer { to, .. } = self.s.ty(v.ty)? else {
             return Err(Error::invalid("variable without a pointer type"));
@@ -145,7 +146,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Makes every global variable that reachable code names.
+    /// Creates every global variable that reachable code names.
     pub fn globals(&mut self, entry: &EntryPoint) -> Result<()> {
         let (m, s) = (self.m, self.s);
         let reserved = self.reserve_group(entry)?;
@@ -153,14 +154,14 @@ impl Translator<'_> {
         self.declare_captures(entry)?;
         for inst in m.globals.clone() {
             let v = m.view(inst);
-            // An untyped one says of which type it is, before its initialiser.
+            // An untyped variable has its type as an operand, before its initialiser.
             let untyped = v.op == op::OpUntypedVariableKHR;
             if v.op != op::OpVariable && !untyped {
                 continue;
             }
             let class = v.args[0];
             let used = m.dense(v.result).is_some_and(|n| self.a.uses[n] > 0);
-            // An output with an initialiser goes out even if nothing stores to it.
+            // An output with an initialiser is written even if no instruction stores to it.
             let initialised_output = class == class::OUTPUT && v.args.len() > 1 && entry.interface.contains(&v.result);
             if class == class::INPUT && entry.interface.contains(&v.result) && self.asks_for_samples(v.result) {
                 self.b.shader.fragment_mut()?.sample_shading = true;
@@ -187,13 +188,14 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Blocks of workgroup memory lie all at one place, unless there are untyped pointers: then those that are said to.
+    /// Returns true if a block of workgroup memory shares its address with the other blocks. All
+    /// do, unless there are untyped pointers: then only those decorated with Aliased.
     fn is_aliased(&self, variable: u32) -> bool {
         const UNTYPED_POINTERS: u32 = 4473;
         !self.m.capabilities.contains(&UNTYPED_POINTERS) || self.m.decorated(variable, deco::ALIASED)
     }
 
-    /// Bytes of that place, at the beginning.
+    /// Returns the size of the shared blocks, which are at the beginning of workgroup memory.
     fn aliased_bytes(&self) -> Result<u32> {
         let (m, s) = (self.m, self.s);
         let mut bytes = 0;
@@ -214,7 +216,7 @@ impl Translator<'_> {
         Ok(bytes)
     }
 
-    /// Declaring such an input means sample shading, whether it is read or not.
+    /// Returns true if declaring the input means sample shading, whether it is read or not.
     fn asks_for_samples(&self, var: u32) -> bool {
         let built_in = self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN);
         self.stage.row().inputs == Side::Interpolated
@@ -222,7 +224,8 @@ impl Translator<'_> {
                 || self.m.decorated(var, deco::SAMPLE))
     }
 
-    /// `shared`: bytes of workgroup memory that are no variables', and all so far.
+    /// Creates a global variable. `reserved` is the size of workgroup memory that belongs to no
+    /// variable, and `shared` its total size so far.
     fn global(
         &mut self,
         v: View<'_>,
@@ -246,7 +249,7 @@ impl Translator<'_> {
                 self.block_pointer(Space::Push, 0, to, None)
             }
             class::WORKGROUP => {
-                // Blocks have a layout of their own.
+                // Blocks have an explicit layout.
                 let block = self.m.decorated(to, deco::BLOCK);
                 let (at, size) = if block {
                     let at = if self.is_aliased(v.result) { reserved } else { shared.next_multiple_of(16) };
@@ -257,7 +260,7 @@ impl Translator<'_> {
                 };
                 let end = at.checked_add(size).filter(|&n| n < 1 << 28);
                 *shared = end.ok_or_else(|| Error::limit("workgroup memory"))?.max(*shared);
-                // All of it is zero when a workgroup begins.
+                // Workgroup memory is always zero when a workgroup begins.
                 let zero = |init: u32| matches!(self.s.constant(init), Some(Const::Null(_)));
                 if !init.is_none_or(zero) {
                     return Err(Error::invalid("initialiser of workgroup memory is not OpConstantNull"));
@@ -317,7 +320,7 @@ impl Translator<'_> {
         self.resource_pointer(Resource { variable: v.result, desc: Desc { set, binding, index } }, to)
     }
 
-    /// The kinds of descriptors that a variable may be bound to.
+    /// Returns the kinds of descriptors that a variable may be bound to.
     pub fn kinds(&self, v: View<'_>, ty: u32) -> Result<&'static [Kind]> {
         let ty = self.without_arrays(ty)?;
         let class = v.args[0];
@@ -366,14 +369,16 @@ impl Translator<'_> {
         Ok(p)
     }
 
-    /// Has the variable an element for each vertex of a primitive or patch? All have but those that are the invocation's or the patch's.
+    /// Returns true if the variable has an element for each vertex of a primitive or patch. All
+    /// have, except those of the invocation or of the patch.
     pub fn is_arrayed(&self, var: u32, ty: u32, side: Side) -> bool {
         let built_in = self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN);
         let of_vertices = built_in.is_none_or(|number| builtin::slot(Side::Primitives, number, 0).is_some());
         matches!(side, Side::Primitives | Side::Patch) && of_vertices && !self.is_of_patch(var, ty)
     }
 
-    /// An input with an element for each vertex: read in place, by the vertex's number, unless arrays inside are indexed dynamically.
+    /// Returns a pointer to an input with an element for each vertex. It is read in place by the
+    /// vertex's number, unless arrays inside are indexed dynamically.
     fn arrayed_input(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
         let &Type::Array { elem, len } = self.s.ty(to)? else {
             return Err(Error::invalid("input of a primitive's vertices is no array"));
@@ -406,7 +411,7 @@ impl Translator<'_> {
         Ok(p)
     }
 
-    /// Stores every output that was written; the end of the entry point.
+    /// Stores every output that was written, at the end of the entry point.
     pub fn store_outputs(&mut self) -> Result<()> {
         if self.stage.has_primitives() {
             return self.store_vertex_count();
@@ -421,7 +426,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Calls `f` with every scalar that goes out, in the same order every time.
+    /// Calls `f` with every scalar that is written, always in the same order.
     pub fn each_output(&mut self, f: &mut dyn FnMut(&mut Self, &Leaving)) -> Result<()> {
         for local in self.outputs.clone() {
             let Local { ty, vars, io, .. } = self.locals[local].clone();
@@ -439,7 +444,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The counterpart of `load_words`: gives each word of a scalar to `store`, with its slot, the low one first.
+    /// Passes each word of a scalar to `store` with its slot, the low word first. It is the
+    /// counterpart of `load_words`.
     pub fn output_words(&mut self, slot: Slot, v: Value, store: &mut dyn FnMut(&mut Self, Slot, Value)) {
         let v = match (self.b.ty(v), slot.ty) {
             (Ty::I16, SlotType::Sint) => self.b.cvt(Convert::SToS, v, Ty::I32),
@@ -467,7 +473,7 @@ impl Translator<'_> {
         self.b.emit(Op::StoreOutput(number), &[v], &[]);
     }
 
-    /// Interface scalars of a variable, in flat order.
+    /// Returns the interface scalars of a variable, in flat order.
     pub fn io_leaves(&self, var: u32, ty: u32, side: Side) -> Result<Vec<IoLeaf>> {
         let mut out = Vec::with_capacity(self.s.flat_leaves(ty)?);
         let none = IoState {
@@ -513,7 +519,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Leaves of one type; gives back the location behind it.
+    /// Appends the leaves of one type, and returns the location that follows.
     fn push_io(&self, ty: u32, st: IoState, out: &mut Vec<IoLeaf>) -> Result<Option<u32>> {
         match self.s.ty(ty)? {
             Type::Struct(members) => {
@@ -559,7 +565,7 @@ impl Translator<'_> {
             i => i,
         };
         let at = if interpolated && interpolation != Interpolation::Flat { st.at } else { InterpolateAt::Default };
-        // Of 64 bits the low word's slot: the high word is the next component.
+        // The slot is that of the low word. The high word of 64 bits is in the next component.
         let word = st.component.saturating_add(c * (ty.bytes() / 4).max(1));
         let (location, component) = (st.location.unwrap_or(0).saturating_add(word / 4), word % 4);
         let kind = SlotKind::User { location, component: component as u8, index: st.index as u8 };
@@ -587,7 +593,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Number of an input slot, made at its first use.
+    /// Returns the number of an input slot, which is created at its first use.
     fn input_slot(&mut self, slot: Slot) -> u32 {
         let inputs = &mut self.b.shader.inputs;
         *self.input_slots.entry(slot.kind).or_insert_with(|| {
@@ -596,7 +602,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Reads an input scalar; of an arrayed one that of a vertex.
+    /// Reads an input scalar. For an arrayed input, it is that of `vertex`.
     pub fn load_input(&mut self, io: &IoLeaf, vertex: Option<Value>) -> Value {
         match (io.kind, vertex) {
             (IoKind::Slot, _) => self.load_words(io, io.at, vertex.as_slice()),
@@ -608,7 +614,8 @@ impl Translator<'_> {
         }
     }
 
-    /// A slot is a word: narrow scalars are converted, wide ones are made of two.
+    /// Loads a scalar from its slots. A slot is a word: narrow scalars are converted, and wide ones
+    /// are made of two words.
     fn load_words(&mut self, io: &IoLeaf, at: InterpolateAt, args: &[Value]) -> Value {
         let word = |t: &mut Self, slot: Slot| {
             let ty = if slot.ty == SlotType::Float { Ty::F32 } else { Ty::I32 };
@@ -623,7 +630,7 @@ impl Translator<'_> {
             }
         };
         if self.stage.row().inputs == Side::Patch && io.ty.bytes() == 2 {
-            // It is no word there.
+            // Inputs from a patch hold 16 bits as they are, not converted to a word.
             let bits = word(self, Slot { ty: SlotType::Uint, ..io.slot });
             let bits = self.b.cvt(Convert::UToU, bits, Ty::I16);
             return if io.ty == Ty::F16 { self.b.cvt(Convert::Bitcast, bits, Ty::F16) } else { bits };
@@ -640,7 +647,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads an input scalar somewhere else than where its decorations say; built-ins have no such place.
+    /// Reads an input scalar at another position than its decorations define. Built-ins have no
+    /// such position.
     pub fn load_input_at(&mut self, io: &IoLeaf, at: InterpolateAt, args: &[Value]) -> Value {
         match io.kind {
             IoKind::Slot if io.slot.interpolation != Interpolation::Flat => self.load_words(io, at, args),
@@ -679,7 +687,7 @@ impl Translator<'_> {
         v
     }
 
-    /// A comparison with zero as 1 or 0.
+    /// Returns a boolean that is true if `v` is not zero.
     pub fn bit_to_bool(&mut self, v: Value) -> Value {
         let zero = self.b.i32(0);
         let v = self.b.int_as(v, Ty::I32);
@@ -687,7 +695,7 @@ impl Translator<'_> {
     }
 }
 
-/// The slot of a 64-bit scalar's high word.
+/// Returns the slot of a 64-bit scalar's high word.
 pub fn high_word(low: Slot) -> Slot {
     let kind = match low.kind {
         SlotKind::User { location, component, index } => SlotKind::User { location, component: component + 1, index },
@@ -696,10 +704,10 @@ pub fn high_word(low: Slot) -> Slot {
     Slot { kind, ..low }
 }
 
-/// Of a built-in that goes through no slot.
+/// Slot of a built-in that does not use any slot.
 const NO_SLOT: SlotKind = SlotKind::User { location: 0, component: 0, index: 0 };
 
-/// Components of a built-in array count through the whole array.
+/// Numbers the components of a built-in array through the whole array.
 fn number_builtins(side: Side, out: &mut [IoLeaf], n: usize) {
     let first = out.len() - n.min(out.len());
     for (i, leaf) in (0..).zip(&mut out[first..]) {
@@ -710,7 +718,7 @@ fn number_builtins(side: Side, out: &mut [IoLeaf], n: usize) {
     }
 }
 
-/// Where an output scalar goes; nothing for what the stage does not pass on.
+/// Returns the slot of an output scalar, or `None` if the stage does not pass it on.
 pub fn output_slot(io: &IoLeaf) -> Option<Slot> {
     match io.kind {
         IoKind::Slot => Some(io.slot),

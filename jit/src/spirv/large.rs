@@ -1,8 +1,9 @@
-//! Large composites: values with more than [`LARGE`] scalars are not taken apart.
+//! Large composites: values with more than [`LARGE`] scalars are not split into scalars.
 //!
-//! Loaded, such a value stays in memory ([`Val::Kept`]): where it was loaded from, if nothing can be written there before its last use,
-//! else in a variable of its own. Storing it, handing it to a phi or returning it is a copy by loops. As scalars the elements of one
-//! array of 65,536 would all be alive at once, and live in megabytes of the generated code's frame.
+//! A loaded value of that size stays in memory ([`Val::Kept`]). It stays where it was loaded from
+//! if nothing can write there before its last use, else it is copied to a variable of its own.
+//! Storing it, passing it to a phi or returning it is a copy by loops. As scalars, the elements of
+//! one array of 65,536 would all be live at once and take megabytes of the generated code's frame.
 
 use super::body::Translator;
 use super::deco;
@@ -19,22 +20,24 @@ use crate::error::{Error, Result};
 use crate::ir::{Cmp, Space, Term, Ty};
 use base::shader::WorkgroupFacts;
 
-/// Most scalars of a value that is always held in scalars.
+/// Largest number of scalars of a value that is always held in scalars.
 const LARGE: u64 = 256;
-/// Scalars that are copied without a loop, and in one round of one: few, or `unroll` makes all of the loop again.
+/// Number of scalars that are copied without a loop, or in one iteration of a loop. It is small,
+/// because `unroll` would otherwise unroll the loop again.
 const PIECE: u64 = 8;
-/// Instructions in which the uses of a value are looked for before it is copied.
+/// Number of instructions in which the uses of a value are searched before it is copied.
 const LOOK_AHEAD: u32 = 64;
-/// Most bytes of a workgroup's variables made here. Beyond, values are held in scalars: slow, but they need no private memory.
+/// Largest size in bytes of the variables of a workgroup that are made here. Beyond it, values are
+/// held in scalars, which is slow but needs no private memory.
 const MAX_KEPT: u64 = 32 << 20;
 
 impl Translator<'_> {
-    /// Values of the type are kept in memory when they come from there.
+    /// Returns true if values of the type stay in memory when they are loaded.
     pub fn is_large(&self, ty: u32) -> Result<bool> {
         Ok(self.s.leaves(ty)? > LARGE)
     }
 
-    /// Lets a result stand for the large composite that a pointer points to.
+    /// Sets a result to the large composite that a pointer points to.
     pub fn keep(&mut self, v: View<'_>, p: &Pointer, volatile: bool) -> Result<()> {
         if v.ty != p.ty {
             return Err(Error::invalid("result type is not what the pointer points to"));
@@ -45,7 +48,8 @@ impl Translator<'_> {
         self.set(v.result, val)
     }
 
-    /// A value can be read in place: nobody writes there, or all uses follow soon in its block and nothing before the last can write.
+    /// Returns true if a value can be read in place: its memory is read-only, or all uses follow
+    /// soon in its block and nothing before the last one can write there.
     fn unchanged_while_used(&self, id: u32, p: &Pointer) -> bool {
         let (Some(n), Some(first)) = (self.m.dense(id), self.m.def_inst(id)) else { return false };
         let uses = self.a.uses[n];
@@ -54,12 +58,12 @@ impl Translator<'_> {
         }
         let mut seen = 0;
         for inst in first + 1..=first + LOOK_AHEAD {
-            // A block's end comes before the function's.
+            // The end of the block precedes the end of the function, so the instruction exists.
             let v = self.m.view(inst);
             if self.m.means_nothing(v) {
                 continue;
             }
-            // Counted as the analysis counts: a literal is no use.
+            // Uses are counted as in the analysis, where a literal is not a use.
             let here = count_id(self.m, &v, id);
             seen += here;
             if seen >= uses {
@@ -76,7 +80,8 @@ impl Translator<'_> {
         false
     }
 
-    /// What a pointer points to now: in a variable that nothing else writes, if there is room for one.
+    /// Copies the pointed-to value to a variable that nothing else writes. If no variable of that
+    /// size is allowed, loads it as scalars.
     fn snapshot(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
         let root = match &p.place {
             Place::Local(l) => self.locals[l.local].root,
@@ -87,7 +92,7 @@ impl Translator<'_> {
         Ok(Val::Kept(own))
     }
 
-    /// What a pointer points to, in scalars, in the form that their number asks for.
+    /// Loads the pointed-to value as scalars, shared if they are many.
     pub fn load_scalars(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
         match self.load(p, volatile)? {
             Val::Flat(flat) => {
@@ -98,7 +103,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Bytes of a variable of that type, unless there may not be another one of that size.
+    /// Returns the size in bytes of a variable of that type, or `None` if no further variable of
+    /// that size is allowed.
     fn kept_size(&self, ty: u32) -> Result<Option<u64>> {
         let invocations = self.b.shader.payload.workgroup().map_or(1, WorkgroupFacts::invocations);
         let leaves = self.s.leaves(ty)?;
@@ -106,7 +112,7 @@ impl Translator<'_> {
         Ok((leaves <= MAX_PRIVATE && bytes <= MAX_KEPT - self.kept_bytes).then_some(bytes))
     }
 
-    /// A variable that is laid out as those of `root` are.
+    /// Creates a variable with the same layout as those of `root`.
     fn own_variable(&mut self, root: u32, ty: u32) -> Result<Option<Pointer>> {
         let Some(bytes) = self.kept_size(ty)? else { return Ok(None) };
         self.kept_bytes += bytes;
@@ -115,8 +121,8 @@ impl Translator<'_> {
 
     /// Stores a kept value, or copies memory.
     pub fn store_kept(&mut self, to: &Pointer, from: &Pointer, volatile: bool) -> Result<()> {
-        // Two ranges of buffers may overlap: all is read before anything is written. What no variable can hold is copied at once where they
-        // do not overlap.
+        // Two ranges of buffers may overlap, so everything is read before anything is written. A
+        // value that no variable can hold is copied directly if the ranges do not overlap.
         if let (Place::Memory(t), Place::Memory(f)) = (&to.place, &from.place) {
             let held = self.kept_size(from.ty)?.is_some() || self.s.leaves(from.ty)? <= MAX_LEAVES;
             if !held && to.ty == from.ty && self.are_apart(t, f)? {
@@ -132,9 +138,10 @@ impl Translator<'_> {
         self.copy(to, from, volatile)
     }
 
-    /// Two objects of one type in buffers share nothing, or are the same object. So are those in one variable, whose type contains no object
-    /// of that type in another one; and those in variables of which not both are Aliased, which an implementation may take for disjoint
-    /// (SPIR-V 2.18.2).
+    /// Returns true if two objects of one type in buffers share nothing, or are the same object.
+    /// That holds for objects in one variable, because its type contains no object of that type in
+    /// another one. It also holds for objects in two variables unless both are Aliased, because an
+    /// implementation may assume that these are disjoint (SPIR-V 2.18.2).
     fn are_apart(&mut self, a: &Memory, b: &Memory) -> Result<bool> {
         self.spend(self.m.decorations().count())?;
         let place = |m: &Memory| match (m.space, m.origin) {
@@ -148,14 +155,14 @@ impl Translator<'_> {
         })
     }
 
-    /// Variables that show the descriptors of a binding.
+    /// Returns the variables that have the descriptors of a binding.
     fn variables_at(&self, (set, binding): (u32, u32)) -> Vec<u32> {
         let of_binding = self.m.decorations().filter(|&(.., kind, words)| kind == deco::BINDING && *words == [binding]);
         let in_set = |&id: &u32| self.m.decoration_value(id, NO_MEMBER, deco::DESCRIPTOR_SET) == Some(set);
         of_binding.map(|(id, ..)| id).filter(in_set).collect()
     }
 
-    /// A part of a kept value.
+    /// Extracts a part of a kept value.
     pub fn extract_kept(&mut self, v: View<'_>, whole: Pointer, path: &[u32]) -> Result<()> {
         let mut p = whole;
         for &i in path {
@@ -171,7 +178,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Puts a value into the slot of a phi or of a call's result, for whoever reads it next.
+    /// Puts a value into the slot of a phi or of a call's result, where it is read later.
     pub fn hand_over(&mut self, slot: &mut Slot, ty: u32, mut val: Val) -> Result<()> {
         if self.general {
             val = self.variable(val, ty)?;
@@ -196,7 +203,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Kept values that phis are about to be given may be those phis: reads them all before one is written.
+    /// Reads kept values that are passed to phis. They may be the memory of those phis, so all are
+    /// read before one is written.
     pub fn read_kept(&mut self, val: Val) -> Result<Val> {
         match val {
             Val::Kept(p) => self.snapshot(&p, false),
@@ -204,9 +212,10 @@ impl Translator<'_> {
         }
     }
 
-    /// Copies what one pointer points to, by loops over arrays that are in memory on both sides.
+    /// Copies the pointed-to value, by loops over arrays that are in memory on both sides.
     fn copy(&mut self, to: &Pointer, from: &Pointer, volatile: bool) -> Result<()> {
-        // Members of structures are copied one by one.
+        // Members of structures are copied one by one, which may generate much IR, so the budget is
+        // checked.
         budget::ir(&self.b.shader)?;
         let leaves = self.s.leaves(to.ty)?;
         if leaves <= PIECE || leaves != self.s.leaves(from.ty)? {
@@ -233,7 +242,7 @@ impl Translator<'_> {
         self.copy(&to, &from, volatile)
     }
 
-    /// Zeros that are too many to be held in scalars.
+    /// Returns true for zeros that are too many to be held in scalars.
     pub fn is_large_null(&self, id: u32) -> Result<bool> {
         Ok(match self.s.constant(id) {
             Some(Const::Null(ty)) => self.s.leaves(*ty)? > MAX_LEAVES,
@@ -241,7 +250,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Stores zeros to what a pointer points to, by loops over arrays.
+    /// Stores zeros to the pointed-to value, by loops over arrays.
     pub fn clear(&mut self, to: &Pointer) -> Result<()> {
         budget::ir(&self.b.shader)?;
         let leaves = self.s.leaves(to.ty)?;
@@ -263,7 +272,7 @@ impl Translator<'_> {
         (done..parts).try_for_each(|i| one(self, Index::Const(i)))
     }
 
-    /// Something for each of the first `end` elements, `step` per round of a loop.
+    /// Calls `one` for each of the first `end` elements, `step` of them per iteration of a loop.
     fn rounds(&mut self, [end, step]: [u32; 2], one: &mut dyn FnMut(&mut Self, Index) -> Result<()>) -> Result<()> {
         let counter = self.b.var(Ty::I32, 1, "");
         let zero = self.b.i32(0);
@@ -290,7 +299,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Points to an array whose elements can be told apart by a number at run time.
+    /// Returns true if the pointer points to an array whose elements can be indexed at run time.
     fn is_indexed(&self, p: &Pointer) -> Result<bool> {
         let &Type::Array { len, .. } = self.s.ty(p.ty)? else { return Ok(false) };
         Ok(match &p.place {
@@ -301,7 +310,7 @@ impl Translator<'_> {
     }
 }
 
-/// Elements of an array that are copied in one round of a loop.
+/// Returns the number of elements of an array that one iteration of a loop copies.
 fn step_of(leaves: u64, parts: u32) -> u32 {
     (PIECE / (leaves / u64::from(parts)).max(1)).clamp(1, u64::from(parts)) as u32
 }

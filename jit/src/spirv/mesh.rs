@@ -1,8 +1,11 @@
-//! What task and mesh stages leave in the memory of their workgroups: how many mesh workgroups there are to be, the payload, vertices and primitives.
+//! Outputs of task and mesh stages, which they leave in the memory of their workgroups: the number
+//! of mesh workgroups, the payload, vertices and primitives.
 //!
-//! Everything lies in workgroup memory, before the shared variables ([`base::shader::GROUP_HEAD`]); so indices, barriers, accesses to parts and what any
-//! invocation does with it are what they are of shared variables. A mesh's outputs are records, one for each vertex and one for each primitive, so that
-//! the rasterizer takes them as they are: every variable is an array with its elements in these, which is all that is special about its pointers.
+//! Everything is in workgroup memory, before the shared variables ([`base::shader::GROUP_HEAD`]).
+//! Indices, barriers, accesses to parts and accesses by any invocation therefore work as for shared
+//! variables. A mesh's outputs are records, one for each vertex and one for each primitive, so that
+//! the rasterizer reads them as they are. Every variable is an array with its elements in these
+//! records, which is the only special property of its pointers.
 
 use super::body::Translator;
 use super::interface::{high_word, output_slot};
@@ -18,7 +21,8 @@ use crate::ir::{Builtin, Cmp, MemFlags, Op, Region, Space, Term, Ty};
 use base::shader::{GROUP_HEAD, PatchPlace, Records, Side, SlotKind};
 use std::collections::HashSet;
 
-/// Most bytes that a workgroup may leave: several times of what the limits allow.
+/// Largest number of bytes that a workgroup may leave, several times the amount that the limits
+/// allow.
 const MOST_BYTES: u32 = 1 << 20;
 
 /// Members of an output's blocks that may be written.
@@ -28,7 +32,8 @@ enum Written {
 }
 
 impl Translator<'_> {
-    /// Finds places for what the stage leaves in the memory of its workgroups; bytes of all of it.
+    /// Reserves memory for the outputs of the stage's workgroups. Returns their total size in
+    /// bytes.
     pub fn reserve_group(&mut self, entry: &EntryPoint) -> Result<u32> {
         if !matches!(self.stage.row().outputs, Side::Tasks | Side::Mesh) {
             return Ok(0);
@@ -54,7 +59,8 @@ impl Translator<'_> {
         Ok(end.next_multiple_of(16))
     }
 
-    /// Type of a variable of the entry point's interface in a storage class, if it is one.
+    /// Returns the type of a variable of the entry point's interface, if it is in the storage class
+    /// `wanted`.
     fn of_class(&self, variable: u32, wanted: u32) -> Result<Option<u32>> {
         let v = self.m.def(variable)?;
         if v.op != op::OpVariable || v.args.first() != Some(&wanted) {
@@ -66,7 +72,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Bytes of the payload, of which an entry point may have one.
+    /// Returns the size of the payload in bytes. An entry point may have one payload.
     fn payload_bytes(&self, entry: &EntryPoint) -> Result<u32> {
         let mut bytes = 0;
         for &variable in &entry.interface {
@@ -80,7 +86,7 @@ impl Translator<'_> {
         Ok(bytes)
     }
 
-    /// OpVariable of class TaskPayloadWorkgroupEXT: a mesh stage only reads it.
+    /// Translates OpVariable of class TaskPayloadWorkgroupEXT, which a mesh stage only reads.
     pub fn task_payload(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
         if !matches!(self.stage.row().outputs, Side::Tasks | Side::Mesh) {
             return Err(Error::invalid(format!("payload of a {:?} stage", self.stage)));
@@ -95,7 +101,8 @@ impl Translator<'_> {
         Ok(p)
     }
 
-    /// Has a mesh the variable for each primitive? Its decorations say so, or those of a block's members.
+    /// Returns true if a mesh has the variable for each primitive. Its decorations say so, or those
+    /// of a block's members.
     fn is_of_primitives(&self, variable: u32, ty: u32) -> Result<bool> {
         let has = |target: u32, member: u32| {
             let built_in = self.m.decoration_value(target, member, deco::BUILT_IN);
@@ -106,13 +113,15 @@ impl Translator<'_> {
         Ok(has(variable, NO_MEMBER) || (matches!(self.s.ty(block)?, Type::Struct(_)) && has(block, 0)))
     }
 
-    /// Something names the variable, or it has an initialiser: only such ones are made.
+    /// Returns true if the variable is named or has an initialiser. Other variables are not
+    /// created.
     fn is_made(&self, variable: u32) -> bool {
         let used = self.m.dense(variable).is_some_and(|n| self.a.uses[n] > 0);
         used || self.m.def(variable).is_ok_and(|v| v.args.len() > 1)
     }
 
-    /// Finds a place in their records for all outputs that are made; bytes of a vertex' and of a primitive's.
+    /// Assigns offsets in the records to all outputs that are created. Returns the size in bytes of
+    /// a vertex's and of a primitive's record.
     fn lay_out_records(&mut self, entry: &EntryPoint) -> Result<[u32; 2]> {
         let (mut bytes, mut align) = ([0u32; 2], [4u32; 2]);
         for &variable in &entry.interface {
@@ -121,7 +130,7 @@ impl Translator<'_> {
                 return Err(Error::invalid("output of a mesh is no array").with_id(variable));
             };
             let of_primitives = self.is_of_primitives(variable, elem)?;
-            // (Of a type without a layout nothing is used, or it is refused there.)
+            // A type without a layout is skipped. It is unused, or its use is refused.
             let Ok((size, own)) = natural(self.s, elem, Own::Words) else { continue };
             let (end, align) = (&mut bytes[usize::from(of_primitives)], &mut align[usize::from(of_primitives)]);
             let at = end.next_multiple_of(own);
@@ -133,7 +142,7 @@ impl Translator<'_> {
         Ok([0, 1].map(|i| bytes[i].next_multiple_of(align[i])))
     }
 
-    /// An output: elements of records.
+    /// Returns a pointer to an output, which consists of elements of records.
     pub fn mesh_output(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
         let &(at, of_primitives) =
             self.mesh.places.get(&v.result).ok_or_else(|| Error::invalid("output that is not in the interface"))?;
@@ -150,7 +159,7 @@ impl Translator<'_> {
         Ok(p)
     }
 
-    /// Slots of an output whose elements are of a type.
+    /// Sets the slots of an output whose elements are of a type.
     fn place_records(&mut self, variable: u32, elem: u32, memory: &Memory, place: (u32, bool)) -> Result<()> {
         let (at, of_primitives) = place;
         let written = self.written(variable)?;
@@ -181,8 +190,9 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Which members of the blocks that an output has may be written: those that access chains name. What is declared and never
-    /// written must not stand for what the stage says.
+    /// Returns the members of an output's blocks that may be written, which are those that access
+    /// chains name. A member that is declared but never written must not replace a value that the
+    /// stage defines.
     fn written(&self, variable: u32) -> Result<Written> {
         let mut members = HashSet::new();
         for function in &self.m.functions {
@@ -207,7 +217,7 @@ impl Translator<'_> {
         Ok(if block { Written::Members(members) } else { Written::All })
     }
 
-    /// What an output has for each vertex or primitive.
+    /// Returns the type that an output has for each vertex or primitive.
     fn element(&self, variable: u32) -> Result<u32> {
         let to = self.of_class(variable, class::OUTPUT)?;
         match to.map(|to| self.s.ty(to)).transpose()? {
@@ -216,7 +226,7 @@ impl Translator<'_> {
         }
     }
 
-    /// OpSetMeshOutputsEXT: numbers of vertices and primitives.
+    /// Translates OpSetMeshOutputsEXT, which sets the numbers of vertices and primitives.
     pub fn set_mesh_outputs(&mut self, v: View<'_>) -> Result<()> {
         if self.b.shader.payload.mesh().is_none() {
             return Err(Error::invalid(format!("mesh outputs of a {:?} stage", self.stage)));
@@ -224,7 +234,7 @@ impl Translator<'_> {
         self.store_head(&[v.arg(0)?, v.arg(1)?])
     }
 
-    /// OpEmitMeshTasksEXT: numbers of mesh workgroups.
+    /// Translates OpEmitMeshTasksEXT, which sets the numbers of mesh workgroups.
     pub fn emit_tasks(&mut self, v: View<'_>) -> Result<()> {
         if self.b.shader.payload.task().is_none() {
             return Err(Error::invalid(format!("mesh tasks of a {:?} stage", self.stage)));
@@ -232,7 +242,8 @@ impl Translator<'_> {
         self.store_head(&[v.arg(0)?, v.arg(1)?, v.arg(2)?])
     }
 
-    /// Words at the beginning of the workgroup's memory: those of its first invocation, whatever the others give.
+    /// Stores words at the beginning of the workgroup's memory. Only the first invocation stores
+    /// its words.
     fn store_head(&mut self, words: &[u32]) -> Result<()> {
         let mut args = vec![self.b.i32(0)];
         for &id in words {

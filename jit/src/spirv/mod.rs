@@ -1,11 +1,14 @@
-//! SPIR-V in, [`ir::Shader`](crate::ir::Shader) out. No unsafe code.
+//! Front end that translates SPIR-V into [`ir::Shader`](crate::ir::Shader), without unsafe code.
 //!
-//! [`Module::parse`] reads a binary once; [`translate`] makes one entry point of it into IR: types and constants under a
-//! specialisation (`types`), control flow into a tree (`structure`), facts over all reachable functions (`analysis`), then one
-//! walk that inlines every call (`body`) and takes composites apart (`value`, `inst`, `memory`, …), large ones aside (`large`).
+//! [`Module::parse`] reads a binary once. [`translate`] translates one of its entry points into IR.
+//! Types and constants are built under a specialisation (`types`), control flow becomes a tree
+//! (`structure`), and facts about all reachable functions are collected (`analysis`). Then one walk
+//! inlines every call (`body`) and splits composites into scalars (`value`, `inst`, `memory`, …),
+//! except large ones (`large`).
 //!
-//! Invariants: nothing in a module is trusted, every failure is an [`Error`]; nothing that is not implemented is ignored; depth
-//! (regions, types) and work (instructions after inlining, scalars of composites) are bounded.
+//! Invariants: nothing in a module is trusted, and every failure is an [`Error`]. Nothing that is
+//! not implemented is ignored. Depth (regions, types) and work (instructions after inlining,
+//! scalars of composites) are bounded.
 
 #![forbid(unsafe_code)]
 
@@ -67,20 +70,23 @@ use body::Translator;
 use opcodes::op;
 use types::Spec;
 
-/// What a pipeline decides of a stage: values of specialisation constants, the size of subgroups, what another stage says for it.
+/// Properties of a stage that its pipeline defines: values of specialisation constants, the size of
+/// subgroups, and a property that another stage declares for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Specialization {
-    /// (SpecId, little-endian bytes).
+    /// Values of specialisation constants, as pairs of SpecId and little-endian bytes.
     pub entries: Vec<(u32, Vec<u8>)>,
-    /// Lanes of a subgroup: one of [`SUBGROUP_SIZES`], which is the lanes of a chunk. Of vertices [`DEFAULT_SUBGROUP_SIZE`].
+    /// Number of lanes of a subgroup and of a chunk, one of [`SUBGROUP_SIZES`]. Vertex stages use
+    /// [`DEFAULT_SUBGROUP_SIZE`].
     pub subgroup_size: u32,
-    /// Vertices of a tessellation control stage's patch that the evaluation stage says for it ([`output_vertices`]); 0: it says them itself.
+    /// Number of vertices of a tessellation control stage's patch, if the evaluation stage declares
+    /// it ([`output_vertices`]). 0 if the control stage declares it itself.
     pub patch_vertices: u32,
 }
 
-/// The sizes of subgroups, powers of two.
+/// Sizes of subgroups, which are powers of two.
 pub const SUBGROUP_SIZES: std::ops::RangeInclusive<u32> = 4..=64;
-/// The size of those that nobody asks another one of.
+/// Size of a subgroup if the application does not require another one.
 pub const DEFAULT_SUBGROUP_SIZE: u32 = 8;
 
 impl Default for Specialization {
@@ -89,7 +95,7 @@ impl Default for Specialization {
     }
 }
 
-/// Storage classes.
+/// Numbers of storage classes.
 mod class {
     pub(crate) const UNIFORM_CONSTANT: u32 = 0;
     pub(crate) const INPUT: u32 = 1;
@@ -104,7 +110,7 @@ mod class {
     pub(crate) const TASK_PAYLOAD: u32 = 5402;
 }
 
-/// Decorations.
+/// Numbers of decorations.
 mod deco {
     pub(crate) const SPEC_ID: u32 = 1;
     pub(crate) const BLOCK: u32 = 2;
@@ -140,7 +146,8 @@ mod deco {
     pub(crate) const PER_PRIMITIVE: u32 = 5271;
 }
 
-/// Translates one entry point. Nothing but the module's reachable part is looked at, so unused parts may be unsupported.
+/// Translates one entry point. Only the reachable part of the module is examined, so unused parts
+/// may be unsupported.
 pub fn translate(
     module: &Module,
     stage: Stage,
@@ -164,18 +171,20 @@ pub fn translate(
     base::stack::with(module.stack(), run).map_err(Error::no_stack)?
 }
 
-/// Stack of a compilation without nesting, and for each level of it (regions, types): several times of what an unoptimised build takes.
+/// Stack in bytes for a compilation without nesting. `LEVEL_STACK` is the stack for each level of
+/// nesting (regions, types). Both are several times the stack that an unoptimised build needs.
 const FLAT_STACK: usize = 1 << 20;
-/// Nesting of types that has its place in [`FLAT_STACK`].
+/// Nesting of types that [`FLAT_STACK`] covers.
 const FLAT_TYPES: u32 = 16;
 const LEVEL_STACK: usize = 32 << 10;
 
 impl Module {
-    /// Reads a module and checks the universal rules (`validate`); what depends on an entry point, or on a specialisation, is checked at
-    /// translation.
+    /// Reads a module and checks the universal rules (`validate`). Rules that depend on an entry
+    /// point or on a specialisation are checked at translation.
     ///
     /// # Errors
-    /// Invalid, at the first instruction that breaks a rule; Unsupported and Limit for versions and sizes that are not taken.
+    /// Returns an Invalid error at the first instruction that breaks a rule. Returns an Unsupported
+    /// or Limit error for versions and sizes that are not accepted.
     pub fn parse(words: &[u32]) -> Result<Module> {
         let m = Module::read(words)?;
         validate::check(&m)?;
@@ -185,22 +194,22 @@ impl Module {
     /// Reads a module that was parsed before, without checking it again.
     ///
     /// # Errors
-    /// As [`Module::parse`], of the words of no module.
+    /// Returns the errors of [`Module::parse`] if the words are not those of a module.
     pub fn parse_again(words: &[u32]) -> Result<Module> {
         Module::read(words)
     }
 
-    /// Stack for everything that is recursive over the module's regions and types, and over the IR made of them, in bytes. Reserved,
-    /// committed as far as it is used.
+    /// Returns the stack in bytes for all recursion over the module's regions and types, and over
+    /// the IR made of them. It is reserved, and committed as far as it is used.
     pub(crate) fn stack(&self) -> usize {
-        // A copy of arrays in each other is as many loops, of two regions each.
+        // A copy of nested arrays is as many loops, each of which has two regions.
         let nesting = self.nesting();
         let types = nesting.types.saturating_sub(FLAT_TYPES);
         FLAT_STACK + LEVEL_STACK * (nesting.regions + 2 * types) as usize
     }
 }
 
-/// What is to be translated.
+/// An entry point to translate.
 struct Request<'a> {
     module: &'a Module,
     stage: Stage,
@@ -215,7 +224,8 @@ impl Request<'_> {
         if pointers_meet { self.attempt(s, a, true, &mut pointers_meet) } else { first }
     }
 
-    /// `general`: pointers as `variable` says; `pointers_meet`: why it fails without.
+    /// Translates the entry point once. With `general`, pointers are in the general form of
+    /// `variable`. `pointers_meet` is set if the translation fails because they are not.
     fn attempt(&self, s: &Spec<'_>, a: &analysis::Analysis, general: bool, pointers_meet: &mut bool) -> Result<Shader> {
         let m = self.module;
         let mut shader = Shader::new(self.stage, &self.point.name);

@@ -1,8 +1,10 @@
-//! The reader: words → instructions, definitions, decorations, functions and blocks.
+//! Reader of a binary, which splits words into instructions, definitions, decorations, functions
+//! and blocks.
 //!
-//! Everything here is independent of entry point and specialisation, so one [`Module`] serves many pipelines. Memory is
-//! linear in the input (ids beyond [`MAX_BOUND`] are refused, side tables are indexed by definition, not by raw id).
-//! No word of the input is trusted: later stages look ids up with [`Module::def`] and get an error, never a panic.
+//! Everything here is independent of entry point and specialisation, so one [`Module`] serves many
+//! pipelines. Memory is linear in the input: ids beyond [`MAX_BOUND`] are refused, and side tables
+//! are indexed by definition, not by raw id. No word of the input is trusted: later stages look ids
+//! up with [`Module::def`] and get an error, never a panic.
 
 use super::flow::{BlockIx, Flow};
 use super::nesting::Nesting;
@@ -13,7 +15,7 @@ use std::sync::OnceLock;
 
 /// Largest id bound (universal limit of the SPIR-V specification).
 pub(crate) const MAX_BOUND: u32 = 0x3f_ffff;
-/// "Not a member" in [`Module::decoration`].
+/// Member number in [`Module::decoration`] that stands for no member.
 pub(crate) const NO_MEMBER: u32 = u32::MAX;
 
 /// A parsed module.
@@ -21,16 +23,18 @@ pub(crate) const NO_MEMBER: u32 = u32::MAX;
 pub struct Module {
     words: Vec<u32>,
     insts: Vec<Record>,
-    /// Raw id → definition number.
+    /// Definition number of each raw id.
     index: Vec<u32>,
-    /// Definition number → instruction.
+    /// Instruction of each definition number.
     defs: Vec<u32>,
-    /// There are opcodes without a row.
+    /// True if there are opcodes that have no row in the table.
     has_unknown: bool,
     decorations: Vec<Decoration>,
-    /// Bit `k` where something has decoration `k` below 64: most are asked for everywhere and found nowhere.
+    /// Set of the decorations that occur: bit `k` stands for decoration `k` below 64. Most
+    /// decorations are looked up everywhere and occur nowhere.
     decoration_kinds: u64,
-    /// Id and instruction of its OpName, sorted; of several the last one counts.
+    /// Ids with the instruction of their OpName, sorted. Of several names of an id, the last one
+    /// counts.
     names: Vec<(u32, u32)>,
     /// Instructions before the first function.
     pub(crate) globals: Range<u32>,
@@ -39,15 +43,15 @@ pub struct Module {
     pub(crate) capabilities: Vec<u32>,
     pub(crate) extensions: Vec<String>,
     pub(crate) memory_model: (u32, u32),
-    /// By id, sorted.
+    /// Imported instruction sets by id, sorted.
     ext_sets: Vec<(u32, ExtSet)>,
-    /// (entry point, instruction) of every OpExecutionMode(Id).
+    /// Entry point and instruction of every OpExecutionMode and OpExecutionModeId.
     pub(crate) execution_modes: Vec<(u32, u32)>,
-    /// See [`Module::nesting`].
+    /// Result of [`Module::nesting`], once it is computed.
     pub(super) nesting: OnceLock<Nesting>,
 }
 
-/// The bit of a kind of decoration in [`Module::decoration_kinds`], if it has one.
+/// Returns the bit of a kind of decoration in [`Module::decoration_kinds`], if it has one.
 #[inline]
 fn kind_bit(kind: u32) -> Option<u64> {
     1u64.checked_shl(kind)
@@ -56,13 +60,13 @@ fn kind_bit(kind: u32) -> Option<u64> {
 /// An entry point of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryPoint {
-    /// SPIR-V ExecutionModel.
+    /// Number of the SPIR-V ExecutionModel.
     pub model: u32,
-    /// Function id.
+    /// Id of the function.
     pub function: u32,
-    /// Name.
+    /// Name of the entry point.
     pub name: String,
-    /// Interface ids.
+    /// Ids of the interface variables.
     pub interface: Vec<u32>,
 }
 
@@ -70,9 +74,10 @@ pub struct EntryPoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ExtSet {
     Glsl450,
-    /// `NonSemantic.*`: the instructions are ignored; all of their operands are ids.
+    /// A `NonSemantic.*` set. Its instructions are ignored, and all of their operands are ids.
     NonSemantic,
-    /// Debug information of before `NonSemantic.*`: the instructions are ignored; some of their operands are literals.
+    /// Debug information from before `NonSemantic.*`. Its instructions are ignored, and some of
+    /// their operands are literals.
     Debug,
     Other(String),
 }
@@ -82,28 +87,28 @@ struct Record {
     pos: u32,
     op: u16,
     len: u16,
-    /// Begins with a result type; has a result.
+    /// Whether the instruction has a result type and whether it has a result.
     has: (bool, bool),
 }
 
-/// An instruction, taken apart.
+/// An instruction split into result type, result and operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'m> {
     pub op: u16,
-    /// Result type id; 0 without.
+    /// Result type id, or 0.
     pub ty: u32,
-    /// Result id; 0 without.
+    /// Result id, or 0.
     pub result: u32,
-    /// Operands behind result type and result.
+    /// Operands that follow result type and result.
     pub args: &'m [u32],
 }
 
 impl View<'_> {
-    /// Opcode number and name, for messages.
+    /// Returns number and name of the opcode, for messages.
     pub fn opcode(&self) -> (u16, &'static str) {
         (self.op, opcodes::name(self.op))
     }
-    /// An operand, or an error when the instruction is too short.
+    /// Returns an operand, or an error if the instruction is too short.
     pub fn arg(&self, i: usize) -> Result<u32> {
         self.args.get(i).copied().ok_or_else(|| Error::invalid("operand missing").at(self.opcode(), self.result))
     }
@@ -114,7 +119,7 @@ struct Decoration {
     target: u32,
     member: u32,
     kind: u32,
-    /// Operand words.
+    /// Position of the first operand word.
     start: u32,
     len: u32,
 }
@@ -128,7 +133,7 @@ pub(crate) struct Function {
     pub blocks: Vec<Block>,
     /// All instructions from OpFunction to OpFunctionEnd.
     pub insts: Range<u32>,
-    /// Its graph, once somebody asked for it (`validate::dominance::flow`).
+    /// Control-flow graph of the function, once it is computed (`validate::dominance::flow`).
     pub flow: OnceLock<Flow>,
 }
 
@@ -136,16 +141,16 @@ pub(crate) struct Function {
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub label: u32,
-    /// Instructions without label, merge instruction and terminator.
+    /// Instructions, without label, merge instruction and terminator.
     pub body: Range<u32>,
     pub merge: Merge,
     pub end: End,
-    /// The terminator.
+    /// Instruction number of the terminator.
     pub end_inst: u32,
     pub has_phi: bool,
 }
 
-/// A block's merge instruction.
+/// Merge instruction of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Merge {
     None,
@@ -153,70 +158,73 @@ pub(crate) enum Merge {
     Loop { merge: BlockIx, cont: BlockIx },
 }
 
-/// A terminator.
+/// Terminator of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Branch(BlockIx),
     Cond(u32, BlockIx, BlockIx),
-    /// Targets are read by the structuriser: their literals depend on the selector's type.
+    /// The targets of a switch are read by the structuriser, because their literals depend on the
+    /// selector's type.
     Switch(u32),
     Return,
     ReturnValue(u32),
     Kill,
-    /// OpEmitMeshTasksEXT.
+    /// The terminator is OpEmitMeshTasksEXT.
     Tasks,
     Unreachable,
     Unsupported,
 }
 
 impl Module {
-    /// Reads a module: lengths, ids that are defined once, blocks and their ends. Nothing else is checked.
+    /// Reads a module. Only lengths, single definitions of ids, and blocks with their ends are
+    /// checked.
     pub(super) fn read(words: &[u32]) -> Result<Module> {
         Reader::new(words)?.read()
     }
 
-    /// Capabilities that it declares, by number.
+    /// Returns the numbers of the capabilities that the module declares.
     pub fn capabilities(&self) -> &[u32] {
         &self.capabilities
     }
 
-    /// The module's entry points.
+    /// Returns the module's entry points.
     pub fn entry_points(&self) -> &[EntryPoint] {
         &self.entry_points
     }
 
-    /// The words the module was parsed from.
+    /// Returns the words that the module was parsed from.
     pub fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// Number of instructions.
+    /// Returns the number of instructions.
     pub(crate) fn instructions(&self) -> u32 {
         self.insts.len() as u32
     }
 
-    /// Opcode of an instruction.
+    /// Returns the opcode of an instruction.
     pub(crate) fn opcode(&self, inst: u32) -> u16 {
         self.insts[inst as usize].op
     }
 
-    /// All decorations, groups taken apart: target, member or [`NO_MEMBER`], decoration, its operands.
+    /// Returns all decorations with groups expanded: target, member or [`NO_MEMBER`], decoration,
+    /// operands.
     pub(crate) fn decorations(&self) -> impl Iterator<Item = (u32, u32, u32, &[u32])> {
         let words = |d: &Decoration| &self.words[d.start as usize..(d.start + d.len) as usize];
         self.decorations.iter().map(move |d| (d.target, d.member, d.kind, words(d)))
     }
 
-    /// Are there opcodes without a row?
+    /// Returns true if there are opcodes that have no row in the table.
     pub(crate) fn has_unknown(&self) -> bool {
         self.has_unknown
     }
 
-    /// Number of definitions.
+    /// Returns the number of definitions.
     pub(crate) fn def_count(&self) -> usize {
         self.defs.len()
     }
 
-    /// Definition number of an id.
+    /// Returns the definition number of an id.
     #[inline]
     pub(crate) fn dense(&self, id: u32) -> Option<usize> {
         match self.index.get(id as usize) {
@@ -225,31 +233,31 @@ impl Module {
         }
     }
 
-    /// Instruction that defines an id.
+    /// Returns the instruction that defines an id.
     #[inline]
     pub(crate) fn def(&self, id: u32) -> Result<View<'_>> {
         let n = self.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
         Ok(self.view(self.defs[n]))
     }
 
-    /// Instruction that defines what has this definition number.
+    /// Returns the instruction number of a definition.
     pub(crate) fn definition(&self, number: usize) -> u32 {
         self.defs[number]
     }
 
-    /// Instruction number of an id's definition.
+    /// Returns the instruction number of an id's definition.
     pub(crate) fn def_inst(&self, id: u32) -> Option<u32> {
         self.dense(id).map(|n| self.defs[n])
     }
 
-    /// Takes an instruction apart. `inst` comes from this module's ranges.
+    /// Splits an instruction into its parts. `inst` must be an instruction number of this module.
     pub(crate) fn view(&self, inst: u32) -> View<'_> {
         let r = self.insts[inst as usize];
         let words = &self.words[r.pos as usize + 1..r.pos as usize + r.len as usize];
         view(r.op, r.has, words)
     }
 
-    /// Operands of a decoration of an id or of a struct member.
+    /// Returns the operands of a decoration of an id or of a struct member.
     #[inline]
     pub(crate) fn decoration(&self, target: u32, member: u32, kind: u32) -> Option<&[u32]> {
         if kind_bit(kind).is_some_and(|bit| self.decoration_kinds & bit == 0) {
@@ -265,45 +273,46 @@ impl Module {
         found.then(|| &self.words[d.start as usize..(d.start + d.len) as usize])
     }
 
-    /// True when an id has the decoration.
+    /// Returns true if an id has the decoration.
     pub(crate) fn decorated(&self, target: u32, kind: u32) -> bool {
         self.decoration(target, NO_MEMBER, kind).is_some()
     }
 
-    /// First literal of a decoration.
+    /// Returns the first literal of a decoration.
     pub(crate) fn decoration_value(&self, target: u32, member: u32, kind: u32) -> Option<u32> {
         self.decoration(target, member, kind)?.first().copied()
     }
 
-    /// OpName of an id, or nothing.
+    /// Returns the OpName of an id, or an empty string.
     pub(crate) fn name(&self, id: u32) -> String {
         let behind = self.names.partition_point(|name| name.0 <= id);
         let inst = self.names[..behind].last().filter(|name| name.0 == id).map(|name| name.1);
         inst.and_then(|i| literal_string(&self.view(i).args[1..])).map_or_else(String::new, |(s, _)| s)
     }
 
-    /// The extended instruction set of an id.
+    /// Returns the extended instruction set of an id.
     pub(crate) fn ext_set(&self, id: u32) -> Option<&ExtSet> {
         let at = self.ext_sets.binary_search_by_key(&id, |set| set.0).ok()?;
         Some(&self.ext_sets[at].1)
     }
 
-    /// An instruction of a set that is ignored: it is no use of what it names.
+    /// Returns true for an instruction of a set that is ignored. It does not count as a use of its
+    /// operands.
     pub(crate) fn means_nothing(&self, v: View<'_>) -> bool {
         matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR)
             && v.args.first().is_some_and(|&set| matches!(self.ext_set(set), Some(ExtSet::NonSemantic | ExtSet::Debug)))
     }
 
-    /// The function with that id.
+    /// Returns the number of the function with that id.
     pub(crate) fn function(&self, id: u32) -> Option<usize> {
         let inst = self.def_inst(id)?;
         self.functions.binary_search_by_key(&inst, |f| f.insts.start).ok()
     }
 
-    /// Block of a function by label id.
+    /// Returns the block of a function with that label id.
     pub(crate) fn block_of(&self, blocks: &[Block], label: u32) -> Option<BlockIx> {
         let inst = self.def_inst(label)?;
-        // A label's instruction stands right before the block's first one.
+        // The label's instruction directly precedes the block's first one.
         let i = blocks.binary_search_by_key(&inst, |b| b.body.start - 1).ok()?;
         Some(i as BlockIx)
     }
@@ -316,7 +325,7 @@ fn view(op: u16, (has_type, has_result): (bool, bool), words: &[u32]) -> View<'_
     View { op, ty, result, args }
 }
 
-/// The first word, or 0, and the others.
+/// Returns the first word if there is one, or 0, and the remaining words.
 #[inline]
 fn taken(first: bool, words: &[u32]) -> (u32, &[u32]) {
     match words {
@@ -325,12 +334,12 @@ fn taken(first: bool, words: &[u32]) -> (u32, &[u32]) {
     }
 }
 
-/// Words of a literal string; nothing when it is not terminated.
+/// Returns the number of words of a literal string, or `None` if it is not terminated.
 pub(crate) fn string_words(words: &[u32]) -> Option<usize> {
     words.iter().position(|w| w.to_le_bytes().contains(&0)).map(|i| i + 1)
 }
 
-/// A literal string and the number of words it takes; nothing when it is not terminated.
+/// Returns a literal string and its number of words, or `None` if it is not terminated.
 pub(crate) fn literal_string(words: &[u32]) -> Option<(String, usize)> {
     let mut bytes = Vec::new();
     for (i, w) in words.iter().enumerate() {
@@ -344,12 +353,12 @@ pub(crate) fn literal_string(words: &[u32]) -> Option<(String, usize)> {
     None
 }
 
-/// State of one run over the words.
+/// State of the reader.
 struct Reader {
     m: Module,
 }
 
-/// A block while it is read: labels are resolved when the function is complete.
+/// A block while it is read. Labels are resolved when the function is complete.
 struct RawBlock {
     label: u32,
     start: u32,
@@ -414,10 +423,11 @@ impl Reader {
         Ok(self.m)
     }
 
-    /// Cuts the words into instructions and notes definitions.
+    /// Splits the words into instructions and records definitions.
     fn split(&mut self) -> Result<()> {
         let bound = self.m.words[3];
-        // Three or four words each; ids are mostly as many, or fewer.
+        // Instructions have three or four words on average, and at most about as many ids are
+        // defined.
         self.m.insts.reserve(self.m.words.len() / 3);
         self.m.defs.reserve(self.m.words.len() / 5);
         self.m.index.resize((bound as usize).min(self.m.words.len()), u32::MAX);
@@ -463,7 +473,7 @@ impl Reader {
         Ok(())
     }
 
-    /// One instruction before the first function. `groups` collects group decorations.
+    /// Reads one instruction before the first function. `groups` collects group decorations.
     fn global(&mut self, inst: u32, groups: &mut Vec<u32>) -> Result<()> {
         let v = self.m.view(inst);
         let bad_string = || Error::invalid("string is not terminated").at(v.opcode(), v.result);
@@ -555,7 +565,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The function section.
+    /// Reads the function section.
     fn functions(&mut self, range: Range<u32>) -> Result<()> {
         let mut inst = range.start;
         while inst < range.end {
@@ -569,7 +579,7 @@ impl Reader {
         Ok(())
     }
 
-    /// One function from OpFunction on; returns the instruction behind its end.
+    /// Reads one function from OpFunction on. Returns the instruction that follows its end.
     fn function(&mut self, start: u32, limit: u32) -> Result<u32> {
         let head = self.m.view(start);
         let (id, result_ty) = (head.result, head.ty);
@@ -597,7 +607,7 @@ impl Reader {
                     });
                 }
                 op::OpLine | op::OpNoLine | op::OpNop if !open => {}
-                // Compilers leave debug information behind a block's end.
+                // Compilers emit debug information after the end of a block.
                 _ if !open && self.m.means_nothing(v) => {}
                 op::OpFunction | op::OpFunctionEnd | op::OpFunctionParameter | op::OpLabel => {
                     return Err(Error::invalid("misplaced in a function").at(v.opcode(), v.result));
@@ -635,7 +645,7 @@ impl Reader {
         Ok(inst + 1)
     }
 
-    /// Turns label ids into block indices.
+    /// Resolves label ids to block indices.
     fn resolve(&self, raw: &[RawBlock]) -> Result<Vec<Block>> {
         let target = |label: u32, v: View<'_>| -> Result<BlockIx> {
             let inst = self.m.def_inst(label);

@@ -1,8 +1,9 @@
-//! How deep a module nests: regions in each other, over all calls, and types. Everything that is recursive over them runs on a stack of that
-//! size, and what turns out to be deeper is refused.
+//! Nesting depth of a module: of regions over all calls, and of types. All recursion over them runs
+//! on a stack of the size that follows, and deeper nesting is refused.
 //!
-//! A construct lies in those whose headers dominate its header, so the depth of a function's tree follows from its dominators, before there
-//! is a tree. Modules of few blocks need no such bound: the number of blocks is one.
+//! A construct is nested in those whose headers dominate its header. The depth of a function's tree
+//! therefore follows from its dominators, before the tree exists. A module with few blocks does not
+//! need that analysis, because its number of blocks is a bound.
 
 use super::declare::MAX_TYPE_DEPTH;
 use super::flow::BlockIx;
@@ -10,30 +11,32 @@ use super::module::{End, Function, Merge, Module};
 use super::opcodes::op;
 use super::validate::dominance::flow;
 
-/// Deepest nesting of regions over all inlined calls. Control flow may nest 1,023 deep (universal limit, SPIR-V 2.17); a loop is up to five
-/// regions in each other, a call adds two.
+/// Deepest nesting of regions over all inlined calls. Control flow may nest 1,023 deep (universal
+/// limit, SPIR-V 2.17). A loop is up to five nested regions, and a call adds two.
 const MAX_REGIONS: u32 = 8192;
-/// Nesting that is allowed whatever the bound of a module is: that of most modules, which is not computed.
+/// Nesting that is always allowed. Most modules are below it, so that their nesting is not
+/// computed.
 const FEW: u32 = 400;
-/// Regions in each other of a construct, beside those where its arms meet: of a loop itself, its continue target, what is before that and a
-/// conditional branch out of it; of a switch a case, its condition, its scope and the switch.
+/// Number of nested regions of a construct, without those where its arms meet. A loop has itself,
+/// its continue target, the part before that, and a conditional branch out of it. A switch has a
+/// case, its condition, its scope and the switch.
 const CONSTRUCT: u32 = 5;
-/// Of a conditional branch without a construct.
+/// Number of nested regions of a conditional branch without a construct.
 const BRANCH: u32 = 2;
-/// Of a call.
+/// Number of nested regions of a call.
 const CALL: u32 = 2;
 
-/// How deep a module nests.
+/// Nesting depth of a module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nesting {
-    /// Regions that may be nested in each other when an entry point is translated.
+    /// Bound on the nesting of regions when an entry point is translated.
     pub regions: u32,
-    /// Types in each other.
+    /// Bound on the nesting of types.
     pub types: u32,
 }
 
 impl Module {
-    /// How deep it nests, found once.
+    /// Returns the nesting depth, which is computed once.
     pub(crate) fn nesting(&self) -> Nesting {
         *self.nesting.get_or_init(|| {
             let blocks: usize = self.functions.iter().map(|f| 3 * f.blocks.len() + 2).sum();
@@ -62,7 +65,7 @@ impl Module {
     }
 }
 
-/// Of a function that begins a chain of calls, the deepest of all; recursion, which is refused, ends one.
+/// Returns the largest nesting of all chains of calls. Recursion, which is refused, ends a chain.
 fn over_calls(m: &Module) -> u32 {
     let count = m.functions.len();
     let mut deepest = vec![None; count];
@@ -72,7 +75,7 @@ fn over_calls(m: &Module) -> u32 {
             continue;
         }
         active[first] = true;
-        // (Function, calls left to visit, deepest callee.)
+        // The stack has the function, the calls left to visit, and the depth of the deepest callee.
         let mut stack = vec![(first, callees(m, first), 0u32)];
         while let Some((f, calls, below)) = stack.last_mut() {
             let f = *f;
@@ -113,7 +116,7 @@ fn callees(m: &Module, f: usize) -> Vec<usize> {
     m.functions[f].insts.clone().filter_map(callee).collect()
 }
 
-/// Regions in each other of a function's tree.
+/// Returns the number of nested regions of a function's tree.
 fn of_function(m: &Module, f: &Function) -> u32 {
     let count = f.blocks.len();
     if count <= 1 {
@@ -131,7 +134,7 @@ fn of_function(m: &Module, f: &Function) -> u32 {
             (Merge::None, _) => 0,
         })
         .collect();
-    // Where arms meet there is a scope in the selection that dominates the place.
+    // A block where arms meet adds a scope to the selection that dominates it.
     for b in (1..count as BlockIx).filter(|&b| flow.reached(b) && flow.before(b).len() > 1) {
         own[flow.dominator(b) as usize] += 1;
     }
@@ -142,7 +145,7 @@ fn of_function(m: &Module, f: &Function) -> u32 {
             continue;
         }
         let above = if b == 0 { 0 } else { flow.dominator(b) };
-        // Blocks stand behind their dominators: what does not was refused.
+        // Blocks follow their dominators. Other orders were refused before.
         if above > b {
             return of_blocks;
         }

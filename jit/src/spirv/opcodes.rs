@@ -1,29 +1,33 @@
-//! The table of opcodes: one row per opcode, with its operand shape.
+//! Table of opcodes: one row per opcode, with its operand shape.
 //!
-//! A shape is read left to right: `t` result type, `r` result id, `i` an id, `n` a literal word, `s` a literal string,
-//! and open ends: `I` ids, `N` literals, `W` (literal, label) pairs of a switch, `m` an optional mask followed by its operands.
-//! The reader checks the least length of every instruction by it. An opcode without a row is refused where it is reached.
+//! A shape is read left to right: `t` is a result type, `r` a result id, `i` an id, `n` a literal
+//! word and `s` a literal string. Open ends are `I` for ids, `N` for literals, `W` for (literal,
+//! label) pairs of a switch, and `m` for an optional mask followed by its operands. The reader
+//! checks the minimum length of every instruction by its shape. An opcode without a row is refused
+//! where it is reached.
 
-/// One opcode.
+/// Properties of an opcode.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// Number in the binary.
     pub number: u16,
     /// Name in the specification.
     pub name: &'static str,
-    /// Begins with a result type; has a result.
+    /// Whether the instruction has a result type and whether it has a result.
     pub has: (bool, bool),
-    /// Least number of operand words.
+    /// Minimum number of operand words.
     pub least: u8,
-    /// How many operands of one word come first behind result type and result, and which of these are ids, by bits.
+    /// Number of leading one-word operands after result type and result. `ids` has a bit for each
+    /// of them that is an id.
     pub single: u8,
     pub ids: u16,
-    /// The shape behind these.
+    /// Shape of the operands that follow the leading ones.
     pub rest: &'static [u8],
 }
 
 impl Row {
-    /// A shape is read once, by the compiler: every instruction of every module asks for what follows from it.
+    /// Evaluates a shape at compile time, because every instruction of every module needs the
+    /// results.
     const fn new(number: u16, name: &'static str, shape: &'static [u8]) -> Row {
         let has_type = !shape.is_empty() && shape[0] == b't';
         let second = has_type as usize;
@@ -47,7 +51,7 @@ impl Row {
 
 macro_rules! opcodes {
     ($($number:literal $name:ident $shape:literal;)*) => {
-        /// Opcode numbers by their specification names.
+        /// Opcode numbers by their names in the specification.
         #[allow(non_upper_case_globals, dead_code, reason = "the specification's names; the table is complete, its use need not be")]
         pub(crate) mod op {
             $(pub(crate) const $name: u16 = $number;)*
@@ -56,7 +60,7 @@ macro_rules! opcodes {
     };
 }
 
-/// The row of an opcode.
+/// Returns the row of an opcode.
 #[inline]
 pub(crate) fn row(number: u16) -> Option<&'static Row> {
     let small = INDEX.get(number as usize).copied();
@@ -67,15 +71,15 @@ pub(crate) fn row(number: u16) -> Option<&'static Row> {
     }
 }
 
-/// The opcode's name, for messages.
+/// Returns the opcode's name, for messages.
 pub(crate) fn name(number: u16) -> &'static str {
     row(number).map_or("Op?", |r| r.name)
 }
 
-/// Opcodes below this one are SPIR-V's own: few enough for tables by number.
+/// Upper bound of the opcodes of core SPIR-V, which are few enough for tables by number.
 pub(crate) const CORE: usize = 404;
 
-/// Row number plus one of the core opcodes; 0 where there is none.
+/// Row number plus one of the core opcodes; 0 if an opcode has no row.
 static INDEX: [u16; CORE] = index();
 
 const fn index() -> [u16; CORE] {

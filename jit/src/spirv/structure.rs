@@ -1,13 +1,15 @@
-//! The structuriser: blocks with merge instructions → a tree of labelled scopes, loops, ifs and switches.
+//! The structuriser, which converts blocks with merge instructions to a tree of labelled scopes,
+//! loops, ifs and switches.
 //!
-//! Idea: while a region is built, every block that ends an enclosing construct (merge block, continue target, loop header
-//! inside its continue construct, another case of the switch) is an *exit*: branching there leaves to its label. Any other
-//! target is placed right where it is reached, each block once, so the tree is linear in the function. A branch to the label
-//! that the end of the region leads to anyway (`tail`) is a plain yield; scopes nobody breaks out of are not made. Where arms of a selection meet
-//! before its merge block, that block is an exit too (`joins`).
+//! While a region is built, every block that ends an enclosing construct is an *exit*: a merge
+//! block, a continue target, a loop header inside its continue construct, or another case of the
+//! switch. A branch to an exit breaks to its label. Any other target is placed where it is first
+//! reached, each block once, so the tree is linear in the function. A branch to the label that
+//! follows the region anyway (`tail`) is a plain yield. A scope is omitted if nothing breaks out of
+//! it. If arms of a selection meet before its merge block, that block is an exit too (`joins`).
 //!
-//! A switch is a chain of ifs on exclusive conditions, ordered so that a case stands behind the one that falls into it;
-//! falling through sets the next case's flag.
+//! A switch is a chain of ifs on exclusive conditions. A case follows the one that falls into it,
+//! and falling through sets the flag of the next case.
 
 use super::flow::BlockIx;
 use super::module::{Block, End, Function, Merge, Module};
@@ -23,24 +25,24 @@ pub(crate) struct Tree {
     pub term: Term,
 }
 
-/// End of a region.
+/// Terminator of a region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Term {
     #[default]
     Yield,
     Break(u32),
     Kill,
-    /// OpEmitMeshTasksEXT, that instruction.
+    /// The region ends with this OpEmitMeshTasksEXT instruction.
     Tasks(u32),
     Unreachable,
 }
 
-/// A node. Labels and flags are numbered per function.
+/// A node of a region. Labels and flags are numbered per function.
 #[derive(Debug)]
 pub(crate) enum Node {
-    /// The block's instructions.
+    /// The instructions of a block.
     Block(BlockIx),
-    /// What the phis of a block take from a predecessor.
+    /// Assignments to the phis of a block, from one predecessor.
     Moves {
         from: BlockIx,
         to: BlockIx,
@@ -62,9 +64,9 @@ pub(crate) enum Node {
         selector: u32,
         cases: Vec<Case>,
     },
-    /// The next case is entered by falling into it.
+    /// Sets the flag of the next case, because control falls into it.
     SetFlag(u32),
-    /// The function's result.
+    /// Sets the function's result.
     Return(u32),
 }
 
@@ -73,23 +75,23 @@ pub(crate) enum Node {
 pub(crate) struct Case {
     pub literals: Vec<u64>,
     pub default: bool,
-    /// Set when an earlier case falls into this one.
+    /// Flag that is set when an earlier case falls into this one.
     pub flag: Option<u32>,
-    /// Phi moves when entered from the switch itself.
+    /// Phi assignments for an entry from the switch itself.
     pub entry: Option<(BlockIx, BlockIx)>,
     pub body: Tree,
 }
 
-/// A function's tree.
+/// Tree of a function.
 #[derive(Debug)]
 pub(crate) struct FunctionTree {
     pub body: Tree,
-    /// Per label: some region breaks to it.
+    /// For each label, true if some region breaks to it.
     pub label_used: Vec<bool>,
     pub flags: u32,
-    /// The label of returns.
+    /// Label that returns break to.
     pub ret: u32,
-    /// The one OpReturnValue, when it stands at the end of the body.
+    /// Value of the only OpReturnValue, if it is at the end of the body.
     pub direct_return: Option<u32>,
     /// Deepest nesting of nodes.
     pub depth: u32,
@@ -98,7 +100,7 @@ pub(crate) struct FunctionTree {
 #[derive(Clone, Copy)]
 enum Exit {
     Label(u32),
-    /// Merge block of a switch: the end of the case in hand.
+    /// Merge block of a switch, which ends the current case.
     CaseEnd(usize),
     /// Another case of a switch.
     Case(usize, u32),
@@ -108,7 +110,8 @@ enum Exit {
 struct OpenSwitch {
     label: u32,
     current: u32,
-    /// (from, to) falls, and the flag of each case that is fallen into.
+    /// Pairs of cases of which the first falls into the second. `flags` has the flag of each case
+    /// that another one falls into.
     falls: Vec<(u32, u32)>,
     flags: Vec<Option<u32>>,
 }
@@ -125,12 +128,12 @@ struct Structurer<'a> {
     returns: u32,
     depth: u32,
     ret: u32,
-    /// By the block that dominates them.
+    /// Blocks where arms meet, by the block that dominates them.
     joins: HashMap<BlockIx, Vec<BlockIx>>,
 }
 
-/// Blocks that several branches of one selection lead to although they are no merge block, by the selection's header, in an order in which each
-/// stands behind those that lead to it.
+/// Returns the blocks that several branches of one selection lead to although they are not merge
+/// blocks. They are listed by the selection's header, each after those that lead to it.
 fn joins(m: &Module, f: &Function) -> Result<HashMap<BlockIx, Vec<BlockIx>>> {
     let mut found = HashMap::<BlockIx, Vec<BlockIx>>::new();
     if f.blocks.len() == 1 {
@@ -201,7 +204,7 @@ pub(crate) fn structure(s: &Spec<'_>, f: &Function) -> Result<FunctionTree> {
 }
 
 impl Tree {
-    /// Calls `f` with every block, each once.
+    /// Calls `f` with every block once.
     pub fn each_block(&self, f: &mut dyn FnMut(BlockIx)) {
         for node in &self.nodes {
             match node {
@@ -217,7 +220,7 @@ impl Tree {
         }
     }
 
-    /// Nesting of IR nodes inside (the structuriser has bounded it).
+    /// Returns the nesting of IR nodes inside, which the structuriser has bounded.
     fn depth(&self) -> u32 {
         let node = |n: &Node| match n {
             Node::If { then, else_, .. } => 1 + then.depth().max(else_.depth()),
@@ -256,7 +259,7 @@ impl Structurer<'_> {
         result
     }
 
-    /// The label that a branch to the block leaves to, and the flag it sets.
+    /// Returns the label that a branch to the block breaks to, and the flag that it sets.
     fn exit(&mut self, to: BlockIx) -> Option<(u32, Option<u32>)> {
         match self.exits[to as usize]? {
             Exit::Label(label) => Some((label, None)),
@@ -273,12 +276,13 @@ impl Structurer<'_> {
         }
     }
 
-    /// Wraps a region into a scope when something breaks to its label.
+    /// Wraps a region in a scope if something breaks to its label.
     fn scoped(&self, label: u32, body: Tree) -> Tree {
         if self.used(label) { Tree { nodes: vec![Node::Scope { label, body }], term: Term::Yield } } else { body }
     }
 
-    /// Branch `from → to` at the end of `t`: leaves, or gives back the block to go on with.
+    /// Appends the branch `from → to` at the end of `t`. Returns the block that continues the
+    /// region, if the branch does not leave it.
     fn goto(&mut self, from: BlockIx, to: BlockIx, tail: u32, t: &mut Tree) -> Option<BlockIx> {
         if self.has_phi(to) {
             t.nodes.push(Node::Moves { from, to });
@@ -299,7 +303,7 @@ impl Structurer<'_> {
         Term::Break(label)
     }
 
-    /// The region that begins with the branch `from → to`.
+    /// Builds the region that begins with the branch `from → to`.
     fn arm(&mut self, from: BlockIx, to: BlockIx, tail: u32) -> Result<Tree> {
         let mut t = Tree::default();
         if let Some(next) = self.goto(from, to, tail, &mut t) {
@@ -310,7 +314,8 @@ impl Structurer<'_> {
         Ok(t)
     }
 
-    /// Places blocks from `b` on until the region ends. `opened`: `b` is a loop header whose loop is open already.
+    /// Places blocks from `b` on until the region ends. With `opened`, `b` is a loop header whose
+    /// loop is already open.
     fn region(&mut self, b: BlockIx, opened: bool, tail: u32) -> Result<Tree> {
         self.depth += 1;
         if self.depth > self.m.nesting().regions {
@@ -325,7 +330,7 @@ impl Structurer<'_> {
         Ok(t)
     }
 
-    /// Places one block or loop; gives back the block that follows in this region.
+    /// Places one block or loop. Returns the block that follows in this region.
     fn step(&mut self, b: BlockIx, opened: bool, tail: u32, t: &mut Tree) -> Result<Option<BlockIx>> {
         let block = &self.blocks[b as usize];
         if let (Merge::Loop { merge, cont }, false) = (block.merge, opened) {
@@ -357,7 +362,8 @@ impl Structurer<'_> {
             }
             End::Kill => t.term = Term::Kill,
             End::Tasks => t.term = Term::Tasks(block.end_inst),
-            // Nothing is promised of who comes here; it ends as by a return, so that what it leaves is its own in all tiers.
+            // The block may be reached all the same, because the module is not trusted. It ends as
+            // by a return, so that its effects are the same in all tiers.
             End::Unreachable => {
                 self.returns += 1;
                 t.term = self.leave(self.ret, tail);
@@ -392,8 +398,9 @@ impl Structurer<'_> {
         Ok(self.merged(reaches, merge, tail, t))
     }
 
-    /// What `f` makes of a header's branch towards `tail`, and behind it the blocks in which its arms meet before the merge block
-    /// ([`joins`]): each is left to like a merge block and stands behind the scope.
+    /// Builds a header's branch with `f`, and places after it the blocks where its arms meet before
+    /// the merge block ([`joins`]). Each of these is an exit like a merge block and follows the
+    /// scope.
     fn joined(&mut self, b: BlockIx, tail: u32, f: impl FnOnce(&mut Self, u32) -> Result<Tree>) -> Result<Tree> {
         let mut joins = self.joins.remove(&b).unwrap_or_default();
         joins.retain(|&j| self.exits[j as usize].is_none());
@@ -415,7 +422,7 @@ impl Structurer<'_> {
         Ok(body)
     }
 
-    /// A selection whose arms are one: what is in it can still leave it for its merge block.
+    /// Places a selection with a single arm. Blocks inside may still break to its merge block.
     fn straight(
         &mut self,
         b: BlockIx,
@@ -433,8 +440,9 @@ impl Structurer<'_> {
         Ok(if reaches { self.merged(true, merge, tail, t) } else { None })
     }
 
-    /// Goes on behind a construct, or ends the region when nothing comes out of it. A merge block that ends an enclosing construct too
-    /// (`deviations`) is left to as by a branch; its phis have their values already, from the branches that led to it.
+    /// Continues after a construct, or ends the region if nothing leaves the construct. A merge
+    /// block that also ends an enclosing construct (`deviations`) is left by a branch. Its phis
+    /// already have their values, from the branches that led to it.
     fn merged(&mut self, reaches: bool, merge: BlockIx, tail: u32, t: &mut Tree) -> Option<BlockIx> {
         if !reaches {
             t.term = Term::Unreachable;
@@ -446,7 +454,7 @@ impl Structurer<'_> {
         None
     }
 
-    /// A conditional branch without a merge instruction: at least one side leaves.
+    /// Places a conditional branch without a merge instruction, at least one side of which leaves.
     fn branch(
         &mut self,
         b: BlockIx,
@@ -457,7 +465,8 @@ impl Structurer<'_> {
     ) -> Result<Option<BlockIx>> {
         let (exit_x, exit_y) = (self.exits[x as usize].is_some(), self.exits[y as usize].is_some());
         if exit_x != exit_y {
-            // The side that stays follows in this region; `u32::MAX` is nobody's tail.
+            // The side that stays continues in this region. `u32::MAX` is not the tail of any
+            // region.
             let mut then = Tree::default();
             let mut else_ = Tree::default();
             let stay_x = self.goto(b, x, u32::MAX, &mut then);
@@ -504,7 +513,8 @@ impl Structurer<'_> {
         Ok(self.merged(reaches, merge, tail, t))
     }
 
-    /// Literals and target of each case of an OpSwitch, the default last without literal.
+    /// Returns literal and target of each case of an OpSwitch. The default is last and has no
+    /// literal.
     fn targets(&self, b: BlockIx, selector: u32) -> Result<Vec<(Option<u64>, BlockIx)>> {
         let v = self.m.view(self.blocks[b as usize].end_inst);
         let ty = self.m.def(selector)?.ty;
@@ -529,7 +539,7 @@ impl Structurer<'_> {
         let Merge::Selection(merge) = self.blocks[b as usize].merge else {
             return Err(self.fail(b, "switch without a merge instruction"));
         };
-        // Cases by distinct target, in the order of the operands.
+        // There is one case per distinct target, in the order of the operands.
         let mut targets: Vec<BlockIx> = Vec::new();
         let mut cases: Vec<Case> = Vec::new();
         let mut case_of = HashMap::new();
@@ -564,7 +574,7 @@ impl Structurer<'_> {
             let body = if x == merge {
                 Tree::default()
             } else if already[i].is_some() {
-                // The case leaves an enclosing construct; its moves are the entry's.
+                // The case leaves an enclosing construct. The entry has its phi assignments.
                 let mut body = Tree::default();
                 if let Some((l, flag)) = self.exit(x) {
                     body.nodes.extend(flag.map(Node::SetFlag));
@@ -594,7 +604,7 @@ impl Structurer<'_> {
     }
 }
 
-/// Cases in an order where each stands behind those that fall into it.
+/// Sorts the cases so that each follows those that fall into it.
 fn order(cases: Vec<Case>, falls: &[(u32, u32)]) -> Option<Vec<Case>> {
     if falls.is_empty() {
         return Some(cases);

@@ -1,8 +1,9 @@
 //! Types and constants of a module under one specialisation.
 //!
-//! Types stay named by their SPIR-V ids. A composite is a flat list of scalar *leaves* in declaration order (a pointer is
-//! one I64 leaf); [`Spec::leaves`] counts them, saturating, and nothing is flattened beyond [`MAX_LEAVES`]. A type is built only
-//! from types defined before it (pointers aside; see `declare`), so recursion over types always ends.
+//! Types are referred to by their SPIR-V ids. A composite is a flat list of scalar *leaves* in
+//! declaration order (a pointer is one I64 leaf). [`Spec::leaves`] counts them, saturating, and
+//! nothing is flattened beyond [`MAX_LEAVES`]. A type is built only from types defined before it
+//! (except pointers; see `declare`), so recursion over types always ends.
 
 use super::encoding::SmallFloat;
 use super::float_mode::FloatModes;
@@ -13,34 +14,34 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Most scalars one composite value may have.
+/// Largest number of scalars of a composite value.
 pub(crate) const MAX_LEAVES: u64 = 1 << 16;
 
-/// Pointee of untyped pointers: no type has this id.
+/// Pointee of untyped pointers, which is not the id of any type.
 pub(crate) const UNTYPED: u32 = 0;
 
-/// The low `bits` bits.
+/// Returns a mask of the low `bits` bits.
 pub(crate) fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// Sign-extends from `bits` bits.
+/// Sign-extends a number of `bits` bits.
 pub(crate) fn sign_extend(v: u64, bits: u32) -> u64 {
     let shift = 64 - bits.clamp(1, 64);
     (((v << shift) as i64) >> shift) as u64
 }
 
-/// Image type, operands as in OpTypeImage.
+/// An image type, with operands as in OpTypeImage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ImageType {
-    /// Component type: F32 or I32.
+    /// Component type, F32 or I32.
     pub texel: Ty,
     pub dim: u32,
     pub arrayed: bool,
     pub ms: bool,
-    /// 1 sampled, 2 storage.
+    /// 1 for a sampled image, 2 for a storage image.
     pub sampled: u32,
-    /// As the module says: 0 where it does not.
+    /// Format that the module declares, or 0 if it declares none.
     pub format: u32,
 }
 
@@ -79,7 +80,7 @@ pub(crate) enum Type {
         elem: u32,
     },
     Struct(Vec<u32>),
-    /// `to` may be [`UNTYPED`].
+    /// A pointer, where `to` may be [`UNTYPED`].
     Pointer {
         class: u32,
         to: u32,
@@ -87,28 +88,28 @@ pub(crate) enum Type {
     Function,
 }
 
-/// A matrix type, beside the array that it is.
+/// Properties of a cooperative matrix type, in addition to the array that represents it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cooperative {
     pub elem: u32,
     pub rows: u32,
     pub columns: u32,
-    /// Of the subgroup.
+    /// Number of lanes of the subgroup.
     pub lanes: u32,
 }
 
 impl Cooperative {
-    /// Components of an invocation.
+    /// Returns the number of components of an invocation.
     pub fn length(self) -> u32 {
         self.rows * self.columns / self.lanes
     }
 
-    /// The component that has an element.
+    /// Returns the component that holds an element.
     pub fn component(self, row: u32, column: u32) -> usize {
         ((row * self.columns + column) / self.lanes) as usize
     }
 
-    /// The lane that has it.
+    /// Returns the lane that holds an element.
     pub fn lane(self, row: u32, column: u32) -> u32 {
         (row * self.columns + column) % self.lanes
     }
@@ -123,23 +124,23 @@ pub(super) struct TypeEntry {
     pub starts: Vec<u64>,
 }
 
-/// A constant's leaves.
+/// Leaves of a constant.
 #[derive(Clone, Debug)]
 pub(crate) enum Const {
-    /// All zero.
+    /// A constant of this type whose leaves are all zero.
     Null(u32),
-    /// Bits by leaf.
+    /// A constant of this type with the bits of each leaf.
     Flat(u32, Rc<[u64]>),
 }
 
 impl Const {
-    /// Its type id.
+    /// Returns the type id of the constant.
     pub fn ty(&self) -> u32 {
         match self {
             Const::Null(ty) | Const::Flat(ty, _) => *ty,
         }
     }
-    /// Bits of the first leaf.
+    /// Returns the bits of the first leaf.
     pub fn scalar(&self) -> u64 {
         match self {
             Const::Null(_) => 0,
@@ -148,13 +149,14 @@ impl Const {
     }
 }
 
-/// See the module header.
+/// Types and constants of a module under one specialisation.
 pub(crate) struct Spec<'m> {
     pub m: &'m Module,
-    /// What the entry point says of arithmetic, without constants.
+    /// Float modes that the entry point declares, without constants.
     pub float: FloatModes,
-    /// Lanes of a subgroup.
+    /// Number of lanes of a subgroup.
     pub lanes: u32,
+    /// Number of vertices of a patch, from
     /// [`Specialization::patch_vertices`](super::Specialization).
     pub patch_vertices: u32,
     pub(super) types: Vec<Option<TypeEntry>>,
@@ -175,17 +177,17 @@ impl<'m> Spec<'m> {
         }
     }
 
-    /// The type.
+    /// Returns the type with this id.
     pub fn ty(&self, id: u32) -> Result<&Type> {
         Ok(&self.entry(id)?.kind)
     }
 
-    /// Scalars of a type, saturating.
+    /// Returns the number of scalars of a type, saturating.
     pub fn leaves(&self, id: u32) -> Result<u64> {
         Ok(self.entry(id)?.leaves)
     }
 
-    /// Scalars of a type whose values are held flat.
+    /// Returns the number of scalars of a type whose values are held flat.
     pub fn flat_leaves(&self, id: u32) -> Result<usize> {
         let n = self.leaves(id)?;
         if n > MAX_LEAVES {
@@ -194,7 +196,7 @@ impl<'m> Spec<'m> {
         Ok(n as usize)
     }
 
-    /// IR type of a scalar (or pointer) type.
+    /// Returns the IR type of a scalar or pointer type.
     pub fn scalar(&self, id: u32) -> Result<Ty> {
         Ok(match *self.ty(id)? {
             Type::Bool => Ty::B1,
@@ -210,7 +212,8 @@ impl<'m> Spec<'m> {
         })
     }
 
-    /// Component type id and count of a vector, or of an invocation's part of a cooperative matrix; (itself, 1) of a scalar.
+    /// Returns component type id and count of a vector, or of an invocation's part of a cooperative
+    /// matrix. Returns the type itself and 1 for a scalar.
     pub fn vector(&self, id: u32) -> Result<(u32, u32)> {
         match *self.ty(id)? {
             Type::Vector { elem, n } => Ok((elem, n)),
@@ -219,7 +222,7 @@ impl<'m> Spec<'m> {
         }
     }
 
-    /// Rows, columns and component type of a matrix.
+    /// Returns rows, columns and component type of a matrix.
     pub fn matrix(&self, id: u32) -> Result<(usize, usize, Ty)> {
         match *self.ty(id)? {
             Type::Matrix { col, n } => {
@@ -230,7 +233,7 @@ impl<'m> Spec<'m> {
         }
     }
 
-    /// True for signed integers (and vectors of them).
+    /// Returns true for signed integers and vectors of them.
     pub fn is_signed(&self, id: u32) -> bool {
         match self.ty(id) {
             Ok(Type::Int { signed, .. }) => *signed,
@@ -239,7 +242,7 @@ impl<'m> Spec<'m> {
         }
     }
 
-    /// Type and number of the parts of a composite; struct members differ, so `i` is asked for.
+    /// Returns the type of part `i` of a composite.
     pub fn part(&self, id: u32, i: u32) -> Result<u32> {
         let out_of_range = || Error::invalid(format!("index {i} is out of range")).with_id(id);
         match self.ty(id)? {
@@ -256,7 +259,7 @@ impl<'m> Spec<'m> {
         }
     }
 
-    /// Number of parts of a composite.
+    /// Returns the number of parts of a composite.
     pub fn part_count(&self, id: u32) -> Result<u32> {
         Ok(match self.ty(id)? {
             &Type::Vector { n, .. } | &Type::Matrix { n, .. } | &Type::Array { len: n, .. } => n,
@@ -265,13 +268,13 @@ impl<'m> Spec<'m> {
         })
     }
 
-    /// Follows literal indices: type and first leaf of the part.
+    /// Follows literal indices. Returns type and first leaf of the part.
     pub fn walk(&self, mut id: u32, path: &[u32]) -> Result<(u32, usize)> {
         let mut leaf = 0;
         self.flat_leaves(id)?;
         for &i in path {
             let part = self.part(id, i)?;
-            // The whole has not too many leaves, so nothing here is saturated.
+            // The number of leaves of the whole is limited, so nothing here is saturated.
             leaf += match self.entry(id)? {
                 TypeEntry { kind: Type::Struct(_), starts, .. } => {
                     starts.get(i as usize).map_or(0, |&first| first as usize)
@@ -283,7 +286,7 @@ impl<'m> Spec<'m> {
         Ok((id, leaf))
     }
 
-    /// IR types of all leaves.
+    /// Returns the IR types of all leaves.
     pub fn leaf_types(&self, id: u32) -> Result<SmallVec<[Ty; 4]>> {
         let mut out = SmallVec::new();
         self.flat_leaves(id)?;
@@ -313,17 +316,17 @@ impl<'m> Spec<'m> {
         Ok(())
     }
 
-    /// The constant, if the id is one.
+    /// Returns the constant with this id, if the id is a constant.
     pub fn constant(&self, id: u32) -> Option<&Const> {
         self.consts[self.m.dense(id)?].as_ref()
     }
 
-    /// Bits of a scalar constant.
+    /// Returns the bits of a scalar constant.
     pub fn constant_bits(&self, id: u32) -> Result<u64> {
         self.constant(id).map(Const::scalar).ok_or_else(|| Error::invalid("not a constant").with_id(id))
     }
 
-    /// All bits of a constant.
+    /// Returns the bits of all leaves of a constant.
     pub fn constant_leaves(&self, id: u32) -> Result<Rc<[u64]>> {
         match self.constant(id) {
             Some(Const::Flat(_, bits)) => Ok(bits.clone()),
@@ -332,7 +335,7 @@ impl<'m> Spec<'m> {
         }
     }
 
-    /// Signed value of an integer constant.
+    /// Returns the signed value of an integer constant.
     pub fn constant_int(&self, id: u32) -> Option<i64> {
         let c = self.constant(id)?;
         let Type::Int { bits, signed } = *self.ty(c.ty()).ok()? else { return None };

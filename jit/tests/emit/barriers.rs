@@ -1,4 +1,5 @@
-//! Barriers in control flow that is uniform at run time only, or not at all, against the interpreter.
+//! Tests of barriers in control flow that is uniform only at run time, or not at all, compared with
+//! the interpreter.
 
 use crate::emit_common::*;
 use base::shader::{Payload, Stage, WorkgroupFacts};
@@ -8,7 +9,8 @@ use jit::passes::{self, PassOptions};
 
 const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 
-/// A shader with `n` invocations and a word of shared memory for each; the closure gets invocation indices in the workgroup and in all.
+/// Returns a shader with `n` invocations and a word of shared memory for each. The closure gets the
+/// indices of the invocation in its workgroup and in the dispatch.
 fn shader(n: u32, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
     let facts = WorkgroupFacts { local_size: [n, 1, 1], shared_bytes: 4 * n, reserved_bytes: 0 };
@@ -25,7 +27,8 @@ fn shader(n: u32, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Shader 
     shader
 }
 
-/// Buffer 1 after `groups` workgroups, at both widths, raw and optimised: equal to the interpreter's, which is returned.
+/// Checks that buffer 1 after `groups` workgroups equals the interpreter's, at both widths, with
+/// and without the passes. Returns that buffer.
 fn check(shader: &Shader, input: &[u32], groups: u32) -> Vec<u32> {
     let output = vec![0; (shader.workgroup().expect("workgroups").local_size[0] * groups * 4) as usize];
     let memory =
@@ -65,7 +68,7 @@ fn put(b: &mut Builder<'_>, index: Value, value: Value) {
     b.store(buf, at, value);
 }
 
-/// The value of invocation `n - 1 - index`, through shared memory.
+/// Returns the value of invocation `n - 1 - index`, exchanged through shared memory.
 fn mirror(b: &mut Builder<'_>, n: u32, index: Value, value: Value) -> Value {
     let here = at(b, index);
     b.inst(Op::Store(Space::Shared, FLAGS), &[here, value], &[]);
@@ -78,8 +81,8 @@ fn mirror(b: &mut Builder<'_>, n: u32, index: Value, value: Value) -> Value {
     got
 }
 
-/// The first workgroup divides between two arms without a barrier, the second goes to the barrier as a whole
-/// (dEQP-VK.compute.pipeline.basic.branch_past_barrier).
+/// In the first workgroup, invocations diverge between two arms without a barrier. The second
+/// workgroup goes to the barrier as a whole (dEQP-VK.compute.pipeline.basic.branch_past_barrier).
 #[test]
 fn an_arm_with_a_barrier_that_some_workgroups_do_not_reach() {
     let n = 24;
@@ -102,7 +105,7 @@ fn an_arm_with_a_barrier_that_some_workgroups_do_not_reach() {
                 Term::Yield(inner)
             },
         );
-        // A value from before, and the masks, are right behind it.
+        // A value from before the branch, and the masks, must be correct after it.
         let sum = b.binary(Binary::IAdd, result[0], index);
         put(b, global, sum);
     });
@@ -116,7 +119,8 @@ fn an_arm_with_a_barrier_that_some_workgroups_do_not_reach() {
     }
 }
 
-/// Barriers in both arms, with results that were there before, and lanes that leave for an outer scope.
+/// Both arms have barriers, with results from before the branch, and lanes that break to an outer
+/// scope.
 #[test]
 fn both_arms_with_barriers_and_breaks() {
     for n in [5u32, 16, 20] {
@@ -153,7 +157,7 @@ fn both_arms_with_barriers_and_breaks() {
     }
 }
 
-/// A loop whose trip count is read per invocation, the same in a workgroup.
+/// The trip count of a loop is loaded per invocation, and is equal in a workgroup.
 #[test]
 fn a_loop_with_a_barrier_and_a_count_from_memory() {
     for n in [3u32, 8, 20] {
@@ -176,7 +180,8 @@ fn a_loop_with_a_barrier_and_a_count_from_memory() {
     }
 }
 
-/// Invocations return, some of a chunk and whole chunks, before a loop with a barrier; the rest goes on.
+/// Some invocations of a chunk, or whole chunks, return before a loop with a barrier, and the other
+/// invocations continue.
 #[test]
 fn early_returns_before_a_loop_with_a_barrier() {
     let n = 32;
@@ -202,7 +207,8 @@ fn early_returns_before_a_loop_with_a_barrier() {
     }
 }
 
-/// Invalid, but it ends, and touches nothing else: invocations of a workgroup that meet different numbers of barriers.
+/// Invocations of a workgroup that reach different numbers of barriers are invalid. The shader must
+/// still end, and must not change other memory.
 #[test]
 fn barriers_that_do_not_match_end() {
     let n = 32;

@@ -1,4 +1,4 @@
-//! What is emitted of the IR computes what `interp` says, by every tier.
+//! Tests that code emitted from IR computes the results of `interp`, in every tier.
 
 #[path = "../emit_common/mod.rs"]
 mod emit_common;

@@ -1,4 +1,5 @@
-//! The verifier of accesses (`lir::safety`): it accepts what is emitted, and finds each check that is taken away.
+//! Tests of the verifier of accesses (`lir::safety`): it accepts emitted code, and rejects code
+//! from which any check is removed.
 
 use crate::emit_common::{WIDTHS, buffers_layout};
 use base::abi::AtomicOp;
@@ -9,7 +10,7 @@ use jit::ir::{Binary, Builder, Builtin, MemFlags, Op, Shader, Space, Ty};
 use jit::lir::{self, Def, Imm, Inst, IntCond, Reason, Type, Value};
 use jit::passes;
 
-/// More than any check of these programs covers.
+/// A distance in bytes that exceeds any check of these programs.
 const FURTHER: i32 = 1 << 16;
 const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 
@@ -22,7 +23,8 @@ fn verify(emission: &Emission, shader: &Shader) -> Result<(), String> {
     emit::verify(emission, shader, &buffers_layout(2), false)
 }
 
-/// Accesses of every kind: by affine and by varying offsets, through pointers, atomics with and without a mask.
+/// Returns a shader with accesses of every kind: by affine and varying offsets, through pointers,
+/// and atomics with and without a mask.
 fn accesses() -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
     shader.workgroup_mut().expect("workgroups").local_size = [64, 1, 1];
@@ -58,7 +60,7 @@ fn accesses() -> Shader {
     shader
 }
 
-/// Replaces the uses of a value.
+/// Replaces all uses of a value.
 fn replace(func: &mut lir::Function, from: Value, to: Value) {
     let change = |v: &mut Value| {
         if *v == from {
@@ -71,7 +73,8 @@ fn replace(func: &mut lir::Function, from: Value, to: Value) {
     });
 }
 
-/// The address that a selection chooses where a check fails, through vectors of it.
+/// Returns true if a value is the address that a selection chooses if a check fails, also as a
+/// vector.
 fn is_fallback(func: &lir::Function, v: Value) -> bool {
     let data = func.definition(v);
     data.is_some_and(|data| match (data.op, data.imm) {
@@ -81,7 +84,7 @@ fn is_fallback(func: &lir::Function, v: Value) -> bool {
     })
 }
 
-/// Ways to break an emission: each takes one check away.
+/// Returns broken variants of an emission, each without one of its checks.
 fn broken(func: &lir::Function) -> Vec<(String, lir::Function)> {
     let mut out = Vec::new();
     let in_layout: Vec<Inst> = func.layout.iter().flat_map(|&block| func.blocks[block].insts.clone()).collect();
@@ -89,7 +92,7 @@ fn broken(func: &lir::Function) -> Vec<(String, lir::Function)> {
         let data = &func.insts[inst];
         let mut change = func.clone();
         match (data.op, data.imm) {
-            // The address as it is, checked or not.
+            // The variant always uses the address, checked or not.
             (lir::Op::Select, _) if is_fallback(func, data.args[2]) => {
                 replace(&mut change, data.first, data.args[1]);
                 out.push((format!("{inst} chooses always the address"), change));
@@ -108,7 +111,7 @@ fn broken(func: &lir::Function) -> Vec<(String, lir::Function)> {
                 change.insts[inst].imm = Imm::Gather(further, n);
                 out.push((format!("{inst} lies further behind"), change));
             }
-            // A comparison the other way around.
+            // The variant inverts the comparison.
             (lir::Op::Icmp, Imm::Int(cond @ (IntCond::Ule | IntCond::Ult))) if func.ty(data.args[0]) == Type::I64 => {
                 let size = func.definition(data.args[1]);
                 if size.is_some_and(|d| matches!(d.imm, Imm::Access(a) if a.reason == Reason::Descriptor)) {
@@ -123,7 +126,7 @@ fn broken(func: &lir::Function) -> Vec<(String, lir::Function)> {
     for &block in &func.layout {
         let data = &func.blocks[block];
         let Some(&last) = data.insts.last() else { continue };
-        // Always to the block with the accesses.
+        // The variant always branches to the block with the accesses.
         let checked = |inst: &Inst| matches!(func.insts[*inst].imm, Imm::Access(a) if a.reason == Reason::Checked);
         if let [then, _] = &data.targets[..]
             && func.blocks[then.block].insts.iter().any(checked)

@@ -1,25 +1,27 @@
-//! Loads and stores at rows and columns of tiles: offsets whose lanes lie at constant places that are not side by side.
+//! Tests of loads and stores at rows and columns of tiles, whose lanes have constant offsets that
+//! are not adjacent.
 
 use crate::emit_common::*;
 use jit::ir::random::Rng;
 use jit::ir::*;
 
-/// A copy of a tile: every invocation's elements, from one pattern of offsets to another.
+/// A copy of a tile: the elements of every invocation, from one pattern of offsets to another.
 #[derive(Clone, Debug)]
 struct Tile {
     size: [u32; 3],
     ty: Ty,
     n: u32,
-    /// Loads, or stores, go to workgroup memory.
+    /// Whether loads and stores, respectively, access workgroup memory.
     shared: [bool; 2],
     from: Pattern,
     to: Pattern,
-    /// Elements are loads of their own, which lie side by side.
+    /// True if each element is a separate load, adjacent to the others.
     apart: bool,
     masked: bool,
 }
 
-/// Bytes: the place times `by`, the number's quotient and remainder by `1 << shift` times `tile`, and `plus`.
+/// An offset in bytes: the position times `by`, the quotient and remainder of the number by `1 <<
+/// shift` times `tile`, and `plus`.
 #[derive(Clone, Debug)]
 struct Pattern {
     by: [i32; 3],
@@ -29,7 +31,7 @@ struct Pattern {
     bound: bool,
 }
 
-/// Bytes of what is copied from and to.
+/// Size in bytes of source and target.
 const BYTES: u32 = 2048;
 
 fn flags(ty: Ty) -> MemFlags {
@@ -154,7 +156,7 @@ fn tiles_are_copied_as_the_interpreter_copies_them() {
                 by,
                 shift: 1 + rng.below(3) as u32,
                 tile: std::array::from_fn(|_| if rng.below(3) != 0 { step(rng) } else { 0 }),
-                // In the middle, near the ends and outside.
+                // The offset is in the middle, near the ends or outside.
                 plus: [1024, 1024, 1024, 0, 8, -8, BYTES as i32 - 16, 0x3fff_fff8][rng.below(8)],
                 bound: rng.below(3) == 0,
             }
@@ -170,7 +172,7 @@ fn tiles_are_copied_as_the_interpreter_copies_them() {
             apart: rng.below(2) == 0,
             masked: rng.below(3) == 0,
         };
-        // Reading what others write is nobody's order.
+        // Loads of words that other invocations store have no defined order, so they are avoided.
         let t = Tile { shared: [t.shared[0] && !t.shared[1], t.shared[1]], ..t };
         let s = copy(&t);
         let mut bytes = || (0..BYTES).map(|_| 1 + (rng.next() % 255) as u8).collect::<Vec<u8>>();

@@ -1,4 +1,4 @@
-//! Runs emitted stages on hand-made contexts and batches.
+//! Harness that runs emitted stages on contexts and batches made by hand.
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
 
 use base::abi::*;
@@ -14,7 +14,7 @@ use jit::passes::{self, PassOptions};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-/// Layout of set 0 with `n` storage buffers at bindings 0..n.
+/// Returns the layout of set 0 with `n` storage buffers at bindings 0..n.
 pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
     let binding = |b| BindingLayout {
         binding: b,
@@ -29,37 +29,38 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
 
 pub use jit::tier::Tier;
 
-/// Everything that must give the same bits in every stage: lanes and tiers.
+/// Numbers of lanes and tiers that must give the same bits in every stage.
 pub const CONFIGURATIONS: [(usize, Tier); 6] = {
     let [quick, full, wide] = Tier::ALL;
     [(4, quick), (4, full), (4, wide), (8, quick), (8, full), (8, wide)]
 };
 
-/// Lanes of chunks in stages without vertices.
+/// Numbers of lanes per chunk in stages without vertices.
 pub const WIDTHS: [u32; 5] = [4, 8, 16, 32, 64];
 
-/// Everything that must give the same bits in stages without vertices.
+/// Returns the numbers of lanes and tiers that must give the same bits in stages without vertices.
 pub fn all_configurations() -> impl Iterator<Item = (usize, Tier)> {
     WIDTHS.into_iter().flat_map(|lanes| Tier::ALL.map(|tier| (lanes as usize, tier)))
 }
 
-/// Some of them, others each time, for tests that have no time for all.
+/// Returns some of these configurations, which differ between rounds, for tests that cannot run
+/// all.
 pub fn wide_configurations(round: u64) -> impl Iterator<Item = (usize, Tier)> {
     let wide = WIDTHS[2 + round as usize % 3] as usize;
     CONFIGURATIONS.into_iter().chain([(wide, Tier::ALL[round as usize / 3 % Tier::ALL.len()])])
 }
 
-/// Emits and loads a shader.
+/// Emits and loads a shader, with the wide tier.
 pub fn compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> CompiledStage {
     compile_tier(shader, layout, lanes, Tier::Wide)
 }
 
-/// As [`compile`], by one tier.
+/// Emits and loads a shader with a tier.
 pub fn compile_tier(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, tier: Tier) -> CompiledStage {
     try_compile(shader, layout, lanes, tier).unwrap_or_else(|e| panic!("{e}\n{shader}"))
 }
 
-/// As [`compile_tier`].
+/// Emits and loads a shader with a tier, or returns the error.
 pub fn try_compile(
     shader: &Shader,
     layout: &PipelineLayoutInfo,
@@ -69,7 +70,7 @@ pub fn try_compile(
     try_compile_rows(shader, layout, EmitOptions::of(lanes), tier)
 }
 
-/// As [`try_compile`], of a stage with a row's lanes.
+/// Emits and loads a shader with given options, or returns the error.
 pub fn try_compile_rows(
     shader: &Shader,
     layout: &PipelineLayoutInfo,
@@ -102,22 +103,22 @@ pub fn try_compile_rows(
 
 unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
     for i in 0..n as usize {
-        // SAFETY: generated code passes arrays of n floats.
+        // SAFETY: generated code passes arrays of `n` floats.
         unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
     }
 }
 
 unsafe extern "C" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32) {
     for i in 0..n as usize {
-        // SAFETY: generated code passes arrays of n floats.
+        // SAFETY: generated code passes arrays of `n` floats.
         unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
     }
 }
 
-/// Counts calls.
+/// Returns a counter in place of the time.
 unsafe extern "C" fn clock(out: *mut u64) {
     static TIME: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-    // SAFETY: generated code passes room for it.
+    // SAFETY: generated code passes a pointer to a writable word of 64 bits.
     unsafe { *out = TIME.fetch_add(1, std::sync::atomic::Ordering::Relaxed) };
 }
 
@@ -126,7 +127,8 @@ unsafe extern "C" fn image_divergent(
     samplers: *const *const Sampler,
     args: *mut ImageArgs,
 ) {
-    // SAFETY: the waterfall's contract; every lane's view is valid.
+    // SAFETY: generated code passes valid arguments, and a valid view and sampler for every active
+    // lane.
     unsafe {
         let all = (*args).mask;
         let mut out = (*args).result;
@@ -147,9 +149,11 @@ unsafe extern "C" fn image_divergent(
     }
 }
 
-/// The formulas of `FragmentPrimitive`: a slot at lane `lane` of a quad, whose positions inside of its pixels are `at`.
+/// Evaluates an input slot at lane `lane` of a quad with the formulas of `FragmentPrimitive`. `at`
+/// has the positions inside the pixels.
 unsafe fn input(quad: &FragmentQuad, at: &QuadPositions, lane: usize, slot: usize, perspective: bool) -> f32 {
-    // SAFETY: the caller has a quad of a primitive with that slot.
+    // SAFETY: the quad has a valid primitive with that slot, because the tests' batches consist of
+    // such quads.
     let (p, a) = unsafe { (&*quad.primitive, (*(*quad.primitive).attributes.add(slot)).map(f32::from_bits)) };
     let x = (i32::from(quad.x) - p.origin[0]) as f32 + at.x[lane];
     let y = (i32::from(quad.y) - p.origin[1]) as f32 + at.y[lane];
@@ -163,7 +167,7 @@ unsafe fn input(quad: &FragmentQuad, at: &QuadPositions, lane: usize, slot: usiz
 }
 
 unsafe extern "C" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
-    // SAFETY: generated code passes the batch it was given, slots of its interface and room for the rows.
+    // SAFETY: generated code passes its own batch, slots of its interface, and memory for the rows.
     unsafe {
         let batch = batch.cast::<FragmentBatch>();
         assert_eq!(rows.align_offset(32), 0);
@@ -180,7 +184,7 @@ unsafe extern "C" fn interpolate(batch: *const c_void, quads: u32, inputs: *cons
 }
 
 unsafe extern "C" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
-    // SAFETY: generated code passes the batch it was given, and room for the rows.
+    // SAFETY: generated code passes its own batch, and memory for the rows.
     unsafe {
         let batch = &*batch.cast::<FragmentBatch>();
         assert_eq!(rows.align_offset(32), 0);
@@ -198,14 +202,14 @@ unsafe extern "C" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32)
 }
 
 thread_local! {
-    /// Calls on this thread that keep atomics back.
+    /// Number of calls on this thread that defer atomics.
     pub static TABLES_BEGUN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The helper, counted.
+/// Counts its calls and forwards to the helper.
 unsafe extern "C" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
     TABLES_BEGUN.set(TABLES_BEGUN.get() + 1);
-    // SAFETY: generated code passes a table.
+    // SAFETY: generated code passes a valid table.
     unsafe { base::deferred::begin_atomics(table, op, bytes) }
 }
 
@@ -214,7 +218,7 @@ thread_local! {
     pub static CHUNKS_SAMPLED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The helper; without a view's own way.
+/// Samples chunks lane by lane, without a kernel of the view, and counts the chunks.
 pub unsafe extern "C" fn sample_chunks(
     view: *const ImageView,
     sampler: *const Sampler,
@@ -224,7 +228,7 @@ pub unsafe extern "C" fn sample_chunks(
     chunks: u32,
 ) {
     CHUNKS_SAMPLED.set(CHUNKS_SAMPLED.get() + chunks as usize);
-    // SAFETY: generated code passes rows of so many chunks, and what a kernel takes.
+    // SAFETY: generated code passes rows of `chunks` chunks, and valid arguments of a kernel.
     unsafe {
         let row_lanes = (*args).row_lanes as usize;
         let per = row_lanes / MAX_LANES;
@@ -248,7 +252,7 @@ pub unsafe extern "C" fn sample_chunks(
     }
 }
 
-/// Helpers as the rasterizer provides them.
+/// Helpers with the interface of those of the rasterizer.
 pub static HELPERS: HelperTable = HelperTable {
     image_divergent,
     fma_f32,
@@ -268,32 +272,33 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// Filled with a byte.
+    /// Allocates memory filled with a byte.
     pub fn new(bytes: usize, fill: u8) -> Self {
-        // One unit more: alignment by hand.
+        // One more unit allows the start to be aligned.
         Aligned { words: vec![[u64::from_ne_bytes([fill; 8]); 8]; bytes.div_ceil(64) + 2] }
     }
-    /// First aligned byte.
+    /// Returns a pointer to the first aligned byte.
     pub fn ptr(&mut self) -> *mut u8 {
         let p = self.words.as_mut_ptr().cast::<u8>();
         p.wrapping_add(p.align_offset(64))
     }
-    /// Bytes from the start.
+    /// Returns the first `n` bytes.
     pub fn bytes(&mut self, n: usize) -> &mut [u8] {
         let p = self.ptr();
-        // SAFETY: `new` allocated more than a unit behind the asked size; callers stay within it.
+        // SAFETY: `new` allocated more than a unit beyond the size, and `n` is limited to the
+        // memory behind the first aligned byte.
         unsafe { core::slice::from_raw_parts_mut(p, n.min((self.words.len() - 1) * 64)) }
     }
 }
 
 /// A context with its descriptor memory.
 pub struct Environment {
-    /// Handed to the stage.
+    /// Context that is passed to the stage.
     pub context: Box<ShaderContext>,
-    /// Abort flag.
+    /// Flag that makes code return early.
     pub abort: Box<AtomicU32>,
     descriptors: Vec<BufferDescriptor>,
-    /// Buffers with 64 guard bytes behind each.
+    /// Buffers, each followed by 64 guard bytes.
     pub buffers: Vec<Aligned>,
     lengths: Vec<usize>,
 }
@@ -301,7 +306,7 @@ pub struct Environment {
 const GUARD: usize = 64;
 
 impl Environment {
-    /// Set 0 with the buffers, bindings from 0.
+    /// Builds set 0 with the buffers, at bindings from 0.
     pub fn new(buffers: &[Vec<u8>], push: &[u8]) -> Self {
         let mut memory = Vec::new();
         let mut descriptors = Vec::new();
@@ -333,7 +338,7 @@ impl Environment {
         Environment { context, abort, descriptors, buffers: memory, lengths: buffers.iter().map(Vec::len).collect() }
     }
 
-    /// Contents of a buffer; the guard behind it must be intact.
+    /// Returns the contents of a buffer, and checks that the guard behind it is intact.
     pub fn buffer(&mut self, i: usize) -> Vec<u8> {
         let n = self.lengths[i];
         let all = self.buffers[i].bytes(n + GUARD);
@@ -365,19 +370,21 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
             _pad: 0,
             shared: shared.ptr(),
         };
-        // SAFETY: context and batch are laid out as the stage's interface says.
+        // SAFETY: context and batch have the layout of the stage's interface.
         unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
         at += count;
     }
     assert!(scratch.bytes(scratch_bytes + 32)[scratch_bytes..].iter().all(|&b| b == 0x5a));
 }
 
-/// Runs a compute shader over an interpreter's memory, by all tiers; the buffers afterwards.
+/// Runs a compute shader over an interpreter's memory in all tiers, whose results must be equal.
+/// Returns the buffers.
 pub fn run_memory(shader: &Shader, memory: &Memory, lanes: u32, groups: [u32; 3]) -> Vec<Vec<u8>> {
     run_memories(shader, from_ref(memory), lanes, groups).pop().expect("one")
 }
 
-/// As [`run_memory`], over several, which have as many buffers.
+/// Runs a compute shader in all tiers over several memories with equal numbers of buffers. Returns
+/// the buffers of each.
 fn run_memories(shader: &Shader, memories: &[Memory], lanes: u32, groups: [u32; 3]) -> Vec<Vec<Vec<u8>>> {
     let layout = buffers_layout(memories[0].buffers.len() as u32);
     let [quick, others @ ..] = Tier::ALL.map(|tier| {
@@ -388,7 +395,7 @@ fn run_memories(shader: &Shader, memories: &[Memory], lanes: u32, groups: [u32; 
     quick
 }
 
-/// As [`run_memory`], of a compiled stage.
+/// Runs a compiled stage over an interpreter's memory. Returns the buffers.
 pub fn run_compiled(stage: &CompiledStage, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
     let buffers: Vec<Vec<u8>> = memory.buffers.iter().map(|b| b.1.clone()).collect();
     let mut env = Environment::new(&buffers, &memory.push);
@@ -396,7 +403,7 @@ pub fn run_compiled(stage: &CompiledStage, memory: &Memory, groups: [u32; 3]) ->
     (0..buffers.len()).map(|i| env.buffer(i)).collect()
 }
 
-/// A compute shader.
+/// Builds a compute shader.
 pub fn shader(local_size: [u32; 3], build: impl FnOnce(&mut Builder<'_>)) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
     shader.workgroup_mut().expect("workgroups").local_size = local_size;
@@ -410,28 +417,29 @@ pub fn shader(local_size: [u32; 3], build: impl FnOnce(&mut Builder<'_>)) -> Sha
     shader
 }
 
-/// Bytes of words.
+/// Converts words to bytes.
 pub fn words(list: impl IntoIterator<Item = u32>) -> Vec<u8> {
     list.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// Words of bytes.
+/// Converts bytes to words.
 pub fn as_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
 }
 
-/// Buffers of set 0.
+/// Returns memory with these buffers in set 0.
 pub fn memory(buffers: Vec<Vec<u8>>) -> Memory {
     Memory { buffers: buffers.into_iter().enumerate().map(|(i, b)| ((0, i as u32), b)).collect(), ..Memory::default() }
 }
 
-/// Generated code equals the interpreter, raw and after the passes, at the widths of all stages, and after the passes at a wider one, which is
-/// another for each shader of a test. Returns the interpreter's buffers.
+/// Checks that generated code equals the interpreter, with and without the passes, at the widths of
+/// all stages. After the passes it is also checked at a wider width, which differs between the
+/// shaders of a test. Returns the interpreter's buffers.
 pub fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
     check_all(shader, from_ref(memory), groups).pop().expect("one")
 }
 
-/// As [`check`], over several memories, which have as many buffers: the code is made once.
+/// Runs [`check`] over several memories with equal numbers of buffers, and compiles the code once.
 pub fn check_all(shader: &Shader, memories: &[Memory], groups: [u32; 3]) -> Vec<Vec<Vec<u8>>> {
     thread_local!(static ROUND: Cell<usize> = const { Cell::new(0) });
     let wide = WIDTHS[2 + ROUND.replace(ROUND.get() + 1) % 3];
@@ -452,7 +460,7 @@ pub fn check_all(shader: &Shader, memories: &[Memory], groups: [u32; 3]) -> Vec<
     last
 }
 
-/// What the interpreter leaves of a memory's buffers.
+/// Returns the buffers after the interpreter has run the shader.
 fn interpreted(shader: &Shader, memory: &Memory, groups: [u32; 3], lanes: u32) -> Vec<Vec<u8>> {
     let mut expected = memory.clone();
     for z in 0..groups[2] {
@@ -466,7 +474,7 @@ fn interpreted(shader: &Shader, memory: &Memory, groups: [u32; 3], lanes: u32) -
     expected.buffers.into_iter().map(|b| b.1).collect()
 }
 
-/// Compares buffers, and tells words.
+/// Compares buffers, and reports the words that differ.
 fn assert_same(want: &[Vec<u8>], got: &[Vec<u8>], what: impl Fn() -> String) {
     for (i, (want, got)) in want.iter().zip(got).enumerate() {
         let words = as_words(want).into_iter().zip(as_words(got)).enumerate();
@@ -478,25 +486,25 @@ fn assert_same(want: &[Vec<u8>], got: &[Vec<u8>], what: impl Fn() -> String) {
     }
 }
 
-/// `index * 4`.
+/// Returns `index * 4`.
 pub fn byte_offset(b: &mut Builder<'_>, index: Value) -> Value {
     let four = b.i32(4);
     b.binary(Binary::IMul, index, four)
 }
 
-/// Stores a word of a buffer.
+/// Stores a word to a buffer.
 pub fn put(b: &mut Builder<'_>, binding: u32, index: Value, value: Value) {
     let buf = b.buffer(0, binding);
     let at = byte_offset(b, index);
     b.store(buf, at, value);
 }
 
-/// Loads a word of a buffer.
+/// Loads a word from a buffer.
 pub fn get(b: &mut Builder<'_>, binding: u32, index: Value, ty: Ty) -> Value {
     let buf = b.buffer(0, binding);
     let at = byte_offset(b, index);
     b.load(buf, at, ty)
 }
 
-/// Plain accesses.
+/// Flags of plain accesses.
 pub const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };

@@ -1,4 +1,4 @@
-//! Modules that are valid, or have one meaning, and were refused once.
+//! Modules that are valid, or have only one meaning, and were refused by earlier versions.
 
 use crate::spirv_common::*;
 use base::shader::Stage;
@@ -15,7 +15,8 @@ fn without_binding_2(name: &str, entry: &str) -> Result<Shader, Error> {
     translate(&module, Stage::Compute, entry, &Specialization::default(), &layout, &Accept::all_implemented())
 }
 
-/// A literal that is the number of a variable's id (of an extended instruction, a component, an alignment) is no use of the variable.
+/// A literal may equal the number of a variable's id: in an extended instruction, a component or an
+/// alignment. It is not a use of the variable.
 #[test]
 fn a_literal_is_no_use_of_an_id() {
     without_binding_2("literal_as_use.comp", "main").expect("a stage that does not use the binding");
@@ -31,7 +32,8 @@ fn debug_information_means_nothing() {
     assert_eq!(read(&after, 0, 0), [2.5f32.to_bits()]);
 }
 
-/// A construct whose merge block is the continue target of a loop around it: its end continues the loop, and the module says so.
+/// The merge block of a construct may be the continue target of a loop around it. The end of the
+/// construct then continues the loop, and the module reports the deviation.
 #[test]
 fn merge_blocks_may_be_continue_targets() {
     let words = words("merge_is_continue.comp");

@@ -1,4 +1,5 @@
-//! Floats of 16 and 64 bits: a translated shader, on the interpreter, against the same computations in Rust.
+//! Tests of floats of 16 and 64 bits: a translated shader in the interpreter, compared with the
+//! same computations in Rust.
 
 use crate::spirv_common::*;
 use base::random::Star as Rng;
@@ -28,7 +29,7 @@ fn memory(halves: &[u16], doubles: &[f64]) -> Memory {
 fn halves_and_doubles() {
     let mut random = Rng::new(7);
     for _ in 0..50 {
-        // Halves from denormals to 16, either sign.
+        // The halves are from denormals to 16, with either sign.
         let halves: Vec<u16> =
             (0..3 * LANES).map(|_| random.below(0x4c00) as u16 | (random.below(2) as u16) << 15).collect();
         let doubles: Vec<f64> = (0..2 * LANES).map(|_| (random.below(1 << 20) as f64 / 1024.0 - 500.0) / 3.0).collect();
@@ -55,7 +56,7 @@ fn halves_and_doubles() {
                 half(i as f64 * 5000.0),
                 radians,
             ];
-            // Of zeros of either sign a limit may be any.
+            // The minimum or maximum of zeros with different signs may be either of them.
             let got = &out[8 * i..8 * i + 8];
             for n in 0..8 {
                 assert!(
@@ -86,7 +87,7 @@ fn halves_and_doubles() {
     }
 }
 
-/// Without its capability a type is refused.
+/// A type is refused if its capability is not accepted.
 #[test]
 fn capabilities_are_asked_for() {
     const CAPABILITIES: [(u32, &str); 3] = [(9, "Float16"), (10, "Float64"), (4433, "StorageBuffer16BitAccess")];
@@ -100,7 +101,8 @@ fn capabilities_are_asked_for() {
     }
 }
 
-/// The number nearest to x that has so many bits of fraction, of denormals those of the least exponent; even of two.
+/// Returns the nearest number with `fraction` bits of fraction, ties to even. Denormals have the
+/// exponent `least`.
 fn nearest(x: f64, fraction: i32, least: i32) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return x;
@@ -110,14 +112,15 @@ fn nearest(x: f64, fraction: i32, least: i32) -> f64 {
     (x / unit).round_ties_even() * unit
 }
 
-/// bfloat16, E4M3 and E5M2: nearest numbers, infinities or NaN beyond the greatest, or the greatest; signs of zeros.
+/// Conversions to bfloat16, E4M3 and E5M2 give the nearest number. Beyond the greatest number they
+/// give infinities or NaN, or the greatest number. Signs of zeros are kept.
 #[test]
 fn small_floats_are_rounded_once() {
     let mut random = Rng::new(11);
     let shader = shader("small_floats.comp");
     for round in 0..400 {
         let number = |random: &mut Rng| match random.below(6) {
-            // Numbers of E4M3 and E5M2, and what lies between two of them.
+            // The input is a number of E4M3 or E5M2, or lies between two of them.
             0 => f32::from_bits(((random.below(0x300) as u32) << 19) + 0x3a00_0000 + random.below(3) as u32 - 1),
             1 => random.pick(&[
                 0.0,
@@ -167,8 +170,8 @@ fn small_floats_are_rounded_once() {
     }
 }
 
-/// The number of a small float with so many bits of fraction; `infinity`: the greatest exponent is that of infinities and NaN, else its last
-/// number is NaN.
+/// Returns the value of a small float with these numbers of bits. With `infinity`, the greatest
+/// exponent stands for infinities and NaN, else only its last number is NaN.
 fn small(bits: u32, exponent_bits: u32, fraction_bits: u32, infinity: bool) -> f32 {
     let sign = if bits >> (exponent_bits + fraction_bits) & 1 != 0 { -1.0 } else { 1.0 };
     let (fraction, all) = (bits & ((1 << fraction_bits) - 1), (1 << exponent_bits) - 1);
@@ -190,7 +193,8 @@ fn small(bits: u32, exponent_bits: u32, fraction_bits: u32, infinity: bool) -> f
     sign * (f64::from(hidden + fraction) * 2f64.powi(scale)) as f32
 }
 
-/// Products are added to the accumulator in binary32, in order, each with one rounding; a result of 16 bits is rounded once more.
+/// Products are added to the accumulator in binary32, in order, each with one rounding. A result of
+/// 16 bits is rounded once more.
 #[test]
 fn mixed_dot_products() {
     let mut random = Rng::new(23);
@@ -199,7 +203,7 @@ fn mixed_dot_products() {
         let words: Vec<u32> = (0..8)
             .flat_map(|_| {
                 let any = random.next() as u32;
-                // Mostly of like size, so that nothing is all of a sum.
+                // Most operands have similar magnitudes, so that no product dominates the sum.
                 let near = |x: u64| (x as u32 & 0x83ff_83ff) | 0x3c00_3c00;
                 let [a, b] = [(); 2].map(|()| if any & 7 != 0 { near(random.next()) } else { random.next() as u32 });
                 [a, b, (random.below(2000) as f32 / 7.0 - 100.0).to_bits(), random.next() as u32 & 0xbfff]

@@ -1,4 +1,5 @@
-//! Modules at the universal limits of SPIR-V (2.17), and beyond what has none: compiled to code and run.
+//! Tests of modules at the universal limits of SPIR-V (2.17), and beyond limits for quantities that
+//! have none. They are compiled to code and run.
 
 use crate::emit_common::{buffers_layout, run_compiled};
 use crate::spirv_common::bytes;
@@ -22,13 +23,14 @@ const INDEX: u32 = 8;
 const WORD: u32 = 9;
 const LOCAL: u32 = 10;
 const PRIVATE: u32 = 11;
-/// Constants 0, 1, 2, … follow.
+/// Id of the constant 0. The constants 1, 2, … follow.
 const NUMBERS: u32 = 1000;
-/// Numbers that there are.
+/// Number of these constants.
 const MOST: u32 = 1100;
 const LANES: usize = 8;
 
-/// A compute module over words: results of lanes 0 to 7, then what each begins with.
+/// A compute module over words. The buffer has the results of lanes 0 to 7, then the input of each
+/// lane.
 struct Asm {
     decorations: Vec<u32>,
     globals: Vec<u32>,
@@ -99,14 +101,14 @@ impl Asm {
         id
     }
 
-    /// A variable of `main`.
+    /// Declares a variable of `main`.
     fn local(&mut self, pointer: u32) -> u32 {
         let id = self.id();
         put(&mut self.variables, 59, &[pointer, id, 7]);
         id
     }
 
-    /// What the lane begins with.
+    /// Loads the lane's input.
     fn input(&mut self) -> u32 {
         let lane = self.r(61, UINT, &[INDEX]);
         let at = self.r(128, UINT, &[lane, NUMBERS + LANES as u32]);
@@ -114,7 +116,7 @@ impl Asm {
         self.r(61, UINT, &[place])
     }
 
-    /// `f(x)` is what `make` puts into the body.
+    /// Defines function `id`, whose body `make` builds.
     fn function(&mut self, id: u32, make: impl FnOnce(&mut Asm, u32) -> u32) {
         let main = std::mem::take(&mut self.body);
         let (x, label) = (self.id(), self.id());
@@ -128,7 +130,7 @@ impl Asm {
         self.functions.extend(made);
     }
 
-    /// The module, which leaves `result`.
+    /// Returns the module, which stores `result`.
     fn finish(mut self, result: u32) -> Vec<u32> {
         let lane = self.r(61, UINT, &[INDEX]);
         let place = self.r(65, WORD, &[BUFFER, NUMBERS, lane]);
@@ -149,7 +151,8 @@ impl Asm {
     }
 }
 
-/// Selections in each other: the number of those whose level is less than the lane's number.
+/// Returns a module with `n` nested selections. Its result is the number of levels below the lane's
+/// input.
 fn selections(n: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let (count, x) = (a.local(LOCAL), a.input());
@@ -179,7 +182,8 @@ fn step(a: &mut Asm, count: u32) {
     a.i(62, &[count, after]);
 }
 
-/// Loops in each other, of which the innermost goes on until there were as many rounds as the lane's number says.
+/// Returns a module with `n` nested loops. The innermost continues until there were as many
+/// iterations as the lane's input.
 fn loops(n: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let (count, x) = (a.local(LOCAL), a.input());
@@ -207,7 +211,8 @@ fn loops(n: u32) -> Vec<u32> {
     a.finish(result)
 }
 
-/// A variable of structures, or of arrays, of one part in each other: what is stored in the innermost is taken out of the whole.
+/// Returns a module with a variable of `n` nested structures or arrays, each with one part. A value
+/// stored in the innermost is extracted from the whole.
 fn types(n: u32, arrays: bool) -> Vec<u32> {
     let mut a = Asm::new();
     let ty =
@@ -223,7 +228,8 @@ fn types(n: u32, arrays: bool) -> Vec<u32> {
     a.finish(result)
 }
 
-/// Functions that call the next one so many times, the last of which adds one.
+/// Returns a module with `n` functions, each of which calls the next one `times` times. The last
+/// one adds one.
 fn calls(n: u32, times: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let x = a.input();
@@ -238,7 +244,8 @@ fn calls(n: u32, times: u32) -> Vec<u32> {
     a.finish(result)
 }
 
-/// A private array of so many words, of which one is written and read, and the one before it, which is zero.
+/// Returns a module with a private array of `n` words. One word is written and read, and the word
+/// before it is read, which is zero.
 fn private_array(n: u32) -> Vec<u32> {
     let mut a = Asm::new();
     let len = a.number(n);
@@ -262,7 +269,8 @@ fn private_array(n: u32) -> Vec<u32> {
     a.finish(result)
 }
 
-/// An array of a buffer that is copied whole: the one of binding 1 to binding 2, or with `within` the second half of binding 1 to the first.
+/// Returns a module that copies a whole array of a buffer: from binding 1 to binding 2, or with
+/// `within` the second half of binding 1 to its first half.
 fn copy(n: u32, within: bool) -> Vec<u32> {
     let mut a = Asm::new();
     let len = a.number(n);
@@ -305,7 +313,7 @@ fn code(words: &[u32], tier: Tier) -> Result<CompiledStage, Error> {
 
 const INPUT: [u32; LANES] = [0, 1, 2, 5, 77, 398, 1000, 100_000];
 
-/// What a module makes of each lane's number, and the buffers of bindings 1 and 2 after that.
+/// Runs a module. Returns the result of each lane, and the buffers of bindings 1 and 2.
 fn run(words: &[u32], tier: Tier, buffers: [Vec<u32>; 2]) -> (Vec<u32>, [Vec<u32>; 2]) {
     let began = Instant::now();
     let stage = code(words, tier).unwrap_or_else(|e| panic!("{tier:?}: {e}"));
@@ -324,7 +332,7 @@ fn results(words: &[u32], tier: Tier) -> Vec<u32> {
     run(words, tier, [vec![0; 4], vec![0; 4]]).0
 }
 
-/// Tiers that this machine has.
+/// Returns the tiers that this machine supports.
 fn tiers() -> impl Iterator<Item = Tier> {
     Tier::ALL.into_iter().filter(|tier| tier.row().backend().is_some())
 }
@@ -335,7 +343,7 @@ fn control_flow_may_nest_1023_deep() {
         assert_eq!(results(&selections(1023), tier), INPUT.map(|x| x.min(1023)), "{tier:?}");
         assert_eq!(results(&loops(200), tier), INPUT.map(|x| x.max(200)), "{tier:?}");
     }
-    // Better tiers leave such a nest to the first one.
+    // Better tiers leave such a nest to the first tier.
     assert_eq!(results(&loops(1023), Tier::FIRST), INPUT.map(|x| x.max(1023)));
 }
 
@@ -353,7 +361,7 @@ fn calls_may_be_many() {
     for tier in tiers() {
         assert_eq!(results(&calls(1000, 1), tier), INPUT.map(|x| x + 1), "{tier:?}");
     }
-    // 2^17 calls of the innermost, of 2^18 in all.
+    // The innermost function is called 2^17 times, of 2^18 calls in total.
     assert_eq!(results(&calls(18, 2), Tier::FIRST), INPUT.map(|x| x + (1 << 17)));
 }
 
@@ -382,7 +390,7 @@ fn a_copy_needs_no_private_variable() {
     }
 }
 
-/// What goes beyond is refused before anything is made of it.
+/// Modules beyond the limits are refused early, before they are compiled.
 #[test]
 fn what_is_deeper_is_refused_at_once() {
     for (name, words) in [

@@ -1,4 +1,4 @@
-//! Modules of SPIR-V: translated, and run.
+//! Tests that translate and run SPIR-V modules.
 
 #[path = "../emit_common/mod.rs"]
 mod emit_common;

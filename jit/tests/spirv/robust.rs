@@ -1,4 +1,5 @@
-//! Bad input: truncations and mutations of real modules give an error or IR that verifies; never a panic or a hang.
+//! Tests of invalid input: truncations and mutations of real modules give an error or IR that
+//! verifies, never a panic or an endless loop.
 
 use crate::spirv_common::*;
 use base::random::Star as Rng;
@@ -25,7 +26,7 @@ const NAMES: [&str; 11] = [
 fn attempt(words: &[u32], stage: Stage) {
     let start = Instant::now();
     match compile(words, stage, &Specialization::default()) {
-        // What is accepted must also go through the passes.
+        // An accepted module must also go through the passes.
         Ok(mut s) => {
             if let Err(e) = jit::passes::run(&mut s, &jit::passes::PassOptions { verify: true }) {
                 assert_ne!(e.kind, ErrorKind::Internal, "{e}");
@@ -49,12 +50,13 @@ fn every_truncation() {
     }
 }
 
-/// `GRUS_SPIRV_MUTATIONS`: mutations per module, for longer runs.
+/// Returns the number of mutations per module, which `GRUS_SPIRV_MUTATIONS` overrides for longer
+/// runs.
 fn mutations(default: usize) -> usize {
     std::env::var("GRUS_SPIRV_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// One to five damaged words.
+/// Damages one to five words.
 fn mutate(all: &[u32], rng: &mut Rng) -> Vec<u32> {
     let mut bad = all.to_vec();
     for _ in 0..=rng.below(4) {
@@ -62,9 +64,9 @@ fn mutate(all: &[u32], rng: &mut Rng) -> Vec<u32> {
         match rng.below(6) {
             0 => bad[at] = rng.next() as u32,
             1 => bad[at] ^= 1 << rng.below(32),
-            // Another id or literal.
+            // The word becomes another id or literal.
             2 => bad[at] = rng.below(all[3] as usize) as u32,
-            // Another opcode of the same length.
+            // The opcode changes, but not the length.
             3 => bad[at] = bad[at] & 0xffff_0000 | rng.below(450) as u32,
             4 => bad[at] = all[rng.below(all.len())],
             _ => drop(bad.remove(at)),
@@ -84,7 +86,7 @@ fn random_mutations() {
     }
 }
 
-/// The whole road, to executable code.
+/// Compiles a module to machine code.
 fn build(words: &[u32], stage: Stage, tier: Tier) -> Result<jit::code::CodeBlob, jit::error::Error> {
     let module = Module::parse(words)?;
     let request = jit::CompileRequest {
@@ -122,7 +124,7 @@ fn mutated_modules_compile_to_code_or_are_refused() {
     assert!(built > 0, "no mutation was harmless: the test mutates too much");
 }
 
-/// A module from instructions `(opcode, operands)`.
+/// Assembles a module from instructions `(opcode, operands)`.
 fn assemble(bound: u32, insts: &[(u16, &[u32])]) -> Vec<u32> {
     let mut out = vec![0x0723_0203, 0x0001_0000, 0, bound, 0];
     for (op, args) in insts {
@@ -132,7 +134,8 @@ fn assemble(bound: u32, insts: &[(u16, &[u32])]) -> Vec<u32> {
     out
 }
 
-/// `OpEntryPoint GLCompute %1 "main"`, a workgroup of one, void, bool, true, function type.
+/// Returns `OpEntryPoint GLCompute %1 "main"`, a workgroup size of one, void, bool, true and a
+/// function type.
 fn head() -> Vec<(u16, &'static [u32])> {
     vec![
         (17, &[1]),
@@ -159,7 +162,7 @@ fn recursion_is_refused() {
 
 #[test]
 fn calls_that_double_hit_the_limit() {
-    // f(i) calls f(i+1) twice; 40 levels.
+    // Each `f(i)` calls `f(i+1)` twice, in 40 levels.
     let mut body: Vec<(u16, Vec<u32>)> = Vec::new();
     for i in 0..40u32 {
         let f = if i == 0 { 1 } else { 100 + i };
@@ -177,10 +180,10 @@ fn calls_that_double_hit_the_limit() {
     assert_eq!(kind(&assemble(400, &insts)), Some(ErrorKind::Limit));
 }
 
-/// `n` selections inside each other.
+/// Returns a module with `n` nested selections.
 fn nested_ifs(n: u32) -> Vec<u32> {
     let mut body: Vec<(u16, Vec<u32>)> = vec![(54, vec![2, 1, 0, 5]), (248, vec![1000])];
-    // Block i (1000 + i) selects block i+1 or its merge (100000 + i).
+    // Block i (1000 + i) selects block i+1 or its merge block (100000 + i).
     for i in 0..n {
         body.push((247, vec![100_000 + i, 0]));
         body.push((250, vec![4, 1001 + i, 100_000 + i]));
@@ -208,7 +211,7 @@ fn deep_nesting() {
 
 #[test]
 fn huge_types_hit_limits() {
-    // float x[2^20][2^20] in a Function variable.
+    // The module has `float x[2^20][2^20]` in a Function variable.
     let mut insts = head();
     insts.extend([
         (22u16, &[10u32, 32][..]),
@@ -228,7 +231,7 @@ fn huge_types_hit_limits() {
 
 #[test]
 fn messages_name_opcode_and_id() {
-    // OpEmitVertex-like leftovers: an opcode that exists and is not implemented (OpSignBitSet %u32 %9).
+    // OpSignBitSet (`%u32 %9`) exists, but is not implemented.
     let mut insts = head();
     insts.extend([
         (21u16, &[10u32, 32, 0][..]),
@@ -257,14 +260,14 @@ fn what_is_not_accepted_is_refused() {
     let e = run(&no_query, &layout()).expect_err("ImageQuery");
     assert_eq!(e.kind, ErrorKind::Unsupported);
     assert!(e.to_string().contains("ImageQuery"), "{e}");
-    // A binding the layout lacks, and one of another kind.
+    // A binding is missing from the layout, and another one has a different kind.
     let mut less = layout();
     less.sets[2].remove(0);
     assert_eq!(run(&all, &less).expect_err("no binding").kind, ErrorKind::Invalid);
     let mut other = layout();
     other.sets[5][0].kind = base::shader::DescriptorKind::SampledImage;
     assert_eq!(run(&all, &other).expect_err("kind").kind, ErrorKind::Invalid);
-    // Wrong name, wrong stage.
+    // The entry point's name is wrong, and then its stage.
     let e = translate(&module, Stage::Fragment, "other", &Specialization::default(), &layout(), &all);
     assert_eq!(e.expect_err("name").kind, ErrorKind::Invalid);
     let e = translate(&module, Stage::Vertex, "main", &Specialization::default(), &layout(), &all);

@@ -1,4 +1,5 @@
-//! Every module of the repository, and mutants of them: all accesses to memory of what is emitted are proved (`lir::safety`).
+//! Tests that `lir::safety` proves all memory accesses in code of every module of the repository,
+//! and of mutants of them.
 
 use crate::spirv_common::corpus::modules;
 use crate::spirv_common::mutate;
@@ -11,11 +12,11 @@ use jit::passes::{self, PassOptions};
 use jit::spirv::{Accept, Module, Specialization, translate};
 use std::time::{Duration, Instant};
 
-/// Emits all entry points of a module that are accepted, and verifies them; how many there were.
+/// Emits and verifies all accepted entry points of a module. Returns their number.
 fn verify(name: &str, words: &[u32], wrong: &mut Vec<String>) -> usize {
     let Ok(module) = Module::parse(words) else { return 0 };
     let mut layout = layout_of(words);
-    // One binding behind the other, as the driver lays them out.
+    // Bindings follow one another, as in the driver's layouts.
     for set in &mut layout.sets {
         let mut at = 0;
         for binding in set {

@@ -1,9 +1,11 @@
-//! Random structured compute shaders, for tests of passes (interpreted before and after) and of generated code.
+//! Random structured compute shaders, for tests of passes (interpreted before and after) and of
+//! generated code.
 //!
-//! A program reads words of buffer (0, 0) chosen by its GlobalInvocationId, computes through nested Ifs, Scopes and bounded
-//! Loops with divergent breaks, variables, private arrays and results, and stores to buffer (0, 1). Invocations influence
-//! each other only through [`Options::barriers`], every loop ends, and integer and float data stay apart, so that a NaN's payload
-//! never reaches an integer: compare outputs with [`Program::same`].
+//! A program reads words of buffer (0, 0) chosen by its GlobalInvocationId. It computes through
+//! nested Ifs, Scopes and bounded Loops with divergent breaks, variables, private arrays and
+//! results, and stores to buffer (0, 1). Invocations influence each other only through
+//! [`Options::barriers`], and every loop ends. Integer and float data stay apart, so that a NaN's
+//! payload never reaches an integer; outputs are compared with [`Program::same`].
 
 mod barriers;
 mod forms;
@@ -14,24 +16,26 @@ pub use base::random::Star as Rng;
 use base::shader::{Payload, Stage, WorkgroupFacts};
 use forms::Group;
 
-/// What a program may contain.
+/// Constructs that a program may contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Invocations per workgroup.
+    /// Number of invocations per workgroup.
     pub local_size: u32,
-    /// Rough number of instructions.
+    /// Approximate number of instructions.
     pub size: u32,
-    /// State in variables (as the front end makes it).
+    /// True if state is kept in variables, as the front end does.
     pub vars: bool,
-    /// Results and params on structured nodes (as mem2reg makes it).
+    /// True if structured nodes have results and params, as after mem2reg.
     pub results: bool,
-    /// Of float arithmetic; with [`FloatFlags::NO_CONTRACTION`] `contract` leaves the bits alone.
+    /// Flags of float arithmetic. With [`FloatFlags::NO_CONTRACTION`], `contract` preserves the
+    /// bits.
     pub float: FloatFlags,
-    /// Sin, Exp, Pow and so on.
+    /// True if Sin, Exp, Pow and similar operations may occur.
     pub transcendental: bool,
-    /// FRem and FMod (which `lower_math` may fuse).
+    /// True if FRem and FMod may occur, which `lower_math` may fuse.
     pub float_rem: bool,
-    /// Exchanges through workgroup memory, in control flow that is uniform without looking so; early returns.
+    /// True if there are early returns, and exchanges through workgroup memory in control flow
+    /// whose uniformity cannot be seen.
     pub barriers: bool,
 }
 
@@ -50,25 +54,25 @@ impl Default for Options {
     }
 }
 
-/// Input words per invocation.
+/// Number of input words per invocation.
 pub const INPUT_WORDS: u32 = 8;
-/// Output words per invocation: even ones I32, odd ones F32.
+/// Number of output words per invocation. Even ones are I32, odd ones F32.
 pub const OUTPUT_WORDS: u32 = 8;
 
-/// A generated shader and how to run it.
+/// A generated shader with the parameters of its run.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The shader.
+    /// The generated shader.
     pub shader: Shader,
-    /// Workgroups in x to run.
+    /// Number of workgroups in x.
     pub workgroups: u32,
     seed: u64,
-    /// Per workgroup.
+    /// Number of invocations per workgroup.
     invocations: u32,
 }
 
 impl Program {
-    /// Memory with inputs and a cleared output buffer.
+    /// Returns memory with inputs and a cleared output buffer.
     pub fn memory(&self) -> Memory {
         let mut rng = Rng::new(self.seed ^ 0x5eed);
         let invocations = self.workgroups * self.invocations;
@@ -91,12 +95,13 @@ impl Program {
         Memory { buffers: vec![((0, 0), input), ((0, 1), output)], ..Memory::default() }
     }
 
-    /// Interprets a version of the shader; the output buffer.
+    /// Interprets a version of the shader and returns the output buffer.
     pub fn interpret(&self, shader: &Shader) -> Vec<u8> {
         self.try_interpret(shader, None).unwrap_or_else(|e| panic!("seed {}: {e:?}", self.seed)).0
     }
 
-    /// As [`Self::interpret`], with the last workgroup's outcome.
+    /// Interprets a version of the shader. Returns the output buffer and the last workgroup's
+    /// outcome, or the reason why a workgroup stopped.
     pub fn try_interpret(
         &self,
         shader: &Shader,
@@ -112,7 +117,7 @@ impl Program {
         outcome.map(|o| (output, o)).ok_or(interp::Stop::Budget)
     }
 
-    /// Compares output buffers; any NaN equals any NaN in float words.
+    /// Returns true if two output buffers are equal. In float words, any NaN equals any NaN.
     pub fn same(&self, a: &[u8], b: &[u8]) -> bool {
         let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |&w: &[u8; 4]| u32::from_le_bytes(w));
         a.len() == b.len()
@@ -123,7 +128,7 @@ impl Program {
     }
 }
 
-/// Makes a program.
+/// Generates a program.
 pub fn compute_shader(seed: u64, options: Options) -> Program {
     let mut shader = Shader::new(Stage::Compute, "random");
     let shared_bytes = if options.barriers { options.local_size * 4 } else { 0 };
@@ -155,26 +160,26 @@ pub fn compute_shader(seed: u64, options: Options) -> Program {
     Program { shader, workgroups: 2, seed, invocations: options.local_size }
 }
 
-/// Types of values; the first three come up more often.
+/// Types of values. The first three occur more often.
 const TYPES: [Ty; 6] = [Ty::I32, Ty::F32, Ty::B1, Ty::I8, Ty::I16, Ty::I64];
-/// Integers beside words.
+/// Integer types except words.
 const OTHER_INTS: [Ty; 3] = [Ty::I8, Ty::I16, Ty::I64];
 
 struct Generator<'a> {
     b: Builder<'a>,
     rng: Rng,
     options: Options,
-    /// Instructions left.
+    /// Number of instructions that may still be generated.
     budget: i32,
     depth: u32,
     loops: u32,
     input: Value,
     output: Value,
     id: Value,
-    /// Visible values by type, as [`TYPES`].
+    /// Visible values by type, in the order of [`TYPES`].
     pools: [Vec<Value>; TYPES.len()],
     vars: Vec<Var>,
-    /// Enclosing labels and their result types.
+    /// Enclosing labels with their result types.
     labels: Vec<(Label, Vec<Ty>)>,
     together: barriers::Together,
 }
@@ -233,7 +238,7 @@ impl Generator<'_> {
         self.pools[pool_index(self.b.shader.ty(value))].push(value);
     }
 
-    /// A visible value, recent ones preferred, or a constant.
+    /// Returns a visible value, preferably a recent one, or a constant.
     fn value(&mut self, ty: Ty) -> Value {
         if ty == Ty::Buf {
             return self.rng.pick(&[self.input, self.output]);
@@ -269,12 +274,12 @@ impl Generator<'_> {
         }
     }
 
-    /// A type of integers, a word half of the time.
+    /// Returns an integer type, half of the time a word.
     fn int(&mut self) -> Ty {
         if self.rng.chance(50) { Ty::I32 } else { self.rng.pick(&OTHER_INTS) }
     }
 
-    /// Any type.
+    /// Returns a random type.
     fn ty(&mut self) -> Ty {
         if self.rng.chance(70) { self.rng.pick(&TYPES[..3]) } else { self.rng.pick(&TYPES) }
     }
@@ -330,7 +335,8 @@ impl Generator<'_> {
         results.into_iter().for_each(|r| self.add(r));
     }
 
-    /// The exponent of an infinity or NaN is unspecified, so only finite numbers are taken apart.
+    /// Builds a Frexp of a finite number, because the exponent of an infinity or NaN is
+    /// unspecified.
     fn frexp(&mut self) {
         let x = self.value(Ty::I32);
         let x = self.b.convert(Convert::SToF, x, Ty::F32);
@@ -338,7 +344,7 @@ impl Generator<'_> {
         self.add_results(inst);
     }
 
-    /// Offset and count inside the number.
+    /// Builds a bit-field operation whose offset and count are inside the number.
     fn bitfield(&mut self) {
         let ty = self.int();
         let (base, insert) = (self.value(ty), self.value(ty));
@@ -375,14 +381,15 @@ impl Generator<'_> {
         }
     }
 
-    /// Loads from anywhere in the input (and beyond), one to four words; results keep to their type's words.
+    /// Builds a load of one to four values from anywhere in the input and beyond. Integer and float
+    /// loads start at words of their type.
     fn load(&mut self) {
         let mut at = self.value(Ty::I32);
         if self.rng.chance(80) {
             let mask = self.b.i32(63);
             at = self.b.binary(Binary::And, at, mask);
         } else if self.rng.chance(70) {
-            // An index that may be far outside; without a bound it wraps.
+            // The index may be far outside. Without a bound, its offset wraps.
             let limit = self.b.u32((1 << 27) + (1 << 23) + 1);
             at = self.b.binary(Binary::Bound, at, limit);
         }
@@ -394,7 +401,8 @@ impl Generator<'_> {
         let ty = if float { Ty::F32 } else { self.int() };
         let count = 1 + self.rng.below(4);
         let inst = self.b.inst(Op::Load(Space::Buffer, flags), &[self.input, at], &vec![ty; count]);
-        // Odd results of an integer load may be NaN payloads read as integers: the same bits everywhere, as loads are exact.
+        // The odd results of an integer load may be payloads of NaNs read as integers. Loads are
+        // exact, so these bits are the same in all implementations.
         self.add_results(inst);
     }
 
@@ -422,7 +430,8 @@ impl Generator<'_> {
         (0..n).map(|_| self.ty()).collect()
     }
 
-    /// Statements of a nested region and its end; values defined inside are forgotten.
+    /// Builds the statements of a nested region and its terminator. Values defined inside are not
+    /// visible afterwards.
     fn body(&mut self, yields: &[Ty], can_break: bool) -> Term {
         let marks = self.pools.each_ref().map(Vec::len);
         self.depth += 1;
@@ -445,7 +454,7 @@ impl Generator<'_> {
         term
     }
 
-    /// Runs a builder closure with the generator's state inside a new region.
+    /// Runs a closure that builds a new region with the generator's state.
     fn nested(&mut self, fill: impl FnOnce(&mut Self) -> Term) -> super::Region {
         let outer = std::mem::take(&mut self.b.nodes);
         let term = fill(self);
@@ -486,7 +495,8 @@ impl Generator<'_> {
         self.b.nodes.push(super::Node::Scope(Box::new(super::Scope { label, body, results })));
     }
 
-    /// `loop { if counter >= limit break; scope continue { … } counter += 1 }`, the counter a param or a variable.
+    /// Builds `loop { if counter >= limit break; scope continue { … } counter += 1 }`, where the
+    /// counter is a param or a variable.
     fn loop_(&mut self) {
         self.loops += 1;
         let label = self.b.shader.new_label();
@@ -519,10 +529,10 @@ impl Generator<'_> {
         let marks = self.pools.each_ref().map(Vec::len);
         let fenced = self.together.fenced;
         if kept {
-            // Its own label too; the inner scope of an iteration is free.
+            // The loop's own label is fenced, too. The inner scope of an iteration is not.
             self.together.fenced = self.labels.len() + 1;
         }
-        // In any other loop lanes may be gone from the start of an iteration.
+        // In a loop that is not kept, lanes may have left before an iteration starts.
         let body = self.nested(|g| g.loop_body(label, &types, &params, &carried, (limit, counter_var), !kept));
         self.together.fenced = fenced;
         for (pool, mark) in self.pools.iter_mut().zip(marks) {

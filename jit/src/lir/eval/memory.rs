@@ -7,32 +7,33 @@ use smallvec::smallvec;
 /// Reads `bytes` (up to 8) of memory.
 ///
 /// # Safety
-/// They can be read.
+/// The bytes at `address` must be readable.
 unsafe fn read(address: u64, bytes: u32) -> u64 {
     let mut word = [0u8; 8];
-    // SAFETY: the caller's promise.
+    // SAFETY: the `# Safety` section requires that the bytes are readable, and `word` has 8.
     unsafe { core::ptr::copy_nonoverlapping(address as *const u8, word.as_mut_ptr(), bytes as usize) };
     u64::from_le_bytes(word)
 }
 
-/// Writes the low `bytes`.
+/// Writes the low `bytes` of a number.
 ///
 /// # Safety
-/// They can be written.
+/// The bytes at `address` must be writable.
 unsafe fn write(address: u64, bytes: u32, bits: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the `# Safety` section requires that the bytes are writable.
     unsafe { core::ptr::copy_nonoverlapping(bits.to_le_bytes().as_ptr(), address as *mut u8, bytes as usize) };
 }
 
-/// Loads a value: a lane of a mask is a word, of which any bit tells.
+/// Loads a value. A lane of a mask is a word, whose lowest bit is used.
 ///
 /// # Safety
-/// Its bytes can be read.
+/// The bytes of the type at `address` must be readable.
 unsafe fn load(address: u64, ty: Type) -> Bits {
     let bytes = ty.lane_bytes();
     (0..ty.lanes() as u64)
         .map(|l| {
-            // SAFETY: the caller's promise.
+            // SAFETY: the lane lies in the bytes that the `# Safety` section requires to be
+            // readable.
             let bits = unsafe { read(address + l * u64::from(bytes), bytes) };
             if ty.elem == Elem::B { bits & 1 } else { bits }
         })
@@ -42,20 +43,20 @@ unsafe fn load(address: u64, ty: Type) -> Bits {
 /// Stores a value.
 ///
 /// # Safety
-/// Its bytes can be written.
+/// The bytes of the type at `address` must be writable.
 unsafe fn store(address: u64, ty: Type, value: &Bits) {
     let bytes = ty.lane_bytes();
     for (l, &bits) in value.iter().enumerate() {
         let word = if ty.elem == Elem::B && ty.is_vector() { bits.wrapping_neg() } else { bits };
-        // SAFETY: the caller's promise.
+        // SAFETY: the lane lies in the bytes that the `# Safety` section requires to be writable.
         unsafe { write(address + l as u64 * u64::from(bytes), bytes, word) };
     }
 }
 
-/// An operation with effects that stays in the block: its results.
+/// Executes an operation with effects that stays in the block, and returns its results.
 ///
 /// # Safety
-/// Its addresses are those of memory, or a function, that it may use.
+/// Its addresses must be those of memory that it may access, or of a function that it may call.
 pub unsafe fn access(data: &InstData, args: &[Bits]) -> Vec<Bits> {
     let ty = data.ty;
     let (offset, count) = match data.imm {
@@ -65,7 +66,7 @@ pub unsafe fn access(data: &InstData, args: &[Bits]) -> Vec<Bits> {
     };
     let at = |i: usize| args[i][0].wrapping_add(i64::from(offset) as u64);
     let word = ty.lane_bytes();
-    // SAFETY: all of the caller's promise.
+    // SAFETY: the `# Safety` section requires that every address may be accessed or called.
     unsafe {
         match data.op {
             Op::Load => vec![load(at(0), ty)],
@@ -103,13 +104,13 @@ pub unsafe fn access(data: &InstData, args: &[Bits]) -> Vec<Bits> {
     }
 }
 
-/// Atomics, of one thread.
+/// Executes an atomic operation, without synchronization: the interpreter runs on one thread.
 ///
 /// # Safety
-/// As [`access`].
+/// The address must satisfy the requirements of [`access`].
 unsafe fn atomic(data: &InstData, args: &[Bits]) -> Vec<Bits> {
     let bytes = data.ty.lane_bytes();
-    // SAFETY: the caller's promise.
+    // SAFETY: the `# Safety` section requires that the address may be accessed.
     let old = unsafe { read(args[0][0], bytes) };
     let new = match (data.op, data.imm) {
         (Op::AtomicRmw, Imm::Rmw(kind)) => Some(scalar::rmw(kind, data.ty.elem, old, args[1][0])),
@@ -117,7 +118,7 @@ unsafe fn atomic(data: &InstData, args: &[Bits]) -> Vec<Bits> {
         _ => None,
     };
     if let Some(new) = new {
-        // SAFETY: the caller's promise.
+        // SAFETY: the `# Safety` section requires that the address may be accessed.
         unsafe { write(args[0][0], bytes, new) };
     }
     vec![smallvec![old]]
@@ -126,13 +127,14 @@ unsafe fn atomic(data: &InstData, args: &[Bits]) -> Vec<Bits> {
 /// Calls a function with up to six integers.
 ///
 /// # Safety
-/// The function takes them.
+/// The first argument must be the address of a function that takes the other arguments, and calling
+/// it must be sound.
 unsafe fn call(args: &[Bits]) {
     type Six = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64);
     assert!(args.len() <= 7, "a call with arguments on the stack");
     let arg = |i: usize| args.get(i + 1).map_or(0, |a| a[0]);
-    // SAFETY: what the function does not take is ignored, in registers that it may overwrite.
+    // SAFETY: excess arguments are in registers that a System V function ignores and may overwrite.
     let function: Six = unsafe { core::mem::transmute(args[0][0] as usize) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the `# Safety` section requires that the function may be called with these arguments.
     unsafe { function(arg(0), arg(1), arg(2), arg(3), arg(4), arg(5)) };
 }

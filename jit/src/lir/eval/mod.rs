@@ -1,7 +1,8 @@
-//! What LIR means: an interpreter, for tests and for folding constants.
+//! Interpreter that defines the meaning of LIR. It is used in tests and to fold constants.
 //!
-//! A value is its lanes' bits, those that the element has; a truth value is 0 or 1. [`pure`] is the meaning of every operation without
-//! effects. [`run`] executes a function on real memory, as its machine code does, one thread alone.
+//! A value is the bits of its lanes, as many as the element has; a truth value is 0 or 1. [`pure`]
+//! defines every operation without effects. [`run`] executes a function on real memory, as its
+//! machine code would, on a single thread.
 
 mod memory;
 mod pure;
@@ -13,20 +14,21 @@ use super::{Block, Def, Effect, Function, Imm, Inst, Op, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use smallvec::{SmallVec, smallvec};
 
-/// A value: the bits of each lane.
+/// A value as the bits of each lane.
 pub type Bits = SmallVec<[u64; 16]>;
 
 struct Machine<'a> {
     func: &'a Function,
     values: SecondaryMap<Value, Bits>,
-    /// What the places on the stack are made of.
+    /// Memory of the stack slots.
     stack: Vec<Vec<u128>>,
 }
 
-/// Executes a function. `false` when that takes more than so many steps.
+/// Executes a function. Returns `false` if that takes more than `steps` steps.
 ///
 /// # Safety
-/// The function is verified, the arguments are those of its first block, and every address that it accesses or calls may be.
+/// The function must be verified, the arguments must be those of its first block, and every address
+/// that it accesses or calls must be valid for that.
 pub unsafe fn run(func: &Function, args: &[u64], mut steps: usize) -> bool {
     let stack = func.slots.values().map(|s| vec![0; (s.bytes as usize).div_ceil(16) + (1 << s.align) / 16]).collect();
     let mut m = Machine { func, values: SecondaryMap::new(), stack };
@@ -40,7 +42,7 @@ pub unsafe fn run(func: &Function, args: &[u64], mut steps: usize) -> bool {
                 return false;
             }
             steps -= 1;
-            // SAFETY: the caller's promise.
+            // SAFETY: the `# Safety` section requires the same as that of `inst`.
             unsafe { m.inst(inst) };
         }
         match m.next(block) {
@@ -65,7 +67,7 @@ impl Machine<'_> {
     }
 
     /// # Safety
-    /// As [`run`].
+    /// The requirements of [`run`] must hold.
     unsafe fn inst(&mut self, inst: Inst) {
         let data = &self.func.insts[inst];
         let args: SmallVec<[Bits; 4]> = data.args.iter().map(|&v| self.value(v)).collect();
@@ -76,7 +78,8 @@ impl Machine<'_> {
                 let types: SmallVec<[_; 4]> = data.args.iter().map(|&v| self.func.ty(v)).collect();
                 vec![pure(self.func, data, &types, &args)]
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: the `# Safety` section requires that every accessed or called address is
+            // valid.
             (Effect::Read | Effect::Write | Effect::Call, _) => unsafe { memory::access(data, &args) },
         };
         for (v, bits) in data.results().zip(results) {
@@ -84,7 +87,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where the block goes.
+    /// Returns the block that follows, after setting its parameters.
     fn next(&mut self, block: Block) -> Option<Block> {
         let data = &self.func.blocks[block];
         let last = &self.func.insts[*data.insts.last()?];
@@ -95,7 +98,8 @@ impl Machine<'_> {
             _ => return None,
         };
         let target = &data.targets[taken];
-        // All are read before the first is set: a loop may swap its parameters.
+        // All arguments are read before the first parameter is set, because a loop may swap its
+        // parameters.
         let args: Vec<Bits> = target.args.iter().map(|&v| self.value(v)).collect();
         for (&param, bits) in self.func.blocks[target.block].params.iter().zip(args) {
             self.values[param] = bits;

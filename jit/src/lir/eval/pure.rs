@@ -1,4 +1,4 @@
-//! Operations without effects: lanes in, lanes out.
+//! Operations without effects, on all lanes of their operands.
 
 #![forbid(unsafe_code)]
 
@@ -6,10 +6,11 @@ use super::{Bits, scalar};
 use crate::lir::{Elem, Function, Imm, InstData, Op, Type};
 use smallvec::smallvec;
 
-/// The result of an operation that is [`Effect::Pure`](crate::lir::Effect) and not an address: the meaning of LIR. `types` are the operands'.
+/// Returns the result of an operation that is [`Effect::Pure`](crate::lir::Effect) and not an
+/// address. This function defines the meaning of LIR. `types` are the types of the operands.
 ///
 /// # Panics
-/// For other operations, and for what verification refuses.
+/// Panics for other operations, and for instructions that verification rejects.
 pub fn pure(func: &Function, data: &InstData, types: &[Type], args: &[Bits]) -> Bits {
     let ty = data.ty;
     let lanes = ty.lanes();
@@ -122,7 +123,7 @@ fn lane(data: &InstData) -> usize {
     }
 }
 
-/// The same bits in lanes of another width.
+/// Reinterprets the bits as lanes of another width.
 fn recast(from: Elem, to: Elem, lanes: &Bits) -> Bits {
     let (a, b) = (from.bits() as usize / 8, to.bits() as usize / 8);
     let bytes: Vec<u8> = lanes.iter().flat_map(|l| l.to_le_bytes().into_iter().take(a)).collect();

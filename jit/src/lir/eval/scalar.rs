@@ -1,16 +1,17 @@
-//! Operations on one lane: bits in, bits out.
+//! Operations on the bits of a single lane.
 
 #![forbid(unsafe_code)]
 
 use crate::lir::{Elem, FloatCond, IntCond, Op, Rmw};
 
-/// The signed number that the low bits mean.
+/// Interprets the low bits as a signed number.
 pub fn signed(elem: Elem, bits: u64) -> i64 {
     let unused = 64 - elem.bits();
     ((bits << unused) as i64) >> unused
 }
 
-/// An operation on one or two integers (or truth values); `b` is what it likes where there is one operand.
+/// Evaluates an operation on one or two integers or truth values. `b` is ignored if there is one
+/// operand.
 pub fn int(op: Op, elem: Elem, a: u64, b: u64) -> u64 {
     let (sa, sb) = (signed(elem, a), signed(elem, b));
     let width = elem.bits();
@@ -47,7 +48,7 @@ pub fn int(op: Op, elem: Elem, a: u64, b: u64) -> u64 {
     result & elem.mask()
 }
 
-/// A comparison of integers.
+/// Evaluates a comparison of integers.
 pub fn int_cond(cond: IntCond, elem: Elem, a: u64, b: u64) -> bool {
     let (sa, sb) = (signed(elem, a), signed(elem, b));
     match cond {
@@ -64,7 +65,7 @@ pub fn int_cond(cond: IntCond, elem: Elem, a: u64, b: u64) -> bool {
     }
 }
 
-/// A comparison of floats.
+/// Evaluates a comparison of floats.
 pub fn float_cond(cond: FloatCond, elem: Elem, a: u64, b: u64) -> bool {
     let (a, b) = (float(elem, a), float(elem, b));
     let unordered = a.is_nan() || b.is_nan();
@@ -86,7 +87,7 @@ pub fn float_cond(cond: FloatCond, elem: Elem, a: u64, b: u64) -> bool {
     }
 }
 
-/// F32 or F64, exactly.
+/// Converts F32 or F64 to F64, exactly.
 pub fn float(elem: Elem, bits: u64) -> f64 {
     if elem == Elem::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
 }
@@ -109,7 +110,7 @@ macro_rules! float_op {
     };
 }
 
-/// An operation on up to three floats.
+/// Evaluates an operation on up to three floats.
 pub fn floats(op: Op, elem: Elem, [a, b, c]: [u64; 3]) -> u64 {
     let sign = 1 << (elem.bits() - 1);
     match op {
@@ -126,7 +127,7 @@ pub fn floats(op: Op, elem: Elem, [a, b, c]: [u64; 3]) -> u64 {
     }
 }
 
-/// A conversion of one lane.
+/// Evaluates a conversion of one lane.
 pub fn convert(op: Op, from: Elem, to: Elem, a: u64) -> u64 {
     let single = |x: f32| u64::from(x.to_bits());
     let result = match op {
@@ -150,7 +151,7 @@ pub fn convert(op: Op, from: Elem, to: Elem, a: u64) -> u64 {
     result & to.mask()
 }
 
-/// Binary16 to binary32: exact.
+/// Converts binary16 to binary32, exactly.
 pub fn half_to_float(h: u16) -> u32 {
     let sign = u32::from(h & 0x8000) << 16;
     let magnitude = u32::from(h & 0x7fff);
@@ -163,17 +164,17 @@ pub fn half_to_float(h: u16) -> u32 {
     }
 }
 
-/// Binary32 to binary16, to the nearest, of two the even one.
+/// Rounds binary32 to the nearest binary16, ties to even.
 pub fn float_to_half(f: u32) -> u16 {
     let sign = (f >> 16 & 0x8000) as u16;
     let magnitude = f & 0x7fff_ffff;
-    // Rounds at a bit: what lies below decides, on a tie the bit itself.
+    // Shifts right and rounds to nearest. On a tie, the lowest remaining bit decides.
     let rounded = |x: u32, shift: u32| {
         let half = 1 << (shift - 1);
         (x + half - 1 + (x >> shift & 1)) >> shift
     };
     sign | match magnitude {
-        // Below half of the least denormal, and that itself.
+        // The range ends at half of the least denormal, which is a tie and rounds to 0.
         0..=0x3300_0000 => 0,
         0x3300_0001..0x3880_0000 => {
             let exponent = magnitude >> 23;
@@ -185,7 +186,7 @@ pub fn float_to_half(f: u32) -> u16 {
     }
 }
 
-/// What [`Op::AtomicRmw`] writes.
+/// Returns the value that [`Op::AtomicRmw`] writes.
 pub fn rmw(kind: Rmw, elem: Elem, old: u64, value: u64) -> u64 {
     let op = match kind {
         Rmw::Exchange => return value,
@@ -213,7 +214,7 @@ mod tests {
             let nan = h & 0x7fff > 0x7c00;
             assert_eq!(f.is_nan(), nan);
             assert_eq!(float_to_half(f.to_bits()), if nan { h & 0x8000 | 0x7e00 } else { h });
-            // Between two halves the even one.
+            // The middle between two halves rounds to the even one.
             let next = f32::from_bits(half_to_float(h.wrapping_add(1)));
             if h & 0x7fff < 0x7bff {
                 let middle = (f64::from(f) + f64::from(next)) / 2.0;

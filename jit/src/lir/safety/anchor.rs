@@ -1,5 +1,6 @@
-//! What the driver promises of its structures: which pointers lie in which field, how large what they point to is, and which words of
-//! the driver have a bound. The proofs of all other modules here end at these tables.
+//! Guarantees that the driver gives for its structures: which pointer each field holds, how large
+//! the pointed-to memory is, and which words of the driver are bounded. The proofs of all other
+//! modules here end at these tables.
 
 use base::abi::{
     ADDRESS_TAIL, AddressSpace, BatchHeader, BatchKind, ComputeBatch, ControlBatch, DESCRIPTOR_SIZE, DynamicBuffers,
@@ -11,101 +12,101 @@ use base::abi::{
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
 use core::mem::offset_of;
 
-/// What a stage is given, as far as proofs need it.
+/// Inputs of a stage that proofs need.
 #[derive(Clone, Copy, Debug)]
 pub struct World<'a> {
-    /// The stage's batch.
+    /// Kind of the stage's batch.
     pub batch: BatchKind,
-    /// The batch is a [`RectangleBatch`].
+    /// True if the batch is a [`RectangleBatch`].
     pub rectangles: bool,
-    /// Bytes of scratch memory.
+    /// Size of the scratch memory in bytes.
     pub scratch: u64,
-    /// Bytes of workgroup memory; 0 where the stage has none.
+    /// Size of workgroup memory in bytes; 0 if the stage has none.
     pub shared: u64,
-    /// Bytes from a workgroup's memory to the next one's, where each has its own.
+    /// Distance in bytes between the memory of consecutive workgroups, if each one has its own.
     pub group: Option<u64>,
-    /// Input slots of the stage.
+    /// Number of input slots of the stage.
     pub inputs: u64,
-    /// Where descriptors lie.
+    /// Layout of the descriptors.
     pub layout: &'a PipelineLayoutInfo,
 }
 
 /// An array that a structure points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// What an element is.
+    /// Kind of the elements.
     pub element: Element,
-    /// The stage writes it.
+    /// True if the stage may write the array.
     pub written: bool,
 }
 
-/// An element of an array.
+/// Kind of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// A number that the driver has made.
+    /// A number that the driver has computed.
     Number,
     /// A word that comes from the application.
     Data,
-    /// [`FragmentQuad`].
+    /// A [`FragmentQuad`].
     Quad,
-    /// [`Rectangle`].
+    /// A [`Rectangle`].
     Rectangle,
-    /// [`InputSource`], one for each input slot.
+    /// An [`InputSource`]; the array has one for each input slot.
     Source,
-    /// Three words for each input slot, and four bytes.
+    /// Attributes of a primitive: three words for each input slot, and four bytes.
     Attributes,
 }
 
-/// Where a pointer points.
+/// Memory that a pointer points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// [`ShaderContext`].
+    /// The [`ShaderContext`].
     Context,
     /// The stage's batch.
     Batch,
-    /// [`HelperTable`].
+    /// The [`HelperTable`].
     Helpers,
-    /// [`FragmentPrimitive`].
+    /// A [`FragmentPrimitive`].
     Primitive,
-    /// [`ImageView`].
+    /// An [`ImageView`].
     View,
-    /// [`Sampler`].
+    /// A [`Sampler`].
     Sampler,
     /// An array of the driver.
     Array(Array),
-    /// Memory of a descriptor set.
+    /// Memory of the descriptor set with this number.
     Set(usize),
-    /// Dynamic buffers outside of the context.
+    /// Dynamic buffers that do not fit into the context.
     Dynamic,
-    /// [`BatchHeader::sink`].
+    /// The sink, [`BatchHeader::sink`].
     Sink,
-    /// [`AddressSpace::zeros`].
+    /// The zeros, [`AddressSpace::zeros`].
     Zeros,
-    /// The flag that ends code.
+    /// The flag that makes code return early.
     Abort,
-    /// [`Heaps::null_buffer`].
+    /// The null buffer, [`Heaps::null_buffer`].
     NullBuffer,
-    /// The tables of live granules: of bytes, and of words.
+    /// A table of live granules, with entries of this size: 1 for bytes, 4 for words.
     Live(u64),
-    /// The entries of a heap's objects.
+    /// The entries for the objects of a heap.
     Entries(Heap),
-    /// [`BatchHeader::scratch`].
+    /// The scratch memory, [`BatchHeader::scratch`].
     Scratch,
-    /// [`ComputeBatch::shared`].
+    /// The workgroup memory, [`ComputeBatch::shared`].
     Shared,
 }
 
 /// A descriptor heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heap {
-    /// Images and buffers.
+    /// The heap of images and buffers.
     Resources,
-    /// Samplers.
+    /// The heap of samplers.
     Samplers,
 }
 
 impl Heap {
-    /// Its byte in the context.
+    /// Returns the byte offset of the heap in the context.
     pub const fn at(self) -> i64 {
         let own = match self {
             Heap::Resources => offset_of!(Heaps, resources),
@@ -115,7 +116,8 @@ impl Heap {
     }
 }
 
-/// Bytes that a null view and a null buffer have, and that lie behind each first byte of a buffer.
+/// Number of bytes that a null view and a null buffer have, and that are readable from the first
+/// byte of every buffer.
 pub const READABLE: i64 = 16;
 
 const NUMBERS: Base = Base::Array(Array { element: Element::Number, written: false });
@@ -124,7 +126,7 @@ const INPUTS: Base = Base::Array(Array { element: Element::Data, written: false 
 const OUTPUTS: Base = Base::Array(Array { element: Element::Data, written: true });
 const SOURCES: Base = Base::Array(Array { element: Element::Source, written: false });
 
-/// Pointers of each kind of batch.
+/// Returns the pointers in each kind of batch, by byte offset.
 fn batch_pointers(world: &World<'_>) -> &'static [(usize, Base)] {
     if world.rectangles {
         return &[
@@ -179,7 +181,7 @@ fn batch_pointers(world: &World<'_>) -> &'static [(usize, Base)] {
 }
 
 impl World<'_> {
-    /// Bytes of the batch.
+    /// Returns the size of the batch in bytes.
     fn batch_bytes(&self) -> usize {
         if self.rectangles {
             return size_of::<RectangleBatch>();
@@ -195,7 +197,8 @@ impl World<'_> {
         }
     }
 
-    /// The bytes of what a pointer points to, from and to; `None` where the driver alone knows how many there are.
+    /// Returns the first byte and the end of the memory that a pointer points to. Returns `None` if
+    /// only the driver knows its size.
     pub fn extent(&self, base: Base) -> Option<(i64, i64)> {
         let bytes = match base {
             Base::Context => size_of::<ShaderContext>(),
@@ -218,7 +221,8 @@ impl World<'_> {
         Some((0, bytes as i64))
     }
 
-    /// Where a pointer points that lies at a constant byte of a structure, or of each element of an array.
+    /// Returns the memory that a pointer points to, if it is stored at a constant byte of a
+    /// structure, or of each element of an array.
     pub fn pointee(&self, base: Base, at: i64) -> Option<Base> {
         let place = usize::try_from(at).ok()?;
         match base {
@@ -254,7 +258,7 @@ impl World<'_> {
         }
     }
 
-    /// Bytes of an element with pointers, which all indices are multiples of.
+    /// Returns the size of an element that contains pointers. All indices are multiples of it.
     pub fn stride(element: Element) -> Option<u64> {
         match element {
             Element::Quad => Some(size_of::<FragmentQuad>() as u64),
@@ -263,7 +267,7 @@ impl World<'_> {
         }
     }
 
-    /// The binding that has a byte of a set's memory in its first descriptors.
+    /// Returns the binding whose first descriptors contain a byte of a set's memory.
     pub fn binding(&self, set: usize, at: i64) -> Option<&BindingLayout> {
         let inside = |b: &&BindingLayout| {
             let bytes = match b.kind {
@@ -276,7 +280,7 @@ impl World<'_> {
         self.layout.sets.get(set)?.iter().find(inside)
     }
 
-    /// Bytes of all dynamic buffers.
+    /// Returns the size of all dynamic buffers in bytes.
     pub fn dynamic_bytes(&self) -> i64 {
         let dynamic = |b: &&BindingLayout| {
             matches!(b.kind, DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic)
@@ -285,7 +289,7 @@ impl World<'_> {
         all.map(|b| i64::from(b.dynamic_index + b.count)).max().unwrap_or(0) * DESCRIPTOR_SIZE as i64
     }
 
-    /// The most that a word of a structure is.
+    /// Returns the largest value of a word of a structure, if it has a bound.
     pub fn limit(&self, base: Base, at: i64) -> Option<u64> {
         let quads = self.batch == BatchKind::Quads && !self.rectangles;
         match base {
@@ -298,13 +302,13 @@ impl World<'_> {
     }
 }
 
-/// Is a descriptor one of a buffer: an address and a size?
+/// Returns true if a descriptor may be that of a buffer: an address and a size.
 pub fn is_buffer(kind: DescriptorKind) -> bool {
     use DescriptorKind::*;
     matches!(kind, UniformBuffer | StorageBuffer | UniformBufferDynamic | StorageBufferDynamic | Mutable)
 }
 
-/// Pointers of the context.
+/// Returns the memory that a pointer of the context points to.
 fn context_pointer(place: usize) -> Option<Base> {
     let sets = offset_of!(ShaderContext, sets);
     if let Some(set) = place.checked_sub(sets).map(|at| at / size_of::<*const u8>())
@@ -329,22 +333,22 @@ fn context_pointer(place: usize) -> Option<Base> {
     all.iter().find(|p| p.0 == place).map(|p| p.1)
 }
 
-/// The bytes of the context with push constants.
+/// Byte range of the push constants in the context.
 pub const PUSH: core::ops::Range<i64> = {
     let first = offset_of!(ShaderContext, push_constants) as i64;
     first..first + MAX_PUSH_CONSTANTS as i64
 };
 
-/// The bytes of the context with dynamic buffers.
+/// Byte range of the dynamic buffers in the context.
 pub const DYNAMIC: core::ops::Range<i64> = {
     let first = offset_of!(ShaderContext, dynamic_buffers) as i64;
     first..first + (NEAR_DYNAMIC_BUFFERS * DESCRIPTOR_SIZE) as i64
 };
 
-/// The bytes of a set before its descriptors.
+/// Byte range of a set's header, which precedes its descriptors.
 pub const HEADER: core::ops::Range<i64> = SET_HEADER as i64..0;
 
-/// The only field that a stage writes.
+/// Byte offset of the only field of a batch that a stage writes.
 pub const WRITTEN_FIELD: i64 = offset_of!(PrimitiveBatch, rows) as i64;
 
 const _: () = assert!(size_of::<QuadPositions>() == 32 && size_of::<SampleGroups>() == 8);

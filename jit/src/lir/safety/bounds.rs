@@ -1,4 +1,4 @@
-//! Comparisons of offsets with sizes, and which size belongs to which address.
+//! Comparisons of offsets with sizes, and the relation between addresses and their sizes.
 
 use super::anchor::{Base, HEADER};
 use super::prove::{Offset, Prover, Root};
@@ -9,26 +9,28 @@ use base::abi::DESCRIPTOR_SIZE;
 use base::shader::DescriptorKind;
 use std::collections::HashSet;
 
-/// What an atom says of a size: `terms + bytes <= size`, where the sum is a number that does not wrap.
+/// A bound on a size that follows from an atom: `terms + bytes <= size`, where the sum does not
+/// wrap.
 struct Limit {
-    /// The terms; none where the size is compared with a constant.
+    /// Terms of the sum; empty if the size is compared with a constant.
     terms: Terms,
     bytes: i64,
     size: At,
 }
 
 impl Prover<'_> {
-    /// Whether bytes behind a buffer's address are compared with its size.
+    /// Returns true if bytes behind a buffer's address are compared with the size of that buffer.
     pub fn is_in_buffer(&self, address: At, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
         self.is_limited(offset, bytes, scope, &|size| self.is_pair(address, size))
     }
 
-    /// Whether bytes at an offset are below a size.
+    /// Returns true if bytes at an offset are below a size.
     fn is_limited(&self, offset: &Offset, bytes: i64, scope: &Scope, is_size: &dyn Fn(At) -> bool) -> bool {
         let Some((lo, hi)) = self.sum(&offset.terms, scope) else { return false };
         let atoms = self.flow.conditions(scope);
         let wraps = |most: i128| most > i128::from(u64::MAX);
-        // Not before the buffer: by the range, or by a comparison with what an offset takes away.
+        // The access must not start before the buffer. Either the range shows that, or a comparison
+        // with the number that the offset subtracts.
         let starts = lo + i128::from(offset.lo) >= 0
             || atoms.iter().flat_map(|&atom| self.shape().below(atom)).any(|below| {
                 let least = self.shape().constant(below.a).map(|c| i128::from(c) + i128::from(below.strict));
@@ -50,13 +52,14 @@ impl Prover<'_> {
             })
     }
 
-    /// Whether the terms of a limit are those of an offset, which ends no later.
+    /// Returns true if the terms of a limit are those of an offset that ends no later.
     fn reaches(&self, terms: &Terms, end: i64, limit: &Limit, hi: i128) -> bool {
         let fits = |plus: i64| end.checked_add(plus).is_some_and(|end| end <= limit.bytes + limit.terms.plus);
         if limit.terms.list == terms.list {
             return fits(0) && hi + i128::from(limit.bytes) + i128::from(limit.terms.plus) <= i128::from(u64::MAX);
         }
-        // A word and a constant: where their sum wraps it is less than the constant, and so in range by itself.
+        // The offset is the sum of a word and a constant. If that sum wraps, it is less than the
+        // constant, and so in range by itself.
         if let ([(sum, 1)], [(word, 1)]) = (&terms.list[..], &limit.terms.list[..])
             && let Some(parts) = self.shape().made_by(*sum, Op::Iadd)
             && limit.terms.plus == 0
@@ -68,7 +71,7 @@ impl Prover<'_> {
         false
     }
 
-    /// What an atom says of sizes.
+    /// Returns the bounds on sizes that follow from an atom.
     fn limits(&self, atom: Atom, atoms: &[Atom]) -> Vec<Limit> {
         let shape = self.shape();
         let mut out = Vec::new();
@@ -80,7 +83,7 @@ impl Prover<'_> {
                     let bytes = terms.plus.saturating_add(strict);
                     terms.plus = 0;
                     let end = shape.terms(below.b);
-                    // `x <= size - c`, where the size is never less than c.
+                    // The limit is `x <= size - c`, where the size is never less than `c`.
                     match end.list[..] {
                         [(size, 1)] if end.plus < 0 && self.least_size(size) >= -end.plus => {
                             out.push(Limit { terms, bytes: bytes.saturating_sub(end.plus), size });
@@ -95,7 +98,8 @@ impl Prover<'_> {
         out
     }
 
-    /// A limit of words: the size less some bytes, where that is not below 0, saturated to 32 bits.
+    /// Returns size and bytes of a limit of 32 bits: the size minus some bytes, which is not
+    /// negative, saturated to 32 bits.
     fn saturated(&self, limit: At, atoms: &[Atom]) -> Option<(At, i64)> {
         let shape = self.shape();
         let [wide] = shape.made_by(limit, Op::Narrow)?[..] else { return None };
@@ -110,7 +114,7 @@ impl Prover<'_> {
         (positive && terms.plus <= 0).then_some((size, -terms.plus))
     }
 
-    /// Whether a size is that of the buffer at an address.
+    /// Returns true if a size is that of the buffer at an address.
     fn is_pair(&self, address: At, size: At) -> bool {
         self.pairs(address, size, &mut HashSet::new())
     }
@@ -121,7 +125,7 @@ impl Prover<'_> {
         if !seen.insert((address, size)) {
             return true;
         }
-        // Nothing is inside.
+        // A buffer of size 0 contains no bytes, so any address matches it.
         if shape.constant(size) == Some(0) {
             return true;
         }
@@ -167,7 +171,7 @@ impl Prover<'_> {
         })
     }
 
-    /// Whether a descriptor, or the header, of a set has these bytes.
+    /// Returns true if a descriptor or the header of a set contains these bytes.
     pub fn is_descriptor(&self, set: usize, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
         if HEADER.contains(&offset.lo) {
             return offset.terms.list.is_empty() && offset.hi + bytes <= HEADER.end;
@@ -177,7 +181,7 @@ impl Prover<'_> {
         let descriptor = DESCRIPTOR_SIZE as i64;
         let own = (offset.lo - first) % descriptor + offset.hi - offset.lo + bytes <= descriptor;
         if binding.variable {
-            // Limited by the set's own count, which is below the layout's.
+            // The index is limited by the set's own count, which does not exceed the layout's.
             let limited = offset.terms.list.iter().all(|t| self.is_clean(t.0) && t.1 == DESCRIPTOR_SIZE as u64);
             return own && limited && offset.lo - first < descriptor;
         }
@@ -185,7 +189,7 @@ impl Prover<'_> {
         binding.kind != DescriptorKind::InlineUniformBlock && own && self.is_between(offset, bytes, (first, end), scope)
     }
 
-    /// Whether an inline uniform block of a set has these bytes.
+    /// Returns true if an inline uniform block of a set contains these bytes.
     pub fn is_in_block(&self, set: usize, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
         let blocks = self.world.layout.sets.get(set).into_iter().flatten();
         blocks.filter(|b| b.kind == DescriptorKind::InlineUniformBlock).any(|binding| {
@@ -199,7 +203,7 @@ impl Prover<'_> {
         })
     }
 
-    /// Whether a number is the count in a set's header.
+    /// Returns true if a number is the count in a set's header.
     fn is_own_count(&self, set: usize, size: At) -> bool {
         let Some([word]) = self.shape().made_by(size, Op::Zext).as_deref().map(|list| [list[0]]) else { return false };
         let Some((from, reason)) = self.loaded_from(word) else { return false };
@@ -210,7 +214,8 @@ impl Prover<'_> {
             && from.plus == HEADER.start
     }
 
-    /// Whether workgroup memory has these bytes: that of one workgroup, of which each may have its own.
+    /// Returns true if the workgroup memory contains these bytes. Each workgroup of a chunk may
+    /// have its own, and the bytes must lie in one of them.
     pub fn is_in_group(&self, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
         let mut offset = offset.clone();
         if let Some(group) = self.world.group {
@@ -222,7 +227,8 @@ impl Prover<'_> {
         self.is_below(&offset, bytes, self.world.shared, scope)
     }
 
-    /// Whether bytes at an offset lie below a constant: by their range, or by a comparison with a constant that is no greater.
+    /// Returns true if bytes at an offset lie below a constant: by their range, or by a comparison
+    /// with a constant that is not greater.
     pub fn is_below(&self, offset: &Offset, bytes: i64, size: u64, scope: &Scope) -> bool {
         let constant = |at: At| self.shape().constant(at).is_some_and(|c| c <= size);
         self.is_between(offset, bytes, (0, size as i64), scope) || self.is_limited(offset, bytes, scope, &constant)

@@ -1,10 +1,12 @@
-//! Numbers that the application has no part in, or that such a number limits: what arrays of unknown length may be indexed with.
+//! Clean numbers: those that do not depend on the application, or that such a number limits. Only
+//! they may index arrays of unknown length.
 
 use super::shape::Shape;
 use crate::lir::{Def, Imm, InstData, Op, Reason, Value};
 use cranelift_entity::SecondaryMap;
 
-/// Finds them: `loaded` says of loads from arrays and descriptors whether they give numbers of the driver.
+/// Finds the clean values. `loaded` returns true if a load from an array or a descriptor gives a
+/// number of the driver.
 pub fn clean(shape: Shape<'_>, loaded: impl Fn(&InstData) -> bool) -> SecondaryMap<Value, bool> {
     let func = shape.func;
     let mut clean: SecondaryMap<Value, bool> = SecondaryMap::with_default(true);
@@ -64,11 +66,11 @@ fn made_clean(
     match data.op {
         Op::Load | Op::LoadU8 | Op::LoadU16 | Op::Gather => from_memory[v],
         Op::AtomicRmw | Op::AtomicCas | Op::AtomicLoad => false,
-        // No more than the other operand.
+        // The result does not exceed either operand, so one clean operand is enough.
         Op::Umin | Op::And => args.any(|clean| clean),
         Op::Urem => clean[data.args[1]],
         Op::Select => args.skip(1).all(|clean| clean),
-        // Numbers of bits.
+        // The result is bounded by the number of bits or lanes.
         Op::Ctz | Op::Clz | Op::Popcnt | Op::MaskBits => true,
         _ => args.all(|clean| clean),
     }

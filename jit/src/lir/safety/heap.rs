@@ -1,4 +1,5 @@
-//! Descriptors in heaps: nothing that lies there is followed but what the driver's own tables confirm.
+//! Descriptors in heaps. The application can write any bytes there, so only pointers that the
+//! tables of the driver confirm are followed.
 
 use super::anchor::{Base, Heap};
 use super::live::granule_of;
@@ -10,19 +11,22 @@ use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, HeapContext, HeapEntry};
 use core::mem::offset_of;
 
 impl Prover<'_> {
-    /// The least that a size is: that of a heap, whose code needs one descriptor.
+    /// Returns a lower bound of a size. Heaps have at least 16 bytes, because code that uses a heap
+    /// needs one descriptor.
     pub fn least_size(&self, size: At) -> i64 {
         let of = |heap: Heap| self.is_context_word(size, heap.at() + offset_of!(HeapContext, size) as i64);
         if of(Heap::Resources) || of(Heap::Samplers) { 16 } else { 0 }
     }
 
-    /// Whether an address and a size are those of a descriptor in a heap, cut to what is alive behind the address.
+    /// Returns true if an address and a size are those of a descriptor in a heap, where the size is
+    /// clamped to the live memory behind the address.
     pub fn is_heap_buffer(&self, address: At, size: At) -> bool {
         let shape = self.shape();
         let Some(&[some, own, null]) = shape.made_by(address, Op::Select).as_deref() else { return false };
         let is_null = self.root_of(&shape.terms(null)).is_some_and(|r| r.1 == Root::Known(Base::NullBuffer));
         let Some((before, alive)) = self.compared_below(some) else { return false };
-        // alive = the granules of the run; before = what of the first one lies before the address, and the tail.
+        // `alive` is the size of the run of live granules. `before` is the part of the first
+        // granule that precedes the address, plus the tail.
         let alive_terms = shape.terms(alive);
         let [(run, factor)] = alive_terms.list[..] else { return false };
         let is_run = factor == 1 << ADDRESS_GRANULE_BITS && alive_terms.plus == 0 && self.is_run_of(run, own);
@@ -40,19 +44,19 @@ impl Prover<'_> {
         is_null && is_run && is_within && self.is_least(size, &left, 8)
     }
 
-    /// Whether a value is a minimum of things of which one is so.
+    /// Returns true if a value is a minimum of values one of which satisfies `is`.
     fn is_least(&self, at: At, is: &dyn Fn(At) -> bool, depth: u32) -> bool {
         let parts = self.shape().made_by(at, Op::Umin).filter(|_| depth > 0);
         is(at) || parts.is_some_and(|parts| parts.iter().any(|&part| self.is_least(part, is, depth - 1)))
     }
 
-    /// The operands of a strict comparison without sign.
+    /// Returns the operands of a strict unsigned comparison.
     fn compared_below(&self, at: At) -> Option<(At, At)> {
         let (cond, a, b) = self.shape().compared(super::shape::Atom { at, truth: true })?;
         (cond == IntCond::Ult).then_some((a, b))
     }
 
-    /// Whether a word is the length of the run of live granules at an address.
+    /// Returns true if a word is the length of the run of live granules at an address.
     fn is_run_of(&self, run: At, address: At) -> bool {
         let Some((from, Reason::Live)) = self.loaded_from(run) else { return false };
         let Some((pointer, Root::Known(Base::Live(4)))) = self.root_of(&from) else { return false };
@@ -61,7 +65,7 @@ impl Prover<'_> {
         granule_of(self, index).is_some_and(|of| of == self.shape().terms(address)) && rest.plus == 0
     }
 
-    /// Whether a value is the place of an address in its granule.
+    /// Returns true if a value is the offset of an address in its granule.
     fn is_within_granule(&self, within: At, address: At) -> bool {
         let shape = self.shape();
         let Some(&[offset, mask]) = shape.made_by(within, Op::And).as_deref() else { return false };
@@ -74,7 +78,7 @@ impl Prover<'_> {
         is_mask && terms == shape.terms(address)
     }
 
-    /// Whether an offset is that of an entry: its number is limited to the table.
+    /// Returns true if an offset is that of an entry whose index is limited to the table.
     pub fn is_entry(&self, base: Base, offset: &Offset) -> bool {
         let Base::Entries(heap) = base else { return false };
         let last = heap.at() + offset_of!(HeapContext, last) as i64;
@@ -89,7 +93,8 @@ impl Prover<'_> {
         }
     }
 
-    /// Whether the conditions say that an entry has the word of the descriptor: only then is its object one.
+    /// Returns true if the conditions include that an entry has the word of the descriptor. Without
+    /// that comparison, the entry's object may be another one or none.
     pub fn is_own_entry(&self, entry: &Terms, scope: &Scope) -> bool {
         let shape = self.shape();
         self.flow.conditions(scope).iter().filter_map(|&atom| shape.compared(atom)).any(|(cond, a, b)| {
@@ -103,7 +108,8 @@ impl Prover<'_> {
         })
     }
 
-    /// Whether a mutable descriptor's word is used as an address: its size is loaded, too.
+    /// Returns true if a mutable descriptor's word is used as an address, because the code also
+    /// loads the size that belongs to it.
     pub fn has_range(&self, v: Value) -> bool {
         let Some((from, _)) = self.loaded_from((v, None)) else { return false };
         self.shape().func.insts.values().any(|data| {

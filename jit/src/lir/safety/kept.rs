@@ -1,5 +1,5 @@
-//! Pointers that are kept in memory of the function's own: addresses of lanes in rows of the stack, and values that live across barriers
-//! in scratch memory.
+//! Pointers that the function stores in its own memory: addresses of lanes in rows of the stack,
+//! and values that live across barriers in scratch memory.
 
 use super::prove::{Prover, Root, stores};
 use super::scope::Scope;
@@ -8,7 +8,7 @@ use crate::lir::{Block, Def, Function, Imm, Inst, InstData, Op, Reason, Slot, Va
 use cranelift_entity::SecondaryMap;
 use std::collections::HashSet;
 
-/// A store, and where it lies.
+/// A store and the bytes that it writes.
 struct Stored {
     block: Block,
     at: u32,
@@ -18,26 +18,26 @@ struct Stored {
 }
 
 enum Place {
-    /// Bytes of a slot.
+    /// A byte range of a stack slot.
     Stack(Slot, i64, i64),
-    /// Behind terms, at a constant.
+    /// Scratch memory at an address that is a sum.
     Scratch(Terms),
-    /// It is not known where.
+    /// An unknown address.
     Unknown,
 }
 
-/// The stores of a function to memory of its own.
+/// Stores of a function to its own memory.
 #[derive(Default)]
 pub struct Kept {
     stored: Vec<Stored>,
     /// Blocks and positions of calls.
     calls: Vec<(Block, u32)>,
-    /// What each load of an address finds.
+    /// Values that each load of an address may read, with the blocks of their stores.
     found: SecondaryMap<Inst, Option<Vec<(Value, Block)>>>,
 }
 
 impl Kept {
-    /// Finds them.
+    /// Collects the stores of a function and resolves its loads of addresses.
     pub fn of(prover: &Prover<'_>) -> Kept {
         let func = prover.shape().func;
         let mut kept = Kept::default();
@@ -67,7 +67,7 @@ impl Kept {
         kept
     }
 
-    /// What a load of an address finds: stored values, and the blocks of the stores.
+    /// Returns the values that a load of an address may read, with the blocks of their stores.
     pub fn stored(&self, prover: &Prover<'_>, data: &InstData) -> Option<Vec<(Value, Block)>> {
         let Def::Inst(inst) = prover.shape().func.values[data.first].def else { return None };
         self.found[inst].clone()
@@ -82,7 +82,8 @@ impl Kept {
         }
     }
 
-    /// The one store that covers bytes of a slot and is the last one before a load, on every way.
+    /// Returns the store that covers bytes of a slot and is the last one before a load on every
+    /// path.
     fn on_stack(
         &self,
         prover: &Prover<'_>,
@@ -98,7 +99,7 @@ impl Kept {
             |a: &Stored, b: &Stored| if a.block == b.block { a.at > b.at } else { flow.dominates(b.block, a.block) };
         let last =
             self.stored.iter().filter(covers).filter(|s| before(s)).reduce(|a, b| if later(a, b) { a } else { b })?;
-        // Blocks from which the load is come to without the store.
+        // `reach` is the set of blocks from which the load is reachable without passing the store.
         let mut reach = HashSet::new();
         let mut todo = vec![here.0];
         while let Some(block) = todo.pop() {
@@ -124,7 +125,7 @@ impl Kept {
         (!changed && !called).then(|| vec![(last.value, last.block)])
     }
 
-    /// All stores to a place of the scratch memory, with which no other store overlaps.
+    /// Returns all stores to an address in scratch memory. No other store may overlap them.
     fn in_scratch(&self, prover: &Prover<'_>, terms: &Terms) -> Option<Vec<(Value, Block)>> {
         let mut out = Vec::new();
         let scope = |block| Scope::of(block);
@@ -162,7 +163,7 @@ fn pointer(prover: &Prover<'_>, terms: &Terms) -> Option<super::shape::At> {
     Some(prover.root_of(terms)?.0)
 }
 
-/// Where an access to the function's own memory lies.
+/// Returns the bytes that an access to the function's own memory touches.
 fn place(prover: &Prover<'_>, data: &InstData, block: Block) -> Place {
     let Imm::Access(access) = data.imm else { return Place::Unknown };
     let mut terms = prover.shape().terms((data.args[0], None));
@@ -190,7 +191,7 @@ fn place(prover: &Prover<'_>, data: &InstData, block: Block) -> Place {
     }
 }
 
-/// A place behind an aligned address of a slot: somewhere in the slot.
+/// Returns the whole slot for an address that is derived from an aligned address of a slot.
 fn masked(prover: &Prover<'_>, terms: &Terms, _data: &InstData) -> Option<Place> {
     let func: &Function = prover.shape().func;
     let slot = terms.list.iter().find_map(|&(at, _)| {

@@ -1,4 +1,4 @@
-//! Physical pointers: addresses of which a table says that memory is alive there.
+//! Physical pointers: addresses at which a table shows live memory.
 
 use super::anchor::Base;
 use super::prove::{Offset, Prover, Root};
@@ -12,7 +12,7 @@ fn field(field: usize) -> i64 {
     (offset_of!(ShaderContext, addresses) + field) as i64
 }
 
-/// Takes the first granule's address away from a sum from which it was subtracted.
+/// Removes the subtraction of the first granule's address from a sum.
 pub fn take_base(prover: &Prover<'_>, terms: &mut Terms) -> Option<()> {
     let is_base = |&&(at, times): &&(At, u64)| {
         times == u64::MAX && prover.is_context_word(at, field(offset_of!(AddressSpace, base)))
@@ -22,7 +22,8 @@ pub fn take_base(prover: &Prover<'_>, terms: &mut Terms) -> Option<()> {
     Some(())
 }
 
-/// The address whose granule a number is, limited to the table or not.
+/// Returns the address whose granule has this number. The number may be limited to the table or
+/// not.
 pub fn granule_of(prover: &Prover<'_>, number: At) -> Option<Terms> {
     let shape = prover.shape();
     let mut number = number;
@@ -41,7 +42,7 @@ pub fn granule_of(prover: &Prover<'_>, number: At) -> Option<Terms> {
 }
 
 impl Prover<'_> {
-    /// Whether an offset in a table of granules is limited to the table.
+    /// Returns true if an offset into a table of granules is limited to the table.
     pub fn is_granule(&self, offset: &Offset, bytes: u64) -> bool {
         let last = |at: At| self.is_context_word(at, field(offset_of!(AddressSpace, last)));
         let [(index, times)] = offset.terms.list[..] else { return false };
@@ -49,7 +50,8 @@ impl Prover<'_> {
         times == bytes && offset.lo == 0 && offset.hi == 0 && parts.is_some_and(|parts| parts.into_iter().any(last))
     }
 
-    /// The constant of an address of which the conditions say that memory is alive there, if it is that of a sum but for a constant.
+    /// Returns the constant of an address that the conditions show to be alive and that differs
+    /// from `sum` only in the constant.
     pub fn alive(&self, sum: &Terms, scope: &Scope) -> Option<i64> {
         self.flow.conditions(scope).iter().find_map(|&atom| {
             let address = self.live_address(atom)?;
@@ -57,7 +59,7 @@ impl Prover<'_> {
         })
     }
 
-    /// The address that an atom says is alive.
+    /// Returns the address that an atom shows to be alive.
     fn live_address(&self, atom: Atom) -> Option<Terms> {
         match self.shape().func.values[atom.at.0].def {
             Def::Param(block) if atom.truth => self.live_param(atom.at, block),
@@ -65,7 +67,7 @@ impl Prover<'_> {
         }
     }
 
-    /// The granule that an atom says is alive.
+    /// Returns the granule that an atom shows to be alive.
     fn live_granule(&self, atom: Atom) -> Option<At> {
         let (cond, byte, zero) = self.shape().compared(atom)?;
         let (from, reason) = self.loaded_from(byte)?;
@@ -80,13 +82,14 @@ impl Prover<'_> {
         }
     }
 
-    /// A mask of lanes from several blocks: in each the address of the lane is alive.
+    /// Returns the address of a lane for a mask that merges from several blocks. The address must
+    /// be alive on each of the edges.
     fn live_param(&self, param: At, block: Block) -> Option<Terms> {
         let func = self.shape().func;
         let number = func.blocks[block].params.iter().position(|&p| p == param.0)?;
         let mut found: Option<Terms> = None;
         let edges = self.flow.preds(block);
-        // Of the one that says it of the lane itself.
+        // The address comes from the edges whose atom checks the lane's own granule.
         for &(from, target) in edges {
             let arg = self.shape().peel((func.blocks[from].targets[target].args[number], param.1));
             if self.shape().constant(arg).is_none() {
@@ -109,7 +112,7 @@ impl Prover<'_> {
         edges.iter().all(by_ends).then_some(address)
     }
 
-    /// Whether all lanes are said to be in the granules of lanes that are alive.
+    /// Returns true if the conditions show that all lanes are in granules of lanes that are alive.
     fn is_in_live_granules(&self, address: &Terms, lane: Option<u8>, scope: &Scope) -> bool {
         let shape = self.shape();
         let atoms = self.flow.conditions(scope);
@@ -131,13 +134,13 @@ impl Prover<'_> {
         false
     }
 
-    /// A granule's number before it is limited to the table.
+    /// Returns a granule's number before it is limited to the table.
     fn unlimited(&self, granule: At) -> Option<At> {
         let parts = self.shape().made_by(granule, Op::Umin)?;
         parts.into_iter().find(|&at| !self.is_context_word(at, field(offset_of!(AddressSpace, last))))
     }
 
-    /// The alternatives of a disjunction.
+    /// Collects the alternatives of a disjunction.
     fn alternatives(&self, at: At, out: &mut Vec<At>) {
         let at = self.shape().peel(at);
         match self.shape().made_by(at, Op::Or) {

@@ -1,4 +1,5 @@
-//! What loads give: pointers that structures of the driver have, and numbers of the driver.
+//! Values that loads give: pointers that structures of the driver contain, and numbers of the
+//! driver.
 
 use super::anchor::{self, Array, Base, DYNAMIC, Element, HEADER, Heap, World};
 use super::prove::{Offset, Prover, Root};
@@ -10,7 +11,8 @@ use core::mem::offset_of;
 use std::collections::HashSet;
 
 impl Prover<'_> {
-    /// The pointer that a load gives: every structure that it may load from has the same there.
+    /// Returns the pointer that a load gives. Every structure that it may load from must have the
+    /// same pointer there.
     pub fn root_of_load(&self, v: Value, data: &InstData) -> Option<Root> {
         if let Some(known) = self.roots.borrow()[v] {
             return known;
@@ -47,7 +49,7 @@ impl Prover<'_> {
         found
     }
 
-    /// The pointer that lies behind another one, where a load has found it.
+    /// Returns the pointer that a load has read from an offset of another pointer.
     fn pointee(&self, v: Value, root: Root, offset: &Offset) -> Option<Root> {
         let Root::Known(base) = root else { return None };
         let at = offset.lo;
@@ -63,7 +65,8 @@ impl Prover<'_> {
             Base::Set(set) => {
                 let multiples = offset.terms.list.iter().all(|t| t.1 % DESCRIPTOR_SIZE as u64 == 0);
                 let binding = self.world.binding(set, at).filter(|_| multiples)?;
-                // A mutable descriptor is what the use says: `lo` alone tells an address from a view's, which is at the same place.
+                // The use decides what a mutable descriptor is. Address and view are at the same
+                // byte, so `at` alone does not distinguish them.
                 let first = (at - i64::from(binding.offset)) % DESCRIPTOR_SIZE as i64 == 0;
                 let either = binding.kind == base::shader::DescriptorKind::Mutable;
                 if anchor::is_buffer(binding.kind) && first && (!either || self.has_range(v)) {
@@ -85,7 +88,7 @@ impl Prover<'_> {
         }
     }
 
-    /// The object of an entry, where the conditions say that the entry is the one that was meant.
+    /// Returns the object of an entry if the conditions show that it is the intended entry.
     pub fn object(&self, at: At, heap: Heap, scope: &Scope) -> Option<Root> {
         let (from, _) = self.loaded_from(at)?;
         let (entries, _) = self.root_of(&from)?;
@@ -94,7 +97,7 @@ impl Prover<'_> {
         (entry.list.is_empty() || self.is_own_entry(&entry, scope)).then_some(Root::Known(what))
     }
 
-    /// Whether a load gives a number of the driver.
+    /// Returns true if a load gives a number of the driver.
     pub fn loads_number(&self, data: &InstData) -> bool {
         let (Imm::Access(access) | Imm::Gather(access, _)) = data.imm else { return false };
         let address = if data.op == Op::Gather { data.args[1] } else { data.args[0] };
@@ -117,7 +120,7 @@ impl Prover<'_> {
         self.visit((address, None), &offset, &Scope::of(block), &mut HashSet::new(), each).is_ok() && number
     }
 
-    /// Tells the ranges what structures promise of their words.
+    /// Records the bounds that structures guarantee for their words as ranges of loads.
     pub fn limit_loads(&mut self) {
         let mut found = Vec::new();
         for data in self.shape().func.insts.values().filter(|data| data.op == Op::Load) {

@@ -1,4 +1,4 @@
-//! From an address back to the pointers that it may be made of.
+//! Proofs that go from an address back to the pointers that it may be derived from.
 
 use super::anchor::{Base, DYNAMIC, Element, Heap, PUSH, READABLE, WRITTEN_FIELD, World};
 use super::clean::clean;
@@ -15,7 +15,7 @@ use std::collections::HashSet;
 /// Proves all accesses of a function that [`crate::lir::verify`] has accepted.
 ///
 /// # Errors
-/// The first access whose claim could not be proved, and why.
+/// Returns the first access whose claim could not be proved, with the reason.
 pub fn verify(func: &Function, world: &World<'_>) -> Result<(), String> {
     let mut flow = Flow::of(func)?;
     let entry = *func.layout.first().ok_or("no blocks")?;
@@ -32,7 +32,8 @@ pub fn verify(func: &Function, world: &World<'_>) -> Result<(), String> {
     prover.limit_loads();
     prover.flow.find_ranges();
     prover.kept = Kept::of(&prover);
-    // Pointers that are kept were not known before.
+    // Cached roots are dropped, because pointers stored in memory were not known when they were
+    // found.
     prover.roots = RefCell::default();
     prover.clean = clean(Shape { func }, |data| prover.loads_number(data));
     for &block in &func.layout {
@@ -46,49 +47,50 @@ pub fn verify(func: &Function, world: &World<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What a pointer is.
+/// Kind of memory that a pointer points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
     /// Memory of the driver.
     Known(Base),
-    /// A place on the stack.
+    /// A stack slot.
     Stack(Slot),
-    /// The first byte of a buffer, whose size belongs to the pointer. `readable`: it is one as it stands in a descriptor, behind
-    /// which there are always [`READABLE`] bytes.
+    /// The first byte of a buffer, whose size belongs to the pointer.
     Buffer {
-        /// The pointer.
+        /// The pointer to the first byte.
         at: At,
-        /// See above.
+        /// True if the pointer is loaded directly from a descriptor, behind which [`READABLE`]
+        /// bytes are always readable.
         readable: bool,
     },
     /// The first texel of a view.
     Texels(At),
-    /// Memory that was looked up: it is alive from there on.
+    /// Memory that a look-up has shown to be alive from this address on.
     Alive,
-    /// The object of a heap's entry: there is one only where the entry has the word that it was looked up by.
+    /// The object of a heap's entry. It is valid only if the entry has the word that it was looked
+    /// up by.
     Object(At, Heap),
 }
 
-/// A pointer of a sum.
+/// A pointer among the terms of a sum.
 enum Pointer {
     Root(Root),
-    /// One of several, or one that was kept.
+    /// One of several pointers, or one that was stored in memory.
     Choice,
 }
 
-/// What lies behind a pointer: terms, and the least and the greatest constant (the terms' own is 0).
+/// Offset from a pointer: a sum of terms, whose own constant is 0, plus a constant from a range.
 #[derive(Clone, Debug, Default)]
 pub struct Offset {
-    /// Terms.
+    /// Sum of the variable terms.
     pub terms: Terms,
-    /// The least.
+    /// Least constant.
     pub lo: i64,
-    /// The greatest.
+    /// Greatest constant.
     pub hi: i64,
 }
 
 impl Offset {
-    /// A constant.
+    /// Returns a constant offset.
     pub(super) fn at(byte: i64) -> Offset {
         Offset { lo: byte, hi: byte, ..Offset::default() }
     }
@@ -105,38 +107,38 @@ impl Offset {
 /// An access to prove.
 #[derive(Clone, Copy)]
 pub struct Wanted {
-    /// What it claims.
+    /// Reason that the access claims.
     pub reason: Reason,
-    /// Its bytes.
+    /// Number of bytes accessed.
     pub bytes: i64,
-    /// It writes.
+    /// True if the access writes.
     pub write: bool,
 }
 
-/// The state of a proof.
+/// State of a proof.
 pub struct Prover<'a> {
-    /// The function.
+    /// The function with its control flow.
     pub flow: Flow<'a>,
-    /// What the stage is given.
+    /// Inputs of the stage.
     pub world: World<'a>,
     pub(super) params: [Value; 2],
     clean: SecondaryMap<Value, bool>,
-    /// Pointers of loads that are known.
+    /// Cached results of [`Prover::root_of_load`].
     pub(super) roots: RefCell<SecondaryMap<Value, Option<Option<Root>>>>,
-    /// What is kept in memory.
+    /// Pointers that are stored in the function's own memory.
     pub kept: Kept,
 }
 
-/// What is done with each pointer that an address may be made of.
+/// Callback for each pointer that an address may be derived from.
 type Each<'f> = &'f mut dyn FnMut(Root, &Offset, &Scope) -> Result<(), String>;
 
 impl<'a> Prover<'a> {
-    /// The function's definitions.
+    /// Returns the view of the function's definitions.
     pub fn shape(&self) -> Shape<'a> {
         self.flow.shape
     }
 
-    /// Proves an access.
+    /// Proves the access of an instruction.
     fn access(&self, block: Block, inst: Inst, data: &InstData) -> Result<(), String> {
         let scope = |access: Option<Access>| {
             let moved = access
@@ -159,7 +161,7 @@ impl<'a> Prover<'a> {
                     write: false,
                 };
                 self.lanes(data, access, wanted, &scope(Some(access)))?;
-                // Lanes that are not active read at the address itself.
+                // Inactive lanes read at the address itself.
                 if self.shape().constant((data.args[0], None)).is_some_and(|bits| bits == 1) {
                     return Ok(());
                 }
@@ -206,7 +208,7 @@ impl<'a> Prover<'a> {
         one(None).or_else(|_| (0..lanes).try_for_each(|lane| one(Some(lane))))
     }
 
-    /// Proves that an address and what lies behind it is where it is said to be.
+    /// Proves that an access at an offset from an address lies in the memory that its reason names.
     pub fn prove(&self, at: At, offset: &Offset, wanted: Wanted, scope: &Scope) -> Result<(), String> {
         self.visit(at, offset, scope, &mut HashSet::new(), &mut |root, offset, scope| {
             self.inside(root, offset, wanted, scope)
@@ -214,7 +216,7 @@ impl<'a> Prover<'a> {
         })
     }
 
-    /// All pointers that an address may be made of.
+    /// Visits all pointers that an address may be derived from.
     pub(super) fn visit(
         &self,
         at: At,
@@ -254,7 +256,7 @@ impl<'a> Prover<'a> {
                 if seen.len() > 4096 {
                     return Err(format!("too many ways to {pointer:?}"));
                 }
-                // As a whole it may be a buffer, whose size is chosen with it.
+                // The choice as a whole may be a buffer whose size is chosen with it.
                 if each(Root::Buffer { at: pointer, readable: false }, &rest, scope).is_ok() {
                     return Ok(());
                 }
@@ -295,7 +297,7 @@ impl<'a> Prover<'a> {
                 }
                 Ok(())
             }
-            // Rounded down to a power of two.
+            // The pointer is rounded down to a multiple of a power of two.
             Op::And => {
                 let less = self.mask(pointer, data).ok_or("a masked pointer")?;
                 self.visit(arg(0), &Offset { lo: rest.lo - less, ..rest.clone() }, scope, seen, each)
@@ -318,7 +320,8 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// A pointer that a loop counts up, from its first value to a fixed distance: what it begins as and where, and the distance.
+    /// Returns first value, scope and distance of a pointer that a loop increments from its first
+    /// value up to a fixed distance.
     fn counted(&self, param: At, block: Block) -> Option<((At, Scope), i64)> {
         let shape = self.shape();
         let number = shape.func.blocks[block].params.iter().position(|&p| p == param.0)?;
@@ -341,13 +344,13 @@ impl<'a> Prover<'a> {
         Some(((arg(first), self.flow.edge(*first)), most))
     }
 
-    /// How much less a masked value may be.
+    /// Returns the largest amount by which masking reduces a value.
     fn mask(&self, at: At, data: &InstData) -> Option<i64> {
         let mask = self.shape().constant(self.shape().arg(at, data, 1))?;
         mask.wrapping_neg().is_power_of_two().then(|| (mask.wrapping_neg() - 1) as i64)
     }
 
-    /// What a term of an address is, if it is a pointer.
+    /// Returns the kind of pointer that a term of an address is, if it is one.
     fn pointer(&self, at: At, depth: u32) -> Option<Pointer> {
         let shape = self.shape();
         let depth = depth.checked_sub(1)?;
@@ -391,7 +394,7 @@ impl<'a> Prover<'a> {
         terms.list.iter().any(|&(at, times)| times == 1 && self.pointer(at, depth).is_some())
     }
 
-    /// Whether bytes behind a pointer are inside of what it points to.
+    /// Checks that bytes at an offset from a pointer lie inside the memory that it points to.
     fn inside(&self, root: Root, offset: &Offset, wanted: Wanted, scope: &Scope) -> Result<(), String> {
         let ok = |ok: bool, what: &str| if ok { Ok(()) } else { Err(what.to_string()) };
         let constant = offset.terms.list.is_empty();
@@ -438,7 +441,7 @@ impl<'a> Prover<'a> {
             (Base::Array(array), R::Element) => {
                 let inside = match (self.world.extent(base), &offset.terms.list[..]) {
                     (Some(extent), _) => between(extent),
-                    // What belongs to one element ends before the next one.
+                    // An access to a part of one element must end before the next element.
                     (None, &[(_, stride @ 2..)]) if array.element != Element::Data => {
                         offset.lo >= 0 && offset.hi + wanted.bytes <= stride as i64
                     }
@@ -464,19 +467,19 @@ impl<'a> Prover<'a> {
         if right { Ok(()) } else { Err("not inside".into()) }
     }
 
-    /// Whether a number is one of the driver, or limited by one.
+    /// Returns true if a number is one of the driver or limited by one.
     pub fn is_clean(&self, at: At) -> bool {
         self.shape().constant(at).is_some() || self.clean[at.0]
     }
 
-    /// Whether an offset lies between two bytes, by its range.
+    /// Returns true if the range of an offset lies between two bytes.
     pub fn is_between(&self, offset: &Offset, bytes: i64, (from, to): (i64, i64), scope: &Scope) -> bool {
         let Some((lo, hi)) = self.sum(&offset.terms, scope) else { return false };
         lo + i128::from(offset.lo) >= i128::from(from)
             && hi + i128::from(offset.hi) + i128::from(bytes) <= i128::from(to)
     }
 
-    /// The least and the greatest sum of terms.
+    /// Returns the least and the greatest value of a sum of terms.
     pub fn sum(&self, terms: &Terms, scope: &Scope) -> Option<(i128, i128)> {
         terms.list.iter().try_fold((0i128, 0i128), |(lo, hi), &(at, times)| {
             let range = self.flow.range(at, scope);
@@ -485,7 +488,7 @@ impl<'a> Prover<'a> {
         })
     }
 
-    /// Whether a load reads a word of the context.
+    /// Returns true if a value is loaded from a field of the context.
     pub fn is_context_word(&self, at: At, field: i64) -> bool {
         let Some(data) = self.shape().def(at).filter(|data| data.op == Op::Load) else { return false };
         let Imm::Access(access) = data.imm else { return false };
@@ -493,7 +496,7 @@ impl<'a> Prover<'a> {
         address.list[..] == [((self.params[0], None), 1)] && address.plus + i64::from(access.offset) == field
     }
 
-    /// Terms of the address of a load, with its offset.
+    /// Returns the address of a load as terms including its offset, and the load's reason.
     pub fn loaded_from(&self, at: At) -> Option<(Terms, Reason)> {
         let data = self.shape().def(at).filter(|data| data.op == Op::Load)?;
         let Imm::Access(access) = data.imm else { return None };
@@ -502,7 +505,7 @@ impl<'a> Prover<'a> {
         Some((terms, access.reason))
     }
 
-    /// The one pointer of a sum that has one.
+    /// Returns the first known pointer among the terms of a sum, which must have the factor 1.
     pub fn root_of(&self, terms: &Terms) -> Option<(At, Root)> {
         terms.list.iter().filter(|t| t.1 == 1).find_map(|&(at, _)| match self.pointer(at, DEPTH)? {
             Pointer::Root(root) => Some((at, root)),
@@ -511,7 +514,7 @@ impl<'a> Prover<'a> {
     }
 }
 
-/// All stores of a function, with their place.
+/// Returns all stores of a function with their block and position.
 pub fn stores(func: &Function) -> SmallVec<[(Block, u32, Inst); 16]> {
     let all = func
         .layout

@@ -1,4 +1,5 @@
-//! What holds where: conditions of the branches that dominate a block, and ranges of integers under them.
+//! Conditions that hold in a block because of dominating branches, and ranges of integers under
+//! them.
 
 use super::shape::{At, Atom, DEPTH, Shape};
 use crate::lir::verify::Dominators;
@@ -9,12 +10,12 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A range of an integer without sign.
+/// A range of unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The least.
+    /// Least value.
     pub lo: u64,
-    /// The greatest.
+    /// Greatest value.
     pub hi: u64,
 }
 
@@ -30,42 +31,42 @@ impl Range {
     }
 }
 
-/// The conditions that hold at a point of a proof.
+/// Conditions that hold at a point of a proof.
 #[derive(Clone)]
 pub struct Scope {
-    /// The block, whose dominating branches count.
+    /// Block whose dominating branches contribute conditions.
     pub block: Block,
-    /// More conditions: those of selections on the way to the address, and of the edges.
+    /// Further conditions: those of selections that lead to the address, and of edges.
     pub more: SmallVec<[Atom; 8]>,
-    /// The branches do not count: an access that may be moved across them is proved without.
+    /// True if the branches do not count, because the access may be moved across them.
     pub moved: bool,
 }
 
 impl Scope {
-    /// The scope of a block.
+    /// Returns the scope of a block.
     pub fn of(block: Block) -> Scope {
         Scope { block, more: SmallVec::new(), moved: false }
     }
 }
 
-/// A predecessor, and its target's number.
+/// A predecessor and the index of its target.
 type Edge = (Block, usize);
 
 /// A function with its control flow.
 pub struct Flow<'a> {
-    /// Definitions.
+    /// View of the definitions.
     pub shape: Shape<'a>,
     dominators: Dominators,
     preds: SecondaryMap<Block, Vec<Edge>>,
     atoms: RefCell<WordMap<Block, Rc<[Atom]>>>,
-    /// Ranges of parameters of blocks.
+    /// Ranges of block parameters.
     params: SecondaryMap<Value, Option<Range>>,
-    /// Bounds that structures promise of words that are loaded.
+    /// Upper bounds that structures guarantee for loaded words.
     loads: SecondaryMap<Value, Option<u64>>,
 }
 
 impl<'a> Flow<'a> {
-    /// Of a verified function.
+    /// Builds the control flow of a verified function.
     pub fn of(func: &'a Function) -> Result<Flow<'a>, String> {
         let dominators = Dominators::of(func)?;
         let mut preds: SecondaryMap<Block, Vec<Edge>> = SecondaryMap::new();
@@ -84,25 +85,25 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// Blocks and targets that lead to a block.
+    /// Returns the edges that lead to a block.
     pub fn preds(&self, block: Block) -> &[Edge] {
         &self.preds[block]
     }
-    /// Whether all ways to `b` lead through `a`.
+    /// Returns true if all paths to `b` go through `a`.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.dominators.dominates(a, b)
     }
-    /// Block and position of the instruction that makes a value.
+    /// Returns block and position of an instruction.
     pub fn home(&self, inst: crate::lir::Inst) -> Option<(Block, u32)> {
         self.dominators.home(inst)
     }
 
-    /// Limits a word that is loaded.
+    /// Sets an upper bound of a loaded word.
     pub fn limit_load(&mut self, v: Value, most: u64) {
         self.loads[v] = Some(most);
     }
 
-    /// The scope at the end of an edge.
+    /// Returns the scope at the end of an edge.
     pub fn edge(&self, (from, number): Edge) -> Scope {
         let mut scope = Scope::of(from);
         self.edge_atoms((from, number), &mut scope.more);
@@ -120,7 +121,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The conditions of the branches that dominate a block.
+    /// Returns the conditions of the branches that dominate a block.
     fn block_atoms(&self, block: Block) -> Rc<[Atom]> {
         if let Some(known) = self.atoms.borrow().get(&block) {
             return known.clone();
@@ -137,7 +138,7 @@ impl<'a> Flow<'a> {
         all
     }
 
-    /// The conditions of a scope.
+    /// Returns the conditions of a scope.
     pub fn conditions(&self, scope: &Scope) -> SmallVec<[Atom; 8]> {
         let mut all = scope.more.clone();
         if !scope.moved {
@@ -146,14 +147,16 @@ impl<'a> Flow<'a> {
         all
     }
 
-    /// Whether the conditions of a scope exclude each other, as far as constants say: then nothing happens there.
+    /// Returns true if a condition of the scope is a constant that contradicts it. Code there never
+    /// runs.
     pub fn is_impossible(&self, scope: &Scope) -> bool {
         let holds = |atom: &Atom| self.shape.constant(atom.at).is_none_or(|bits| (bits != 0) == atom.truth);
         !self.conditions(scope).iter().all(holds)
     }
 
-    /// Computes the ranges of parameters: upwards from what comes in from the front until nothing changes, where a range that grows
-    /// for long becomes everything; then downwards for two rounds, each of which is sound.
+    /// Computes the ranges of parameters. They grow from the values of forward edges until nothing
+    /// changes; a range that keeps growing becomes the full range. Then two rounds narrow them,
+    /// each of which is sound.
     pub fn find_ranges(&mut self) {
         const ROUNDS: usize = 12;
         const GROWS: usize = 4;
@@ -188,13 +191,14 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The parameters of a block that are integers, with their numbers.
+    /// Returns the integer parameters of a block, with their indices.
     fn integers(&self, block: Block) -> Vec<(usize, Value)> {
         let params = self.shape.func.blocks[block].params.iter().copied().enumerate();
         params.filter(|&(_, param)| self.shape.func.ty(param).elem.is_int()).collect()
     }
 
-    /// The range of what comes in for a parameter: from everywhere, or only from the front.
+    /// Returns the joined range of the arguments of a parameter: from all edges, or only from
+    /// forward ones.
     fn incoming(&self, block: Block, param: usize, front: bool) -> Option<Range> {
         let edges = self.preds[block].iter().filter(|edge| !front || !self.dominates(block, edge.0));
         let ranges = edges.map(|&edge| {
@@ -204,7 +208,7 @@ impl<'a> Flow<'a> {
         ranges.reduce(Range::join)
     }
 
-    /// The range of an integer.
+    /// Returns the range of an integer.
     pub fn range(&self, at: At, scope: &Scope) -> Range {
         self.range_within(at, scope, &self.conditions(scope), DEPTH)
     }
@@ -241,7 +245,8 @@ impl<'a> Flow<'a> {
         range
     }
 
-    /// The constant of a sum that is the value (of that range) and a constant, and does not wrap.
+    /// Returns the constant `c` if `sum` is `of + c`, where `of` has this range and the sum does
+    /// not wrap.
     fn limit_of_sum(&self, sum: At, of: At, range: Range) -> Option<u64> {
         if self.shape.func.ty(sum.0).elem != Elem::I64 {
             return None;
@@ -249,7 +254,7 @@ impl<'a> Flow<'a> {
         let terms = self.shape.terms(sum);
         let whole = self.shape.terms(of);
         let plus = u64::try_from(terms.plus).ok()?;
-        // The value itself, or what it is the zero extension of.
+        // The term is the value itself, or the value that it extends with zeros.
         let itself = match terms.list[..] {
             [(term, 1)] => term == of || whole.plus == 0 && whole.list[..] == [(term, 1)],
             _ => false,
@@ -335,7 +340,7 @@ impl<'a> Flow<'a> {
                 Some(by) if by != 0 => Range { lo: 0, hi: arg(0).hi.min(by - 1) },
                 _ => all,
             },
-            // The number of the lowest bit of what is not 0 is that of a bit.
+            // The lowest set bit of a number that is not 0 is at most its highest bit.
             Op::Ctz => match arg(0) {
                 Range { lo: 1.., hi } => Range { lo: 0, hi: u64::from(hi.ilog2()) },
                 _ => Range { lo: 0, hi: elem.bits().into() },

@@ -1,20 +1,22 @@
-//! What values are made of, lane by lane: the view of a function on which all proofs work.
+//! Definitions of values, lane by lane: the view of a function on which all proofs work.
 //!
-//! Vector operations that only move lanes (splat, extract, insert, build, shuffle) are looked through, so that a scalar and a lane of a
-//! vector that holds it are the same [`At`]. A sum is taken apart into [`Terms`], which are exact modulo 2^64.
+//! Vector operations that only move lanes (splat, extract, insert, build, shuffle) are transparent,
+//! so that a scalar and a lane of a vector that holds it are the same [`At`]. A sum is split into
+//! [`Terms`], which are exact modulo 2^64.
 
 use crate::lir::{Def, Function, Imm, InstData, IntCond, Op, Value};
 use smallvec::{SmallVec, smallvec};
 
-/// A value, and the lane of a vector; of a vector without a lane any one lane, the same in a whole proof.
+/// A value and the lane of a vector. Without a lane, a vector stands for any one lane, which is the
+/// same throughout a proof.
 pub type At = (Value, Option<u8>);
 
 /// A sum modulo 2^64: distinct terms with their factors, in order, and a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Terms {
-    /// Unsigned terms, without their zero extensions.
+    /// Terms with their factors. Terms are unsigned and have their zero extensions removed.
     pub list: SmallVec<[(At, u64); 4]>,
-    /// The constant.
+    /// Constant of the sum.
     pub plus: i64,
 }
 
@@ -32,16 +34,16 @@ impl Terms {
         }
     }
 
-    /// The sum without one of its terms.
+    /// Returns the sum without one of its terms.
     pub fn without(&self, at: At) -> Terms {
         Terms { list: self.list.iter().copied().filter(|t| t.0 != at).collect(), plus: self.plus }
     }
 }
 
-/// How deep expressions are followed.
+/// Largest depth to which expressions are followed.
 pub const DEPTH: u32 = 24;
 
-/// The definitions of a function.
+/// View of the definitions of a function.
 #[derive(Clone, Copy)]
 pub struct Shape<'a> {
     /// The function.
@@ -49,7 +51,7 @@ pub struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// The value behind operations that only move lanes.
+    /// Returns the value behind operations that only move lanes.
     pub fn peel(self, (mut v, mut lane): At) -> At {
         for _ in 0..DEPTH {
             if !self.func.ty(v).is_vector() {
@@ -76,23 +78,23 @@ impl<'a> Shape<'a> {
         (v, lane)
     }
 
-    /// The operation that makes a peeled value.
+    /// Returns the operation that defines a peeled value.
     pub fn def(self, at: At) -> Option<&'a InstData> {
         self.func.definition(at.0)
     }
 
-    /// An operand of that operation, in the same lane.
+    /// Returns an operand of that operation, in the same lane.
     pub fn arg(self, at: At, data: &InstData, i: usize) -> At {
         self.peel((data.args[i], at.1))
     }
 
-    /// The operands, if a value is made by an operation.
+    /// Returns the operands of a value if `op` defines it.
     pub fn made_by(self, at: At, op: Op) -> Option<SmallVec<[At; 3]>> {
         let data = self.def(at).filter(|data| data.op == op)?;
         Some((0..data.args.len()).map(|i| self.arg(at, data, i)).collect())
     }
 
-    /// A constant.
+    /// Returns the bits of a constant.
     pub fn constant(self, at: At) -> Option<u64> {
         match (self.func.values[at.0].def, at.1) {
             (Def::Const(bits), _) => Some(bits),
@@ -101,7 +103,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// A sum of I64 taken apart.
+    /// Splits a sum of I64 into its terms.
     pub fn terms(self, at: At) -> Terms {
         let mut out = Terms::default();
         self.collect(at, 1, &mut out, DEPTH);
@@ -153,28 +155,28 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// A condition that holds, or does not.
+/// A truth value with the value that it is known to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Atom {
     /// The truth value.
     pub at: At,
-    /// What it is.
+    /// The known value.
     pub truth: bool,
 }
 
-/// A relation of integers: `a <= b` or, if strict, `a < b`, without sign.
+/// A relation of unsigned integers: `a <= b` or, if strict, `a < b`.
 #[derive(Clone, Copy, Debug)]
 pub struct Below {
-    /// The less.
+    /// The smaller operand.
     pub a: At,
-    /// The greater.
+    /// The greater operand.
     pub b: At,
-    /// They are not equal.
+    /// True if the operands are not equal.
     pub strict: bool,
 }
 
 impl Shape<'_> {
-    /// What a condition says, taken apart at its conjunctions.
+    /// Splits a condition at its conjunctions and collects the atoms that it implies.
     pub fn atoms(self, at: At, truth: bool, out: &mut SmallVec<[Atom; 8]>) {
         let at = self.peel(at);
         if let Some(data) = self.def(at) {
@@ -195,7 +197,7 @@ impl Shape<'_> {
         out.push(Atom { at, truth });
     }
 
-    /// The comparison of integers that an atom is.
+    /// Returns the comparison of integers that an atom states.
     pub fn compared(self, atom: Atom) -> Option<(IntCond, At, At)> {
         let data = self.def(atom.at).filter(|data| data.op == Op::Icmp)?;
         let Imm::Int(cond) = data.imm else { return None };
@@ -203,7 +205,7 @@ impl Shape<'_> {
         Some((cond, self.arg(atom.at, data, 0), self.arg(atom.at, data, 1)))
     }
 
-    /// What an atom says of the order of integers without sign.
+    /// Returns the relations of unsigned integers that follow from an atom.
     pub fn below(self, atom: Atom) -> SmallVec<[Below; 2]> {
         use IntCond::*;
         let Some((cond, a, b)) = self.compared(atom) else { return SmallVec::new() };

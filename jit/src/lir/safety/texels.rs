@@ -1,4 +1,5 @@
-//! Texels of a view without a kernel: every coordinate is compared with the view's extents before.
+//! Loads of a view's texels without a kernel, before which every coordinate is compared with the
+//! view's extents.
 
 use super::prove::{Offset, Prover};
 use super::scope::Scope;
@@ -7,10 +8,10 @@ use crate::lir::{IntCond, Op, Reason, Value};
 use base::abi::{ImageView, TexelKind, TexelRows};
 use core::mem::offset_of;
 
-/// Texels of a row that [`TexelRows::eights`] promises.
+/// Number of texels that are readable from each column below [`TexelRows::eights`].
 const EIGHT: i64 = 8;
 
-/// The rows of a view that texels are loaded by.
+/// The rows of the view from which texels are loaded.
 struct Rows<'p, 'a> {
     prover: &'p Prover<'a>,
     /// Terms of the view's address.
@@ -19,7 +20,7 @@ struct Rows<'p, 'a> {
 }
 
 impl Prover<'_> {
-    /// Whether bytes behind a view's first texel are texels of it.
+    /// Checks that bytes at an offset from a view's first texel are texels of the view.
     pub fn is_in_view(&self, base: At, offset: &Offset, bytes: i64, scope: &Scope) -> Result<(), String> {
         let (mut view, _) = self.loaded_from(base).ok_or("no view")?;
         view.plus -= (offset_of!(ImageView, rows) + offset_of!(TexelRows, base)) as i64;
@@ -29,7 +30,7 @@ impl Prover<'_> {
 }
 
 impl Rows<'_, '_> {
-    /// Whether a value is a field of the rows.
+    /// Returns true if a value is a field of the rows.
     fn is_field(&self, at: At, field: usize) -> bool {
         let at = match self.prover.shape().made_by(at, Op::Zext).as_deref() {
             Some(&[inner]) => inner,
@@ -39,7 +40,8 @@ impl Rows<'_, '_> {
         from.list == self.view.list && from.plus == self.view.plus + (offset_of!(ImageView, rows) + field) as i64
     }
 
-    /// Bytes of a texel, as a power of two, of the kind that was compared.
+    /// Returns the base-2 logarithm of the size of a texel in bytes, for the kind that the code
+    /// compares.
     fn texel_shift(&self) -> Option<u32> {
         let shape = self.prover.shape();
         self.atoms.iter().find_map(|&atom| {
@@ -57,13 +59,13 @@ impl Rows<'_, '_> {
         })
     }
 
-    /// Whether a coordinate is below a field; of a constant: at least that one.
+    /// Returns true if a coordinate is compared to be below a field.
     fn is_below(&self, at: At, field: usize) -> bool {
         let compared = self.atoms.iter().flat_map(|&atom| self.prover.shape().below(atom));
         compared.into_iter().any(|below| below.strict && below.a == at && self.is_field(below.b, field))
     }
 
-    /// The greatest constant that is compared with a field.
+    /// Returns the greatest constant that is compared to be below a field.
     fn constant_below(&self, field: usize) -> Option<u64> {
         let compared = self.atoms.iter().flat_map(|&atom| self.prover.shape().below(atom));
         let constants = compared.filter(|below| below.strict && self.is_field(below.b, field));
@@ -82,7 +84,7 @@ impl Rows<'_, '_> {
                     .ok_or("a slice without comparison")?;
             } else if self.is_field(at, offset_of!(TexelRows, row_pitch)) {
                 let known = self.constant_below(offset_of!(TexelRows, height)).is_some_and(|most| times <= most);
-                // The second row of a square.
+                // A row pitch without comparison is the second row of a square.
                 (known || times == 1).then_some(()).ok_or("a row without comparison")?;
                 if !known {
                     square = Some(true);
@@ -112,7 +114,8 @@ impl Rows<'_, '_> {
         right.then_some(()).ok_or_else(|| "behind the texels that were compared".into())
     }
 
-    /// A product of a coordinate and a pitch: with the extent that the coordinate must be below.
+    /// Returns coordinate, pitch and extent of a product of a coordinate and a pitch. The
+    /// coordinate must be below the extent.
     fn scaled(&self, at: At) -> Option<(At, At, usize)> {
         let shape = self.prover.shape();
         let parts = shape.made_by(at, Op::Imul)?;
@@ -128,7 +131,8 @@ impl Rows<'_, '_> {
         })
     }
 
-    /// Whether a word is the offset of the first texel of a square of 2×2, of which all lanes are compared at once.
+    /// Returns true if a word is the offset of the first texel of a 2×2 square, all lanes of which
+    /// are compared at once.
     fn is_square(&self, at: At, shift: u32) -> bool {
         let shape = self.prover.shape();
         let whole = (at.0, None);
@@ -152,7 +156,8 @@ impl Rows<'_, '_> {
         })
     }
 
-    /// Whether all lanes of a coordinate are at least 0 and below a field, and those of a square follow the first one's.
+    /// Returns true if all lanes of a coordinate are at least 0 and below a field, and the lanes of
+    /// a square follow from the first one.
     fn all_lanes_inside(&self, c: Value, field: usize) -> bool {
         let shape = self.prover.shape();
         self.atoms.iter().filter(|atom| atom.truth).any(|atom| {
@@ -180,7 +185,7 @@ impl Rows<'_, '_> {
         })
     }
 
-    /// The operands of a disjunction of words.
+    /// Collects the operands of a disjunction of words.
     fn parts(&self, at: At, out: &mut Vec<At>) {
         match self.prover.shape().made_by(at, Op::Or) {
             Some(parts) => parts.into_iter().for_each(|part| self.parts(part, out)),
@@ -189,7 +194,7 @@ impl Rows<'_, '_> {
     }
 }
 
-/// The distance that a coordinate below an extent is multiplied with.
+/// Returns the field with the pitch that multiplies a coordinate below an extent.
 fn pitch_of(extent: usize) -> usize {
     if extent == offset_of!(TexelRows, height) {
         offset_of!(TexelRows, row_pitch)

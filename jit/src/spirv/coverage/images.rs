@@ -1,8 +1,9 @@
-//! Images of every dimension and what is done with them.
+//! Modules that use images of every dimension with all image instructions.
 
 use super::asm::{Asm, COMPUTE, F32, FRAGMENT, I32, Made, Scalar, Ty, U32};
 
-/// An image's type: component, dimension, arrayed, multisampled, sampled (1) or storage (2), format.
+/// An image's type: component, dimension, arrayed, multisampled, sampled (1) or storage (2), and
+/// format.
 #[derive(Clone, Copy, Debug)]
 struct Image {
     of: Scalar,
@@ -32,7 +33,7 @@ impl Image {
         let of = a.ty(Ty::new(self.of, 1));
         a.global(25, false, &[of, self.dim, depth, self.arrayed, self.ms, self.sampled, self.format])
     }
-    /// Components of a coordinate.
+    /// Returns the number of components of a coordinate.
     fn coordinates(self) -> u32 {
         let own = match self.dim {
             D1 => 1,
@@ -43,7 +44,7 @@ impl Image {
     }
 }
 
-/// Capabilities and storage images.
+/// Storage images, each with the capabilities that it needs.
 const STORED: &[(&[u32], Image)] = &[
     (&[44], Image::storage(FLOAT, D1, [0, 0], 3)),
     (&[44], Image::storage(FLOAT, D1, [1, 0], 3)),
@@ -59,7 +60,7 @@ const STORED: &[(&[u32], Image)] = &[
     (&[12, 5016], Image::storage(Scalar::Uint(64), D2, [0, 0], 40)),
 ];
 
-/// Capabilities and sampled images.
+/// Sampled images, each with the capabilities that it needs.
 const SAMPLED: &[(&[u32], Image)] = &[
     (&[43], Image::sampled(D1, 0)),
     (&[43], Image::sampled(D1, 1)),
@@ -119,7 +120,7 @@ fn stored(a: &mut Asm, capabilities: &[u32], image: Image) {
         let value = a.r(107, ty, &[loaded]);
         a.keep(I32, value);
     }
-    // Formats of one integer.
+    // Formats of one 32-bit integer allow atomics.
     if [33, 40].contains(&image.format) {
         let element = texel.element();
         let ty = a.ty(element);
@@ -180,7 +181,7 @@ fn sampled(a: &mut Asm, capabilities: &[u32], image: Image) {
     queries(a, image, plain, at);
 }
 
-/// Comparisons with the depths of images whose component type is one of integers.
+/// Adds comparisons with the depths of images whose component type is an integer.
 fn integer_comparisons(a: &mut Asm) {
     for of in [UINT, Scalar::Int(32)] {
         let ty = Image { of, ..Image::sampled(D2, 0) }.id(a, 1);
@@ -197,9 +198,10 @@ fn integer_comparisons(a: &mut Asm) {
     }
 }
 
-/// What gives a code beside the texel. (The projective ones are reserved.)
+/// Adds the sparse instructions, which return a residency code in addition to the texel. The
+/// projective ones are reserved.
 fn sparse(a: &mut Asm, image: Image, plain: (u32, u32), depth: (u32, u32)) {
-    // No such capability for one dimension.
+    // One-dimensional images have no sparse capability.
     if image.dim == D1 {
         return;
     }
@@ -255,7 +257,7 @@ fn queries(a: &mut Asm, image: Image, (held, ty): (u32, u32), at: u32) {
     a.keep(I32, levels);
     let pair = Ty::new(FLOAT, 2);
     let (mut at, ty) = (at, a.ty(pair));
-    // Without the layer.
+    // The coordinate of a level query does not include the layer.
     if image.arrayed == 1 {
         at = a.value(Ty::new(FLOAT, n - 1));
     }
@@ -263,7 +265,7 @@ fn queries(a: &mut Asm, image: Image, (held, ty): (u32, u32), at: u32) {
     a.keep(pair, lod);
 }
 
-/// An array of input attachments.
+/// Adds an array of input attachments.
 fn attachments(a: &mut Asm, capability: u32) {
     a.capabilities.extend([40, capability]);
     if capability > 5303 {

@@ -1,5 +1,6 @@
-//! Advertised is accepted, by modules: for every capability and every instruction that is implemented there is a module, put together by
-//! tables, of which all tiers make code; what is not in the tables is refused. `spirv-val` must take the modules too, where it is there.
+//! Tests that everything advertised is accepted. For every capability and every instruction that is
+//! implemented, tables build a module that all tiers compile. Anything that is not in the tables is
+//! refused. If `spirv-val` is installed, it must accept the modules too.
 
 mod asm;
 mod images;
@@ -16,7 +17,7 @@ use base::shader::{BindingLayout, DescriptorKind as K, HeapMapping, MappingSourc
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// A module that must be taken.
+/// A module that must be accepted.
 struct Case {
     name: String,
     words: Vec<u32>,
@@ -57,7 +58,7 @@ fn cases() -> Vec<Case> {
     list
 }
 
-/// The modules of the tests, which compilers made.
+/// Returns the modules in the test data, which compilers made.
 fn files() -> Vec<Case> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
     let paths = std::fs::read_dir(folder).expect("modules").map(|entry| entry.expect("an entry").path());
@@ -73,7 +74,7 @@ fn files() -> Vec<Case> {
     cases.collect()
 }
 
-/// The kind of a descriptor follows from its set.
+/// Returns a layout in which the kind of a descriptor follows from its set.
 fn layout() -> PipelineLayoutInfo {
     let kinds = [
         K::StorageBuffer,
@@ -97,7 +98,7 @@ fn layout() -> PipelineLayoutInfo {
         (0..32).map(binding).collect()
     };
     let mut sets: Vec<Vec<_>> = kinds.into_iter().map(set).collect();
-    // The last one stands for two.
+    // The last kind has two sets.
     sets.push(set(K::InputAttachment));
     PipelineLayoutInfo { sets, heap: None }
 }
@@ -130,7 +131,7 @@ fn compile(words: &[u32], stage: Stage) -> Result<(), Error> {
     Ok(())
 }
 
-/// What `spirv-val` says against it, if it is there and says something.
+/// Returns the error message of `spirv-val`, if it is installed and rejects the module.
 fn objection(case: &Case) -> Option<String> {
     let program = std::env::var_os("GRUS_SPIRV_VAL_PROGRAM").unwrap_or_else(|| "spirv-val".into());
     let file = std::env::temp_dir().join(format!("grus-coverage-{}.spv", std::process::id()));
@@ -141,11 +142,11 @@ fn objection(case: &Case) -> Option<String> {
     std::fs::remove_file(&file).expect("remove");
     let out = out.ok().filter(|out| !out.status.success())?;
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    // Older than what is tested.
+    // These messages come from versions of `spirv-val` that are older than the tested features.
     let newer = [
-        // Of any width with maintenance9.
+        // Bases of any width are allowed with maintenance9.
         "Expected 32-bit int type for Base",
-        // In task and mesh stages too.
+        // Derivatives are allowed in task and mesh stages, too.
         "Derivative instructions require Fragment or GLCompute execution model",
         "Invalid opcode",
         "Invalid capability operand",
@@ -163,7 +164,7 @@ fn every_capability_and_instruction_has_a_module_that_is_taken() {
         if let Err(e) = compile(&case.words, case.stage) {
             wrong.push(format!("{}: {e}", case.name));
         }
-        // What compilers have made is not judged again.
+        // Modules made by compilers are not validated again.
         if !case.name.contains(".spv")
             && let Some(text) = objection(case)
         {
@@ -198,7 +199,7 @@ fn every_other_capability_is_refused() {
         assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains(&format!("capability {capability} ")), "{error}");
     }
-    // And each by a device that has it not.
+    // Each implemented capability is also refused by a device that does not list it.
     for &capability in implemented.iter().filter(|&&c| c > 1) {
         let case = case("refused", COMPUTE, |a| _ = a.capabilities.insert(capability));
         let module = Module::parse(&case.words).expect("a module");

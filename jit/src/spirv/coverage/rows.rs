@@ -1,17 +1,18 @@
-//! Instructions from values to a value, by the kinds of their operands: one module for each type has all that it allows.
+//! Instructions that compute a value from values, listed by the kinds of their operands. One module
+//! for each type has all instructions that the type allows.
 
 use super::asm::{Asm, BOOL, F32, I32, Scalar, Ty, U32};
 
-/// Types that a row is for.
+/// Types that a row applies to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Int,
-    /// Unsigned.
+    /// Unsigned integers.
     Uint,
-    /// 32 bits: what Vulkan asks of bit operations.
+    /// Integers of 32 bits, which Vulkan requires for bit operations.
     Int32,
     Float,
-    /// 32 or 16 bits: what GLSL.std.450 asks of most.
+    /// Floats of 32 or 16 bits, which GLSL.std.450 requires for most operations.
     Small,
     Float32,
     Bool,
@@ -30,8 +31,13 @@ impl Of {
     }
 }
 
-/// Opcode or extended instruction, the types, and letters for result and operands: `s` the type, `b` booleans of as many components, `e` its
-/// component, `n` signed integers of 32 bits of as many components, `u` a word, `o` a boolean, `d` a structure of two, digits are literals, `L` as many as components. A capital `V` in front: vectors only; `3`: three components.
+/// A row: opcode or extended instruction, types, and letters for result and operands.
+///
+/// - `s` is the type, `e` its component, and `d` a structure of two values of the type.
+/// - `b` stands for booleans, and `n` for signed integers of 32 bits, with as many components.
+/// - `u` is a word and `o` a boolean.
+/// - Digits are literals, and `L` stands for as many literals as components.
+/// - A leading `V` means vectors only, and a leading `3` means three components.
 type Row = (u16, Of, &'static str);
 
 #[rustfmt::skip]
@@ -51,7 +57,7 @@ const OPERATIONS: &[Row] = &[
     (116, Of::Float32, "ss"),
 ];
 
-/// Of GLSL.std.450.
+/// Rows of GLSL.std.450.
 #[rustfmt::skip]
 const EXTENDED: &[Row] = &[
     (1, Of::Float, "ss"), (2, Of::Float, "ss"), (3, Of::Float, "ss"), (4, Of::Float, "ss"), (5, Of::Int, "ss"), (6, Of::Float, "ss"), (7, Of::Int, "ss"),
@@ -65,7 +71,7 @@ const EXTENDED: &[Row] = &[
     (75, Of::Int32, "ss"), (79, Of::Float, "sss"), (80, Of::Float, "sss"), (81, Of::Float, "ssss"),
 ];
 
-/// Operations of subgroups: the capability first; a letter `S` for the scope.
+/// Subgroup operations, each with its capability. The letter `S` stands for the scope.
 #[rustfmt::skip]
 const GROUPS: &[(u32, Row)] = &[
     (62, (336, Of::Any, "oSs")), (64, (337, Of::Any, "sSsu")), (64, (338, Of::Any, "sSs")),
@@ -77,7 +83,7 @@ const GROUPS: &[(u32, Row)] = &[
     (6026, (4431, Of::Any, "sSsu")), (6026, (4431, Of::Any, "sSsu4")),
 ];
 
-/// All scalars and vectors.
+/// Returns all scalar and vector types.
 pub fn types() -> Vec<Ty> {
     let widths = [8, 16, 32, 64];
     let mut list = vec![Scalar::Bool];
@@ -87,7 +93,7 @@ pub fn types() -> Vec<Ty> {
     list.iter().flat_map(|&of| (1..=4).map(move |rows| Ty::new(of, rows))).collect()
 }
 
-/// Instructions of a row; the result is used.
+/// Adds the instruction of a row and a use of its result.
 fn add(a: &mut Asm, ty: Ty, (number, of, letters): Row, glsl: bool) {
     let letters = letters.as_bytes();
     let (only, letters) = match letters[0] {
@@ -116,7 +122,7 @@ fn add(a: &mut Asm, ty: Ty, (number, of, letters): Row, glsl: bool) {
                 a.u(3)
             }
             b'Q' => a.u(1),
-            // Of groups: the operation is a literal, the cluster's size is not.
+            // For group operations, the operation is a literal, but the cluster size is not.
             b'4' => a.u(4),
             b'0'..=b'9' if literals || group => u32::from(letter - b'0'),
             _ => a.value(typed(letter)),
@@ -137,10 +143,10 @@ fn add(a: &mut Asm, ty: Ty, (number, of, letters): Row, glsl: bool) {
     }
 }
 
-/// What values of a type are made of and become.
+/// Adds all operations that take or give values of a type.
 pub fn operations(a: &mut Asm, ty: Ty) {
     OPERATIONS.iter().for_each(|&row| add(a, ty, row, false));
-    // The extended instructions know of no integers but those of 32 bits, in Vulkan's environment.
+    // In Vulkan's environment, the extended instructions accept only integers of 32 bits.
     EXTENDED.iter().for_each(|&row| add(a, ty, row, true));
     let parts: Vec<u32> = (0..ty.rows).map(|_| a.value(ty.element())).collect();
     if ty.rows > 1 {
@@ -172,7 +178,7 @@ fn conversions(a: &mut Asm, ty: Ty) {
     }
 }
 
-/// What subgroups do with values of a type.
+/// Adds all subgroup operations on values of a type.
 pub fn groups(a: &mut Asm, ty: Ty) {
     a.capabilities.insert(61);
     a.extensions.insert("SPV_KHR_subgroup_rotate");
@@ -202,7 +208,7 @@ fn partitions(a: &mut Asm, ty: Ty) {
     }
 }
 
-/// Votes, ballots.
+/// Adds votes and ballots.
 pub fn ballots(a: &mut Asm) {
     a.capabilities.extend([61, 62, 64, 68, 5087]);
     a.extensions.insert("SPV_KHR_quad_control");
@@ -235,7 +241,7 @@ pub fn ballots(a: &mut Asm) {
     }
 }
 
-/// The older ones.
+/// Adds the votes and ballots of the older extensions.
 pub fn old_ballots(a: &mut Asm) {
     a.capabilities.extend([4423, 4431]);
     a.extensions.extend(["SPV_KHR_shader_ballot", "SPV_KHR_subgroup_vote"]);
@@ -253,7 +259,7 @@ pub fn old_ballots(a: &mut Asm) {
     }
 }
 
-/// Matrices of a component type.
+/// Adds operations on matrices of a component type.
 pub fn matrices(a: &mut Asm, of: Scalar, columns: u32, rows: u32) {
     a.capabilities.insert(0);
     let m = Ty { of, rows, columns };
@@ -287,7 +293,7 @@ fn s_of(m: Ty) -> Ty {
     m.element()
 }
 
-/// Packing, and what gives structures or stores through a pointer.
+/// Adds packing, and instructions that return structures or store through a pointer.
 pub fn packing(a: &mut Asm) {
     let f = |rows| Ty::new(Scalar::Float(32), rows);
     let double = Ty::new(Scalar::Float(64), 1);
@@ -326,7 +332,7 @@ pub fn packing(a: &mut Asm) {
     }
 }
 
-/// Dot products of small integers: vectors, and packed ones.
+/// Adds dot products of small integers, in vectors and packed in words.
 pub fn dots(a: &mut Asm) {
     a.capabilities.extend([6016, 6017, 6018, 6019]);
     for (opcode, signs) in [(4450, [true, true]), (4451, [false, false]), (4452, [true, false])] {
@@ -344,7 +350,7 @@ pub fn dots(a: &mut Asm) {
     }
 }
 
-/// Dot products of halves, bfloat16 and floats of 8 bits.
+/// Adds dot products of halves, bfloat16 and floats of 8 bits.
 pub fn mixed_dots(a: &mut Asm) {
     a.capabilities.extend([5116, 4212, 6912, 6913, 6914, 6915]);
     a.extensions.extend(["SPV_KHR_bfloat16", "SPV_EXT_float8", "SPV_VALVE_mixed_float_dot_product"]);
@@ -352,7 +358,7 @@ pub fn mixed_dots(a: &mut Asm) {
     let (float, halves) = (a.ty(F32), a.ty(half));
     let [brain, e4m3, e5m2] = [[16, 0], [8, 4214], [8, 4215]].map(|encoding| a.global(22, false, &encoding));
     let (word, sum) = (a.value(U32), a.value(F32));
-    // Opcode, component, components, result.
+    // Each row has opcode, component type, number of components and result type.
     for (opcode, elem, n, result) in [
         (6916, halves, 2, float),
         (6917, halves, 2, halves),

@@ -1,4 +1,5 @@
-//! What is not from values to a value: memory, atomics, images, control flow, stages' interfaces; capabilities that only allow something.
+//! Modules for everything that does not compute a value from values: memory, atomics, images,
+//! control flow and interfaces of stages. It also has capabilities that only allow something.
 
 use super::asm::{
     Asm, BOOL, COMPUTE, CONTROL, EVALUATION, F32, FRAGMENT, GEOMETRY, I32, MESH, Made, Scalar, TASK, Ty, U32, VERTEX,
@@ -8,7 +9,8 @@ use std::ops::RangeInclusive;
 
 pub type Special = (&'static str, u32, fn(&mut Asm));
 
-/// Opcodes that every module has, that say nothing to the compiler, or that are of other environments and have a meaning all the same.
+/// Opcodes that every module has, that have no effect on the compiler, or that belong to other
+/// environments and have a meaning all the same.
 #[rustfmt::skip]
 pub const ELSEWHERE: &[u16] = &[
     0, 2, 3, 4, 5, 6, 7, 8, 10, 11, 14, 15, 16, 17, 31, 54, 56, 64, 70, 71, 72, 162, 163, 248, 253, 256, 257, 317, 330, 4433, 4472, 5341, 5358,
@@ -57,7 +59,7 @@ pub const CASES: &[Special] = &[
     ("decorations", COMPUTE, decorations),
 ];
 
-/// Cases by tables.
+/// Returns the cases that tables define.
 pub fn tables() -> Vec<Made> {
     let mut list: Vec<Made> = Vec::new();
     for &(class, ty, capability, op, operands) in ATOMICS {
@@ -95,7 +97,7 @@ fn derivatives(a: &mut Asm) {
 
 fn line_derivatives(a: &mut Asm) {
     a.capabilities.insert(5350);
-    // The older name too: SPIRV-Tools may know no other.
+    // The older name is declared too, because SPIRV-Tools may know only that one.
     a.extensions.extend(["SPV_KHR_compute_shader_derivatives", "SPV_NV_compute_shader_derivatives"]);
     a.modes.push(vec![5290]);
     derivatives(a);
@@ -184,28 +186,29 @@ fn descriptor_heaps(a: &mut Asm) {
     let images = a.global(30, false, &[stored, sampled]);
     a.member(&[images, 0, 35, 0]);
     a.decoration(5127, &[images, 1, 5125, size]);
-    // A buffer.
+    // The descriptor is that of a buffer.
     let place = a.r(4419, opaque, &[buffers, resources, one]);
     let pointer = a.pointer(12, word);
-    // With the decorations of a memory object declaration, of which compilers use NonWritable.
+    // The pointer may have the decorations of a memory object declaration, of which compilers use
+    // NonWritable.
     for decorations in [&[][..], &[24], &[24, 19], &[21, 23, 25]] {
         let place = a.r(5119, pointer, &[place]);
         decorations.iter().for_each(|&decoration| a.decorate(&[place, decoration]));
         let value = a.r(61, word, &[place]);
         a.keep(U32, value);
     }
-    // Data.
+    // The heap also contains data.
     let words = a.global(23, false, &[word, 4]);
     let place = a.r(4419, opaque, &[words, resources, one]);
     let value = a.r(61, word, &[place]);
     a.keep(U32, value);
-    // A texel.
+    // An atomic accesses a texel of a storage image.
     let place = a.r(4419, opaque, &[images, resources, zero]);
     let (texels, at) = (a.global(4417, false, &[11]), a.value(I2));
     let place = a.r(5126, texels, &[stored, place, at, zero]);
     let value = a.r(234, word, &[place, one, zero, one]);
     a.keep(U32, value);
-    // A sample.
+    // An image is sampled.
     let place = a.r(4419, opaque, &[images, resources, one]);
     let image = a.r(61, sampled, &[place]);
     let place = a.r(4419, opaque, &[sampler, samplers]);
@@ -259,7 +262,8 @@ fn made_vertices(a: &mut Asm) {
     a.i(221, &[zero]);
 }
 
-/// A vertex of the patch that comes is passed on to one that goes, behind a barrier; a level.
+/// Adds a tessellation control stage that copies a vertex of the input patch to the output patch
+/// and, after a barrier, writes a level.
 fn made_patches(a: &mut Asm) {
     a.capabilities.extend([3, 23]);
     let (four, three, zero) = (a.ty(F4), a.u(3), a.u(0));
@@ -313,7 +317,7 @@ fn asked_meshes(a: &mut Asm) {
     a.label(behind);
 }
 
-/// A vertex, and the triangle of a number that is not known.
+/// Adds a mesh stage that writes a vertex, and a triangle whose index is not constant.
 fn made_meshes(a: &mut Asm) {
     a.capabilities.insert(5283);
     a.extensions.insert("SPV_EXT_mesh_shader");
@@ -377,7 +381,7 @@ fn expectations(a: &mut Asm) {
     a.keep(U32, value);
 }
 
-/// Blocks that end the invocation, or cannot be reached.
+/// Adds blocks that end the invocation, or that cannot be reached.
 fn ends(a: &mut Asm) {
     a.capabilities.insert(5379);
     for op in [4416, 252, 255] {
@@ -395,7 +399,7 @@ fn ends(a: &mut Asm) {
     a.keep(BOOL, helper);
 }
 
-/// By groups, with ids and with strings; the workgroup's size by ids.
+/// Adds decorations by groups, with ids and with strings, and the workgroup's size by ids.
 fn decorations(a: &mut Asm) {
     let [group, members] = [(); 2].map(|()| a.id());
     let (x, scope, word) = (a.value(U32), a.u(3), a.ty(U32));
@@ -417,7 +421,8 @@ fn decorations(a: &mut Asm) {
     a.id_modes.push([&[38], &sizes[..]].concat());
 }
 
-/// What needs functions of elements has a module of a compiler's (`tests/data/cooperative2.comp`).
+/// Adds conversions of matrices. A compiler's module (`tests/data/cooperative2.comp`) covers
+/// instructions that need functions of elements.
 fn matrix_conversions(a: &mut Asm) {
     a.capabilities.extend([6022, 5431, 5345]);
     a.memory_model = [0, 3];
@@ -525,7 +530,7 @@ fn constants(a: &mut Asm) {
     a.keep(U32, sum);
 }
 
-/// Storage class, type, capability, opcode, number of values.
+/// Rows of atomics: storage class, type, capability, opcode, number of values.
 #[rustfmt::skip]
 const ATOMICS: &[(u32, Ty, u32, u16, usize)] = &[
     (12, U32, 1, 227, 0), (12, U32, 1, 228, 1), (12, U32, 1, 229, 1), (4, I32, 1, 230, 2), (12, U32, 1, 232, 0), (4, U32, 1, 233, 0),
@@ -567,7 +572,8 @@ fn atomic(a: &mut Asm, class: u32, ty: Ty, capability: u32, (op, values): (u16, 
     a.keep(ty, old);
 }
 
-/// Capability, stage, built-in, type of an element, and how many (0: no array).
+/// Rows of built-ins: capability, stage, built-in, type of an element, and number of elements (0
+/// for no array).
 #[rustfmt::skip]
 const BUILTINS: &[(u32, u32, u32, Ty, u32)] = &[
     (1, COMPUTE, 24, U3, 0), (1, COMPUTE, 26, U3, 0), (1, COMPUTE, 27, U3, 0), (1, COMPUTE, 28, U3, 0), (1, COMPUTE, 29, U32, 0),
@@ -605,14 +611,15 @@ fn builtin(a: &mut Asm, capability: u32, number: u32, ty: Ty, count: u32) {
     a.keep(ty, value);
 }
 
-/// Capability, the set (which is the descriptor's kind), extension.
+/// Rows of indexed descriptors: capability, set (which is the descriptor's kind), and whether the
+/// index is not uniform.
 #[rustfmt::skip]
 const INDEXED: &[(u32, u32, bool)] = &[
     (28, 1, false), (30, 0, false), (29, 2, false), (31, 5, false), (5304, 6, false), (5305, 7, false),
     (5306, 1, true), (5307, 2, true), (5308, 0, true), (5309, 5, true), (5311, 6, true), (5312, 7, true), (5302, 0, false),
 ];
 
-/// An array of descriptors at an index that is the same in a subgroup, or is not.
+/// Adds an array of descriptors at an index that is uniform in a subgroup or, with `apart`, is not.
 fn indexed(a: &mut Asm, capability: u32, set: u32, apart: bool) {
     a.capabilities.insert(capability);
     if apart || capability >= 5300 {

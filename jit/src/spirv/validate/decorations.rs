@@ -1,10 +1,11 @@
-//! What may be decorated with what, and with how many operands (SPIR-V 3.20): one row per decoration. Others are not looked at.
+//! Rules for decorations: allowed targets and number of operands (SPIR-V 3.20), with one row per
+//! decoration. Decorations without a row are not checked.
 
 use super::super::module::{Module, NO_MEMBER};
 use super::super::opcodes::op;
 use crate::error::{Error, Result};
 
-/// What a decoration may stand on.
+/// Allowed target of a decoration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Anything,
@@ -12,11 +13,12 @@ enum On {
     Struct,
     /// An array or pointer type.
     Strided,
-    /// A member only.
+    /// A member of a structure, but not the structure.
     Member,
     /// A variable.
     Variable,
-    /// What declares an object in memory (a variable, a parameter, OpBufferPointerEXT), or a member.
+    /// A declaration of an object in memory (a variable, a parameter, OpBufferPointerEXT), or a
+    /// member.
     Object,
     /// A variable or a member.
     Interface,
@@ -27,7 +29,7 @@ enum On {
 }
 use On::*;
 
-/// Number, name, words behind it, what it may stand on.
+/// Rows of decorations: number, name, number of operand words, and allowed target.
 static DECORATIONS: &[(u32, &str, usize, On)] = &[
     (0, "RelaxedPrecision", 0, Anything),
     (1, "SpecId", 1, Spec),
@@ -104,7 +106,7 @@ fn is_constant(number: u16) -> bool {
     replicated || matches!(number, op::OpConstantTrue..=op::OpSpecConstantOp)
 }
 
-/// May a decoration of that sort stand there? Groups may have everything.
+/// Returns true if the target allows a decoration with the rule `on`. Groups allow all decorations.
 fn fits(m: &Module, target: u32, member: bool, on: On) -> bool {
     let Ok(v) = m.def(target) else { return false };
     if v.op == op::OpDecorationGroup {

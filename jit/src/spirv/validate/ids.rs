@@ -1,4 +1,5 @@
-//! What operands name: ids that are defined, before their use where the specification asks for it, and of the kind that is wanted.
+//! Rules for ids in operands: they are defined, before their use if the specification requires it,
+//! and have the required kind.
 
 use super::super::module::{ExtSet, Module, View};
 use super::super::opcodes::{self, op};
@@ -8,13 +9,13 @@ use crate::error::Result;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-/// What an operand may name.
+/// Kind of id that an operand may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Is(Kind),
     Any,
 }
-/// A role, and whether the definition may follow.
+/// A role, and true if the definition may follow the use.
 type Operand = (Role, bool);
 
 const VALUE: Operand = (Role::Is(Kind::Value), false);
@@ -27,7 +28,8 @@ const GROUP: Operand = (Role::Is(Kind::Group), false);
 const ANY: Operand = (Role::Any, false);
 const LATER: Operand = (Role::Any, true);
 
-/// Roles of an instruction's operands that are ids, in their order; the last one goes for all that follow, of a phi they take turns.
+/// Returns the roles of an instruction's id operands, in order. The last role applies to all
+/// operands that follow. The roles of a phi alternate.
 const fn roles(number: u16) -> &'static [Operand] {
     match number {
         op::OpName | op::OpMemberName => &[LATER],
@@ -48,13 +50,14 @@ const fn roles(number: u16) -> &'static [Operand] {
         op::OpPhi => &[(Role::Is(Kind::Value), true), LABEL],
         op::OpLoopMerge | op::OpSelectionMerge | op::OpBranch => &[LABEL],
         op::OpBranchConditional | op::OpSwitch => &[VALUE, LABEL],
-        // Extensions: some operands are types.
+        // In extensions, some operands are types.
         4401.. => &[ANY],
         _ => &[VALUE],
     }
 }
 
-/// [`roles`] of the core opcodes: a load costs less than a jump that depends on the opcode.
+/// Table of the [`roles`] of the core opcodes. A load is cheaper than a jump that depends on the
+/// opcode.
 static ROLES: [&[Operand]; opcodes::CORE] = {
     let mut table: [&[Operand]; opcodes::CORE] = [&[]; opcodes::CORE];
     let mut number = 0;
@@ -65,19 +68,19 @@ static ROLES: [&[Operand]; opcodes::CORE] = {
     table
 };
 
-/// State of the walk.
+/// State of the pass.
 struct Walk<'m> {
     m: &'m Module,
-    /// By definition number.
+    /// Kinds by definition number.
     kinds: Vec<Kind>,
-    /// Pointers that may be named before they are declared, once somebody asks.
+    /// Pointers that may be named before they are declared, computed on first use.
     forward: OnceCell<HashSet<u32>>,
-    /// First instruction of the function that the walk is in.
+    /// First instruction of the current function.
     function: u32,
 }
 
 pub(super) fn check(m: &Module) -> Result<()> {
-    // What an opcode without a row defines is not known.
+    // The definitions of an opcode without a row are unknown, so such a module is not checked.
     if m.has_unknown() {
         return Ok(());
     }
@@ -128,8 +131,9 @@ impl Walk<'_> {
     }
 }
 
-/// Calls `f` for every operand that is an id, behind the result type. Of an opcode without a row, and of an instruction of a set
-/// that has literals among its operands ([`ExtSet::Debug`]), the operands are not known, so that `f` is called for none of them.
+/// Calls `f` for every operand after the result type that is an id. The operands of an opcode
+/// without a row are unknown, and so are those of an instruction of a set with literals
+/// ([`ExtSet::Debug`]). `f` is called for none of these.
 pub(in crate::spirv) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     let Some(row) = opcodes::row(v.op) else { return Ok(()) };
     let (row, args) = match v.op {
@@ -149,7 +153,7 @@ pub(in crate::spirv) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32
     each_part(v, row, args, &mut |part| match part {
         Part::Id(id) => f(id),
         Part::Mask([mask, rest @ ..]) => {
-            // The alignment is a literal.
+            // The alignment operand is a literal.
             let literal = usize::from(!is_image(v.op) && mask & 2 != 0);
             rest.iter().skip(literal).try_for_each(|&id| f(id))
         }
@@ -164,21 +168,21 @@ pub(in crate::spirv) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32
     })
 }
 
-/// How often an instruction names an id among its operands.
+/// Returns how often an instruction names an id among its operands.
 pub(in crate::spirv) fn count_id(m: &Module, v: &View<'_>, id: u32) -> u32 {
     let mut count = 0;
     let each = each_id(m, v, &mut |named| {
         count += u32::from(named == id);
         Ok(())
     });
-    // What is not known may be the id in every place.
+    // Without known operands, any word may be the id.
     if each.is_ok() { count } else { v.args.len() as u32 }
 }
 
-/// The open end of ids; OpSource ends with a string.
+/// Calls `f` for the ids of an open end. OpSource ends with a string.
 fn ids(v: &View<'_>, rest: &[u32], f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     match v.op {
-        // A stride, and memory operands.
+        // Only the first operand, the stride, is an id; memory operands follow.
         op::OpCooperativeMatrixLoadKHR | op::OpCooperativeMatrixStoreKHR => {
             rest.iter().take(1).try_for_each(|&id| f(id))
         }
@@ -188,7 +192,7 @@ fn ids(v: &View<'_>, rest: &[u32], f: &mut impl FnMut(u32) -> Result<()>) -> Res
     }
 }
 
-/// Words of a switch's literals.
+/// Returns the number of words of each of a switch's literals.
 fn selector(m: &Module, v: &View<'_>) -> usize {
     let ty = v.args.first().and_then(|&id| m.def(id).ok()).map_or(0, |d| d.ty);
     match m.declared(ty, op::OpTypeInt) {

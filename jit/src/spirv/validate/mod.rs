@@ -1,12 +1,15 @@
-//! The universal rules of a module (SPIR-V 2.4 and 2.16.1), looked at once, before anything is made of it: one pass per file, each a walk
-//! over the instructions along tables.
+//! Universal rules of a module (SPIR-V 2.4 and 2.16.1), checked once, before it is translated. Each
+//! file has one pass, which walks over the instructions with the help of tables.
 //!
-//! What breaks them is no SPIR-V and is refused. What the *Vulkan environment* asks beyond that, and whose breach has a meaning all the
-//! same (a capability that is not declared, a type declared twice, offsets that overlap), is not refused here: applications in the
-//! field do that, and what runs stays inside of its memory. What has no meaning is refused where it is translated.
-//! `jit/tests/spirv_val.rs` compares verdicts with SPIRV-Tools' over mutated modules and lists what it differs in.
+//! A module that breaks these rules is not SPIR-V and is refused. Further rules of the *Vulkan
+//! environment* are not checked here if their violation still has a meaning: a capability that is
+//! not declared, a type that is declared twice, offsets that overlap. Applications in the field
+//! break them, and such code stays inside its memory. A construct without a meaning is refused when
+//! it is translated. `jit/tests/spirv_val.rs` compares verdicts with those of SPIRV-Tools over
+//! mutated modules and lists the differences.
 //!
-//! Opcodes without a row (`opcodes`) may stand anywhere and mean nothing here; where one is reached it is refused.
+//! Opcodes without a row (`opcodes`) may occur anywhere and have no meaning here. Such an opcode is
+//! refused where it is reached.
 
 mod decorations;
 pub(in crate::spirv) mod dominance;
@@ -21,28 +24,28 @@ use super::opcodes::op;
 use crate::error::{Error, Result};
 pub(super) use ids::{count_id, each_id};
 
-/// The passes, in the order in which they rely on each other.
+/// Passes in an order in which each relies only on earlier ones.
 const PASSES: [fn(&Module) -> Result<()>; 7] =
     [operands::check, layout::check, ids::check, decorations::check, functions::check, memory::check, dominance::check];
 
-/// Looks at the whole module, reachable or not.
+/// Checks the whole module, reachable or not.
 ///
 /// # Errors
-/// Invalid, at the first instruction that breaks a rule.
+/// Returns an Invalid error at the first instruction that breaks a rule.
 pub(super) fn check(m: &Module) -> Result<()> {
     PASSES.iter().try_for_each(|pass| pass(m))
 }
 
-/// A broken rule, at an instruction.
+/// Returns the error of a rule that an instruction breaks.
 fn broken<T>(v: View<'_>, rule: impl Into<String>) -> Result<T> {
     Err(Error::invalid(rule).at(v.opcode(), v.result))
 }
 
-/// What an id was defined as.
+/// Kind of an id's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Type,
-    /// Has a type: constants, variables, parameters, results.
+    /// A constant, variable, parameter or result, which has a type.
     Value,
     Function,
     Label,
@@ -52,7 +55,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Of what an instruction with a result defines.
+    /// Returns the kind of an instruction with a result.
     fn of(v: View<'_>) -> Kind {
         match v.op {
             op::OpFunction => Kind::Function,
@@ -67,7 +70,7 @@ impl Kind {
 }
 
 impl Module {
-    /// Operands of a type's declaration, if it is of that opcode.
+    /// Returns the operands of a type's declaration, if it has that opcode.
     fn declared(&self, ty: u32, opcode: u16) -> Option<&[u32]> {
         self.def(ty).ok().filter(|v| v.op == opcode).map(|v| v.args)
     }

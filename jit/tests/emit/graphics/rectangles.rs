@@ -1,4 +1,5 @@
-//! Fragment stages that take rectangles and write their colours themselves: the pixels are those that colours of the stage's general code give.
+//! Tests of fragment stages that take rectangles and write their colours themselves. The pixels
+//! must equal those from the colours of the stage's general code.
 
 use super::*;
 use base::abi::RECTANGLE_LANES;
@@ -10,7 +11,7 @@ use jit::code::CodeBlob;
 use jit::emit::{EmitOptions, build_with_epilogue};
 use std::sync::Arc;
 
-/// Texels of a row in memory, and rows.
+/// Number of texels in a row. `HEIGHT` is the number of rows.
 const WIDTH: usize = 48;
 const HEIGHT: usize = 12;
 
@@ -30,7 +31,8 @@ const FACTORS: [BlendFactor; 10] = {
     ]
 };
 
-/// A stage whose outputs are inputs of all kinds, built-ins, and what some lanes write.
+/// Returns a stage whose outputs are inputs of all kinds, built-ins, and values that only some
+/// lanes write.
 fn painter() -> Shader {
     shader(Stage::Fragment, &[Interpolation::Smooth, Interpolation::Linear, Interpolation::Flat], 5, |b| {
         let [smooth, linear, flat] = [0, 1, 2].map(|slot| input(b, slot, InterpolateAt::Default, &[], Ty::F32));
@@ -56,7 +58,7 @@ fn painter() -> Shader {
             },
             |_| Term::default(),
         );
-        // Nobody takes it.
+        // No attachment uses this output.
         out(b, 4, x);
     })
 }
@@ -79,7 +81,7 @@ fn packed(color: f32) -> u8 {
     (v * 255.0).round_ties_even() as u8
 }
 
-/// R, G, B, A of a blended texel.
+/// Returns R, G, B and A of a blended texel.
 fn blended(equations: &BlendEquations, s: [u8; 4], d: [u8; 4]) -> [u8; 4] {
     let component = |c: usize, (source, target, op): BlendEquation| {
         let factor = |factor| match factor {
@@ -97,7 +99,7 @@ fn blended(equations: &BlendEquations, s: [u8; 4], d: [u8; 4]) -> [u8; 4] {
         };
         let p = i32::from(s[c]) * i32::from(factor(source));
         let q = i32::from(d[c]) * i32::from(factor(target));
-        // To the nearest: of 255ths there is no middle.
+        // The sum is rounded to the nearest. A multiple of 1/255 is never exactly in the middle.
         let rounded = |sum: i32| ((sum + 127) / 255).min(255) as u8;
         match op {
             BlendOp::Add => rounded(p + q),
@@ -110,9 +112,9 @@ fn blended(equations: &BlendEquations, s: [u8; 4], d: [u8; 4]) -> [u8; 4] {
     [0, 1, 2, 3].map(|c| component(c, if c == 3 { equations.alpha } else { equations.color }))
 }
 
-/// A rectangle's pixels, written by the general code's colours.
+/// Writes a rectangle's pixels with the colours of the general code.
 fn paint(general: &CompiledStage, env: &mut Environment, epilogue: &Epilogue, r: &Rectangle, image: &mut [[u8; 4]]) {
-    // SAFETY: the test's own primitive.
+    // SAFETY: the primitive belongs to the test and lives longer than the rectangle.
     let primitive = unsafe { &*r.primitive };
     let mut quads = Vec::new();
     for y in (r.y0 & !1..r.y1).step_by(2) {
@@ -194,7 +196,7 @@ fn rectangles_are_written_as_their_colours_say() {
                 ..primitive(&attributes[i], round as u32 * 3 + i as u32)
             })
             .collect();
-        // The tile's last column, and rectangles that end there, or are narrow.
+        // The last column of the tile is random. Rectangles end there, or are narrow.
         let end = (RECTANGLE_LANES as u32 + rng.below((WIDTH - RECTANGLE_LANES) as u32)) as u16;
         let rectangles: Vec<Rectangle> = (0..1 + rng.below(6))
             .map(|_| {
@@ -219,7 +221,7 @@ fn rectangles_are_written_as_their_colours_say() {
             target: image.as_mut_ptr().cast(),
             pitch: 4 * WIDTH as u64,
         };
-        // SAFETY: rectangles before the end, in the image's rows.
+        // SAFETY: the rectangles lie in the rows of the image and end before the last column.
         unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
         for (i, (got, want)) in image.iter().zip(&want).enumerate() {
             assert_eq!(got, want, "{tier:?} {lanes} ({}, {}) {epilogue:?} {rectangles:?} {end}", i % WIDTH, i / WIDTH);
@@ -227,7 +229,7 @@ fn rectangles_are_written_as_their_colours_say() {
     }
 }
 
-/// What a pixel does not say alone.
+/// Stages whose results do not depend on the pixel alone take no rectangles.
 #[test]
 fn stages_that_depend_on_more_take_no_rectangles() {
     let epilogue = Epilogue { swap: false, blend: None, slots: [Some(0), None, None, None] };

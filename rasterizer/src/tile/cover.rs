@@ -2,9 +2,9 @@
 //! accept; it is exact at every sample. With one sample per pixel, a primitive of a few blocks is
 //! passed on as the rows of a square. So is any square if the sink takes rows.
 //!
-//! An edge is one 32-bit value per sample position (see `prim::coverage`). The guard band keeps |a|
-//! + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero, so its value is
-//! below 2^31.
+//! An edge is one 32-bit value per sample position (see `prim::coverage`). The guard band keeps
+//! |a| + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero, so its value
+//! is below 2^31.
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,22 @@
-//! Links the unwinder into the library, makes the library stay, and lays together what a program's start needs.
+//! Links the unwinder into the library, prevents its unloading, and places the code of a program's
+//! start together.
 //!
-//! `dlclose` leaves it where it is: threads of rayon's pool end by themselves some time after the pool is dropped, and nobody can join them.
+//! `dlclose` does not unload the library, because threads of rayon's pool end some time after the
+//! pool is dropped, and cannot be joined.
 //!
-//! Kernels (the variants that `base::compiled!` makes) begin at cache lines: where their loops lie in these is worth up to a sixth of their time, and else
-//! changes with any code before them.
+//! Kernels (the variants that `base::compiled!` makes) begin at cache lines. The position of their
+//! loops in these is worth up to a sixth of their time, and would otherwise change with any code
+//! before them.
 //!
-//! The standard library asks for `gcc_s`, a shared library that libc does not come with. In its place the linker finds a script
-//! that names the static unwinder of the same compiler.
+//! The standard library requests `gcc_s`, a shared library that libc does not provide. In its place
+//! the linker finds a script that names the static unwinder of the same compiler.
 //!
-//! A page of the library that is touched brings in the fifteen around it. `startup.order` names the functions that run before the first pixel
-//! (a sixth of the code, scattered over all of it); in a section of their own they are 2 MiB of memory instead of 7. They are groups, of what
-//! one thread runs in one stretch of time, with a blank line behind each. The list is made by `cts-runner/examples/startup_order.rs`; a name that is not there any more is no error, and what is missing lies where the linker puts it.
+//! Touching a page of the library loads the fifteen pages around it. `startup.order` names the
+//! functions that run before the first pixel (a sixth of the code, scattered over all of it). In a
+//! section of their own they take 2 MiB of memory instead of 7. The list has groups, each of
+//! functions that one thread runs in one period, followed by a blank line.
+//! `cts-runner/examples/startup_order.rs` makes the list. A name that no longer exists is not an
+//! error, and the linker places functions that are not listed.
 
 use std::env::var;
 use std::fmt::Write;
@@ -19,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 const ORDER: &str = "startup.order";
 
-/// What the mangled names of kernels have in them.
+/// Parts of the mangled names of kernels.
 const KERNELS: [&str; 3] = ["8portable17h", "4avx217h", "6avx51217h"];
 
 fn main() -> Result<()> {
@@ -36,15 +42,15 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A linker script that adds a section of the functions in [`ORDER`], group by group, and one of kernels, those in the list first. The list has patterns of what
-/// their mangled names begin with, one per line.
+/// Writes a linker script that adds a section of the functions in [`ORDER`], group by group, and
+/// one of kernels, those in the list first. The list has prefixes of mangled names, one per line.
 fn startup_section(directory: &Path) -> Result<PathBuf> {
     let list = std::fs::read_to_string(ORDER)?;
     let is_kernel = |name: &&str| KERNELS.iter().any(|kernel| name.contains(kernel));
     let mut script = String::from("SECTIONS {\n  .text.startup_order : {\n");
     let groups =
         list.split("\n\n").map(|group| group.trim().lines().filter(|name| !is_kernel(name)).collect::<Vec<_>>());
-    // (A group of nothing is no syntax of GNU's linker.)
+    // The syntax of GNU's linker does not allow empty groups.
     for group in groups.filter(|group| !group.is_empty()) {
         script += "    *(\n";
         for name in group {

@@ -1,5 +1,6 @@
-//! The same bits on every machine, with any number of threads and on all tiers and levels of the processor: what the driver computes today is compared with hashes
-//! that are committed (`data/hashes.txt`). A difference is a broken promise, unless the change was meant to change results: then
+//! Checks that every machine gives the same bits, with any number of threads and on all tiers and
+//! processor levels: results are compared with committed hashes (`data/hashes.txt`). A difference
+//! is a broken guarantee, unless the change was meant to change results. In that case
 //! `GRUS_RECORD_HASHES=1` writes the file anew.
 
 mod support;
@@ -10,7 +11,8 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use support::{driver, succeed};
 
-/// Threads, tier, and the level of the processor that there is at most: the driver reads them from the environment, once per process.
+/// Number of threads, tier, and highest processor level. The driver reads them from the
+/// environment, once per process.
 type Configuration = (&'static str, &'static str, &'static str);
 const CONFIGURATIONS: [Configuration; 11] = [
     ("1", "quick", ""),
@@ -26,9 +28,9 @@ const CONFIGURATIONS: [Configuration; 11] = [
     ("2", "wide", "v3"),
 ];
 
-/// Compares, or replaces the rows of the file whose names begin so.
+/// Compares rows, or replaces the rows of the file whose names begin with `prefix`.
 fn check(prefix: &str, found: &Rows, how: &str) {
-    // Tests that record take turns.
+    // Tests that record run one after the other.
     static FILE: Mutex<()> = Mutex::new(());
     let _turn = FILE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut all = committed();
@@ -60,7 +62,7 @@ fn programs_and_drawings() {
     }
 }
 
-/// The demo's frames: of its last picture and its bodies.
+/// Compares the hashes of the demo's last picture and its bodies after this number of frames.
 fn demo(frames: u32, (width, height): (u32, u32), configurations: &[Configuration]) {
     for &configuration in configurations {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cts-runner"));
@@ -83,19 +85,20 @@ fn demo_small() {
 
 #[test]
 fn demo_8_frames() {
-    // The driver of a debug build is too slow for all of them.
+    // The driver of a debug build is too slow for all configurations.
     demo(8, (1280, 720), if cfg!(debug_assertions) { &CONFIGURATIONS[1..2] } else { &CONFIGURATIONS });
 }
 
 #[test]
 fn demo_60_frames() {
-    // What users see; each tier once, which eight frames are drawn by in all configurations. Continuous integration builds in release.
+    // This is the picture that users see, once per tier; eight frames are drawn in all
+    // configurations. Continuous integration builds in release.
     if !cfg!(debug_assertions) {
         demo(60, (1280, 720), &[CONFIGURATIONS[0], CONFIGURATIONS[4], CONFIGURATIONS[9]]);
     }
 }
 
-/// The table in `docs/equal-bits.md` shows the committed hashes of the demo's pictures.
+/// Checks that the table in `docs/equal-bits.md` shows the committed hashes of the demo's pictures.
 #[test]
 fn documentation_shows_the_same_pictures() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/equal-bits.md");

@@ -1,5 +1,6 @@
-//! Allocations that are as large as the application likes, as Vulkan's errors. What is small has the reserve of [`base::alloc`]; who
-//! makes an object for the application asks [`check`] (most in `entry::handle::create`).
+//! Allocations whose size the application determines, with failures as Vulkan's errors. Small
+//! allocations use the reserve of [`base::alloc`]; code that makes an object for the application
+//! calls [`check`] (mostly in `entry::handle::create`).
 
 #![forbid(unsafe_code)]
 
@@ -8,7 +9,7 @@ use base::alloc::{self, OutOfMemory};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The driver's allocator: see [`base::alloc`].
+/// The driver's allocator, described in [`base::alloc`].
 #[global_allocator]
 static ALLOCATOR: alloc::Allocator = alloc::Allocator;
 
@@ -16,17 +17,18 @@ fn out_of_memory(_: impl Into<OutOfMemory>) -> vk::Result {
     vk::Result::ERROR_OUT_OF_HOST_MEMORY
 }
 
-/// VK_ERROR_OUT_OF_HOST_MEMORY when the system refused this call of the application something.
+/// Returns VK_ERROR_OUT_OF_HOST_MEMORY if the system refused an allocation during this call of the
+/// application.
 pub fn check() -> Result<(), vk::Result> {
     alloc::check().map_err(out_of_memory)
 }
 
-/// What a panic that was caught means to the application.
+/// Returns the error that a caught panic means to the application.
 pub fn error_of(payload: &(dyn std::any::Any + Send)) -> vk::Result {
     if payload.is::<OutOfMemory>() { vk::Result::ERROR_OUT_OF_HOST_MEMORY } else { vk::Result::ERROR_UNKNOWN }
 }
 
-/// What a panic that was caught says.
+/// Returns the message of a caught panic.
 pub fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
     if payload.is::<OutOfMemory>() {
         return "out of host memory";
@@ -35,43 +37,44 @@ pub fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
     text.unwrap_or("unknown")
 }
 
-/// Asks whether the system has this much, for what has no way to fail itself.
+/// Checks that the system has this number of bytes, for code that cannot report a failed allocation
+/// itself.
 pub fn available(bytes: usize) -> Result<(), vk::Result> {
     alloc::available(bytes).map_err(out_of_memory)
 }
 
-/// Appends a value.
+/// Appends a value to a list.
 pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), vk::Result> {
     alloc::push(list, value).map_err(out_of_memory)
 }
 
-/// Makes room.
+/// Reserves capacity for `more` further elements.
 pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<(), vk::Result> {
     alloc::reserve(list, more).map_err(out_of_memory)
 }
 
-/// Makes room in a queue.
+/// Reserves capacity in a queue for `more` further elements.
 pub fn reserve_queue<T>(list: &mut VecDeque<T>, more: usize) -> Result<(), vk::Result> {
     alloc::optional(|| list.try_reserve(more)).map_err(out_of_memory)
 }
 
-/// A copy of a slice.
+/// Copies a slice.
 pub fn to_vec<T: Clone>(slice: &[T]) -> Result<Vec<T>, vk::Result> {
     alloc::to_vec(slice).map_err(out_of_memory)
 }
 
-/// A shared copy of a slice.
+/// Copies a slice to shared memory.
 pub fn shared<T: Copy>(slice: &[T]) -> Result<Arc<[T]>, vk::Result> {
     available(size_of_val(slice))?;
     Ok(slice.into())
 }
 
-/// What an iterator gives that knows how much that is.
+/// Collects the values of an iterator of known length.
 pub fn collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, vk::Result> {
     alloc::collect(values).map_err(out_of_memory)
 }
 
-/// As [`collect`], of what can fail itself.
+/// Collects the values of an iterator of known length whose items may be errors.
 pub fn try_collect<T>(values: impl ExactSizeIterator<Item = Result<T, vk::Result>>) -> Result<Vec<T>, vk::Result> {
     let mut list = Vec::new();
     reserve(&mut list, values.len())?;
@@ -81,7 +84,7 @@ pub fn try_collect<T>(values: impl ExactSizeIterator<Item = Result<T, vk::Result
     Ok(list)
 }
 
-/// `count` times a value.
+/// Returns a list of `count` copies of a value.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, vk::Result> {
     alloc::filled(value, count).map_err(out_of_memory)
 }

@@ -1,8 +1,10 @@
-//! Commands with arguments drawn at random: regions, sparse binds, imports, ranges of descriptors, and indirect parameters that a second
-//! thread changes while they are read. Whatever they are, a call gives an error or a result, the device may be lost, and no byte changes
-//! outside of what a command names.
+//! Random arguments of commands: regions, sparse binds, imports, ranges of descriptors, and
+//! indirect parameters that a second thread changes while they are read. For all of them a call
+//! gives an error or a result, the device may be lost, and no byte changes outside of the resources
+//! that a command names.
 //!
-//! `GRUS_API_FUZZ=n`: so many rounds of each test (without it each takes about a second); `GRUS_API_FUZZ_SEED=s`: from that seed on.
+//! `GRUS_API_FUZZ=n` sets the number of rounds of each test (without it each takes about a second);
+//! `GRUS_API_FUZZ_SEED=s` sets the first seed.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -18,14 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use vk::DescriptorType as D;
 
-/// What lies between the resources.
+/// Value of the bytes between the resources.
 const MARK: u8 = 0xa5;
-/// Bytes before, between and behind the resources.
+/// Number of bytes before, between and behind the resources.
 const MARGIN: u64 = 1 << 16;
-/// Bytes of a buffer.
+/// Size of a buffer in bytes.
 const BUFFER: u64 = 4096;
 const SIDE: u32 = 16;
-/// What one test takes without the variable.
+/// Time of one test without the variable.
 const SHORT: Duration = Duration::from_millis(1000);
 
 /// Calls a test with one generator after the other, until the time or the number of rounds is over.
@@ -42,7 +44,8 @@ fn rounds(mut round: impl FnMut(u64, &mut Rng)) {
     }
 }
 
-/// A number that is mostly inside of a length, and else at its end or beyond all bounds.
+/// Returns a number that is usually inside of a length, and otherwise at its end or beyond all
+/// bounds.
 fn near(rng: &mut Rng, length: u64) -> u64 {
     match rng.below(10) {
         0..=5 => rng.below(length as usize + 1) as u64,
@@ -63,7 +66,7 @@ struct Guarded {
     memory: vk::DeviceMemory,
     bytes: *mut u8,
     size: u64,
-    /// Bytes of resources.
+    /// Ranges of the resources: offset and size in bytes.
     inside: Vec<(u64, u64)>,
     buffers: Vec<vk::Buffer>,
     images: Vec<Image>,
@@ -73,7 +76,7 @@ impl Guarded {
     fn new(c: Context, buffers: usize, formats: &[vk::Format]) -> Guarded {
         let d = &c.device;
         let (mut inside, mut at) = (Vec::new(), MARGIN);
-        // SAFETY: (all here) valid usage.
+        // SAFETY: the usage is valid in all calls of this block.
         unsafe {
             let buffers: Vec<_> = (0..buffers)
                 .map(|_| {
@@ -126,9 +129,9 @@ impl Guarded {
         }
     }
 
-    /// Fails where a byte outside of the resources has changed.
+    /// Fails if a byte outside of the resources has changed.
     fn check(&self, what: &str) {
-        // SAFETY: mapped; nothing runs.
+        // SAFETY: the memory is mapped, and nothing executes.
         let all = unsafe { std::slice::from_raw_parts(self.bytes, self.size as usize) };
         let mut from = 0;
         for &(at, bytes) in self.inside.iter().chain([&(self.size, 0)]) {
@@ -142,7 +145,7 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         let d = &self.c.device;
-        // SAFETY: not in use any more.
+        // SAFETY: the objects are not in use any more.
         unsafe {
             let _ = d.device_wait_idle();
             self.buffers.iter().for_each(|&b| d.destroy_buffer(b, None));
@@ -180,7 +183,7 @@ fn regions_of_transfers_stay_inside() {
         let [from, to] = [(); 2].map(|()| guarded.buffers[rng.below(2)]);
         let [source, target] = [(); 2].map(|()| guarded.images[rng.below(formats.len())].image);
         let kind = rng.below(8);
-        // SAFETY: (all here) handles that are valid; the regions are what the test is about.
+        // SAFETY: all handles are valid; the regions are random, which the test is about.
         let result = c.run(|b| unsafe {
             match kind {
                 0 => {
@@ -244,7 +247,7 @@ fn regions_of_transfers_stay_inside() {
             }
         });
         guarded.check(&format!("seed {seed}, {kind}: {result:?}"));
-        // SAFETY: nothing runs.
+        // SAFETY: nothing executes.
         unsafe { c.device.reset_command_pool(c.pool, vk::CommandPoolResetFlags::empty()) }.expect("reset");
         if result == Err(vk::Result::ERROR_DEVICE_LOST) {
             guarded = Guarded::new(Context::new(&[], &[]), 2, &formats);
@@ -256,12 +259,12 @@ fn regions_of_transfers_stay_inside() {
 fn sparse_binds_reach_only_their_memory() {
     const BLOCK: u64 = 1 << 16;
     const BLOCKS: u64 = 4;
-    /// The only type that sparse resources have.
+    /// The only memory type that sparse resources support.
     const TYPE: u32 = 1;
     let mut guarded = Guarded::new(Context::new(&[], &[]), 1, &[]);
     rounds(|seed, rng| {
         let (c, d) = (&guarded.c, &guarded.c.device);
-        // SAFETY: (all here) handles that are valid; the binds are what the test is about.
+        // SAFETY: all handles are valid; the binds are random, which the test is about.
         unsafe {
             let info = vk::MemoryAllocateInfo::default().allocation_size(BLOCKS * BLOCK).memory_type_index(TYPE);
             let memory = d.allocate_memory(&info, None).expect("memory");
@@ -317,7 +320,7 @@ fn imports_of_any_file_take_no_others_memory() {
     let guarded = Guarded::new(Context::new(&[], &EXTENSIONS), 1, &[]);
     let (c, d) = (&guarded.c, &guarded.c.device);
     rounds(|seed, rng| {
-        // SAFETY: (all here) descriptors of this function; handles that are valid.
+        // SAFETY: the descriptors are those of this function, and all handles are valid.
         unsafe {
             let flags = libc::MFD_ALLOW_SEALING | if rng.chance(10) { libc::MFD_HUGETLB } else { 0 };
             let fd = libc::memfd_create(c"fuzz".as_ptr(), flags);
@@ -342,7 +345,7 @@ fn imports_of_any_file_take_no_others_memory() {
                 libc::close(given);
                 return guarded.check(&format!("seed {seed}"));
             };
-            // What can still shrink was to be refused.
+            // A file that can still shrink has to be refused.
             let _ = libc::ftruncate(fd, 0);
             let usage = vk::BufferUsageFlags::TRANSFER_DST;
             let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(handle);
@@ -394,25 +397,26 @@ fn ranges_of_descriptors_bound_what_shaders_reach() {
             shown.push((place.1, place.2));
         }
         for at in 0..(guarded.size / 4) as usize {
-            // SAFETY: mapped; nothing runs.
+            // SAFETY: the memory is mapped, and nothing executes.
             let inside = guarded.inside.iter().any(|&(from, bytes)| (from..from + bytes).contains(&(4 * at as u64)));
             if inside && at % 16 == rng.below(16) {
-                // SAFETY: as above.
+                // SAFETY: the memory is mapped, the offset is inside of it, and nothing executes.
                 unsafe { guarded.bytes.cast::<u32>().add(at).write(word(rng, BUFFER as u32 / 4)) };
             }
         }
         let pipeline = pipelines[rng.below(pipelines.len())];
         let result = c.run(|b| record_dispatch(c, b, &set, pipeline, &[0; 16], 1));
         guarded.check(&format!("seed {seed}, {shown:?}: {result:?}"));
-        // SAFETY: nothing runs.
+        // SAFETY: nothing executes.
         unsafe { c.device.reset_command_pool(c.pool, vk::CommandPoolResetFlags::empty()) }.expect("reset");
     });
-    // SAFETY: not in use any more.
+    // SAFETY: the pipelines are not in use any more.
     pipelines.iter().for_each(|&p| unsafe { c.device.destroy_pipeline(p, None) });
     set.destroy(c);
 }
 
-/// Buffers: 0 what a shader writes, 1 indices of it and vertices, 2 parameters. All of them change while they are read.
+/// Checks parameters that change while they are read. The buffers are 0 for a shader's results, 1
+/// for its indices and vertices, and 2 for parameters; all of them change.
 #[test]
 fn parameters_may_change_while_they_are_read() {
     let guarded = Guarded::new(render_context(&[], true), 3, &[]);
@@ -441,11 +445,12 @@ fn parameters_may_change_while_they_are_read() {
     let target = c.image(RGBA8, [SIDE, SIDE], vk::SampleCountFlags::TYPE_1, 1);
     let (stop, seed) = (AtomicBool::new(false), AtomicU32::new(1));
     let at = |place: u64, i: u64| {
-        // SAFETY: a word of a buffer, mapped as long as the test runs; all accesses are atomic.
+        // SAFETY: the word is in a buffer whose memory is mapped as long as the test runs, and all
+        // accesses are atomic.
         unsafe { AtomicU32::from_ptr(guarded.bytes.add((guarded.inside[place as usize].0 + 4 * i) as usize).cast()) }
     };
     struct Shared<T>(T);
-    // SAFETY: the closure reads addresses and writes atomically.
+    // SAFETY: the closure reads addresses, which do not change, and writes atomically.
     unsafe impl<T> Sync for Shared<T> {}
     let at = Shared(at);
     let at = &at;
@@ -456,7 +461,8 @@ fn parameters_may_change_while_they_are_read() {
             while !stop.load(Ordering::Relaxed) {
                 rng = Rng::new(u64::from(seed.load(Ordering::Relaxed)) << 20 ^ rng.next());
                 for _ in 0..256 {
-                    // Few groups, vertices and instances, mostly: so that a round ends.
+                    // The numbers of groups, vertices and instances are usually low, so that a
+                    // round ends.
                     let count = if rng.chance(95) { rng.below(5) as u32 } else { word(&mut rng, 64) & 0x3f };
                     at(2, rng.below(16) as u64).store(count, Ordering::Relaxed);
                     let offset = word(&mut rng, BUFFER as u32 / 4);
@@ -470,7 +476,8 @@ fn parameters_may_change_while_they_are_read() {
             let kind = rng.below(5);
             let place = 4 * rng.below(16) as u64;
             let draw = |b| {
-                // SAFETY: (all here) handles that are valid; parameters are what the test is about.
+                // SAFETY: all handles are valid; the parameters are random, which the test is
+                // about.
                 unsafe {
                     d.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, drawn);
                     d.cmd_bind_vertex_buffers(b, 0, &[data], &[near(rng, BUFFER)]);
@@ -487,7 +494,8 @@ fn parameters_may_change_while_they_are_read() {
             };
             let result = match kind {
                 0 => c.run(|b| {
-                    // SAFETY: as above.
+                    // SAFETY: all handles are valid; the parameters are random, which the test is
+                    // about.
                     unsafe {
                         d.cmd_bind_pipeline(b, vk::PipelineBindPoint::COMPUTE, dispatched);
                         d.cmd_bind_descriptor_sets(b, vk::PipelineBindPoint::COMPUTE, set.layout, 0, &[set.set], &[]);
@@ -497,12 +505,12 @@ fn parameters_may_change_while_they_are_read() {
                 _ => render(c, &target, area(SIDE), draw),
             };
             guarded.check(&format!("seed {number}, {kind}: {result:?}"));
-            // SAFETY: nothing runs.
+            // SAFETY: nothing executes.
             unsafe { d.reset_command_pool(c.pool, vk::CommandPoolResetFlags::empty()) }.expect("reset");
         });
         stop.store(true, Ordering::Relaxed);
     });
-    // SAFETY: not in use any more.
+    // SAFETY: the objects are not in use any more.
     unsafe {
         [v, f].into_iter().for_each(|m| d.destroy_shader_module(m, None));
         [drawn, dispatched].into_iter().for_each(|p| d.destroy_pipeline(p, None));

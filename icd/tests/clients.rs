@@ -1,11 +1,13 @@
-//! Creations of clients that other drivers accept: what each asks for is a list of extensions and features, and the queries before it.
+//! Tests of device creations of clients that other drivers accept: each has a list of extensions
+//! and features, and the queries before it.
 
 mod common;
 use ash::vk;
 use common::{Context, entry};
 use std::ffi::CStr;
 
-/// The device of `extensions` and a chain of features, and what it was refused with.
+/// Creates the device of `extensions` and a chain of features, and returns the error if it was
+/// refused.
 fn create(extensions: &[&CStr], chain: &mut [&mut dyn common::Chain]) -> Result<(), vk::Result> {
     let entry = entry();
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
@@ -16,7 +18,7 @@ fn create(extensions: &[&CStr], chain: &mut [&mut dyn common::Chain]) -> Result<
     for link in chain {
         info = link.chain(info);
     }
-    // SAFETY: valid usage, but for what is refused.
+    // SAFETY: the usage is valid, except for requests that are refused.
     unsafe {
         let surfaces = [c"VK_KHR_surface".as_ptr()];
         let instance = vk::InstanceCreateInfo::default().application_info(&application);
@@ -29,7 +31,8 @@ fn create(extensions: &[&CStr], chain: &mut [&mut dyn common::Chain]) -> Result<
     }
 }
 
-/// GTK 4.24 (`GSK_RENDERER=vulkan`): names of extensions that 1.1 and 1.2 absorbed, features in structures of 1.1, 1.2 and 1.0.
+/// Checks the device of GTK 4.24 (`GSK_RENDERER=vulkan`): names of extensions that 1.1 and 1.2
+/// absorbed, features in structures of 1.1, 1.2 and 1.0.
 #[test]
 fn gtk_4s_device() {
     let extensions = [
@@ -45,7 +48,8 @@ fn gtk_4s_device() {
     assert_eq!(create(&extensions, &mut [&mut core, &mut v12, &mut v11]), Ok(()));
 }
 
-/// A kind of handle, and its features: bit 0 exportable, bit 1 importable, of fences and semaphores; 1 and 2 more of memory.
+/// A kind of handle and its features: for fences and semaphores bit 0 is exportable and bit 1
+/// importable, for memory bits 1 and 2.
 type Kinds<T, const N: usize> = [(T, u32); N];
 const SEMAPHORES: Kinds<vk::ExternalSemaphoreHandleTypeFlags, 3> = [
     (vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD, 3),
@@ -74,11 +78,11 @@ const EXTERNAL: [&CStr; 4] = [
     c"VK_EXT_external_memory_host",
 ];
 
-/// Every answer is written as a whole, also over what was there.
+/// Checks that every answer is written as a whole, also over previous content.
 #[test]
 fn handle_types_have_the_features_of_their_rows() {
     let c = Context::new(&[], &EXTERNAL);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: the usage is valid in all calls of this block.
     unsafe {
         for (handle_type, features) in SEMAPHORES {
             for timeline in [false, true] {
@@ -116,11 +120,12 @@ fn handle_types_have_the_features_of_their_rows() {
                 assert_eq!(out.external_memory_properties.compatible_handle_types, handle_type);
                 out.external_memory_properties.external_memory_features.as_raw()
             };
-            // What is made as it may be had where the kernel has a device for it.
+            // A dma-buf can also be exported if the kernel has a device for it.
             let made = handle_type == vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT && makes_dma_bufs();
             let features = if made { 6 } else { features };
             assert_eq!(ask(vk::BufferUsageFlags::TRANSFER_SRC), features, "{handle_type:?}");
-            // A pointer of a shader is checked against the driver's own memory.
+            // Shader pointers are checked against the driver's own memory, so imported memory has
+            // no device addresses.
             let host = handle_type == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
             let expected = if host { 0 } else { features };
             assert_eq!(ask(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS), expected, "{handle_type:?}");
@@ -128,7 +133,8 @@ fn handle_types_have_the_features_of_their_rows() {
     }
 }
 
-/// Creations for kinds of handles that exist, or for none, go well; those for others are refused, whatever else they ask for.
+/// Checks that creations for existing handle types, or for none, succeed, and that those for other
+/// types are refused regardless of their other parameters.
 #[test]
 fn creations_for_unknown_handle_types_are_refused_and_others_are_not() {
     let c = Context::new(&[], &EXTERNAL);
@@ -136,7 +142,7 @@ fn creations_for_unknown_handle_types_are_refused_and_others_are_not() {
     use vk::{
         ExternalFenceHandleTypeFlags as F, ExternalMemoryHandleTypeFlags as M, ExternalSemaphoreHandleTypeFlags as S,
     };
-    // SAFETY: valid usage, but for the handle types that no query offers.
+    // SAFETY: the usage is valid, except for handle types that no query offers.
     unsafe {
         let semaphore = |types| {
             let mut export = vk::ExportSemaphoreCreateInfo::default().handle_types(types);
@@ -179,12 +185,14 @@ fn creations_for_unknown_handle_types_are_refused_and_others_are_not() {
     }
 }
 
-/// What is no memory, semaphore or fence is refused, and stays the application's.
+/// Checks that a descriptor of something else than memory, a semaphore or a fence is refused, and
+/// that the application keeps it.
 #[test]
 fn descriptors_of_something_else_are_refused() {
     let c = Context::new(&[], &EXTERNAL);
     let invalid = vk::Result::ERROR_INVALID_EXTERNAL_HANDLE;
-    // SAFETY: valid usage, but for what the descriptors are of; they are this test's.
+    // SAFETY: the usage is valid, except for the objects behind the descriptors, which this test
+    // owns.
     unsafe {
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         let exported = |timeline| {
@@ -214,7 +222,8 @@ fn descriptors_of_something_else_are_refused() {
             let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut import);
             assert_eq!(c.device.allocate_memory(&info, None).err(), Some(invalid));
         }
-        // Files of huge pages, and files that refuse to be mapped for writing, though they are as large as they have to be and stay so.
+        // These are files of huge pages, and files that refuse to be mapped for writing. Both have
+        // the required size, which cannot change.
         for (flags, seals) in [(libc::MFD_HUGETLB, 0), (0, libc::F_SEAL_FUTURE_WRITE)] {
             let fd = libc::memfd_create(c"test".as_ptr(), flags | libc::MFD_ALLOW_SEALING);
             if fd < 0 {
@@ -238,7 +247,8 @@ fn descriptors_of_something_else_are_refused() {
     }
 }
 
-/// A copy of a binary semaphore's and of a fence's state is taken when it has signaled, and resets it; one that was imported is used once.
+/// Checks that copying the state of a binary semaphore or a fence succeeds when it is signaled, and
+/// resets it. An imported state is used once.
 #[test]
 fn states_are_copied_out_and_in() {
     let c = Context::new(&[], &EXTERNAL);
@@ -268,12 +278,12 @@ fn states_are_copied_out_and_in() {
         assert_eq!(c.device.get_fence_status(fence), Ok(true));
         c.device.reset_fences(&[fence]).expect("reset");
         assert_eq!(c.device.get_fence_status(fence), Ok(false), "the permanent payload");
-        // The imported signal of the semaphore is taken by this wait.
+        // This wait takes the imported signal of the semaphore.
         let stages = [vk::PipelineStageFlags::ALL_COMMANDS];
         let submit = vk::SubmitInfo::default().wait_semaphores(&signals).wait_dst_stage_mask(&stages);
         c.device.queue_submit(c.queue, &[submit], fence).expect("submit");
         c.device.wait_for_fences(&[fence], true, 60_000_000_000).expect("the wait");
-        // A file that can be polled and has not signaled: a pipe, until something is in it.
+        // A pipe is a file that can be polled and that is not signaled until it contains data.
         let mut ends = [0; 2];
         assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
         c.device.reset_fences(&[fence]).expect("reset");
@@ -291,7 +301,8 @@ fn states_are_copied_out_and_in() {
     }
 }
 
-/// Clients import as many bytes as they asked for, or what whole pages or the descriptor's own size make of them.
+/// Checks that clients can import the number of bytes that they requested, or that number rounded
+/// up to whole pages or to the descriptor's own size.
 #[test]
 fn descriptors_are_imported_with_rounded_sizes() {
     let c = Context::new(&[], &EXTERNAL);
@@ -330,12 +341,13 @@ fn descriptors_are_imported_with_rounded_sizes() {
     }
 }
 
-/// A page of the application's is a buffer's memory: the device writes into it, and it may be the last page before one without access.
+/// Checks that a page of the application can be a buffer's memory: the device writes to it, and it
+/// may be the last page before one without access.
 #[test]
 fn memory_of_the_host_is_imported() {
     const PAGE: usize = 4096;
     let c = Context::new(&[], &EXTERNAL);
-    // SAFETY: valid usage; the mapping is this test's.
+    // SAFETY: the usage is valid, and this test owns the mapping.
     unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -356,7 +368,8 @@ fn memory_of_the_host_is_imported() {
         let invalid = Some(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
         assert_eq!(allocate(place.add(64), PAGE as u64).err(), invalid);
         assert_eq!([0, 8, 4090].map(|size| allocate(place, size).err()), [invalid; 3]);
-        // Of a buffer's size, of the size that it requires, and rounded to whole pages: it lies at the end of each.
+        // The import has the buffer's size, the size that the buffer requires, or that of whole
+        // pages; the buffer lies at the end of each.
         for (size, whole) in [(1024, true), (1000, true), (1024, false), (PAGE as u64, true), (PAGE as u64, false)] {
             let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(host);
             let usage = vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::TRANSFER_SRC;

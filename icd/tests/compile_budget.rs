@@ -1,5 +1,5 @@
-//! What compiling may take: a shader beyond the budget is refused with a VkResult and a message, and nobody waits for better code of
-//! a shader that is gone.
+//! Tests of the bounds of compiling: a shader beyond the budget is refused with a VkResult and a
+//! message, and no thread waits for better code of a shader that is destroyed.
 
 #[path = "../../jit/tests/spirv_common/bomb.rs"]
 #[allow(dead_code, reason = "shared with the tests of the JIT")]
@@ -23,7 +23,7 @@ fn a_shader_beyond_the_budget_is_refused_and_says_so() {
     for (kind, n) in [(Kind::Calls, 10), (Kind::Doubled, 60), (Kind::Huge, 15), (Kind::BarrierLoops, 2000)] {
         let words = module(kind, n);
         let began = Instant::now();
-        // SAFETY: (all here) valid usage.
+        // SAFETY: the usage is valid in all calls of this block.
         unsafe {
             let info = vk::ShaderModuleCreateInfo::default().code(&words);
             let module = c.device.create_shader_module(&info, None).unwrap();
@@ -52,12 +52,12 @@ fn a_device_is_destroyed_at_once_behind_a_heavy_shader() {
     buffer.fill_words(|_| 1.0f32.to_bits());
     set.buffers(&c, 0, STORAGE, &[(buffer.buffer, 0, vk::WHOLE_SIZE)]);
     let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &module(Kind::IfMany, 40), &[]);
-    // Runs long enough for better code to be wanted.
+    // The shader runs long enough for better code to be requested.
     let began = Instant::now();
     while began.elapsed() < Duration::from_millis(1500) {
         c.run(|b| record_dispatch(&c, b, &set, pipeline, &[], 64)).unwrap();
     }
-    // SAFETY: not in use any more.
+    // SAFETY: the pipeline is not in use any more.
     unsafe { c.device.destroy_pipeline(pipeline, None) };
     set.destroy(&c);
     c.free(buffer);
@@ -65,6 +65,7 @@ fn a_device_is_destroyed_at_once_behind_a_heavy_shader() {
     drop(c);
     let took = began.elapsed();
     println!("vkDestroyDevice: {took:?}");
-    // On an idle machine well below half a second; better code of this shader took minutes.
+    // On an idle machine this takes well below half a second; better code of this shader took
+    // minutes.
     assert!(took < Duration::from_secs(4), "{took:?}");
 }

@@ -1,4 +1,5 @@
-//! Shaders with large frames and deep nesting, in a process of several workers, from callers with small stacks.
+//! Tests of shaders with large frames and deep nesting, in a process of several workers, from
+//! callers with small stacks.
 
 mod common;
 #[path = "../../jit/tests/spirv_common/modules.rs"]
@@ -11,19 +12,20 @@ use common::Context;
 use pipeline::{Set, compute, record_dispatch};
 use std::sync::Once;
 
-/// A stack that applications and runtimes of other languages give their threads.
+/// Size of a stack that applications and runtimes of other languages give their threads, in bytes.
 const SMALL: usize = 64 << 10;
 const GROUPS: u32 = 64;
 
-/// All of a client's life on a thread with a small stack; four workers.
+/// Runs all of a client's calls on a thread with a small stack, with four workers.
 fn on_small_thread(f: impl FnOnce() + Send + 'static) {
     static THREADS: Once = Once::new();
-    // SAFETY: once, before any device of this process starts a thread; nobody else changes the environment.
+    // SAFETY: this runs once, before any device of this process starts a thread, and no other code
+    // changes the environment.
     THREADS.call_once(|| unsafe { std::env::set_var("GRUS_THREADS", "4") });
     std::thread::Builder::new().stack_size(SMALL).spawn(f).expect("a thread").join().expect("no panic");
 }
 
-/// The buffer's words after a dispatch over `GROUPS` workgroups.
+/// Returns the buffer's words after a dispatch over `GROUPS` workgroups.
 fn dispatch(words: &[u32], value: impl Fn(u32) -> f32) -> Vec<u32> {
     let c = Context::new(&[], &[]);
     let set = Set::new(&c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
@@ -33,7 +35,7 @@ fn dispatch(words: &[u32], value: impl Fn(u32) -> f32) -> Vec<u32> {
     let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, words, &[]);
     assert_eq!(c.run(|b| record_dispatch(&c, b, &set, pipeline, &[], GROUPS)), Ok(()));
     let after = buffer.words();
-    // SAFETY: not in use any more.
+    // SAFETY: the pipeline is not in use any more.
     unsafe { c.device.destroy_pipeline(pipeline, None) };
     c.free(buffer);
     set.destroy(&c);
@@ -42,7 +44,8 @@ fn dispatch(words: &[u32], value: impl Fn(u32) -> f32) -> Vec<u32> {
 
 #[test]
 fn frames_beyond_a_thread() {
-    // 32 bytes each in the quick tier: with all optimisations more than a worker's stack has, and its neighbour's lies below it.
+    // A value takes 32 bytes in the quick tier. With all optimizations this is more than a worker's
+    // stack, below which the stack of its neighbour lies.
     const VALUES: u32 = if cfg!(debug_assertions) { 6_000 } else { 72_000 };
     on_small_thread(|| {
         let value = |i: u32| 0.25 + (i % 64) as f32 / 32.0;

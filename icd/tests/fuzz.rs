@@ -1,17 +1,26 @@
-//! Mutants of modules as pipelines, run on small buffers and images by all tiers: whatever a module is, it is refused with a message or
-//! runs inside of its memory, ends (or loses the device for its time), and all tiers leave the same bits, unless its invocations are in a race.
+//! Mutants of modules as pipelines, run on small buffers and images by all tiers. Every module is
+//! refused with a message or runs inside of its memory, and ends (or loses the device for its
+//! time). All tiers leave the same bits, unless its invocations are in a race.
 //!
-//! `GRUS_FUZZ=n`: so many mutants (the default is a few hundred); `GRUS_FUZZ_SEED=s`: from that seed on, each mutant has one of its own;
-//! `GRUS_FUZZ_SHARE=p`: the share of them, in percent, that all tiers run (15); `GRUS_FUZZ_PROCESSES=n`: so many processes at once (as many as
-//! there are cores); `GRUS_FUZZ_TIER=t`: what runs all of them (quick); `GRUS_FUZZ_EDGES=1`: only modules with pointers, at the ends of live
-//! memory, by all tiers; `GRUS_SPIRV_CORPUS=dir`: of modules of that folder too; `GRUS_FUZZ_KEEP=file`: the
-//! mutant in hand is written there, `GRUS_FUZZ_FILE=file`: that module as it is, by each seed.
+//! Variables:
+//! - `GRUS_FUZZ=n`: number of mutants (the default is a few hundred).
+//! - `GRUS_FUZZ_SEED=s`: first seed; each mutant has a seed of its own.
+//! - `GRUS_FUZZ_SHARE=p`: share of the mutants, in percent, that all tiers run (15).
+//! - `GRUS_FUZZ_PROCESSES=n`: number of processes at once (as many as there are cores).
+//! - `GRUS_FUZZ_TIER=t`: tier that runs all mutants (quick).
+//! - `GRUS_FUZZ_EDGES=1`: only modules with pointers, at the ends of live memory, by all tiers.
+//! - `GRUS_SPIRV_CORPUS=dir`: folder of further modules to mutate.
+//! - `GRUS_FUZZ_KEEP=file`: file to which the current mutant is written.
+//! - `GRUS_FUZZ_FILE=file`: module that is run unchanged, by each seed.
 //!
-//! Many mutants are the work of processes (`fuzz/herd.rs`), whose journal names the seed of one that takes its process down, hangs, or eats
-//! all memory. What a mutant costs is processor time: some 0.2 ms where it is refused, 2 ms where it runs, and the budget where it
-//! never ends, so that is short. The short run also compares what mutants leave over memory with two patterns (`GRUS_POISON`); with
-//! `GRUS_FUZZ_POISON=n` as many mutants are compared so, and nothing else is done. What is compiled is verified (`jit::lir::safety`, and regalloc2's checker). The long run of a release is
-//! `GRUS_FUZZ=2000000 GRUS_FUZZ_SHARE=100 cargo test --release -p grus-icd --test fuzz -- --nocapture`; it prints its rate.
+//! Many mutants are run by processes (`fuzz/herd.rs`), whose journal names the seed of one that
+//! ends its process, hangs, or takes too much memory. The cost of a mutant is processor time: some
+//! 0.2 ms if it is refused, 2 ms if it runs, and the budget if it never ends, which is therefore
+//! short. The short run also compares what mutants leave over memory with two patterns
+//! (`GRUS_POISON`). With `GRUS_FUZZ_POISON=n` only this is done, for `n` mutants. Compiled code is
+//! verified (`jit::lir::safety`, and regalloc2's checker). The long run of a release is
+//! `GRUS_FUZZ=2000000 GRUS_FUZZ_SHARE=100 cargo test --release -p grus-icd --test fuzz --
+//! --nocapture`; it prints its rate.
 
 mod common;
 #[path = "../../jit/tests/spirv_common/corpus.rs"]
@@ -40,22 +49,25 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What one draw or dispatch may take: programs that end need microseconds.
+/// Time limit of one draw or dispatch; programs that end need microseconds.
 const BUDGET_MS: u64 = 5;
-/// More mutants than this are for processes of their own.
+/// Largest number of mutants in one process; a run of more mutants uses separate processes.
 const ALONE: u64 = 5000;
-/// Share of the mutants, in percent, that all tiers run without `GRUS_FUZZ_SHARE`; code of the better tiers takes long to make.
+/// Share of the mutants, in percent, that all tiers run without `GRUS_FUZZ_SHARE`; code of the
+/// better tiers takes long to make.
 const ALL: u64 = 15;
-/// Share of the mutants with physical pointers, in percent, whose pointers point to the ends of live memory.
+/// Share of the mutants with physical pointers, in percent, whose pointers point to the ends of
+/// live memory.
 const EDGES: usize = 60;
-/// A mutant takes well below a second; machines are loaded.
+/// Time after which a mutant counts as slow. A mutant takes well below a second, but machines may
+/// be loaded.
 const SLOW: Duration = Duration::from_secs(1);
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Small modules: large ones take long and teach little more.
+/// Returns the small modules of the corpus, because large ones take long and find little more.
 fn small_modules() -> Vec<(String, Vec<u32>)> {
     let mut all = corpus::modules(&["jit/tests/data", "icd/tests/data", "cts-runner/src/bench/shaders"]);
     let wanted = |words: &[u32]| !only_edges() || has_pointers(words, &mutate::instructions(words));
@@ -63,13 +75,13 @@ fn small_modules() -> Vec<(String, Vec<u32>)> {
     all
 }
 
-/// `GRUS_TIER`s.
+/// Values of `GRUS_TIER`.
 const TIERS: [&str; 3] = ["quick", "full", "wide"];
 
-/// A sandbox for each tier.
+/// One sandbox per tier.
 struct Boxes {
     boxes: [Option<Sandbox>; TIERS.len()],
-    /// The tier that runs every mutant.
+    /// Index of the tier that runs every mutant.
     first: usize,
 }
 
@@ -82,13 +94,14 @@ impl Boxes {
 
     fn sandbox(&mut self, tier: usize) -> &mut Sandbox {
         self.boxes[tier].get_or_insert_with(|| {
-            // SAFETY: this test is the only one of its process; no thread of a device reads the environment.
+            // SAFETY: this test is the only one of its process, and no thread of a device reads the
+            // environment.
             unsafe { std::env::set_var("GRUS_TIER", TIERS[tier]) };
             Sandbox::new()
         })
     }
 
-    /// What the first tier makes of it, or all.
+    /// Runs a program by the first tier, or by all tiers, and returns the first tier's result.
     fn run(&mut self, program: &Program<'_>, all: bool, compare: bool) -> (End, Vec<u8>) {
         let (first, a) = self.run_by(self.first, program);
         for (tier, name) in TIERS.iter().enumerate() {
@@ -106,8 +119,9 @@ impl Boxes {
         (first, a)
     }
 
-    /// Is it the number of lanes that two tiers differ by? Then the quick tier has the bits of the wide one when it has as many; as no operation of a stage whose
-    /// chunks may have more tells how many there are, its invocations are in a race.
+    /// Returns true if two tiers differ only because of their numbers of lanes. Then the quick tier
+    /// gives the bits of the wide one if it has as many lanes. No operation of a stage whose chunks
+    /// may have more lanes reports their number, so the invocations are in a race.
     fn is_race(&mut self, program: &Program<'_>, tiers: [usize; 2], bits: [&[u8]; 2]) -> bool {
         let Some(wide) = tiers.iter().position(|&tier| TIERS[tier] == "wide") else { return false };
         program.stage == Stage::Compute
@@ -123,29 +137,31 @@ impl Boxes {
     }
 }
 
-/// Why the bits may differ all the same: what is in workgroup memory before it is written, clocks, addresses.
+/// Returns false if bits may differ for other reasons: reads of workgroup memory before it is
+/// written, clocks, addresses.
 fn comparable(words: &[u32], list: &[(usize, usize)]) -> bool {
     list.iter().all(|&(at, len)| match words[at] & 0xffff {
         59 | 4418 => len < 4 || words[at + 3] != 4,
         17 => !matches!(words[at + 1], 5055 | 5347),
-        // A capability need not be declared.
+        // The operation is checked too, because a capability need not be declared.
         5056 => false,
         _ => true,
     })
 }
 
-/// Are there physical pointers?
+/// Returns true if the module has physical pointers.
 fn has_pointers(words: &[u32], list: &[(usize, usize)]) -> bool {
     list.iter().any(|&(at, len)| words[at] & 0xffff == 14 && len > 1 && words[at + 1] == 5348)
 }
 
-/// Only modules with physical pointers are mutated, which point to the ends of live memory, and all tiers run them.
+/// Returns true if only modules with physical pointers are mutated, which point to the ends of live
+/// memory. All tiers run them.
 fn only_edges() -> bool {
     static ONLY: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ONLY.get_or_init(|| std::env::var_os("GRUS_FUZZ_EDGES").is_some())
 }
 
-/// What the front end says; nothing when it takes the module.
+/// Returns the error of the front end, or `None` if it accepts the module.
 fn refusal(words: &[u32], stage: Stage, entry: &str, layout: &base::shader::PipelineLayoutInfo) -> Option<Error> {
     let module = match Module::parse(words) {
         Ok(module) => module,
@@ -178,7 +194,7 @@ fn attempt(pair: &mut Boxes, bits: &mut herd::Bits, words: &[u32], rng: &mut Rng
     let turn = rng.below(64) as u32;
     let list = mutate::instructions(words);
     let mut views = sandbox::views_of(words, &list);
-    // Now and then images are of another kind than the shader says.
+    // Some images are of another kind than the shader declares.
     let strange = rng.chance(5);
     if strange {
         views.clear();
@@ -213,10 +229,10 @@ fn attempt(pair: &mut Boxes, bits: &mut herd::Bits, words: &[u32], rng: &mut Rng
     format!("{end:?}")
 }
 
-/// Names of ends, and how many had each.
+/// Names of ends, and the number of mutants with each.
 type Ends = BTreeMap<String, u64>;
 
-/// Runs the mutants of these seeds; their ends and what was wrong.
+/// Runs the mutants of these seeds; returns their ends and the problems found.
 fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (Ends, Vec<String>) {
     let keep = std::env::var_os("GRUS_FUZZ_KEEP").map(PathBuf::from);
     let only = std::env::var_os("GRUS_FUZZ_FILE").map(|f| common::spirv(&std::fs::read(f).expect("a module")));
@@ -256,7 +272,7 @@ fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (Ends, Vec<Strin
         }
         assert!(took < HANGS, "seed {seed}, a mutant of {name}, {end}: {took:?}");
         *ends.entry(end).or_default() += 1;
-        // Reading it costs as much as refusing a module.
+        // Reading the peak costs as much as refusing a module.
         if seed % 8 == 0 || took > SLOW / 20 {
             let now = herd::peak();
             if now > worst + (256 << 10) {
@@ -274,7 +290,7 @@ fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (Ends, Vec<Strin
 
 #[test]
 fn mutants_are_refused_or_run_inside_of_their_memory() {
-    // SAFETY: this test is the only one of its process, before any device.
+    // SAFETY: this test is the only one of its process, and no device exists yet.
     unsafe {
         std::env::set_var("GRUS_SHADER_TIMEOUT_MS", BUDGET_MS.to_string());
         std::env::set_var("GRUS_VERIFY", "1");

@@ -1,5 +1,5 @@
-//! Memory that the C library keeps after many compiles goes back to the system when they have ended.
-//! The test is alone in its program because it measures the memory of the process.
+//! Tests that memory which the C library keeps after many compiles returns to the system when they
+//! have ended. The test is alone in its program because it measures the memory of the process.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -9,7 +9,7 @@ use common::{Context, spirv};
 use pipeline::{Set, compute};
 use std::time::{Duration, Instant};
 
-/// Resident bytes of the process.
+/// Returns the number of resident bytes of the process.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
     text.split_whitespace().nth(1).and_then(|n| n.parse::<usize>().ok()).expect("a number") * 4096
@@ -21,7 +21,7 @@ fn free_memory_of_arenas_is_given_back_after_many_compiles() {
     const FREED: usize = BLOCKS * 4000;
     let c = Context::new(&[], &[]);
     let set = Set::new(&c, &[(vk::DescriptorType::STORAGE_BUFFER, 1), (vk::DescriptorType::UNIFORM_BUFFER, 1)]);
-    // What a thread that compiles leaves: free memory below a block that stays.
+    // A thread that compiles leaves free memory below a block that stays.
     let stays = std::thread::spawn(|| {
         let mut blocks: Vec<Vec<u8>> = (0..BLOCKS).map(|i| vec![i as u8 | 1; 4000]).collect();
         blocks.pop()
@@ -32,7 +32,7 @@ fn free_memory_of_arenas_is_given_back_after_many_compiles() {
     let words = spirv(include_bytes!("data/square.comp.spv"));
     for factor in 0..100 {
         let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &words, &[64, factor]);
-        // SAFETY: it was not used.
+        // SAFETY: the pipeline was not used.
         unsafe { c.device.destroy_pipeline(pipeline, None) };
     }
     let deadline = Instant::now() + Duration::from_secs(60);

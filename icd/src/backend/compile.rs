@@ -1,4 +1,4 @@
-//! From SPIR-V words to a stage without code, and to code.
+//! Compilation of a stage request: from SPIR-V words to a prepared stage without code, and to code.
 
 #![forbid(unsafe_code)]
 
@@ -15,19 +15,20 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, LazyLock, OnceLock};
 use xxhash_rust::xxh3::Xxh3;
 
-/// A stage's key: everything the code depends on, which is compared as such. A shader that somebody made up to be taken for
-/// another one has no hash to aim at: the one that tables use only spreads, with the process's own seed.
+/// Key of a stage: everything on which its code depends, compared in full. A forged shader cannot
+/// be taken for another one by a hash collision, because the hash only distributes keys in tables,
+/// with a seed of the process.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// SPIR-V; shared with the request, as keys live as long as their stages.
+    /// SPIR-V words; shared with the request, as keys live as long as their stages.
     words: Arc<[u32]>,
-    /// All else.
+    /// Everything else on which the code depends, as bytes.
     rest: Arc<[u8]>,
     hash: u64,
 }
 
 impl Key {
-    /// A key of [`Key::words`] and [`Key::rest`].
+    /// Creates a key of [`Key::words`] and [`Key::rest`].
     pub fn new(words: Arc<[u32]>, rest: Arc<[u8]>) -> Key {
         static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
         let mut hasher = Xxh3::with_seed(*SEED);
@@ -35,12 +36,12 @@ impl Key {
         Key { words, rest, hash: hasher.finish() }
     }
 
-    /// SPIR-V.
+    /// Returns the SPIR-V words.
     pub fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// Everything but the SPIR-V; the same in every process.
+    /// Returns everything but the SPIR-V; the bytes are the same in every process.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
@@ -70,22 +71,24 @@ impl PartialOrd for Key {
     }
 }
 
-/// What to compile. Owned: it may be compiled again later, by a better tier.
+/// A stage to compile. The request owns its data, because a better tier may compile the stage again
+/// later.
 pub struct StageRequest {
-    /// SPIR-V.
+    /// SPIR-V words of the module.
     pub words: Arc<[u32]>,
-    /// Which stage of the module.
+    /// Stage of the module.
     pub stage: Stage,
-    /// Entry point.
+    /// Name of the entry point.
     pub entry: String,
-    /// Values of specialisation constants, and the size of subgroups.
+    /// Values of specialization constants, and the size of subgroups.
     pub specialization: Specialization,
-    /// Where its descriptors lie.
+    /// Locations of its descriptors.
     pub layout: Arc<PipelineLayoutInfo>,
 }
 
 impl StageRequest {
-    /// See [`Key`]. Implementations of [`Hash`] write lengths before contents, so that different requests are different bytes.
+    /// Returns the key of the stage. Implementations of [`Hash`] write lengths before contents, so
+    /// that different requests give different bytes.
     pub fn key(&self) -> Key {
         let mut bytes = Vec::with_capacity(512);
         let mut hasher = Collect::into_bytes(&mut bytes);
@@ -94,18 +97,19 @@ impl StageRequest {
         Key::new(self.words.clone(), bytes.into())
     }
 
-    /// All but the code.
+    /// Prepares the stage: does everything but code generation.
     ///
     /// # Errors
-    /// For the application: see [`jit::prepare`]. More workgroup memory than the device says it has is invalid.
+    /// The errors are for the application, as those of [`jit::prepare`]. More workgroup memory than
+    /// the device reports is invalid.
     pub fn prepare(&self) -> Result<Prepared, jit::error::Error> {
         self.prepare_read(&Module::parse(&self.words)?)
     }
 
-    /// The same again with texts, of a stage that has been prepared.
+    /// Prepares a stage that has been prepared before, again and with texts.
     ///
     /// # Errors
-    /// Internal ones; Memory without a stack.
+    /// Only internal errors are possible, and `Memory` without a stack.
     pub fn describe(&self) -> Result<Described, jit::error::Error> {
         jit::describe(&self.of_module(&Module::parse_again(&self.words)?))
     }
@@ -127,10 +131,11 @@ impl StageRequest {
         Ok(prepared)
     }
 
-    /// Code of a fragment stage that writes its colours itself ([`jit::with_epilogue`]), of a stage that has been prepared.
+    /// Generates code of a fragment stage that writes its colours itself ([`jit::with_epilogue`]).
+    /// The stage has been prepared before.
     ///
     /// # Errors
-    /// Internal ones.
+    /// Only internal errors are possible.
     pub fn with_epilogue(
         &self,
         epilogue: &Epilogue,
@@ -140,26 +145,28 @@ impl StageRequest {
         jit::with_epilogue(&self.of_module(&Module::parse_again(&self.words)?), epilogue, tier, wanted)
     }
 
-    /// The whole road, by a better tier than this one, for code that is given `room` bytes of scratch memory; `None` when that is not worth it, or
-    /// not `wanted` any more.
+    /// Compiles the stage from SPIR-V to code with a better tier than `than`, for code that is
+    /// given `room` bytes of scratch memory. Returns `None` if that is not worthwhile, or if the
+    /// code is not `wanted` any more.
     ///
     /// # Errors
-    /// Internal ones.
+    /// Only internal errors are possible.
     pub fn improve(
         &self,
         than: Tier,
         room: u32,
         wanted: &dyn Fn() -> bool,
     ) -> Result<Option<CodeBlob>, jit::error::Error> {
-        // There is code, so the module has been checked.
+        // Code exists, so the module has been checked.
         let prepared = self.prepare_read(&Module::parse_again(&self.words)?)?;
         if wanted() { prepared.improve(than, room, wanted) } else { Ok(None) }
     }
 }
 
-/// Is a stage's memory within what the device says it has?
+/// Checks that a stage's memory is within the limits that the device reports.
 fn within_limits(payload: &Payload) -> Result<(), String> {
-    // (Of a patch everything is its outputs, which have limits of their own.)
+    // The shared memory of a tessellation stage consists of its outputs, which have limits of their
+    // own.
     let shared = payload.workgroup().filter(|_| payload.tessellation().is_none());
     let shared = shared.map_or(0, |facts| facts.shared_bytes - facts.reserved_bytes);
     let most = LIMITS.max_compute_shared_memory_size;
@@ -174,11 +181,11 @@ fn within_limits(payload: &Payload) -> Result<(), String> {
     Ok(())
 }
 
-/// Hands on, as bytes, what is hashed into it.
+/// A [`Hasher`](std::hash::Hasher) that passes on the hashed bytes.
 pub struct Collect<T>(pub T, pub fn(&mut T, &[u8]));
 
 impl<'a> Collect<&'a mut Vec<u8>> {
-    /// Appends to a list.
+    /// Creates a hasher that appends the bytes to a list.
     pub fn into_bytes(bytes: &'a mut Vec<u8>) -> Collect<&'a mut Vec<u8>> {
         Collect(bytes, |all, part| all.extend_from_slice(part))
     }
@@ -188,13 +195,14 @@ impl<T> Hasher for Collect<T> {
     fn write(&mut self, bytes: &[u8]) {
         (self.1)(&mut self.0, bytes);
     }
-    /// Not asked for.
+    /// This value is never used.
     fn finish(&self) -> u64 {
         0
     }
 }
 
-/// What modules may declare: exactly what the device advertises.
+/// Returns the capabilities and extensions that modules may declare: exactly those that the device
+/// advertises.
 fn accepted() -> &'static Accept {
     static ACCEPT: OnceLock<Accept> = OnceLock::new();
     ACCEPT.get_or_init(|| Accept {
@@ -242,7 +250,7 @@ mod tests {
         assert_eq!(bytes.len(), 8);
     }
 
-    /// As if their hashes collided.
+    /// Makes keys with equal hashes, as a collision would.
     #[test]
     fn equal_hashes_do_not_make_keys_equal() {
         let a = Key::new([1, 2, 3].into(), [4].into());

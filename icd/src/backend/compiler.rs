@@ -1,14 +1,19 @@
-//! The device's compiler: which stages live, and who makes their code.
+//! The device's compiler: it knows the living stages and has their code made.
 //!
-//! A stage is found in the application's cache, or among the living stages of the device (same key, same code, also while it is being
-//! made), or prepared on the calling thread, which finds everything that is wrong with it. Its code is then made on the pool, in the order
-//! of creation. Jobs refer to stages weakly: one that is gone before its turn costs nothing.
+//! A stage is found in the application's cache, or among the living stages of the device: one with
+//! the same key has the same code, which may still be in production. Otherwise the stage is
+//! prepared on the calling thread, which finds all of its errors. Its code is then made on the
+//! pool, in the order of creation. Jobs refer to stages weakly: a stage that is dropped before its
+//! turn costs nothing.
 //!
-//! A prepared stage is some hundred kilobytes; when too many wait, the creating thread makes code itself.
+//! A prepared stage takes some hundred kilobytes. If too many wait, the creating thread makes code
+//! itself.
 //!
-//! Better code for stages that run long is made beside the pool, whose threads are just then busy with the draw or dispatch that wants
-//! it: by threads that are started when there is such work and end when there is none. A shader whose better code would take long to
-//! make keeps the quick one, and between two steps they look whether anybody still wants it: nobody waits longer than for one step.
+//! Better code for long-running stages is made outside the pool, because the pool's threads are
+//! busy at that time with the draw or dispatch that needs the code. The threads are started when
+//! there is such work, and end when there is none. A shader whose better code would take long to
+//! make keeps the quick code. Between two steps the threads check whether the code is still wanted,
+//! so that no waiter waits longer than one step.
 
 #![forbid(unsafe_code)]
 
@@ -30,16 +35,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// Jobs that may wait, per thread of the pool.
+/// Number of jobs that may wait, per thread of the pool.
 const WAITING_PER_THREAD: usize = 16;
 
-/// One thread makes better code for so many threads of the pool.
+/// Number of threads of the pool per thread that makes better code.
 const POOL_THREADS_PER_IMPROVER: usize = 4;
 
-/// What compiling takes at least, per word of SPIR-V: asked for before it begins.
+/// Least memory that compiling takes, in bytes per word of SPIR-V. It is requested before the
+/// compile begins.
 const COMPILER_BYTES: usize = 256;
 
-/// Where a stage came from.
+/// Origin of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeOrigin {
     /// The application's pipeline cache.
@@ -50,18 +56,18 @@ pub enum CodeOrigin {
     Compiled,
 }
 
-/// Why there is no stage.
+/// Reason why there is no stage.
 #[derive(Debug)]
 pub enum Refusal {
-    /// It is not cached, and the application wants nothing compiled.
+    /// The stage is not cached, and the application forbids compiling.
     CompileRequired,
     /// The system has no memory for a compile.
     OutOfMemory,
-    /// What is wrong with the shader.
+    /// The shader has this error.
     Shader(Error),
 }
 
-/// See the module.
+/// The compiler of a device.
 pub struct Compiler {
     messages: Arc<Messages>,
     engine: Arc<Engine>,
@@ -69,15 +75,16 @@ pub struct Compiler {
     living: Mutex<HashMap<Key, Weak<TieredCode>>>,
     jobs: Mutex<Jobs>,
     finished: Condvar,
-    /// There is a cache with stages.
+    /// True if there is a cache with stages.
     stored: AtomicBool,
 }
 
 #[derive(Default)]
 struct Jobs {
-    /// Given to the pool and not finished.
+    /// Number of jobs that were given to the pool and are not finished.
     spawned: usize,
-    /// Stages to be improved, threads that do, and those not joined yet.
+    /// Stages to be improved. The two fields below are the number of threads that improve stages,
+    /// and the threads that are not joined yet.
     queue: VecDeque<Weak<TieredCode>>,
     improving: usize,
     threads: Vec<base::thread::JoinHandle<()>>,
@@ -85,7 +92,7 @@ struct Jobs {
 }
 
 impl Compiler {
-    /// A compiler that uses the engine's pool; starts nothing.
+    /// Creates a compiler that uses the engine's pool; starts no thread.
     pub fn new(messages: Arc<Messages>, engine: Arc<Engine>, policy: Policy) -> Arc<Compiler> {
         Arc::new(Compiler {
             messages,
@@ -98,15 +105,15 @@ impl Compiler {
         })
     }
 
-    /// Itself, as a stage sees it.
+    /// Returns the compiler as its stages refer to it.
     fn owner(self: &Arc<Self>) -> Weak<dyn Owner> {
         Arc::downgrade(self) as Weak<dyn Owner>
     }
 
-    /// The stage for a request; its code may still be in the making.
+    /// Returns the stage for a request; its code may still be in production.
     ///
     /// # Errors
-    /// See [`Refusal`].
+    /// The reasons are those of [`Refusal`].
     pub fn stage(
         self: &Arc<Self>,
         request: StageRequest,
@@ -128,7 +135,8 @@ impl Compiler {
             None => {
                 let request =
                     request.ok_or_else(|| Refusal::Shader(Error::internal("a cached stage could not be loaded")))?;
-                // The compiler's own tables cannot fail.
+                // The compiler's own tables cannot report failed allocations, so memory is checked
+                // in advance.
                 fallible::available(request.words.len() * COMPILER_BYTES).map_err(|_| Refusal::OutOfMemory)?;
                 self.rehearse();
                 let prepared = request.prepare();
@@ -150,7 +158,7 @@ impl Compiler {
         Ok((code, origin))
     }
 
-    /// Remembers a stage; another thread's, if it was faster.
+    /// Registers a stage and returns it, or returns the stage of another thread that was faster.
     fn enlist(&self, code: Arc<TieredCode>) -> Arc<TieredCode> {
         let mut living = self.living.lock();
         if let Some(first) = living.get(code.key()).and_then(Weak::upgrade) {
@@ -161,19 +169,21 @@ impl Compiler {
         code
     }
 
-    /// Something was created that only pipelines need: the compiler is brought in ([`rehearsal`]), unless stages are likely to be stored ones.
+    /// Starts the warm-up of the compiler ([`rehearsal`]), because an object was created that only
+    /// pipelines need. Does nothing if stages are likely to be stored ones.
     pub fn expect_stages(self: &Arc<Self>) {
         if !self.stored.load(Ordering::Relaxed) {
             self.rehearse();
         }
     }
 
-    /// There is a cache with stages: what has been begun for others may end.
+    /// Notes that there is a cache with stages: a warm-up that has begun may end.
     pub fn expect_stored_stages(&self) {
         self.stored.store(true, Ordering::Relaxed);
     }
 
-    /// Once in a process, the compiler is brought in by the pool while this thread goes on.
+    /// Starts the warm-up of the compiler on the pool, once in a process, while this thread goes
+    /// on.
     fn rehearse(self: &Arc<Self>) {
         static DONE: AtomicBool = AtomicBool::new(false);
         if DONE.load(Ordering::Relaxed) || self.engine.threads() < 2 || DONE.swap(true, Ordering::Relaxed) {
@@ -181,7 +191,7 @@ impl Compiler {
         }
         if let Some(pool) = self.engine.pool() {
             let compiler = self.clone();
-            // Nor when another job waits.
+            // The warm-up also ends if another job waits.
             let wanted = move || {
                 let jobs = compiler.jobs.lock();
                 !(compiler.stored.load(Ordering::Relaxed) || jobs.stopping || jobs.spawned > 1)
@@ -191,7 +201,7 @@ impl Compiler {
         }
     }
 
-    /// Has the code made.
+    /// Schedules the generation of a stage's code.
     fn generate(self: &Arc<Self>, code: &Arc<TieredCode>) {
         let full = self.jobs.lock().spawned >= WAITING_PER_THREAD * self.engine.threads();
         let Some(pool) = (if full { None } else { self.engine.pool() }) else {
@@ -215,7 +225,7 @@ impl Compiler {
             };
             let Some(next) = next else { return };
             let Some(code) = next.upgrade() else { continue };
-            // One reference is this one.
+            // This thread holds one of the references.
             let wanted = || Arc::strong_count(&code) > 1 && !self.jobs.lock().stopping;
             let upgraded = code.upgrade(&wanted);
             has_compiled();
@@ -231,7 +241,8 @@ impl Compiler {
         self.jobs.lock().spawned += 1;
         let compiler = self.clone();
         pool.spawn(move || {
-            // A panic would end the process. Who waits for the code is told by the stage's own state.
+            // A panic would end the process. The stage's own state informs waiting threads of a
+            // failure.
             let _ = catch_unwind(AssertUnwindSafe(job));
             has_compiled();
             let mut jobs = compiler.jobs.lock();
@@ -242,7 +253,8 @@ impl Compiler {
         });
     }
 
-    /// Waits for running jobs; nothing is begun any more. The device's pipelines are gone, so what has not begun has no stage.
+    /// Waits for running jobs and lets no further one begin. The device's pipelines are destroyed,
+    /// so jobs that have not begun have no stage.
     pub fn stop(&self) {
         let mut jobs = self.jobs.lock();
         jobs.stopping = true;
@@ -252,7 +264,7 @@ impl Compiler {
         let threads = std::mem::take(&mut jobs.threads);
         drop(jobs);
         for thread in threads {
-            // One that panicked has nothing left to say.
+            // A thread that panicked has nothing left to report.
             let _ = thread.join();
         }
     }
@@ -274,7 +286,7 @@ impl Owner for Compiler {
         }
         let compiler = self.clone();
         let thread = base::thread::spawn("grus-compiler", base::thread::STACK, move || compiler.improve_all());
-        // Without a thread it stays with the quick code until the next request.
+        // Without a thread the stage keeps the quick code until the next request.
         if let Ok(thread) = thread {
             jobs.improving += 1;
             jobs.threads.retain(|t| !t.is_finished());

@@ -1,4 +1,5 @@
-//! Every command of an advertised extension is in the command table (vk.xml's `require` blocks, for the rows of the extension table).
+//! Tests that every command of an advertised extension is in the command table (vk.xml's `require`
+//! blocks, for the rows of the extension table).
 
 use super::extensions::Extension as E;
 use super::{V1_1, V1_2, V1_3, V1_4};
@@ -74,7 +75,8 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_tooling_info, &["vkGetPhysicalDeviceToolPropertiesEXT"]),
 ];
 
-/// The commands of each core version after 1.0 (vk.xml's `feature` blocks). Rows of a version that is not told yet are seen by nobody.
+/// Commands of each core version after 1.0 (vk.xml's `feature` blocks). Rows of a version that is
+/// not advertised yet have no effect.
 #[rustfmt::skip]
 static CORE: &[(u32, &[&str])] = &[
     (V1_1, &["vkEnumerateInstanceVersion", "vkBindBufferMemory2", "vkBindImageMemory2", "vkGetDeviceGroupPeerMemoryFeatures", "vkCmdSetDeviceMask", "vkEnumeratePhysicalDeviceGroups", "vkGetImageMemoryRequirements2", "vkGetBufferMemoryRequirements2", "vkGetImageSparseMemoryRequirements2", "vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceFormatProperties2", "vkGetPhysicalDeviceImageFormatProperties2", "vkGetPhysicalDeviceQueueFamilyProperties2", "vkGetPhysicalDeviceMemoryProperties2", "vkGetPhysicalDeviceSparseImageFormatProperties2", "vkTrimCommandPool", "vkGetDeviceQueue2", "vkGetPhysicalDeviceExternalBufferProperties", "vkGetPhysicalDeviceExternalFenceProperties", "vkGetPhysicalDeviceExternalSemaphoreProperties", "vkCmdDispatchBase", "vkCreateDescriptorUpdateTemplate", "vkDestroyDescriptorUpdateTemplate", "vkUpdateDescriptorSetWithTemplate", "vkGetDescriptorSetLayoutSupport", "vkCreateSamplerYcbcrConversion", "vkDestroySamplerYcbcrConversion"]),

@@ -1,8 +1,10 @@
-//! The table of extensions: one row each, everything that depends on an extension being there is derived from it.
+//! The table of extensions: one row each, from which everything that depends on the presence of an
+//! extension is derived.
 //!
-//! `implemented` says that the code is there; an extension is *advertised* when it is implemented and what it depends on
-//! (vk.xml's `depends`) is advertised too, so that raising [`super::API_VERSION`] or flipping one row keeps the whole consistent.
-//! Leaving a row out and having it with a reason are the same to an application.
+//! `implemented` means that the code exists. An extension is *advertised* if it is implemented and
+//! its dependencies (vk.xml's `depends`) are advertised too. Raising [`super::API_VERSION`] or
+//! changing one row therefore keeps the table consistent. Applications cannot distinguish a missing
+//! row from a row with a reason.
 
 #![forbid(unsafe_code)]
 
@@ -10,12 +12,12 @@ use super::{API_VERSION, V1_1, V1_2, V1_3, V1_4};
 use ash::vk;
 use std::ffi::CStr;
 
-/// Where an extension is enabled.
+/// Object for which an extension is enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// `vkCreateInstance`.
+    /// Instance extension, enabled by `vkCreateInstance`.
     Instance,
-    /// `vkCreateDevice`.
+    /// Device extension, enabled by `vkCreateDevice`.
     Device,
 }
 
@@ -24,34 +26,34 @@ pub enum Scope {
 pub enum Support {
     /// Implemented.
     Yes,
-    /// Not, for this reason.
+    /// Not implemented, for this reason.
     No(&'static str),
 }
 
 impl Support {
-    /// Implemented?
+    /// Returns true if it is implemented.
     pub const fn is_yes(self) -> bool {
         matches!(self, Support::Yes)
     }
 }
 
-/// What an extension or a feature structure needs to be there.
+/// Condition under which an extension or a feature structure is available.
 #[derive(Clone, Copy, Debug)]
 pub enum Need {
-    /// An advertised extension.
+    /// This extension is advertised.
     Ext(Extension),
-    /// A core version.
+    /// The driver's version is at least this core version.
     Core(u32),
-    /// One of these.
+    /// One of these needs is met.
     Any(&'static [Need]),
-    /// All of these.
+    /// All of these needs are met.
     All(&'static [Need]),
 }
 use Extension as E;
 use Need::{All, Any, Core, Ext};
 
 impl Need {
-    /// Met by what the driver advertises?
+    /// Returns true if the advertised extensions and version meet the need.
     pub const fn is_met(&self) -> bool {
         match *self {
             Ext(extension) => {
@@ -65,7 +67,7 @@ impl Need {
     }
 }
 
-/// All of them?
+/// Returns true if all of the needs are met.
 const fn are_met(needs: &[Need]) -> bool {
     match needs {
         [first, rest @ ..] => first.is_met() && are_met(rest),
@@ -73,7 +75,7 @@ const fn are_met(needs: &[Need]) -> bool {
     }
 }
 
-/// One of them?
+/// Returns true if one of the needs is met.
 pub const fn is_any_met(needs: &[Need]) -> bool {
     match needs {
         [first, rest @ ..] => first.is_met() || is_any_met(rest),
@@ -81,20 +83,20 @@ pub const fn is_any_met(needs: &[Need]) -> bool {
     }
 }
 
-/// A row.
+/// A row of the table of extensions.
 #[derive(Debug)]
 pub struct ExtensionRow {
-    /// Name.
+    /// Name of the extension.
     pub name: &'static str,
-    /// `specVersion`.
+    /// Value of `specVersion`.
     pub spec_version: u32,
-    /// Instance or device.
+    /// Instance or device extension.
     pub scope: Scope,
-    /// Implemented?
+    /// Whether the extension is implemented.
     pub implemented: Support,
-    /// Core version that it became part of.
+    /// Core version that absorbed the extension.
     pub promoted: Option<u32>,
-    /// Dependencies, all of them.
+    /// Dependencies, all of which must be met.
     pub needs: &'static [Need],
 }
 
@@ -110,12 +112,12 @@ impl ExtensionRow {
 
 macro_rules! extensions {
     ($($name:ident, $version:literal, $scope:ident, $implemented:expr, $promoted:expr, [$($need:expr),*];)*) => {
-        /// An extension of [`EXTENSIONS`], by its name.
+        /// An extension of [`EXTENSIONS`], named as in the specification.
         #[allow(non_camel_case_types, missing_docs, reason = "the names are the specification's")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Extension { $($name),* }
 
-        /// The table.
+        /// The table of extensions, in the order of [`Extension`].
         pub static EXTENSIONS: &[ExtensionRow] = &[$(ExtensionRow {
             name: stringify!($name),
             spec_version: $version,
@@ -130,7 +132,8 @@ macro_rules! extensions {
 }
 
 const YES: Support = Support::Yes;
-// "Feature Requirements" name a feature for each of these that must come with the extension.
+// "Feature Requirements" name a feature for each of the following extensions that must come with
+// it.
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
 #[rustfmt::skip]
@@ -349,22 +352,22 @@ extensions! {
 }
 
 impl Extension {
-    /// The row.
+    /// Returns the row of the extension.
     pub const fn row(self) -> &'static ExtensionRow {
         &EXTENSIONS[self as usize]
     }
 
-    /// Listed by vkEnumerate*ExtensionProperties?
+    /// Returns true if vkEnumerate*ExtensionProperties list the extension.
     pub fn is_advertised(self) -> bool {
         ADVERTISED[self as usize]
     }
 
-    /// Part of the core version that is advertised?
+    /// Returns true if the extension is part of the advertised core version.
     pub fn is_core(self) -> bool {
         self.row().is_core()
     }
 
-    /// By name, advertised or not.
+    /// Finds an extension by name, whether it is advertised or not.
     pub fn from_name(name: &CStr) -> Option<Extension> {
         let name = name.to_str().ok()?;
         ALL_EXTENSIONS.iter().copied().find(|e| e.row().name == name)
@@ -377,28 +380,30 @@ pub struct ExtensionSet([u64; 4]);
 const _: () = assert!(EXTENSIONS.len() <= 256, "ExtensionSet has 256 bits");
 
 impl ExtensionSet {
-    /// In the set?
+    /// Returns true if the extension is in the set.
     pub fn has(self, extension: Extension) -> bool {
         self.0[extension as usize / 64] >> (extension as usize % 64) & 1 == 1
     }
-    /// With one more.
+    /// Returns the set with one more extension.
     pub fn with(mut self, extension: Extension) -> ExtensionSet {
         self.0[extension as usize / 64] |= 1 << (extension as usize % 64);
         self
     }
-    /// By name; false for extensions outside the table.
+    /// Returns true if the set has an extension of this name; false for extensions outside the
+    /// table.
     pub fn has_name(self, name: &str) -> bool {
         self.iter().any(|e| e.row().name == name)
     }
-    /// Members, in table order.
+    /// Returns the members in table order.
     pub fn iter(self) -> impl Iterator<Item = Extension> {
         ALL_EXTENSIONS.iter().copied().filter(move |e| self.has(*e))
     }
 }
 
-// What follows is known when the driver is compiled: it is asked for before a program's first frame, and takes as long as a shader.
+// The following values are computed when the driver is compiled. They are requested before a
+// program's first frame, and computing them takes as long as a shader.
 
-/// By number.
+/// Whether each extension is advertised, in table order.
 static ADVERTISED: [bool; EXTENSIONS.len()] = {
     let (mut all, mut i) = ([false; EXTENSIONS.len()], 0);
     while i < all.len() {
@@ -408,13 +413,13 @@ static ADVERTISED: [bool; EXTENSIONS.len()] = {
     all
 };
 
-/// Answer of vkEnumerateInstanceExtensionProperties.
+/// Returns the answer of vkEnumerateInstanceExtensionProperties.
 pub fn instance_extensions() -> &'static [vk::ExtensionProperties] {
     static LIST: [vk::ExtensionProperties; count(Scope::Instance)] = list(Scope::Instance);
     &LIST
 }
 
-/// Answer of vkEnumerateDeviceExtensionProperties.
+/// Returns the answer of vkEnumerateDeviceExtensionProperties.
 pub fn device_extensions() -> &'static [vk::ExtensionProperties] {
     static LIST: [vk::ExtensionProperties; count(Scope::Device)] = list(Scope::Device);
     &LIST
@@ -448,7 +453,7 @@ const fn list<const N: usize>(scope: Scope) -> [vk::ExtensionProperties; N] {
     list
 }
 
-/// An extension that a creation asked for and the driver does not advertise: VK_ERROR_EXTENSION_NOT_PRESENT.
+/// A requested extension that the driver does not advertise: VK_ERROR_EXTENSION_NOT_PRESENT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingExtension(pub String);
 
@@ -468,19 +473,20 @@ impl From<MissingExtension> for vk::Result {
     }
 }
 
-/// The enabled instance extensions of vkCreateInstance; an error when one is not advertised.
+/// Returns the enabled instance extensions of vkCreateInstance; an error if one is not advertised.
 pub fn enable_instance<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
     enable(Scope::Instance, names)
 }
 
-/// The enabled device extensions of vkCreateDevice; an error when one is not advertised.
+/// Returns the enabled device extensions of vkCreateDevice; an error if one is not advertised.
 pub fn enable_device<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
     enable(Scope::Device, names)
 }
 
 #[inline(always)]
 fn enable<'a>(scope: Scope, names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
-    // A loop, as it is part of its callers whatever the compiler thinks of closures: one of them is `vkCreateInstance`.
+    // This is a loop because the function has to be inlined into its callers, one of which is
+    // `vkCreateInstance`; closures may not be inlined.
     let mut set = ExtensionSet::default();
     for name in names {
         let known = Extension::from_name(name).filter(|e| e.row().scope == scope && e.is_advertised());
@@ -528,7 +534,8 @@ mod tests {
         assert!(!names(device_extensions()).contains(&"VK_KHR_surface".to_owned()));
     }
 
-    /// The extensions that each core version absorbed (vk.xml's `promotedto`): clients of 1.0 look for their names.
+    /// Extensions that each core version absorbed (vk.xml's `promotedto`). Clients of Vulkan 1.0
+    /// look for their names.
     #[rustfmt::skip]
     static PROMOTED: &[(u32, &[Extension])] = &[
         (V1_1, &[E::VK_KHR_multiview, E::VK_KHR_get_physical_device_properties2, E::VK_KHR_device_group, E::VK_KHR_shader_draw_parameters, E::VK_KHR_maintenance1, E::VK_KHR_device_group_creation, E::VK_KHR_external_memory_capabilities, E::VK_KHR_external_memory, E::VK_KHR_external_semaphore_capabilities, E::VK_KHR_external_semaphore, E::VK_KHR_16bit_storage, E::VK_KHR_descriptor_update_template, E::VK_KHR_external_fence_capabilities, E::VK_KHR_external_fence, E::VK_KHR_maintenance2, E::VK_KHR_variable_pointers, E::VK_KHR_dedicated_allocation, E::VK_KHR_storage_buffer_storage_class, E::VK_KHR_relaxed_block_layout, E::VK_KHR_get_memory_requirements2, E::VK_KHR_sampler_ycbcr_conversion, E::VK_KHR_bind_memory2, E::VK_KHR_maintenance3]),
@@ -549,7 +556,8 @@ mod tests {
         }
         let listed: usize = PROMOTED.iter().map(|(_, extensions)| extensions.len()).sum();
         assert_eq!(listed, EXTENSIONS.iter().filter(|row| row.promoted.is_some()).count());
-        // Each of these has a mandatory feature ("Feature Requirements") that the core version has not.
+        // Each of these extensions has a mandatory feature ("Feature Requirements") that the core
+        // version lacks.
         for (name, support) in refused {
             assert!(matches!(support, Support::No(reason) if reason.contains("mandatory")), "{name}: {support:?}");
         }

@@ -1,4 +1,5 @@
-//! The rows of [`super::features`]: every feature by the specification's name, and the structures it appears in.
+//! Rows of [`super::features`]: every feature by its name in the specification, and the structures
+//! that contain it.
 
 #![forbid(unsafe_code)]
 
@@ -14,15 +15,15 @@ macro_rules! features {
         core { $($core:ident, $core_field:ident, $core_support:expr;)* }
         extended { $($name:ident, $field:ident, $support:expr, [$($in:ident),*];)* }
     ) => {
-        /// A feature, by the specification's name.
+        /// A feature, named as in the specification.
         #[allow(non_camel_case_types, missing_docs, reason = "the names are the specification's")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Feature { $($core,)* $($name,)* }
 
-        /// Every feature, in table order.
+        /// All features, in table order.
         pub const ALL_FEATURES: &[Feature] = &[$(Feature::$core,)* $(Feature::$name,)*];
 
-        /// The table.
+        /// The table of features, in the order of [`Feature`].
         pub static FEATURES: &[FeatureRow] = &[
             $(FeatureRow {
                 name: stringify!($core),
@@ -45,7 +46,7 @@ macro_rules! features {
 
 macro_rules! structs {
     ($($name:ident: [$($need:expr),*];)*) => {
-        /// The feature structures, and what brings them.
+        /// Feature structures, and the extensions or versions that provide them.
         pub static STRUCTS: &[FeatureStruct] = &[$(FeatureStruct {
             name: stringify!($name),
             s_type: <vk::$name<'static> as TaggedStructure>::STRUCTURE_TYPE,
@@ -63,8 +64,9 @@ const NO_SHARED: Support = Support::No("no kernels for blocks that are decoded t
 const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
 const NO_REPLAY: Support = Support::No("the words of a heap are those of one process");
-/// The extension's own bufferDeviceAddressCaptureReplay gives a buffer its address before it has memory; that of the KHR extension gives it
-/// to the memory. The name has a suffix, as the two are different features of one name.
+/// The extension's own bufferDeviceAddressCaptureReplay gives a buffer its address before it has
+/// memory. The feature of the KHR extension gives the address to the memory. The name has a suffix,
+/// because these are two features with one name.
 const NO_EXT_REPLAY: Support = Support::No("addresses are replayed by VK_KHR_buffer_device_address");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
 const NO_DUMP: Support = Support::No("what there is to say of a fault is in its reports");
@@ -222,7 +224,8 @@ extended {
     maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
     maintenance10, maintenance10, YES, [PhysicalDeviceMaintenance10FeaturesKHR];
     maintenance9, maintenance9, YES, [PhysicalDeviceMaintenance9FeaturesKHR];
-    // Without protected memory no command buffer is protected: a pipeline for those is never bound, one for the others is any.
+    // Without protected memory no command buffer is protected. A pipeline for protected command
+    // buffers is never bound, and a pipeline for the other ones is any pipeline.
     pipelineProtectedAccess, pipeline_protected_access, YES, [PhysicalDeviceVulkan14Features, PhysicalDevicePipelineProtectedAccessFeaturesEXT];
     pushDescriptor, push_descriptor, YES, [PhysicalDeviceVulkan14Features];
     maintenance5, maintenance5, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceMaintenance5FeaturesKHR];

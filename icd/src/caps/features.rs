@@ -1,8 +1,9 @@
-//! Features: what vkGetPhysicalDeviceFeatures* answer and what vkCreateDevice accepts, both from one table
-//! ([`super::feature_table`]).
+//! Features: the answers of vkGetPhysicalDeviceFeatures* and the features that vkCreateDevice
+//! accepts, both from one table ([`super::feature_table`]).
 //!
-//! A row is one feature with the place of its `VkBool32` in every structure that has it. A structure counts only when an
-//! advertised extension or the core version brings it; others in a pNext chain are left alone.
+//! A row is one feature, with the offset of its `VkBool32` in every structure that contains it. A
+//! structure counts only if an advertised extension or the core version provides it. Other
+//! structures in a pNext chain are not changed.
 
 use super::extensions::{Need, Support, is_any_met};
 pub use super::feature_table::{ALL_FEATURES, FEATURES, Feature, STRUCTS};
@@ -10,56 +11,57 @@ use ash::vk;
 use std::ffi::c_void;
 use std::mem::size_of;
 
-/// The place of a feature in a structure.
+/// Location of a feature in a structure.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// Structure.
+    /// Tag of the structure.
     pub s_type: vk::StructureType,
-    /// Byte offset of the `VkBool32`.
+    /// Offset of the `VkBool32` in bytes.
     pub offset: usize,
 }
 
-/// A row.
+/// A row of the table of features.
 #[derive(Debug)]
 pub struct FeatureRow {
     /// Name in the specification.
     pub name: &'static str,
-    /// Implemented?
+    /// Whether the feature is implemented.
     pub support: Support,
-    /// Offset in `VkPhysicalDeviceFeatures`.
+    /// Offset in `VkPhysicalDeviceFeatures` in bytes, if the feature is in it.
     pub core: Option<usize>,
-    /// Other structures it is in.
+    /// Other structures that contain the feature.
     pub members: &'static [Member],
 }
 
 /// A structure of features.
 #[derive(Debug)]
 pub struct FeatureStruct {
-    /// Name without `Vk`.
+    /// Name of the structure without `Vk`.
     pub name: &'static str,
-    /// Its tag.
+    /// Tag of the structure.
     pub s_type: vk::StructureType,
-    /// Its size.
+    /// Size of the structure in bytes.
     pub size: usize,
-    /// What brings it; any of these.
+    /// Extensions and versions that provide the structure; any of them suffices.
     pub from: &'static [Need],
 }
 
 impl FeatureStruct {
-    /// Number of the structure with this tag.
+    /// Returns the number of the structure with this tag.
     fn number(s_type: vk::StructureType) -> Option<usize> {
         STRUCTS.iter().position(|s| s.s_type == s_type)
     }
 }
 
-// What follows is known when the driver is compiled: every program asks before its first frame, for all structures there are.
+// The following values are computed when the driver is compiled. Every program requests them before
+// its first frame, for all structures.
 
-/// Features by structure: those of structure `i` are from `START[i]` on.
+/// Features ordered by structure: those of structure `i` begin at `START[i]`.
 static PLACES: [(Feature, u32); count_places()] = places().0;
 static START: [usize; STRUCTS.len() + 1] = places().1;
-/// Structures that are advertised.
+/// Whether each structure is advertised.
 static KNOWN: [bool; STRUCTS.len()] = known();
-/// Features that are, in some structure that is.
+/// Whether each feature is advertised in an advertised structure.
 static ADVERTISED: [bool; FEATURES.len()] = advertised();
 
 const fn count_places() -> usize {
@@ -128,11 +130,12 @@ const fn advertised() -> [bool; FEATURES.len()] {
 }
 
 impl Feature {
-    /// The row.
+    /// Returns the row of the feature.
     pub fn row(self) -> &'static FeatureRow {
         &FEATURES[self as usize]
     }
-    /// Reported as VK_TRUE in some structure that the driver advertises?
+    /// Returns true if the feature is reported as VK_TRUE in a structure that the driver
+    /// advertises.
     pub fn is_advertised(self) -> bool {
         ADVERTISED[self as usize]
     }
@@ -144,14 +147,14 @@ pub struct FeatureSet([u64; 8]);
 const _: () = assert!(FEATURES.len() <= 512, "FeatureSet has 512 bits");
 
 impl FeatureSet {
-    /// In the set?
+    /// Returns true if the feature is in the set.
     pub fn has(self, feature: Feature) -> bool {
         self.0[feature as usize / 64] >> (feature as usize % 64) & 1 == 1
     }
     fn insert(&mut self, feature: Feature) {
         self.0[feature as usize / 64] |= 1 << (feature as usize % 64);
     }
-    /// Everything that is advertised.
+    /// Returns the set of all advertised features.
     pub fn advertised() -> FeatureSet {
         let mut set = FeatureSet::default();
         ALL_FEATURES.iter().filter(|f| f.is_advertised()).for_each(|f| set.insert(*f));
@@ -159,42 +162,44 @@ impl FeatureSet {
     }
 }
 
-/// Answer of vkGetPhysicalDeviceFeatures.
+/// Returns the answer of vkGetPhysicalDeviceFeatures.
 pub fn features() -> vk::PhysicalDeviceFeatures {
     let mut features = vk::PhysicalDeviceFeatures::default();
     let base = (&raw mut features).cast::<u8>();
     for row in FEATURES.iter().filter(|row| row.support.is_yes()) {
         if let Some(offset) = row.core {
-            // SAFETY: offset_of a VkBool32 in this structure.
+            // SAFETY: `offset` is the `offset_of` a VkBool32 in this structure.
             unsafe { base.add(offset).cast::<vk::Bool32>().write(vk::TRUE) };
         }
     }
     features
 }
 
-/// Answer of vkGetPhysicalDeviceFeatures2.
+/// Fills the answer of vkGetPhysicalDeviceFeatures2.
 ///
 /// # Safety
-/// `out` heads a valid chain of structures of the sizes their tags say.
+/// `out` heads a valid chain of structures with the sizes that their tags imply.
 pub unsafe fn fill_features2(out: &mut vk::PhysicalDeviceFeatures2<'_>) {
     out.features = features();
     let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
     while !next.is_null() {
-        // SAFETY: an element of the chain.
+        // SAFETY: `next` is an element of the chain, which the `# Safety` section requires to be
+        // valid.
         let s_type = unsafe { (*next).s_type };
         if let Some(structure) = FeatureStruct::number(s_type).filter(|&structure| KNOWN[structure]) {
             for (feature, offset) in members_of(structure) {
                 let yes = feature.row().support.is_yes();
-                // SAFETY: offset_of a VkBool32 in the structure with this tag.
+                // SAFETY: `offset` is the `offset_of` a VkBool32 in the structure with this tag.
                 unsafe { next.cast::<u8>().add(offset).cast::<vk::Bool32>().write(yes.into()) };
             }
         }
-        // SAFETY: as above.
+        // SAFETY: `next` is an element of the chain, which the `# Safety` section requires to be
+        // valid.
         next = unsafe { (*next).p_next };
     }
 }
 
-/// A feature that vkCreateDevice asked for and the driver has not: VK_ERROR_FEATURE_NOT_PRESENT.
+/// A requested feature that the driver lacks: VK_ERROR_FEATURE_NOT_PRESENT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingFeature(pub Feature);
 
@@ -214,25 +219,28 @@ impl From<MissingFeature> for vk::Result {
     }
 }
 
-/// The features that a VkDeviceCreateInfo enables, through `pEnabledFeatures` or its chain.
+/// Returns the features that a VkDeviceCreateInfo enables, through `pEnabledFeatures` or its chain.
 ///
 /// # Safety
-/// `info` is valid, its chain too.
+/// `info` and its chain are valid.
 pub unsafe fn enable_features(info: &vk::DeviceCreateInfo<'_>) -> Result<FeatureSet, MissingFeature> {
     let mut set = FeatureSet::default();
     if !info.p_enabled_features.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: `p_enabled_features` is not null, and `info` is valid as the `# Safety` section
+        // requires.
         unsafe { enable_core(info.p_enabled_features, &mut set) }?;
     }
     let mut next = info.p_next;
     while !next.is_null() {
-        // SAFETY: an element of the chain.
+        // SAFETY: `next` is an element of the chain, which the `# Safety` section requires to be
+        // valid.
         let element = unsafe { &*next.cast::<vk::BaseInStructure<'_>>() };
         if element.s_type == vk::StructureType::PHYSICAL_DEVICE_FEATURES_2 {
-            // SAFETY: the tag says so.
+            // SAFETY: the tag implies the type of the structure, which is valid as an element of
+            // the chain.
             unsafe { enable_core(&raw const (*next.cast::<vk::PhysicalDeviceFeatures2<'_>>()).features, &mut set) }?;
         } else if let Some(structure) = FeatureStruct::number(element.s_type) {
-            // SAFETY: a structure of the table, in a valid chain.
+            // SAFETY: the structure is in the table, and is valid as an element of the chain.
             unsafe { enable_struct(structure, next, &mut set) }?;
         }
         next = element.p_next.cast();
@@ -240,22 +248,26 @@ pub unsafe fn enable_features(info: &vk::DeviceCreateInfo<'_>) -> Result<Feature
     Ok(set)
 }
 
+/// Adds the enabled features of `VkPhysicalDeviceFeatures` to a set.
+///
 /// # Safety
 /// `features` is valid.
 unsafe fn enable_core(features: *const vk::PhysicalDeviceFeatures, set: &mut FeatureSet) -> Result<(), MissingFeature> {
     for (feature, row) in ALL_FEATURES.iter().zip(FEATURES) {
-        // SAFETY: offset_of a VkBool32 in this structure.
+        // SAFETY: `offset` is the `offset_of` a VkBool32 in this structure, which is valid.
         let on = row.core.is_some_and(|offset| unsafe { read_bool(features.cast(), offset) });
         enable(*feature, on, row.support.is_yes(), set)?;
     }
     Ok(())
 }
 
+/// Adds the enabled features of a structure to a set.
+///
 /// # Safety
 /// `structure` is valid; `number` is its number in [`STRUCTS`].
 unsafe fn enable_struct(number: usize, structure: *const c_void, set: &mut FeatureSet) -> Result<(), MissingFeature> {
     for (feature, offset) in members_of(number) {
-        // SAFETY: offset_of a VkBool32 in the structure with this tag.
+        // SAFETY: `offset` is the `offset_of` a VkBool32 in the structure with this number.
         let on = unsafe { read_bool(structure, offset) };
         enable(feature, on, KNOWN[number] && feature.row().support.is_yes(), set)?;
     }
@@ -272,14 +284,16 @@ fn enable(feature: Feature, on: bool, supported: bool, set: &mut FeatureSet) -> 
     Ok(())
 }
 
+/// Reads a `VkBool32` of a structure.
+///
 /// # Safety
 /// `structure` has a `VkBool32` at `offset`.
 unsafe fn read_bool(structure: *const c_void, offset: usize) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: `structure` has a `VkBool32` at `offset`, as the `# Safety` section requires.
     unsafe { structure.cast::<u8>().add(offset).cast::<vk::Bool32>().read() != vk::FALSE }
 }
 
-/// Features of a structure of [`STRUCTS`], and where they are in it.
+/// Returns the features of a structure of [`STRUCTS`] and their offsets in it.
 fn members_of(structure: usize) -> impl Iterator<Item = (Feature, usize)> {
     PLACES[START[structure]..START[structure + 1]].iter().map(|&(feature, offset)| (feature, offset as usize))
 }
@@ -313,7 +327,7 @@ mod tests {
         }
     }
 
-    /// "Feature Requirements": extensions that are advertised have their defining feature.
+    /// Checks "Feature Requirements": advertised extensions have their defining features.
     #[test]
     fn extensions_have_their_mandatory_features() {
         use Extension as E;
@@ -450,8 +464,9 @@ mod tests {
         assert!(Feature::robustBufferAccess.is_advertised(), "required by 1.0");
     }
 
-    /// "Feature Requirements" of each core version (vk.xml's `feature` blocks). Vulkan 1.4 lets a device without protected memory do
-    /// without pipelineProtectedAccess, and asks for hostImageCopy where no other queue family copies.
+    /// Returns the "Feature Requirements" of each core version (vk.xml's `feature` blocks). Vulkan
+    /// 1.4 exempts devices without protected memory from pipelineProtectedAccess, and requires
+    /// hostImageCopy if no other queue family copies.
     fn mandatory(version: u32) -> &'static [Feature] {
         use crate::caps::{V1_1, V1_2, V1_3, V1_4};
         use Feature as F;
@@ -531,13 +546,14 @@ mod tests {
         }
     }
 
-    /// Mandatory features of a version that are not there.
+    /// Returns the missing mandatory features of a version.
     fn missing(version: u32) -> Vec<&'static str> {
         let rows = mandatory(version).iter().map(|f| f.row());
         rows.filter(|row| !row.support.is_yes()).map(|row| row.name).collect()
     }
 
-    /// The next version is told as soon as it can be: whoever adds the last feature of the list changes `API_VERSION` and the manifest.
+    /// Checks that the highest possible version is reported. A change that adds the last missing
+    /// feature also has to change `API_VERSION` and the manifest.
     #[test]
     fn the_version_told_is_the_highest_that_has_its_mandatory_features() {
         use crate::caps::{API_VERSION, V1_1, V1_2, V1_3, V1_4};
@@ -560,7 +576,7 @@ mod tests {
         };
         let mut features = vk::PhysicalDeviceFeatures2::default();
         features = features.push_next(&mut indexing).push_next(&mut mesh).push_next(&mut multiview);
-        // SAFETY: a valid chain.
+        // SAFETY: the chain is valid.
         unsafe { fill_features2(&mut features) };
         assert_eq!(features.features.robust_buffer_access, vk::TRUE);
         assert_eq!(features.features.sparse_residency16_samples, vk::FALSE);
@@ -574,13 +590,13 @@ mod tests {
     fn enabling_checks_every_way_in() {
         let wanted = vk::PhysicalDeviceFeatures { depth_clamp: 1, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().enabled_features(&wanted);
-        // SAFETY: valid.
+        // SAFETY: `info` and its chain are valid.
         let set = unsafe { enable_features(&info) }.unwrap();
         assert!(set.has(Feature::depthClamp) && !set.has(Feature::robustBufferAccess));
 
         let refused = vk::PhysicalDeviceFeatures { sparse_residency16_samples: 1, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().enabled_features(&refused);
-        // SAFETY: valid.
+        // SAFETY: `info` and its chain are valid.
         let missing = unsafe { enable_features(&info) }.unwrap_err();
         assert_eq!(missing, MissingFeature(Feature::sparseResidency16Samples));
         assert_eq!(vk::Result::from(missing), vk::Result::ERROR_FEATURE_NOT_PRESENT);
@@ -588,19 +604,19 @@ mod tests {
 
         let mut features2 = vk::PhysicalDeviceFeatures2 { features: refused, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().push_next(&mut features2);
-        // SAFETY: valid.
+        // SAFETY: `info` and its chain are valid.
         assert_eq!(unsafe { enable_features(&info) }, Err(MissingFeature(Feature::sparseResidency16Samples)));
 
         let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
         let info = vk::DeviceCreateInfo::default().push_next(&mut address).push_next(&mut timeline);
-        // SAFETY: valid.
+        // SAFETY: `info` and its chain are valid.
         let set = unsafe { enable_features(&info) }.unwrap();
         assert!(set.has(Feature::bufferDeviceAddress) && set.has(Feature::timelineSemaphore));
 
         let mut protected = vk::PhysicalDeviceProtectedMemoryFeatures::default().protected_memory(true);
         let info = vk::DeviceCreateInfo::default().push_next(&mut protected);
-        // SAFETY: valid.
+        // SAFETY: `info` and its chain are valid.
         let missing = unsafe { enable_features(&info) }.unwrap_err();
         assert_eq!(missing, MissingFeature(Feature::protectedMemory));
     }

@@ -92,7 +92,8 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_geometry_input_components: MAX_STAGE_COMPONENTS,
     max_geometry_output_components: MAX_STAGE_COMPONENTS,
     max_geometry_output_vertices: GeometryFacts::MOST_VERTICES,
-    // For eight invocations at a time; the rasterizer's memory for them grows as it is used.
+    // The limit suffices for eight invocations at a time; the rasterizer's memory for them grows
+    // with use.
     max_geometry_total_output_components: 16384,
     max_fragment_input_components: MAX_STAGE_COMPONENTS,
     max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,

@@ -19,7 +19,7 @@ macro_rules! fill_list {
         $(#[$note])*
         ///
         /// # Safety
-        /// `list` has as many elements as it says, or none.
+        /// The array of `list` has as many elements as its count, or is null.
         pub unsafe fn $name(offer: Option<Offer>, list: &mut vk::$list<'_>) {
             let told = offer.map(|offer| vk::$element {
                 drm_format_modifier: LINEAR,

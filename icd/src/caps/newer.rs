@@ -1,4 +1,5 @@
-//! Everything of `ash::vk`, and structures that it does not know yet: of extensions younger than its headers (1.3.281), from vk.xml.
+//! All of `ash::vk`, and structures that it does not know yet: those of extensions younger than its
+//! headers (1.3.281), from vk.xml.
 
 #![allow(missing_docs, reason = "the names are the specification's")]
 
@@ -6,7 +7,7 @@ pub use ash::vk::*;
 use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
 
-/// Fields are [`Bool32`] unless they say what they are.
+/// Type of a field: [`Bool32`] unless another type is given.
 macro_rules! field {
     () => {
         Bool32
@@ -26,7 +27,7 @@ macro_rules! structures {
             $(pub $field: field!($($ty)?),)*
             pub _marker: PhantomData<&'a ()>,
         }
-        // SAFETY: it begins with a tag, which is this one, and the chain's pointer.
+        // SAFETY: the structure begins with a tag, which is this one, and the pointer of the chain.
         unsafe impl TaggedStructure for $name<'_> {
             const STRUCTURE_TYPE: StructureType = StructureType::from_raw($tag);
         }
@@ -225,16 +226,17 @@ structures! {
     QueueFamilyOwnershipTransferPropertiesKHR = 1_000_584_002 { optimal_image_transfer_to_queue_families: u32 }
 }
 
-/// vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV; what it describes there is none of.
+/// Type of vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV; the driver has no
+/// such properties.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV =
     unsafe extern "system" fn(PhysicalDevice, *mut u32, *mut c_void) -> Result;
 
-/// vkCmdSetPrimitiveRestartIndexEXT.
+/// Type of vkCmdSetPrimitiveRestartIndexEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdSetPrimitiveRestartIndexEXT = unsafe extern "system" fn(CommandBuffer, u32);
 
-/// vkCmdEndRendering2KHR; the structure has nothing but a chain.
+/// Type of vkCmdEndRendering2KHR; its structure contains only a chain.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdEndRendering2KHR = unsafe extern "system" fn(CommandBuffer, *const c_void);
 
@@ -247,16 +249,17 @@ pub struct StridedDeviceAddressRangeKHR {
     pub stride: DeviceSize,
 }
 
-/// vkCmdCopyMemoryIndirectKHR.
+/// Type of vkCmdCopyMemoryIndirectKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdCopyMemoryIndirectKHR =
     unsafe extern "system" fn(CommandBuffer, *const CopyMemoryIndirectInfoKHR<'_>);
-/// vkCmdCopyMemoryToImageIndirectKHR.
+/// Type of vkCmdCopyMemoryToImageIndirectKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdCopyMemoryToImageIndirectKHR =
     unsafe extern "system" fn(CommandBuffer, *const CopyMemoryToImageIndirectInfoKHR<'_>);
 
-/// Commands that take one structure; vkCmdCopyMemoryToImageKHR and vkCmdCopyImageToMemoryKHR take the same.
+/// Types of commands that take one structure; vkCmdCopyMemoryToImageKHR and
+/// vkCmdCopyImageToMemoryKHR share a type.
 macro_rules! of_one_structure {
     ($($pfn:ident: $info:ident;)*) => {$(
         #[doc = stringify!($info)]
@@ -274,18 +277,18 @@ of_one_structure! {
     PFN_vkCmdBeginConditionalRendering2EXT: ConditionalRenderingBeginInfo2EXT;
 }
 
-/// vkCmdBindVertexBuffers3KHR.
+/// Type of vkCmdBindVertexBuffers3KHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdBindVertexBuffers3KHR =
     unsafe extern "system" fn(CommandBuffer, u32, u32, *const BindVertexBuffer3InfoKHR<'_>);
-/// vkCmdUpdateMemoryKHR.
+/// Type of vkCmdUpdateMemoryKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdUpdateMemoryKHR =
     unsafe extern "system" fn(CommandBuffer, *const DeviceAddressRangeKHR, u32, DeviceSize, *const c_void);
-/// vkCmdFillMemoryKHR.
+/// Type of vkCmdFillMemoryKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdFillMemoryKHR = unsafe extern "system" fn(CommandBuffer, *const DeviceAddressRangeKHR, u32, u32);
-/// vkCmdCopyQueryPoolResultsToMemoryKHR.
+/// Type of vkCmdCopyQueryPoolResultsToMemoryKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdCopyQueryPoolResultsToMemoryKHR = unsafe extern "system" fn(
     CommandBuffer,
@@ -296,36 +299,38 @@ pub type PFN_vkCmdCopyQueryPoolResultsToMemoryKHR = unsafe extern "system" fn(
     u32,
     QueryResultFlags,
 );
-/// vkCmdBindTransformFeedbackBuffers2EXT, vkCmdBeginTransformFeedback2EXT and vkCmdEndTransformFeedback2EXT.
+/// Type of vkCmdBindTransformFeedbackBuffers2EXT, vkCmdBeginTransformFeedback2EXT and
+/// vkCmdEndTransformFeedback2EXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdBindTransformFeedbackBuffers2EXT =
     unsafe extern "system" fn(CommandBuffer, u32, u32, *const BindTransformFeedbackBuffer2InfoEXT<'_>);
-/// vkCmdDrawIndirectByteCount2EXT.
+/// Type of vkCmdDrawIndirectByteCount2EXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdDrawIndirectByteCount2EXT =
     unsafe extern "system" fn(CommandBuffer, u32, u32, *const BindTransformFeedbackBuffer2InfoEXT<'_>, u32, u32);
 
-/// vkWaitForPresent2KHR.
+/// Type of vkWaitForPresent2KHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkWaitForPresent2KHR =
     unsafe extern "system" fn(Device, SwapchainKHR, *const PresentWait2InfoKHR<'_>) -> Result;
 
-/// VK_SWAPCHAIN_CREATE_PRESENT_ID_2_BIT_KHR and VK_SWAPCHAIN_CREATE_PRESENT_WAIT_2_BIT_KHR.
+/// The flags VK_SWAPCHAIN_CREATE_PRESENT_ID_2_BIT_KHR and
+/// VK_SWAPCHAIN_CREATE_PRESENT_WAIT_2_BIT_KHR.
 pub const SWAPCHAIN_CREATE_PRESENT_2: SwapchainCreateFlagsKHR = SwapchainCreateFlagsKHR::from_raw(1 << 6 | 1 << 7);
 
-/// VK_IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR_BIT_KHR.
+/// The flag VK_IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR_BIT_KHR.
 pub const IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR: ImageCreateFlags = ImageCreateFlags::from_raw(1 << 22);
 
-/// vkGetDeviceFaultReportsKHR.
+/// Type of vkGetDeviceFaultReportsKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkGetDeviceFaultReportsKHR =
     unsafe extern "system" fn(Device, u64, *mut u32, *mut DeviceFaultInfoKHR<'_>) -> Result;
-/// vkGetDeviceFaultDebugInfoKHR.
+/// Type of vkGetDeviceFaultDebugInfoKHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkGetDeviceFaultDebugInfoKHR =
     unsafe extern "system" fn(Device, *mut DeviceFaultDebugInfoKHR<'_>) -> Result;
 
-/// A range of device memory; VkDeviceAddressRangeEXT is the same.
+/// A range of device memory; VkDeviceAddressRangeEXT has the same layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceAddressRangeKHR {
@@ -333,7 +338,7 @@ pub struct DeviceAddressRangeKHR {
     pub size: DeviceSize,
 }
 
-/// Memory of the application's, to read or to write.
+/// Memory of the application, to read or to write.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct HostAddressRangeEXT {
@@ -341,7 +346,7 @@ pub struct HostAddressRangeEXT {
     pub size: usize,
 }
 
-/// Structures without a tag: the data of mappings.
+/// Structures without a tag, which hold the data of mappings.
 macro_rules! mapping_sources {
     ($($name:ident { $($field:ident $(: $ty:ty)?),* $(,)? })*) => {$(
         #[repr(C)]
@@ -380,32 +385,32 @@ mapping_sources! {
     }
 }
 
-/// vkWriteSamplerDescriptorsEXT.
+/// Type of vkWriteSamplerDescriptorsEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkWriteSamplerDescriptorsEXT =
     unsafe extern "system" fn(Device, u32, *const SamplerCreateInfo<'_>, *const HostAddressRangeEXT) -> Result;
-/// vkWriteResourceDescriptorsEXT.
+/// Type of vkWriteResourceDescriptorsEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkWriteResourceDescriptorsEXT =
     unsafe extern "system" fn(Device, u32, *const ResourceDescriptorInfoEXT<'_>, *const HostAddressRangeEXT) -> Result;
-/// vkCmdBindSamplerHeapEXT and vkCmdBindResourceHeapEXT.
+/// Type of vkCmdBindSamplerHeapEXT and vkCmdBindResourceHeapEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdBindHeapEXT = unsafe extern "system" fn(CommandBuffer, *const BindHeapInfoEXT<'_>);
-/// vkCmdPushDataEXT.
+/// Type of vkCmdPushDataEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdPushDataEXT = unsafe extern "system" fn(CommandBuffer, *const PushDataInfoEXT<'_>);
-/// vkGetPhysicalDeviceDescriptorSizeEXT.
+/// Type of vkGetPhysicalDeviceDescriptorSizeEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkGetPhysicalDeviceDescriptorSizeEXT =
     unsafe extern "system" fn(PhysicalDevice, DescriptorType) -> DeviceSize;
-/// vkRegisterCustomBorderColorEXT.
+/// Type of vkRegisterCustomBorderColorEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkRegisterCustomBorderColorEXT =
     unsafe extern "system" fn(Device, *const SamplerCustomBorderColorCreateInfoEXT<'_>, Bool32, *mut u32) -> Result;
-/// vkUnregisterCustomBorderColorEXT.
+/// Type of vkUnregisterCustomBorderColorEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkUnregisterCustomBorderColorEXT = unsafe extern "system" fn(Device, u32);
-/// vkGetImageOpaqueCaptureDataEXT.
+/// Type of vkGetImageOpaqueCaptureDataEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkGetImageOpaqueCaptureDataEXT =
     unsafe extern "system" fn(Device, u32, *const Image, *mut HostAddressRangeEXT) -> Result;

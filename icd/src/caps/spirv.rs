@@ -1,5 +1,6 @@
-//! SPIR-V capabilities and extensions by what unlocks them (the tables of the "Vulkan Environment for SPIR-V" appendix), so that
-//! what shaders may declare is exactly what the driver advertises.
+//! SPIR-V capabilities and extensions with the Vulkan features that unlock them (the tables of the
+//! "Vulkan Environment for SPIR-V" appendix). Shaders may therefore declare exactly what the driver
+//! advertises.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +14,7 @@ use super::{API_VERSION, V1_0, V1_1, V1_2, V1_3};
 use By::{Core, Ext, Feature as Feat, FloatControls, Subgroup};
 use ash::vk;
 
-/// What unlocks a capability or a SPIR-V extension.
+/// Condition that unlocks a capability or a SPIR-V extension.
 #[derive(Clone, Copy, Debug)]
 pub enum By {
     /// A core version.
@@ -45,26 +46,27 @@ impl By {
 /// A row of [`CAPABILITIES`].
 #[derive(Debug)]
 pub struct Capability {
-    /// Name in the SPIR-V specification.
+    /// Name of the capability in the SPIR-V specification.
     pub name: &'static str,
-    /// Number.
+    /// Number of the capability.
     pub number: u32,
-    /// Any of these unlocks it.
+    /// Conditions, any of which unlocks the capability.
     pub by: &'static [By],
 }
 
-/// Numbers of the capabilities that shaders may declare.
+/// Returns the numbers of the capabilities that shaders may declare.
 pub fn capabilities() -> Vec<u32> {
     CAPABILITIES.iter().filter(|c| c.by.iter().any(|by| by.is_met())).map(|c| c.number).collect()
 }
 
-/// Names of the SPIR-V extensions that shaders may declare.
+/// Returns the names of the SPIR-V extensions that shaders may declare.
 pub fn extensions() -> Vec<String> {
     let met = SPIRV_EXTENSIONS.iter().filter(|(_, by)| by.iter().any(|by| by.is_met()));
     met.map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// The highest SPIR-V version that modules may have, as in the second word of a module (1.0 is 0x10000).
+/// Returns the highest SPIR-V version that modules may have, as in the second word of a module (1.0
+/// is 0x10000).
 pub fn version() -> u32 {
     let minor = match API_VERSION {
         version if version >= V1_3 => 6,
@@ -286,7 +288,7 @@ mod tests {
         assert!(extensions().iter().any(|e| e == "SPV_KHR_storage_buffer_storage_class"));
     }
 
-    /// What is advertised, the front end translates.
+    /// Checks that the front end translates everything that is advertised.
     #[test]
     fn accepted_is_implemented() {
         let implemented = jit::spirv::Accept::all_implemented().capabilities;

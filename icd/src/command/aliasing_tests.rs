@@ -1,4 +1,5 @@
-//! Memory that is mapped twice: what a command writes through a resource at one address is read through another at the other.
+//! Tests of memory that is mapped twice: data that a command writes through a resource at one
+//! address is read through another resource at the other address.
 
 use super::transfer;
 use crate::caps::ExtensionSet;
@@ -15,10 +16,10 @@ use base::mem::DeviceMemory;
 use std::sync::Arc;
 
 const SIZE: u64 = 1 << 20;
-/// An offset at which a part can be mapped.
+/// An offset, in bytes, at which a part of the memory can be mapped.
 const OFFSET: u64 = 3 << 16;
 
-/// Of some bytes of the memory, at addresses of its own.
+/// Creates a sparse buffer that shows some bytes of the memory at addresses of its own.
 fn buffer(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64, bytes: u64) -> Buffer {
     let flags = vk::BufferCreateFlags::SPARSE_BINDING;
     let buffer = Buffer::new(&vk::BufferCreateInfo::default().flags(flags).size(bytes), 0);
@@ -48,7 +49,7 @@ fn image(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64) -> Image {
 
 fn word(buffer: &Buffer, offset: u64) -> u32 {
     let mut bytes = [0; 4];
-    // SAFETY: the buffer's memory.
+    // SAFETY: the range is the buffer's memory, which lives.
     assert!(unsafe { DeviceMemory::new(buffer.memory()) }.read(offset, &mut bytes));
     u32::from_le_bytes(bytes)
 }
@@ -66,11 +67,11 @@ fn commands_see_one_memory_at_two_addresses() {
     assert_eq!([word(&second, SIZE - 4), word(&third, 0)], [0x1234_5678; 2]);
     transfer::update_buffer(third.range(8, 4), &7u32.to_le_bytes());
     assert_eq!([word(&first, OFFSET + 8), word(&second, OFFSET + 8)], [7; 2]);
-    // From one address to the other, other bytes of the same memory.
+    // This copies from one address to the other, between other bytes of the same memory.
     transfer::copy_buffer(&device, &[(third.range(8, 4), second.range(0, 4))]);
     assert_eq!(word(&first, 0), 7);
 
-    // Aspects are planes; a clear at one address, a copy from the other.
+    // Aspects are planes: this clears at one address and copies from the other.
     let [at_one, at_part] = [0, OFFSET].map(|offset| image(&device.heap, &one, offset));
     let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
     let range = vk::ImageSubresourceRange { aspect_mask: both, level_count: 1, layer_count: 1, ..Default::default() };
@@ -93,10 +94,10 @@ fn commands_see_one_memory_at_two_addresses() {
     device.stop();
 }
 
-/// A byte of a sparse resource.
+/// Returns a byte of a sparse resource.
 fn byte(range: &SparseRange, offset: u64) -> u8 {
     let mut out = [0];
-    // SAFETY: the range's bytes.
+    // SAFETY: the range is the sparse piece's, which lives.
     assert!(unsafe { DeviceMemory::new(range.piece().range()) }.read(offset, &mut out));
     out[0]
 }
@@ -109,7 +110,7 @@ fn sparse_resources_show_what_was_bound_last_and_nothing_that_was_freed() {
             Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd, Addresses::Any).expect("memory"));
         for block in 0..4 {
             let range = memory.range(block * SPARSE_BLOCK, 1).expect("inside");
-            // SAFETY: the memory's bytes.
+            // SAFETY: the range is the memory's, which lives.
             assert!(unsafe { DeviceMemory::new(range) }.write(0, &[value + block as u8]));
         }
         memory

@@ -1,9 +1,9 @@
-//! Commands: recorded as a typed list that owns references to what it uses, executed later by
-//! [`execute`]. The memory of buffers and images is released in spite of these references
-//! (`object::memory`).
+//! Commands are recorded as a typed list that owns references to the objects that they use, and are
+//! executed later by [`execute`]. The memory of buffers and images is released in spite of these
+//! references (`object::memory`).
 //!
-//! Recording copies everything out of the application's memory. A command has the name of its `vkCmd…`; commands with a second
-//! form (`2`, indirect) share a variant.
+//! Recording copies everything out of the application's memory. A command has the name of its
+//! `vkCmd…`; commands with a second form (`2`, indirect) share a variant.
 
 #[cfg(test)]
 mod aliasing_tests;
@@ -28,23 +28,23 @@ use std::sync::Arc;
 /// A recorded command buffer.
 #[derive(Default)]
 pub struct CommandList {
-    /// In order.
+    /// Commands in the order of recording.
     pub commands: Vec<Command>,
-    /// How deep lists are executed by lists below this one; 0: it executes none.
+    /// Nesting depth of the lists that this list executes; 0 if it executes none.
     pub depth: u32,
 }
 
-/// What is known while recording.
+/// State of a command buffer while it is recorded.
 #[derive(Default)]
 pub struct Recorder {
     list: CommandList,
     error: Option<vk::Result>,
-    /// Sets pushed so far, by bind point and set number.
+    /// Descriptor sets pushed so far, by bind point and set number.
     pushed: Vec<(BindPoint, u32, Arc<DescriptorSet>)>,
 }
 
 impl Recorder {
-    /// Appends a command; after an error nothing is recorded any more.
+    /// Appends a command; after an error nothing more is recorded.
     pub fn push(&mut self, command: Command) {
         if self.error.is_none()
             && let Err(error) = fallible::push(&mut self.list.commands, command)
@@ -53,10 +53,11 @@ impl Recorder {
         }
     }
 
-    /// `vkCmdExecuteCommands`. Lists that lie deeper than [`MAX_NESTING`] allows are refused: executing and freeing them takes a frame each.
+    /// Records `vkCmdExecuteCommands`. Lists that lie deeper than [`MAX_NESTING`] allows are
+    /// refused, because executing and freeing them takes a stack frame each.
     pub fn execute(&mut self, lists: Vec<Arc<CommandList>>) {
         let below = lists.iter().map(|list| list.depth + 1).max().unwrap_or(0);
-        // The first level is the primary command buffer's.
+        // The first level is that of the primary command buffer.
         if below > MAX_NESTING + 1 {
             return self.fail(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         }
@@ -64,12 +65,13 @@ impl Recorder {
         self.push(Command::ExecuteCommands(lists));
     }
 
-    /// Recording failed; vkEndCommandBuffer says so.
+    /// Notes that recording failed; vkEndCommandBuffer returns the first error.
     pub fn fail(&mut self, error: vk::Result) {
         self.error.get_or_insert(error);
     }
 
-    /// A new push descriptor set that begins with what was pushed before; `None` when there is not enough memory.
+    /// Creates a push descriptor set that begins with the descriptors pushed before; `None` if
+    /// there is not enough memory.
     pub fn push_set(
         &mut self,
         bind_point: BindPoint,
@@ -91,29 +93,30 @@ impl Recorder {
     }
 }
 
-/// `VkCommandBuffer`.
+/// Object behind a `VkCommandBuffer`.
 #[derive(Default)]
 pub struct CommandBuffer {
-    /// Being recorded.
+    /// Recorder of the commands that are being recorded.
     pub recorder: Mutex<Recorder>,
     recorded: Mutex<Arc<CommandList>>,
-    /// Others execute it.
+    /// True for a secondary command buffer, which other command buffers execute.
     pub is_secondary: bool,
 }
 
 impl CommandBuffer {
-    /// Not begun.
+    /// Creates a command buffer in the initial state.
     pub fn new(is_secondary: bool) -> CommandBuffer {
         CommandBuffer { is_secondary, ..CommandBuffer::default() }
     }
 
-    /// `vkBeginCommandBuffer`, `vkResetCommandBuffer`: forgets everything.
+    /// Implements `vkBeginCommandBuffer` and `vkResetCommandBuffer`: discards all recorded
+    /// commands.
     pub fn reset(&self) {
         let old = (std::mem::take(&mut *self.recorder.lock()), std::mem::take(&mut *self.recorded.lock()));
         drop(old);
     }
 
-    /// `vkEndCommandBuffer`.
+    /// Implements `vkEndCommandBuffer`.
     pub fn end(&self) -> Result<(), vk::Result> {
         let Recorder { list, error, .. } = std::mem::take(&mut *self.recorder.lock());
         match error {
@@ -125,22 +128,22 @@ impl CommandBuffer {
         }
     }
 
-    /// What was recorded.
+    /// Returns the recorded list.
     pub fn list(&self) -> Arc<CommandList> {
         self.recorded.lock().clone()
     }
 }
 
-/// `VkCommandPool`.
+/// Object behind a `VkCommandPool`.
 pub struct CommandPool {
-    /// Command buffers allocated from it: their handles.
+    /// Handles of the command buffers that were allocated from the pool.
     pub buffers: Mutex<Vec<vk::CommandBuffer>>,
-    /// Where their handles lie.
+    /// Allocator of their handles.
     pub memory: Option<Callbacks>,
 }
 
 impl CommandPool {
-    /// Without command buffers.
+    /// Creates a pool without command buffers.
     pub fn new(memory: Option<Callbacks>) -> CommandPool {
         CommandPool { buffers: Mutex::default(), memory }
     }

@@ -1,11 +1,14 @@
-//! A queue: submissions in order, executed by one worker thread that starts at the first submission.
+//! A queue: submissions in order, executed by one worker thread that starts at the first
+//! submission.
 //!
-//! Order is the whole design: the worker takes one submission at a time, waits for its semaphores, executes, then signals.
-//! Queues know nothing of each other: what orders them is semaphores. Other parallelism is inside the work (the rasterizer's pool, which queues share). A panic or an
-//! abort loses the device, with all of its queues, and nothing else.
+//! The design rests on order: the worker takes one submission at a time, waits for its semaphores,
+//! executes, then signals. Queues do not know each other; only semaphores order them. Other
+//! parallelism is inside the work (the rasterizer's pool, which queues share). A panic or an abort
+//! loses the device, with all of its queues, and nothing else.
 //!
-//! Invariant: fences, semaphores, events and queries are signaled, and a submission is counted as completed, only when everything before
-//! it was executed to its end. Work that was cut short, and what follows it, is never done: waits for it end with the loss.
+//! Invariant: fences, semaphores, events and queries are signaled, and a submission is counted as
+//! completed, only when everything before it was executed to its end. Work that was cut short, and
+//! everything after it, is never completed: waits for it end with the loss.
 
 #[cfg(test)]
 #[path = "queue_tests.rs"]
@@ -26,16 +29,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// What a `VkQueue` handle points to.
+/// Object behind a `VkQueue` handle.
 pub struct QueueRef {
-    /// The device; gone after vkDestroyDevice.
+    /// Device of the queue; gone after vkDestroyDevice.
     pub device: Weak<Device>,
-    /// The queue.
+    /// The queue itself.
     pub queue: Arc<Queue>,
 }
 
 impl QueueRef {
-    /// The device, while it lives. VK_ERROR_DEVICE_LOST.
+    /// Returns the device while it lives, and VK_ERROR_DEVICE_LOST afterwards.
     pub fn device(&self) -> Result<Arc<Device>, vk::Result> {
         self.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)
     }
@@ -44,36 +47,36 @@ impl QueueRef {
 /// Work of a submission to a queue: a command buffer, a presentation.
 pub type Work = Box<dyn FnOnce(&Device, &Queue) + Send>;
 
-/// One batch: waits, work, signals.
+/// A submission: waits, work, signals.
 #[derive(Default)]
 pub struct Submission {
-    /// Waited for before the work.
+    /// Waits that end before the work begins.
     pub waits: Vec<Wait>,
-    /// Done in order.
+    /// Work items, which are executed in order.
     pub work: Vec<Work>,
-    /// Signaled after the work.
+    /// Signals that are given after the work.
     pub signals: Vec<Signal>,
-    /// Signaled last.
+    /// Signal of the fence, which is given last.
     pub fence: Option<Signal>,
 }
 
 /// A queue of a device.
 pub struct Queue {
-    /// Among the device's queues.
+    /// Number among the device's queues.
     pub number: usize,
-    /// `queueFamilyIndex`.
+    /// Value of `queueFamilyIndex`.
     pub family: u32,
-    /// `queueIndex`.
+    /// Value of `queueIndex`.
     pub index: u32,
     state: Mutex<QueueState>,
     wake: Condvar,
     submitted: AtomicU64,
-    /// Submissions executed to their end.
+    /// Number of submissions that were executed to their end.
     completed: AtomicU64,
     stopping: AtomicBool,
-    /// Of the worker, for submissions.
+    /// Adaptive spinning of the worker while it waits for submissions.
     patience: Patience,
-    /// What it is at.
+    /// Work that the worker currently executes, for the watchdog.
     pub watched: Watched,
 }
 
@@ -84,7 +87,7 @@ struct QueueState {
 }
 
 impl Queue {
-    /// An empty one; starts no thread.
+    /// Creates an empty queue; starts no thread.
     pub fn new(number: usize, family: u32, index: u32) -> Queue {
         Queue {
             number,
@@ -100,7 +103,8 @@ impl Queue {
         }
     }
 
-    /// Appends submissions; starts the worker when there is none yet. None is taken when this fails.
+    /// Appends submissions and starts the worker if there is none yet. If this fails, no submission
+    /// is accepted.
     pub fn submit(self: &Arc<Self>, device: &Arc<Device>, submissions: Vec<Submission>) -> Result<(), vk::Result> {
         device.sync.check()?;
         let mut state = self.state.lock();
@@ -118,28 +122,29 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits until everything submitted so far is done.
+    /// Waits until everything that has been submitted so far is done.
     pub fn wait_idle(&self, device: &Device) -> Result<(), vk::Result> {
         let target = self.submitted();
         device.sync.wait_until(|| self.has_completed(target))
     }
 
-    /// Submissions so far.
+    /// Returns the number of submissions so far.
     pub fn submitted(&self) -> u64 {
         self.submitted.load(Ordering::Acquire)
     }
 
-    /// Have so many of them been executed to their end?
+    /// Returns true if the first `submissions` submissions have been executed to their end.
     pub fn has_completed(&self, submissions: u64) -> bool {
         self.completed.load(Ordering::Acquire) >= submissions
     }
 
-    /// The worker is to end, and so are its waits; the caller wakes who waits with the device.
+    /// Requests the end of the worker and of its waits. The caller wakes the threads that wait with
+    /// the device.
     pub fn stopping(&self) {
         self.stopping.store(true, Ordering::Release);
     }
 
-    /// Waits for the end of a worker that is to end.
+    /// Waits for the end of a worker that was requested to stop.
     pub fn join(&self) {
         let worker = {
             let mut state = self.state.lock();
@@ -147,17 +152,18 @@ impl Queue {
             state.worker.take()
         };
         if let Some(worker) = worker {
-            // A worker that panicked outside of a submission has nothing left to say.
+            // A worker that panicked outside of a submission has nothing left to report.
             let _ = worker.join();
         }
     }
 
-    /// Loses the device, once: generated code stops, the application is told why, waits return (in this order). Called by the queue's worker, which then ends its work.
+    /// Loses the device, once. Generated code stops, the application receives the reason, and waits
+    /// return, in this order. The queue's worker calls this and then ends its work.
     pub fn lose(&self, device: &Device, cause: Cause, message: &str) {
         self.lose_by(device, cause, message, &self.watched.pipelines_at_work(device));
     }
 
-    /// As [`Queue::lose`], by these pipelines.
+    /// Loses the device as [`Queue::lose`] does, with these pipelines as the cause.
     pub fn lose_by(&self, device: &Device, cause: Cause, message: &str, pipelines: &[u64]) {
         device.lose_after(cause, &format!("{self}: {message}"), pipelines, || device.wait_for_workers(Some(self)));
     }
@@ -199,7 +205,7 @@ impl std::fmt::Display for Queue {
 fn run(device: &Arc<Device>, queue: &Queue) {
     while let Some(submission) = queue.next() {
         let Submission { waits, work, signals, fence } = submission;
-        // What waited for the end of this submission is released after its signals.
+        // Objects that the application freed during the submission are dropped after its signals.
         let (done, released) = execute(device, queue, &waits, work);
         if done {
             signals.into_iter().chain(fence).for_each(|signal| signal.give(&device.sync));
@@ -209,9 +215,9 @@ fn run(device: &Arc<Device>, queue: &Queue) {
     }
 }
 
-/// Waits and works; false when the work was not done to its end. What it referred to is released
-/// either way. The second value owns what the application freed meanwhile, which the caller drops
-/// after the signals.
+/// Waits and works; returns false if the work was not executed to its end. Referenced objects are
+/// released in both cases. The second value owns objects that the application freed meanwhile; the
+/// caller drops it after the signals.
 fn execute<'d>(
     device: &'d Arc<Device>,
     queue: &Queue,
@@ -224,7 +230,7 @@ fn execute<'d>(
             signaled = wait.payload.try_wait(wait.value);
             signaled || queue.is_stopping()
         });
-        // The device is lost, or destroyed while its work waits: both end the wait.
+        // The wait ended because the device is lost, or is destroyed while its work waits.
         if result != vk::Result::SUCCESS || !signaled {
             return (false, None);
         }
@@ -238,10 +244,11 @@ fn execute<'d>(
     (done && !device.is_losing(), Some(execution.end()))
 }
 
-/// False if it was not begun: the device is being lost.
+/// Executes a piece of work. Returns false if it was not begun because the device is being lost.
 fn perform(device: &Device, queue: &Queue, work: Work) -> bool {
     queue.watched.executes(true);
-    // After the line before: who loses the device then either is seen here, or sees that this worker executes (`Device::lose_after`).
+    // This check comes after the line before. A thread that loses the device is therefore either
+    // seen here, or sees that this worker executes (`Device::lose_after`).
     if device.is_losing() {
         queue.watched.executes(false);
         return false;

@@ -1,4 +1,4 @@
-//! Descriptor set layouts, pools, sets, update templates, pipeline layouts.
+//! Descriptor set layouts, pools, sets, update templates and pipeline layouts.
 
 use super::descriptor_write::{apply, elements_of};
 use super::memory_of;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_descriptor_set_layout as vk::PFN_vkCreateDescriptorSetLayout, vkCreateDescriptorSetLayout: V1_0),
     row!(Device, destroy_descriptor_set_layout as vk::PFN_vkDestroyDescriptorSetLayout, vkDestroyDescriptorSetLayout: V1_0),
@@ -58,10 +58,12 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
+/// Decodes the create info of a descriptor set layout.
+///
 /// # Safety
 /// `info` is valid with its chain and handles.
 unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> Result<SetLayout, vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid with its chain and handles, as the `# Safety` section requires.
     unsafe {
         let flags = find::<vk::DescriptorSetLayoutBindingFlagsCreateInfo<'_>>(info.p_next);
         let flags = flags.map_or(&[][..], |f| slice(f.p_binding_flags, f.binding_count));
@@ -96,7 +98,7 @@ shims! {
         layout: *mut vk::DescriptorSetLayout,
     ) -> VkResult {
         let (memory, device) = (memory_of(device, allocator), dispatchable::<Device>(device));
-        // Nothing but pipelines needs one.
+        // Only pipelines need a descriptor set layout.
         device.compiler.expect_stages();
         let made = set_layout(&*info).inspect_err(|&e| {
             device.unsupported(match e {
@@ -161,7 +163,7 @@ shims! {
     }
 
     fn destroy_descriptor_pool(device: vk::Device, pool: vk::DescriptorPool, allocator: Allocator<'_>) {
-        // The sets end here, whoever has the pool still.
+        // The sets end with the pool's handle, even if something still refers to the pool.
         if let Some(pool) = optional::<DescriptorPool>(pool) {
             pool.reset();
         }
@@ -226,7 +228,7 @@ shims! {
     ) -> VkResult {
         let info = &*info;
         let entries = fallible::to_vec(slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count))?;
-        // Only templates of push descriptors need to have one.
+        // Only templates of push descriptors need to have a bind point.
         let bind_point = BindPoint::from_vk(info.pipeline_bind_point).unwrap_or(BindPoint::Graphics);
         *template = handle::create(Arc::new(UpdateTemplate { entries, bind_point }), memory_of(device, allocator))?;
         Ok(())

@@ -54,8 +54,8 @@ unsafe fn packed(
     if info.data.is_null() {
         return Ok([0; 2]);
     }
-    // SAFETY: (all here) `info` is valid with its pointers and handles; the type says which
-    // structure the union points to.
+    // SAFETY: `info` is valid with its pointers and handles in all blocks of this function; the
+    // type implies the structure to which the union points.
     Ok(match info.ty {
         T::UNIFORM_BUFFER | T::STORAGE_BUFFER => {
             // SAFETY: `info` is valid, and this type has a range.
@@ -212,8 +212,8 @@ unsafe fn source(
         Some(EmbeddedSampler { set: stage as u32, index: samplers.len() as u32 - 1 })
     };
     let place = |offset, array_stride, index, index_stride| HeapPlace { offset, array_stride, index, index_stride };
-    // SAFETY: (all here) the source says which member the union has; its words are as large as any
-    // member, and aligned.
+    // SAFETY: the source implies the member of the union in all blocks below; the union's words are
+    // as large as any member, and aligned.
     Some(match m.source {
         0 => {
             // SAFETY: this source has this member of the union.

@@ -1,5 +1,6 @@
-//! Handles for other processes, devices and APIs: what creations ask for, and the commands that give and take file descriptors. The kinds
-//! of handles are rows of `caps::external`.
+//! Handles for other processes, devices and APIs: the external handle types that create infos
+//! request, and the commands that export and import file descriptors. The kinds of handles are rows
+//! of `caps::external`.
 
 use crate::caps::external;
 use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
@@ -20,7 +21,7 @@ use core::ffi::c_void;
 use std::fs::File;
 use std::os::fd::IntoRawFd;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, get_memory_fd as vk::PFN_vkGetMemoryFdKHR, vkGetMemoryFdKHR: ext("VK_KHR_external_memory_fd")),
     row!(
@@ -43,12 +44,12 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, import_fence_fd as vk::PFN_vkImportFenceFdKHR, vkImportFenceFdKHR: ext("VK_KHR_external_fence_fd")),
 ];
 
-/// Kinds of memory that are descriptors.
+/// Handle types of memory that are file descriptors.
 const FILES: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::from_raw(
     vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw() | vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT.as_raw(),
 );
 
-/// `handleTypes` of what a creation makes for others, all of which exist.
+/// The `handleTypes` of an object that is created for export, all of which exist.
 #[derive(Clone, Copy, Default)]
 pub struct ExportedTypes {
     memory: vk::ExternalMemoryHandleTypeFlags,
@@ -57,7 +58,7 @@ pub struct ExportedTypes {
 }
 
 impl ExportedTypes {
-    /// The object itself is to be given away, not only copies of its state.
+    /// Returns true if the object itself is to be exported, not only copies of its state.
     pub fn are_shared(self) -> bool {
         self.memory.intersects(FILES)
             || self.semaphore.contains(vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD)
@@ -65,10 +66,11 @@ impl ExportedTypes {
     }
 }
 
-/// What the chain of a creation asks for.
+/// Returns the handle types that the chain of a create info requests.
 ///
 /// # Errors
-/// VK_ERROR_INVALID_EXTERNAL_HANDLE, with a message that names `command`: a kind of handle that there is not.
+/// VK_ERROR_INVALID_EXTERNAL_HANDLE for a kind of handle that does not exist, with a message that
+/// names `command`.
 ///
 /// # Safety
 /// `p_next` is a valid chain.
@@ -77,7 +79,7 @@ pub unsafe fn exported_types(
     command: &str,
     p_next: *const c_void,
 ) -> Result<ExportedTypes, vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `p_next` is a valid chain, as the `# Safety` section requires.
     let (buffer, image, memory, semaphore, fence) = unsafe {
         (
             find::<vk::ExternalMemoryBufferCreateInfo<'_>>(p_next).map(|e| e.handle_types).unwrap_or_default(),
@@ -103,15 +105,17 @@ pub unsafe fn exported_types(
     Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)
 }
 
-/// `vkAllocateMemory`: new memory, for this process or to be given away, or what is imported.
+/// Implements `vkAllocateMemory`: creates new memory, for this process or for export, or imports
+/// memory.
 ///
 /// # Errors
-/// VK_ERROR_INVALID_EXTERNAL_HANDLE, VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS.
+/// VK_ERROR_INVALID_EXTERNAL_HANDLE, VK_ERROR_OUT_OF_DEVICE_MEMORY,
+/// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS.
 ///
 /// # Safety
 /// `info` and its chain are valid.
 pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Result<Memory, vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` and its chain are valid, as the `# Safety` section requires.
     let (types, fd, host) = unsafe {
         (
             exported_types(device, "vkAllocateMemory", info.p_next)?,
@@ -119,7 +123,7 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
             find::<vk::ImportMemoryHostPointerInfoEXT<'_>>(info.p_next).filter(|i| !i.handle_type.is_empty()),
         )
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the chain of `info` is valid, as the `# Safety` section requires.
     let addresses = unsafe { addresses_of(info.p_next) };
     if let Some(import) = fd {
         let kind = memory_handle(device, "vkAllocateMemory", import.handle_type)?;
@@ -131,7 +135,7 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
                 );
             }
         })?;
-        // It is the driver's from now on, which has a duplicate.
+        // The import transferred the descriptor to the driver, which has a duplicate.
         descriptor::close(import.fd);
         return Ok(memory);
     }
@@ -142,8 +146,9 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
             import.handle_type == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT,
         )?;
         let range = MemoryRange { address: import.p_host_pointer.cast(), size: info.allocation_size };
-        // Sizes are to be aligned as the address is, but clients import as many bytes as a resource requires, which does no harm: nothing behind a multiple of
-        // BUFFER_BYTES is touched.
+        // Sizes have to be aligned as the address is, but clients import as many bytes as a
+        // resource requires. This is harmless, because nothing behind a multiple of BUFFER_BYTES is
+        // accessed.
         let aligned = (range.address as u64).is_multiple_of(external::HOST_POINTER_ALIGNMENT)
             && range.size.is_multiple_of(BUFFER_BYTES);
         if !aligned || range.address.is_null() || range.size == 0 {
@@ -159,12 +164,12 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
     Memory::allocate(&device.heap, info.allocation_size, backing, addresses)
 }
 
-/// Where new memory has to lie.
+/// Returns the addresses that new memory requests.
 ///
 /// # Safety
 /// `p_next` is a valid chain.
 unsafe fn addresses_of(p_next: *const c_void) -> Addresses {
-    // SAFETY: the caller's promise.
+    // SAFETY: `p_next` is a valid chain, as the `# Safety` section requires.
     let (flags, opaque) = unsafe {
         (
             find::<vk::MemoryAllocateFlagsInfo<'_>>(p_next).map_or(vk::MemoryAllocateFlags::empty(), |info| info.flags),
@@ -175,7 +180,7 @@ unsafe fn addresses_of(p_next: *const c_void) -> Addresses {
     Addresses::captured(flags.contains(vk::MemoryAllocateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY), opaque)
 }
 
-/// VK_ERROR_INVALID_EXTERNAL_HANDLE and a message if not.
+/// Fails with VK_ERROR_INVALID_EXTERNAL_HANDLE and a message if the handle type is not known.
 fn is_known(device: &Device, command: &str, known: bool) -> Result<(), vk::Result> {
     if known {
         return Ok(());
@@ -184,15 +189,15 @@ fn is_known(device: &Device, command: &str, known: bool) -> Result<(), vk::Resul
     Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)
 }
 
-/// A descriptor that is the application's from now on.
+/// Transfers a descriptor to the application.
 fn give(file: File) -> i32 {
     file.into_raw_fd()
 }
 
-/// Types that memory is imported as which the driver has not made: sparse resources cannot show it.
+/// Memory types of imported memory that the driver did not make: sparse resources cannot show it.
 const FOREIGN_TYPES: u32 = MEMORY_TYPES & !(1 << SPARSE_MEMORY_TYPE);
 
-/// A copy of a state that has signaled.
+/// Descriptor that stands for a copy of a signaled state.
 const SIGNALED: i32 = -1;
 
 shims! {
@@ -209,7 +214,7 @@ shims! {
         fd: i32,
         out: *mut vk::MemoryFdPropertiesKHR<'_>,
     ) -> VkResult {
-        // The question is about handles that the driver did not make.
+        // The query is about handles that the driver did not make.
         let foreign = ty == vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT;
         is_known(dispatchable::<Device>(device), "vkGetMemoryFdPropertiesKHR", foreign)?;
         Pages::import(fd, Given::DmaBuf, 0).ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)?;

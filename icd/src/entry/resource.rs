@@ -1,4 +1,4 @@
-//! Memory, buffers, images, views, samplers, query pools.
+//! Memory, buffers, images, views, samplers and query pools.
 
 use super::external::{allocate, exported_types};
 use super::memory_of;
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, allocate_memory as vk::PFN_vkAllocateMemory, vkAllocateMemory: V1_0),
     row!(Device, free_memory as vk::PFN_vkFreeMemory, vkFreeMemory: V1_0),
@@ -147,14 +147,15 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// A buffer is smaller.
+/// Upper bound of the size of a buffer in bytes, exclusive.
 const MOST: u64 = 1 << 47;
 
-/// An allocation that finds no memory waits so long for submissions whose end releases memory that
-/// was freed meanwhile.
+/// Longest time for which an allocation without free memory waits for submissions whose end
+/// releases memory that was freed meanwhile.
 const SUBMISSION_TIME: Duration = Duration::from_secs(2);
 
-/// A sparse resource is bound in blocks, to memory that can be mapped twice; others lie in memory of any type.
+/// Returns memory requirements. A sparse resource is bound in blocks, to memory that can be mapped
+/// twice; other resources can use any memory type.
 fn requirements(size: u64, alignment: u64, sparse: bool) -> vk::MemoryRequirements {
     let (alignment, types) = if sparse { (SPARSE_BLOCK, 1 << SPARSE_MEMORY_TYPE) } else { (alignment, MEMORY_TYPES) };
     vk::MemoryRequirements { size: size.next_multiple_of(alignment), alignment, memory_type_bits: types }
@@ -162,13 +163,14 @@ fn requirements(size: u64, alignment: u64, sparse: bool) -> vk::MemoryRequiremen
 fn buffer_requirements(buffer: &Buffer) -> vk::MemoryRequirements {
     requirements(buffer.size, 64, buffer.is_sparse)
 }
-/// Of one plane where a disjoint image is asked for one.
+/// Returns the requirements of an image, or of one plane if the image is disjoint and `plane` names
+/// one.
 fn image_requirements(image: &Image, plane: Option<vk::ImageAspectFlags>) -> vk::MemoryRequirements {
     requirements(image.bytes(plane), base::image::IMAGE_ALIGNMENT, image.is_sparse)
 }
 
 unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements: vk::MemoryRequirements) {
-    // SAFETY: the shims' promise.
+    // SAFETY: the shims pass a valid structure with a valid chain.
     unsafe {
         (*out).memory_requirements = requirements;
         if let Some(dedicated) = find_mut::<vk::MemoryDedicatedRequirements<'_>>((*out).p_next) {
@@ -178,12 +180,13 @@ unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements
     }
 }
 
-/// The data that `vkGet*OpaqueCaptureDescriptorDataEXT` gave in an earlier run.
+/// Returns the data that `vkGet*OpaqueCaptureDescriptorDataEXT` gave in an earlier run.
 ///
 /// # Safety
 /// `p_next` is a valid chain.
 unsafe fn captured_data(p_next: *const c_void) -> Option<u64> {
-    // SAFETY: the caller's promise; the data are the driver's own: a number, from bytes.
+    // SAFETY: the chain is valid, as the `# Safety` section requires. The data are those that the
+    // driver returned: the bytes of a number.
     unsafe {
         let info = find::<vk::OpaqueCaptureDescriptorDataCreateInfoEXT<'_>>(p_next)?;
         Some(
@@ -195,7 +198,7 @@ unsafe fn captured_data(p_next: *const c_void) -> Option<u64> {
     }
 }
 
-/// Where a subresource lies in its image's memory.
+/// Returns the layout of a subresource in its image's memory.
 fn subresource_layout(image: &Image, s: &vk::ImageSubresource) -> vk::SubresourceLayout {
     let plane = image.plane(s.aspect_mask);
     let piece = plane.piece(s.mip_level, s.array_layer);
@@ -211,12 +214,13 @@ fn subresource_layout(image: &Image, s: &vk::ImageSubresource) -> vk::Subresourc
     }
 }
 
-/// With `VkSubresourceHostMemcpySize`: a level of a layer lies in one piece.
+/// Fills the structure, with `VkSubresourceHostMemcpySize`, because a level of a layer is
+/// contiguous.
 ///
 /// # Safety
 /// `out` heads a valid chain.
 unsafe fn fill_subresource_layout2(out: *mut vk::SubresourceLayout2KHR<'_>, layout: vk::SubresourceLayout) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `out` heads a valid chain, as the `# Safety` section requires.
     unsafe {
         (*out).subresource_layout = layout;
         if let Some(memcpy) = find_mut::<vk::SubresourceHostMemcpySizeEXT<'_>>((*out).p_next) {
@@ -225,18 +229,18 @@ unsafe fn fill_subresource_layout2(out: *mut vk::SubresourceLayout2KHR<'_>, layo
     }
 }
 
-/// The address of `size` bytes of memory.
+/// Returns the address of `size` bytes of memory.
 fn map(memory: &Memory, offset: u64, size: u64) -> Result<*mut c_void, vk::Result> {
     let size = if size == vk::WHOLE_SIZE { memory.size().saturating_sub(offset) } else { size };
     Ok(memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.address.cast())
 }
 
-/// Says in a `VkBindMemoryStatusKHR` of the chain, if there is one, what became of a resource.
+/// Reports the result of a binding in a `VkBindMemoryStatusKHR` of the chain, if there is one.
 ///
 /// # Safety
 /// The chain is valid.
 unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Result<(), vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the chain is valid, as the `# Safety` section requires.
     unsafe {
         if let Some(status) = find::<vk::BindMemoryStatusKHR<'_>>(chain) {
             *status.p_result = bound.err().unwrap_or(vk::Result::SUCCESS);
@@ -245,7 +249,8 @@ unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Re
     bound
 }
 
-/// The image of a create info: where it says so, its planes lie as somebody else has laid them out. VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT: not so.
+/// Creates the image of a create info, with the plane layouts that it specifies, if any. Fails with
+/// VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT if the driver cannot use these layouts.
 ///
 /// # Safety
 /// `info` is valid with its chain.
@@ -254,31 +259,31 @@ unsafe fn image_of(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> 
     if info.tiling != vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT {
         return Ok(image);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid with its chain, as the `# Safety` section requires.
     let (list, explicit) = unsafe {
         let list = find::<vk::ImageDrmFormatModifierListCreateInfoEXT<'_>>(info.p_next);
         let explicit = find::<vk::ImageDrmFormatModifierExplicitCreateInfoEXT<'_>>(info.p_next);
         (list.map(|l| slice(l.p_drm_format_modifiers, l.drm_format_modifier_count)), explicit)
     };
     if let Some(explicit) = explicit {
-        // SAFETY: the caller's promise.
+        // SAFETY: the plane layouts are an array of a structure in the valid chain.
         let planes = unsafe { slice(explicit.p_plane_layouts, explicit.drm_format_modifier_plane_count) };
         let rows: Vec<_> = planes.iter().take(MAX_PLANES + 1).map(|plane| (plane.offset, plane.row_pitch)).collect();
         let linear = explicit.drm_format_modifier == modifiers::LINEAR;
         let laid_out = if linear { image.with_rows(&rows) } else { None };
         return laid_out.ok_or(vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT);
     }
-    // There is no valid call without the only modifier that there is.
+    // A valid list contains the only modifier that exists.
     let known = list.is_some_and(|list| list.contains(&modifiers::LINEAR));
     if known { Ok(image) } else { Err(vk::Result::ERROR_FEATURE_NOT_PRESENT) }
 }
 
-/// The view of a create info.
+/// Creates the view of a create info.
 ///
 /// # Safety
 /// `info` is valid with its chain and handles.
 pub unsafe fn view_of(info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid with its chain and handles, as the `# Safety` section requires.
     unsafe {
         let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>(info.p_next).map_or(0.0, |m| m.min_lod);
         let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>(info.p_next).map(|s| (s.slice_offset, s.slice_count));
@@ -291,12 +296,12 @@ pub unsafe fn view_of(info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, v
     }
 }
 
-/// Keeps an object that descriptors point to until no submission that executes can use it.
+/// Keeps an object to which descriptors point until no executing submission can use it.
 ///
 /// # Safety
 /// `device` is live.
 unsafe fn retire<T: Send + Sync + 'static>(device: vk::Device, object: Arc<T>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `device` is live, as the `# Safety` section requires.
     unsafe { dispatchable::<Device>(device) }.heap.executions.retire_described(object);
 }
 
@@ -306,14 +311,14 @@ shims! {
         let device = dispatchable::<Device>(device);
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         let made = allocate(device, &*info);
-        // Memory that was freed may still wait for the end of a submission.
+        // Freed memory may still wait for the end of a submission.
         let again = made.as_ref().is_err_and(|error| *error == out) && device.heap.executions.settle(SUBMISSION_TIME);
         let made = if again { allocate(device, &*info) } else { made };
         *memory = handle::create(Arc::new(made?), lent)?;
         Ok(())
     }
 
-    // Nothing is paged out by the driver, so nothing goes before anything else.
+    // The driver pages out nothing, so priorities have no effect.
     fn set_device_memory_priority(_device: vk::Device, _memory: vk::DeviceMemory, _priority: f32) {}
 
     fn free_memory(device: vk::Device, memory: vk::DeviceMemory, allocator: Allocator<'_>) {
@@ -394,7 +399,7 @@ shims! {
 
     fn get_device_buffer_memory_requirements(device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
         let create = &*(*info).p_create_info;
-        // What is refused is told here already.
+        // Refused handle types are reported here already.
         let _ = exported_types(dispatchable::<Device>(device), "vkGetDeviceBufferMemoryRequirements", create.p_next);
         fill_requirements2(out, buffer_requirements(&Buffer::new(create, 0)));
     }
@@ -422,7 +427,7 @@ shims! {
         address
     }
 
-    // Capture addresses are addresses (`os::arena`).
+    // Capture addresses are device addresses (`os::arena`).
     fn get_buffer_opaque_capture_address(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
         get::<Buffer>((*info).buffer).memory().address as u64
     }
@@ -476,7 +481,7 @@ shims! {
 
     fn get_device_image_memory_requirements(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
         let create = &*(*info).p_create_info;
-        // As for buffers.
+        // Refused handle types are reported here already, as for buffers.
         let _ = exported_types(dispatchable::<Device>(device), "vkGetDeviceImageMemoryRequirements", create.p_next);
         let image = image_of(create);
         let plane = Some((*info).plane_aspect).filter(|plane| !plane.is_empty());

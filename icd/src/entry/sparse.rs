@@ -1,4 +1,5 @@
-//! Sparse resources: what their images ask for, and vkQueueBindSparse, whose bindings are work of the queue like any other.
+//! Sparse resources: the memory requirements of their images, and vkQueueBindSparse, whose bindings
+//! are ordinary work of the queue.
 
 use super::sync::{operations, submit};
 use crate::caps::formats::sparse_properties;
@@ -17,7 +18,7 @@ use crate::object::sparse::{Bind, SPARSE_BLOCK, SparseRange};
 use ash::vk;
 use std::sync::Arc;
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, queue_bind_sparse as vk::PFN_vkQueueBindSparse, vkQueueBindSparse: V1_0),
     row!(
@@ -39,7 +40,7 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// Of an image with residency: each of its planes.
+/// Returns the requirements of each plane of an image with residency.
 fn sparse_requirements(image: &Image) -> impl Iterator<Item = vk::SparseImageMemoryRequirements> {
     image.layout.planes().iter().filter_map(|plane| {
         let residency = plane.residency?;
@@ -53,11 +54,11 @@ fn sparse_requirements(image: &Image) -> impl Iterator<Item = vk::SparseImageMem
     })
 }
 
-/// The bindings of one batch, in order.
+/// Bindings of one batch, in order.
 #[derive(Default)]
 struct Binds {
     list: Vec<Bind>,
-    /// What cannot be a binding.
+    /// Message about a bind that is invalid.
     misuse: Option<&'static str>,
 }
 
@@ -70,7 +71,7 @@ impl Binds {
         fallible::push(&mut self.list, bind)
     }
 
-    /// Ranges of a buffer, or of an image as bytes.
+    /// Appends bindings of ranges of a buffer, or of an image as bytes.
     ///
     /// # Safety
     /// Handles are live or null.
@@ -84,9 +85,9 @@ impl Binds {
             return Ok(());
         };
         for bind in binds {
-            // SAFETY: the caller's promise.
+            // SAFETY: the handle is live or null, as the `# Safety` section requires.
             let memory = unsafe { optional::<Memory>(bind.memory) }.map(|memory| (memory, bind.memory_offset));
-            // Of metadata there is nothing.
+            // Images have no metadata to bind.
             if !bind.flags.contains(vk::SparseMemoryBindFlags::METADATA) {
                 self.push(Bind { range: range.clone(), offset: bind.resource_offset, bytes: bind.size, memory })?;
             }
@@ -94,10 +95,11 @@ impl Binds {
         Ok(())
     }
 
-    /// Boxes of an image's blocks, whose memory follows each other, row by row, then slice by slice.
+    /// Appends bindings of boxes of an image's blocks, whose memory is consecutive, row by row,
+    /// then slice by slice.
     ///
     /// # Safety
-    /// As [`Binds::opaque`].
+    /// Handles are live or null.
     unsafe fn blocks(&mut self, image: &Image, binds: &[vk::SparseImageMemoryBind]) -> Result<(), vk::Result> {
         for bind in binds {
             let plane = image.layout.plane_of(bind.subresource.aspect_mask.as_raw());
@@ -105,7 +107,7 @@ impl Binds {
                 self.misuse = Some("vkQueueBindSparse: an image was not created for sparse residency");
                 return Ok(());
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: the handle is live or null, as the `# Safety` section requires.
             let memory = unsafe { optional::<Memory>(bind.memory) };
             let (level, layer) = (bind.subresource.mip_level, bind.subresource.array_layer);
             let offset = [bind.offset.x, bind.offset.y, bind.offset.z].map(|at| at.max(0) as u32);
@@ -145,11 +147,13 @@ impl Binds {
     }
 }
 
+/// Returns the bindings of one batch.
+///
 /// # Safety
-/// `info` is valid, its handles are live.
+/// `info` is valid, and its handles are live.
 unsafe fn binds_of(info: &vk::BindSparseInfo<'_>) -> Result<Binds, vk::Result> {
     let mut binds = Binds::default();
-    // SAFETY: the caller's promise.
+    // SAFETY: `info` is valid and its handles are live, as the `# Safety` section requires.
     unsafe {
         for buffer in slice(info.p_buffer_binds, info.buffer_bind_count) {
             binds.opaque(get::<Buffer>(buffer.buffer).sparse(), slice(buffer.p_binds, buffer.bind_count))?;

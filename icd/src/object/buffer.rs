@@ -9,19 +9,19 @@ use base::format::Format;
 use base::mem::MemoryRange;
 use std::sync::{Arc, OnceLock};
 
-/// `VkBuffer`. Its device address is the host address of its first byte.
+/// Object behind a `VkBuffer`. Its device address is the host address of its first byte.
 pub struct Buffer {
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Created with VK_BUFFER_CREATE_SPARSE_BINDING_BIT.
+    /// True if the buffer was created with VK_BUFFER_CREATE_SPARSE_BINDING_BIT.
     pub is_sparse: bool,
-    /// Where it has to lie.
+    /// Addresses that the create info requests.
     addresses: Addresses,
     binding: OnceLock<Binding>,
 }
 
 impl Buffer {
-    /// An unbound buffer; `opaque`: its opaque capture address, or 0.
+    /// Creates an unbound buffer; `opaque` is its opaque capture address, or 0.
     pub fn new(info: &vk::BufferCreateInfo<'_>, opaque: u64) -> Buffer {
         let is_sparse = info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING);
         use vk::BufferCreateFlags as Flags;
@@ -31,17 +31,18 @@ impl Buffer {
         Buffer { size: info.size, is_sparse, addresses, binding: OnceLock::new() }
     }
 
-    /// Gives a sparse buffer its addresses; once. As [`Heap::sparse`].
+    /// Gives a sparse buffer its addresses, once. Fails as [`Heap::sparse`] does.
     pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
         self.set(Binding::sparse(heap, self.size, self.addresses)?)
     }
 
-    /// Of a sparse buffer.
+    /// Returns the addresses of a sparse buffer.
     pub fn sparse(&self) -> Option<Arc<SparseRange>> {
         self.binding.get()?.as_sparse()
     }
 
-    /// `vkBindBufferMemory`; a second one is refused. VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: it has to lie elsewhere.
+    /// Implements `vkBindBufferMemory`; refuses a second binding. Fails with
+    /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if the buffer requests other addresses.
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
         let binding = Binding::new(memory, offset, self.size)?;
         match self.addresses {
@@ -56,28 +57,29 @@ impl Buffer {
         self.binding.set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
-    /// Ends the binding to memory because the buffer's handle ends. Commands that are executed later
-    /// find no bytes.
+    /// Ends the binding to memory because the buffer's handle is destroyed. Commands that are
+    /// executed later find no bytes.
     pub fn end(&self) {
         self.binding.get().into_iter().for_each(Binding::end);
     }
 
-    /// All bytes of the buffer: none before it is bound, and none after [`Buffer::end`].
+    /// Returns all bytes of the buffer: none before it is bound, and none after [`Buffer::end`].
     pub fn memory(&self) -> MemoryRange {
         self.binding.get().and_then(Binding::range).unwrap_or(MemoryRange::NULL)
     }
 
-    /// The part of `[offset, offset + size)` that is inside the buffer (`VK_WHOLE_SIZE`: to the end).
+    /// Returns the part of `[offset, offset + size)` that is inside the buffer (`VK_WHOLE_SIZE`: to
+    /// the end).
     pub fn range(&self, offset: u64, size: u64) -> MemoryRange {
         self.memory().slice(offset, size)
     }
 
-    /// Exactly `size` bytes at `offset`, or nothing.
+    /// Returns exactly `size` bytes at `offset`, or nothing.
     pub fn exact(&self, offset: u64, size: u64) -> Option<MemoryRange> {
         self.memory().exact(offset, size).filter(|range| range.size != 0)
     }
 
-    /// The descriptor of a range; the null descriptor when nothing of it is inside.
+    /// Returns the descriptor of a range, or the null descriptor if no byte of it is inside.
     pub fn descriptor(&self, offset: u64, size: u64) -> Option<abi::BufferDescriptor> {
         let range = self.range(offset, size);
         let described = !range.address.is_null() && has_promised_bytes(range.address, self.size - offset);
@@ -85,20 +87,22 @@ impl Buffer {
     }
 }
 
-/// So many bytes of a descriptor can be touched ([`abi::BUFFER_BYTES`]) at an address with `left` bytes of its buffer behind it. Imported memory of the application's ends with a
-/// multiple of them, so only an address that is none, which no valid usage has, can have fewer.
+/// Returns true if [`abi::BUFFER_BYTES`] bytes, which a descriptor guarantees, can be accessed at
+/// an address with `left` bytes of its buffer behind it. Imported memory of the application ends at
+/// a multiple of this number. Only an address that is not a multiple, which valid usage excludes,
+/// can therefore have fewer bytes.
 pub fn has_promised_bytes(address: *const u8, left: u64) -> bool {
     left >= abi::BUFFER_BYTES || (address as u64).is_multiple_of(abi::BUFFER_BYTES)
 }
 
-/// `VkBufferView`.
+/// Object behind a `VkBufferView`.
 pub struct BufferView {
-    /// As shaders see it.
+    /// The view as shaders see it.
     pub view: Box<abi::ImageView>,
 }
 
 impl BufferView {
-    /// A view of a bound buffer.
+    /// Creates a view of a bound buffer.
     pub fn new(buffer: &Buffer, format: Format, offset: u64, size: u64) -> BufferView {
         let range = buffer.range(offset, size);
         let mut view = rasterizer::sample::buffer_view(range, format);

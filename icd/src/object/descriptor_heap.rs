@@ -1,7 +1,8 @@
-//! Descriptors of heaps (VK_EXT_descriptor_heap), as [`base::abi::HeapEntry`] says.
+//! Descriptors of heaps (VK_EXT_descriptor_heap), in the format of [`base::abi::HeapEntry`].
 //!
-//! A buffer is its address and range. Views and samplers have no handles here: the same description is the same word, as long as its image, or the memory of
-//! a texel buffer, lives; samplers live as long as the device. Words do not come again, so what is left of them in a heap is the null descriptor.
+//! A buffer is its address and range. Views and samplers have no handles here. Equal descriptions
+//! are the same word as long as the image, or the memory of a texel buffer, lives; samplers live as
+//! long as the device. Words are not reused, so stale words in a heap are null descriptors.
 
 use super::image::ImageView;
 use super::memory::Heap;
@@ -15,25 +16,26 @@ use parking_lot::Mutex;
 use rasterizer::sample::{buffer_view, default_sampler, null_view, zero_page};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Samplers that a device has room for.
+/// Capacity of a device's table of samplers.
 const SAMPLERS: usize = 1 << 16;
-/// Words' upper parts are multiples of it: all of so many bits come before one comes again, and neighbours are far from each other.
+/// Factor of the upper parts of words: they take all values of their bits before one repeats, and
+/// successive ones are far apart.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What an image or texel buffer descriptor is of.
+/// Source of an image or texel buffer descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ViewKey {
-    /// An image, by its handle, and all that its view's description says.
+    /// An image, by its handle, and everything that the description of its view contains.
     Image(u64, Vec<u32>),
-    /// A buffer's format, address and range.
+    /// Format, address and range of a buffer.
     Texels(Format, u64, u64),
 }
 
-/// What shaders see of one.
+/// Object that shaders see behind a descriptor.
 pub enum SeenView {
-    /// As a sampled image or an input attachment.
+    /// A view as a sampled image or an input attachment.
     Sampled(ImageView),
-    /// As a storage image.
+    /// A view as a storage image.
     Storage(ImageView),
     /// A texel buffer.
     Texels(Box<abi::ImageView>),
@@ -53,9 +55,9 @@ impl SeenView {
 struct Known<K, T> {
     table: HeapTable,
     by_key: HashMap<K, (u64, T)>,
-    /// Keys of what ends with something, by that thing's address.
+    /// Keys of the objects that end with an image or memory, by its handle or address.
     of: BTreeMap<u64, Vec<K>>,
-    /// Entries that are free, of those that were used.
+    /// Used entries that are free again.
     free: Vec<u32>,
     used: usize,
     serial: u64,
@@ -93,8 +95,8 @@ impl<K: Clone + Eq + std::hash::Hash, T> Known<K, T> {
         Ok(word)
     }
 
-    /// What has these addresses ends. Returns the objects, which a submission that executes may
-    /// still read.
+    /// Removes the objects that end with these handles or addresses. Returns them, because an
+    /// executing submission may still read them.
     fn forget(&mut self, gone: std::ops::RangeInclusive<u64>) -> Vec<T> {
         let of: Vec<u64> = self.of.range(gone).map(|(&of, _)| of).collect();
         let mut objects = Vec::new();
@@ -117,7 +119,7 @@ impl<K: Clone + Eq + std::hash::Hash, T> Known<K, T> {
     }
 }
 
-/// What the descriptors of a device's heaps are of.
+/// Objects behind the descriptors of a device's heaps.
 pub struct DescriptorHeaps {
     views: Mutex<Known<ViewKey, SeenView>>,
     samplers: Mutex<Known<Vec<u32>, Sampler>>,
@@ -126,7 +128,7 @@ pub struct DescriptorHeaps {
 }
 
 impl DescriptorHeaps {
-    /// Without any.
+    /// Creates tables without objects.
     pub fn new() -> Result<DescriptorHeaps, vk::Result> {
         Ok(DescriptorHeaps {
             views: Mutex::new(Known::new(1 << HEAP_INDEX_BITS, std::ptr::from_ref(null_view()).cast())?),
@@ -135,41 +137,42 @@ impl DescriptorHeaps {
         })
     }
 
-    /// The word of an image's view.
+    /// Returns the word of an image's view.
     pub fn view(&self, key: ViewKey, make: impl FnOnce() -> Result<SeenView, vk::Result>) -> Result<u64, vk::Result> {
         let (ViewKey::Image(of, _) | ViewKey::Texels(_, of, _)) = key;
         self.views.lock().word((of, key), make, SeenView::address)
     }
 
-    /// The word of a texel buffer; the null descriptor's where no memory is alive.
+    /// Returns the word of a texel buffer, or that of the null descriptor if the memory is not
+    /// live.
     pub fn texels(&self, heap: &Heap, format: Format, address: u64, range: u64) -> Result<u64, vk::Result> {
         let Some(memory) = heap.prefix(address, range).filter(|alive| alive.size > 0) else { return Ok(0) };
         let make = || Ok(SeenView::Texels(Box::new(buffer_view(memory, format))));
         self.view(ViewKey::Texels(format, address, range), make)
     }
 
-    /// The word of a sampler.
+    /// Returns the word of a sampler.
     pub fn sampler(&self, sampler: abi::Sampler) -> Result<u64, vk::Result> {
         let key = sampler_key(&sampler);
         self.samplers.lock().word((0, key), || Ok(Sampler::new(sampler)), |s| (&raw const *s.sampler).cast())
     }
 
-    /// An image's handle ends. Views of it are dropped when no submission that executes can read
-    /// them.
+    /// Removes the views of an image whose handle is destroyed. They are dropped when no executing
+    /// submission can read them.
     pub fn forget_image(&self, heap: &Heap, image: u64) {
         let views = self.views.lock().forget(image..=image);
         heap.executions.retire_described(views);
     }
 
-    /// Memory ends. Views of texel buffers in it are dropped when no submission that executes can
-    /// read them.
+    /// Removes the views of texel buffers in memory that is freed. They are dropped when no
+    /// executing submission can read them.
     pub fn forget_memory(&self, heap: &Heap, memory: MemoryRange) {
         let first = memory.address as u64;
         let views = self.views.lock().forget(first..=first.saturating_add(memory.size.saturating_sub(1)));
         heap.executions.retire_described(views);
     }
 
-    /// A heap of resources, or of samplers, as shaders see it.
+    /// Returns a heap of resources or of samplers as shaders see it.
     pub fn context(&self, kind: HeapKind, memory: MemoryRange) -> HeapContext {
         match kind {
             HeapKind::Resources => self.views.lock().context(memory),
@@ -177,7 +180,8 @@ impl DescriptorHeaps {
         }
     }
 
-    /// vkRegisterCustomBorderColorEXT: this number, or one that is free. A sampler has its colour itself.
+    /// Implements vkRegisterCustomBorderColorEXT: registers this number, or a free one. A sampler
+    /// contains its colour itself.
     pub fn register_color(&self, wanted: Option<u32>, most: u32) -> Result<u32, vk::Result> {
         let mut colors = self.colors.lock();
         if let Some(wanted) = wanted {
@@ -189,22 +193,22 @@ impl DescriptorHeaps {
         Ok(free)
     }
 
-    /// vkUnregisterCustomBorderColorEXT.
+    /// Implements vkUnregisterCustomBorderColorEXT.
     pub fn unregister_color(&self, number: u32) {
         self.colors.lock().remove(&number);
     }
 }
 
-/// Which heap.
+/// Kind of a descriptor heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeapKind {
-    /// vkCmdBindResourceHeapEXT.
+    /// The heap of vkCmdBindResourceHeapEXT.
     Resources,
-    /// vkCmdBindSamplerHeapEXT.
+    /// The heap of vkCmdBindSamplerHeapEXT.
     Samplers,
 }
 
-/// All that a sampler is.
+/// Returns everything that distinguishes a sampler.
 fn sampler_key(s: &abi::Sampler) -> Vec<u32> {
     let floats = [s.lod_bias, s.min_lod, s.max_lod, s.max_anisotropy].map(f32::to_bits);
     let words = [

@@ -1,7 +1,8 @@
 //! Descriptor pools and sets.
 //!
-//! Before a set's descriptors lies its variable count, for generated code (`base::abi::SetHeader`). Wherever an index may lead there is a
-//! descriptor: the elements, and a null descriptor behind a variable count and in place of an empty binding (`descriptor::Binding::bytes`).
+//! The variable count precedes a set's descriptors, for generated code (`base::abi::SetHeader`).
+//! There is a descriptor for every possible index: the elements, and a null descriptor behind a
+//! variable count and in place of an empty binding (`descriptor::Binding::bytes`).
 
 use super::buffer::has_promised_bytes;
 use super::descriptor::{Binding, SetLayout};
@@ -16,16 +17,16 @@ use rasterizer::sample::{default_sampler, null_view, zero_page};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// `VkDescriptorSet`.
+/// Object behind a `VkDescriptorSet`.
 pub struct DescriptorSet {
-    /// Layout.
+    /// Layout of the set.
     pub layout: Arc<SetLayout>,
     memory: SetMemory,
     variable_count: u32,
 }
 
 impl DescriptorSet {
-    /// A set filled with null descriptors and immutable samplers.
+    /// Creates a set that is filled with null descriptors and immutable samplers.
     pub fn new(layout: Arc<SetLayout>, variable_count: u32) -> Result<DescriptorSet, vk::Result> {
         let own_count = layout.bindings.last().map_or(0, |last| last.count_in_set(variable_count));
         let memory = SetMemory::new(layout.size_with_variable_count(variable_count), SetHeader::new(own_count))?;
@@ -36,22 +37,24 @@ impl DescriptorSet {
         Ok(set)
     }
 
-    /// Elements of a binding of the set's layout.
+    /// Returns the number of elements of a binding of the set's layout.
     pub fn count(&self, binding: &Binding) -> u32 {
         binding.count_in_set(self.variable_count)
     }
 
-    /// The descriptors' bytes.
+    /// Returns the bytes of the descriptors.
     pub fn memory(&self) -> &SetMemory {
         &self.memory
     }
 
-    /// Copies all descriptors of a set with the same layout (push descriptors keep what is not pushed again).
+    /// Copies all descriptors of a set with the same layout. Push descriptors that are not pushed
+    /// again keep their values.
     pub fn copy_all(&self, from: &DescriptorSet) {
         self.memory.copy_all(&from.memory);
     }
 
-    /// Null descriptor of the binding's type, or its immutable sampler, in every element and behind them.
+    /// Writes the null descriptor of the binding's type, or its immutable sampler, to every element
+    /// and behind them.
     fn fill(&self, binding: &Binding) {
         let (offset, stride) = (binding.offset as usize, binding.stride());
         let count = self.count(binding) as usize;
@@ -64,7 +67,8 @@ impl DescriptorSet {
                 DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => {
                     self.write_dynamic(at, null_buffer(), 0)
                 }
-                // Nothing is in bounds of it as a buffer, and as an image it is the null view.
+                // The descriptor has no bytes in bounds as a buffer, and is the null view as an
+                // image.
                 DescriptorKind::Mutable if binding.may_be_buffer => {
                     let view = std::ptr::from_ref(null_view()).cast_mut().cast();
                     self.memory.write(at, BufferDescriptor { address: view, range: 0 });
@@ -81,13 +85,15 @@ impl DescriptorSet {
         }
     }
 
-    /// Writes a dynamic buffer: its descriptor, and how many bytes its buffer has from the descriptor's address on.
+    /// Writes a dynamic buffer: its descriptor, and the number of bytes from the descriptor's
+    /// address to the end of the buffer.
     pub fn write_dynamic(&self, offset: usize, descriptor: BufferDescriptor, bytes_to_end: u64) {
         self.memory.write(offset, descriptor);
         self.memory.write(offset + DESCRIPTOR_SIZE, [bytes_to_end, 0]);
     }
 
-    /// The dynamic buffer at a byte offset with a dynamic offset added, cut at the buffer's end.
+    /// Returns the dynamic buffer at a byte offset, with a dynamic offset added and clipped at the
+    /// buffer's end.
     pub fn dynamic(&self, offset: usize, dynamic_offset: u32) -> BufferDescriptor {
         let (Some(d), Some([end, _])) =
             (self.memory.read::<BufferDescriptor>(offset), self.memory.read::<[u64; 2]>(offset + DESCRIPTOR_SIZE))
@@ -103,29 +109,29 @@ impl DescriptorSet {
     }
 }
 
-/// The null buffer descriptor: nothing is in bounds.
+/// Returns the null buffer descriptor, which has no bytes in bounds.
 pub fn null_buffer() -> BufferDescriptor {
     BufferDescriptor { address: zero_page(), range: 0 }
 }
 
-/// `VkDescriptorPool`.
+/// Object behind a `VkDescriptorPool`.
 pub struct DescriptorPool {
     max_sets: u32,
     sizes: Vec<(vk::DescriptorType, u32)>,
-    /// Where the sets' handles lie.
+    /// Allocator of the sets' handles.
     memory: Option<Callbacks>,
     state: Mutex<PoolState>,
 }
 
 #[derive(Default)]
 struct PoolState {
-    /// The handles, by number.
+    /// Handles of the sets, by number.
     sets: HashMap<u64, Owned<DescriptorSet>>,
     used: Vec<u32>,
 }
 
 impl DescriptorPool {
-    /// A pool.
+    /// Creates a pool.
     pub fn new(max_sets: u32, pool_sizes: &[vk::DescriptorPoolSize], memory: Option<Callbacks>) -> DescriptorPool {
         let mut sizes: Vec<(vk::DescriptorType, u32)> = Vec::new();
         for size in pool_sizes {
@@ -138,10 +144,10 @@ impl DescriptorPool {
         DescriptorPool { max_sets, sizes, memory, state: Mutex::new(state) }
     }
 
-    /// Allocates a set. The pool owns it.
+    /// Allocates a set, which the pool owns.
     ///
     /// # Errors
-    /// VK_ERROR_OUT_OF_POOL_MEMORY when the pool's counts are used up, VK_ERROR_OUT_OF_HOST_MEMORY.
+    /// VK_ERROR_OUT_OF_POOL_MEMORY if the pool's counts are used up, VK_ERROR_OUT_OF_HOST_MEMORY.
     pub fn allocate(
         &self,
         layout: Arc<SetLayout>,
@@ -186,7 +192,7 @@ impl DescriptorPool {
         Ok(())
     }
 
-    /// `vkFreeDescriptorSets`.
+    /// Implements `vkFreeDescriptorSets`.
     pub fn free(&self, set: vk::DescriptorSet) {
         let mut state = self.state.lock();
         let owned = state.sets.remove(&set.as_raw());
@@ -199,7 +205,7 @@ impl DescriptorPool {
         drop(owned);
     }
 
-    /// `vkResetDescriptorPool`, and the end of it.
+    /// Implements `vkResetDescriptorPool`, and the destruction of the pool.
     pub fn reset(&self) {
         let mut state = self.state.lock();
         state.used.iter_mut().for_each(|u| *u = 0);

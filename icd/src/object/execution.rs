@@ -1,8 +1,8 @@
-//! Which submissions execute, and what waits for their end before it is released.
+//! Submissions that execute, and objects that are released only after their end.
 //!
 //! A command that ends a handle (vkFreeMemory, vkDestroyBuffer, vkDestroyImage and others) releases
 //! what the handle owned at once, unless a queue executes a submission at that moment. Valid usage
-//! forbids that such a submission uses the object, but the driver cannot trust that: the object
+//! forbids that such a submission uses the object, but the driver cannot trust that. The object
 //! then waits until all submissions that had begun before have ended. A submission that begins
 //! later does not reach it, because the object was marked as ended before. Executing a command
 //! therefore takes no reference and no lock; a submission takes the lock twice.
@@ -20,26 +20,26 @@ pub struct Executions {
     state: Mutex<State>,
     /// Notified when the last object that waited has been released.
     settled: Condvar,
-    /// A submission executes. It is written under the lock, and read without it where an object has
-    /// no mark that keeps later submissions away.
+    /// True while a submission executes. It is written under the lock. It is read without the lock
+    /// for an object that has no mark against later submissions.
     busy: AtomicBool,
 }
 
 #[derive(Default)]
 struct State {
-    /// The number of the submission that begins next.
+    /// Number of the submission that begins next.
     next: u64,
-    /// The numbers of the submissions that execute.
+    /// Numbers of the submissions that execute.
     running: SmallVec<[u64; 4]>,
     /// Objects that wait, each with the number of the first submission that cannot reach it, in
     /// ascending order.
     waiting: VecDeque<(u64, Box<dyn Send>)>,
-    /// How many [`Released`] have objects that are not dropped yet.
+    /// Number of [`Released`] values whose objects are not dropped yet.
     releasing: usize,
 }
 
 impl Executions {
-    /// A submission begins to execute.
+    /// Notes that a submission begins to execute.
     pub fn begin(&self) -> Execution<'_> {
         let mut state = self.state.lock();
         let number = state.next;
@@ -59,8 +59,8 @@ impl Executions {
         }
     }
 
-    /// As [`Executions::retire`] of an object that descriptors point to. A submission that begins
-    /// later and uses such a descriptor is not protected.
+    /// Retires an object to which descriptors point, as [`Executions::retire`] does. A submission
+    /// that begins later and uses such a descriptor is not protected.
     pub fn retire_described<T: Send + 'static>(&self, object: T) {
         if self.busy.load(Ordering::SeqCst) {
             self.retire(object);
@@ -68,7 +68,7 @@ impl Executions {
     }
 
     /// Waits until everything that waits now has been released, but not longer than `time`. Returns
-    /// false where nothing was waiting, or the time was too short.
+    /// false if nothing was waiting, or if the time was too short.
     pub fn settle(&self, time: Duration) -> bool {
         let deadline = Instant::now() + time;
         let mut state = self.state.lock();
@@ -108,9 +108,9 @@ pub struct Execution<'e> {
 }
 
 impl<'e> Execution<'e> {
-    /// Ends it. What can be released is dropped with the value that is returned, after the waits of
-    /// the application for the submission have been ended: giving pages back to the system takes
-    /// time.
+    /// Ends the submission. Objects that can be released are dropped with the returned value, after
+    /// the application's waits for the submission have ended, because returning pages to the system
+    /// takes time.
     pub fn end(self) -> Released<'e> {
         let released = self.executions.end(self.number);
         std::mem::forget(self);

@@ -1,4 +1,4 @@
-//! The memory heap: addresses for all device memory, and how much of it is used.
+//! The memory heap: addresses for all device memory, and the amount in use.
 
 use super::execution::Executions;
 use super::host_memory::HostRanges;
@@ -15,30 +15,34 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// The memory heap, as large as [`heap_size`] says: asked when it is used, as that reads files.
+/// The memory heap. Its size is [`heap_size`], which is computed only on use, because that reads
+/// files.
 #[derive(Default)]
 pub struct Heap {
     used: AtomicU64,
-    /// Bytes of the addresses that sparse resources have taken.
+    /// Number of bytes of the addresses that sparse resources have taken.
     sparse: AtomicU64,
-    /// Memory of the application's that was imported.
+    /// Imported memory of the application.
     pub hosts: HostRanges,
-    /// Its addresses are to be the same in every process.
+    /// True if the addresses have to be the same in every process.
     same: AtomicBool,
-    /// From the first allocation on; None: the process got no addresses.
+    /// The arena, which exists from the first allocation on; `None` if the process got no
+    /// addresses.
     arena: OnceLock<Option<Arc<Arena>>>,
     /// Submissions that may use the heap's memory, and freed memory that waits for their end.
     pub executions: Executions,
 }
 
-/// Parts of a range of addresses that are looked at: a range that a command means has one, or few where it reaches into other memory.
+/// Upper bound of the parts of an address range that are considered. A range that a command names
+/// has one part, or few if it reaches into other memory.
 const MOST_PARTS: usize = 16;
 
-/// What all heaps have used.
+/// Number of bytes in use in all heaps.
 static USED: AtomicU64 = AtomicU64::new(0);
 
-/// A heap's arena: its own, so that no address of one instance is alive in another; but where the process's addresses are limited, one that
-/// all living heaps share, reserved by the first one that allocates.
+/// Returns a heap's arena. It is its own, so that no address of one instance is live in another
+/// one. If the addresses of the process are limited, all living heaps share one arena, which the
+/// first one that allocates reserves.
 fn arena_for(heap: u64, same: bool) -> Option<Arc<Arena>> {
     if addresses_left().is_none() {
         return Arena::reserve(heap, same).map(Arc::new);
@@ -54,27 +58,30 @@ fn arena_for(heap: u64, same: bool) -> Option<Arc<Arena>> {
 }
 
 impl Heap {
-    /// Its addresses, reserved by the first call.
+    /// Returns the arena, which the first call reserves.
     pub fn arena(&self) -> Option<&Arc<Arena>> {
         self.arena.get_or_init(|| arena_for(heap_size(), self.same.load(Ordering::Relaxed))).as_ref()
     }
 
-    /// A device was made that captures or replays: addresses are to be those of another process. Too late where some are reserved.
+    /// Requests the addresses of another process, because a device was made that captures or
+    /// replays. It has no effect if addresses are already reserved.
     pub fn be_the_same(&self) {
         self.same.store(true, Ordering::Relaxed);
     }
 
-    /// Where physical pointers may point.
+    /// Returns the address space of physical pointers.
     pub fn addresses(&self) -> AddressSpace {
         self.arena.get().and_then(Option::as_ref).map_or(AddressSpace::EMPTY, |arena| arena.addresses())
     }
 
-    /// `bytes` bytes at a device address, if memory is alive at all of them: then they may be read and written until it is freed.
+    /// Returns `bytes` bytes at a device address if all of them are live. They may be read and
+    /// written until their memory is freed.
     pub fn range(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
         self.prefix(address, bytes).filter(|alive| alive.size == bytes)
     }
 
-    /// What is alive of `bytes` bytes at a device address, up to where no memory is alive any more; None where the first byte is not alive.
+    /// Returns the live prefix of `bytes` bytes at a device address; `None` if the first byte is
+    /// not live.
     pub fn prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
         if let Some(alive) = self.arena.get().and_then(Option::as_ref).and_then(|arena| arena.prefix(address, bytes)) {
             return Some(alive);
@@ -87,23 +94,25 @@ impl Heap {
         Some(MemoryRange { address: address as *mut u8, size })
     }
 
-    /// As [`Heap::prefix`], for a descriptor: behind its address there are [`BUFFER_BYTES`] bytes that may be touched, whatever the size is.
+    /// Returns the live prefix, as [`Heap::prefix`] does, for a descriptor: at least
+    /// [`BUFFER_BYTES`] bytes from its address on may be accessed, regardless of the size.
     pub fn described(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
         let alive = self.prefix(address, bytes).filter(|alive| alive.size > 0);
-        // Only behind memory of the application's there need not be anything.
+        // Only imported memory of the application may lack bytes behind its end.
         alive.filter(|alive| {
             alive.size >= BUFFER_BYTES || !self.is_imported(address) || self.range(address, BUFFER_BYTES).is_some()
         })
     }
 
-    /// The address is one of imported memory of the application's.
+    /// Returns true if the address is in imported memory of the application.
     pub fn is_imported(&self, address: u64) -> bool {
         let mut found = false;
         self.hosts.parts(&(address..address.saturating_add(1)), |_| found = true);
         found
     }
 
-    /// What is alive of `bytes` bytes from a device address on, as offsets in their order; at most [`MOST_PARTS`] parts.
+    /// Returns the live parts of `bytes` bytes from a device address on, as offsets in ascending
+    /// order; at most [`MOST_PARTS`] parts.
     pub fn parts(&self, address: u64, bytes: u64) -> SmallVec<[Range<u64>; 2]> {
         let mut parts: SmallVec<[Range<u64>; 2]> = SmallVec::new();
         let addresses = address..address.saturating_add(bytes);
@@ -117,13 +126,14 @@ impl Heap {
         parts
     }
 
-    /// `heapUsage`: bytes that the process has allocated, by any instance.
+    /// Returns `heapUsage`: the number of bytes that all instances of the process have allocated.
     pub fn used_by_process() -> u64 {
         USED.load(Ordering::Relaxed)
     }
 
-    /// Addresses for a sparse resource of `bytes` bytes. VK_ERROR_OUT_OF_DEVICE_MEMORY: there are not so many, or the kernel gives no file.
-    /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: those that are asked for are not free.
+    /// Takes addresses for a sparse resource of `bytes` bytes. Fails with
+    /// VK_ERROR_OUT_OF_DEVICE_MEMORY if there are too few, or if the kernel gives no file. Fails
+    /// with VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if the requested addresses are not free.
     pub fn sparse(self: &Arc<Self>, bytes: u64, addresses: Addresses) -> Result<SparseAddresses, vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         let more = |taken: u64| taken.checked_add(bytes).filter(|&sum| sum <= SPARSE_ADDRESS_SPACE);
@@ -134,7 +144,7 @@ impl Heap {
         Ok(SparseAddresses { piece, taken })
     }
 
-    /// Counts `bytes` as used; `None` when there are not so many left.
+    /// Counts `bytes` as used; `None` if too few are left.
     pub fn reserve(self: &Arc<Self>, bytes: u64) -> Option<Reserved> {
         let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= heap_size());
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
@@ -143,9 +153,9 @@ impl Heap {
     }
 }
 
-/// Bytes of a heap that are counted as used as long as this lives.
+/// Bytes of a heap that count as used as long as this lives.
 pub struct Reserved {
-    /// The heap that the bytes are counted against.
+    /// The heap in which the bytes are counted.
     pub heap: Arc<Heap>,
     bytes: u64,
 }
@@ -157,16 +167,16 @@ impl Drop for Reserved {
     }
 }
 
-/// Addresses of a sparse resource, and that they are counted.
+/// Addresses of a sparse resource, with their count.
 pub struct SparseAddresses {
-    // Goes first.
+    // This field is dropped first.
     /// The addresses.
     pub piece: SparsePiece,
     taken: Taken,
 }
 
 impl SparseAddresses {
-    /// The heap that the addresses belong to.
+    /// Returns the heap of the addresses.
     pub fn heap(&self) -> &Arc<Heap> {
         &self.taken.heap
     }

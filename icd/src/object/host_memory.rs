@@ -1,4 +1,5 @@
-//! Imported memory of the application: where it lies, so that commands find it by its addresses as they find memory of the arena.
+//! Imported memory of the application, and its ranges, so that commands find it by addresses as
+//! they find memory of the arena.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The ranges of imported memory that live, by first address and end; how often each is imported. They can overlap.
+/// Ranges of living imported memory, by first address and end, with the number of imports of each.
+/// They can overlap.
 #[derive(Default)]
 pub struct HostRanges(RwLock<BTreeMap<(u64, u64), usize>>);
 
@@ -25,13 +27,13 @@ fn key(range: MemoryRange) -> (u64, u64) {
 }
 
 impl HostMemory {
-    /// Memory that may be read and written as long as this lives.
+    /// Registers memory that may be read and written as long as the object lives.
     pub fn new(heap: &Arc<Heap>, range: MemoryRange) -> HostMemory {
         *heap.hosts.0.write().entry(key(range)).or_default() += 1;
         HostMemory { heap: heap.clone(), range }
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the memory.
     pub fn range(&self) -> MemoryRange {
         self.range
     }
@@ -51,7 +53,8 @@ impl Drop for HostMemory {
 }
 
 impl HostRanges {
-    /// Calls `add` with each part of some addresses that is imported memory, in their order. Ranges that overlap or touch each other are one part.
+    /// Calls `add` with each part of some addresses that is imported memory, in ascending order.
+    /// Ranges that overlap or touch each other are one part.
     pub fn parts(&self, addresses: &Range<u64>, mut add: impl FnMut(Range<u64>)) {
         let ranges = self.0.read();
         let mut open: Option<Range<u64>> = None;

@@ -21,30 +21,33 @@ const MEMORY_PLANES: [vk::ImageAspectFlags; MAX_PLANES] = [
     vk::ImageAspectFlags::MEMORY_PLANE_2_EXT,
 ];
 
-/// `VkImage`.
+/// Object behind a `VkImage`.
 pub struct Image {
-    /// Layout in memory; of a disjoint image, where its planes would lie in one piece ([`Image::memory`] has them where they are).
+    /// Layout in memory. For a disjoint image it is the layout that the planes would have in one
+    /// piece; [`Image::memory`] has the real one.
     pub layout: Arc<ImageLayout>,
-    /// Each plane is bound for itself.
+    /// True if each plane is bound separately.
     disjoint: bool,
-    /// Created with VK_IMAGE_CREATE_SPARSE_BINDING_BIT.
+    /// True if the image was created with VK_IMAGE_CREATE_SPARSE_BINDING_BIT.
     pub is_sparse: bool,
-    /// Views of a single layer are arrays and are none, as the shader likes.
+    /// True if shaders may use views of a single layer both as arrays and as non-arrays.
     aliases: bool,
-    /// Of the planes, or of all of them the first.
+    /// Bindings of the planes, or in the first element that of all planes.
     bindings: [OnceLock<Binding>; MAX_PLANES],
-    /// The layout of a disjoint image, once bound.
+    /// Layout of a disjoint image, once bound.
     placed: OnceLock<Arc<ImageLayout>>,
 }
 
-/// Are its rows better apart? Those of a plane may be an image's of their own; and transfers like one piece.
+/// Returns true if the rows of the image should be laid out apart, because it is rendered to.
+/// Planes are excluded, because their rows may belong to an image of their own. Other images have
+/// contiguous rows, which transfers prefer.
 fn is_drawn_to(info: &vk::ImageCreateInfo<'_>, desc: &ImageDesc) -> bool {
     let drawn = info.usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT) && desc.format.info().planes().len() == 1;
     drawn && info.tiling == vk::ImageTiling::OPTIMAL
 }
 
 impl Image {
-    /// An unbound image. Formats and sizes that the driver cannot lay out are refused.
+    /// Creates an unbound image. Formats and sizes that the driver cannot lay out are refused.
     pub fn new(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> {
         let format = format_of(info.format)?;
         let dim = match info.image_type {
@@ -58,7 +61,7 @@ impl Image {
         let levels_fit = (1..=abi::MAX_LEVELS as u32).contains(&info.mip_levels);
         let disjoint = info.flags.contains(vk::ImageCreateFlags::DISJOINT);
         let is_sparse = info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING);
-        // Addresses of a sparse image are one range.
+        // The addresses of a sparse image are one range.
         if !samples_fit || !levels_fit || (is_sparse && disjoint) {
             return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
@@ -89,28 +92,29 @@ impl Image {
         })
     }
 
-    /// With planes that lie where their first texels and the bytes between rows say; as [`ImageLayout::with_rows`].
+    /// Returns the image with other plane layouts, given by the offset of the first texel and the
+    /// bytes between rows, as [`ImageLayout::with_rows`] does.
     pub fn with_rows(self, rows: &[(u64, u64)]) -> Option<Image> {
         let layout = Arc::new(self.layout.with_rows(rows)?);
         Some(Image { layout, ..self })
     }
 
-    /// Gives a sparse image its addresses; once. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    /// Gives a sparse image its addresses, once. Fails with VK_ERROR_OUT_OF_DEVICE_MEMORY.
     pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
         self.set(0, Binding::sparse(heap, self.layout.size, Addresses::Any)?)
     }
 
-    /// Of a sparse image.
+    /// Returns the addresses of a sparse image.
     pub fn sparse(&self) -> Option<Arc<SparseRange>> {
         self.bindings[0].get()?.as_sparse()
     }
 
-    /// `vkBindImageMemory`; a second one is refused.
+    /// Implements `vkBindImageMemory`; refuses a second binding.
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
         self.bind_piece(0, memory, offset, self.layout.size)
     }
 
-    /// The same of a plane of a disjoint image.
+    /// Binds the memory of a plane of a disjoint image; refuses a second binding.
     pub fn bind_plane(
         &self,
         aspect: vk::ImageAspectFlags,
@@ -135,18 +139,19 @@ impl Image {
         self.bindings[plane].set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
-    /// Bytes that a binding needs: of one plane where a disjoint image is asked for one.
+    /// Returns the number of bytes that a binding needs: those of one plane if the image is
+    /// disjoint and `plane` names one.
     pub fn bytes(&self, plane: Option<vk::ImageAspectFlags>) -> u64 {
         plane.filter(|_| self.disjoint).map_or(self.layout.size, |aspect| self.plane(aspect).size)
     }
 
-    /// Ends the bindings to memory because the image's handle ends. Commands that are executed later
-    /// find no memory.
+    /// Ends the bindings to memory because the image's handle is destroyed. Commands that are
+    /// executed later find no memory.
     pub fn end(&self) {
         self.bindings.iter().filter_map(OnceLock::get).for_each(Binding::end);
     }
 
-    /// Memory of all planes: none before they are bound, and none after [`Image::end`].
+    /// Returns the memory of all planes: none before they are bound, and none after [`Image::end`].
     pub fn memory(&self) -> Option<ImageMemory> {
         let address = |binding: &OnceLock<Binding>| Some(binding.get()?.range()?.address);
         if !self.disjoint {
@@ -163,7 +168,8 @@ impl Image {
         Some(ImageMemory { base, layout: self.placed.get_or_init(place).clone() })
     }
 
-    /// Where the layers of a subresource lie, each in one piece, if the image has them; `memory` is the image's.
+    /// Returns the memory of the layers of a subresource, each in one piece, if the image has them;
+    /// `memory` is the image's.
     pub fn subresources(
         &self,
         memory: &ImageMemory,
@@ -180,25 +186,27 @@ impl Image {
         })
     }
 
-    /// The (first) plane of an aspect mask.
+    /// Returns the first plane of an aspect mask.
     pub fn plane(&self, aspects: vk::ImageAspectFlags) -> &PlaneLayout {
         &self.layout.planes()[self.plane_index(aspects)]
     }
 
-    /// Memory planes, of which an image with a modifier speaks, are the format's.
+    /// Returns the index of the first plane of an aspect mask. The memory planes of an image with a
+    /// modifier are the planes of the format.
     fn plane_index(&self, aspects: vk::ImageAspectFlags) -> usize {
         let memory = MEMORY_PLANES.iter().position(|&plane| aspects.contains(plane));
         let memory = memory.filter(|&plane| plane < self.layout.planes().len());
         memory.unwrap_or_else(|| self.layout.plane_of(aspects.as_raw()))
     }
 
-    /// Where the memory that a plane is bound to begins in the image.
+    /// Returns the offset in the image at which the memory of a plane's binding begins.
     pub fn origin(&self, plane: &PlaneLayout) -> u64 {
         if self.disjoint { plane.offset } else { 0 }
     }
 
-    /// What a view of an aspect of the memory sees: of one plane of several, that plane as an image of its own; of compressed blocks as texels of another
-    /// format, an image of those.
+    /// Returns the memory that a view of an aspect sees. A view of one of several planes sees that
+    /// plane as an image of its own. A view of compressed blocks as texels of another format sees
+    /// an image of those texels.
     fn seen(&self, memory: ImageMemory, aspects: vk::ImageAspectFlags, format: Format) -> ImageMemory {
         let planes = vk::ImageAspectFlags::PLANE_0 | vk::ImageAspectFlags::PLANE_1 | vk::ImageAspectFlags::PLANE_2;
         let layout = &memory.layout;
@@ -213,43 +221,45 @@ impl Image {
     }
 }
 
-/// The table's row of a `VkFormat`.
+/// Returns the row of a `VkFormat` in the table.
 pub fn format_of(format: vk::Format) -> Result<Format, vk::Result> {
     // Rows that are no `VkFormat` have negative numbers.
     let row = u32::try_from(format.as_raw()).ok().and_then(Format::from_vk).filter(|f| *f != Format::UNDEFINED);
     row.ok_or(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
 }
 
-/// There is no valid call with levels or layers that the image does not have.
+/// Error for levels or layers that the image does not have, which no valid call requests.
 const OUTSIDE: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
 
-/// VK_REMAINING_3D_SLICES_EXT.
+/// The constant VK_REMAINING_3D_SLICES_EXT.
 const REMAINING_SLICES: u32 = !0;
 
-/// How shaders see a view.
+/// Form of a view that shaders use.
 enum ShaderView {
     Plain(Box<abi::ImageView>),
-    /// With a sampler Y'CbCr conversion.
+    /// A view with a sampler Y'CbCr conversion.
     Converted(ConvertedView),
 }
 
-/// `VkImageView`.
+/// Object behind a `VkImageView`.
 pub struct ImageView {
-    /// As shaders see it.
+    /// The view as shaders see it.
     shader: ShaderView,
-    /// As they see it as a storage image, where that is something else: some slices of a volume.
+    /// The view as shaders see it as a storage image, if that differs: some slices of a volume.
     sliced: Option<Box<abi::ImageView>>,
-    /// The image that the view is of. Its memory is released when its handle ends, in spite of this
+    /// Image of the view. Its memory is released when its handle is destroyed, in spite of this
     /// reference.
     image: Arc<Image>,
-    /// As a render target: level, layers and format of the view's base level.
+    /// The view as a render target: level, layers and format of its base level.
     pub attachment: Attachment,
 }
 
 impl ImageView {
-    /// Makes a view of a bound image, with `VkImageViewMinLodCreateInfoEXT`'s `min_lod` and `VkImageViewSlicedCreateInfoEXT`'s offset and
-    /// count (`sliced`), which are what shaders see of a volume's only level as a storage image. ASTC may be decoded to bytes
-    /// (`VkImageViewASTCDecodeModeEXT`); to halves otherwise, the mode of which E5B9G9R9 is not told.
+    /// Creates a view of a bound image. `min_lod` is that of `VkImageViewMinLodCreateInfoEXT`.
+    /// `sliced` is the offset and count of `VkImageViewSlicedCreateInfoEXT`: shaders see these
+    /// slices of a volume's only level as a storage image. ASTC is decoded to bytes if requested
+    /// (`VkImageViewASTCDecodeModeEXT`) and to halves otherwise; the mode E5B9G9R9 is not reported
+    /// as supported.
     pub fn new(
         image: Arc<Image>,
         info: &vk::ImageViewCreateInfo<'_>,
@@ -323,12 +333,13 @@ impl ImageView {
         Ok(ImageView { shader, sliced, image, attachment })
     }
 
-    /// Returns false after the image's handle has ended: there is no memory behind the view any more.
+    /// Returns false after the image's handle has been destroyed, because there is no memory behind
+    /// the view any more.
     pub fn has_memory(&self) -> bool {
         self.image.bindings[0].get().and_then(Binding::range).is_some()
     }
 
-    /// As shaders see it.
+    /// Returns the view as shaders see it.
     pub fn view(&self) -> &abi::ImageView {
         match &self.shader {
             ShaderView::Plain(view) => view,
@@ -336,23 +347,23 @@ impl ImageView {
         }
     }
 
-    /// As shaders see it as a storage image.
+    /// Returns the view as shaders see it as a storage image.
     pub fn storage(&self) -> &abi::ImageView {
         self.sliced.as_deref().unwrap_or(self.view())
     }
 
-    /// Samples of the image.
+    /// Returns the number of samples of the image.
     pub fn samples(&self) -> u32 {
         self.attachment.image.layout.desc.samples
     }
 
-    /// Texels of the base level.
+    /// Returns the extent of the base level in texels.
     pub fn extent(&self) -> [u32; 3] {
         self.attachment.image.layout.planes()[0].levels[self.attachment.level as usize].extent
     }
 }
 
-/// First and count of a volume's slices.
+/// Restricts a view to some slices of a volume, given by the first one and their number.
 fn some_slices(mut view: abi::ImageView, (first, count): (u32, u32)) -> Result<Box<abi::ImageView>, vk::Result> {
     let volume = &mut view.level[0];
     let rest = volume.depth.saturating_sub(first);
@@ -381,7 +392,7 @@ fn dimension(view_type: vk::ImageViewType) -> (Dim, bool) {
     }
 }
 
-/// `VkComponentMapping` as views and conversions have it.
+/// Converts a `VkComponentMapping` to the form that views and conversions use.
 pub fn swizzle(components: &vk::ComponentMapping) -> [u8; 4] {
     let source = |swizzle: vk::ComponentSwizzle, identity: u8| match swizzle {
         vk::ComponentSwizzle::ZERO => 4,

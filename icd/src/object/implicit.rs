@@ -1,7 +1,9 @@
-//! Implicit images: the samples of attachments that have one, while a subpass renders them with several (VK_EXT_multisampled_render_to_single_sampled).
+//! Implicit images: the samples of single-sampled attachments while a subpass renders to them with
+//! several samples (VK_EXT_multisampled_render_to_single_sampled).
 //!
-//! Their memory is device memory like any other, counted against the heap. What a subpass gives back is kept for the next one, up to [`KEPT`] bytes: pages
-//! that are touched anew cost more than rendering to them.
+//! Their memory is ordinary device memory and counts against the heap. Memory of a finished subpass
+//! is kept for the next one, up to [`KEPT`] bytes, because touching pages anew costs more than
+//! rendering to them.
 
 use super::heap::Heap;
 use super::image::ImageView;
@@ -16,19 +18,20 @@ use parking_lot::Mutex;
 use rasterizer::api::{Attachment, ImageMemory};
 use std::sync::Arc;
 
-/// Most bytes that are kept for others.
+/// Largest number of bytes that are kept for later images.
 const KEPT: u64 = 256 << 20;
 
-/// What an implicit image is made for: a view that is rendered to, with how many samples, as far as which column and row, in how many layers.
+/// Parameters of an implicit image: the view that is rendered to, the number of samples, the end of
+/// the render area in columns and rows, and the number of layers.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
-    /// The attachment's.
+    /// View of the attachment.
     pub view: &'a Arc<ImageView>,
-    /// rasterizationSamples.
+    /// The number rasterizationSamples.
     pub samples: u32,
-    /// Where the render area ends.
+    /// End of the render area, exclusive, in pixels.
     pub end: [u32; 2],
-    /// Of the framebuffer.
+    /// Number of layers of the framebuffer.
     pub layers: u32,
 }
 
@@ -41,13 +44,13 @@ impl Wanted<'_> {
         ImageLayout::new(ImageDesc { format, dim: Dim::D2, extent, levels: 1, layers, samples: self.samples })
     }
 
-    /// Bytes of memory.
+    /// Returns the number of bytes of memory.
     fn bytes(&self) -> u64 {
         self.layout().map_or(u64::MAX, |layout| layout.size)
     }
 }
 
-/// VK_ERROR_OUT_OF_DEVICE_MEMORY where the heap has no room for all of these at this time.
+/// Fails with VK_ERROR_OUT_OF_DEVICE_MEMORY if the heap cannot hold all of these images at once.
 pub fn fits<'a>(all: impl Iterator<Item = Wanted<'a>>) -> Result<(), vk::Result> {
     let bytes = all.fold(Heap::used_by_process(), |sum, one| sum.saturating_add(one.bytes()));
     if bytes <= heap_size() { Ok(()) } else { Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY) }
@@ -55,30 +58,30 @@ pub fn fits<'a>(all: impl Iterator<Item = Wanted<'a>>) -> Result<(), vk::Result>
 
 /// An implicit image.
 pub struct Implicit {
-    /// As it is rendered to.
+    /// The image as it is rendered to.
     pub attachment: Attachment,
-    /// Of the attachment that it has the samples of.
+    /// View of the attachment whose samples the image holds.
     view: Arc<ImageView>,
     memory: Memory,
 }
 
 impl Implicit {
-    /// Does it have the samples of this view?
+    /// Returns true if the image holds the samples of this view.
     pub fn is_of(&self, view: &Arc<ImageView>) -> bool {
         Arc::ptr_eq(&self.view, view)
     }
 }
 
-/// A device's.
+/// Implicit images of a device.
 #[derive(Default)]
 pub struct Implicits {
     kept: Mutex<Vec<Memory>>,
-    /// Of rendering that is suspended, with the queue's number.
+    /// Images of suspended rendering, with the queue's number.
     suspended: Mutex<Vec<(usize, Arc<Implicit>)>>,
 }
 
 impl Implicits {
-    /// An image of undefined content. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    /// Creates an image with undefined content. Fails with VK_ERROR_OUT_OF_DEVICE_MEMORY.
     pub fn make(&self, heap: &Arc<Heap>, wanted: Wanted<'_>) -> Result<Implicit, vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         let layout = wanted.layout().ok_or(out)?;
@@ -94,7 +97,7 @@ impl Implicits {
         Ok(Implicit { attachment, view: wanted.view.clone(), memory })
     }
 
-    /// The least kept memory of so many bytes, if it is not far more.
+    /// Takes the smallest kept memory of at least this number of bytes, if it is not much larger.
     fn take(&self, bytes: u64) -> Option<Memory> {
         let mut kept = self.kept.lock();
         let fits = |memory: &Memory| (bytes..=bytes.saturating_mul(2)).contains(&memory.size());
@@ -105,13 +108,13 @@ impl Implicits {
     fn allocate(&self, heap: &Arc<Heap>, bytes: u64) -> Result<Memory, vk::Result> {
         let allocate = || Memory::allocate(heap, bytes, Backing::usual(), Addresses::Any);
         allocate().or_else(|_| {
-            // No submission uses what is kept, and this one needs its bytes now.
+            // No submission uses the kept memory, and this image needs its bytes now.
             self.kept.lock().drain(..).for_each(Memory::release);
             allocate()
         })
     }
 
-    /// Takes back an image whose subpass has ended, unless somebody still has it.
+    /// Takes back an image whose subpass has ended, unless it is still referenced.
     pub fn give_back(&self, implicit: Arc<Implicit>) {
         let Some(Implicit { memory, .. }) = Arc::into_inner(implicit) else { return };
         let mut kept = self.kept.lock();
@@ -127,7 +130,7 @@ impl Implicits {
         self.suspended.lock().push((queue, implicit));
     }
 
-    /// The image that was suspended with a view.
+    /// Returns the image that was suspended with a view.
     pub fn resume(&self, queue: usize, view: &Arc<ImageView>) -> Option<Arc<Implicit>> {
         let mut suspended = self.suspended.lock();
         let at = suspended.iter().position(|(of, implicit)| *of == queue && implicit.is_of(view))?;
@@ -180,7 +183,8 @@ mod tests {
         implicits.give_back(Arc::new(again));
         let small = make(2, 8).expect("memory");
         assert_ne!(small.attachment.image.base, base, "far too large");
-        // All of the heap but what is kept: that goes for what has no other place.
+        // This takes all of the heap but the kept memory, which is released if there is no other
+        // space.
         let used = bytes + kept + small.memory.size();
         let _rest = heap.reserve(heap_size() - used).expect("what is left");
         assert_eq!(make(16, 64).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));

@@ -1,14 +1,15 @@
-//! Device memory: pieces of the heap's arena, committed by the kernel when touched, counted against the heap; or memory of the application's.
+//! Device memory: pieces of the heap's arena, which the kernel commits when they are touched and
+//! which count against the heap; or imported memory of the application.
 //!
-//! Behind memory of the arena there are bytes that may be touched (`base::abi::ADDRESS_TAIL`). Behind
-//! memory of the application there are none: no access to a resource needs any, except those that a
-//! descriptor promises, and these lie inside (`buffer::has_promised_bytes`).
+//! Bytes behind memory of the arena may be accessed (`base::abi::ADDRESS_TAIL`). There are none
+//! behind memory of the application. No access to a resource needs any, except those that a
+//! descriptor guarantees, and these lie inside (`buffer::has_promised_bytes`).
 //!
 //! Memory is referenced by its handle and by the bindings of living buffers and images, and by
-//! nothing else that stays: vkDestroyBuffer and vkDestroyImage end the binding ([`Binding::end`]),
-//! whatever still refers to the resource (recorded commands, views). The last of these references
-//! gives the memory back ("Device Memory" of the specification, vkFreeMemory), as soon as no
-//! submission that had begun before executes ([`super::execution`]).
+//! nothing else that persists. vkDestroyBuffer and vkDestroyImage end the binding
+//! ([`Binding::end`]), even if recorded commands or views still refer to the resource. The last of
+//! these references releases the memory ("Device Memory" of the specification, vkFreeMemory), as
+//! soon as no submission that had begun before executes ([`super::execution`]).
 
 pub use super::heap::Heap;
 use super::heap::Reserved;
@@ -24,10 +25,11 @@ use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// `VkDeviceMemory`.
+/// Object behind a `VkDeviceMemory`.
 pub struct Memory {
     place: Place,
-    /// Sparse resources that have been bound to it: they show its pages, which are to go when it goes.
+    /// Sparse resources that were bound to the memory: they show its pages, and must not do so
+    /// after it is freed.
     bound: Mutex<Vec<Weak<SparseRange>>>,
 }
 
@@ -37,7 +39,8 @@ impl Drop for Memory {
             range.forget(std::ptr::from_ref(&self.place) as usize);
         }
         if let Place::Arena(allocation) = self.take() {
-            // Before the question which submissions execute: later ones find no live address in it.
+            // This comes before the check for executing submissions, so that later ones find no
+            // live address in the memory.
             allocation.piece.hide();
             let heap = allocation.reserved.heap.clone();
             heap.executions.retire(allocation);
@@ -47,7 +50,7 @@ impl Drop for Memory {
 
 enum Place {
     Arena(Allocation),
-    /// The application's, which keeps it alive as long as this.
+    /// Memory of the application, which the application keeps valid as long as this object lives.
     Host(HostMemory),
     /// No memory: [`Memory::take`] has handed it over because the object is being dropped.
     Released,
@@ -55,19 +58,21 @@ enum Place {
 
 /// Memory of a heap.
 struct Allocation {
-    // Goes first: what is counted as free can be allocated.
+    // This field is dropped first, because memory that counts as free can be allocated.
     piece: Piece,
     reserved: Reserved,
 }
 
 impl Memory {
-    /// Reserves `size` bytes of zeros. VK_ERROR_OUT_OF_DEVICE_MEMORY; VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS: not at the addresses that are asked for.
+    /// Allocates `size` bytes of zeros. Fails with VK_ERROR_OUT_OF_DEVICE_MEMORY, or with
+    /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if the requested addresses are not available.
     pub fn allocate(heap: &Arc<Heap>, size: u64, backing: Backing, addresses: Addresses) -> Result<Memory, vk::Result> {
         Memory::place(heap, size, |arena, bytes| arena.allocate(bytes, backing, addresses).ok_or(addresses.refusal()))
     }
 
-    /// `size` bytes that [`Memory::export`] gave away, here or in another process, or another driver's; the descriptor is duplicated.
-    /// VK_ERROR_INVALID_EXTERNAL_HANDLE: it is not one of so many bytes.
+    /// Imports `size` bytes that [`Memory::export`] of this process or another one exported, or
+    /// that another driver exported. The descriptor is duplicated. Fails with
+    /// VK_ERROR_INVALID_EXTERNAL_HANDLE if it does not have this number of bytes.
     pub fn import(
         heap: &Arc<Heap>,
         size: u64,
@@ -88,8 +93,8 @@ impl Memory {
         std::mem::replace(&mut self.place, Place::Released)
     }
 
-    /// Gives the memory back without waiting for submissions that execute: the caller knows that
-    /// none uses it.
+    /// Releases the memory without waiting for executing submissions: the caller knows that none
+    /// uses it.
     pub fn release(mut self) {
         drop(self.take());
     }
@@ -106,13 +111,15 @@ impl Memory {
         Ok(Memory::at(Place::Arena(Allocation { piece, reserved })))
     }
 
-    /// Memory of the application's: it may be read and written as long as this lives.
+    /// Creates memory of the application, which may be read and written as long as the object
+    /// lives.
     pub fn of_host(heap: &Arc<Heap>, range: MemoryRange) -> Memory {
         Memory::at(Place::Host(HostMemory::new(heap, range)))
     }
 
-    /// A descriptor of the memory, which was allocated to be given away. VK_ERROR_TOO_MANY_OBJECTS: the process may have no more of them;
-    /// or the memory is not of that kind.
+    /// Returns a descriptor of the memory, which was allocated for export. Fails with
+    /// VK_ERROR_TOO_MANY_OBJECTS if the process may have no more descriptors, or if the memory is
+    /// not of that kind.
     pub fn export(&self, kind: Given) -> Result<File, vk::Result> {
         let file = match &self.place {
             Place::Arena(allocation) => allocation.piece.export(kind),
@@ -121,9 +128,10 @@ impl Memory {
         file.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
     }
 
-    /// Shows the bytes from `offset` on in some granules of a sparse resource, until it is bound to others or this is freed.
-    /// VK_ERROR_OUT_OF_HOST_MEMORY; VK_ERROR_OUT_OF_DEVICE_MEMORY: they are not inside, the memory is of a type that sparse resources have not, or the kernel
-    /// refuses (a process may have some 65,000 mappings).
+    /// Shows the bytes from `offset` on in some granules of a sparse resource, until it is bound to
+    /// other bytes or this memory is freed. Fails with VK_ERROR_OUT_OF_HOST_MEMORY. Fails with
+    /// VK_ERROR_OUT_OF_DEVICE_MEMORY if the bytes are not inside, if sparse resources cannot use
+    /// the memory's type, or if the kernel refuses (a process may have some 65,000 mappings).
     pub fn show_in(
         &self,
         range: &Arc<SparseRange>,
@@ -141,7 +149,7 @@ impl Memory {
         if shown { Ok(std::ptr::from_ref(&self.place) as usize) } else { Err(out) }
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     fn all(&self) -> MemoryRange {
         match &self.place {
             Place::Arena(allocation) => allocation.piece.range(),
@@ -150,51 +158,53 @@ impl Memory {
         }
     }
 
-    /// Its handle ends: who asks for its addresses by a capture gets them.
+    /// Notes that the handle is destroyed: a request for its capture address gets the addresses.
     pub fn leave(&self) {
         if let Place::Arena(allocation) = &self.place {
             allocation.piece.leave();
         }
     }
 
-    /// `opaqueCaptureAddress`: where it lies.
+    /// Returns `opaqueCaptureAddress`, the address of the first byte.
     pub fn address(&self) -> u64 {
         self.all().address as u64
     }
 
-    /// `allocationSize`.
+    /// Returns `allocationSize` in bytes.
     pub fn size(&self) -> u64 {
         self.all().size
     }
 
-    /// `bytes` bytes at `offset`, if they are inside.
+    /// Returns `bytes` bytes at `offset` if they are inside.
     pub fn range(&self, offset: u64, bytes: u64) -> Option<MemoryRange> {
         self.all().exact(offset, bytes)
     }
 }
 
-/// Where a resource lies, set once, until the resource's handle ends.
+/// Memory of a resource. It is set once and lasts until the resource's handle is destroyed.
 pub struct Binding {
     range: MemoryRange,
-    /// The resource's handle has ended.
+    /// True after the resource's handle has been destroyed.
     ended: AtomicBool,
     keeps: Mutex<Option<Keeps>>,
 }
 
-/// What a binding keeps alive.
+/// Object that a binding keeps alive.
 enum Keeps {
     Memory { _memory: Arc<Memory> },
     Sparse(Arc<SparseRange>),
 }
 
 impl Binding {
-    /// Binds `bytes` bytes at `offset`; VK_ERROR_OUT_OF_DEVICE_MEMORY when they are not inside it.
+    /// Binds `bytes` bytes at `offset`; fails with VK_ERROR_OUT_OF_DEVICE_MEMORY if they are not
+    /// inside the memory.
     pub fn new(memory: Arc<Memory>, offset: u64, bytes: u64) -> Result<Binding, vk::Result> {
         let range = memory.range(offset, bytes).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         Ok(Binding::at(range, Keeps::Memory { _memory: memory }))
     }
 
-    /// `bytes` bytes of addresses whose memory comes and goes. As [`Heap::sparse`].
+    /// Binds `bytes` bytes of addresses whose memory can be exchanged. Fails as [`Heap::sparse`]
+    /// does.
     pub fn sparse(heap: &Arc<Heap>, bytes: u64, addresses: Addresses) -> Result<Binding, vk::Result> {
         let sparse = SparseRange::new(heap, bytes, addresses)?;
         let range = sparse.piece().range();
@@ -205,8 +215,9 @@ impl Binding {
         Binding { range, ended: AtomicBool::new(false), keeps: Mutex::new(Some(keeps)) }
     }
 
-    /// The resource's handle ends: from now on there are no bytes, and the memory is referenced no
-    /// more. A submission that has begun before may use the bytes until it ends.
+    /// Ends the binding because the resource's handle is destroyed. From now on there are no bytes,
+    /// and the memory is not referenced any more. A submission that has begun before may use the
+    /// bytes until it ends.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
         let keeps = self.keeps.lock().take();
@@ -215,12 +226,12 @@ impl Binding {
         }
     }
 
-    /// The bytes, until the resource's handle has ended.
+    /// Returns the bytes, until the resource's handle has been destroyed.
     pub fn range(&self) -> Option<MemoryRange> {
         (!self.ended.load(Ordering::Acquire)).then_some(self.range)
     }
 
-    /// Of a sparse resource.
+    /// Returns the addresses of a sparse resource.
     pub fn as_sparse(&self) -> Option<Arc<SparseRange>> {
         match &*self.keeps.lock() {
             Some(Keeps::Sparse(range)) => Some(range.clone()),

@@ -1,5 +1,6 @@
-//! The objects behind the handles, one file per family. Safe Rust over reference counts: `entry` decodes Vulkan's structures into the
-//! descriptions that objects are made of, and the raw world stays there and in `ffi`, `os` and `backend`.
+//! Objects behind the handles, one file per family. This is safe Rust over reference counts:
+//! `entry` decodes Vulkan's structures into the descriptions of which objects are made. Raw
+//! pointers stay there and in `ffi`, `os` and `backend`.
 
 #![forbid(unsafe_code)]
 

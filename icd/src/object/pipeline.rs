@@ -1,5 +1,5 @@
-//! Pipelines: refused at creation with a message when a shader or a state is not supported; their code is made meanwhile
-//! ([`Compiler`](crate::backend::compiler::Compiler)).
+//! Pipelines. Creation refuses a pipeline with a message if a shader or a state is not supported;
+//! the code is made in the background ([`Compiler`](crate::backend::compiler::Compiler)).
 
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
@@ -17,19 +17,19 @@ use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a pipeline and descriptor sets are bound for.
+/// Use for which a pipeline and descriptor sets are bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindPoint {
-    /// VK_PIPELINE_BIND_POINT_GRAPHICS.
+    /// The point VK_PIPELINE_BIND_POINT_GRAPHICS.
     Graphics,
-    /// VK_PIPELINE_BIND_POINT_COMPUTE.
+    /// The point VK_PIPELINE_BIND_POINT_COMPUTE.
     Compute,
-    /// Ray tracing.
+    /// The point of ray tracing.
     RayTracing,
 }
 
 impl BindPoint {
-    /// A `VkPipelineBindPoint`; `None`: the driver does not have it.
+    /// Converts a `VkPipelineBindPoint`; `None` if the driver does not have it.
     pub fn from_vk(point: vk::PipelineBindPoint) -> Option<BindPoint> {
         Some(match point {
             vk::PipelineBindPoint::GRAPHICS => BindPoint::Graphics,
@@ -45,7 +45,7 @@ impl BindPoint {
 pub struct PerBindPoint<T>([T; 3]);
 
 impl<T> PerBindPoint<T> {
-    /// All three, in the order of their numbers.
+    /// Returns all three values, in the order of their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }
@@ -64,44 +64,44 @@ impl<T> IndexMut<BindPoint> for PerBindPoint<T> {
     }
 }
 
-/// `VkPipeline`.
+/// Object behind a `VkPipeline`.
 pub struct Pipeline {
-    /// By bind point.
+    /// The pipeline of its bind point.
     pub kind: PipelineKind,
-    /// What it was created with.
+    /// Flags with which the pipeline was created.
     pub flags: vk::PipelineCreateFlags,
 }
 
-/// Graphics or compute.
+/// A graphics or a compute pipeline.
 pub enum PipelineKind {
-    /// From vkCreateGraphicsPipelines.
+    /// A pipeline of vkCreateGraphicsPipelines.
     Graphics(Arc<GraphicsPipeline>),
-    /// From vkCreateComputePipelines.
+    /// A pipeline of vkCreateComputePipelines.
     Compute(Arc<ComputePipeline>),
 }
 
 /// A graphics pipeline.
 pub struct GraphicsPipeline {
-    /// What its draws run.
+    /// Stages that its draws run.
     pub stages: Arc<GraphicsStages>,
     code: Vec<Arc<TieredCode>>,
-    /// All that is not code.
+    /// All state that is not code.
     pub state: GraphicsState,
-    /// Layout that it was created with.
+    /// Layout with which the pipeline was created.
     pub layout: Arc<PipelineLayout>,
 }
 
 /// A compute pipeline.
 pub struct ComputePipeline {
-    /// What its dispatches run.
+    /// Stage that its dispatches run.
     pub stage: CompiledStage,
     code: Arc<TieredCode>,
-    /// Layout that it was created with.
+    /// Layout with which the pipeline was created.
     pub layout: Arc<PipelineLayout>,
 }
 
 impl Pipeline {
-    /// What it is bound for.
+    /// Returns the bind point of the pipeline.
     pub fn bind_point(&self) -> BindPoint {
         match self.kind {
             PipelineKind::Graphics(_) => BindPoint::Graphics,
@@ -109,7 +109,7 @@ impl Pipeline {
         }
     }
 
-    /// The code of its stages, in the application's order.
+    /// Returns the code of its stages, in the application's order.
     pub fn code(&self) -> &[Arc<TieredCode>] {
         match &self.kind {
             PipelineKind::Graphics(graphics) => &graphics.code,
@@ -119,63 +119,66 @@ impl Pipeline {
 }
 
 impl GraphicsPipeline {
-    /// Waits until there is code. An error means that the device can't go on.
+    /// Waits until there is code. An error means that the device cannot continue.
     pub fn ready(&self) -> Result<(), String> {
         self.code.iter().try_for_each(|code| code.ready())
     }
 }
 
 impl ComputePipeline {
-    /// As [`GraphicsPipeline::ready`].
+    /// Waits until there is code, as [`GraphicsPipeline::ready`] does.
     pub fn ready(&self) -> Result<(), String> {
         self.code.ready()
     }
 }
 
-/// A pipeline and what `VkPipelineCreationFeedbackCreateInfo` asks about its stages, in their order.
+/// A pipeline and the answers for `VkPipelineCreationFeedbackCreateInfo` about its stages, in their
+/// order.
 pub struct Created {
     /// The pipeline.
     pub pipeline: Arc<Pipeline>,
-    /// A stage that was not compiled has no valid feedback.
+    /// Feedback of the stages. A stage that was not compiled has no valid feedback.
     pub feedback: Vec<vk::PipelineCreationFeedback>,
 }
 
-/// A stage to be made.
+/// A stage of a pipeline that is being created.
 pub struct StageInfo {
-    /// Which stage it is.
+    /// Kind of the stage.
     pub stage: Stage,
-    /// SPIR-V.
+    /// SPIR-V words of its module.
     pub words: Arc<[u32]>,
-    /// Handle of its shader module, for messages; 0: none.
+    /// Handle of its shader module, for messages; 0 if there is none.
     pub module: u64,
-    /// Entry point.
+    /// Name of the entry point.
     pub entry: String,
-    /// Values of specialisation constants.
+    /// Values of specialization constants.
     pub specialization: Specialization,
-    /// Where its resources are in descriptor heaps, if it has those.
+    /// Mappings of its resources to descriptor heaps, if it uses those.
     pub heap: Option<Vec<HeapMapping>>,
 }
 
-/// A graphics pipeline to be made.
+/// Parameters of a graphics pipeline.
 pub struct GraphicsInfo {
-    /// In the application's order; `None`: ignored, as nothing is rasterized.
+    /// Stages in the application's order; `None` for one that is ignored because nothing is
+    /// rasterized.
     pub stages: Vec<Option<StageInfo>>,
-    /// All that is not code.
+    /// All state that is not code.
     pub state: GraphicsState,
-    /// Layout that it was created with.
+    /// Layout with which the pipeline is created.
     pub layout: Arc<PipelineLayout>,
 }
 
-/// Why there is no pipeline: what the call returns, and what the application is told.
+/// Reason why there is no pipeline: the result of the call, and the message to the application.
 pub struct Failure {
-    /// The error.
+    /// Result of the call.
     pub result: vk::Result,
-    /// The message, if there is more to say.
+    /// Message, if there is more to report.
     pub message: Option<String>,
 }
 
 impl Failure {
-    /// What these calls may return when a shader can't be compiled, or a state is not supported; the message says why.
+    /// Creates the failure that these calls may return if a shader cannot be compiled, or if a
+    /// state is not supported; the message gives the reason.
     pub fn unsupported(what: &str, message: &str) -> Failure {
         Failure { result: vk::Result::ERROR_INVALID_SHADER_NV, message: Some(format!("{what}: {message}")) }
     }
@@ -187,17 +190,18 @@ impl From<vk::Result> for Failure {
     }
 }
 
-/// Makes stages, from a cache where they are in it.
+/// Creates stages, from a cache if it contains them.
 pub struct Maker<'a> {
-    /// The device's compiler.
+    /// Compiler of the device.
     pub compiler: &'a Arc<Compiler>,
-    /// The application's cache.
+    /// Pipeline cache of the application.
     pub cache: Option<&'a PipelineCache>,
-    /// The pipeline's.
+    /// Flags of the pipeline.
     pub flags: vk::PipelineCreateFlags,
 }
 
-/// A patch's number of vertices, which the evaluation stage may say alone, is given to the control stage, whose code depends on it.
+/// Gives the control stage the number of vertices of a patch, which only the evaluation stage may
+/// declare, because the control stage's code depends on it.
 fn join_patches(stages: &mut [Option<StageInfo>]) {
     let said = |info: &StageInfo| output_vertices(&info.words, info.stage, &info.entry);
     let of = |info: &&StageInfo| info.stage == Stage::TessellationEvaluation;
@@ -258,8 +262,9 @@ impl Maker<'_> {
                 let name = if module == 0 { String::new() } else { known::name(module) };
                 let what = format!("{stage:?} shader module {name}, entry point \"{entry}\"");
                 let failure = Failure::unsupported(&what, &error.to_string());
-                // A shader beyond a limit of the compiler is refused as one that is not supported is: with more memory it would fail
-                // too, and engines take an error of memory for the end of the device.
+                // A shader beyond a limit of the compiler is refused like an unsupported one. It
+                // would fail with more memory too, and engines take a memory error for the end of
+                // the device.
                 let memory = error.kind == ErrorKind::Memory;
                 let result = if memory { vk::Result::ERROR_OUT_OF_HOST_MEMORY } else { failure.result };
                 Failure { result, ..failure }

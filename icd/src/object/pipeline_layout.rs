@@ -1,4 +1,4 @@
-//! Pipeline layouts: set layouts in the form the shader compiler wants.
+//! Pipeline layouts: set layouts in the form that the shader compiler needs.
 
 use super::descriptor::{BindingInfo, SetLayout};
 use super::descriptor_pool::DescriptorSet;
@@ -10,24 +10,25 @@ use base::alloc::{OutOfMemory, or_unwind};
 use base::shader::{BindingLayout, PipelineLayoutInfo, Stage};
 use std::sync::{Arc, OnceLock};
 
-/// `VkPipelineLayout`.
+/// Object behind a `VkPipelineLayout`.
 #[derive(Default)]
 pub struct PipelineLayout {
-    /// For the compiler.
+    /// Layout in the form that the compiler uses.
     pub info: Arc<PipelineLayoutInfo>,
-    /// By set number.
+    /// Set layouts, by set number.
     pub sets: Vec<Option<Arc<SetLayout>>>,
-    /// By set number: index of the set's first dynamic buffer.
+    /// Index of each set's first dynamic buffer, by set number.
     pub dynamic_base: Vec<u32>,
-    /// Dynamic buffers of all sets.
+    /// Number of dynamic buffers of all sets.
     pub dynamic_count: u32,
-    /// Of a pipeline with VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT: its sets are its own embedded samplers, and no sets are bound.
+    /// True for a pipeline with VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT: its sets are its own
+    /// embedded samplers, and no sets are bound.
     pub of_heap: bool,
     null_sets: Vec<OnceLock<DescriptorSet>>,
     empty: OnceLock<DescriptorSet>,
 }
 
-/// Why a pipeline layout is refused: it has more than the limits allow.
+/// Limit that a refused pipeline layout exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TooLarge {
     /// More sets than `maxBoundDescriptorSets`.
@@ -55,7 +56,7 @@ impl PipelineLayout {
     /// Joins set layouts; a missing set is an empty one.
     ///
     /// # Errors
-    /// [`TooLarge`].
+    /// [`TooLarge`] if a limit is exceeded.
     pub fn new(sets: Vec<Option<Arc<SetLayout>>>) -> Result<PipelineLayout, TooLarge> {
         let mut info = PipelineLayoutInfo::default();
         let mut dynamic_base = Vec::with_capacity(sets.len());
@@ -92,7 +93,8 @@ impl PipelineLayout {
         })
     }
 
-    /// For stages with these embedded samplers: each has those of the set with its number.
+    /// Creates the layout for stages with these embedded samplers: each stage has those of the set
+    /// with its number.
     pub fn of_heap(stages: Vec<(Stage, Vec<Arc<Sampler>>)>) -> Result<PipelineLayout, vk::Result> {
         let mut sets = Vec::new();
         for (stage, immutable_samplers) in stages {
@@ -111,8 +113,8 @@ impl PipelineLayout {
         Ok(PipelineLayout { of_heap: true, ..PipelineLayout::new(sets)? })
     }
 
-    /// A set of null descriptors, for a set number that nothing compatible is bound to. Without memory for it the thread unwinds: it is
-    /// the queue's.
+    /// Returns a set of null descriptors, for a set number to which nothing compatible is bound.
+    /// Unwinds the thread, which is the queue's worker, if there is no memory.
     pub fn null_set(&self, number: usize) -> &DescriptorSet {
         let make = |layout: Option<&Arc<SetLayout>>| {
             let set = DescriptorSet::new(layout.cloned().unwrap_or_default(), 0);

@@ -1,4 +1,4 @@
-//! Render passes (both versions of the create info end in one form) and framebuffers.
+//! Render passes (both versions of the create info are converted to one form) and framebuffers.
 
 use super::image::ImageView;
 use ash::vk;
@@ -8,54 +8,56 @@ use std::sync::Arc;
 /// An attachment of a render pass.
 #[derive(Clone, Copy)]
 pub struct AttachmentInfo {
-    /// Colour or depth.
+    /// Load operation of colour or depth.
     pub load_op: vk::AttachmentLoadOp,
-    /// What happens to stencil at the start.
+    /// Load operation of stencil.
     pub stencil_load_op: vk::AttachmentLoadOp,
-    /// Colour or depth, at the end.
+    /// Store operation of colour or depth.
     pub store_op: vk::AttachmentStoreOp,
-    /// Stencil, at the end.
+    /// Store operation of stencil.
     pub stencil_store_op: vk::AttachmentStoreOp,
-    /// First subpass that uses it.
+    /// First subpass that uses the attachment.
     pub first_use: Option<usize>,
-    /// Last subpass that uses it.
+    /// Last subpass that uses the attachment.
     pub last_use: usize,
 }
 
 /// A subpass. Attachment references are indices into the render pass's attachments.
 #[derive(Clone, Default)]
 pub struct Subpass {
-    /// Input attachments. Descriptors say which of them is read.
+    /// Input attachments. Descriptors determine which of them is read.
     pub inputs: Vec<u32>,
     /// Colour attachments by number.
     pub colors: Vec<Option<u32>>,
     /// Resolve targets by colour attachment number.
     pub resolves: Vec<Option<u32>>,
-    /// Depth/stencil.
+    /// Depth/stencil attachment.
     pub depth_stencil: Option<u32>,
     /// Target of a depth/stencil resolve.
     pub depth_stencil_resolve: Option<u32>,
-    /// Modes of depth and stencil, also where samples are resolved to the depth/stencil attachment itself.
+    /// Resolve modes of depth and stencil, also if samples are resolved to the depth/stencil
+    /// attachment itself.
     pub resolve_modes: (vk::ResolveModeFlags, vk::ResolveModeFlags),
-    /// rasterizationSamples of `VkMultisampledRenderToSingleSampledInfoEXT`, where it is enabled.
+    /// The number rasterizationSamples of `VkMultisampledRenderToSingleSampledInfoEXT`, if it is
+    /// enabled.
     pub multisampled: Option<u32>,
-    /// Views that its draws are broadcast to; 0 without multiview.
+    /// Mask of the views to which its draws are broadcast; 0 without multiview.
     pub view_mask: u32,
 }
 
 impl Subpass {
-    /// Those that are rendered to.
+    /// Returns the attachments that are rendered to.
     pub fn targets(&self) -> impl Iterator<Item = u32> {
         self.colors.iter().chain([&self.depth_stencil]).flatten().copied()
     }
 
-    /// Which of those that are rendered to are input attachments too.
+    /// Returns which of the rendered attachments are input attachments too.
     pub fn own_inputs(&self) -> AttachmentLoops {
         let is_input = |attachment: &Option<u32>| attachment.is_some_and(|a| self.inputs.contains(&a));
         AttachmentLoops { color: self.colors.iter().any(is_input), depth_stencil: is_input(&self.depth_stencil) }
     }
 
-    /// Every attachment it refers to.
+    /// Returns every attachment to which the subpass refers.
     fn attachments(&self) -> impl Iterator<Item = u32> {
         let options = self.colors.iter().chain(&self.resolves).chain([&self.depth_stencil]).flatten().copied();
         options.chain(self.depth_stencil_resolve).chain(self.inputs.iter().copied())
@@ -65,16 +67,16 @@ impl Subpass {
     }
 }
 
-/// `VkRenderPass`.
+/// Object behind a `VkRenderPass`.
 pub struct RenderPass {
-    /// In the order of VkRenderPassCreateInfo, to which subpasses refer.
+    /// Attachments in the order of VkRenderPassCreateInfo, to which subpasses refer.
     pub attachments: Vec<AttachmentInfo>,
-    /// In order of execution.
+    /// Subpasses in order of execution.
     pub subpasses: Vec<Subpass>,
 }
 
 impl RenderPass {
-    /// Joins attachments and subpasses: finds first uses, drops references outside the list.
+    /// Joins attachments and subpasses: finds first uses, and drops references outside the list.
     pub fn new(mut attachments: Vec<AttachmentInfo>, mut subpasses: Vec<Subpass>) -> RenderPass {
         let count = attachments.len() as u32;
         for (number, subpass) in subpasses.iter_mut().enumerate() {
@@ -90,17 +92,18 @@ impl RenderPass {
         RenderPass { attachments, subpasses }
     }
 
-    /// With multiview: the views for which subpass `number` is the first to use an attachment.
+    /// Returns the views for which subpass `number` is the first to use an attachment, with
+    /// multiview.
     pub fn first_use_views(&self, attachment: u32, number: usize) -> u32 {
         let before = self.subpasses[..number].iter().filter(|s| s.uses(attachment));
         !before.fold(0, |seen, s| seen | s.view_mask)
     }
 }
 
-/// `VkFramebuffer`.
+/// Object behind a `VkFramebuffer`.
 pub struct Framebuffer {
     /// Attachments; empty for imageless framebuffers.
     pub views: Vec<Arc<ImageView>>,
-    /// Layers of the framebuffer.
+    /// Number of layers of the framebuffer.
     pub layers: u32,
 }

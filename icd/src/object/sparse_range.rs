@@ -1,4 +1,5 @@
-//! Addresses that a sparse resource has for life, and the memory that is behind them now (`sparse` changes it).
+//! Addresses that a sparse resource has for its lifetime, and the memory that is currently behind
+//! them (`sparse` changes it).
 
 use super::heap::{Heap, SparseAddresses};
 use crate::os::arena::{Addresses, SparsePiece};
@@ -8,26 +9,26 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The addresses of a sparse resource, and which memory is behind them.
+/// Addresses of a sparse resource, with the memory behind them.
 pub struct SparseRange {
     addresses: SparseAddresses,
-    /// Runs of granules that one memory is behind: first → count, memory. They do not overlap.
+    /// Runs of granules that show one memory: first → (count, memory). They do not overlap.
     pub bound: Mutex<BTreeMap<usize, (usize, usize)>>,
 }
 
 impl SparseRange {
-    /// Addresses for `bytes` bytes, unbound. As [`Heap::sparse`].
+    /// Takes addresses for `bytes` bytes, unbound. Fails as [`Heap::sparse`] does.
     pub fn new(heap: &Arc<Heap>, bytes: u64, addresses: Addresses) -> Result<Arc<SparseRange>, vk::Result> {
         Ok(Arc::new(SparseRange { addresses: heap.sparse(bytes, addresses)?, bound: Mutex::default() }))
     }
 
-    /// The addresses.
+    /// Returns the addresses.
     pub fn piece(&self) -> &SparsePiece {
         &self.addresses.piece
     }
 
-    /// The handle of its resource ends: its addresses go back when no submission can use them any
-    /// more.
+    /// Ends the range because the handle of its resource is destroyed: its addresses are returned
+    /// when no submission can use them any more.
     pub fn end(this: Arc<SparseRange>) {
         let Some(range) = Arc::into_inner(this) else { return };
         range.piece().hide();
@@ -35,16 +36,17 @@ impl SparseRange {
         heap.executions.retire(range);
     }
 
-    /// Memory `gone` is not to be seen any more.
+    /// Removes the memory `gone` from the range.
     pub fn forget(&self, gone: usize) {
         let mut bound = self.bound.lock();
         bound.retain(|&first, &mut (count, memory)| {
-            // What the kernel does not take back, nobody else gets: the pages stay.
+            // If the kernel refuses to exchange the mapping, the pages stay, and nothing else gets
+            // them.
             memory != gone || !self.piece().unbind(first..first + count)
         });
     }
 
-    /// Takes what lies in some granules out of the runs.
+    /// Removes some granules from the runs.
     pub fn clear(bound: &mut BTreeMap<usize, (usize, usize)>, granules: &Range<usize>) {
         let before = bound.range(..granules.start).next_back().map(|(&first, &run)| (first, run));
         let inside: Vec<_> = bound.range(granules.clone()).map(|(&first, &run)| (first, run)).collect();

@@ -1,17 +1,21 @@
 //! Host addresses of device memory: one reserved range per heap, from which allocations are cut.
 //!
-//! Reserving costs nothing: pages ([`super::backing`]) are committed by the kernel when they are touched and given back when an allocation
-//! is freed. What is not allocated cannot be accessed. The range exists so that a shader's physical pointers can be
-//! checked by a table of granules ([`AddressSpace`]). Pages of a file can lie at several places of it ([`sparse`],
-//! and pieces that import one); they go when the last place goes.
+//! Reserving costs nothing: the kernel commits pages ([`super::backing`]) when they are touched,
+//! and takes them back when an allocation is freed. Memory that is not allocated cannot be
+//! accessed. The range exists so that a shader's physical pointers can be checked by a table of
+//! granules ([`AddressSpace`]). Pages of a file can be mapped at several places of the range
+//! ([`sparse`], and pieces that import a file). They are freed with the last mapping.
 //!
-//! Where the process's address space is limited (RLIMIT_AS counts what is reserved), the arena takes no more than its heap needs, and the
-//! heap is told to be as large as half of what is left allows (`caps::heap_size`). All heaps of the process share one arena then. Nothing is
+//! If the address space of the process is limited (RLIMIT_AS counts reserved addresses), the arena
+//! takes no more than its heap needs. The heap then reports half of what the remaining addresses
+//! allow as its size (`caps::heap_size`), and all heaps of the process share one arena. Nothing is
 //! reserved before the first allocation.
 //!
-//! Who captures a program to run it again wants its addresses again, in another process (bufferDeviceAddressCaptureReplay): then the range is asked for
-//! at a place that hardly anything else lies at ([`SAME`]), and what is to be found again lies apart from what is not ([`Addresses`]), so that
-//! neither depends on how much of the other there is. Nobody else's range is where it can be guessed.
+//! A program that captures and replays another one needs the same addresses in another process
+//! (bufferDeviceAddressCaptureReplay). In this case the range is requested at a place that hardly
+//! anything else uses ([`SAME`]). Pieces that are to be found again lie apart from other pieces
+//! ([`Addresses`]), so that neither depends on the number of the other ones. In all other cases the
+//! place of the range cannot be guessed.
 
 mod sparse;
 
@@ -28,36 +32,41 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
-/// What is bound and looked up as one.
+/// Unit of binding and of address lookup, in bytes.
 pub const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
-/// Allocations of this size and more begin at a multiple of it: the kernel can use huge pages.
+/// Alignment of allocations of at least this size, in bytes, so that the kernel can use huge pages.
 const HUGE_PAGE: usize = 2 << 20;
-/// Reserved addresses per byte of the heap, against fragmentation; and the bounds of a reservation.
+/// Reserved addresses per byte of the heap, against fragmentation. The two constants below bound a
+/// reservation.
 const RESERVED_PER_BYTE: u64 = 4;
 const LEAST: usize = 64 << 30;
 const MOST: usize = 4 << 40;
-/// Where addresses are scarce: a reservation has one part in so many more than its heap, for guards and whole granules.
+/// Part of the heap's size that a reservation adds for guards and whole granules if addresses are
+/// scarce: one part in this number.
 const TIGHT_PART: u64 = 16;
 
-/// Where a range begins that is to begin there in every process: the first of these places that is free. Half of what 47 bits of address reach; loaders, stacks and
-/// `mmap` begin at the ends.
+/// Places at which a range begins if it has to begin at the same address in every process: the
+/// first free one is used. They are in the middle of what 47 bits of address reach, because
+/// loaders, stacks and `mmap` begin at the ends.
 const SAME: [usize; 4] = [0x2000_0000_0000, 0x2800_0000_0000, 0x3000_0000_0000, 0x3800_0000_0000];
-/// Granules before those of what is to be found again: half of the smallest range where addresses are not scarce.
+/// Number of granules before the pieces that are to be found again: half of the smallest range that
+/// is reserved if addresses are not scarce.
 const AGAIN: usize = LEAST / 2 / GRANULE;
 
-/// The addresses of a new piece.
+/// Requested addresses of a new piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
-    /// Whatever is free.
+    /// Any free addresses.
     Any,
-    /// The same will be asked for, by [`Addresses::At`].
+    /// Addresses that a later process will request by [`Addresses::At`].
     Again,
-    /// From this one on.
+    /// Addresses from this one on.
     At(u64),
 }
 
 impl Addresses {
-    /// What an opaque capture address asks for, 0 being none; `again`: the flag that goes with them.
+    /// Returns the request of an opaque capture address, of which 0 means none. `again` is the flag
+    /// that accompanies such addresses.
     pub fn captured(again: bool, opaque: u64) -> Addresses {
         match opaque {
             0 if again => Addresses::Again,
@@ -66,7 +75,7 @@ impl Addresses {
         }
     }
 
-    /// What it means that there are none.
+    /// Returns the error for a request that cannot be met.
     pub fn refusal(self) -> vk::Result {
         match self {
             Addresses::At(_) => vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS,
@@ -75,66 +84,72 @@ impl Addresses {
     }
 }
 
-/// Granules behind those of a piece that are mapped and not live. What begins in the piece and ends behind it, a shader's access through a pointer
-/// or the tail that a descriptor promises, touches these private pages, which are part of no piece.
+/// Number of granules behind those of a piece that are mapped and not live. An access that begins
+/// in the piece and ends behind it touches these private pages, which are part of no piece. Such an
+/// access is a shader's through a pointer, or one of the tail that a descriptor guarantees.
 const GUARD: usize = 1;
 const _: () = assert!(GUARD * GRANULE >= ADDRESS_TAIL);
 
-/// Live granules of a piece of `bytes` bytes; None where they and the guard would be more than there are addresses.
+/// Returns the number of live granules of a piece of `bytes` bytes; `None` if they and the guard
+/// would exceed the addresses that exist.
 fn granules_of(bytes: usize) -> Option<usize> {
     let granules = bytes.max(1).div_ceil(GRANULE);
     (granules.checked_add(GUARD)?.checked_mul(GRANULE)? > 0).then_some(granules)
 }
 
-/// See the module header.
+/// A reserved range of addresses from which device memory is allocated.
 pub struct Arena {
     base: *mut u8,
     granules: usize,
-    /// A mapping with a byte per granule. The first and last are never live.
+    /// A mapping with a byte per granule. The first and the last byte are never live.
     live: *mut u8,
-    /// Another one: how many granules follow of the same piece, itself among them.
+    /// A mapping with a word per granule: the number of granules from this one to the end of its
+    /// piece.
     runs: *mut u8,
-    /// There are addresses to waste on alignment.
+    /// True if there are enough addresses to spend some on alignment.
     roomy: bool,
-    /// Free granules: start → count.
+    /// Free granules, as start → count.
     free: Mutex<BTreeMap<usize, usize>>,
-    /// Pieces to be found again whose handles are gone, though something still refers to them: start → granules, and where they learn that another
-    /// one lies there now.
+    /// Pieces that are to be found again, and whose handles are destroyed although something still
+    /// refers to them: start → number of granules, and the flag that is set when another piece
+    /// takes the addresses.
     left: Mutex<BTreeMap<usize, (usize, Arc<AtomicBool>)>>,
-    /// What unbound granules of sparse resources show ([`sparse`]).
+    /// Pages that unbound granules of sparse resources show ([`sparse`]).
     sink: Mutex<Option<Pages>>,
 }
 
-// SAFETY: an address range owned by this object, handed out in pieces that do not overlap.
+// SAFETY: the address range is owned by this object, which hands it out in pieces that do not
+// overlap.
 unsafe impl Send for Arena {}
-// SAFETY: as above.
+// SAFETY: all state that changes is behind locks or consists of atomics.
 unsafe impl Sync for Arena {}
 
-/// A piece of an arena, which it goes back to.
+/// A piece of an arena. Dropping it returns its addresses to the arena.
 pub struct Piece {
     range: MemoryRange,
-    /// Live ones; [`GUARD`] more are taken.
+    /// Number of live granules; [`GUARD`] more are taken.
     granules: usize,
-    /// Go after the mapping.
+    /// Pages that the piece shows. They are dropped after the mapping.
     pages: Pages,
     arena: Arc<Arena>,
-    /// Of one that is to be found again: its addresses are another piece's.
+    /// Flag of a piece that is to be found again: its addresses belong to another piece now.
     given: Option<Arc<AtomicBool>>,
 }
 
 impl Piece {
-    /// Nobody has a handle of it: who asks for its addresses gets them, whatever still refers to it (and is not used any more).
+    /// Notes that the handle of the piece is destroyed. A request for its addresses gets them, even
+    /// if something that is not used any more still refers to the piece.
     pub fn leave(&self) {
         if let Some(given) = &self.given {
             self.arena.left.lock().insert(self.start(), (self.granules, given.clone()));
         }
     }
 
-    /// Takes its granules out of the table, so that no address in it is found any more. What has
-    /// found one before may use it until the piece is dropped.
+    /// Takes the granules of the piece out of the table, so that no address in it is found any
+    /// more. An address that was found before may be used until the piece is dropped.
     pub fn hide(&self) {
         let _left = self.arena.left.lock();
-        // Its addresses are another piece's, which is alive.
+        // If the flag is set, the addresses belong to another piece, which is alive.
         if self.given.as_ref().is_none_or(|given| !given.load(Ordering::Relaxed)) {
             self.arena.mark(self.start(), self.granules, 0);
             self.arena.note_run(self.start(), self.granules, false);
@@ -145,12 +160,13 @@ impl Piece {
         (self.range.address as usize - self.arena.base as usize) / GRANULE
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the piece.
     pub fn range(&self) -> MemoryRange {
         self.range
     }
 
-    /// A descriptor of its pages, which show it from their beginning on; as [`Pages::export`].
+    /// Returns a descriptor of the pages, which shows them from their beginning on, as
+    /// [`Pages::export`] does.
     pub fn export(&self, kind: Given) -> Option<File> {
         self.pages.export(kind)
     }
@@ -169,32 +185,34 @@ impl Drop for Piece {
     }
 }
 
-/// Addresses without pages, or with a table's.
+/// Reserves addresses without pages, or with those of a table.
 fn reserve(address: *mut u8, bytes: usize, access: i32, fixed: i32) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
-    // SAFETY: a new anonymous mapping, at a place of the kernel's choice or over a part of a reservation that its caller owns.
+    // SAFETY: the mapping is a new anonymous one, at a place of the kernel's choice or over a part
+    // of a reservation that the caller owns.
     let p = unsafe { libc::mmap(address.cast(), bytes, access, flags, -1, 0) };
     (p != libc::MAP_FAILED).then_some(p.cast())
 }
 
 impl Arena {
-    /// Bytes of the heap that a reservation of `bytes` is good for.
+    /// Returns the number of bytes of the heap for which a reservation of `bytes` suffices.
     pub fn holds(bytes: u64) -> u64 {
         (bytes / (TIGHT_PART + 1) * TIGHT_PART).saturating_sub(4 * GRANULE as u64)
     }
 
-    /// Reserves addresses for a heap: many, or where the process may not have so many, what the heap needs, or as many as there are; `same`: those of
-    /// other processes that say so, if they are free.
+    /// Reserves addresses for a heap. Takes many of them, or if the process may not have so many,
+    /// what the heap needs or as many as there are. With `same`, the range is one of [`SAME`] if
+    /// one is free.
     pub fn reserve(heap: u64, same: bool) -> Option<Arena> {
         Self::reserve_within(heap, crate::os::memory_limits::addresses_left().unwrap_or(u64::MAX), same)
     }
 
-    /// As [`Arena::reserve`], where `left` bytes of address space are.
+    /// Does the work of [`Arena::reserve`] if `left` bytes of address space are left.
     fn reserve_within(heap: u64, left: u64, same: bool) -> Option<Arena> {
         let wanted = usize::try_from(heap.saturating_mul(RESERVED_PER_BYTE)).unwrap_or(MOST);
         let wanted = wanted.clamp(LEAST, MOST).next_power_of_two() as u64;
         let needed = (heap + heap / TIGHT_PART).saturating_add(8 * GRANULE as u64);
-        // The heap's size was told when a little more was left than now.
+        // The heap's size was reported when a little more was left than now.
         let fair = (left / 2).max(needed.min(left / 4 * 3));
         let bytes = if wanted <= left / 2 { wanted } else { needed.min(fair) };
         let mut granules = usize::try_from(bytes).ok()? / GRANULE;
@@ -215,21 +233,21 @@ impl Arena {
             if place as usize == address {
                 return Some(place);
             }
-            // Kernels that don't know the flag take an address as a wish.
-            // SAFETY: mapped just now, and used by nobody.
+            // Kernels that do not know the flag take the address as a hint. SAFETY: the range was
+            // mapped just now, and nothing uses it.
             unsafe { libc::munmap(place.cast(), bytes) };
             None
         };
         let found = SAME.into_iter().filter(|_| same).find_map(at);
         let base = found.or_else(|| reserve(std::ptr::null_mut(), bytes, libc::PROT_NONE, 0))?;
         let Some(live) = reserve(std::ptr::null_mut(), granules, libc::PROT_READ | libc::PROT_WRITE, 0) else {
-            // SAFETY: mapped above, and used by nobody.
+            // SAFETY: the range was mapped above, and nothing uses it.
             unsafe { libc::munmap(base.cast(), granules * GRANULE) };
             return None;
         };
         let table = granules * size_of::<u32>();
         let Some(runs) = reserve(std::ptr::null_mut(), table, libc::PROT_READ | libc::PROT_WRITE, 0) else {
-            // SAFETY: mapped above, and used by nobody.
+            // SAFETY: both were mapped above, and nothing uses them.
             unsafe {
                 libc::munmap(base.cast(), granules * GRANULE);
                 libc::munmap(live.cast(), granules);
@@ -248,33 +266,36 @@ impl Arena {
         })
     }
 
-    /// A byte per granule.
+    /// Returns the table with a byte per granule.
     fn live(&self) -> &[AtomicU8] {
-        // SAFETY: the mapping of so many bytes, zero at first, which is a valid AtomicU8; it lives as long as the arena.
+        // SAFETY: the mapping has this number of bytes and lives as long as the arena; any byte is
+        // a valid AtomicU8.
         unsafe { std::slice::from_raw_parts(self.live.cast(), self.granules) }
     }
 
-    /// Says of some granules that they are a piece, or none any more.
+    /// Notes that some granules are a piece, or are not any more.
     fn note_run(&self, start: usize, granules: usize, alive: bool) {
-        // SAFETY: the mapping of so many numbers, zero at first, which is a valid AtomicU32; it lives as long as the arena.
+        // SAFETY: the mapping has this number of words and lives as long as the arena; any word is
+        // a valid AtomicU32.
         let runs: &[AtomicU32] = unsafe { std::slice::from_raw_parts(self.runs.cast(), self.granules) };
         for (i, run) in runs[start..start + granules].iter().enumerate() {
             run.store(if alive { (granules - i) as u32 } else { 0 }, Ordering::Release);
         }
     }
 
-    /// For shaders. Valid as long as the arena.
+    /// Returns the address space for shaders. It is valid as long as the arena.
     pub fn addresses(&self) -> AddressSpace {
         AddressSpace::new(self.base, self.granules, self.live, self.runs.cast())
     }
 
-    /// `bytes` bytes at an address, if all of their granules are alive.
+    /// Returns `bytes` bytes at an address if all of their granules are live.
     #[cfg(test)]
     fn range(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
         self.prefix(address, bytes).filter(|alive| alive.size == bytes)
     }
 
-    /// What is alive of `bytes` bytes at an address, up to where no granule is alive any more; None where the first one is not.
+    /// Returns the live prefix of `bytes` bytes at an address, which ends at the first granule that
+    /// is not live; `None` if the first granule is not live.
     pub fn prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
         let first = usize::try_from(address.checked_sub(self.base as u64)?).ok()?;
         let live = self.live().get(first / GRANULE..)?;
@@ -284,7 +305,8 @@ impl Arena {
         Some(MemoryRange { address: self.base.wrapping_add(first), size: bytes.min(left as u64) })
     }
 
-    /// Calls `add` with each part of some addresses that is alive, in their order, but for no more than `most`.
+    /// Calls `add` with each live part of some addresses, in ascending order, but for at most
+    /// `most` parts.
     pub fn parts(&self, addresses: &Range<u64>, most: usize, add: &mut impl FnMut(Range<u64>)) {
         let (base, live) = (self.base as u64, self.live());
         let end = addresses.end.min(base.saturating_add((self.granules * GRANULE) as u64));
@@ -303,30 +325,32 @@ impl Arena {
         }
     }
 
-    /// Zeroed memory for `bytes` bytes.
+    /// Allocates zeroed memory of `bytes` bytes.
     pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing, addresses: Addresses) -> Option<Piece> {
         let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;
         self.map_pages(&pages, bytes, addresses)
     }
 
-    /// A mapping of what [`Piece::export`] gave away, here or in another process, or of somebody's dma-buf: a piece of `bytes` bytes. None if the descriptor is
-    /// not one of so many.
+    /// Maps a descriptor that [`Piece::export`] returned, in this process or another one, or a
+    /// foreign dma-buf, as a piece of `bytes` bytes. Returns `None` if the descriptor does not have
+    /// this number of bytes.
     pub fn import(self: &Arc<Self>, fd: i32, kind: Given, bytes: usize, addresses: Addresses) -> Option<Piece> {
         self.map_pages(&Pages::import(fd, kind, bytes)?, bytes, addresses)
     }
 
-    /// Pages at addresses of their own.
+    /// Maps pages at addresses that are taken for them.
     fn map_pages(self: &Arc<Self>, pages: &Pages, bytes: usize, addresses: Addresses) -> Option<Piece> {
         let granules = granules_of(bytes)?;
         let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
         let start = self.take(granules, align, addresses).or_else(|| self.take_over(granules, addresses))?;
         let address = self.base.wrapping_add(start * GRANULE);
         let mapped = match pages {
-            // The guard is more of the same.
-            // SAFETY: taken from the arena, and given to nobody yet.
+            // The guard is more anonymous memory. SAFETY: the addresses were taken from the arena,
+            // and nothing uses them yet.
             Pages::Anonymous => unsafe { pages.map(address, 0, (granules + GUARD) * GRANULE) },
             Pages::File(_) | Pages::Foreign(_) => {
-                // SAFETY: as above.
+                // SAFETY: the addresses, guard included, were taken from the arena, and nothing
+                // uses them yet.
                 unsafe { pages.map(address, 0, granules * GRANULE).and_then(|()| self.map_guard(start + granules)) }
             }
         };
@@ -335,8 +359,8 @@ impl Arena {
             return None;
         }
         if bytes >= HUGE_PAGE {
-            // One page fault instead of 512, where a piece fills huge pages.
-            // SAFETY: a range of the piece. Advice: a kernel without huge pages declines.
+            // This gives one page fault instead of 512 where a piece fills huge pages. SAFETY: the
+            // range lies in the piece. It is advice: a kernel without huge pages declines.
             unsafe { libc::madvise(address.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
         }
         self.mark(start, granules, 1);
@@ -346,13 +370,14 @@ impl Arena {
         Some(Piece { range, granules, pages: pages.clone(), arena: self.clone(), given })
     }
 
-    /// Maps the guard of the piece that ends before a granule. Next to anonymous memory it is part of the same mapping of the kernel's, and it costs no memory until
-    /// it is touched.
+    /// Maps the guard of the piece that ends before a granule. Next to anonymous memory it is part
+    /// of the same mapping of the kernel, and it costs no memory until it is touched.
     ///
     /// # Safety
-    /// The guard's granules are taken, and nobody accesses them.
+    /// The guard's granules are taken, and nothing accesses them.
     unsafe fn map_guard(&self, first: usize) -> Result<(), Refused> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the guard's granules are taken and nothing accesses them, as the `# Safety`
+        // section of this function requires.
         unsafe { Pages::Anonymous.map(self.base.wrapping_add(first * GRANULE), 0, GUARD * GRANULE) }
     }
 
@@ -364,7 +389,8 @@ impl Arena {
         self.take_back(start, granules, Refused::Unchanged);
     }
 
-    /// Reserves the addresses of some granules that are not live again, and of their guard, and makes them free. Where they could not all be reserved, or other parts of the process may
+    /// Reserves the addresses of some granules, which are not live any more, and of their guard,
+    /// and makes them free. If they could not all be reserved, or if other parts of the process may
     /// have mapped something there, they stay taken for good.
     fn take_back(&self, start: usize, granules: usize, now: Refused) {
         let (address, granules) = (self.base.wrapping_add(start * GRANULE), granules + GUARD);
@@ -378,7 +404,8 @@ impl Arena {
         self.live()[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
     }
 
-    /// The beginning of so many granules and a guard in a free run: of the first one that is long enough, unless the addresses say more.
+    /// Takes some granules and a guard from a free run and returns the first one. The run is the
+    /// first one that is long enough, unless the request names addresses.
     fn take(&self, granules: usize, align: usize, addresses: Addresses) -> Option<usize> {
         let granules = granules.checked_add(GUARD)?;
         let mut free = self.free.lock();
@@ -408,7 +435,8 @@ impl Arena {
         Some(first)
     }
 
-    /// The beginning of a piece that was left, of so many granules, where one is asked for there.
+    /// Takes over the addresses of a piece that was left, if it has this number of granules and the
+    /// request names its address. Returns its first granule.
     fn take_over(&self, granules: usize, addresses: Addresses) -> Option<usize> {
         let Addresses::At(address) = addresses else { return None };
         let start = usize::try_from(address).ok()?.checked_sub(self.base as usize)? / GRANULE;
@@ -420,7 +448,7 @@ impl Arena {
         Some(start)
     }
 
-    /// Back to the free runs, joined with its neighbours.
+    /// Returns granules to the free runs and joins them with their neighbours.
     fn give(&self, mut start: usize, mut granules: usize) {
         let mut free = self.free.lock();
         if let Some((&before, &count)) = free.range(..start).next_back()
@@ -438,7 +466,8 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map`; every piece has been given back, as each holds the arena.
+        // SAFETY: `map` mapped the ranges. Every piece has been given back, as each holds the
+        // arena.
         unsafe {
             libc::munmap(self.base.cast(), self.granules * GRANULE);
             libc::munmap(self.live.cast(), self.granules);
@@ -476,16 +505,16 @@ mod tests {
             assert!(is_live(&arena, address(piece)) && is_live(&arena, last));
             let end = address(piece).wrapping_add(size.next_multiple_of(GRANULE));
             assert!(!is_live(&arena, end));
-            // SAFETY: the piece's own bytes, and its guard's.
+            // SAFETY: the bytes are the piece's own and those of its guard.
             unsafe {
                 assert_eq!([*last, *end.sub(1), *end, *end.add(ADDRESS_TAIL - 1)], [0; 4]);
                 last.write(1);
                 end.sub(4).cast::<[u8; 8]>().write([7; 8]);
             }
         }
-        // What was written behind the pieces is in none of them.
+        // Bytes that were written behind the pieces are in none of them.
         for (piece, size) in pieces.iter().zip(sizes).filter(|(_, size)| size % GRANULE == 0) {
-            // SAFETY: the piece's own bytes.
+            // SAFETY: the bytes are the piece's own.
             let bytes = unsafe { std::slice::from_raw_parts(address(piece), size - 4) };
             assert!(bytes.iter().all(|&byte| byte == 0));
         }
@@ -502,7 +531,7 @@ mod tests {
         }
         assert_eq!(*arena.free.lock(), whole);
         let again = arena.allocate(1, backing, Addresses::Any).expect("memory");
-        // SAFETY: the piece's own bytes.
+        // SAFETY: the byte is the piece's own.
         let byte = unsafe { *again.range().address.add(ADDRESS_TAIL) };
         assert_eq!(byte, 0, "memory that was written before is zero again");
     }
@@ -517,19 +546,21 @@ mod tests {
         assert_eq!(place - arena.base as u64, (AGAIN * GRANULE) as u64);
         assert!(allocate(Addresses::At(place)).is_none(), "it is taken");
         drop(first);
-        // Other pieces do not get in the way.
+        // Other pieces are not placed there.
         let others: Vec<Piece> = (0..9).map(|_| allocate(Addresses::Any).expect("memory")).collect();
         assert!(others.iter().all(|piece| address(piece) < place));
         let before = allocate(Addresses::At(place - 4 * GRANULE as u64)).expect("memory");
         let again = allocate(Addresses::At(place)).expect("memory");
         assert_eq!((address(&before), address(&again)), (place - 4 * GRANULE as u64, place));
-        // One whose handle is gone makes room, and takes nothing away when it goes.
+        // A piece whose handle is destroyed gives up its addresses, and takes nothing away when it
+        // is dropped.
         before.leave();
         let new = allocate(Addresses::At(address(&before))).expect("memory");
         drop(before);
         let before = new;
         assert!(is_live(&arena, before.range().address));
-        // What is no place of a piece: taken in part, not whole granules, outside, as long as all there is.
+        // These are no places for a piece: partly taken, not aligned to granules, outside, or
+        // without a piece's length behind them.
         let end = arena.base as u64 + (arena.granules * GRANULE) as u64;
         let granule = GRANULE as u64;
         for wrong in [place + granule, place - granule, place + 99, 1, arena.base as u64, end, end - granule, u64::MAX]
@@ -544,19 +575,21 @@ mod tests {
     #[test]
     fn a_range_is_where_it_was_in_another_process() {
         let base = |same| Arena::reserve(1 << 30, same).expect("addresses").base as usize;
-        // (Other tests may have one.)
+        // Other tests may have taken one of the places.
         assert!(SAME.contains(&base(true)) && !SAME.contains(&base(false)));
         let arenas = [(); 5].map(|()| Arena::reserve(1 << 30, true).expect("addresses"));
         assert!(!SAME.contains(&(arenas[4].base as usize)), "there are four places");
     }
 
-    /// A forked child shares a file's bytes with its parent, has a copy of other memory, and takes nothing away when it gives back.
+    /// Checks that a forked child shares a file's bytes with its parent and has a copy of other
+    /// memory, and that it takes nothing away when it frees pieces.
     #[test]
     fn children_share_files() {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let [private, shared] = [Backing::Anonymous, Backing::Memfd]
             .map(|backing| arena.allocate(GRANULE, backing, Addresses::Any).expect("memory"));
-        // SAFETY: bytes of pieces; the child writes two of them, gives the pieces back and ends.
+        // SAFETY: the bytes are those of pieces. The child writes two of them, drops the pieces and
+        // ends.
         unsafe {
             let child = libc::fork();
             if child == 0 {
@@ -573,19 +606,21 @@ mod tests {
         }
     }
 
-    /// Files that cannot be mapped or that the kernel would map beyond the piece are refused, and neither the pieces around them nor the reservation change.
+    /// Checks that files which cannot be mapped, or which the kernel would map beyond the piece,
+    /// are refused. Neither the pieces around them nor the reservation change.
     #[test]
     fn imports_that_are_refused_leave_the_arena_as_it_was() {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let allocate = |bytes| arena.allocate(bytes, Backing::Anonymous, Addresses::Any).expect("memory");
         let (hole, behind) = (allocate(3 << 20), allocate(3 << 20));
         let (place, neighbour) = (hole.range().address, behind.range());
-        // SAFETY: bytes of a piece.
+        // SAFETY: the bytes are those of a piece.
         unsafe { neighbour.address.write_bytes(0x77, neighbour.size as usize) };
         drop(hole);
         let free = arena.free.lock().clone();
         for (flags, seals) in [(libc::MFD_HUGETLB, 0), (0, libc::F_SEAL_FUTURE_WRITE), (0, libc::F_SEAL_WRITE)] {
-            // SAFETY: makes a descriptor, changes its size and its seals, and closes it; asks about pages of the arena.
+            // SAFETY: this makes a descriptor, changes its size and its seals, and closes it, and
+            // queries pages of the arena.
             unsafe {
                 let fd = libc::memfd_create(c"grus-test".as_ptr(), flags | libc::MFD_ALLOW_SEALING);
                 if fd < 0 {
@@ -603,12 +638,12 @@ mod tests {
                 libc::close(fd);
             }
         }
-        // SAFETY: bytes of a piece.
+        // SAFETY: the bytes are those of a piece.
         let kept = unsafe { std::slice::from_raw_parts(neighbour.address, neighbour.size as usize) };
         assert!(kept.iter().all(|&byte| byte == 0x77));
     }
 
-    /// As many pieces as fit, of a size; the sum of their sizes.
+    /// Allocates as many pieces of a size as fit and returns the sum of their sizes.
     fn fill(arena: &Arc<Arena>, size: usize) -> u64 {
         let pieces: Vec<Piece> =
             std::iter::from_fn(|| arena.allocate(size, Backing::Anonymous, Addresses::Any)).collect();
@@ -628,11 +663,12 @@ mod tests {
                 assert!(sum >= heap, "{sum} of {heap} in pieces of {size}");
             }
         }
-        // Less is left than when the heap's size was told: three quarters of it at the most.
+        // Less is left than when the heap's size was reported: at most three quarters of it are
+        // taken.
         let arena = Arena::reserve_within(1 << 30, 200 << 20, false).expect("addresses");
         assert_eq!(arena.granules * GRANULE, 150 << 20);
         assert!(Arena::reserve_within(1 << 30, 1 << 20, false).is_none());
-        // And where nothing is scarce, there is room.
+        // If nothing is scarce, the largest alignment can be used.
         let arena = Arena::reserve_within(1 << 30, u64::MAX, false).expect("addresses");
         assert_eq!((arena.granules * GRANULE, arena.roomy), (LEAST, true));
     }

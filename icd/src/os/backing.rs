@@ -1,14 +1,18 @@
-//! What device memory is made of.
+//! Pages behind device memory.
 //!
-//! Anonymous memory is the rule. What must have a second mapping (a sparse binding), or is to be given to another process, is a file without a name
-//! (`memfd_create`): one per allocation, so that who gets its descriptor gets nothing else, the kernel takes the pages back when the last
-//! mapping goes, and a forked child that destroys what it inherited takes nothing from its parent. Writes of such a child are seen by its
-//! parent, which is what sharing is for; anonymous memory is copied for it.
+//! Device memory is anonymous by default. Memory that needs a second mapping (a sparse binding), or
+//! that is exported to another process, is a file without a name (`memfd_create`). Each allocation
+//! has its own file: the recipient of its descriptor gets nothing else, and the kernel frees the
+//! pages with the last mapping. A forked child that destroys what it inherited takes nothing from
+//! its parent. The parent sees writes of such a child, which is the purpose of sharing; anonymous
+//! memory is copied for it.
 //!
-//! It is not the rule because first touch is dearer, most of all where the kernel has no huge pages for shared memory (the default:
-//! `transparent_hugepage/shmem_enabled` is `never`). Milliseconds here, anonymous and memfd: 64 KiB 0.031 and 0.041; 1 MiB 0.41 and 0.67;
-//! 16 MiB 0.5 and 16; 256 MiB 30 and 280; written again, 16 MiB 0.16 and 0.6, 256 MiB 11 and 15. Pages of files count for control groups as others do, and not for
-//! RLIMIT_DATA; each takes a descriptor of the process.
+//! Files are not the default because the first touch costs more, especially if the kernel has no
+//! huge pages for shared memory (the default: `transparent_hugepage/shmem_enabled` is `never`).
+//! Milliseconds here, anonymous and memfd: 64 KiB 0.031 and 0.041; 1 MiB 0.41 and 0.67; 16 MiB 0.5
+//! and 16; 256 MiB 30 and 280; written again, 16 MiB 0.16 and 0.6, 256 MiB 11 and 15. Pages of
+//! files count for control groups as other pages do, and not for RLIMIT_DATA. Each file takes a
+//! descriptor of the process.
 
 use super::{descriptor, dma_buf, memory_limits};
 use base::abi::ADDRESS_GRANULE_BITS;
@@ -16,17 +20,18 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::{Arc, OnceLock};
 
-/// What an allocation is made of.
+/// Kind of pages of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
     /// Private memory of this process.
     Anonymous,
-    /// A file without a name: it can be mapped again.
+    /// A file without a name, which can be mapped again.
     Memfd,
 }
 
 impl Backing {
-    /// For what has no reason to be a file. `GRUS_MEMORY=memfd` makes everything one, for tests and measurements.
+    /// Returns the kind for allocations that have no reason to be a file. `GRUS_MEMORY=memfd` makes
+    /// every allocation a file, for tests and measurements.
     pub fn usual() -> Backing {
         static USUAL: OnceLock<Backing> = OnceLock::new();
         *USUAL.get_or_init(|| match std::env::var("GRUS_MEMORY").as_deref() {
@@ -36,47 +41,49 @@ impl Backing {
     }
 }
 
-/// Pages of an allocation, to be mapped at an address. All zero at first.
+/// Pages of an allocation, which are mapped at an address. All bytes are zero at first.
 #[derive(Clone, Debug)]
 pub enum Pages {
-    /// Each mapping has pages of its own.
+    /// Separate pages for each mapping.
     Anonymous,
-    /// All mappings show the file's, which the driver has made: mapping them does not fail for a reason of the file.
+    /// Pages of a file that the driver made, which all mappings show. Mapping them never fails
+    /// because of the file.
     File(Arc<File>),
-    /// All mappings show those of a file of another process or device as far as it goes, and then pages of their own.
+    /// Pages of a file of another process or device, which all mappings show up to its end. Private
+    /// pages follow.
     Foreign(Arc<Foreign>),
 }
 
-/// A file that the driver did not make and whose pages have been found to be there for good.
+/// A file that the driver did not make, and whose pages were checked to exist for good.
 #[derive(Debug)]
 pub struct Foreign {
     file: File,
     kind: Given,
-    /// Whole pages of the machine's memory.
+    /// Number of bytes, in whole pages of the machine's memory.
     bytes: usize,
 }
 
 /// A mapping that the kernel refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// What was at the addresses is still there.
+    /// The previous content of the addresses is still there.
     Unchanged,
-    /// There may be nothing at the addresses any more, or a mapping of another part of the process.
+    /// The addresses may be unmapped, or hold a mapping of another part of the process.
     Lost,
 }
 
-/// What kind of descriptor others get.
+/// Kind of exported or imported descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// A file of the driver's.
+    /// A file of the driver.
     File,
-    /// What other drivers and devices know too.
+    /// A dma-buf, which other drivers and devices know too.
     DmaBuf,
 }
 
 impl Pages {
-    /// `bytes` bytes; none of them exists before it is touched. None where the kernel refuses: a container without memfd_create, no
-    /// descriptor left.
+    /// Creates `bytes` bytes, none of which exists before it is touched. Returns `None` if the
+    /// kernel refuses: a container without memfd_create, or no descriptor left.
     pub fn new(backing: Backing, bytes: usize) -> Option<Pages> {
         match backing {
             Backing::Anonymous => Some(Pages::Anonymous),
@@ -84,12 +91,13 @@ impl Pages {
         }
     }
 
-    /// The pages behind a descriptor of a file of the driver (of another process or this one), or of a dma-buf or a file that serves as one, of which a
-    /// duplicate is made. None if they are not `bytes` bytes that can be mapped page by page and stay.
+    /// Imports the pages behind a descriptor, which is duplicated: of a file of the driver (of this
+    /// process or another one), or of a dma-buf or a file that serves as one. Returns `None` unless
+    /// they are `bytes` bytes that can be mapped page by page and stay.
     pub fn import(fd: i32, kind: Given, bytes: usize) -> Option<Pages> {
         let file = descriptor::duplicate(fd)?;
         let size = match kind {
-            // Files of the driver that are no memory, such as semaphores, have a page.
+            // Other files of the driver, such as semaphores, have one page.
             Given::File => descriptor::sealed_size(&file).filter(|size| size.is_multiple_of(MEMORY_BLOCK)),
             Given::DmaBuf => dma_buf::size(&file).or_else(|| descriptor::sealed_size(&file)),
         };
@@ -97,7 +105,7 @@ impl Pages {
         (size >= bytes).then(|| Pages::Foreign(Arc::new(Foreign { file, kind, bytes: size })))
     }
 
-    /// Several mappings show the same bytes of an allocation of the driver.
+    /// Returns true if several mappings show the same bytes of an allocation of the driver.
     pub fn can_be_mapped_twice(&self) -> bool {
         match self {
             Pages::Anonymous => false,
@@ -106,7 +114,8 @@ impl Pages {
         }
     }
 
-    /// A descriptor of the file: none of anonymous pages, of a kind that cannot be had, or where the process may have no more.
+    /// Returns a descriptor of the file; `None` for anonymous pages, for a kind that is not
+    /// available, or if the process may have no more descriptors.
     pub fn export(&self, kind: Given) -> Option<File> {
         match self {
             Pages::Anonymous => None,
@@ -118,13 +127,14 @@ impl Pages {
         }
     }
 
-    /// Maps `bytes` bytes from `offset` on over the addresses from `address` on, which the caller owns.
+    /// Maps `bytes` bytes from `offset` on over the addresses from `address` on, which the caller
+    /// owns.
     ///
     /// # Errors
     /// The kernel refuses; [`Refused`] says what that means for the addresses.
     ///
     /// # Safety
-    /// Whole pages of a mapping that is the caller's, where nobody accesses anything.
+    /// The addresses are whole pages of a mapping that the caller owns, and nothing accesses them.
     pub unsafe fn map(&self, address: *mut u8, offset: usize, bytes: usize) -> Result<(), Refused> {
         let (kind, file, offset) = match self {
             Pages::Anonymous => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0),
@@ -132,51 +142,57 @@ impl Pages {
             Pages::Foreign(foreign) => {
                 let shown = bytes.min(foreign.bytes.saturating_sub(offset));
                 if shown < bytes {
-                    // What lies behind the file is not part of it, but may be read.
-                    // SAFETY: the caller's promise, of a part of the addresses.
+                    // Bytes behind the file are not part of it, but may be read. SAFETY: these are
+                    // a part of the addresses that the `# Safety` section of this function covers.
                     unsafe { Pages::Anonymous.map(address.wrapping_add(shown), 0, bytes - shown) }?;
                 }
-                // SAFETY: as above.
+                // SAFETY: these are the other part of the addresses that the `# Safety` section of
+                // this function covers.
                 return unsafe { foreign.map(address, offset, shown) };
             }
         };
         let flags = kind | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller owns the addresses, as the `# Safety` section of this function
+        // requires.
         let place = unsafe { libc::mmap(address.cast(), bytes, ACCESS, flags, file, offset as libc::off_t) };
         if place == libc::MAP_FAILED { Err(Refused::Unchanged) } else { Ok(()) }
     }
 }
 
-/// The sizes of memory's files are multiples of so many bytes.
+/// Block size of memory files in bytes: their sizes are multiples of it.
 const MEMORY_BLOCK: u64 = 1 << ADDRESS_GRANULE_BITS;
 
-/// What mappings of memory allow.
+/// Access that mappings of memory allow.
 const ACCESS: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
 impl Foreign {
-    /// Maps `shown` bytes of the file, all of which it has, from `offset` on over the addresses from `address` on.
+    /// Maps `shown` bytes of the file, all of which exist, from `offset` on over the addresses from
+    /// `address` on.
     ///
-    /// The file is first mapped where the kernel likes: a file that refuses (it is sealed against writing, or its device has no mappings) would
-    /// otherwise leave nothing at the caller's addresses, where other parts of the process could then map something. The mapping that is
-    /// moved from there has exactly `shown` bytes, since [`Pages::import`] takes only files that are mapped page by page.
+    /// The file is first mapped at a place of the kernel's choice. A file that refuses to be mapped
+    /// (it is sealed against writing, or its device has no mappings) would otherwise leave nothing
+    /// at the caller's addresses, and other parts of the process could then map something there.
+    /// The mapping that is moved has exactly `shown` bytes, since [`Pages::import`] accepts only
+    /// files that are mapped page by page.
     ///
     /// # Safety
-    /// As for [`Pages::map`].
+    /// The conditions are those of [`Pages::map`].
     unsafe fn map(&self, address: *mut u8, offset: usize, shown: usize) -> Result<(), Refused> {
         if shown == 0 {
             return Ok(());
         }
         let (flags, file) = (libc::MAP_SHARED | libc::MAP_NORESERVE, self.file.as_raw_fd());
-        // SAFETY: a new mapping at a place of the kernel's choice.
+        // SAFETY: the mapping is new, at a place of the kernel's choice.
         let place = unsafe { libc::mmap(std::ptr::null_mut(), shown, ACCESS, flags, file, offset as libc::off_t) };
         if place == libc::MAP_FAILED {
             return Err(Refused::Unchanged);
         }
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: the mapping made above, which has no other user, to addresses of which the caller has promised the same.
+        // SAFETY: the mapping was made above and has no other user. The caller owns the addresses
+        // to which it moves, as the `# Safety` section requires.
         let moved = unsafe { libc::mremap(place, shown, shown, flags, address.cast::<libc::c_void>()) };
         if moved == libc::MAP_FAILED {
-            // SAFETY: as above.
+            // SAFETY: the mapping was made above and has no other user.
             unsafe { libc::munmap(place, shown) };
             return Err(Refused::Lost);
         }
@@ -184,16 +200,16 @@ impl Foreign {
     }
 }
 
-/// A file of `bytes` zeros that stays as large as it is: nobody who maps it loses a page.
+/// Creates a file of `bytes` zeros with a fixed size, so that no mapping of it loses a page.
 pub(super) fn memfd(bytes: u64) -> Option<File> {
-    // A signal would come of it.
+    // The kernel would send a signal for a larger file.
     if memory_limits::file_size().is_some_and(|most| bytes > most) {
         return None;
     }
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-    // Kernels may demand that it is never executable; older ones do not know the flag.
+    // Kernels may require that the file is never executable; older ones do not know the flag.
     let file = [flags | libc::MFD_NOEXEC_SEAL, flags].into_iter().find_map(|flags| {
-        // SAFETY: makes a descriptor, which is nobody else's.
+        // SAFETY: this makes a descriptor, which only the returned file owns.
         unsafe {
             let fd = libc::memfd_create(c"grus".as_ptr(), flags);
             (fd >= 0).then(|| File::from_raw_fd(fd))
@@ -201,7 +217,7 @@ pub(super) fn memfd(bytes: u64) -> Option<File> {
     })?;
     file.set_len(bytes).ok()?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-    // SAFETY: changes the file's seals.
+    // SAFETY: this changes the seals of the file.
     let sealed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } == 0;
     sealed.then_some(file)
 }
@@ -210,9 +226,10 @@ pub(super) fn memfd(bytes: u64) -> Option<File> {
 mod tests {
     use super::*;
 
-    /// What `limit` leaves of a process; 0 or 1 as [`Pages::new`] finds a file or not.
+    /// Runs [`Pages::new`] in a child process under a limit. Returns the child's wait status: 0 if
+    /// a file is created, and the exit code 1 otherwise.
     fn in_child(resource: libc::__rlimit_resource_t, limit: u64) -> i32 {
-        // SAFETY: the child makes a file at the most and ends.
+        // SAFETY: the child at most makes a file, and ends.
         unsafe {
             let child = libc::fork();
             if child == 0 {
@@ -235,12 +252,13 @@ mod tests {
         assert!(Pages::new(Backing::Memfd, usize::MAX).is_none());
     }
 
-    /// Bytes of a page of the tests' files.
+    /// Size of the tests' files in bytes.
     const PAGE: usize = 1 << 16;
 
-    /// A memory file with flags, a size and seals.
+    /// Creates a memory file with flags, a size and seals.
     fn file(flags: u32, bytes: u64, seals: i32) -> Option<File> {
-        // SAFETY: makes a descriptor, which is nobody else's, and changes its seals.
+        // SAFETY: this makes a descriptor, which only the returned file owns, and changes its
+        // seals.
         unsafe {
             let fd = libc::memfd_create(c"grus-test".as_ptr(), flags | libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
             let file = (fd >= 0).then(|| File::from_raw_fd(fd))?;
@@ -250,29 +268,30 @@ mod tests {
         }
     }
 
-    /// Addresses of the test's own, without access.
+    /// Addresses without access that the test owns.
     struct Window(*mut u8, usize);
 
     impl Window {
         fn new(bytes: usize) -> Window {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-            // SAFETY: a new mapping.
+            // SAFETY: the mapping is new.
             let place = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
             assert_ne!(place, libc::MAP_FAILED);
             Window(place.cast(), bytes)
         }
 
-        /// Every page of it is mapped, so that no other part of the process can have it.
+        /// Returns true if every page is mapped, so that no other part of the process can have
+        /// mapped something there.
         fn is_whole(&self) -> bool {
             let mut there = vec![0; self.1 / 4096];
-            // SAFETY: asks about the pages.
+            // SAFETY: this queries the pages, and the vector has a byte for each.
             unsafe { libc::mincore(self.0.cast(), self.1, there.as_mut_ptr()) == 0 }
         }
     }
 
     impl Drop for Window {
         fn drop(&mut self) {
-            // SAFETY: the test's addresses.
+            // SAFETY: the test owns the addresses.
             unsafe { libc::munmap(self.0.cast(), self.1) };
         }
     }
@@ -288,7 +307,7 @@ mod tests {
             assert_eq!(pages.export(Given::File).is_some(), kind == Given::File);
             let window = Window::new(4 * PAGE);
             let (place, all) = (window.0, window.1);
-            // SAFETY: a mapping of the test's own, which is used as long as it is there.
+            // SAFETY: the test owns the mapping and uses it only while it exists.
             unsafe {
                 assert_eq!(pages.map(place, 0, all), Ok(()));
                 place.write(7);
@@ -296,17 +315,18 @@ mod tests {
                 let mut seen = [0; 1];
                 std::os::unix::fs::FileExt::read_exact_at(&file, &mut seen, 0).expect("the file's bytes");
                 assert_eq!((seen, place.add(PAGE).read()), ([7], 0));
-                // From an offset on, and behind its end.
+                // Maps from an offset on, and beyond the end of the file.
                 assert_eq!(pages.map(place, PAGE, all), Ok(()));
                 assert_eq!(place.read(), 0);
             }
         }
-        // A file that can still be made smaller would end accesses in a signal.
+        // A file that can still shrink would end accesses with a signal.
         let open = file(0, PAGE as u64, 0).expect("a file");
         assert!([Given::File, Given::DmaBuf].iter().all(|&kind| Pages::import(open.as_raw_fd(), kind, PAGE).is_none()));
     }
 
-    /// The kernel rounds mappings of huge pages up, and has them where it finds some: such a file is refused whatever it says of itself.
+    /// Checks that files of huge pages are refused regardless of their size and seals, because the
+    /// kernel rounds their mappings up and provides huge pages only if it finds some.
     #[test]
     fn huge_pages_are_refused() {
         // Kernels without huge pages have no such files.
@@ -319,14 +339,15 @@ mod tests {
         assert_eq!(descriptor::sealed_size(&huge), None);
     }
 
-    /// A file can be as large and sealed as it says and still refuse to be mapped for writing; then the addresses stay what they were.
+    /// Checks that addresses stay as they are if a file with the right size and seals still refuses
+    /// to be mapped for writing.
     #[test]
     fn addresses_are_kept_when_a_file_refuses() {
         let seals = [libc::F_SEAL_FUTURE_WRITE, libc::F_SEAL_WRITE].map(|seal| seal | libc::F_SEAL_SHRINK);
         for file in seals.map(|seals| file(0, PAGE as u64, seals).expect("a file")) {
             let pages = Pages::import(file.as_raw_fd(), Given::File, PAGE).expect("as many bytes as it says");
             let window = Window::new(2 * PAGE);
-            // SAFETY: addresses of the test's own.
+            // SAFETY: the test owns the addresses.
             unsafe { assert_eq!(pages.map(window.0, 0, PAGE), Err(Refused::Unchanged)) };
             assert!(window.is_whole());
         }

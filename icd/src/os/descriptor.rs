@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 
-/// Another descriptor of the same file, which does not go to programs that are executed; None if there is no such file, or no descriptor left.
+/// Duplicates a descriptor. Executed programs do not inherit the new one. Returns `None` if there
+/// is no such file, or no descriptor left.
 pub fn duplicate(fd: i32) -> Option<File> {
-    // SAFETY: makes a descriptor, which is nobody else's.
+    // SAFETY: this makes a descriptor, which only the returned file owns.
     unsafe {
         let new = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0);
         (new >= 0).then(|| File::from_raw_fd(new))
@@ -15,63 +16,68 @@ pub fn duplicate(fd: i32) -> Option<File> {
 
 /// Closes a descriptor that the application has given away.
 pub fn close(fd: i32) {
-    // SAFETY: its owner's promise is that nobody uses it any more; a number that is none does nothing.
+    // SAFETY: the application transferred the descriptor and uses it no longer; closing an invalid
+    // number does nothing.
     unsafe { libc::close(fd) };
 }
 
-/// The kind of a file system (`f_type`, a constant of `linux/magic.h`), and the bytes of a block of a file, which is what mappings of the file consist of.
+/// Kind of a file system, and the block size of a file in it.
 pub struct FileSystem {
-    /// The kind.
+    /// Kind of the file system (`f_type`, a constant of `linux/magic.h`).
     pub magic: u64,
-    /// Bytes per block.
+    /// Number of bytes per block, which is the unit of mappings of the file.
     pub block: u64,
 }
 
-/// The file system that a file lies in; None where the kernel does not say.
+/// Returns the file system that contains a file; `None` if the kernel does not report it.
 pub fn file_system(file: &File) -> Option<FileSystem> {
-    // SAFETY: plain data, any bits of which are valid.
+    // SAFETY: the structure is plain data, for which all-zero bits are valid.
     let mut system: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: fills the structure.
+    // SAFETY: `fstatfs` fills the structure.
     let known = unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut system) } == 0;
     known.then_some(FileSystem { magic: system.f_type as u64, block: system.f_bsize as u64 })
 }
 
-/// Bytes of a page of the machine's memory.
+/// Returns the size of a page of the machine's memory in bytes.
 pub fn page_size() -> u64 {
-    // SAFETY: sysconf only reads.
+    // SAFETY: `sysconf` only reads.
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Bytes of a file that can be mapped page by page and never lose a page, so that no access to such a mapping ends in a signal. None for every other file.
+/// Returns the size of a file that can be mapped page by page and never loses a page, so that no
+/// access to such a mapping ends in a signal. Returns `None` for every other file.
 ///
-/// Only a memory file (tmpfs) with F_SEAL_SHRINK is one. Its pages exist when they are touched, whatever has been written, and its size is read behind the
-/// seal, so that it can only grow. A file of huge pages (MFD_HUGETLB) can have the seal too, but the kernel rounds its mappings up to huge pages, so that they
-/// would cover what lies behind them, and its pages need not exist.
+/// Only a memory file (tmpfs) with F_SEAL_SHRINK is one. Its pages are created when they are
+/// touched, regardless of what was written. Its size is read after the seal is known, so that it
+/// can only grow. A file of huge pages (MFD_HUGETLB) can have the seal too, but the kernel rounds
+/// its mappings up to huge pages. They would cover the memory behind them, and the pages need not
+/// exist.
 pub fn sealed_size(file: &File) -> Option<u64> {
     let in_pages = |system: FileSystem| system.magic == libc::TMPFS_MAGIC as u64 && system.block == page_size();
     if !file_system(file).is_some_and(in_pages) {
         return None;
     }
-    // SAFETY: asks for the file's seals; a file that cannot have any is an error.
+    // SAFETY: this queries the seals of the file; a file that cannot have any gives an error.
     let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
     let sealed = seals >= 0 && seals & libc::F_SEAL_SHRINK != 0;
     sealed.then(|| file.metadata().ok().map(|data| data.len())).flatten()
 }
 
-/// A sync file (or whatever else can be polled) has signaled; one that cannot be asked counts as signaled.
+/// Returns true if a sync file (or any other file that can be polled) is signaled. A file that
+/// cannot be polled counts as signaled.
 pub fn is_signaled(file: &File) -> bool {
     let mut poll = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: one structure, no time.
+    // SAFETY: one structure is passed, and the timeout is 0.
     unsafe { libc::poll(&raw mut poll, 1, 0) != 0 }
 }
 
-/// What a thread that waits for descriptors can be woken by.
+/// A descriptor that wakes a thread which waits for descriptors.
 pub struct Wake(File);
 
 impl Wake {
-    /// None: no descriptor is left.
+    /// Creates the descriptor; `None` if no descriptor is left.
     pub fn new() -> Option<Wake> {
-        // SAFETY: makes a descriptor, which is nobody else's.
+        // SAFETY: this makes a descriptor, which only the returned object owns.
         unsafe {
             let fd = libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK);
             (fd >= 0).then(|| Wake(File::from_raw_fd(fd)))
@@ -80,13 +86,13 @@ impl Wake {
 
     /// Makes the descriptor readable.
     pub fn wake(&self) {
-        // It fails only where it has been readable for long.
+        // The write fails only if the descriptor is already readable.
         let _ = (&self.0).write(&1u64.to_ne_bytes());
     }
 
-    /// Makes it unreadable again.
+    /// Makes the descriptor unreadable again.
     pub fn take(&self) {
-        // As above: it may be unreadable already.
+        // The read fails only if the descriptor is already unreadable.
         let _ = (&self.0).read(&mut [0; 8]);
     }
 }

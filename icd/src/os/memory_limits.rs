@@ -1,46 +1,49 @@
-//! What the process may have of memory and addresses: resource limits and control groups. Free
-//! memory of the C library is given back here, too.
+//! Limits of memory and addresses of the process: resource limits and control groups. The module
+//! also returns free memory of the C library.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Bytes of address space that the process may still take; `None` without a limit.
+/// Returns the number of bytes of address space that the process may still take; `None` without a
+/// limit.
 pub fn addresses_left() -> Option<u64> {
     left(libc::RLIMIT_AS, 0)
 }
 
-/// Bytes of private writable memory that the process may still take; `None` without a limit.
+/// Returns the number of bytes of private writable memory that the process may still take; `None`
+/// without a limit.
 pub fn data_left() -> Option<u64> {
     left(libc::RLIMIT_DATA, 5)
 }
 
-/// Gives free pages of all arenas of the C library back to the system. What is allocated stays where
-/// it is.
+/// Returns free pages of all arenas of the C library to the system. Allocated memory stays in
+/// place.
 pub fn trim() {
     // SAFETY: the function has no precondition, and moves nothing that is allocated.
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Bytes that can be had without swapping: `MemAvailable` of `/proc/meminfo`.
+/// Returns the number of bytes that are available without swapping: `MemAvailable` of
+/// `/proc/meminfo`.
 pub fn memory_available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Bytes that a file may have; `None` without a limit.
+/// Returns the largest size of a file in bytes; `None` without a limit.
 pub fn file_size() -> Option<u64> {
     limit(libc::RLIMIT_FSIZE)
 }
 
 fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: writes the structure.
+    // SAFETY: `getrlimit` writes the structure.
     let told = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
     (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// A limit less what is used, which `/proc/self/statm` has in pages in one of its fields.
+/// Returns a limit minus the used amount, which a field of `/proc/self/statm` gives in pages.
 fn left(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
     let limit = limit(resource)?;
     let page = super::descriptor::page_size();
@@ -49,14 +52,15 @@ fn left(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
     Some(limit.saturating_sub(pages.saturating_mul(page)))
 }
 
-/// The least limit of the control groups that the process is in; `None` without one.
+/// Returns the lowest limit of the control groups that contain the process; `None` without one.
 pub fn control_groups() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     least_limit(&groups, Path::new("/sys/fs/cgroup"))
 }
 
-/// The least limit of the groups that `groups` (the text of `/proc/self/cgroup`) names, of their parents, and of the root: in a
-/// container the names may be those of the world outside, where only the root is the own group.
+/// Returns the lowest limit of the groups that `groups` (the text of `/proc/self/cgroup`) names, of
+/// their parents, and of the root. In a container the names may be those outside of it, where only
+/// the root is the process's own group.
 fn least_limit(groups: &str, root: &Path) -> Option<u64> {
     let mut files = BTreeSet::new();
     let mut look = |root: &Path, path: &str, file: &str| {
@@ -68,7 +72,7 @@ fn least_limit(groups: &str, root: &Path) -> Option<u64> {
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        // No path leads out of the root.
+        // A path with `..` would lead out of the root.
         if path.split('/').any(|part| part == "..") {
             continue;
         }

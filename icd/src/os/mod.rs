@@ -1,5 +1,6 @@
-//! What the operating system gives and says: addresses, limits, the user, the clock, the environment. Knows nothing of Vulkan; its unsafe
-//! blocks are system calls and the ranges they made.
+//! Services of the operating system: addresses, limits, the user, the clock, the environment. This
+//! module does not depend on Vulkan. Its unsafe blocks are system calls and accesses to the ranges
+//! that they made.
 
 pub mod arena;
 pub mod backing;

@@ -1,12 +1,17 @@
-//! A number that several processes see, with waits for its change: what a semaphore or a fence is that was given away by file descriptor.
+//! A number that several processes see, with waits for its change: the payload of a semaphore or a
+//! fence that was exported as a file descriptor.
 //!
-//! It lies in a file without a name ([`super::backing`]), so that one descriptor is all there is to give, and lives as long as anybody has it.
-//! Who waits sleeps in the kernel on a word of the file ([`super::condvar`]), so a change in one process wakes those of all others.
+//! The number lies in a file without a name ([`super::backing`]), so that one descriptor is all
+//! that is exported, and lives as long as any process has it. A waiter sleeps in the kernel on a
+//! word of the file ([`super::condvar`]), so a change in one process wakes those of all other
+//! processes.
 //!
-//! Nobody else can be trusted to live. Whoever is going to change the number says so first ([`Shared::promise`]), with the identity of
-//! its process; a waiter that has slept for [`LOOK`] looks whether that process is still there, and keeps the promise in its place if not, as kernels
-//! do for the fences of processes that end. Other processes may write anything: nothing here is an address, a length or a lock.
-//! Processes of another PID namespace cannot be looked for; who waits for those waits as long as they like.
+//! Other processes may end at any time. A process that is going to change the number first
+//! announces this with its identity ([`Shared::promise`]). A waiter that has slept for [`LOOK`]
+//! checks whether that process still exists, and otherwise keeps the promise in its place, as
+//! kernels do for the fences of ended processes. Other processes may write anything: nothing here
+//! is an address, a length or a lock. Processes of another PID namespace cannot be checked, so a
+//! wait for them has no bound.
 
 use super::backing::memfd;
 use super::descriptor;
@@ -17,44 +22,45 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Time asleep after which a waiter looks for whom it waits for.
+/// Time asleep after which a waiter checks the process that it waits for.
 pub const LOOK: Duration = Duration::from_millis(100);
 
 const BYTES: usize = 4096;
-/// "Grus" and the version of [`Words`].
+/// The letters "Grus" and the version of [`Words`].
 const MAGIC: u64 = u64::from_le_bytes(*b"GrusSem1");
 
-/// What the file begins with.
+/// Layout of the beginning of the file.
 #[repr(C)]
 struct Words {
     magic: AtomicU64,
-    /// What the number is, in its owner's words.
+    /// Kind of the number, as its owner defines it.
     kind: AtomicU32,
-    /// Changes of the number, for sleepers.
+    /// Number of changes, on which sleepers wait.
     changes: AtomicU32,
     value: AtomicU64,
-    /// The value that has been promised.
+    /// Value that was promised.
     promised: AtomicU64,
-    /// Who promised it last ([`identity`]), or 0.
+    /// Identity ([`identity`]) of the process that made the last promise, or 0.
     promiser: AtomicU64,
     sleepers: AtomicU32,
 }
 
-/// See the module header.
+/// A number in memory that several processes map.
 pub struct Shared {
     words: NonNull<Words>,
     file: File,
-    /// Promises of this object that are neither kept nor broken.
+    /// Number of promises of this object that are neither kept nor broken.
     promises: AtomicU32,
 }
 
-// SAFETY: a mapping that this object owns, of which only atomics are used.
+// SAFETY: this object owns the mapping, of which only atomics are used.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: all shared access goes through atomics.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// A number of a kind. None where the kernel refuses a file, a descriptor or a mapping.
+    /// Creates a number of a kind. Returns `None` if the kernel refuses a file, a descriptor or a
+    /// mapping.
     pub fn new(kind: u32, value: u64) -> Option<Shared> {
         let shared = Shared::map(memfd(BYTES as u64)?)?;
         let words = shared.words();
@@ -64,10 +70,11 @@ impl Shared {
         Some(shared)
     }
 
-    /// The number behind a descriptor, of which a duplicate is made. None if it is none of this kind.
+    /// Imports the number behind a descriptor, which is duplicated. Returns `None` if it is not a
+    /// number of this kind.
     pub fn import(fd: i32, kind: u32) -> Option<Shared> {
         let file = descriptor::duplicate(fd)?;
-        // Nobody can take the page away under the mapping.
+        // The seal guarantees that the page stays under the mapping.
         descriptor::sealed_size(&file).filter(|&size| size >= BYTES as u64)?;
         let shared = Shared::map(file)?;
         let words = shared.words();
@@ -77,7 +84,7 @@ impl Shared {
 
     fn map(file: File) -> Option<Shared> {
         let (access, fd) = (libc::PROT_READ | libc::PROT_WRITE, file.as_raw_fd());
-        // SAFETY: a new mapping at a place of the kernel's choice.
+        // SAFETY: the mapping is new, at a place of the kernel's choice.
         let place = unsafe { libc::mmap(std::ptr::null_mut(), BYTES, access, libc::MAP_SHARED, fd, 0) };
         if place == libc::MAP_FAILED {
             return None;
@@ -86,27 +93,29 @@ impl Shared {
     }
 
     fn words(&self) -> &Words {
-        // SAFETY: the mapping lives as long as this, is large enough and aligned, and any bits are valid atomics.
+        // SAFETY: the mapping lives as long as this object, is large enough and aligned, and any
+        // bits are valid atomics.
         unsafe { self.words.as_ref() }
     }
 
-    /// A descriptor of the same number; None when the process may have no more.
+    /// Returns a descriptor of the same number; `None` if the process may have no more descriptors.
     pub fn export(&self) -> Option<File> {
         descriptor::duplicate(self.file.as_raw_fd())
     }
 
-    /// The number.
+    /// Returns the value of the number.
     pub fn value(&self) -> u64 {
         self.words().value.load(Ordering::SeqCst)
     }
 
-    /// Another number, and who waits is woken.
+    /// Sets the value and wakes waiters.
     pub fn set(&self, value: u64) {
         self.words().value.store(value, Ordering::SeqCst);
         self.wake();
     }
 
-    /// From one number to another, if it is that one. Wakes nobody: it takes something away.
+    /// Changes the value from `from` to `to` if it is `from`. Wakes no waiter, because this takes a
+    /// signal away.
     pub fn take(&self, from: u64, to: u64) -> bool {
         self.words().value.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
@@ -115,22 +124,24 @@ impl Shared {
         let words = self.words();
         words.changes.fetch_add(1, Ordering::SeqCst);
         if words.sleepers.load(Ordering::SeqCst) != 0 {
-            // SAFETY: the kernel looks for waiters at the address; it is not read.
+            // SAFETY: the kernel looks for waiters at the address; it does not read it.
             unsafe { libc::syscall(libc::SYS_futex, words.changes.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
         }
     }
 
-    /// The word on which to sleep.
+    /// Returns the word on which to sleep.
     pub(super) fn futex(&self) -> *mut u32 {
         self.words().changes.as_ptr()
     }
 
-    /// The number of changes: read before the number is looked at, and given to whoever sleeps.
+    /// Returns the number of changes. A waiter reads it before it reads the value, and passes it to
+    /// the sleep.
     pub fn changes(&self) -> u32 {
         self.words().changes.load(Ordering::SeqCst)
     }
 
-    /// Someone sleeps, or does not any more. A sleeper that dies is counted for ever; it costs later changes a system call.
+    /// Notes that a thread sleeps, or does not any more. A sleeper that dies stays counted, which
+    /// costs later changes a system call.
     pub fn sleeps(&self, on: bool) {
         let sleepers = &self.words().sleepers;
         if on {
@@ -140,21 +151,21 @@ impl Shared {
         };
     }
 
-    /// This process is going to set the number to `value` or more.
+    /// Announces that this process is going to set the number to `value` or more.
     pub fn promise(&self, value: u64) {
         self.promises.fetch_add(1, Ordering::SeqCst);
         self.words().promised.fetch_max(value, Ordering::SeqCst);
         self.words().promiser.store(identity(), Ordering::SeqCst);
     }
 
-    /// One promise was kept, or will not be.
+    /// Notes that one promise was kept, or will not be.
     pub fn is_done(&self) {
         if self.promises.fetch_sub(1, Ordering::SeqCst) == 1 {
             let _ = self.words().promiser.compare_exchange(identity(), 0, Ordering::SeqCst, Ordering::SeqCst);
         }
     }
 
-    /// Looks for the process that promised something, and keeps its promise if it is gone.
+    /// Checks the process that made the last promise, and keeps the promise if the process is gone.
     pub fn look(&self) {
         let words = self.words();
         let promiser = words.promiser.load(Ordering::SeqCst);
@@ -170,21 +181,23 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: this object's mapping.
+        // SAFETY: this object owns the mapping.
         unsafe { libc::munmap(self.words.as_ptr().cast(), BYTES) };
     }
 }
 
-/// Bits of a process's number, of its first clock tick and of its PID namespace in an identity.
+/// Number of bits of a process number in an identity; the first clock tick and the PID namespace
+/// follow.
 const PID: u32 = 22;
 const TICK: u32 = 26;
 
-/// Who this process is: one word, so that nobody reads parts of two. The number of a process may come again, not in the same tick.
+/// Returns the identity of this process in one word, so that no reader sees parts of two. A process
+/// number may be reused, but not in the same tick.
 fn identity() -> u64 {
     static IDENTITY: OnceLock<u64> = OnceLock::new();
     *IDENTITY.get_or_init(|| {
         let pid = std::process::id();
-        // Without a file system of processes a number is all there is.
+        // Without `/proc` the process number is the whole identity.
         let (_, tick) = state_of(pid).unwrap_or_default();
         pack(pid, tick)
     })
@@ -194,7 +207,7 @@ fn pack(pid: u32, tick: u64) -> u64 {
     u64::from(pid) & ((1 << PID) - 1) | (tick & ((1 << TICK) - 1)) << PID | namespace() << (PID + TICK)
 }
 
-/// The low bits of the inode of this process's PID namespace; 0 if it is not told.
+/// Returns the low bits of the inode of this process's PID namespace; 0 if it is unknown.
 fn namespace() -> u64 {
     static NAMESPACE: OnceLock<u64> = OnceLock::new();
     *NAMESPACE.get_or_init(|| {
@@ -203,27 +216,27 @@ fn namespace() -> u64 {
     })
 }
 
-/// A process's state (a letter of `/proc/PID/stat`) and the clock tick in which it began.
+/// Returns a process's state (a letter of `/proc/PID/stat`) and the clock tick in which it began.
 fn state_of(pid: u32) -> Option<(u8, u64)> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Its name, in brackets, may have anything in it.
+    // The name of the process, in parentheses, may contain any character.
     let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
     Some((state, fields.nth(18)?.parse().ok()?))
 }
 
-/// False if the process is certainly gone.
+/// Returns false if the process is certainly gone.
 fn is_alive(identity: u64) -> bool {
     if identity >> (PID + TICK) != namespace() {
         return true;
     }
     let pid = (identity & ((1 << PID) - 1)) as u32;
     match state_of(pid) {
-        // Dead, though its parent has not been told.
+        // The process has ended, though its parent has not waited for it yet.
         Some((b'Z' | b'X', _)) => false,
         Some((_, tick)) => pack(pid, tick) == identity,
         None => {
-            // SAFETY: asks whether there is such a process.
+            // SAFETY: signal 0 only checks whether the process exists.
             let answer = unsafe { libc::kill(pid as libc::pid_t, 0) };
             answer == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
         }
@@ -262,7 +275,8 @@ mod tests {
         assert!(Shared::import(null.as_raw_fd(), 0).is_none());
     }
 
-    /// The child promises and ends; it is not waited for before the look.
+    /// Checks that a promise of an ended child is kept. The child is not waited for before the
+    /// check.
     #[test]
     fn promises_of_who_is_gone_are_kept() {
         let number = Shared::new(1, 0).expect("a file");
@@ -287,7 +301,7 @@ mod tests {
             number.look();
         }
         assert_eq!(number.value(), 1);
-        // SAFETY: waits for the child.
+        // SAFETY: this waits for the child.
         assert_eq!(unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) }, child);
         assert!(!is_alive(pack(child as u32, 0)), "a number without a process");
     }

@@ -22,7 +22,7 @@ const SURFACE: Need = ext("VK_KHR_surface");
 const SWAPCHAIN: Need = ext("VK_KHR_swapchain");
 const CAPABILITIES2: Need = ext("VK_KHR_get_surface_capabilities2");
 
-/// The rows of this family in the command table.
+/// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(
         Instance,
@@ -118,12 +118,12 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// A window's surface.
+/// Creates the surface of a window.
 ///
 /// # Safety
-/// The instance lives.
+/// The instance is live.
 unsafe fn x11(instance: vk::Instance, display: Option<String>, window: u32) -> Surface {
-    // SAFETY: the caller's promise.
+    // SAFETY: the instance is live, as the `# Safety` section requires.
     let messages = unsafe { handle::dispatchable::<Instance>(instance) }.messages.clone();
     Surface::x11(messages, display, window)
 }
@@ -147,7 +147,7 @@ shims! {
         allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
-        // Without libxcb in the process there is nothing to wait for that could be waited for.
+        // If libxcb is not in the process, there is nothing to wait for.
         let _ = client::sync_xcb((*info).connection);
         *surface = create(instance, allocator, x11(instance, None, (*info).window))?;
         Ok(())
@@ -171,7 +171,8 @@ shims! {
         allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
-        // (Display and surface outlive the surface, which is closed when the application destroys it.)
+        // The application's display and surface outlive the Vulkan surface, which is closed when
+        // the application destroys it.
         let target = WaylandTarget::new((*info).display, (*info).surface);
         *surface = create(instance, allocator, Surface::wayland(target))?;
         Ok(())
@@ -235,7 +236,8 @@ shims! {
         out: *mut vk::SurfaceCapabilities2KHR<'_>,
     ) -> VkResult {
         (*out).surface_capabilities = get::<Surface>((*info).surface).capabilities()?;
-        // (What VkSurfacePresentModeKHR says changes nothing: all modes are the same in this.)
+        // VkSurfacePresentModeKHR has no effect, because all modes have the same scaling
+        // capabilities.
         if let Some(scaling) = find_mut::<vk::SurfacePresentScalingCapabilitiesEXT<'_>>((*out).p_next) {
             scaling.supported_present_scaling = SCALING;
             (scaling.supported_present_gravity_x, scaling.supported_present_gravity_y) = (GRAVITY, GRAVITY);
@@ -256,7 +258,7 @@ shims! {
         if let Some(compatible) = find_mut::<vk::SurfacePresentModeCompatibilityEXT<'_>>((*out).p_next) {
             let asked = find::<vk::SurfacePresentModeEXT<'_>>((*info).p_next).map(|asked| asked.present_mode);
             let modes = compatible_modes(get::<Surface>((*info).surface), asked);
-            // What does not fit is no error here.
+            // A list that does not fit is not an error here.
             let _ = write_array(&modes, &mut compatible.present_mode_count, compatible.p_present_modes);
         }
         Ok(())
@@ -358,7 +360,8 @@ shims! {
         acquire(device, info.swapchain, info.timeout, (info.semaphore, info.fence), &mut *index)
     }
 
-    // What it says is for displays, and for surfaces of colour spaces that there are none of (`surface`).
+    // The metadata is for displays, and for surfaces with colour spaces that the driver does not
+    // support (`surface`).
     fn set_hdr_metadata(_device: vk::Device, _count: u32, _swapchains: *const vk::SwapchainKHR, _metadata: *const vk::HdrMetadataEXT<'_>) {}
 
     fn release_swapchain_images(device: vk::Device, info: *const vk::ReleaseSwapchainImagesInfoEXT<'_>) -> VkResult {
@@ -385,7 +388,8 @@ shims! {
         let ids = find::<vk::PresentIdKHR<'_>>(info.p_next).map(|ids| (ids.p_present_ids, ids.swapchain_count));
         let ids2 = || find::<newer::PresentId2KHR<'_>>(info.p_next).map(|ids| (ids.p_present_ids, ids.swapchain_count));
         let ids = ids.or_else(ids2).map_or(&[][..], |(ids, count)| slice(ids, count));
-        // Signaled when the images have been read or given to a compositor, and also when there is nothing to show them in.
+        // The fence is signaled when the images have been read or given to a compositor, and also
+        // if there is no window to show them in.
         if let Some(fences) = find::<vk::SwapchainPresentFenceInfoEXT<'_>>(info.p_next) {
             let fences = slice(fences.p_fences, fences.swapchain_count).iter();
             submission.signals.extend(fences.filter_map(|f| optional::<Fence>(*f)).map(|f| f.signal()));
@@ -406,7 +410,7 @@ shims! {
             }
             worst = if severity(result) > severity(worst) { result } else { worst };
         }
-        // The semaphores are waited for also when nothing can be shown.
+        // The submission waits for the semaphores even if nothing can be shown.
         at.queue.submit(&device, vec![submission])?;
         if worst == vk::Result::SUCCESS { Ok(()) } else { Err(worst) }
     }
@@ -444,12 +448,13 @@ shims! {
     }
 }
 
-/// Any queue's thread can show an image.
+/// Returns true if a queue family exists, because the worker of any queue can show an image.
 fn presents(family: u32) -> bool {
     (family as usize) < crate::caps::QUEUE_FAMILIES.len()
 }
 
-/// Acquires an image and signals at once: an image is given out only after its last presentation has read it.
+/// Acquires an image and signals at once, because an image is returned only after its last
+/// presentation has read it.
 ///
 /// # Safety
 /// The handles are live, or null where the specification allows it.
@@ -460,7 +465,7 @@ unsafe fn acquire(
     (semaphore, fence): (vk::Semaphore, vk::Fence),
     index: &mut u32,
 ) -> Result<(), vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the handles are live or null, as the `# Safety` section requires.
     let (device, swapchain, semaphore, fence) = unsafe {
         (
             dispatchable::<Device>(device),
@@ -480,26 +485,27 @@ unsafe fn acquire(
     Ok(())
 }
 
-/// A handle of a surface.
+/// Creates the handle of a surface.
 ///
 /// # Safety
-/// The instance is live, the callbacks are null or valid.
+/// The instance is live, and the callbacks are null or valid.
 unsafe fn create(
     instance: vk::Instance,
     allocator: Allocator<'_>,
     surface: Surface,
 ) -> Result<vk::SurfaceKHR, vk::Result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the instance is live and the callbacks are null or valid, as the `# Safety` section
+    // requires.
     let (memory, instance) =
         unsafe { (handle::memory::<Instance>(instance, allocator), dispatchable::<Instance>(instance)) };
     let more = instance.extensions.has(Extension::VK_EXT_swapchain_colorspace);
     handle::create(Arc::new(surface.with_more_color_spaces(more)), memory)
 }
 
-/// More rectangles than anybody looks at are everything.
+/// Largest number of damage rectangles; more rectangles mean the whole image.
 const MOST_RECTANGLES: u32 = 64;
 
-/// What a presentation changes; nothing: anything.
+/// Returns the rectangles that a presentation changes; an empty list means the whole image.
 ///
 /// # Safety
 /// The structure is valid.
@@ -507,21 +513,21 @@ unsafe fn damage(region: &vk::PresentRegionKHR<'_>) -> Vec<Rectangle> {
     if region.rectangle_count > MOST_RECTANGLES {
         return Vec::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the structure is valid, as the `# Safety` section requires.
     let rectangles = unsafe { slice(region.p_rectangles, region.rectangle_count) };
     let number = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
     let rectangle = |r: &vk::RectLayerKHR| [r.offset.x, r.offset.y, number(r.extent.width), number(r.extent.height)];
     rectangles.iter().map(rectangle).collect()
 }
 
-/// All modes, beginning with the one that was asked about: there may be room for one only.
+/// Returns all modes, beginning with the queried one, because the list may be cut to one element.
 fn compatible_modes(surface: &Surface, asked: Option<vk::PresentModeKHR>) -> Vec<vk::PresentModeKHR> {
     let mut modes = surface.present_modes().to_vec();
     modes.sort_by_key(|mode| Some(*mode) != asked);
     modes
 }
 
-/// What a presentation returns for one swapchain, and its work in queue order.
+/// Returns the result of a presentation for one swapchain, and its work in queue order.
 fn present(swapchain: Arc<Swapchain>, mut request: Request) -> (vk::Result, Option<Work>) {
     let result = swapchain.status();
     request.accepted = result == vk::Result::SUCCESS;
@@ -530,7 +536,7 @@ fn present(swapchain: Arc<Swapchain>, mut request: Request) -> (vk::Result, Opti
     (result, work)
 }
 
-/// Which of several results vkQueuePresentKHR returns.
+/// Ranks results, of which vkQueuePresentKHR returns the most severe one.
 fn severity(result: vk::Result) -> u32 {
     match result {
         vk::Result::SUCCESS => 0,

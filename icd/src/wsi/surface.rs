@@ -44,7 +44,7 @@ struct X11Target {
 
 /// The driver's connection for one surface.
 enum Connection {
-    /// Not opened yet, or the server did not know the window.
+    /// The connection is not opened yet, or the server did not know the window.
     Closed,
     Open(Box<X11Window>),
     /// The window or the server went away, which is permanent.

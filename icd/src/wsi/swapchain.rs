@@ -1,4 +1,4 @@
-//! Swapchains: images in the driver's memory, acquired and presented.
+//! Swapchains: images in the driver's memory that are acquired and presented.
 
 use super::pace::{Acquire, Pace};
 use super::scaling::Scaling;
@@ -20,28 +20,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// `VkSwapchainKHR`.
+/// Object behind a `VkSwapchainKHR`.
 pub struct Swapchain {
     surface: Arc<Surface>,
     scaling: Option<Scaling>,
-    /// What the surface knows the swapchain by; handles are used again, numbers are not.
+    /// Number by which the surface identifies the swapchain. Handles are reused; numbers are not.
     number: u64,
     extent: vk::Extent2D,
     format: vk::Format,
     images: Vec<SwapchainImage>,
     retired: AtomicBool,
-    /// Presentations are of FIFO.
+    /// True if presentations use FIFO.
     fifo: AtomicBool,
     progress: Arc<Progress>,
 }
 
-/// What becomes of a swapchain's images; whoever shows them knows.
+/// State of a swapchain's images, which code that shows them updates.
 struct Progress {
     sync: Arc<Sync>,
     pace: Mutex<Pace>,
-    /// VkResult that the last presentation found: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
+    /// VkResult of the last presentation: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
     status: AtomicI32,
-    /// Numbers (VK_KHR_present_id, VK_KHR_present_id2) of the last presentation that was seen, and of the last one that was not to be.
+    /// Number (VK_KHR_present_id, VK_KHR_present_id2) of the last presentation that was shown. The
+    /// field below is the number of the last presentation that was dropped.
     seen: AtomicU64,
     dropped: AtomicU64,
 }
@@ -61,18 +62,19 @@ impl Listener for Progress {
     }
 }
 
-/// What a presentation asks for.
+/// Parameters of a presentation.
 #[derive(Default)]
 pub struct Request {
-    /// The image.
+    /// Index of the image.
     pub index: u32,
-    /// Another present mode, which stays.
+    /// New present mode, which stays in effect.
     pub mode: Option<vk::PresentModeKHR>,
-    /// What differs from the presentation before; nothing: anything.
+    /// Rectangles that differ from the previous presentation; an empty list means the whole image.
     pub damage: Vec<Rectangle>,
-    /// Its number, or 0.
+    /// Number of the presentation, or 0.
     pub id: u64,
-    /// The swapchain was not out of date when it was presented: what becomes of it later takes no frame from it.
+    /// True if the swapchain was not out of date when the image was presented: later changes do not
+    /// drop the frame.
     pub accepted: bool,
 }
 
@@ -90,17 +92,17 @@ impl handle::Object for Swapchain {
     type Handle = vk::SwapchainKHR;
 }
 
-/// Most images a swapchain may ask for; more is a mistake.
+/// Largest number of images that a swapchain may request; a larger one is taken for an error.
 const MAX_IMAGES: u32 = 64;
 
-/// The time between frames of FIFO: 60 Hz, or `GRUS_FIFO_HZ`; 0 there: no pacing.
+/// Returns the time between frames of FIFO: 60 Hz, or `GRUS_FIFO_HZ`; 0 there disables pacing.
 fn fifo_period() -> Option<Duration> {
     let asked = std::env::var("GRUS_FIFO_HZ").ok().and_then(|hz| hz.trim().parse::<f64>().ok());
     let hz = asked.filter(|hz| hz.is_finite()).unwrap_or(60.0);
     (hz > 0.0).then(|| Duration::from_secs_f64((1.0 / hz).min(10.0)))
 }
 
-/// The time between frames of a present mode.
+/// Returns the time between frames of a present mode.
 fn period_of(mode: vk::PresentModeKHR) -> Option<Duration> {
     if is_fifo(mode) { fifo_period() } else { None }
 }
@@ -110,7 +112,7 @@ fn is_fifo(mode: vk::PresentModeKHR) -> bool {
 }
 
 impl Swapchain {
-    /// `vkCreateSwapchainKHR`. `old` is retired even when this fails.
+    /// Implements `vkCreateSwapchainKHR`. `old` is retired even if this fails.
     pub fn new(
         device: &Device,
         surface: Arc<Surface>,
@@ -130,7 +132,7 @@ impl Swapchain {
             check(&surface, info, modes)?;
             let window = surface.wayland_window();
             let images = create_images(device, info, if window.is_some() { Backing::Memfd } else { Backing::usual() })?;
-            // A compositor says itself when it is time.
+            // A compositor paces frames itself.
             let period = if window.is_some() { None } else { period_of(info.present_mode) };
             let progress = Arc::new(Progress {
                 sync: device.sync.clone(),
@@ -158,12 +160,13 @@ impl Swapchain {
         })
     }
 
-    /// Image handles.
+    /// Returns the handles of the images.
     pub fn images(&self) -> Vec<vk::Image> {
         self.images.iter().map(|i| i.handle.get()).collect()
     }
 
-    /// What an acquisition or presentation returns before it does anything: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
+    /// Returns the result of an acquisition or presentation before it does anything: SUCCESS,
+    /// OUT_OF_DATE or SURFACE_LOST.
     pub fn status(&self) -> vk::Result {
         match self.progress.status() {
             vk::Result::SUCCESS if self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number) => {
@@ -173,8 +176,10 @@ impl Swapchain {
         }
     }
 
-    /// What an acquisition returns before it does anything. That the window has another size is for who has no image, or presents one: whoever
-    /// acquires several in a row is told before the first one, whenever a presentation before them finds it out.
+    /// Returns the result of an acquisition before it does anything. A changed window size is
+    /// reported only if the application has no image, or presents one. An application that acquires
+    /// several images in a row therefore learns of it before the first one, regardless of when an
+    /// earlier presentation detects it.
     fn refusal(&self) -> vk::Result {
         let resized = self.progress.status() == vk::Result::ERROR_OUT_OF_DATE_KHR;
         let retired = self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number);
@@ -185,7 +190,8 @@ impl Swapchain {
         }
     }
 
-    /// Notes what the window was found to be: a swapchain of another size is out of date, unless it says what is to become of its images there.
+    /// Notes the observed state of the window: a swapchain of another size is out of date, unless
+    /// its scaling defines the result.
     fn note_window(&self, extent: Result<Option<vk::Extent2D>, vk::Result>) {
         let found = match extent {
             Ok(Some(extent)) if extent != self.extent && self.scaling.is_none() => vk::Result::ERROR_OUT_OF_DATE_KHR,
@@ -197,7 +203,8 @@ impl Swapchain {
         }
     }
 
-    /// `vkAcquireNextImageKHR`, without signaling: the image's index. `timeout` in nanoseconds.
+    /// Implements `vkAcquireNextImageKHR` without signaling, and returns the image's index.
+    /// `timeout` is in nanoseconds.
     pub fn acquire(&self, device: &Device, timeout: u64) -> Result<u32, vk::Result> {
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
         self.note_window(self.surface.known_extent());
@@ -218,7 +225,7 @@ impl Swapchain {
                 Acquire::At(at) => Some(left.map_or(at - now, |left| left.min(at - now))),
                 Acquire::Later => left,
             };
-            // Nobody else finds out that a compositor does not answer.
+            // Only this wait detects that a compositor does not answer.
             let wait = match window {
                 Some(window) if waits > 0 => {
                     window.ask();
@@ -241,12 +248,13 @@ impl Swapchain {
         }
     }
 
-    /// `vkQueuePresentKHR` takes the image from the application. False when it was not acquired.
+    /// Takes the image from the application for `vkQueuePresentKHR`. Returns false if it was not
+    /// acquired.
     pub fn queue_image(&self, index: u32) -> bool {
         self.progress.pace.lock().queue(index as usize)
     }
 
-    /// `vkReleaseSwapchainImagesKHR`.
+    /// Implements `vkReleaseSwapchainImagesKHR`.
     pub fn release(&self, device: &Device, indices: &[u32]) {
         device.sync.notify(|| {
             let (mut pace, now) = (self.progress.pace.lock(), Instant::now());
@@ -254,7 +262,8 @@ impl Swapchain {
         });
     }
 
-    /// In queue order, after the presentation's semaphores: shows the image and gives it back, or leaves that to the compositor.
+    /// Shows the image and returns it to the swapchain, or leaves the return to the compositor.
+    /// This runs in queue order, after the presentation's semaphores.
     pub fn present(&self, mut request: Request) {
         if let Some(mode) = request.mode {
             self.fifo.store(is_fifo(mode), Ordering::Release);
@@ -263,7 +272,7 @@ impl Swapchain {
         let shown = request.accepted
             && self.progress.status() == vk::Result::SUCCESS
             && match self.surface.wayland_window() {
-                // The listener is told when it comes back.
+                // The listener is notified when the image comes back.
                 Some(window) if self.present_on(window, &mut request) => return,
                 Some(_) => false,
                 None => self.present_copy(&request),
@@ -275,7 +284,7 @@ impl Swapchain {
         });
     }
 
-    /// False: the surface is lost.
+    /// Presents the image on a compositor's window. Returns false if the surface is lost.
     fn present_on(&self, window: &Window, request: &mut Request) -> bool {
         let damage = std::mem::take(&mut request.damage);
         let frame = Frame { chain: self.number, image: request.index as usize, damage, id: request.id };
@@ -284,19 +293,20 @@ impl Swapchain {
         shown.is_ok()
     }
 
-    /// False: there is nothing that shows it.
+    /// Presents a copy of the image. Returns false if there is nothing that shows it.
     fn present_copy(&self, request: &Request) -> bool {
         if let Some(mode) = request.mode {
             self.progress.pace.lock().set_period(period_of(mode));
         }
         let shown = self.show(request.index as usize);
-        // (With a scaling it has been asked for already, and does not matter.)
+        // With a scaling the extent has been queried already, and does not matter.
         let ask = || if self.scaling.is_some() { Ok(None) } else { self.surface.known_extent() };
         self.note_window(shown.and_then(|()| ask()));
         shown.is_ok()
     }
 
-    /// `vkWaitForPresentKHR`, `vkWaitForPresent2KHR`: until the presentation with a number, or a later one, has been seen. `timeout` in nanoseconds.
+    /// Implements `vkWaitForPresentKHR` and `vkWaitForPresent2KHR`: waits until the presentation
+    /// with a number, or a later one, has been shown. `timeout` is in nanoseconds.
     pub fn wait_for_present(&self, device: &Device, id: u64, timeout: u64) -> Result<(), vk::Result> {
         let result = || {
             let reached = |number: &AtomicU64| number.load(Ordering::Acquire) >= id;
@@ -320,8 +330,9 @@ impl Swapchain {
         let bytes = self.extent.width as usize * 4;
         self.surface.present(self.extent, self.scaling.as_ref(), |order, y, out| {
             let offset = memory.layout.offset(0, 0, 0, 0, [0, y, 0]) as usize;
-            // SAFETY: row `y` of the image's only level; the image keeps its memory. The application does not write an image it
-            // has presented; if it does, the picture is wrong and nothing else.
+            // SAFETY: the bytes are row `y` of the image's only level, and the image keeps its
+            // memory. The application does not write an image that it has presented; if it does,
+            // only the picture is wrong.
             let row = unsafe { std::slice::from_raw_parts(memory.base.add(offset), bytes) };
             copy_row(row, out, order != own);
         })
@@ -344,7 +355,8 @@ impl Drop for Swapchain {
     }
 }
 
-/// Copies a row of 8-bit RGBA or BGRA pixels, exchanging red and blue if asked, with opaque alpha.
+/// Copies a row of 8-bit RGBA or BGRA pixels with opaque alpha, and exchanges red and blue if
+/// requested.
 fn copy_row(row: &[u8], out: &mut [u8], exchange: bool) {
     let pixels = row.as_chunks::<4>().0.iter().zip(out.as_chunks_mut::<4>().0);
     if exchange {
@@ -354,11 +366,12 @@ fn copy_row(row: &[u8], out: &mut [u8], exchange: bool) {
     }
 }
 
-/// VK_SWAPCHAIN_CREATE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_BIT_EXT.
+/// The flag VK_SWAPCHAIN_CREATE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_BIT_EXT.
 const SINGLE_SAMPLED: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(1 << 8);
 
-/// What swapchains may be created with, whatever the surface and mode. Memory that nobody has touched is not there yet: deferred or not, an image's first
-/// use brings it. Presentations of all swapchains can have numbers.
+/// Flags with which swapchains may be created for every surface and mode. Untouched memory is not
+/// committed, so an image's first use provides it with and without the flag of deferred allocation.
+/// Presentations of all swapchains can have numbers.
 const FLAGS: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw(
     vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT.as_raw()
         | vk::SwapchainCreateFlagsKHR::DEFERRED_MEMORY_ALLOCATION_EXT.as_raw()
@@ -367,9 +380,11 @@ const FLAGS: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::from_raw
         | SWAPCHAIN_CREATE_PRESENT_2.as_raw(),
 );
 
-/// The flags that a surface's swapchains know (VkSwapchainFlagsSurfaceCapabilitiesEXT): also that of protected images, a flag of Vulkan 1.1's. Each has conditions of
-/// its own besides, a feature or what another structure says of the surface; of that flag it is VkSurfaceProtectedCapabilitiesKHR::supportsProtected,
-/// which is false, so that no valid swapchain has it and one that has it is refused.
+/// Flags that a surface's swapchains know (VkSwapchainFlagsSurfaceCapabilitiesEXT), including that
+/// of protected images, a flag of Vulkan 1.1. Each flag has further conditions: a feature, or a
+/// value of another structure about the surface. The condition of protected images is
+/// VkSurfaceProtectedCapabilitiesKHR::supportsProtected, which is false. No valid swapchain
+/// therefore has this flag, and one that has it is refused.
 pub const KNOWN_FLAGS: vk::SwapchainCreateFlagsKHR =
     vk::SwapchainCreateFlagsKHR::from_raw(FLAGS.as_raw() | vk::SwapchainCreateFlagsKHR::PROTECTED.as_raw());
 
@@ -416,7 +431,7 @@ fn create_image(
     Ok(SwapchainImage { handle: Owned::new(image.clone(), None)?, image, memory })
 }
 
-/// Gives a compositor the files that a swapchain's images lie in.
+/// Gives a compositor the files that contain a swapchain's images.
 fn give(
     window: &Window,
     number: u64,
@@ -428,7 +443,7 @@ fn give(
     let vk::Extent2D { width, height } = info.image_extent;
     let pictures = images.iter().map(|image| {
         let row = |y| image.image.layout.offset(0, 0, 0, 0, [0, y, 0]);
-        // (Of one row: the bytes of a pixel of each of the formats.)
+        // An image of one row has the bytes of its pixels, of which each format has 4.
         let stride = if height > 1 { row(1) - row(0) } else { u64::from(width) * 4 };
         let picture = Picture { size: image.memory.size(), offset: row(0), stride, extent: [width, height], format };
         Ok((image.memory.export(Given::File)?, picture))
@@ -438,7 +453,7 @@ fn give(
     if given { Ok(()) } else { Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY) }
 }
 
-/// What vkCreateSwapchainKHR says its images are created with.
+/// Returns the create info that vkCreateSwapchainKHR specifies for its images.
 fn image_create_info<'a>(info: &vk::SwapchainCreateInfoKHR<'_>) -> vk::ImageCreateInfo<'a> {
     let mutable = vk::ImageCreateFlags::MUTABLE_FORMAT | vk::ImageCreateFlags::EXTENDED_USAGE;
     let single = vk::ImageCreateFlags::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT;
@@ -461,12 +476,13 @@ fn image_create_info<'a>(info: &vk::SwapchainCreateInfoKHR<'_>) -> vk::ImageCrea
         .usage(info.image_usage)
 }
 
-/// The memory of a swapchain's image, for vkBindImageMemory2 with VkBindImageMemorySwapchainInfoKHR.
+/// Returns the memory of a swapchain's image, for vkBindImageMemory2 with
+/// VkBindImageMemorySwapchainInfoKHR.
 ///
 /// # Safety
 /// `swapchain` is null or live.
 pub unsafe fn swapchain_image_memory(swapchain: vk::SwapchainKHR, index: u32) -> Option<Arc<Memory>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `swapchain` is null or live, as the `# Safety` section requires.
     let swapchain = unsafe { handle::optional::<Swapchain>(swapchain) }?;
     swapchain.images.get(index as usize).map(|i| i.memory.clone())
 }

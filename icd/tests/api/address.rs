@@ -1,4 +1,5 @@
-//! Buffer device addresses: lists through pointers in memory, and addresses that point nowhere.
+//! Tests of buffer device addresses: lists through pointers in memory, and addresses without
+//! memory.
 
 use crate::common::{Buffer, Context, spirv};
 use crate::pipeline::{Set, compute, run};
@@ -16,11 +17,12 @@ fn context() -> Context {
 
 fn address(c: &Context, buffer: &Buffer) -> u64 {
     let functions = ash::khr::buffer_device_address::Device::new(&c.instance, &c.device);
-    // SAFETY: valid usage, but that the buffer was not made for it: the driver does not care.
+    // SAFETY: the usage is valid, except that the buffer was not created for it, which the driver
+    // permits.
     unsafe { functions.get_buffer_device_address(&vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer)) }
 }
 
-/// Bytes of a node of `list.comp`: next, value, two others.
+/// Size of a node of `list.comp` in bytes: the next node, a value, and two other nodes.
 const NODE: u64 = 32;
 
 #[test]
@@ -32,7 +34,8 @@ fn lists_through_forward_pointers() {
     let count = 7u64;
     let mut nodes = c.buffer(count * NODE);
     let base = address(&c, &nodes);
-    // Node n: next is n + 1, others are n + 2 and n + 3, around; the last points to itself.
+    // The next node of node n is n + 1; the other two are n + 2 and n + 3, cyclically. The last
+    // node points to itself.
     let links = |n: u64| {
         if n == count - 1 { [n; 3] } else { [(n + 1) % count, (n + 2) % count, (n + 3) % count] }
     };
@@ -64,7 +67,8 @@ fn lists_through_forward_pointers() {
     set.destroy(&c);
 }
 
-/// Null, wild, freed and host addresses: loads give zero, writes vanish, the process and the device live.
+/// Checks null, wild, freed and host addresses: loads give zero, stores are dropped, and the
+/// process and the device live.
 #[test]
 fn addresses_that_point_nowhere() {
     let c = context();
@@ -131,8 +135,8 @@ fn addresses_that_point_nowhere() {
     set.destroy(&c);
 }
 
-/// Accesses of every kind that begin at the last bytes of live memory, and some that begin right behind or before it: the process lives, and no other allocation
-/// has their bytes.
+/// Checks accesses of every kind that begin at the last bytes of live memory, and some that begin
+/// right behind or before it. The process lives, and no other allocation changes.
 #[test]
 fn accesses_that_end_behind_live_memory() {
     let mut addressed = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
@@ -149,7 +153,7 @@ fn accesses_that_end_behind_live_memory() {
     let (result, mut addresses) = (c.buffer(256), c.buffer(512));
     set.buffers(&c, 0, STORAGE, &[(result.buffer, 0, vk::WHOLE_SIZE)]);
     set.buffers(&c, 1, STORAGE, &[(addresses.buffer, 0, vk::WHOLE_SIZE)]);
-    // Whole granules, so that the last live byte is the allocation's.
+    // The sizes are whole granules, so that the last live byte is the allocation's.
     const BYTES: u64 = 3 << 16;
     let all = [(); 3].map(|()| c.buffer(BYTES));
     let words = spirv(include_bytes!("../data/edge.comp.spv"));
@@ -169,7 +173,7 @@ fn accesses_that_end_behind_live_memory() {
             assert!(untouched, "mode {mode} of buffer {number}");
         }
     }
-    // Stores that are far apart.
+    // These are stores that are far apart.
     (0..all.len()).for_each(|number| run_at(number, 14));
     all.into_iter().for_each(|buffer| c.free(buffer));
     c.free(addresses);
@@ -177,7 +181,7 @@ fn accesses_that_end_behind_live_memory() {
     set.destroy(&c);
 }
 
-/// A buffer that may be a descriptor buffer, and its address.
+/// Creates a buffer that can be a descriptor buffer, and returns it with its address.
 fn descriptor_memory(c: &Context, size: u64) -> (Buffer, u64) {
     let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
         | vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT
@@ -200,7 +204,7 @@ fn descriptor_memory(c: &Context, size: u64) -> (Buffer, u64) {
     (buffer, at)
 }
 
-/// `square.comp` over descriptors in a buffer: a storage buffer, a uniform buffer.
+/// Runs `square.comp` with descriptors in a buffer: a storage buffer and a uniform buffer.
 struct InBuffer<'a> {
     c: &'a Context,
     functions: ash::ext::descriptor_buffer::Device,
@@ -250,7 +254,7 @@ impl InBuffer<'_> {
         bytes
     }
 
-    /// Where a binding lies in a set.
+    /// Returns the offset of a binding in a set.
     fn offset(&self, binding: u32) -> usize {
         // SAFETY: valid usage.
         unsafe { self.functions.get_descriptor_set_layout_binding_offset(self.set, binding) as usize }
@@ -317,7 +321,8 @@ fn descriptors_in_buffers_change_behind_barriers_and_garbage_is_null() {
     let done: Vec<u32> = (0..128).map(after).collect();
     assert_eq!(data.words()[..128], done, "each half once");
 
-    // What is no descriptor, and one of no memory, are null: nothing is written, and the device lives.
+    // Bytes that are no descriptor, and a descriptor of no memory, count as null: nothing is
+    // written, and the device lives.
     let mut nowhere = halves[0];
     nowhere[5] ^= 0x3f;
     let beyond = t.descriptor(STORAGE, 0x10, 1 << 40);

@@ -1,4 +1,4 @@
-//! Commands that take addresses in place of buffers (VK_KHR_device_address_commands).
+//! Tests of commands that take addresses in place of buffers (VK_KHR_device_address_commands).
 
 use crate::common::{Buffer, Context, spirv};
 use crate::pipeline::{GENERAL, Messenger, RGBA8, Set};
@@ -6,11 +6,11 @@ use crate::{common, pipeline};
 use ash::vk;
 use vulkan_grus::caps::newer::{self, TaggedStructure};
 
-/// A structure with its tag, and the rest of it zero.
+/// Returns a structure with its tag; all other fields are zero.
 fn tagged<T: TaggedStructure>() -> T {
-    // SAFETY: numbers, handles and pointers, which may all be zero.
+    // SAFETY: the structure consists of numbers, handles and pointers, for which zero is valid.
     let mut structure: T = unsafe { std::mem::zeroed() };
-    // SAFETY: it begins with its tag.
+    // SAFETY: the structure begins with its tag.
     unsafe { (&raw mut structure).cast::<vk::StructureType>().write(T::STRUCTURE_TYPE) };
     structure
 }
@@ -31,12 +31,12 @@ struct Commands {
     condition: newer::PFN_vkCmdBeginConditionalRendering2EXT,
 }
 
-/// A command of the device, as what it is.
+/// Loads a command of the device with its type.
 macro_rules! command {
     ($c:ident, $name:literal as $ty:ty) => {{
         // SAFETY: valid usage.
         let function = unsafe { $c.instance.get_device_proc_addr($c.device.handle(), $name.as_ptr()) };
-        // SAFETY: the type is the command's.
+        // SAFETY: the type is that of the command.
         unsafe { std::mem::transmute::<unsafe extern "system" fn(), $ty>(function.expect("a command")) }
     }};
 }
@@ -193,9 +193,9 @@ fn dispatches_and_results_at_addresses() {
         c.device.destroy_shader_module(module, None);
     }
     let words = data.words();
-    // Two workgroups of 64: 1 * 3 + 0 + 4.
+    // Two workgroups of 64 give 1 * 3 + 0 + 4.
     assert!(words[..128].iter().all(|&w| w == 7) && words[128..192].iter().all(|&w| w == 1), "{words:?}");
-    // The first query has no result; the second one has, and is available.
+    // The first query has no result; the second one has a result and is available.
     assert_eq!((words[194], words[195], words[202], words[203]), (0, 0, 1, 0), "{:?}", &words[192..208]);
     assert_ne!((words[200], words[201]), (1, 1));
     set.destroy(c);
@@ -218,7 +218,7 @@ fn where_no_memory_is_nothing_is_done_and_it_is_told() {
             t.copy(b, address, wild, 16);
             let range = newer::DeviceAddressRangeKHR { address: wild, size: 16 };
             let dispatch = newer::DispatchIndirect2InfoKHR { address_range: range, ..tagged() };
-            // SAFETY: what is invalid is the address.
+            // SAFETY: only the address is invalid.
             unsafe {
                 (t.fill)(b, &range, 0, 1);
                 (t.update)(b, &range, 0, 4, [5u32].as_ptr().cast());
@@ -237,7 +237,7 @@ fn where_no_memory_is_nothing_is_done_and_it_is_told() {
     drop(messages);
 }
 
-/// Vertices, indices, the draws' parameters, how many there are and whether: all of it lies at addresses.
+/// Checks draws whose vertices, indices, parameters, count and condition all lie at addresses.
 #[test]
 fn draws_of_addresses() {
     let t = Commands::new();
@@ -247,19 +247,22 @@ fn draws_of_addresses() {
     let words = [spirv(include_bytes!("../data/attribute.vert.spv")), spirv(include_bytes!("../data/red.frag.spv"))];
     let pipeline = pipeline::graphics(c, &words[0], &words[1], set.layout, true);
     let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
-    // A triangle that covers everything, behind two numbers; its indices; draws of nothing, of it, and beyond the count; the count; no and yes.
+    // The buffer contains a triangle that covers everything, behind two numbers; its indices; draws
+    // of nothing, of the triangle, and beyond the count; the count; and a false and a true
+    // condition.
     let mut data = c.buffer(512);
     let floats = [-1.0f32, -1.0, 3.0, -1.0, -1.0, 3.0].map(f32::to_bits);
     let (vertices, indices, draws, count, whether) = (8, 64, 96, 208, 224);
     let mut all = vec![0u32; 128];
     all[vertices / 4..][..6].copy_from_slice(&floats);
     all[indices / 4..][..3].copy_from_slice(&[2, 0, 1]);
-    // Indexed draws are 32 bytes apart: indexCount, instanceCount, firstIndex, vertexOffset, firstInstance.
+    // Indexed draws are 32 bytes apart: indexCount, instanceCount, firstIndex, vertexOffset,
+    // firstInstance.
     all[draws / 4..][..5].copy_from_slice(&[0, 1, 0, 0, 0]);
     all[draws / 4 + 8..][..5].copy_from_slice(&[3, 1, 0, 0, 0]);
     all[count / 4] = 2;
     all[whether / 4 + 1] = 1;
-    // Not indexed.
+    // The draw without indices lies here.
     all[240 / 4..][..4].copy_from_slice(&[3, 1, 0, 0]);
     data.fill_words(|i| all[i as usize]);
     let address = t.address(&data);
@@ -300,7 +303,7 @@ fn draws_of_addresses() {
         assert!(texels.chunks(4).all(|t| t == &texels[..4]));
         texels[0] == 255
     };
-    // One draw of nothing, then the second one too; the count decides between them.
+    // There is one draw of nothing, then the second one too; the count decides between them.
     assert!(!red(&|b| indexed(b, 1)));
     assert!(red(&|b| indexed(b, 3)));
     let draw = |b| {
@@ -309,10 +312,10 @@ fn draws_of_addresses() {
         unsafe { (t.draw)(b, &info) };
     };
     assert!(red(&draw));
-    // A range that holds no whole command holds no draw.
+    // A range without a whole command contains no draw.
     assert!(!red(&|b| {
         let info = newer::DrawIndirect2InfoKHR { address_range: strided(240, 12, 16), draw_count: 1, ..tagged() };
-        // SAFETY: what is invalid is the range.
+        // SAFETY: only the range is invalid.
         unsafe { (t.draw)(b, &info) };
     }));
     let functions = ash::ext::conditional_rendering::Device::new(&c.instance, d);
@@ -336,7 +339,7 @@ fn draws_of_addresses() {
     c.free(data);
 }
 
-/// Pages of the test's that are imported, and a buffer that is all of them.
+/// Pages that the test owns and imports, and a buffer that covers them.
 struct Imported {
     place: *mut u8,
     memory: vk::DeviceMemory,
@@ -348,7 +351,7 @@ const PAGES: usize = 2 << 12;
 impl Imported {
     fn new(c: &Context) -> Imported {
         let host = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
-        // SAFETY: valid usage; the mapping is this test's.
+        // SAFETY: the usage is valid, and this test owns the mapping.
         unsafe {
             let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             let place = libc::mmap(std::ptr::null_mut(), PAGES, access, flags, -1, 0);
@@ -366,12 +369,12 @@ impl Imported {
     }
 
     fn words(&mut self) -> &mut [u32] {
-        // SAFETY: nothing runs.
+        // SAFETY: no submission executes, and the pages are mapped.
         unsafe { std::slice::from_raw_parts_mut(self.place.cast(), PAGES / 4) }
     }
 
     fn free(self, c: &Context) {
-        // SAFETY: not in use any more.
+        // SAFETY: the objects and the mapping are not in use any more.
         unsafe {
             c.device.destroy_buffer(self.buffer, None);
             c.device.free_memory(self.memory, None);
@@ -380,7 +383,8 @@ impl Imported {
     }
 }
 
-/// Vertices are fetched where there is memory, whether the buffer's address lies before it, far before it, or in memory of the application's; what is cut is told.
+/// Checks that existing vertices are fetched if the buffer's address lies before its memory, far
+/// before it, or in imported memory. The missing part is reported.
 #[test]
 fn vertex_buffers_begin_before_their_memory() {
     let t = Commands::new();
@@ -392,7 +396,7 @@ fn vertex_buffers_begin_before_their_memory() {
     let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
     let triangle = [-1.0f32, -1.0, 3.0, -1.0, -1.0, 3.0].map(f32::to_bits);
     let mut imported = Imported::new(c);
-    // Memory before the second buffer is alive too, where its range begins.
+    // The memory before the second buffer, where its range begins, is live too.
     let (before, mut own) = (c.buffer(1 << 16), c.buffer(512));
     own.fill_words(|i| triangle.get(i as usize).copied().unwrap_or(0));
     imported.words()[..6].copy_from_slice(&triangle);
@@ -404,12 +408,12 @@ fn vertex_buffers_begin_before_their_memory() {
                 let address_range =
                     newer::StridedDeviceAddressRangeKHR { address: begin, size: missing + size, stride: 0 };
                 let vertex = newer::BindVertexBuffer3InfoKHR { address_range, ..tagged() };
-                // SAFETY: valid usage, but that the range may begin before its memory.
+                // SAFETY: the usage is valid, except that the range may begin before its memory.
                 unsafe {
                     c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
                     (t.vertices)(b, 0, 1, &vertex);
                     if indexed {
-                        // Zeros: all vertices are the offset's.
+                        // The indices are zeros, so all vertices are selected by the offset.
                         c.device.cmd_bind_index_buffer(b, before.buffer, 0, vk::IndexType::UINT32);
                         c.device.cmd_draw_indexed(b, 3, 1, 0, first as i32, 0);
                     } else {
@@ -433,7 +437,8 @@ fn vertex_buffers_begin_before_their_memory() {
     drop(messages);
 }
 
-/// What commands read and write at addresses can be imported memory of the application's, up to its last byte and no further.
+/// Checks that commands can read and write imported memory of the application at its addresses, up
+/// to its last byte and no further.
 #[test]
 fn commands_find_imported_memory() {
     let t = Commands::new();
@@ -467,7 +472,8 @@ fn commands_find_imported_memory() {
         assert!(words[place..place + 64].iter().zip(7..).all(|(&word, i)| word == i), "{place}");
     }
     assert!(messages.take().is_empty());
-    // Beyond the end, before the beginning, and when it is not imported any more.
+    // The addresses are beyond the end, before the beginning, and in memory that is not imported
+    // any more.
     let refused = |address: u64| {
         c.run(|b| t.copy(b, address, t.address(&own), 16)).expect("done");
         messages.take().len()

@@ -1,12 +1,12 @@
-//! Memory that a shader reads before it writes holds zeros, and nothing that other dispatches have
-//! left (CVE-2023-4969, "LeftoverLocals").
+//! Checks that memory which a shader reads before it writes contains zeros, and no data of other
+//! dispatches (CVE-2023-4969, "LeftoverLocals").
 
 use crate::common::{Chain, Context};
 use crate::pipeline::{Set, compute, record_dispatch};
 use ash::vk;
 
-/// Runs the shader in many workgroups, which leave secrets or show what they find; the numbers of
-/// words that are not zero, and of invocations that looked.
+/// Runs the shader in many workgroups, which leave secrets or report what they find. Returns the
+/// number of words that are not zero, and the number of invocations that looked.
 fn run(c: &Context, show: u32) -> [u32; 2] {
     let set = Set::new(c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
     let mut data = c.buffer(64);
@@ -16,7 +16,7 @@ fn run(c: &Context, show: u32) -> [u32; 2] {
     let push: Vec<u8> = [show, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
     c.run(|b| record_dispatch(c, b, &set, pipeline, &push, 640)).expect("executed");
     let words = data.words();
-    // SAFETY: not in use any more.
+    // SAFETY: the pipeline is not in use any more.
     unsafe { c.device.destroy_pipeline(pipeline, None) };
     set.destroy(c);
     c.free(data);
@@ -41,12 +41,13 @@ fn unbound(c: &Context, write: bool) -> u32 {
     let usage = vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::TRANSFER_SRC;
     let flags = vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY;
     let info = vk::BufferCreateInfo::default().size(1 << 20).usage(usage).flags(flags);
-    // SAFETY: (all here) valid usage: unbound ranges may be accessed.
+    // SAFETY: the usage is valid in all unsafe blocks of this function: unbound ranges may be
+    // accessed.
     let sparse = unsafe { d.create_buffer(&info, None) }.expect("addresses");
     let mut data = c.buffer(64);
     data.fill_words(|_| 0);
     let region = [vk::BufferCopy { src_offset: 256, dst_offset: 0, size: 64 }];
-    // SAFETY: as above.
+    // SAFETY: the usage is valid, because unbound ranges may be accessed.
     c.run(|b| unsafe {
         match write {
             true => d.cmd_fill_buffer(b, sparse, 0, vk::WHOLE_SIZE, 0x5ec2e702),
@@ -55,7 +56,7 @@ fn unbound(c: &Context, write: bool) -> u32 {
     })
     .expect("executed");
     let word = data.words()[0];
-    // SAFETY: as above.
+    // SAFETY: the buffer is not in use any more.
     unsafe { d.destroy_buffer(sparse, None) };
     c.free(data);
     word

@@ -1,12 +1,14 @@
-//! What the API promises, one module per part of it, all in one program: it is built, and linked with the driver, once. A test that reads or changes what belongs
-//! to the whole process (variables, limits, memory and whether its addresses come again, its threads) is a program of its own beside this folder.
+//! Tests of the API's guarantees, one module per part of it, all in one program, which is built and
+//! linked with the driver once. Some tests read or change properties of the whole process:
+//! variables, limits, memory and the reuse of addresses, threads. Each of those is a program of its
+//! own beside this folder.
 
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/pipeline.rs"]
 mod pipeline;
 
-/// The words of a module in `data`.
+/// Returns the words of a module in `data`.
 macro_rules! shader {
     ($name:literal) => {
         crate::common::spirv(include_bytes!(concat!("../data/", $name, ".spv")))

@@ -1,12 +1,13 @@
-//! Fragments of one pixel, one after the other in the order of primitives: what an interlock promises, and what other
-//! drivers do for pipelines that read an attachment that they write.
+//! Tests of the order of fragments of one pixel, which follows the order of primitives. An
+//! interlock guarantees it, and other drivers provide it for pipelines that read an attachment that
+//! they write.
 
 use crate::common::{Context, Image, image_info, info, spirv};
 use crate::pipeline::{AREA, GENERAL, RGBA8, Set, graphics, module, render};
 use ash::vk;
 
 const STORAGE_BUFFER: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
-/// Triangles over the same three pixels.
+/// Number of triangles over the same three pixels.
 const TRIANGLES: u32 = 200;
 
 #[test]
@@ -39,7 +40,7 @@ fn interlocked_sections_of_a_pixel_are_in_the_order_of_primitives() {
     for (i, word) in buffer.words().into_iter().enumerate() {
         assert_eq!(word, if covered.contains(&i) { all } else { 0 }, "{i}");
     }
-    // SAFETY: not in use any more.
+    // SAFETY: the pipeline is not in use any more.
     unsafe { c.device.destroy_pipeline(pipeline, None) };
     set.destroy(&c);
     c.free(buffer);
@@ -49,11 +50,11 @@ fn interlocked_sections_of_a_pixel_are_in_the_order_of_primitives() {
 /// How a fragment stage reads the attachment that it writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
-    /// As an input attachment of its subpass.
+    /// Reads it as an input attachment of its subpass.
     Subpass,
-    /// As an input attachment of dynamic rendering (VK_KHR_dynamic_rendering_local_read).
+    /// Reads it as an input attachment of dynamic rendering (VK_KHR_dynamic_rendering_local_read).
     LocalRead,
-    /// As a sampled image (VK_EXT_attachment_feedback_loop_layout).
+    /// Reads it as a sampled image (VK_EXT_attachment_feedback_loop_layout).
     FeedbackLoop,
 }
 
@@ -74,7 +75,8 @@ fn reading_context() -> Context {
     Context::with(&[], &extensions, &mut [&mut rendering, &mut local, &mut loops])
 }
 
-/// A subpass whose colour attachment is its input attachment, which it may read behind its own writes.
+/// Creates a subpass whose colour attachment is its input attachment, which it may read after its
+/// own writes.
 fn reading_pass(c: &Context) -> vk::RenderPass {
     let attachments = [vk::AttachmentDescription::default()
         .format(NUMBERS)
@@ -96,7 +98,7 @@ fn reading_pass(c: &Context) -> vk::RenderPass {
     unsafe { c.device.create_render_pass(&info, None) }.expect("render pass")
 }
 
-/// A pipeline without any flag for the order of its reads.
+/// Creates a pipeline without any flag for the order of its reads.
 fn reading_pipeline(c: &Context, way: Way, layout: vk::PipelineLayout, pass: vk::RenderPass) -> vk::Pipeline {
     let fragment = match way {
         Way::FeedbackLoop => shader!("ordered_loop.frag"),
@@ -150,8 +152,10 @@ fn reading_target(c: &Context) -> Image {
     c.image_of(&image_info(NUMBERS, [64, 64], usage), vk::ImageAspectFlags::COLOR)
 }
 
-/// Without the flags of VK_EXT_rasterization_order_attachment_access nothing is promised between two barriers, but a
-/// pipeline that reads the attachment that it writes sees what earlier primitives wrote there, as on other drivers.
+/// Checks that a pipeline which reads the attachment that it writes sees what earlier primitives
+/// wrote there, as on other drivers. Without the flags of
+/// VK_EXT_rasterization_order_attachment_access the specification guarantees nothing between two
+/// barriers.
 #[test]
 fn pipelines_that_read_their_own_attachment_see_earlier_primitives() {
     let c = reading_context();
@@ -177,7 +181,7 @@ fn pipelines_that_read_their_own_attachment_see_earlier_primitives() {
         if way == Way::Subpass {
             let views = [target.view];
             let info = vk::FramebufferCreateInfo::default().render_pass(pass).attachments(&views);
-            // SAFETY: (all here) valid usage.
+            // SAFETY: the usage is valid in this block and in the next ones.
             let framebuffer = unsafe { d.create_framebuffer(&info.width(64).height(64).layers(1), None) };
             let framebuffer = framebuffer.expect("framebuffer");
             let clear = [vk::ClearValue::default()];
@@ -186,14 +190,14 @@ fn pipelines_that_read_their_own_attachment_see_earlier_primitives() {
                 .framebuffer(framebuffer)
                 .render_area(AREA)
                 .clear_values(&clear);
-            // SAFETY: as above.
+            // SAFETY: the usage is valid.
             c.run(|b| unsafe {
                 d.cmd_begin_render_pass(b, &info, vk::SubpassContents::INLINE);
                 draws(b);
                 d.cmd_end_render_pass(b);
             })
             .expect("drawn");
-            // SAFETY: not in use any more.
+            // SAFETY: the framebuffer is not in use any more.
             unsafe { d.destroy_framebuffer(framebuffer, None) };
         } else {
             render(&c, &target, AREA, draws).expect("drawn");
@@ -204,7 +208,7 @@ fn pipelines_that_read_their_own_attachment_see_earlier_primitives() {
             let want = if covered.contains(&i) { all } else { 0 };
             assert_eq!(u32::from_le_bytes(*bytes), want, "{way:?}, pixel {i}");
         }
-        // SAFETY: not in use any more.
+        // SAFETY: the objects are not in use any more.
         unsafe {
             d.destroy_pipeline(pipeline, None);
             d.destroy_sampler(sampler, None);

@@ -1,6 +1,7 @@
-//! The order of a primitive's vertices, and which of them provokes, in every stage that can observe it: the geometry
-//! stage's inputs, transform feedback and flat fragment inputs, for all topologies, both provoking modes, with and
-//! without primitive restart, and for primitives that the tessellation and geometry stages make.
+//! Tests of the order of a primitive's vertices and of the provoking vertex, in every stage that
+//! can observe them: the geometry stage's inputs, transform feedback and flat fragment inputs. They
+//! cover all topologies, both provoking modes, with and without primitive restart, and primitives
+//! that the tessellation and geometry stages make.
 
 use crate::common::{Buffer, Context, info};
 use crate::pipeline::{Set, module};
@@ -8,15 +9,16 @@ use ash::vk;
 use std::collections::BTreeSet;
 use vk::PrimitiveTopology as T;
 
-/// A word that nothing wrote.
+/// Value of a word that nothing wrote.
 const UNTOUCHED: u32 = 0;
 
-/// The vertices of consecutive primitives, each in the order in which a geometry stage receives them.
+/// Vertices of consecutive primitives, each in the order in which a geometry stage receives them.
 type Order = &'static [&'static [u32]];
 
-/// Vertex counts and primitives of every topology with the first and with the last vertex provoking, by the equations
-/// of the specification ("Primitive Topologies"), which the second mode rotates so that the provoking vertex is "the
-/// last non-adjacency vertex in the list of vertices used by a primitive" (`VkProvokingVertexModeEXT`).
+/// Vertex counts and primitives of every topology with the first and with the last vertex
+/// provoking. They follow the equations of the specification ("Primitive Topologies"). The second
+/// mode rotates these so that the provoking vertex is "the last non-adjacency vertex in the list of
+/// vertices used by a primitive" (`VkProvokingVertexModeEXT`).
 #[rustfmt::skip]
 static ORDERS: &[(T, u32, Order, Order)] = &[
     (T::POINT_LIST, 2, &[&[0], &[1]], &[&[0], &[1]]),
@@ -52,7 +54,8 @@ fn own(received: &[u32]) -> Vec<u32> {
     }
 }
 
-/// Returns the module of the geometry stage that captures what it receives of a topology.
+/// Returns the module of the geometry stage that captures the primitives that it receives of a
+/// topology.
 fn receiver(topology: T) -> Vec<u32> {
     match topology {
         T::POINT_LIST => shader!("provoking_points.geom"),
@@ -63,7 +66,7 @@ fn receiver(topology: T) -> Vec<u32> {
     }
 }
 
-/// The stages and state of a draw.
+/// Stages and state of a draw.
 struct Drawing {
     stages: Vec<(vk::ShaderStageFlags, Vec<u32>)>,
     topology: T,
@@ -157,8 +160,9 @@ impl Scene {
         }
     }
 
-    /// Draws vertices, or two runs of vertices from the numbers 0 and 20 on with a restart index between them. Returns
-    /// the words that transform feedback captured and what the fragment stage stored.
+    /// Draws vertices, or two runs of vertices from the numbers 0 and 20 on with a restart index
+    /// between them. Returns the words that transform feedback captured and those that the fragment
+    /// stage stored.
     fn draw(&mut self, drawing: &Drawing, count: u32, restart: bool) -> (Vec<u32>, Vec<u32>) {
         self.seen.fill_words(|_| UNTOUCHED);
         self.captured.fill_words(|_| u32::MAX);
@@ -187,7 +191,7 @@ impl Scene {
             d.cmd_end_rendering(b);
         })
         .expect("executed");
-        // SAFETY: idle.
+        // SAFETY: the device is idle.
         unsafe { d.destroy_pipeline(pipeline, None) };
         let words = self.captured.words().into_iter().take_while(|&word| word != u32::MAX).collect();
         (words, self.seen.words())
@@ -199,7 +203,7 @@ impl Scene {
     }
 }
 
-/// A buffer for transform feedback with its own mapped memory.
+/// Creates a buffer for transform feedback with its own mapped memory.
 fn capture_buffer(c: &Context, size: u64) -> Buffer {
     let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
     let info = vk::BufferCreateInfo::default().size(size).usage(usage);
@@ -212,7 +216,8 @@ fn capture_buffer(c: &Context, size: u64) -> Buffer {
     }
 }
 
-/// Returns the primitives of a draw: those of a table once, or twice with the second run's numbers behind a restart.
+/// Returns the primitives of a draw: those of a table once, or twice with the second run's numbers
+/// after a restart.
 fn expected(order: Order, restart: bool) -> Vec<Vec<u32>> {
     let runs: &[u32] = if restart { &[0, 20] } else { &[0] };
     runs.iter().flat_map(|from| order.iter().map(move |p| p.iter().map(|v| v + from).collect())).collect()
@@ -248,7 +253,8 @@ fn topologies_give_stages_the_order_of_the_specification() {
     scene.free();
 }
 
-/// The strips that a geometry stage makes follow the same equations, each strip from its own first vertex on.
+/// Checks that strips of a geometry stage follow the equations of the specification, each strip
+/// from its own first vertex on.
 #[test]
 fn strips_that_a_geometry_stage_makes_have_the_order_of_the_specification() {
     use vk::ShaderStageFlags as S;
@@ -260,7 +266,8 @@ fn strips_that_a_geometry_stage_makes_have_the_order_of_the_specification() {
     for (module, output) in modules {
         let table = ORDERS.iter().find(|(topology, ..)| *topology == output).expect("a topology of the table");
         for (last, order) in [(false, table.2), (true, table.3)] {
-            // The table's primitives, as far as strips of five and of four vertices have them.
+            // These are the primitives of the table that strips of five and of four vertices
+            // contain.
             let strip = |from: u32, count: u32| -> Vec<Vec<u32>> {
                 let fit = order.iter().filter(|primitive| primitive.iter().all(|&v| v < count));
                 let mut strip: Vec<Vec<u32>> = fit.map(|p| p.iter().map(|v| v + from).collect()).collect();
@@ -278,7 +285,7 @@ fn strips_that_a_geometry_stage_makes_have_the_order_of_the_specification() {
             let drawing = Drawing { stages, topology: T::POINT_LIST, last };
             let (captured, seen) = scene.draw(&drawing, 2, false);
             assert_eq!(captured, want.concat(), "transform feedback, {output:?}, last: {last}");
-            // The number of a primitive is its provoking vertex's too.
+            // The number of a primitive is also that of its provoking vertex.
             let provoking: BTreeSet<u32> = want.iter().map(|v| if last { v[v.len() - 1] } else { v[0] }).collect();
             let places: BTreeSet<u32> = (0..).zip(&seen).filter(|(_, w)| **w != UNTOUCHED).map(|(i, _)| i).collect();
             assert_eq!(places, provoking, "numbers of primitives, {output:?}, last: {last}");
@@ -288,8 +295,8 @@ fn strips_that_a_geometry_stage_makes_have_the_order_of_the_specification() {
     scene.free();
 }
 
-/// Any vertex of a tessellated primitive may provoke, but all observers must agree on one, and a geometry stage must
-/// receive the primitives in the captured orientation.
+/// Checks that all observers agree on the provoking vertex of a tessellated primitive, which may be
+/// any vertex. A geometry stage must receive the primitives in the captured orientation.
 #[test]
 fn tessellated_primitives_have_one_order_in_every_stage() {
     use vk::ShaderStageFlags as S;
@@ -301,7 +308,8 @@ fn tessellated_primitives_have_one_order_in_every_stage() {
     ];
     for (corners, captures, plain) in domains {
         let control = [(S::VERTEX, shader!("provoking.vert")), (S::TESSELLATION_CONTROL, shader!("provoking.tesc"))];
-        // Primitives with the least vertex first, which keeps their orientation.
+        // The primitives are rotated so that the lowest vertex is first, which keeps their
+        // orientation.
         let turned = |words: &[u32]| -> Vec<Vec<u32>> {
             let primitives = words.chunks(corners).map(|primitive| {
                 let mut primitive = primitive.to_vec();

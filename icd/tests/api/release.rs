@@ -1,6 +1,6 @@
-//! Memory returns to its heap when vkFreeMemory was called and the buffers and images that were
-//! bound to it are destroyed, whatever recorded command or view still refers to them. A command
-//! that is executed later than that does nothing, and a message says so.
+//! Checks that memory returns to its heap when vkFreeMemory was called and the buffers and images
+//! bound to it are destroyed, even if recorded commands or views still refer to them. A command
+//! that is executed later does nothing, and a message reports it.
 
 use crate::common::{Context, image_info, layers, range};
 use crate::pipeline::{GENERAL, Messenger};
@@ -13,7 +13,7 @@ const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
 const BYTES: u64 = 1 << 16;
 const SIDE: u32 = 64;
 
-/// A device, small resources that stay, and the larger half of its heap.
+/// A device, small resources that stay, and the size of the larger half of its heap.
 struct Half {
     c: Context,
     messenger: Messenger,
@@ -52,7 +52,8 @@ impl Half {
         Half { c, messenger, small, images, bytes: heaps[0].size / 2 + (1 << 20) }
     }
 
-    /// More than half of the heap: there is not a second one at the same time.
+    /// Allocates more than half of the heap, so that a second such allocation fails at the same
+    /// time.
     fn memory(&self) -> Result<vk::DeviceMemory, vk::Result> {
         let info = vk::MemoryAllocateInfo::default().allocation_size(self.bytes);
         // SAFETY: valid usage.
@@ -85,7 +86,7 @@ impl Half {
     fn submit(&self, list: vk::CommandBuffer) {
         let lists = [list];
         let submit = [vk::SubmitInfo::default().command_buffers(&lists)];
-        // SAFETY: handles live.
+        // SAFETY: the handles are live.
         unsafe { self.c.device.queue_submit(self.c.queue, &submit, vk::Fence::null()) }.expect("submitted");
     }
 
@@ -94,14 +95,14 @@ impl Half {
         unsafe { self.c.device.device_wait_idle() }.expect("idle");
     }
 
-    /// The whole heap's larger half is free.
+    /// Checks that the larger half of the heap is free.
     fn check_free(&self, what: &str) {
         let memory = self.memory().unwrap_or_else(|error| panic!("{what}: {error}"));
         // SAFETY: valid usage.
         unsafe { self.c.device.free_memory(memory, None) };
     }
 
-    /// The commands of a list that was executed do not keep memory, and their second execution,
+    /// Checks that the commands of an executed list do not keep memory. Their second execution,
     /// which is invalid, does nothing and is reported.
     fn check(&self, what: &str, list: vk::CommandBuffer, end: impl FnOnce()) {
         self.submit(list);
@@ -125,7 +126,7 @@ fn rows() -> vk::BufferImageCopy {
     vk::BufferImageCopy { image_subresource: layers_of(COLOR), image_extent, ..Default::default() }
 }
 
-/// Every kind of command that takes a buffer.
+/// Commands that take a buffer, of every kind.
 const BUFFERS: [&str; 14] = [
     "fill",
     "update",
@@ -145,7 +146,7 @@ const BUFFERS: [&str; 14] = [
 
 fn record_with_buffer(h: &Half, c: vk::CommandBuffer, b: vk::Buffer, name: &str) {
     let (d, image) = (&h.c.device, h.images[0]);
-    // SAFETY: valid usage, but for draws without a pipeline, which do nothing.
+    // SAFETY: the usage is valid, except for draws without a pipeline, which do nothing.
     unsafe {
         match name {
             "fill" => d.cmd_fill_buffer(c, b, 0, 64, 1),
@@ -192,7 +193,7 @@ fn commands_do_not_keep_the_memory_of_buffers() {
         let memory = h.memory().expect("the heap's half");
         let buffer = h.buffer(memory);
         let list = h.c.record(|c| record_with_buffer(&h, c, buffer, name));
-        // SAFETY: valid usage: nothing executes.
+        // SAFETY: the usage is valid, because nothing executes.
         h.check(name, list, || unsafe {
             h.c.device.destroy_buffer(buffer, None);
             h.c.device.free_memory(memory, None);
@@ -221,7 +222,7 @@ fn resolve() -> vk::ImageResolve {
 const ONE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
 const FOUR: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_4;
 
-/// Every kind of command that takes an image.
+/// Commands that take an image, of every kind.
 const IMAGES: [(&str, vk::Format, vk::SampleCountFlags); 12] = [
     ("copy from", RGBA8, ONE),
     ("copy to", RGBA8, ONE),
@@ -266,7 +267,7 @@ fn record_with_image(h: &Half, c: vk::CommandBuffer, i: vk::Image, name: &str) {
 }
 
 impl Half {
-    /// Clears an attachment.
+    /// Records a rendering that clears an attachment.
     fn render(&self, c: vk::CommandBuffer, view: vk::ImageView, resolve: vk::ImageView) {
         let attachment = vk::RenderingAttachmentInfo::default()
             .image_view(view)
@@ -298,8 +299,7 @@ fn commands_do_not_keep_the_memory_of_images() {
         let memory = h.memory().expect("the heap's half");
         let image = h.image(memory, &info(format, samples));
         let list = h.c.record(|c| record_with_image(&h, c, image, name));
-        // Views are left alive.
-        // SAFETY: valid usage: nothing executes.
+        // Views are not destroyed. SAFETY: the usage is valid, because nothing executes.
         h.check(name, list, || unsafe {
             h.c.device.free_memory(memory, None);
             h.c.device.destroy_image(image, None);
@@ -307,7 +307,7 @@ fn commands_do_not_keep_the_memory_of_images() {
     }
 }
 
-/// A render pass with one attachment, which is cleared.
+/// Creates a render pass with one attachment, which is cleared.
 fn render_pass(d: &ash::Device) -> vk::RenderPass {
     let attachments = [vk::AttachmentDescription::default()
         .format(RGBA8)
@@ -330,30 +330,30 @@ fn views_and_framebuffers_do_not_keep_memory() {
     let pass = render_pass(d);
     let attachments = [h.c.view(image, RGBA8, range(COLOR, 1))];
     let info = vk::FramebufferCreateInfo::default().render_pass(pass).attachments(&attachments);
-    // SAFETY: (all here) valid usage.
+    // SAFETY: the usage is valid in this block and in the next ones.
     let framebuffer =
         unsafe { d.create_framebuffer(&info.width(SIDE).height(SIDE).layers(1), None) }.expect("framebuffer");
     let info = vk::BufferViewCreateInfo::default().buffer(buffer).format(vk::Format::R32_UINT).range(64);
-    // SAFETY: as above.
+    // SAFETY: the usage is valid.
     let texels = unsafe { d.create_buffer_view(&info, None) }.expect("view");
     let list = h.c.record(|c| {
         let area = crate::common::info::area(SIDE);
         let clear = [vk::ClearValue::default()];
         let info = vk::RenderPassBeginInfo::default().render_pass(pass).framebuffer(framebuffer);
         let info = info.render_area(area).clear_values(&clear);
-        // SAFETY: as above.
+        // SAFETY: the usage is valid.
         unsafe {
             d.cmd_begin_render_pass(c, &info, vk::SubpassContents::INLINE);
             d.cmd_end_render_pass(c);
         }
     });
-    // SAFETY: as above: nothing executes.
+    // SAFETY: the usage is valid, because nothing executes.
     h.check("views", list, || unsafe {
         d.destroy_image(image, None);
         d.destroy_buffer(buffer, None);
         d.free_memory(memory, None);
     });
-    // SAFETY: as above.
+    // SAFETY: the objects are not in use any more.
     unsafe {
         d.destroy_buffer_view(texels, None);
         d.destroy_framebuffer(framebuffer, None);
@@ -362,14 +362,14 @@ fn views_and_framebuffers_do_not_keep_memory() {
     }
 }
 
-/// What is bound keeps memory whose handle is gone ("vkFreeMemory" of the specification), and one
-/// that is destroyed keeps none.
+/// Checks that bound resources keep memory whose handle is freed ("vkFreeMemory" of the
+/// specification), and that destroyed ones do not.
 #[test]
 fn memory_returns_with_the_last_resource() {
     let h = Half::new();
     let memory = h.memory().expect("the heap's half");
     let (image, buffers) = (h.image(memory, &info(RGBA8, ONE)), [(); 2].map(|()| h.buffer(memory)));
-    // SAFETY: (all here) valid usage.
+    // SAFETY: the usage is valid in all calls of this block.
     unsafe {
         h.c.device.destroy_buffer(buffers[0], None);
         h.c.device.free_memory(memory, None);
@@ -381,8 +381,8 @@ fn memory_returns_with_the_last_resource() {
     h.check_free("all are destroyed");
 }
 
-/// A list that waits in the middle: what it has begun with is there until it ends, though all of it
-/// is destroyed meanwhile (which is invalid).
+/// Checks a list that waits in the middle: the memory with which it began stays until it ends,
+/// though all of its resources are destroyed meanwhile, which is invalid.
 #[test]
 fn what_executes_keeps_its_memory() {
     let h = Half::new();
@@ -390,14 +390,15 @@ fn what_executes_keeps_its_memory() {
     let memory = h.memory().expect("the heap's half");
     let (image, buffer) = (h.image(memory, &info(RGBA8, ONE)), h.buffer(memory));
     let view = h.c.view(image, RGBA8, range(COLOR, 1));
-    // SAFETY: (all here) valid usage but for what is destroyed.
+    // SAFETY: the usage is valid, except for the resources that are destroyed while the list
+    // executes.
     let events = [(); 2].map(|()| unsafe { d.create_event(&Default::default(), None) }.expect("event"));
     let stage = vk::PipelineStageFlags::ALL_COMMANDS;
     let attachment = [vk::RenderingAttachmentInfo::default().image_view(view).image_layout(GENERAL)];
     let area = crate::common::info::area(SIDE);
     let list = h.c.record(|c| {
         let info = vk::RenderingInfo::default().render_area(area).layer_count(1).color_attachments(&attachment);
-        // SAFETY: as above.
+        // SAFETY: the handles are live while the list is recorded.
         unsafe {
             d.cmd_fill_buffer(c, buffer, 0, 64, 1);
             d.cmd_set_event(c, events[0], stage);
@@ -412,12 +413,13 @@ fn what_executes_keeps_its_memory() {
     });
     h.submit(list);
     let began = Instant::now();
-    // SAFETY: as above.
+    // SAFETY: the event is live.
     while !unsafe { d.get_event_status(events[0]) }.expect("status") && began.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(1));
     }
     h.messenger.take();
-    // SAFETY: as above.
+    // SAFETY: the handles are live. Their destruction while the list executes is invalid usage,
+    // which the test is about.
     unsafe {
         d.destroy_image_view(view, None);
         d.destroy_image(image, None);
@@ -425,14 +427,14 @@ fn what_executes_keeps_its_memory() {
         d.free_memory(memory, None);
     }
     std::thread::scope(|scope| {
-        // An allocation that needs the memory waits for the list's end.
+        // An allocation that needs the memory waits for the end of the list.
         let allocation = scope.spawn(|| h.memory());
         std::thread::sleep(Duration::from_millis(50));
         assert!(!allocation.is_finished(), "the list executes");
-        // SAFETY: as above.
+        // SAFETY: the event is live.
         unsafe { d.set_event(events[1]) }.expect("set");
         let memory = allocation.join().expect("no panic").expect("memory");
-        // SAFETY: as above.
+        // SAFETY: the memory is not in use.
         unsafe { d.free_memory(memory, None) };
     });
     h.idle();
@@ -441,22 +443,22 @@ fn what_executes_keeps_its_memory() {
     h.check_free("the list has ended");
 }
 
-/// Addresses of a sparse buffer, and of memory that it shows.
+/// Checks that sparse resources return their addresses and the memory that they show.
 #[test]
 fn sparse_resources_return_what_they_had() {
     let h = Half::new();
     let d = &h.c.device;
     for _ in 0..64 {
-        // Half of all addresses each.
+        // Each buffer takes half of all addresses.
         let info = vk::BufferCreateInfo::default().size(1 << 34).usage(vk::BufferUsageFlags::TRANSFER_DST);
-        // SAFETY: (all here) valid usage.
+        // SAFETY: the usage is valid in this block and in the next ones.
         let buffer = unsafe { d.create_buffer(&info.flags(vk::BufferCreateFlags::SPARSE_BINDING), None) };
         let buffer = buffer.expect("addresses");
-        // SAFETY: as above.
+        // SAFETY: the buffer is live while the list is recorded.
         let list = h.c.record(|c| unsafe { d.cmd_fill_buffer(c, buffer, 0, 64, 1) });
         h.submit(list);
         h.idle();
-        // SAFETY: as above.
+        // SAFETY: the device is idle.
         unsafe { d.destroy_buffer(buffer, None) };
     }
 }

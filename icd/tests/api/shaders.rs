@@ -1,4 +1,5 @@
-//! Pipelines and what they do: compute, draws, textures, subpasses, multisampling, refusals.
+//! Tests of pipelines and their results: compute, draws, textures, subpasses, multisampling,
+//! refusals.
 
 use crate::common;
 use crate::common::info::{RGBA8, Triangles, viewport};
@@ -9,7 +10,7 @@ use ash::vk;
 const LAYOUT: vk::ImageLayout = vk::ImageLayout::GENERAL;
 const ONE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
 
-/// One set with these bindings, its layout and a pipeline layout with 16 bytes of push constants.
+/// One set with these bindings, its layout, and a pipeline layout with 16 bytes of push constants.
 struct Layout {
     set_layout: vk::DescriptorSetLayout,
     layout: vk::PipelineLayout,
@@ -155,7 +156,7 @@ fn bad_modules_are_refused_with_a_message() {
         );
     }
     assert!(said("Compute shader module"));
-    // A capability that is not advertised (Kernel) is named.
+    // The message names a capability that is not advertised (Kernel).
     let mut kernel = words.clone();
     let capability = kernel.windows(2).position(|w| w == [0x0002_0011, 1]).expect("OpCapability Shader");
     kernel[capability + 1] = 6;
@@ -164,7 +165,8 @@ fn bad_modules_are_refused_with_a_message() {
     layout.destroy(&c);
 }
 
-/// A module of an old optimiser, which breaks a rule and has one meaning, runs, and the application is told.
+/// Checks that a module of an old optimizer, which breaks a rule but has only one meaning, runs,
+/// and that the application receives a message.
 #[test]
 fn what_is_accepted_against_the_specification_is_told() {
     let c = Context::new(&[c"VK_EXT_debug_utils"], &[]);
@@ -179,7 +181,7 @@ fn what_is_accepted_against_the_specification_is_told() {
     assert!(messages.iter().any(|m| m.contains("the continue target of a loop around it")), "{messages:?}");
     c.run(|b| record_dispatch(&c, b, &set, pipeline, &[], 1)).unwrap();
     assert_eq!(buffer.words(), [5, 7, 210, 20]);
-    // SAFETY: not in use any more.
+    // SAFETY: the pipeline is not in use any more.
     unsafe { c.device.destroy_pipeline(pipeline, None) };
     set.destroy(&c);
     c.free(buffer);
@@ -190,7 +192,7 @@ fn a_layout_of_too_many_sets_is_refused_with_a_message() {
     let c = Context::new(&[c"VK_EXT_debug_utils"], &[]);
     let messenger = Messenger::new(&c);
     let layout = Layout::new(&c, &SQUARE);
-    // SAFETY: (all here) valid usage, but for the number of sets.
+    // SAFETY: the usage is valid, except for the number of sets.
     unsafe {
         let most = c.instance.get_physical_device_properties(c.physical).limits.max_bound_descriptor_sets;
         let sets = vec![layout.set_layout; most as usize + 1];
@@ -206,15 +208,15 @@ fn a_layout_of_too_many_sets_is_refused_with_a_message() {
     layout.destroy(&c);
 }
 
-/// VK_EXT_buffer_device_address beside the KHR extension: the same addresses, its own structures, and its SPIR-V extension, which a module
-/// may declare without a use of it.
+/// Checks VK_EXT_buffer_device_address beside the KHR extension: it gives the same addresses, with
+/// its own structures and its SPIR-V extension, which a module may declare without using it.
 #[test]
 fn the_older_extension_of_buffer_addresses() {
     let mut features = vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default().buffer_device_address(true);
     let c = Context::with(&[], &[c"VK_EXT_buffer_device_address"], &mut [&mut features]);
     let mut told = vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default();
     let buffer = c.buffer(64);
-    // SAFETY: valid usage, but for an address that is asked for without the feature for that.
+    // SAFETY: the usage is valid, except for the request of an address without the feature for it.
     unsafe {
         let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut told);
         c.instance.get_physical_device_features2(c.physical, &mut all);
@@ -232,7 +234,7 @@ fn the_older_extension_of_buffer_addresses() {
     c.free(buffer);
 
     let mut words = shader!("square.comp");
-    // Behind the header, whose words may look like an instruction.
+    // The search begins behind the header, whose words may look like an instruction.
     let import = words[5..].iter().position(|w| w & 0xffff == 11).expect("OpExtInstImport") + 5;
     let mut name = b"SPV_EXT_physical_storage_buffer".to_vec();
     name.resize(32, 0);
@@ -240,7 +242,7 @@ fn the_older_extension_of_buffer_addresses() {
     words.splice(import..import, [&[9 << 16 | 10][..], &name].concat());
     let layout = Layout::new(&c, &SQUARE);
     let pipeline = compute_with(&c, vk::PipelineCache::null(), layout.layout, &words, &[]).expect("accepted");
-    // SAFETY: not in use.
+    // SAFETY: the pipeline is not in use.
     unsafe { c.device.destroy_pipeline(pipeline, None) };
     layout.destroy(&c);
 }
@@ -253,12 +255,12 @@ struct Draw<'a> {
     samples: vk::SampleCountFlags,
 }
 
-/// A pipeline for triangles of (vec2, unorm8 × 4) vertices over a 64×64 target.
+/// Creates a pipeline for triangles of (vec2, unorm8 × 4) vertices over a 64×64 target.
 fn graphics(c: &Context, draw: &Draw<'_>) -> vk::Pipeline {
     graphics_masked(c, draw, !0)
 }
 
-/// The same with a sample mask.
+/// Creates a pipeline as [`graphics`] does, with a sample mask.
 fn graphics_masked(c: &Context, draw: &Draw<'_>, sample_mask: u32) -> vk::Pipeline {
     let (vertex, fragment) = (module(c, &shader!("triangle.vert")), module(c, draw.fragment));
     let triangles = Triangles {
@@ -279,7 +281,7 @@ fn graphics_masked(c: &Context, draw: &Draw<'_>, sample_mask: u32) -> vk::Pipeli
     pipeline
 }
 
-/// The lower left half of the target, red.
+/// Returns vertices that cover the lower left half of the target in red.
 fn half(c: &Context) -> common::Buffer {
     let mut vertices = c.buffer(36);
     let points: [([f32; 2], u32); 3] =
@@ -304,7 +306,7 @@ fn dynamic_context() -> Context {
     Context::with(&[c"VK_KHR_get_physical_device_properties2"], &extensions, &mut [&mut rendering])
 }
 
-/// One draw in a dynamic rendering instance.
+/// Draws once in a dynamic rendering instance.
 fn draw_dynamic(
     c: &Context,
     target: &Image,
@@ -349,7 +351,7 @@ fn draw_dynamic(
     c.free(vertices);
 }
 
-/// Calls `check(x, y, pixel)`.
+/// Calls `check(x, y, pixel)` for each pixel.
 fn each_pixel(c: &Context, image: &Image, check: impl Fn(usize, usize, [u8; 4])) {
     for (i, pixel) in c.read_image(image, 4).as_chunks::<4>().0.iter().enumerate() {
         check(i % 64, i / 64, *pixel);
@@ -371,7 +373,8 @@ fn a_triangle_by_dynamic_rendering_with_an_occlusion_query() {
         draw_dynamic(&c, &target, None, pipeline, &layout, Some(query));
         let mut samples = [0u64];
         c.device.get_query_pool_results(query, 0, &mut samples, vk::QueryResultFlags::TYPE_64).unwrap();
-        // Pixel centres on the diagonal belong to one of the two triangles of the square: the top-left rule decides.
+        // Pixel centres on the diagonal belong to one of the two triangles of the square: the
+        // top-left rule decides.
         assert!(samples[0] == 64 * 63 / 2 || samples[0] == 64 * 65 / 2, "{}", samples[0]);
         c.device.destroy_query_pool(query, None);
         c.device.destroy_pipeline(pipeline, None);
@@ -385,10 +388,11 @@ fn a_triangle_by_dynamic_rendering_with_an_occlusion_query() {
     layout.destroy(&c);
 }
 
-/// Samples of a pixel on the diagonal that lie in the lower left half (y > x), in the order of the standard sample locations.
+/// Samples of a pixel on the diagonal that lie in the lower left half (y > x), in the order of the
+/// standard sample locations.
 const LOWER: [(u32, u32); 4] = [(2, 0), (4, 0b1100), (8, 0b0111_0010), (16, 0b0101_1001_0011_0100)];
 
-/// The mean of a target with several samples, and how many passed.
+/// Checks the mean of a target with several samples, and the number of samples that passed.
 #[test]
 fn every_number_of_samples_is_masked_counted_and_resolved() {
     let c = dynamic_context();
@@ -524,7 +528,8 @@ fn a_subpass_reads_what_the_one_before_drew() {
             d.cmd_end_render_pass(b);
         })
         .unwrap();
-        // Red (255, 0, 0) read with g and r exchanged is green; outside the triangle the clear colour stays.
+        // Red (255, 0, 0) read with g and r exchanged is green; outside the triangle the clear
+        // colour stays.
         each_pixel(&c, &second, |x, y, pixel| {
             if x != y {
                 assert_eq!(pixel, if y > x { [0, 255, 0, 255] } else { [0, 0, 255, 255] }, "({x}, {y})");

@@ -215,7 +215,7 @@ fn samples_begin_as_the_attachment_and_are_resolved_to_it() {
     for how in [
         LOADED,
         How { load_op: vk::AttachmentLoadOp::CLEAR, ..LOADED },
-        // Without a mode it is the average.
+        // An attachment without a resolve mode uses the average.
         How { resolve_mode: vk::ResolveModeFlags::NONE, ..LOADED },
         How { store_op: vk::AttachmentStoreOp::NONE, ..LOADED },
     ] {

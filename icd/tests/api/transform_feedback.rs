@@ -426,7 +426,7 @@ fn captures_are_paused_and_resumed() {
     let first = [10, 11, 12, 13, 20, 21, 30, 31].map(|v| (v, 0));
     assert_words(&buffers, &holding(sizes, [0; 4], &first), "resumed");
     assert_eq!(counters.words(), STRIDES.map(|stride| stride * 8));
-    // In another submission; four of six vertices fit.
+    // This is another submission; four of six vertices fit.
     s.render(|b| {
         s.use_pipeline(b, pipeline);
         s.bind(b, &buffers, &[0; 4]);
@@ -543,7 +543,7 @@ fn queries_count_primitives() {
             d.cmd_draw_indexed(b, 12, 2, 0, 0, 0);
             s.end(b, None);
             s.feedback.end_query(b, feedback, 0, 0);
-            // Without capturing, by another query.
+            // Another query counts a draw without capturing.
             s.feedback.begin_query(b, feedback, 1, 0);
             d.cmd_draw(b, 5, 1, 0, 0);
             s.feedback.end_query(b, feedback, 1, 0);

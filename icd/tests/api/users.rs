@@ -1,13 +1,16 @@
-//! What programs look for before they use a driver, by name. The lists of the roadmap, zink, dxvk and vkd3d-proton are the profiles that those projects publish
-//! (`VP_*.json`), with what is optional; those of others what they ask for at their start.
-//! What the driver does not tell stands in [`EXCEPTIONS`] with the reason, so that a row goes as soon as the thing is there.
+//! Checks the extensions, features and limits that programs require before they use a driver, by
+//! name. The lists of the roadmap, zink, dxvk and vkd3d-proton are the profiles that those projects
+//! publish (`VP_*.json`), including their optional parts. The lists of other programs are what they
+//! request at their start. Missing items are rows of [`EXCEPTIONS`] with the reason, so that a row
+//! is removed as soon as the item exists.
 
 use crate::common::Context;
 use ash::vk;
 use std::collections::BTreeSet;
 use vulkan_grus::caps::features::ALL_FEATURES;
 
-/// A user: words that begin with `VK_` are extensions, all others features.
+/// A program and its list: words that begin with `VK_` are extensions, all other words are
+/// features.
 struct User {
     name: &'static str,
     wants: &'static str,
@@ -198,7 +201,8 @@ const RATE: &str = "no fragment shading rate";
 const DOT: &str = "a dot product is multiplications and additions";
 const LATER: &str = "not written yet";
 
-/// What is not told, and why. What a user's list has and neither the driver nor this does is an error, and so is a row that nobody needs.
+/// Items that the driver does not report, and the reasons. An item of a program's list that neither
+/// the driver nor this table has is an error, and so is a row that no program needs.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_KHR_ray_tracing_pipeline", RAYS),
     ("VK_KHR_acceleration_structure", RAYS),
@@ -222,10 +226,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("integer_dot_product4x8_bit_packed_unsigned_accelerated", DOT),
 ];
 
-/// The limit that vkd3d-proton (feature level 12.0) and dxvk want and [`EXCEPTIONS`] has.
+/// Limit that vkd3d-proton (feature level 12.0) and dxvk require and that [`EXCEPTIONS`] contains.
 const STRICT: &str = "residencyNonResidentStrict";
 
-/// What the driver tells, by name.
+/// Properties that the driver reports, by structure.
 struct Told {
     limits: vk::PhysicalDeviceLimits,
     sparse: vk::PhysicalDeviceSparseProperties,
@@ -251,10 +255,10 @@ impl Told {
     }
 }
 
-/// A limit: its name, who wants it, and whether it is enough.
+/// A limit: its name, the programs that require it, and a function that checks it.
 type Limit = (&'static str, &'static str, fn(&Told) -> bool);
 
-/// Rows of limits with their least values.
+/// Defines rows of limits with their least values.
 macro_rules! limits {
     ($user:literal, $at:ident: $($field:ident >= $least:expr),* $(,)?) => {
         &[$((stringify!($field), $user, |told: &Told| told.$at.$field >= $least)),*]
@@ -332,7 +336,7 @@ const LIMITS: &[&[Limit]] = &[
     ],
 ];
 
-/// Which features of a format: of linear or optimal images, or buffers.
+/// Kind of resource whose format features are required: linear or optimal images, or buffers.
 #[derive(Clone, Copy)]
 enum Of {
     Linear,
@@ -411,7 +415,8 @@ fn formats_that_programs_use_have_what_they_use() {
     }
 }
 
-/// What the driver tells of itself, it gives: every feature of the lists at once, and every extension.
+/// Checks that the driver provides everything that it reports: every feature of the lists at once,
+/// and every extension.
 #[test]
 fn a_device_has_all_of_it_at_once() {
     let c = Context::new(&[], &[]);

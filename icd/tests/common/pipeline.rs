@@ -1,4 +1,4 @@
-//! Sets, pipelines and messages for the tests of bad input.
+//! Descriptor sets, pipelines and messages for the tests of invalid input.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -14,7 +14,7 @@ pub const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
 pub const AREA: vk::Rect2D =
     vk::Rect2D { offset: vk::Offset2D { x: 0, y: 0 }, extent: vk::Extent2D { width: 64, height: 64 } };
 
-/// One set: its layouts, with 16 bytes of push constants, and pool.
+/// One set, with its layouts (with 16 bytes of push constants) and pool.
 pub struct Set {
     set_layout: vk::DescriptorSetLayout,
     pub layout: vk::PipelineLayout,
@@ -23,12 +23,12 @@ pub struct Set {
 }
 
 impl Set {
-    /// Bindings from 0, with their counts.
+    /// Creates a set with bindings from 0 on and their counts.
     pub fn new(c: &Context, types: &[(vk::DescriptorType, u32)]) -> Set {
         Set::with_sampler(c, types, &[])
     }
 
-    /// With an immutable sampler, if there is one, in binding 0.
+    /// Creates a set with an immutable sampler, if one is given, in binding 0.
     pub fn with_sampler(c: &Context, types: &[(vk::DescriptorType, u32)], sampler: &[vk::Sampler]) -> Set {
         let d = &c.device;
         let binding = |(binding, &(ty, count)): (u32, &(vk::DescriptorType, u32))| {
@@ -63,7 +63,7 @@ impl Set {
         vk::WriteDescriptorSet::default().dst_set(self.set).dst_binding(binding).descriptor_type(ty)
     }
 
-    /// Buffers (handle, offset, range) of an array from element 0.
+    /// Writes buffers (handle, offset, range) of an array from element 0 on.
     pub fn buffers(&self, c: &Context, binding: u32, ty: vk::DescriptorType, list: &[(vk::Buffer, u64, u64)]) {
         let info: Vec<_> =
             list.iter().map(|&(buffer, offset, range)| vk::DescriptorBufferInfo { buffer, offset, range }).collect();
@@ -71,7 +71,7 @@ impl Set {
         unsafe { c.device.update_descriptor_sets(&[self.write(binding, ty).buffer_info(&info)], &[]) };
     }
 
-    /// Images of an array from element 0.
+    /// Writes images of an array from element 0 on.
     pub fn images(&self, c: &Context, binding: u32, ty: vk::DescriptorType, list: &[(vk::ImageView, vk::Sampler)]) {
         let info: Vec<_> = list
             .iter()
@@ -81,7 +81,7 @@ impl Set {
         unsafe { c.device.update_descriptor_sets(&[self.write(binding, ty).image_info(&info)], &[]) };
     }
 
-    /// Texel buffers of an array from element 0.
+    /// Writes texel buffers of an array from element 0 on.
     pub fn texels(&self, c: &Context, binding: u32, ty: vk::DescriptorType, list: &[vk::BufferView]) {
         let mut write = self.write(binding, ty).texel_buffer_view(list);
         write.descriptor_count = list.len() as u32;
@@ -99,13 +99,13 @@ impl Set {
     }
 }
 
-/// A shader module.
+/// Creates a shader module.
 pub fn module(c: &Context, words: &[u32]) -> vk::ShaderModule {
     // SAFETY: valid usage.
     unsafe { c.device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(words), None) }.unwrap()
 }
 
-/// A compute pipeline with specialisation constants 0, 1, ….
+/// Creates a compute pipeline with specialization constants 0, 1, ….
 pub fn compute(
     c: &Context,
     cache: vk::PipelineCache,
@@ -117,7 +117,8 @@ pub fn compute(
     compute_with(c, cache, layout, words, &constants).expect("pipeline")
 }
 
-/// A compute pipeline with specialisation constants by their ids. Where it is refused, its handle is null.
+/// Creates a compute pipeline with specialization constants by their ids. If it is refused, its
+/// handle is null.
 pub fn compute_with(
     c: &Context,
     cache: vk::PipelineCache,
@@ -138,7 +139,7 @@ pub fn compute_with(
         .name(c"main")
         .specialization_info(&specialization);
     let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-    // SAFETY: valid usage, apart from the words of some tests.
+    // SAFETY: the usage is valid, apart from the words of some tests.
     unsafe {
         let result = c.device.create_compute_pipelines(cache, &[info], None);
         c.device.destroy_shader_module(module, None);
@@ -149,7 +150,7 @@ pub fn compute_with(
     }
 }
 
-/// Binds and dispatches.
+/// Records binding and dispatching.
 pub fn record_dispatch(c: &Context, b: vk::CommandBuffer, set: &Set, pipeline: vk::Pipeline, push: &[u8], groups: u32) {
     let point = vk::PipelineBindPoint::COMPUTE;
     // SAFETY: valid usage.
@@ -168,12 +169,12 @@ pub fn record_dispatch(c: &Context, b: vk::CommandBuffer, set: &Set, pipeline: v
 /// Runs one workgroup and destroys the pipeline.
 pub fn run(c: &Context, set: &Set, pipeline: vk::Pipeline, push: &[u8]) -> Result<(), vk::Result> {
     let result = c.run(|b| record_dispatch(c, b, set, pipeline, push, 1));
-    // SAFETY: not in use any more.
+    // SAFETY: the pipeline is not in use any more.
     unsafe { c.device.destroy_pipeline(pipeline, None) };
     result
 }
 
-/// A context with dynamic rendering and more extensions.
+/// Creates a context with dynamic rendering and more extensions.
 pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
     let features = vk::PhysicalDeviceFeatures::default();
@@ -197,7 +198,7 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
     Context::with(&instance, &extensions, &mut [&mut features, &mut rendering, &mut mesh, &mut sizes, &mut addresses])
 }
 
-/// Triangles over a 64×64 target; `attributes`: a vec2 from binding 0.
+/// Creates a pipeline for triangles over a 64×64 target; `attributes` is a vec2 from binding 0.
 pub fn graphics(
     c: &Context,
     vertex: &[u32],
@@ -208,15 +209,15 @@ pub fn graphics(
     graphics_with(c, [vertex, fragment], Between::default(), layout, attributes)
 }
 
-/// Stages between vertex and fragment stage.
+/// Stages between the vertex and the fragment stage.
 #[derive(Clone, Copy, Default)]
 pub struct Between<'a> {
-    /// Control and evaluation, of patches of three.
+    /// Control and evaluation stages, of patches of three vertices.
     pub tessellation: Option<[&'a [u32]; 2]>,
     pub geometry: Option<&'a [u32]>,
 }
 
-/// As [`graphics`], with stages between vertex and fragment stage.
+/// Creates a pipeline as [`graphics`] does, with stages between the vertex and the fragment stage.
 pub fn graphics_with(
     c: &Context,
     [vertex, fragment]: [&[u32]; 2],
@@ -243,7 +244,8 @@ pub fn graphics_with(
     pipeline
 }
 
-/// As [`graphics`], with a mesh stage, and a task stage before it if there is one.
+/// Creates a pipeline as [`graphics`] does, with a mesh stage, and a task stage before it if there
+/// is one.
 pub fn graphics_of_meshes(
     c: &Context,
     task: Option<&[u32]>,
@@ -259,7 +261,7 @@ pub fn graphics_of_meshes(
     pipeline
 }
 
-/// A dynamic rendering instance over a cleared (black, transparent) target.
+/// Renders in a dynamic rendering instance over a cleared (black, transparent) target.
 pub fn render(
     c: &Context,
     target: &Image,
@@ -291,7 +293,7 @@ pub fn name(c: &Context, pipeline: vk::Pipeline, name: &CStr) {
     unsafe { names.set_debug_utils_object_name(&info) }.unwrap();
 }
 
-/// The errors that the driver tells.
+/// Collects the errors that the driver reports.
 pub struct Messenger {
     functions: ash::ext::debug_utils::Instance,
     messenger: vk::DebugUtilsMessengerEXT,
@@ -304,7 +306,7 @@ unsafe extern "system" fn collect(
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     user: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: the driver's data, and the list that the messenger keeps alive.
+    // SAFETY: the data are the driver's, and the messenger keeps the list alive.
     let (message, list) = unsafe { (CStr::from_ptr((*data).p_message), &*user.cast::<Mutex<Vec<String>>>()) };
     list.lock().unwrap().push(message.to_string_lossy().into_owned());
     vk::FALSE
@@ -315,7 +317,7 @@ impl Messenger {
         Messenger::of(&c.entry, &c.instance)
     }
 
-    /// As [`Messenger::new`], of warnings too.
+    /// Creates a messenger as [`Messenger::new`] does, for warnings too.
     pub fn of_warnings(c: &Context) -> Messenger {
         let severity = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR | vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
         Messenger::of_severity(&c.entry, &c.instance, severity)
@@ -342,7 +344,7 @@ impl Messenger {
         Messenger { functions, messenger, messages }
     }
 
-    /// What was said since the last call.
+    /// Returns the messages since the last call.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.messages.lock().unwrap())
     }

@@ -1,7 +1,7 @@
 #version 450
 layout(local_size_x = 64) in;
 layout(binding = 0) buffer Data { uint data[]; };
-// Views of arrays here, and of none in the next ones; or the other way round.
+// The first two views are of arrays and the next two are not, or the other way round.
 layout(binding = 1, r32ui) uniform readonly uimage2D flat_image;
 layout(binding = 2) uniform usampler2D flat_texture;
 layout(binding = 3, r32ui) uniform readonly uimage2DArray array_image;
@@ -16,7 +16,7 @@ void main() {
     data[192 + i] = imageLoad(array_image, ivec3(p, 0)).x;
     data[256 + i] = texelFetch(array_texture, ivec3(p, 0), 0).x;
     data[320 + i] = textureLod(array_texture, vec3(at, 3), 0).x;
-    // Where there is no layer, and how many there are.
+    // Reads a layer that does not exist, and the number of layers.
     data[384 + i] = imageLoad(array_image, ivec3(p, 1)).x + texelFetch(array_texture, ivec3(p, 1), 0).x;
     data[448 + i] = imageSize(array_image).z + textureSize(array_texture, 0).z;
 }

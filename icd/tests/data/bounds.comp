@@ -2,7 +2,7 @@
 #extension GL_EXT_samplerless_texture_functions : require
 layout(local_size_x = 16) in;
 layout(constant_id = 0) const uint MODE = 0;
-// Below 2^32 - 1: the index, instead of one from memory.
+// Index that is used in place of one from memory, if it is below 2^32 - 1.
 layout(constant_id = 1) const uint INDEX = 0xffffffffu;
 layout(set = 0, binding = 0) buffer Out { uint result[]; };
 layout(set = 0, binding = 1) readonly buffer Indices { uint indices[]; };

@@ -1,5 +1,5 @@
 #version 450
-// Vertices in the middle of the cells of a 4×4 grid, again and again.
+// Places vertices in the middle of the cells of a 4×4 grid, repeatedly.
 layout(location = 0) flat out uint number;
 void main() {
     number = gl_VertexIndex;

@@ -1,5 +1,5 @@
 #version 450
-// Clocks of subgroup and device, in one word and in two.
+// Reads the clocks of subgroup and device, in one word and in two.
 #extension GL_ARB_shader_clock : require
 #extension GL_EXT_shader_realtime_clock : require
 #extension GL_ARB_gpu_shader_int64 : require

@@ -2,7 +2,7 @@
 layout(local_size_x = 8) in;
 layout(set = 0, binding = 0) buffer Data { uint data[]; };
 layout(push_constant) uniform Push { uint count; };
-// Work of a length that is chosen.
+// Does work of a chosen length.
 void main() {
     uint n = gl_LocalInvocationIndex;
     for (uint i = 0u; i < count; ++i) {

@@ -1,7 +1,7 @@
 #version 450
 layout(push_constant) uniform Push { uint count; };
 layout(location = 0) out vec4 color;
-// Work of a length that is chosen.
+// Does work of a chosen length.
 void main() {
     uint n = uint(gl_FragCoord.x);
     for (uint i = 0u; i < count; ++i) {

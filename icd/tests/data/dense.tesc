@@ -1,5 +1,6 @@
 #version 450
-// As patches.tesc: many undivided patches, then some of as many triangles as there can be.
+// Makes patches as patches.tesc does: many undivided patches, then some with the largest number of
+// triangles.
 layout(vertices = 4) out;
 layout(location = 0) flat in uint number[];
 layout(location = 0) patch out uint number_out;

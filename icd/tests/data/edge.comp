@@ -3,7 +3,8 @@
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_shader_atomic_int64 : require
-// Accesses of every width through pointers, once with an address for each lane and once with each of the addresses for all lanes.
+// Makes accesses of every width through pointers, once with an address for each lane, and once with
+// each of the addresses for all lanes.
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint MODE = 0;
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Four { vec4 v; };

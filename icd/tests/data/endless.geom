@@ -1,5 +1,5 @@
 #version 450
-// Never ends, unless a word says so.
+// Never ends, unless a word is set.
 layout(triangles) in;
 layout(triangle_strip, max_vertices = 3) out;
 layout(set = 0, binding = 0) buffer Stop { volatile uint stop; };

@@ -1,5 +1,5 @@
 #version 450
-// Never ends, unless a word says so.
+// Never ends, unless a word is set.
 layout(triangles, equal_spacing, ccw) in;
 layout(set = 0, binding = 0) readonly buffer Stop { uint stop; };
 void main() {

@@ -5,7 +5,8 @@ layout(constant_id = 1) const float THREE = 3.0;
 layout(constant_id = 2) const int SEVEN = 7;
 layout(set = 0, binding = 0) buffer Data { float data[]; };
 
-// Results that depend on rounding, denormals or exceptions: of constants, which are folded when the pipeline is created, and of data.
+// Computes results that depend on rounding, denormals or exceptions: those of constants, which are
+// folded when the pipeline is created, and those of data.
 void main() {
     uint i = gl_GlobalInvocationID.x;
     float x = data[i * 16u];

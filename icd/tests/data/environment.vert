@@ -1,6 +1,6 @@
 #version 450
 layout(location = 0) out vec4 varying_color;
-// A triangle whose edges, depth and colours take rounding.
+// Makes a triangle whose edges, depth and colours need rounding.
 void main() {
     vec2 corner = vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1);
     gl_Position = vec4(corner * 2.37 - 0.81, 0.3 * corner.x, 1.0 + 0.17 * corner.y);

@@ -1,5 +1,5 @@
 #version 450
-// A few triangles.
+// Makes a few triangles.
 layout(vertices = 3) out;
 void main() {
     gl_out[gl_InvocationID].gl_Position = gl_in[gl_InvocationID].gl_Position;

@@ -3,7 +3,8 @@
 #extension GL_EXT_shader_atomic_float2 : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_shader_image_int64 : require
-// Floats and long integers that invocations meet at; sums are exact, so that their order does not matter.
+// Adds floats and long integers at addresses that invocations share; sums are exact, so that their
+// order does not matter.
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) buffer Sums { float f; float least; float most; float last; double d; float16_t h; float16_t small; } sums;
 layout(set = 0, binding = 1, r32f) uniform image2D floats;

@@ -2,7 +2,8 @@
 #extension GL_NV_shader_atomic_fp16_vector : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_scalar_block_layout : require
-// Vectors of halves that invocations meet at; sums are exact, so that their order does not matter.
+// Adds vectors of halves at addresses that invocations share; sums are exact, so that their order
+// does not matter.
 layout(local_size_x = 64) in;
 layout(scalar, set = 0, binding = 0) buffer Sums { float16_t before; f16vec2 sum; f16vec4 least; f16vec4 most; f16vec2 last; float16_t after; } sums;
 layout(set = 0, binding = 1, rg16f) uniform image2D two;
@@ -18,7 +19,8 @@ void main() {
         result.found = 0;
     }
     barrier();
-    // What is found is the sum of some invocations' values: the second component follows from the first.
+    // The previous value is the sum of some invocations' values: the second component follows from
+    // the first.
     f16vec4 found = atomicAdd(total, f16vec4(0.5, 1.0, -1.0, 2.0));
     if (found == f16vec4(0.5, 1.0, -1.0, 2.0) * (found.x * 2.0hf)) atomicAdd(result.found, 1);
     atomicAdd(sums.sum, f16vec2(x, -0.5));
@@ -29,7 +31,7 @@ void main() {
     imageAtomicAdd(four, at, f16vec4(1.0, 2.0, 0.25, -x));
     imageAtomicMin(two, at + ivec2(0, 1), f16vec2(-x, x));
     imageAtomicMax(four, at + ivec2(0, 1), f16vec4(-x, x, 1.0, -1.0));
-    // Outside.
+    // This texel is outside of the image.
     imageAtomicAdd(four, ivec2(4, 0), f16vec4(1.0));
     barrier();
     if (i == 63) {

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_EXT_nonuniform_qualifier : require
-// Set 1 is what tests look at, set 0 where the answers go.
+// Set 1 contains the resources that tests read, set 0 the buffer for the results.
 layout(local_size_x = 8) in;
 layout(set = 0, binding = 0) buffer Out { uint o[][8]; };
 layout(set = 1, binding = 0) readonly buffer Words { uint w[]; } words[];

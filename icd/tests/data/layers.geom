@@ -1,5 +1,5 @@
 #version 450
-// Of a point, its cell in three layers.
+// Makes the cell of a point in three layers.
 layout(points, invocations = 3) in;
 layout(triangle_strip, max_vertices = 4) out;
 layout(location = 0) flat in uint number[];

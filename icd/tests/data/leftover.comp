@@ -1,5 +1,5 @@
 #version 450
-// Leaves secrets in workgroup and private memory, or shows what is there.
+// Leaves secrets in workgroup and private memory, or reports what it finds there.
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { uint show, zero; } push;
 layout(set = 0, binding = 0) buffer Data { uint data[]; };
@@ -24,7 +24,7 @@ void main() {
         }
         if (found != 0) atomicAdd(data[1], found);
         atomicAdd(data[2], 1);
-        // No compiler knows that nothing was written before.
+        // The compiler cannot know that nothing was written before.
         if (push.zero != 0) {
             words[lane] = push.zero;
             own[push.zero & 63] = 1;

@@ -1,5 +1,5 @@
 #version 450
-// Strips of two lines from the left to the right, one per invocation, along the rows' middles.
+// Makes strips of two lines from left to right, one per invocation, along the middles of the rows.
 layout(points, invocations = 4) in;
 layout(line_strip, max_vertices = 3) out;
 layout(location = 0) flat out uint number_out;

@@ -11,7 +11,7 @@ layout(buffer_reference, std430) buffer Node {
 layout(set = 0, binding = 0) buffer Out { uint result[]; };
 layout(push_constant) uniform Push { Node head; uint steps; };
 
-// Follows the list from the head; invocations go different ways.
+// Follows the list from the head; invocations take different paths.
 void main() {
     uint i = gl_LocalInvocationIndex;
     Node node = head;

@@ -1,5 +1,5 @@
 #version 450
-// Two outputs that no two components of are the same.
+// Writes two outputs, in each of which all components differ.
 layout(location = 0) out vec4 zero;
 layout(location = 1) out vec4 one;
 void main() {

@@ -1,5 +1,5 @@
 #version 450
-// As many primitives as there can be of a point, over everything.
+// Makes the largest number of primitives of a point; each covers everything.
 layout(points, invocations = 32) in;
 layout(triangle_strip, max_vertices = 256) out;
 layout(location = 0) flat in uint number[];

@@ -1,5 +1,6 @@
 #version 450
-// Of one point the texels of four layers of 16×16, with a number each. (The test says how many there are: more than glslang believes.)
+// Makes the texels of four layers of 16×16 of one point, with a number each. The test sets the
+// number of vertices in the module, because it is larger than glslang accepts.
 layout(points) in;
 layout(points, max_vertices = 256) out;
 layout(location = 0) flat out uint number_out;

@@ -1,5 +1,5 @@
 #version 450
-// As many triangles as there can be.
+// Makes the largest number of triangles.
 layout(vertices = 3) out;
 void main() {
     gl_out[gl_InvocationID].gl_Position = gl_in[gl_InvocationID].gl_Position;

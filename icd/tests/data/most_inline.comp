@@ -3,7 +3,7 @@ layout(local_size_x = 8) in;
 layout(set = 0, binding = 0) buffer Result { uint result[]; };
 layout(set = 0, binding = 1) uniform First { uvec4 first[65536]; };
 layout(set = 0, binding = 64) uniform Last { uvec4 last[65536]; };
-// What lies at both ends of the first and of the last block.
+// Reads both ends of the first and of the last block.
 void main() {
     uint i = gl_LocalInvocationIndex;
     result[4 * i] = first[i].x;

@@ -1,5 +1,5 @@
 #version 450
-// A patch with as many components as it may have for itself.
+// Makes a patch with the largest number of components of its own.
 layout(vertices = 4) out;
 layout(location = 0) flat in uint number[];
 layout(location = 0) patch out uvec4 words[32];

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_samplerless_texture_functions : require
-// Binding 1 is mutable: the variables are what its elements may be.
+// Binding 1 is mutable: the variables are the possible types of its elements.
 layout(local_size_x = 1) in;
 layout(set = 0, binding = 0) buffer Out { uint o[8]; };
 layout(set = 0, binding = 1) readonly buffer Words { uint w[]; } words[4];

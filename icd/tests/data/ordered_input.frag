@@ -1,5 +1,5 @@
 #version 450
-// Each fragment changes what the one before it left in the attachment.
+// Each fragment changes the value that the previous one left in the attachment.
 #ifdef LOOP
 layout(set = 0, binding = 0) uniform usampler2D attachment;
 #define PREVIOUS texelFetch(attachment, ivec2(gl_FragCoord.xy), 0).x

@@ -1,5 +1,6 @@
 #version 450
-// Patches of a vertex onto cells of a grid: two triangles, or whatever the levels say by number: 5 and 6 are dropped.
+// Makes patches of a vertex over cells of a grid: two triangles, or the number that the levels
+// give. Patches 5 and 6 are dropped.
 layout(vertices = 4) out;
 layout(location = 0) flat in uint number[];
 layout(location = 0) patch out uint number_out;

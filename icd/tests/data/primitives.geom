@@ -1,5 +1,5 @@
 #version 450
-// Of a point, its cell; the fragments see the number that the stage gives.
+// Makes the cell of a point; fragments see the number that the stage writes.
 layout(points, invocations = 4) in;
 layout(triangle_strip, max_vertices = 4) out;
 void main() {

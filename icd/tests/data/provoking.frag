@@ -1,5 +1,6 @@
 #version 450
-// The number that each primitive has from its provoking vertex, plus one. With OF_NUMBER, by the number instead of by gl_PrimitiveID.
+// Stores the number that each primitive has from its provoking vertex, plus one. With OF_NUMBER,
+// the place is the number instead of gl_PrimitiveID.
 layout(location = 0) flat in uint number;
 layout(set = 0, binding = 0) buffer Seen { uint seen[]; };
 void main() {

@@ -1,5 +1,6 @@
 #version 450
-// Captures the numbers of a primitive's vertices in the order in which the stage receives them. INPUT is the input primitive.
+// Captures the numbers of a primitive's vertices in the order in which the stage receives them.
+// INPUT is the input primitive.
 layout(INPUT) in;
 layout(points, max_vertices = 6) out;
 layout(location = 0) flat in uint number[];

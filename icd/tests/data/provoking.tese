@@ -1,5 +1,6 @@
 #version 450
-// Distinct numbers for the vertices of a patch, whose domain is DOMAIN. With CAPTURE, transform feedback captures them.
+// Gives the vertices of a patch distinct numbers; DOMAIN is its domain. With CAPTURE, transform
+// feedback captures them.
 layout(DOMAIN, equal_spacing, ccw) in;
 #ifdef CAPTURE
 layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint number;

@@ -1,5 +1,6 @@
 #version 450
-// Distinct points of a circle, so that no line or triangle of them is degenerate. With CAPTURE, transform feedback captures their numbers.
+// Makes distinct points of a circle, so that no line or triangle of them is degenerate. With
+// CAPTURE, transform feedback captures their numbers.
 #ifdef CAPTURE
 layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint number;
 #else

@@ -1,5 +1,5 @@
 #version 450
-// Makes two strips of OUTPUT, of five numbered vertices and of four, of a point.
+// Makes two strips of OUTPUT of a point, with five numbered vertices and with four.
 layout(points) in;
 layout(OUTPUT, max_vertices = 9) out;
 layout(location = 0) flat in uint number[];

@@ -1,5 +1,5 @@
 #version 450
-// Writes every sample of a multisampled image, adds to one, reads all of them.
+// Writes every sample of a multisampled image, adds to one, and reads all of them.
 layout(local_size_x = 8, local_size_y = 8) in;
 layout(binding = 0) buffer Result { uint result[]; };
 layout(binding = 1, r32ui) coherent uniform uimage2DMS image;
@@ -12,7 +12,7 @@ void main() {
     uint before = imageAtomicAdd(image, at, 2, 1000u);
     for (int i = 0; i < 4; ++i)
         result[64 * i + own] = imageLoad(image, at, i).x;
-    // Outside: nothing is there.
+    // These coordinates are outside of the image, where nothing exists.
     imageStore(image, at, 4, uvec4(7));
     result[256 + own] = before + imageLoad(image, at, 4).x + imageLoad(image, at + ivec2(8), 0).x;
 }

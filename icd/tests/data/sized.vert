@@ -1,5 +1,5 @@
 #version 450
-// As cells.vert, with a size.
+// Places vertices as cells.vert does, with a size.
 layout(location = 0) flat out uint number;
 void main() {
     number = gl_VertexIndex;

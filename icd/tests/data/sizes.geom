@@ -1,5 +1,5 @@
 #version 450
-// A point of a size of its own.
+// Makes a point with a size of its own.
 layout(points) in;
 layout(points, max_vertices = 1) out;
 layout(location = 0) flat in uint number[];

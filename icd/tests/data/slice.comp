@@ -1,5 +1,5 @@
 #version 450
-// A 2D view of one slice of a volume: what is stored says where it was.
+// Uses a 2D view of one slice of a volume: the stored value encodes its position.
 layout(local_size_x = 8, local_size_y = 8) in;
 layout(set = 0, binding = 0, r32ui) uniform uimage2D image;
 layout(set = 0, binding = 1) uniform usampler2D sampled;

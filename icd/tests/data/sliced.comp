@@ -1,5 +1,6 @@
 #version 450
-// Some slices of a volume: it stores into all, and into as many behind them. As a sampled image the view has all of the volume's.
+// Uses some slices of a volume: it stores to all of them, and to as many behind them. As a sampled
+// image the view has all slices of the volume.
 layout(local_size_x = 4, local_size_y = 4, local_size_z = 8) in;
 layout(set = 0, binding = 0, r32ui) uniform uimage3D image;
 layout(set = 0, binding = 1) uniform usampler3D sampled;

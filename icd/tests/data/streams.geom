@@ -1,6 +1,7 @@
 #version 450
-// A point becomes a rectangle of each of four streams: 16 pixels from the last one's, 4 columns wider. Of the third stream there is a strip more that
-// is too short, of the last one nothing where the point's number is even.
+// Makes a rectangle of a point in each of four streams, 16 pixels from the previous one, and 4
+// columns wider. The third stream has a further strip, which is too short. The last stream has
+// nothing if the number of the point is even.
 layout(points, invocations = 2) in;
 layout(triangle_strip, max_vertices = 18) out;
 layout(location = 0) flat in uint number[];

@@ -1,5 +1,5 @@
 #version 450
-// A strip of four vertices over everything, numbered.
+// Makes a strip of four numbered vertices that covers everything.
 layout(points) in;
 layout(triangle_strip, max_vertices = 4) out;
 layout(location = 0) flat out uint number_out;

@@ -2,7 +2,8 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #extension GL_KHR_shader_subgroup_quad : require
-// A triangle over the whole target, in a colour of what its vertices say together.
+// Makes a triangle over the whole target, with a colour that is computed from all vertices by
+// subgroup operations.
 layout(location = 0) out vec4 varying_color;
 void main() {
     gl_Position = vec4(vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 4.0 - 1.0, 0.0, 1.0);

@@ -1,5 +1,6 @@
 #version 450
-// What depends on the size of subgroups, and what must not: one workgroup whose last subgroup is not full.
+// Computes results that depend on the size of subgroups, and results that must not: one workgroup
+// whose last subgroup is not full.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -39,7 +40,7 @@ void main() {
         results[at + 15u] = subgroupBroadcastFirst(v) + (subgroupElect() ? 1000000u : 0u);
         results[at + 16u] = subgroupExclusiveMul(v % 3u + 1u);
     }
-    // Barriers, workgroup memory, images and atomics from chunks of any width.
+    // The following uses barriers, workgroup memory, images and atomics from chunks of any width.
     if (i == 0u) {
         imageStore(counters, ivec2(0), uvec4(0u));
     }
@@ -59,7 +60,7 @@ void main() {
     memoryBarrierImage();
     barrier();
     results[at + 20u] = imageLoad(counters, ivec2(0)).x;
-    // As many rounds as an invocation has: lanes leave one after the other.
+    // The number of rounds differs between invocations: lanes leave one after the other.
     uint rounds = 0u, met = 0u;
     while (rounds < v % 7u) {
         rounds++;

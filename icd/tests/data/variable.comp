@@ -1,6 +1,7 @@
 #version 450
 #extension GL_EXT_nonuniform_qualifier : require
-// One invocation: the other lanes of its chunk hold what the previous descriptors did not give.
+// There is one invocation: the other lanes of its chunk hold values that the previous descriptors
+// did not give.
 layout(local_size_x = 1) in;
 layout(set = 0, binding = 0) buffer Out { uint o[]; };
 layout(set = 0, binding = 1) buffer Array { uint d[]; } array[];

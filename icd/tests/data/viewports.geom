@@ -1,5 +1,5 @@
 #version 450
-// Of a point, all of one of four viewports; of each sixth one nothing.
+// Covers one of four viewports for a point; makes nothing for each sixth point.
 layout(points) in;
 layout(triangle_strip, max_vertices = 4) out;
 layout(location = 0) flat in uint number[];

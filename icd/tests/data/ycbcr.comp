@@ -1,5 +1,5 @@
 #version 450
-// What a sampler with a Y'CbCr conversion says at the centre of every texel.
+// Samples the centre of every texel by a sampler with a Y'CbCr conversion.
 layout(local_size_x = 8, local_size_y = 8) in;
 layout(set = 0, binding = 0) uniform sampler2D image;
 layout(set = 0, binding = 1) buffer Texels { vec4 texels[]; };

@@ -1,5 +1,6 @@
-//! Mutants by the thousand: a process runs some, tells its journal which one it is at, and what became of all when it ends. A mutant that
-//! takes its process down, hangs, or eats memory is named by its seed, and the seeds behind it are another process's.
+//! Many mutants in several processes: a process runs some, writes its current seed to its journal,
+//! and reports the ends of all when it has run them. A mutant that ends its process, hangs, or
+//! takes too much memory is named by its seed, and another process runs the seeds after it.
 
 use super::Ends;
 use std::collections::HashMap;
@@ -12,27 +13,28 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// A mutant takes well below a second; machines are loaded.
+/// Time without progress after which a mutant counts as hanging. A mutant takes well below a
+/// second, but machines may be loaded.
 pub const HANGS: Duration = Duration::from_secs(30);
-/// Most memory of a process, in KiB.
+/// Largest memory of a process in KiB.
 pub const MEMORY: u64 = 3 << 20;
-/// The herd looks this often.
+/// Interval at which the processes are checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 const JOURNAL: &str = "GRUS_FUZZ_JOURNAL";
 const REPORT: &str = "GRUS_FUZZ_REPORT";
 const BITS: &str = "GRUS_FUZZ_BITS";
 
-/// Where a process of the herd writes the seed that it is at.
+/// File to which a process writes its current seed.
 pub struct Journal(Option<File>);
 
 impl Journal {
-    /// The herd's, or none.
+    /// Opens the journal of this process, if it has one.
     pub fn open() -> Journal {
         Journal(std::env::var_os(JOURNAL).map(|path| File::options().write(true).open(path).expect("a journal")))
     }
 
-    /// The mutant of this seed comes next.
+    /// Notes that the mutant of this seed comes next.
     pub fn begins(&self, seed: u64) {
         if let Some(file) = &self.0 {
             file.write_all_at(&seed.to_le_bytes(), 0).expect("the journal is written");
@@ -40,7 +42,7 @@ impl Journal {
     }
 }
 
-/// A process of the herd tells what became of its mutants.
+/// Writes the report of a process about the ends of its mutants.
 pub fn tell(ends: &Ends) {
     if let Some(path) = std::env::var_os(REPORT) {
         let lines: String = ends.iter().map(|(end, n)| format!("{n} {end}\n")).collect();
@@ -48,21 +50,21 @@ pub fn tell(ends: &Ends) {
     }
 }
 
-/// Where a process writes what each mutant has left, as a number.
+/// File to which a process writes a hash of what each mutant has left.
 pub struct Bits {
     file: Option<File>,
-    /// The mutant in hand.
+    /// Seed of the current mutant.
     pub seed: u64,
 }
 
 impl Bits {
-    /// The file of a comparison, or none.
+    /// Opens the file of a comparison, if there is one.
     pub fn open() -> Bits {
         let file = std::env::var_os(BITS).map(|path| File::create(path).expect("a file"));
         Bits { file, seed: 0 }
     }
 
-    /// The mutant has left these bytes.
+    /// Notes that the current mutant has left these bytes.
     pub fn note(&mut self, contents: &[u8]) {
         if let Some(file) = &mut self.file {
             let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
@@ -72,8 +74,8 @@ impl Bits {
     }
 }
 
-/// Runs mutants twice, each time over memory with another pattern in it: those that do not leave the same bits have read what was left
-/// by others.
+/// Runs mutants twice, each time over memory with another pattern. A mutant that does not leave the
+/// same bits has read data that other work left.
 pub fn poisoned(seeds: Range<u64>) -> Vec<String> {
     let folder = std::env::temp_dir().join(format!("grus-poison-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -108,19 +110,19 @@ pub fn poisoned(seeds: Range<u64>) -> Vec<String> {
     wrong
 }
 
-/// A line of a process's status, in KiB.
+/// Returns a line of a process's status, in KiB.
 fn status(process: &str, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with(name)).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// Peak of this process's memory in KiB.
+/// Returns the peak of this process's memory in KiB.
 pub fn peak() -> u64 {
     status("self", "VmHWM")
 }
 
-/// Runs the mutants of the seeds, so many in a process.
+/// Runs the mutants of the seeds, `each` of them in a process.
 pub fn run(seeds: Range<u64>, each: u64) -> (Ends, Vec<String>) {
     let folder = std::env::temp_dir().join(format!("grus-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -150,7 +152,7 @@ pub fn run(seeds: Range<u64>, each: u64) -> (Ends, Vec<String>) {
     (ends, wrong)
 }
 
-/// The seeds of the next process.
+/// Returns the seeds of the next process.
 fn next_part(state: &Mutex<(Ends, Vec<String>, u64)>, end: u64, each: u64) -> Option<Range<u64>> {
     let mut state = state.lock().expect("no panic");
     let first = state.2;
@@ -158,7 +160,8 @@ fn next_part(state: &Mutex<(Ends, Vec<String>, u64)>, end: u64, each: u64) -> Op
     (first < end).then(|| first..state.2)
 }
 
-/// Runs the mutants of the seeds in one process, and in further ones behind each that takes its process down.
+/// Runs the mutants of the seeds in one process, and in a further one after each mutant that ends
+/// its process.
 fn run_part(seeds: Range<u64>, folder: &Path, number: usize) -> (Ends, Vec<String>) {
     let (journal, report) = (folder.join(format!("journal-{number}")), folder.join(format!("report-{number}")));
     let (mut ends, mut wrong) = (Ends::new(), Vec::new());
@@ -173,7 +176,7 @@ fn run_part(seeds: Range<u64>, folder: &Path, number: usize) -> (Ends, Vec<Strin
             .env("GRUS_FUZZ_SEED", at.to_string())
             .env(JOURNAL, &journal)
             .env(REPORT, &report)
-            // The processes share the machine.
+            // The processes share the machine, so each has one thread.
             .env("GRUS_THREADS", "1")
             .stdout(Stdio::null())
             .spawn()
@@ -184,7 +187,8 @@ fn run_part(seeds: Range<u64>, folder: &Path, number: usize) -> (Ends, Vec<Strin
         for (n, end) in told.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once(' ')) {
             *ends.entry(end.into()).or_default() += n.parse::<u64>().unwrap_or(0);
         }
-        // A report means that all have been run, and a failure that it has said why.
+        // A report means that all mutants have been run, and a failure that the process has printed
+        // the reason.
         let next = if told.is_some() { at + count } else { seed() + 1 };
         if let Some(problem) = problem {
             let what = format!("seed {}: {problem}", if told.is_some() { at } else { next - 1 });
@@ -199,7 +203,7 @@ fn run_part(seeds: Range<u64>, folder: &Path, number: usize) -> (Ends, Vec<Strin
     (ends, wrong)
 }
 
-/// Waits for a process; what was wrong with it.
+/// Waits for a process; returns the problem that it had.
 fn watch(child: &mut Child, seed: &dyn Fn() -> u64) -> Option<String> {
     let id = child.id().to_string();
     let (mut last, mut since) = (seed(), Instant::now());

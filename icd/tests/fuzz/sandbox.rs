@@ -1,5 +1,5 @@
-//! A device that runs any stage: everything that a stage can reach lies in one piece of memory, small and with marks in between, so that a write
-//! outside of buffers and images shows.
+//! A device that runs any stage. Everything that a stage can reach lies in one small piece of
+//! memory with marks in between, which show a write outside of buffers and images.
 
 use super::common::info::{Triangles, area};
 use super::common::{Context, Image, spirv};
@@ -11,30 +11,32 @@ use std::collections::HashMap;
 use vk::DescriptorType as D;
 
 const SIDE: u32 = 8;
-/// Descriptors of a binding.
+/// Number of descriptors of a binding.
 const COUNT: u32 = 4;
 const MARK: u8 = 0xa5;
-/// Buffers: one of 256 bytes in each kilobyte, some of them writable.
+/// Distance between buffers in bytes, followed by their size: one of 256 bytes in each kilobyte,
+/// some of them writable.
 const SLICE: u64 = 1024;
 const SLICE_USED: u64 = 256;
 const WRITABLE: u64 = 16;
 const SLICES: u64 = 24;
-/// Bytes before and behind everything.
+/// Number of bytes before and behind everything.
 const MARGIN: u64 = 1 << 16;
-/// What live memory consists of, and bytes of the memory for pointers: whole granules, so that its end is that of live memory.
+/// Unit of live memory in bytes. [`EDGE`] is the size of the memory for pointers: whole granules,
+/// so that its end is that of live memory.
 const GRANULE: u64 = 1 << base::abi::ADDRESS_GRANULE_BITS;
 const EDGE: u64 = 2 * GRANULE;
 const FORMATS: [vk::Format; 3] = [RGBA8, vk::Format::R32_UINT, vk::Format::R32G32B32A32_SFLOAT];
 
-/// What became of a module.
+/// Result of running a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
-    /// No pipeline.
+    /// There is no pipeline.
     Refused(vk::Result),
-    /// More sets than there are, or such: the harness's limit.
+    /// The module has too many sets, or unsuitable ones: a limit of the harness.
     Skipped,
     Ran,
-    /// It took too long, and the device is lost.
+    /// The module took too long, and the device is lost.
     Lost,
 }
 
@@ -45,47 +47,48 @@ pub struct Program<'a> {
     pub stage: Stage,
     pub entry: &'a str,
     pub layout: &'a PipelineLayoutInfo,
-    /// Specialisation constants 0, 1, …: bytes of each.
+    /// Specialization constants 0, 1, …: the bytes of each.
     pub constants: &'a [(u32, Vec<u8>)],
-    /// Turns the choice of images.
+    /// Number that rotates the choice of images.
     pub turn: u32,
-    /// What images the shader says there are, by set and binding.
+    /// Types of images that the shader declares, by set and binding.
     pub views: &'a HashMap<(u32, u32), ViewType>,
-    /// The subgroup size that a compute stage asks for.
+    /// Subgroup size that a compute stage requests.
     pub lanes: Option<u32>,
-    /// Buffers and push constants hold addresses near the ends of live memory, drawn from this seed.
+    /// Seed of addresses near the ends of live memory in buffers and push constants, if any.
     pub edges: Option<u64>,
 }
 
 /// Dimension, arrayed, multisampled, as SPIR-V has them.
 pub type ViewType = (u32, bool, bool);
 
-/// See the module.
+/// A device with the resources that stages can reach.
 pub struct Sandbox {
-    /// Goes before its instance.
+    /// This field is dropped before its instance.
     messenger: Messenger,
     c: Context,
     memory: vk::DeviceMemory,
     bytes: *mut u8,
     size: u64,
     buffer: vk::Buffer,
-    /// Texel buffers: read, and written.
+    /// Texel buffers for reading and for writing.
     texels: [vk::BufferView; 2],
     images: Vec<vk::Image>,
     views: Vec<(ViewType, vk::ImageView)>,
     samplers: [vk::Sampler; 2],
-    /// What may be written.
+    /// Writable ranges: offset and size in bytes.
     writable: Vec<(u64, u64)>,
-    /// Memory for pointers, and the first and last addresses of it and of all other memory, where live memory begins and ends.
+    /// Memory for pointers. [`Sandbox::ends`] has the first and last addresses of it and of all
+    /// other memory, where live memory begins and ends.
     target_of_pointers: (vk::DeviceMemory, vk::Buffer),
     ends: Vec<u64>,
     target: Image,
-    /// The other stages of a draw.
+    /// Other stages of a draw.
     vertex: Vec<u32>,
     control: Vec<u32>,
     evaluation: Vec<u32>,
     fragment: Vec<u32>,
-    /// What a task stage asks for.
+    /// Mesh stage that a task stage launches.
     mesh: Vec<u32>,
 }
 
@@ -99,7 +102,7 @@ impl Sandbox {
         let (memory, bytes) = c.memory(size);
         let mut writable: Vec<_> = (0..SLICES).map(|i| (MARGIN + i * SLICE, SLICE_USED)).collect();
         let d = &c.device;
-        // SAFETY: (all here) valid usage.
+        // SAFETY: the usage is valid in all calls of this block.
         unsafe {
             let info =
                 vk::BufferCreateInfo::default().size(SLICES * SLICE).usage(vk::BufferUsageFlags::from_raw(0x1ff));
@@ -172,11 +175,11 @@ impl Sandbox {
     }
 
     fn memory(&mut self) -> &mut [u8] {
-        // SAFETY: mapped; nothing runs.
+        // SAFETY: the memory is mapped, and nothing executes.
         unsafe { std::slice::from_raw_parts_mut(self.bytes, self.size as usize) }
     }
 
-    /// The same contents every time.
+    /// Restores the initial contents, which are always the same.
     fn reset(&mut self) {
         let writable = std::mem::take(&mut self.writable);
         let all = self.memory();
@@ -190,13 +193,14 @@ impl Sandbox {
         self.writable = writable;
     }
 
-    /// An address near an end of live memory, mostly so that an access begins inside of it and ends outside.
+    /// Returns an address near an end of live memory, usually such that an access begins inside of
+    /// it and ends outside.
     fn edge(&self, rng: &mut Rng) -> u64 {
         let offset = if rng.chance(75) { -(rng.below(48) as i64) } else { rng.below(128) as i64 - 64 };
         rng.pick(&self.ends).wrapping_add_signed(offset)
     }
 
-    /// Addresses in place of half of what buffers hold.
+    /// Replaces half of the buffers' contents by addresses.
     fn draw_edges(&mut self, seed: u64) {
         let mut rng = Rng::new(seed);
         for slice in 0..SLICES {
@@ -207,7 +211,7 @@ impl Sandbox {
         }
     }
 
-    /// Push constants.
+    /// Returns the push constants.
     fn constants(&self, program: &Program<'_>) -> [u8; 128] {
         let mut bytes = [3; 128];
         if let Some(seed) = program.edges {
@@ -219,7 +223,7 @@ impl Sandbox {
         bytes
     }
 
-    /// Is everything outside of what may be written as it was? The first byte that is not.
+    /// Returns the first byte outside of the writable ranges that has changed, if any.
     fn damage(&mut self) -> Option<usize> {
         let mut writable = self.writable.clone();
         writable.sort_unstable();
@@ -235,7 +239,7 @@ impl Sandbox {
         None
     }
 
-    /// Runs a stage; what became of it, and the memory (of a fragment stage the picture too).
+    /// Runs a stage. Returns its end and the memory, and the picture of a fragment stage.
     pub fn run(&mut self, program: &Program<'_>) -> (End, Vec<u8>) {
         if program.layout.sets.len() > 8 || program.layout.sets.iter().flatten().count() > 64 {
             return (End::Skipped, Vec::new());
@@ -258,7 +262,7 @@ impl Sandbox {
             }
             Err((true, result)) => panic!("{result} of the queue: {messages:?}"),
         };
-        // Pointers may point to any live memory.
+        // Pointers may point to any live memory, so damage is not checked for them.
         if let Some(at) = self.damage().filter(|_| program.edges.is_none()) {
             panic!("byte {at} of the memory was written, which is in no buffer and no image");
         }
@@ -273,7 +277,7 @@ impl Sandbox {
         (end, contents)
     }
 
-    /// Creates and runs; the error, and whether there was a pipeline.
+    /// Creates and runs a pipeline. Returns the error, and whether there was a pipeline.
     fn attempt(&self, program: &Program<'_>, sets: &Sets) -> Result<(), (bool, vk::Result)> {
         let (c, d) = (&self.c, &self.c.device);
         let pipeline = self.pipeline(program, sets.layout).map_err(|e| (false, e))?;
@@ -310,7 +314,7 @@ impl Sandbox {
                 unsafe { d.cmd_dispatch(b, 1, 1, 1) };
             })
         };
-        // SAFETY: not in use any more.
+        // SAFETY: the objects are not in use any more.
         unsafe {
             let _ = d.device_wait_idle();
             let _ = d.reset_command_pool(c.pool, vk::CommandPoolResetFlags::RELEASE_RESOURCES);
@@ -321,7 +325,7 @@ impl Sandbox {
 
     fn pipeline(&self, program: &Program<'_>, layout: vk::PipelineLayout) -> Result<vk::Pipeline, vk::Result> {
         let (c, d) = (&self.c, &self.c.device);
-        // SAFETY: valid usage but for the words.
+        // SAFETY: the usage is valid, except for the words.
         let made = unsafe { d.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(program.words), None) }?;
         let result = match program.stage {
             Stage::Compute => {
@@ -339,13 +343,13 @@ impl Sandbox {
                     stage = stage.push_next(&mut size);
                 }
                 let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-                // SAFETY: as above.
+                // SAFETY: the handles are live; only the words of the module may be invalid.
                 let list = unsafe { d.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
                 list.map(|list| list[0]).map_err(|(_, error)| error)
             }
             stage => {
                 let vertex = stage == Stage::Vertex;
-                // The other stages are whole ones.
+                // The other stages are complete modules.
                 let others = [&self.vertex, &self.fragment, &self.control, &self.evaluation, &self.mesh]
                     .map(|words| module(c, words));
                 let tessellation = match stage {
@@ -370,17 +374,17 @@ impl Sandbox {
                     ..Triangles::new(v, f, layout)
                 };
                 let result = triangles.create(d);
-                // SAFETY: as above.
+                // SAFETY: the modules are not in use any more.
                 others.iter().for_each(|&other| unsafe { d.destroy_shader_module(other, None) });
                 result
             }
         };
-        // SAFETY: as above.
+        // SAFETY: the module is not in use any more.
         unsafe { d.destroy_shader_module(made, None) };
         result
     }
 
-    /// Sets with something in every descriptor.
+    /// Creates sets that have an object in every descriptor.
     fn sets(&self, program: &Program<'_>) -> Sets {
         let d = &self.c.device;
         let all = program.layout.sets.iter().flatten().count().max(1) as u32;
@@ -397,7 +401,7 @@ impl Sandbox {
         ]
         .map(|ty| vk::DescriptorPoolSize { ty, descriptor_count: all * COUNT })
         .into();
-        // SAFETY: (all here) valid usage.
+        // SAFETY: the usage is valid in all calls of this block.
         unsafe {
             let layouts: Vec<_> = program
                 .layout
@@ -476,7 +480,7 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         let d = &self.c.device;
-        // SAFETY: not in use any more.
+        // SAFETY: the objects are not in use any more.
         unsafe {
             let _ = d.device_wait_idle();
             self.views.iter().for_each(|v| d.destroy_image_view(v.1, None));
@@ -503,7 +507,7 @@ struct Sets {
 
 impl Sets {
     fn destroy(self, c: &Context) {
-        // SAFETY: not in use any more.
+        // SAFETY: the objects are not in use any more.
         unsafe {
             c.device.destroy_descriptor_pool(self.pool, None);
             c.device.destroy_pipeline_layout(self.layout, None);
@@ -536,7 +540,7 @@ fn map(constants: &[(u32, Vec<u8>)]) -> (Vec<vk::SpecializationMapEntry>, Vec<u8
     (entries, data)
 }
 
-/// Values for specialisation constants.
+/// Returns random values for specialization constants.
 pub fn constants(rng: &mut Rng) -> Vec<(u32, Vec<u8>)> {
     let value = |rng: &mut Rng| {
         let bits: u64 = rng.pick(&[0, 1, 2, 3, 8, 64, 0xffff_ffff, 0x8000_0000, 0x7fc0_0000, 0x1_0000_0001]);
@@ -547,7 +551,8 @@ pub fn constants(rng: &mut Rng) -> Vec<(u32, Vec<u8>)> {
 
 type Kinds = &'static [(vk::ImageViewType, u32, ViewType)];
 
-/// Images of every dimension and some formats, with the views that each can have.
+/// Creates images of every dimension and some formats; returns them with the views that each can
+/// have.
 fn images(c: &Context) -> Vec<(vk::Image, vk::Format, Kinds)> {
     use vk::ImageViewType as V;
     const D1: Kinds = &[(V::TYPE_1D, 1, (0, false, false)), (V::TYPE_1D_ARRAY, 2, (0, true, false))];
@@ -609,7 +614,7 @@ fn views<'a>(
     })
 }
 
-/// The images that a module's variables say there are.
+/// Returns the types of images that a module's variables declare.
 pub fn views_of(words: &[u32], list: &[(usize, usize)]) -> HashMap<(u32, u32), ViewType> {
     let (mut places, mut types, mut out) = (HashMap::<u32, [u32; 2]>::new(), HashMap::new(), HashMap::new());
     for &(at, len) in list {
@@ -619,7 +624,7 @@ pub fn views_of(words: &[u32], list: &[(usize, usize)]) -> HashMap<(u32, u32), V
             (25, &[id, _, dim, _, arrayed, samples, ..]) => {
                 types.insert(id, (dim, arrayed != 0, samples != 0));
             }
-            // Of images: sampled, arrays, pointers.
+            // These are types that contain images: sampled images, arrays, pointers.
             (27..=29, &[id, of, ..]) | (32, &[id, _, of]) => {
                 if let Some(&image) = types.get(&of) {
                     types.insert(id, image);
@@ -636,7 +641,8 @@ pub fn views_of(words: &[u32], list: &[(usize, usize)]) -> HashMap<(u32, u32), V
     out
 }
 
-/// Size of the memory, and where the images lie behind the buffers, with marks in between.
+/// Returns the size of the memory, and the ranges of the images behind the buffers, with marks in
+/// between.
 fn places(c: &Context, images: &[(vk::Image, vk::Format, Kinds)]) -> (u64, Vec<(u64, u64)>) {
     let mut at = MARGIN + SLICES * SLICE;
     let places = images

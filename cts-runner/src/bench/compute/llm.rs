@@ -1,18 +1,19 @@
-//! Kernels of language models in the shapes that inference programs give them: quantised and f16 matrices times a vector (one
-//! token) and times a matrix (a prompt), rotary positions, attention. All read words, and need no feature.
+//! Kernels of language models in the shapes that inference programs use: quantized and f16 matrices
+//! times a vector (one token) and times a matrix (a prompt), rotary positions, attention. All
+//! kernels read words and need no feature.
 
 use super::matvec::{exact_halves, half, pack_halves};
 use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Buffer, Gpu, Resource};
 
-/// Rows and columns of a matrix that a vector is multiplied with.
+/// Number of rows of a matrix that is multiplied by a vector; the number of columns follows.
 const ROWS: usize = 1024;
 const COLUMNS: usize = 4096;
-/// Results that are checked: every so manieth.
+/// Distance between results that are checked.
 const CHECKED: usize = 31;
 
-/// Weights as they lie in files, and as they are meant.
+/// Weights as they lie in files, and their values.
 struct Weights {
     words: Vec<u32>,
     value: Box<dyn Fn(usize) -> f32>,
@@ -22,7 +23,7 @@ fn words_of(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// A scale that is exact as a half.
+/// Returns a scale that is exact as a half.
 fn scale(random: &mut Random) -> f32 {
     (random.word() % 15 + 1) as f32 / 256.0
 }
@@ -31,7 +32,7 @@ fn half_bytes(value: f32) -> [u8; 2] {
     (half(value) as u16).to_le_bytes()
 }
 
-/// Q8_0: a half and 32 bytes.
+/// Makes Q8_0 blocks: a half and 32 bytes each.
 fn q8_0() -> Weights {
     let mut random = Random::new(61);
     let (mut bytes, mut values) = (Vec::new(), Vec::new());
@@ -46,7 +47,7 @@ fn q8_0() -> Weights {
     Weights { words: words_of(&bytes), value: Box::new(move |i| values[i]) }
 }
 
-/// Scale and least value of a part, of six bits each, from a block's 12 bytes.
+/// Returns the scale and the least value of a part, of six bits each, from a block's 12 bytes.
 fn part_of(packed: &[u8], part: usize) -> [u8; 2] {
     match part {
         0..4 => [packed[part] & 63, packed[part + 4] & 63],
@@ -57,7 +58,8 @@ fn part_of(packed: &[u8], part: usize) -> [u8; 2] {
     }
 }
 
-/// Q4_K: two halves, 12 bytes of scales and least values, 128 bytes of nibbles; any bits are a block.
+/// Makes Q4_K blocks: two halves, 12 bytes of scales and least values, and 128 bytes of nibbles
+/// each. Any bits are a valid block.
 fn q4_k() -> Weights {
     let mut random = Random::new(62);
     let (mut bytes, mut values) = (Vec::new(), Vec::with_capacity(ROWS * COLUMNS));
@@ -82,7 +84,8 @@ fn f16() -> Weights {
     Weights { words: pack_halves(&values), value: Box::new(move |i| values[i]) }
 }
 
-/// The words of a buffer of floats at every [`CHECKED`]th place are near what is expected of them.
+/// Checks that the words of a buffer of floats at every [`CHECKED`]th place are near their expected
+/// values.
 fn spot_check(
     actual: Buffer,
     tolerance: f32,
@@ -94,7 +97,7 @@ fn spot_check(
     close(&found, &picks.map(|i| expected(i) as f32).collect::<Vec<_>>(), tolerance)
 }
 
-/// A matrix times a vector.
+/// Multiplies a matrix by a vector.
 fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> Made {
     let x = Random::new(63).floats(COLUMNS, -1.0, 1.0);
     let y = storage(gpu, ROWS * 4)?;
@@ -107,22 +110,22 @@ fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> Made {
     })
 }
 
-/// Q8_0, a token.
+/// Multiplies a Q8_0 matrix by the vector of a token.
 pub fn q8_0_vector(gpu: &Gpu) -> Made {
     product(gpu, &spirv!("compute/llm_q8_0.comp"), q8_0())
 }
 
-/// Q4_K, a token.
+/// Multiplies a Q4_K matrix by the vector of a token.
 pub fn q4_k_vector(gpu: &Gpu) -> Made {
     product(gpu, &spirv!("compute/llm_q4_k.comp"), q4_k())
 }
 
-/// f16, a token.
+/// Multiplies an f16 matrix by the vector of a token.
 pub fn f16_vector(gpu: &Gpu) -> Made {
     product(gpu, &spirv!("compute/llm_f16.comp"), f16())
 }
 
-/// f16, a prompt.
+/// Multiplies an f16 matrix by the matrix of a prompt.
 pub fn f16_matrix(gpu: &Gpu) -> Made {
     const M: usize = 256;
     const K: usize = 512;
@@ -142,7 +145,7 @@ pub fn f16_matrix(gpu: &Gpu) -> Made {
     })
 }
 
-/// Rotary positions.
+/// Applies rotary positions.
 pub fn rope(gpu: &Gpu) -> Made {
     const HEAD: usize = 128;
     const HEADS: usize = 32;
@@ -153,7 +156,7 @@ pub fn rope(gpu: &Gpu) -> Made {
     let kernel = Kernel::new(gpu, &spirv!("compute/llm_rope.comp"), &resources, 0)?;
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[], [(TOKENS * HEADS) as u32, 1, 1]);
     job(gpu, (8.0 * x.len() as f64, Unit::Byte), work, move |_| {
-        // Vulkan's sine and cosine are good to 2⁻¹¹.
+        // Vulkan's sine and cosine have an accuracy of 2⁻¹¹.
         spot_check(y, 2e-3, |i| {
             let (token, within) = (i / (HEAD * HEADS), i % HEAD);
             let (pair, first) = (within % (HEAD / 2), i - within);
@@ -167,13 +170,13 @@ pub fn rope(gpu: &Gpu) -> Made {
 const HEADS: usize = 8;
 const QUERIES: usize = 64;
 const KEYS: usize = 256;
-/// Values of a query, a key and a value.
+/// Number of components of a query, a key and a value.
 const DIM: usize = 64;
 
-/// Attention.
+/// Computes attention.
 pub fn flash_attention(gpu: &Gpu) -> Made {
     let q = Random::new(66).floats(HEADS * QUERIES * DIM, -2.0, 2.0);
-    // Other multiples of 2⁻¹⁰ for values than for keys.
+    // The values use other multiples of 2⁻¹⁰ than the keys.
     let k = exact_halves(HEADS * KEYS * DIM);
     let v: Vec<f32> = k.iter().rev().copied().collect();
     let o = storage(gpu, q.len() * 4)?;

@@ -1,27 +1,29 @@
-//! Matrix–vector products as language models use them: f32, f16, and 8- and 4-bit weights in blocks of 32 with a scale.
+//! Matrix–vector products as language models use them: f32, f16, and 8- and 4-bit weights in blocks
+//! of 32 with a scale.
 //!
-//! The packed variants need no feature beyond Vulkan 1.0; those in 16- and 8-bit storage say so when a device has none.
+//! The packed variants need no feature beyond Vulkan 1.0. The variants in 16- and 8-bit storage
+//! report a missing feature if a device does not support it.
 
 use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::bench::figure::MakeError;
 use crate::vk::{Error, Gpu, Resource};
 
-/// Rows and columns.
+/// Number of rows and of columns.
 const N: usize = 2048;
-/// Weights of a block.
+/// Number of weights in a block.
 const BLOCK: usize = 32;
-/// Rows that are checked.
+/// Distance between rows that are checked.
 const CHECKED: usize = 31;
 
-/// Weights as the device stores them and as they are meant.
+/// Weights as the device stores them, and their values.
 struct Weights {
     words: Vec<u32>,
     scales: Option<Vec<u32>>,
     value: Box<dyn Fn(usize) -> f32>,
 }
 
-/// A half from a float that is one exactly: sign, power of two from 2⁻¹⁴, ten bits.
+/// Converts a float that is exact as a half: sign, power of two from 2⁻¹⁴ on, ten bits.
 pub(super) fn half(value: f32) -> u32 {
     let bits = value.to_bits();
     if value == 0.0 {
@@ -30,13 +32,13 @@ pub(super) fn half(value: f32) -> u32 {
     (bits >> 16 & 0x8000) | (((bits >> 23 & 0xff) + 15 - 127) << 10) | (bits >> 13 & 0x3ff)
 }
 
-/// Multiples of 2⁻¹⁰ in ±1: exact as halves.
+/// Returns random multiples of 2⁻¹⁰ in ±1, which are exact as halves.
 pub(super) fn exact_halves(count: usize) -> Vec<f32> {
     let mut random = Random::new(3);
     (0..count).map(|_| ((random.word() >> 21) as f32 - 1024.0) / 1024.0).collect()
 }
 
-/// Two in a word.
+/// Packs two halves in a word.
 pub(super) fn pack_halves(values: &[f32]) -> Vec<u32> {
     values.chunks_exact(2).map(|p| half(p[0]) | half(p[1]) << 16).collect()
 }
@@ -78,7 +80,7 @@ fn q4_of() -> Weights {
     Weights { words, scales: Some(packed), value: Box::new(value) }
 }
 
-/// Blocks as they lie in files: a half, then 32 bytes.
+/// Returns blocks as they lie in files: a half, then 32 bytes.
 fn q8_blocks_of() -> Weights {
     let mut weights = q8_of();
     let scales = weights.scales.take().unwrap_or_default();
@@ -116,35 +118,35 @@ fn need(has: bool, what: &str) -> Result<(), MakeError> {
     if has { Ok(()) } else { Err(Error::Missing(what.into()).into()) }
 }
 
-/// f32 weights.
+/// Multiplies by f32 weights.
 pub fn f32_weights(gpu: &Gpu) -> Made {
     product(gpu, &spirv!("compute/matvec_f32.comp"), f32_of())
 }
 
-/// f16 weights, two in a word.
+/// Multiplies by f16 weights, two in a word.
 pub fn f16_weights(gpu: &Gpu) -> Made {
     product(gpu, &spirv!("compute/matvec_f16.comp"), f16_of())
 }
 
-/// f16 weights in 16-bit storage.
+/// Multiplies by f16 weights in 16-bit storage.
 pub fn f16_storage(gpu: &Gpu) -> Made {
     need(gpu.optional.storage16, "storageBuffer16BitAccess")?;
     product(gpu, &spirv!("compute/matvec_f16_storage.comp"), f16_of())
 }
 
-/// 8-bit weights, four in a word.
+/// Multiplies by 8-bit weights, four in a word.
 pub fn q8_weights(gpu: &Gpu) -> Made {
     product(gpu, &spirv!("compute/matvec_q8.comp"), q8_of())
 }
 
-/// 8-bit weights in 8-bit storage.
+/// Multiplies by 8-bit weights in 8-bit storage.
 pub fn q8_storage(gpu: &Gpu) -> Made {
     need(gpu.optional.storage16, "storageBuffer16BitAccess")?;
     need(gpu.optional.storage8, "storageBuffer8BitAccess")?;
     product(gpu, &spirv!("compute/matvec_q8_storage.comp"), q8_blocks_of())
 }
 
-/// 4-bit weights, eight in a word.
+/// Multiplies by 4-bit weights, eight in a word.
 pub fn q4_weights(gpu: &Gpu) -> Made {
     product(gpu, &spirv!("compute/matvec_q4.comp"), q4_of())
 }

@@ -1,4 +1,5 @@
-//! Texture sampling: four filters in five formats, frames of video, and a filter of a picture of any size.
+//! Texture sampling: four filters in five formats, frames of video, and a filter of a picture of
+//! any size.
 
 use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording, need, need_limit};
@@ -12,7 +13,7 @@ use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
 
-/// The workloads.
+/// Workloads of texture sampling.
 pub const SPECS: &[Spec] = &[
     Spec::quick("graphics/sample-nearest-rgba8", FAMILY, sampled::<NEAREST, RGBA8>),
     Spec::full("graphics/sample-nearest-srgb", FAMILY, sampled::<NEAREST, SRGB>),
@@ -40,13 +41,14 @@ pub const SPECS: &[Spec] = &[
     Spec::quick("graphics/edge-detect", FAMILY, edges),
 ];
 
-/// How a texture is filtered, where its pixels lie, and what comes of it.
+/// Filter of a texture, position of its pixels, and expected result.
 struct Mode {
     filter: vk::Filter,
     mipmap: vk::SamplerMipmapMode,
     max_lod: f32,
     anisotropy: f32,
-    /// Size of the target: what is slow everywhere must not take a minute anywhere.
+    /// Size of the target. It is small for modes that are slow on all devices, so that none takes a
+    /// minute.
     size: u32,
     /// Steps in texels: u and v for a pixel to the right, then for a pixel down.
     steps: [f64; 4],
@@ -59,7 +61,7 @@ const BILINEAR: usize = 1;
 const TRILINEAR: usize = 2;
 const ANISOTROPIC: usize = 3;
 
-/// Turned by 0.3.
+/// Returns steps of a texture that is rotated by 0.3 radians.
 const fn turned(size: f64) -> [f64; 4] {
     [0.955_336_5 * size, 0.295_520_2 * size, -0.295_520_2 * size, 0.955_336_5 * size]
 }
@@ -73,7 +75,7 @@ const MODES: [Mode; 4] = [
         anisotropy: 1.0,
         steps: turned(1.03),
         expected: |levels, u, v| levels[0].nearest(u, v, Wrap::Repeat),
-        // Coordinates on the edge of a texel fall to either side.
+        // Coordinates on the edge of a texel may select either side.
         tolerance: Tolerance { component: 1.01, outliers: 0.03 },
     },
     Mode {
@@ -93,7 +95,8 @@ const MODES: [Mode; 4] = [
         size: SIZE / 2,
         anisotropy: 1.0,
         steps: turned(2.5),
-        // The exact level of detail is 1.32; Vulkan allows 1.25 to 2.14. Blue grows by 16 from level to level.
+        // The exact level of detail is 1.32; Vulkan allows 1.25 to 2.14. Blue grows by 16 from
+        // level to level.
         expected: |levels, u, v| {
             let [a, b] = [1, 2].map(|i: usize| levels[i].bilinear(u, v, Wrap::Repeat));
             lerp(a, b, 0.6)
@@ -107,7 +110,8 @@ const MODES: [Mode; 4] = [
         size: SIZE / 4,
         anisotropy: 16.0,
         steps: [0.9, 0.0, 0.0, 14.0],
-        // The mean along a pixel's height. Without anisotropic filtering the level would be 3.8 and blue 60 more.
+        // The expected value is the mean along a pixel's height. Without anisotropic filtering the
+        // level would be 3.8, and blue would be greater by 60.
         expected: |levels, u, v| {
             let along = |i: usize| v + ((i as f64 + 0.5) / 16.0 - 0.5) * 14.0 / f64::from(TEXTURE);
             let sum = (0..16).fold([0.0; 4], |sum, i| add(sum, levels[0].bilinear(u, along(i), Wrap::Repeat)));
@@ -174,23 +178,24 @@ fn sampled<const MODE: usize, const FORMAT: usize>(gpu: &Gpu) -> Made {
 /// Width and height of a frame of video.
 const FRAME: [u32; 2] = [1920, 1080];
 
-/// Luma of a texel: between 16 and 235, and smooth.
+/// Returns the luma of a texel, which is between 16 and 235 and smooth.
 fn luma_at(x: f64, y: f64) -> f64 {
     70.0 + 80.0 * x / f64::from(FRAME[0]) + 40.0 * y / f64::from(FRAME[1])
 }
 
-/// Blue and red difference at the place of a texel of luma.
+/// Returns the blue and red difference at the position of a texel of luma.
 fn chroma_at(x: f64, y: f64) -> [f64; 2] {
     [115.0 + 26.0 * y / f64::from(FRAME[1]), 141.0 - 26.0 * x / f64::from(FRAME[0])]
 }
 
-/// A frame of 1080p, NV12, stretched over the target: four samples each, as of the other textures.
+/// Stretches a 1080p frame in NV12 over the target, with four samples per pixel, as for the other
+/// textures.
 fn converted(gpu: &Gpu) -> Made {
     need(gpu.optional.conversion.into(), "samplerYcbcrConversion")?;
     let [width, height] = FRAME.map(|n| n as usize);
     let luma: Vec<u8> = (0..width * height).map(|i| luma_at((i % width) as f64, (i / width) as f64) as u8).collect();
     let half = width / 2;
-    // Cosited: a sample lies where an even texel does.
+    // The chroma is cosited: a sample lies at an even texel.
     let chroma = (0..half * height / 2).map(|i| chroma_at((i % half * 2) as f64, (i / half * 2) as f64));
     let chroma: Vec<u8> = chroma.flat_map(|c| c.map(|c| c as u8)).collect();
     let (view, sampler) = gpu.frame(FRAME, &luma, &chroma)?;
@@ -229,15 +234,15 @@ fn converted(gpu: &Gpu) -> Made {
     };
     let color = target.color;
     let amount = Amount::new(TAPS * SIZE * SIZE, Unit::Sample);
-    // What is stored is cut to bytes: up to one less of luma and of both differences.
+    // Stored values are truncated to bytes: up to one less of luma and of both differences.
     let tolerance = Tolerance { component: 4.5, outliers: 0.0 };
     Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.near(7, tolerance, expected))
 }
 
-/// Width and height of a picture, no powers of two.
+/// Width and height of a picture, which are not powers of two.
 const PICTURE: [u32; 2] = [800, 600];
 
-/// Edges of a picture that is repeated, in linear light: sRGB texels, and an sRGB target.
+/// Detects edges of a picture that is repeated, in linear light: sRGB texels, and an sRGB target.
 fn edges(gpu: &Gpu) -> Made {
     const FORMAT: vk::Format = vk::Format::R8G8B8A8_SRGB;
     let (image, level) = picture(gpu, PICTURE)?;
@@ -255,7 +260,7 @@ fn edges(gpu: &Gpu) -> Made {
             ..Default::default()
         },
     )?;
-    // A texel and a bit per pixel.
+    // A pixel's step is slightly more than a texel.
     let ([a, d], offset) = (PICTURE.map(|n| 1.03 / n as f32), 0.0123f32);
     let push = [a, 0.0, 0.0, d, offset, offset, SIZE as f32].map(f32::to_bits);
     let record = |r: Recorder<'_>| {
@@ -281,7 +286,7 @@ fn edges(gpu: &Gpu) -> Made {
     Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.near(7, tolerance, &expected))
 }
 
-/// Linear to sRGB.
+/// Converts linear to sRGB.
 fn encoded(linear: f32) -> f32 {
     let x = linear.clamp(0.0, 1.0);
     if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }

@@ -1,4 +1,4 @@
-//! Bound descriptor sets and push constants, and the [`ShaderContext`] made of them.
+//! Bound descriptor sets and push constants, and the [`ShaderContext`] that is built from them.
 
 #![forbid(unsafe_code)]
 
@@ -21,14 +21,15 @@ use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// What is bound to one bind point.
+/// Pipeline and descriptors that are bound to one bind point.
 #[derive(Default)]
 pub(super) struct Bound {
     pub pipeline: Option<Arc<Pipeline>>,
     sets: Vec<Option<BoundSet>>,
-    /// Descriptor heaps: of resources, of samplers.
+    /// Descriptor heaps of resources and of samplers.
     heaps: [Option<MemoryRange>; 2],
-    /// The context built last, for the layout it was built for; `None` after a change.
+    /// The last context that was built, and the layout for which it was built; `None` after a
+    /// change.
     context: Option<(Arc<PipelineLayout>, Arc<ShaderContext>)>,
 }
 
@@ -37,11 +38,11 @@ struct BoundSet {
     dynamic_offsets: SmallVec<[u32; 4]>,
 }
 
-/// Where a set's descriptors are.
+/// Location of a set's descriptors.
 enum Source {
-    /// In a set.
+    /// A descriptor set.
     Set(Arc<DescriptorSet>),
-    /// At an address in a descriptor buffer; and in the set that was made of it.
+    /// An address in a descriptor buffer, and the set that was made of its bytes.
     Buffer(Arc<SetLayout>, u64, OnceCell<Arc<Shadow>>),
 }
 
@@ -67,7 +68,7 @@ impl BoundSet {
     }
 }
 
-/// What differs between draws that share their bindings.
+/// Parameters that differ between draws that share their bindings.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DrawParameters {
     pub num_workgroups: [u32; 3],
@@ -78,7 +79,7 @@ pub(super) struct DrawParameters {
 }
 
 impl Bound {
-    /// Context for a pipeline with `layout`.
+    /// Returns the context for a pipeline with `layout`.
     pub fn context(
         &mut self,
         (device, shadows): (&Device, &mut Vec<Arc<Shadow>>),
@@ -124,7 +125,7 @@ impl Bound {
             abort: &device.abort,
             helpers: &device.helpers,
         };
-        // Where there are more of them than the context has room for.
+        // Dynamic buffers, if there are more of them than fit into the context.
         let mut all: Vec<BufferDescriptor> = Vec::new();
         if layout.dynamic_count as usize > NEAR_DYNAMIC_BUFFERS {
             all = or_unwind(base::alloc::filled(null_buffer(), layout.dynamic_count as usize));
@@ -133,7 +134,8 @@ impl Bound {
             let Some(set_layout) = set_layout else { continue };
             let bound = self.sets.get(number).and_then(Option::as_ref).filter(|_| !layout.of_heap);
             let bound = bound.filter(|b| b.layout().compatible(set_layout));
-            // A set that is not bound reads as null descriptors: the application's error does not take the process down.
+            // A set that is not bound reads as null descriptors, so that this error of the
+            // application does not end the process.
             let (set, offsets) = match bound {
                 Some(bound) => (bound.set(device, shadows), &bound.dynamic_offsets[..]),
                 None => (layout.null_set(number), &[][..]),
@@ -157,7 +159,7 @@ impl Bound {
 }
 
 impl Bound {
-    /// The heaps as shaders see them.
+    /// Returns the heaps as shaders see them.
     fn heaps(&self, device: &Device) -> Heaps {
         let Some(heaps) = &device.heaps else { return Heaps::NONE };
         let [resources, samplers] = [(HeapKind::Resources, 0), (HeapKind::Samplers, 1)]
@@ -165,13 +167,13 @@ impl Bound {
         Heaps { resources, samplers, null_buffer: null_buffer().address }
     }
 
-    /// Binds what lies at an address of a descriptor buffer.
+    /// Binds the descriptors at an address of a descriptor buffer.
     pub fn bind_at(&mut self, number: usize, layout: Arc<SetLayout>, address: u64) {
         let source = Source::Buffer(layout, address, OnceCell::new());
         self.put(number, Some(BoundSet { source, dynamic_offsets: SmallVec::new() }));
     }
 
-    /// What lies in descriptor buffers is looked at again.
+    /// Discards the sets that were made of descriptor buffers, so that the buffers are read again.
     pub fn renew(&mut self) {
         for bound in self.sets.iter_mut().flatten() {
             if let Source::Buffer(_, _, made) = &mut bound.source
@@ -201,7 +203,7 @@ fn parameters_of(c: &ShaderContext) -> DrawParameters {
     }
 }
 
-/// Changes the parameters, in a copy when a deferred draw still has the context.
+/// Changes the parameters, in a copy if a deferred draw still refers to the context.
 fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
     if Arc::get_mut(context).is_none() {
         let c = &**context;
@@ -217,7 +219,7 @@ fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
 }
 
 impl Executor<'_> {
-    /// Binds what is alive of a heap, for all bind points.
+    /// Binds the live part of a heap, for all bind points.
     pub(super) fn bind_heap(&mut self, kind: HeapKind, address: u64, size: u64) {
         let size = size.min(MAX_HEAP_RANGE);
         let memory = self.device.heap.described(address, size);
@@ -258,10 +260,11 @@ impl Executor<'_> {
         }
     }
 
-    /// A dependency: descriptors in buffers may be others from now on.
+    /// Discards materialized descriptor sets after a dependency, because descriptors in buffers may
+    /// have changed.
     pub(super) fn renew_descriptors(&mut self) {
         self.state.points.iter_mut().for_each(Bound::renew);
-        // Draws that are deferred still have them.
+        // Deferred draws still refer to the materialized sets.
         if self.render.is_none() {
             self.shadows.clear();
         }

@@ -1,7 +1,9 @@
-//! Descriptor buffers: sets of the driver's own, made of what lies there when it is first used behind a barrier.
+//! Descriptor buffers: sets that the driver makes of the buffers' bytes when they are first used
+//! after a barrier.
 //!
-//! Between two dependencies nobody may change a descriptor that is used, so a set serves until the next one, or until other offsets are set.
-//! It owns what its descriptors refer to: an application may end a view whose descriptor is still there and that nobody uses.
+//! Between two dependencies no descriptor in use may change, so a set is valid until the next
+//! dependency, or until other offsets are set. It owns the objects to which its descriptors refer,
+//! because an application may destroy a view whose descriptor is still present but not used.
 
 #![forbid(unsafe_code)]
 
@@ -20,9 +22,9 @@ use base::shader::DescriptorKind;
 use rasterizer::sample::{buffer_view, default_sampler, null_view};
 use std::sync::Arc;
 
-/// A set that was made of a buffer's bytes.
+/// A materialized descriptor set: a set made of a buffer's bytes.
 pub(super) struct Shadow {
-    /// The set.
+    /// The descriptor set of the driver.
     pub set: DescriptorSet,
     views: Vec<Arc<ImageView>>,
     samplers: Vec<Arc<Sampler>>,
@@ -31,10 +33,11 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    /// Of a layout, at an address. Without memory for it the thread unwinds: it is the queue's.
+    /// Makes a set of a layout from the bytes at an address. Unwinds the thread, which is the
+    /// queue's worker, if there is no memory.
     pub fn new(device: &Device, layout: &Arc<SetLayout>, address: u64) -> Shadow {
         let most = layout.bindings.last().map_or(0, |last| last.count);
-        // A buffer may end before a variable binding's last element does.
+        // A buffer may end before the last element of a variable binding does.
         let memory = device.heap.prefix(address, layout.size_with_variable_count(most) as u64);
         let memory = memory.unwrap_or(MemoryRange::NULL);
         let room = |b: &Binding| memory.size.saturating_sub(b.offset.into()) / b.stride() as u64;
@@ -112,7 +115,7 @@ impl Shadow {
     }
 }
 
-/// What is alive of a buffer.
+/// Returns the live part of a buffer.
 fn buffer(device: &Device, address: u64, range: u64) -> BufferDescriptor {
     let alive = device.heap.described(address, range);
     alive.map_or_else(null_buffer, |alive| BufferDescriptor { address: alive.address, range: alive.size })

@@ -1,4 +1,4 @@
-//! Draws, dispatches and attachment clears.
+//! Draws, dispatches and clears of attachments.
 
 use super::Executor;
 use super::bind::DrawParameters;
@@ -13,12 +13,12 @@ use rasterizer::api::{Dispatch, Draw, DrawCounts};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a draw is of.
+/// Kind and counts of a draw.
 #[derive(Clone, Copy)]
 enum Drawn {
     Vertices(DrawCounts),
     Indexed(DrawCounts),
-    /// Workgroups.
+    /// A draw of this number of mesh workgroups.
     MeshTasks([u32; 3]),
 }
 
@@ -30,7 +30,7 @@ impl Drawn {
         }
     }
 
-    /// With the number of the draw in its command.
+    /// Returns the parameters that shaders read; `number` is the number of the draw in its command.
     fn parameters(&self, number: Option<u32>) -> DrawParameters {
         let (base_vertex, base_instance) = match self {
             Drawn::Vertices(counts) => (counts.first, counts.first_instance),
@@ -59,7 +59,8 @@ impl Executor<'_> {
         self.queue.watched.end();
     }
 
-    /// `[indexCount, instanceCount, firstIndex, vertexOffset, firstInstance]`, as in an indirect buffer.
+    /// Draws with `[indexCount, instanceCount, firstIndex, vertexOffset, firstInstance]`, as in an
+    /// indirect buffer.
     pub(super) fn draw_indexed(&mut self, words: [u32; 5]) {
         self.draw_counts(indexed_counts(words), true, None);
         self.queue.watched.end();
@@ -82,7 +83,8 @@ impl Executor<'_> {
         });
     }
 
-    /// The watchdog's budget is the whole command's, not each draw's.
+    /// Executes the draws of one command. The watchdog's budget covers the whole command, not each
+    /// draw.
     fn draws_of_one_command(&mut self, draws: impl FnOnce(&mut Self)) {
         if let Some(pipeline) = &self.state.points[BindPoint::Graphics].pipeline {
             self.queue.watched.begin(handle::raw(pipeline));
@@ -91,7 +93,8 @@ impl Executor<'_> {
         self.queue.watched.end();
     }
 
-    /// What the word says when rendering begins to depend on it holds until the end: changing it meanwhile has no defined effect.
+    /// Begins conditional rendering. The value of the word at this time holds until the end,
+    /// because changing it meanwhile has undefined results.
     pub(super) fn begin_conditional_rendering(&mut self, c: &ConditionalRendering) {
         match self.read_words::<1>(&c.place.0, c.place.1) {
             Some([word]) => self.discarding = (word == 0) != c.inverted,
@@ -134,7 +137,7 @@ impl Executor<'_> {
         }
     }
 
-    /// `number`: of the draw in its command, where that has several.
+    /// Draws with counts; `number` is the number of the draw in its command, if that has several.
     pub(super) fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, number: Option<u32>) {
         self.draw_one(if indexed { Drawn::Indexed(counts) } else { Drawn::Vertices(counts) }, number);
     }
@@ -169,7 +172,7 @@ impl Executor<'_> {
             );
         }
         let mut parameters = DrawParameters::default();
-        // Draws whose stages don't look at them share a context.
+        // Draws whose stages do not read the parameters share a context.
         if graphics.stages.read_draw_parameters() {
             parameters = drawn.parameters(number);
         }
@@ -237,7 +240,8 @@ impl Executor<'_> {
         self.queue.watched.end();
     }
 
-    /// Code generation failed after creation: a mistake of Grus that nothing can be drawn after.
+    /// Loses the device because code generation failed after creation. This is an error of Grus,
+    /// after which nothing can be drawn.
     fn no_code(&self, pipeline: u64, message: &str) {
         let device = self.device;
         let message = format!("pipeline {}: no code: {message}", known::name(pipeline));

@@ -1,7 +1,8 @@
-//! Executing command lists on a queue's worker.
+//! Execution of command lists on a queue's worker.
 //!
-//! Everything but draws is done when its command is reached; draws are deferred inside the rasterizer's render pass until
-//! it is flushed (barriers, end of the render pass), so a barrier outside of a render pass has nothing left to do.
+//! Every command except a draw is executed when it is reached. Draws are deferred inside the
+//! rasterizer's render pass until it is flushed (barriers, end of the render pass), so a barrier
+//! outside of a render pass has nothing left to do.
 
 mod bind;
 mod descriptor_buffer;
@@ -34,7 +35,7 @@ use transform_feedback::FeedbackState;
 struct State {
     points: PerBindPoint<Bound>,
     push_constants: PushConstants,
-    /// Addresses.
+    /// Addresses of the bound descriptor buffers.
     descriptor_buffers: SmallVec<[u64; 2]>,
     values: Values,
     /// Joined draw state; `None` after a change.
@@ -44,7 +45,7 @@ struct State {
     feedback: FeedbackState,
 }
 
-/// Push constant bytes.
+/// Bytes of push constants.
 struct PushConstants([u8; base::abi::MAX_PUSH_CONSTANTS]);
 impl Default for PushConstants {
     fn default() -> Self {
@@ -52,22 +53,23 @@ impl Default for PushConstants {
     }
 }
 
-/// Executes command buffers in order.
+/// Executor of command buffers, in order.
 pub struct Executor<'d> {
     device: &'d Device,
-    /// On whose worker it is.
+    /// Queue whose worker executes the commands.
     queue: &'d Queue,
     state: State,
     render: Option<RenderInstance<'d>>,
     queries: QuerySinks,
-    /// Conditional rendering discards what it concerns; secondary command buffers see it too.
+    /// True while conditional rendering discards the commands that depend on it; secondary command
+    /// buffers see it too.
     discarding: bool,
-    /// Sets of descriptor buffers that draws may have.
+    /// Materialized descriptor sets that deferred draws may use.
     shadows: Vec<Arc<Shadow>>,
 }
 
 impl<'d> Executor<'d> {
-    /// An executor with undefined state.
+    /// Creates an executor with undefined state.
     pub fn new(device: &'d Device, queue: &'d Queue) -> Executor<'d> {
         Executor {
             device,
@@ -186,7 +188,8 @@ impl<'d> Executor<'d> {
         }
     }
 
-    /// Secondary command buffers see the render pass and the queries, and no other state.
+    /// Executes secondary command buffers. They inherit the render pass and the queries, and no
+    /// other state.
     fn execute_commands(&mut self, lists: &[Arc<CommandList>]) {
         for list in lists {
             self.state = State::default();

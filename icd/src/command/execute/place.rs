@@ -1,4 +1,4 @@
-//! Where the bytes of commands are: in buffers, or at addresses, which are looked up among what is alive.
+//! Lookup of the bytes of commands: in buffers, or at addresses, of which only live ones are used.
 
 use super::Executor;
 use crate::command::Space;
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 impl Executor<'_> {
-    /// Tells the application where there are no bytes because the buffer has no memory.
+    /// Reports to the application a buffer that has no memory.
     #[cold]
     fn check(&self, buffer: &Buffer) {
         if buffer.memory().address.is_null() {
@@ -17,8 +17,9 @@ impl Executor<'_> {
         }
     }
 
-    /// What is memory of `size` bytes at an address, as offsets. The application is told when that is not all of them, or with `VK_WHOLE_SIZE` not the first; `what`
-    /// names them. At address 0 is nothing, and nothing is told.
+    /// Returns the live parts of `size` bytes at an address, as offsets. Reports invalid usage if
+    /// not all of them are live, or with `VK_WHOLE_SIZE` if the first one is not; `what` names
+    /// them. Address 0 has no bytes and is not reported.
     pub(super) fn alive(&self, what: &str, address: u64, size: u64) -> SmallVec<[Range<u64>; 2]> {
         let parts = self.device.heap.parts(address, size);
         let cut = match &parts[..] {
@@ -33,7 +34,8 @@ impl Executor<'_> {
         parts
     }
 
-    /// The part of `[offset, offset + size)` that there is (`VK_WHOLE_SIZE`: to the end of the buffer, or of what is alive there).
+    /// Returns the existing part of `[offset, offset + size)`. `VK_WHOLE_SIZE` means up to the end
+    /// of the buffer, or of the live addresses.
     pub(super) fn range(&self, space: &Space, offset: u64, size: u64) -> MemoryRange {
         match space {
             Space::Buffer(buffer) => {
@@ -47,7 +49,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Exactly `size` bytes at `offset`, or nothing.
+    /// Returns exactly `size` bytes at `offset`, or nothing.
     pub(super) fn exact(&self, space: &Space, offset: u64, size: u64) -> Option<MemoryRange> {
         match space {
             Space::Buffer(buffer) => {
@@ -61,17 +63,17 @@ impl Executor<'_> {
         }
     }
 
-    /// Reads words that a command finds in memory; `None` outside.
+    /// Reads words that are parameters of a command; `None` if they are out of bounds.
     pub(super) fn read_words<const N: usize>(&self, space: &Space, offset: u64) -> Option<[u32; N]> {
         let range = self.exact(space, offset, 4 * N as u64)?;
-        // SAFETY: in bounds; device memory is read without assuming alignment.
+        // SAFETY: `exact` checked the bounds; device memory is read without assuming alignment.
         Some(unsafe { range.address.cast::<[u32; N]>().read_unaligned() })
     }
 
-    /// Writes such a word; false outside.
+    /// Writes a word that is a result of a command; false if it is out of bounds.
     pub(super) fn write_word(&self, space: &Space, offset: u64, word: u32) -> bool {
         let Some(range) = self.exact(space, offset, 4) else { return false };
-        // SAFETY: in bounds; device memory is written without assuming alignment.
+        // SAFETY: `exact` checked the bounds; device memory is written without assuming alignment.
         unsafe { range.address.cast::<u32>().write_unaligned(word) };
         true
     }

@@ -15,7 +15,7 @@ impl Executor<'_> {
         self.count_in(pool.query_type, Some(&query.counters), stream);
     }
 
-    /// The draws from now on count in these counters, or in none.
+    /// Makes subsequent draws count in these counters, or in none.
     fn count_in(&mut self, query_type: vk::QueryType, counters: Option<&Counters>, stream: u32) {
         let sinks = &mut self.queries;
         let stream = stream as usize;
@@ -36,7 +36,7 @@ impl Executor<'_> {
     pub(super) fn end_query(&mut self, pool: &Arc<QueryPool>, query: u32, stream: u32) {
         self.count_in(pool.query_type, None, stream);
         match &mut self.render {
-            // Its draws may be deferred still.
+            // The draws of the query may still be deferred.
             Some(render) => render.ended_queries.push((pool.clone(), query)),
             None => pool.range(query, 1).iter().for_each(|q| self.device.make_available(q)),
         }
@@ -55,14 +55,15 @@ impl Executor<'_> {
     pub(super) fn copy_query_pool_results(&mut self, c: &CopyQueryPoolResults) {
         let mut outside = false;
         for (i, query) in c.pool.range(c.first, c.count).iter().enumerate() {
-            // Everything before is done, except queries that the host or nobody ends: those stay unavailable.
+            // Everything before is done, except queries that are ended by the host or never: those
+            // stay unavailable.
             let at = c.dst.1.saturating_add((i as u64).saturating_mul(c.stride));
             c.pool.write_result(query, c.flags, |offset, bytes| {
                 let Some(range) = self.exact(&c.dst.0, at.saturating_add(offset), bytes.len() as u64) else {
                     outside = true;
                     return;
                 };
-                // SAFETY: in bounds.
+                // SAFETY: `exact` checked the bounds of the range, and the bytes do not overlap it.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), range.address, bytes.len()) };
             });
         }
@@ -81,7 +82,7 @@ impl Executor<'_> {
         };
         let _ = device.sync.wait(u64::MAX, wait);
         if !set {
-            // The device is lost, or destroyed meanwhile: what follows the wait is not done.
+            // The device is lost, or is being destroyed: commands after the wait are not executed.
             device.abort.store(1, Ordering::Release);
         }
     }

@@ -1,9 +1,12 @@
-//! Render pass instances: subpasses and dynamic rendering become sets of targets with load operations, clears and resolves.
+//! Render pass instances: subpasses and dynamic rendering become sets of targets with load
+//! operations, clears and resolves.
 //!
-//! Attachments of one sample that are rendered with several have these in an implicit image (`object::implicit`), which begins as the attachment where that is
-//! loaded, and is resolved to it at the end of the subpass, and at barriers in it.
+//! Single-sampled attachments that are rendered to with several samples have these samples in an
+//! implicit image (`object::implicit`). It begins with the content of the attachment if that is
+//! loaded. It is resolved to the attachment at the end of the subpass, and at barriers in it.
 //!
-//! With multiview every draw is repeated for each view, and the rasterizer takes the view index as the layer.
+//! With multiview every draw is repeated for each view, and the rasterizer takes the view index as
+//! the layer.
 
 #![forbid(unsafe_code)]
 
@@ -28,17 +31,17 @@ use std::sync::Arc;
 struct Target {
     view: Arc<ImageView>,
     clear: Option<[u32; 4]>,
-    /// With multiview: the views that are cleared.
+    /// Mask of the views that are cleared, with multiview.
     clear_views: u32,
     resolve: Option<(Arc<ImageView>, vk::ResolveModeFlags)>,
-    /// What is there matters.
+    /// True if the previous content is needed.
     loads: bool,
-    /// What is rendered to in the view's place.
+    /// Implicit image that is rendered to in place of the view.
     implicit: Option<Arc<Implicit>>,
 }
 
 impl Target {
-    /// Returns false where the image of the attachment, or of its resolve attachment, has been
+    /// Returns false if the image of the attachment, or of its resolve attachment, has been
     /// destroyed.
     fn has_memory(&self) -> bool {
         self.view.has_memory() && self.resolve.as_ref().is_none_or(|(view, _)| view.has_memory())
@@ -58,39 +61,39 @@ struct Targets {
     area: [u32; 4],
     layers: u32,
     view_mask: u32,
-    /// Samples that attachments of one are rendered with.
+    /// Number of samples with which single-sampled attachments are rendered to.
     multisampled: Option<u32>,
-    /// Which of them input attachments may be.
+    /// Attachments that may also be input attachments.
     inputs: AttachmentLoops,
 }
 
-/// View indices.
+/// Indices of views.
 pub(super) type Views = SmallVec<[u32; 6]>;
 
-/// The views of a mask; view 0 for no multiview.
+/// Returns the views of a mask, or view 0 without multiview.
 fn views_of(mask: u32) -> Views {
     if mask == 0 { Views::from_slice(&[0]) } else { (0..32).filter(|v| mask & (1 << v) != 0).collect() }
 }
 
-/// A render pass instance under way.
+/// A render pass instance that has begun and not ended.
 pub(super) struct RenderInstance<'d> {
     /// The rasterizer's pass; `None` only while it is being exchanged.
     pub pass: Option<RenderPassInstance<'d>>,
-    /// View indices that draws are repeated for; one 0 without multiview.
+    /// Indices of the views for which draws are repeated; only 0 without multiview.
     pub views: Views,
-    /// Queries that ended in it; available once their draws are done.
+    /// Queries that ended in the instance. They become available when their draws are done.
     pub ended_queries: Vec<(Arc<QueryPool>, u32)>,
-    /// vkCmdSetRenderingAttachmentLocations; pipelines say the same.
+    /// Locations of vkCmdSetRenderingAttachmentLocations; pipelines contain the same ones.
     pub locations: Locations,
     targets: Targets,
     samples: u32,
-    /// Does rendering end here (resolves), or is it suspended?
+    /// True if rendering is suspended, false if it ends with the instance and resolves.
     suspends: bool,
-    /// A render pass object's instance: what began it and the current subpass.
+    /// Source and number of the current subpass, for an instance of a render pass object.
     subpasses: Option<(Arc<SubpassSource>, usize)>,
 }
 
-/// What a render pass object's subpasses are made from.
+/// Data from which the subpasses of a render pass object's instance are made.
 struct SubpassSource {
     render_pass: Arc<crate::object::render_pass::RenderPass>,
     views: Vec<Arc<ImageView>>,
@@ -116,7 +119,7 @@ impl<'d> RenderInstance<'d> {
         instance
     }
 
-    /// Load operations that clear.
+    /// Executes load operations that clear.
     fn clear(&mut self) {
         let (t, Some(pass)) = (&self.targets, &mut self.pass) else { return };
         for (i, target) in t.colors.iter().enumerate() {
@@ -138,7 +141,7 @@ impl<'d> RenderInstance<'d> {
         }
     }
 
-    /// Without attachments the pipeline says how many samples there are.
+    /// Sets the number of samples from the pipeline if there are no attachments.
     pub fn use_samples(&mut self, device: &'d Device, samples: u32) {
         if self.samples != samples && self.targets.samples().is_none() {
             self.pass.take().into_iter().for_each(RenderPassInstance::end);
@@ -151,7 +154,7 @@ impl<'d> RenderInstance<'d> {
         self.targets.view_mask != 0
     }
 
-    /// Deferred draws are done when this returns.
+    /// Executes deferred draws. They are done when this returns.
     fn flush(&mut self, device: &Device) {
         self.pass.iter_mut().for_each(RenderPassInstance::flush);
         for (pool, query) in self.ended_queries.drain(..) {
@@ -174,7 +177,7 @@ impl<'d> RenderInstance<'d> {
         }
     }
 
-    /// May fragments read attachments, behind barriers?
+    /// Returns true if fragments may read attachments after barriers.
     fn reads_attachments(&self) -> bool {
         let subpass = self.subpasses.as_ref().map(|(source, number)| source.render_pass.subpasses.get(*number));
         subpass.is_none_or(|subpass| subpass.is_some_and(|subpass| !subpass.inputs.is_empty()))
@@ -190,24 +193,25 @@ impl Targets {
         self.colors.iter_mut().flatten().chain(&mut self.depth).chain(&mut self.stencil)
     }
 
-    /// With their aspects.
+    /// Returns the targets with their aspects.
     fn by_aspect(&self) -> impl Iterator<Item = (&Target, vk::ImageAspectFlags)> {
         let aspects = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL];
         let colors = self.colors.iter().flatten().map(|t| (t, vk::ImageAspectFlags::COLOR));
         colors.chain([&self.depth, &self.stencil].into_iter().zip(aspects).filter_map(|(t, a)| Some((t.as_ref()?, a))))
     }
 
-    /// Samples of the attachments; `None` when there are none.
+    /// Returns the number of samples of the attachments; `None` without attachments.
     fn samples(&self) -> Option<u32> {
         self.multisampled.or_else(|| self.all().next().map(|t| t.view.samples()))
     }
 
-    /// Has this attachment one sample where rendering has more?
+    /// Returns true if rendering has more samples than this attachment.
     fn is_single(&self, view: &ImageView) -> bool {
         self.multisampled.is_some_and(|samples| view.samples() < samples)
     }
 
-    /// Gives attachments of one sample their implicit images: those of rendering that is resumed, or new ones. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    /// Gives single-sampled attachments their implicit images: those of the rendering that is
+    /// resumed, or new ones. Fails with VK_ERROR_OUT_OF_DEVICE_MEMORY.
     fn add_samples(&mut self, device: &Device, queue: usize, resumes: bool) -> Result<(), vk::Result> {
         let Some(samples) = self.multisampled else { return Ok(()) };
         let [x, y, width, height] = self.area;
@@ -229,7 +233,7 @@ impl Targets {
         Ok(())
     }
 
-    /// The implicit images, each once, which the targets have no more.
+    /// Takes the implicit images, each once, out of the targets.
     fn take_samples(&mut self) -> SmallVec<[Arc<Implicit>; 4]> {
         let mut all: SmallVec<[Arc<Implicit>; 4]> = SmallVec::new();
         for implicit in self.all_mut().filter_map(|t| t.implicit.take()) {
@@ -240,7 +244,7 @@ impl Targets {
         all
     }
 
-    /// Implicit images begin as their attachments.
+    /// Copies attachments whose content is loaded to their implicit images.
     fn load(&self, device: &Device) {
         for (target, aspect) in self.by_aspect().filter(|(t, _)| t.loads) {
             let Some(implicit) = &target.implicit else { continue };
@@ -251,7 +255,7 @@ impl Targets {
         }
     }
 
-    /// Layers (first, count) that are rendered to.
+    /// Returns the layers (first, count) that are rendered to.
     fn layer_ranges(&self) -> SmallVec<[(u32, u32); 8]> {
         match self.view_mask {
             0 => SmallVec::from_slice(&[(0, self.layers)]),
@@ -276,7 +280,7 @@ impl Targets {
         targets
     }
 
-    /// Layers (first, count) that a target's load operation clears.
+    /// Returns the layers (first, count) that a target's load operation clears.
     fn layers_cleared(&self, target: &Target) -> SmallVec<[(u32, u32); 6]> {
         match self.view_mask {
             0 => SmallVec::from_slice(&[(0, self.layers)]),
@@ -284,7 +288,7 @@ impl Targets {
         }
     }
 
-    /// Resolves some of those that are to be.
+    /// Resolves the targets that `which` selects and that have a resolve attachment.
     fn resolve(&self, device: &Device, which: impl Fn(&Target) -> bool) {
         let ranges = self.layer_ranges();
         for (target, aspect) in self.by_aspect().filter(|(t, _)| which(t)) {
@@ -301,7 +305,8 @@ impl SubpassSource {
     fn targets(&self, number: usize) -> Targets {
         let pass = &self.render_pass;
         let Some(subpass) = pass.subpasses.get(number) else { return Targets::default() };
-        // The load operation is done at the first use; with multiview, at each view's first use.
+        // The load operation is executed at the first use; with multiview, at each view's first
+        // use.
         let clear_views = |a: u32| pass.first_use_views(a, number);
         let clears = |a: u32, op: vk::AttachmentLoadOp| {
             let first =
@@ -379,8 +384,9 @@ impl SubpassSource {
         targets
     }
 
-    /// Attachments that this subpass is the first to use, but not as targets: cleared on their own. They are inputs, and the aspects of a
-    /// depth/stencil resolve's target that nothing is resolved to.
+    /// Returns attachments that this subpass is the first to use, but not as targets. They are
+    /// cleared separately. They are input attachments, and the aspects of a depth/stencil resolve
+    /// attachment to which nothing is resolved.
     fn other_clears(&self, number: usize) -> Vec<Targets> {
         let pass = &self.render_pass;
         let Some(subpass) = pass.subpasses.get(number) else { return Vec::new() };
@@ -421,18 +427,17 @@ impl SubpassSource {
     }
 }
 
-/// The message about a render pass instance that is not begun because there is no memory to render
-/// to.
+/// Message about a render pass instance that is not begun because there is no memory to render to.
 const ENDED: &str = "an attachment's image has been destroyed: nothing is rendered";
 
-/// x, y, width, height of what a rectangle has at positions from 0 on.
+/// Returns x, y, width and height of the part of a rectangle with coordinates of at least 0.
 pub(super) fn area_of(rect: &vk::Rect2D) -> [u32; 4] {
     let axis = |at: i32, size: u32| (at.max(0) as u32, size.saturating_sub(at.min(0).unsigned_abs()));
     let ((x, width), (y, height)) = (axis(rect.offset.x, rect.extent.width), axis(rect.offset.y, rect.extent.height));
     [x, y, width, height]
 }
 
-/// The area cut to the attachments' extents: nothing outside an image is ever touched.
+/// Clips the area to the attachments' extents, so that nothing outside an image is ever accessed.
 fn cut(mut area: [u32; 4], views: impl Iterator<Item = [u32; 3]>) -> [u32; 4] {
     for extent in views {
         for i in 0..2 {
@@ -460,7 +465,8 @@ impl<'d> Executor<'d> {
         self.begin_subpass(Arc::new(source), 0);
     }
 
-    /// What lies outside of the attachments is not rendered; the application is told.
+    /// Reports invalid usage if the render area reaches outside of the attachments, because that
+    /// part is not rendered.
     fn check_area(&self, asked: &vk::Rect2D, [x, y, width, height]: [u32; 4]) {
         let (o, e) = (asked.offset, asked.extent);
         if (i64::from(o.x), i64::from(o.y), e.width, e.height) != (x.into(), y.into(), width, height) {
@@ -468,7 +474,7 @@ impl<'d> Executor<'d> {
         }
     }
 
-    /// Loses the device where there is no memory for samples.
+    /// Begins an instance. Loses the device if there is no memory for samples.
     fn begin(&self, mut targets: Targets, resumes: bool) -> Option<RenderInstance<'d>> {
         if targets.add_samples(self.device, self.queue.number, resumes).is_err() {
             self.queue.lose(self.device, Cause::Memory, "there is no memory for the samples of a render pass");
@@ -509,11 +515,11 @@ impl<'d> Executor<'d> {
             layers: c.layer_count,
             view_mask: c.view_mask,
             multisampled: c.multisampled,
-            // With dynamic rendering there are no others.
+            // Dynamic rendering has no other input attachments.
             inputs: AttachmentLoops { color: true, depth_stencil: true },
             ..Default::default()
         };
-        // A colour whose mode is not said is the average, as in a render pass object.
+        // A colour attachment without a resolve mode uses the average, as in a render pass object.
         let implicit = |a: &RenderingAttachment, otherwise: vk::ResolveModeFlags| {
             let mode = if a.resolve_mode.is_empty() { otherwise } else { a.resolve_mode };
             let stores = a.store_op == vk::AttachmentStoreOp::STORE && !mode.is_empty();
@@ -553,7 +559,8 @@ impl<'d> Executor<'d> {
         self.end_render_pass();
     }
 
-    /// A barrier: deferred draws are done when this returns, and what they wrote can be read where it may be.
+    /// Executes a barrier. Deferred draws are done when this returns, and fragments can read their
+    /// results from attachments if they may.
     pub(super) fn barrier(&mut self) {
         self.flush();
         if let Some(render) = self.render.as_ref().filter(|render| render.reads_attachments()) {
@@ -561,7 +568,7 @@ impl<'d> Executor<'d> {
         }
     }
 
-    /// Deferred draws are done when this returns.
+    /// Executes deferred draws, which are done when this returns.
     pub(super) fn flush(&mut self) {
         if let Some(render) = &mut self.render {
             render.flush(self.device);

@@ -56,7 +56,7 @@ impl Executor<'_> {
         self.state.index_buffer = Some(IndexBuffer { range, before, index_bytes, restart: None });
     }
 
-    /// Until the next index buffer is bound.
+    /// Sets the restart index, which is valid until the next index buffer is bound.
     pub(super) fn set_primitive_restart_index(&mut self, index: u32) {
         self.state.index_buffer.iter_mut().for_each(|buffer| buffer.restart = Some(index));
     }

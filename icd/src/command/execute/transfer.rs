@@ -1,7 +1,8 @@
 //! Copies, fills, updates, blits, clears and resolves outside of render passes.
 //!
-//! Nothing outside of a buffer or image is ever touched (the rasterizer's transfers see to that). A region that reaches outside is the
-//! application's error: what lies inside is done, and a message says so.
+//! Nothing outside of a buffer or image is ever accessed; the rasterizer's transfers ensure this. A
+//! region that reaches outside is invalid usage: the part inside is transferred, and a message
+//! reports the region.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +15,7 @@ use base::mem::MemoryRange;
 use rasterizer::api::ImageMemory;
 
 impl Executor<'_> {
-    /// Tells the application about a region that does not fit.
+    /// Reports to the application a region that does not fit.
     pub(super) fn fits(&self, command: &str, region: usize, inside: bool) {
         if !inside {
             self.device.misuse(&format!(
@@ -96,7 +97,8 @@ impl Executor<'_> {
         }
     }
 
-    /// The buffer's side of a copy: what there is of the bytes that the region takes, from its offset on.
+    /// Returns the buffer's bytes of a copy: the existing part of the region's bytes, from its
+    /// offset on.
     fn rows(&self, command: &str, space: &Space, image: &Image, i: usize, r: &vk::BufferImageCopy) -> MemoryRange {
         let bytes = bounds::rows_bytes(&image.layout, r);
         let range = self.range(space, r.buffer_offset, bytes);

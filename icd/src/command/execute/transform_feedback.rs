@@ -1,4 +1,5 @@
-//! Transform feedback. What is captured is counted when draws are appended, so ending it mostly need not wait for them.
+//! Transform feedback. Captured primitives are counted when draws are appended, so ending it
+//! usually need not wait for them.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +11,7 @@ use base::shader::CAPTURE_BUFFERS;
 use rasterizer::api::{DrawCounts, Feedback};
 use std::sync::Arc;
 
-/// The buffers that are bound, and what is active.
+/// The bound buffers, and the active transform feedback.
 #[derive(Default)]
 pub(super) struct FeedbackState {
     buffers: FeedbackBuffers,

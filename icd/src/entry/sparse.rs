@@ -137,6 +137,12 @@ impl Binds {
             if let Some(misuse) = self.misuse {
                 device.misuse(misuse);
             }
+            let suits = |bind: &Bind| bind.memory.as_ref().is_none_or(|(memory, _)| memory.suits_sparse());
+            if !self.list.iter().all(suits) {
+                device.misuse(
+                    "vkQueueBindSparse: memory is of a type that memoryTypeBits of the resource excludes: its pages are moved, which takes time",
+                );
+            }
             for bind in self.list {
                 if bind.execute().is_err() {
                     let why = "vkQueueBindSparse: memory cannot be bound: it has no such range, is of another type, or the system gives no more mappings";

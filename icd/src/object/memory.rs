@@ -128,6 +128,11 @@ impl Memory {
         file.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
     }
 
+    /// Returns true if `memoryTypeBits` of sparse resources has the type of the memory.
+    pub fn suits_sparse(&self) -> bool {
+        matches!(&self.place, Place::Arena(allocation) if allocation.piece.is_shared())
+    }
+
     /// Shows the bytes from `offset` on in some granules of a sparse resource, until it is bound to
     /// other bytes or this memory is freed. Fails with VK_ERROR_OUT_OF_HOST_MEMORY. Fails with
     /// VK_ERROR_OUT_OF_DEVICE_MEMORY if the bytes are not inside, if sparse resources cannot use

@@ -131,6 +131,8 @@ pub struct Piece {
     granules: usize,
     /// Pages that the piece shows. They are dropped after the mapping.
     pages: Pages,
+    /// The file to which anonymous pages were moved because a sparse resource shows them.
+    moved: Mutex<Option<Pages>>,
     arena: Arc<Arena>,
     /// Flag of a piece that is to be found again: its addresses belong to another piece now.
     given: Option<Arc<AtomicBool>>,
@@ -367,7 +369,7 @@ impl Arena {
         self.note_run(start, granules, true);
         let range = MemoryRange { address, size: bytes as u64 };
         let given = (addresses != Addresses::Any).then(Arc::default);
-        Some(Piece { range, granules, pages: pages.clone(), arena: self.clone(), given })
+        Some(Piece { range, granules, pages: pages.clone(), moved: Mutex::default(), arena: self.clone(), given })
     }
 
     /// Maps the guard of the piece that ends before a granule. Next to anonymous memory it is part

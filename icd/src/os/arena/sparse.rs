@@ -18,14 +18,19 @@
 
 use super::{Addresses, Arena, GRANULE, Piece, granules_of};
 use crate::os::backing::{Pages, memfd};
-use base::mem::MemoryRange;
+use base::mem::{DeviceMemory, MemoryRange};
+use parking_lot::Mutex;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Size of the sink in bytes. The kernel merges mappings of the sink that follow each other in the
 /// file. A range has one mapping for each multiple of this size, and a process may have some 65,000
 /// mappings.
 const SINK: usize = 64 << 20;
+
+/// Number of bytes that are copied at a time when pages are moved to a file.
+const COPIED: usize = 4096;
 
 /// Addresses of a sparse resource.
 pub struct SparsePiece {
@@ -51,13 +56,57 @@ impl Arena {
         let start = self.take(granules, GRANULE, addresses)?;
         let range = MemoryRange { address: self.base.wrapping_add(start * GRANULE), size: bytes as u64 };
         // From here on dropping `piece` returns the addresses.
-        let piece = SparsePiece { piece: Piece { range, granules, pages, arena: self.clone(), given: None } };
+        let piece = SparsePiece {
+            piece: Piece { range, granules, pages, moved: Mutex::default(), arena: self.clone(), given: None },
+        };
         // Unbound bytes can be accessed too, through the descriptor of a buffer. SAFETY: the
         // granules were taken above, and nothing uses them yet.
         let guarded = unsafe { self.map_guard(start + granules) }.is_ok();
         let whole = guarded && piece.unbind(0..granules);
         self.note_run(start, granules, whole);
         whole.then_some(piece)
+    }
+}
+
+impl Piece {
+    /// Returns false if the pages have to be moved before a sparse resource can show them.
+    pub fn is_shared(&self) -> bool {
+        self.pages.can_be_mapped_twice()
+    }
+
+    /// Returns pages that can be mapped a second time; `None` if there are none, or the kernel
+    /// refuses. The requirements of sparse resources exclude the memory type of anonymous pages, but
+    /// clients bind such memory all the same (zink), so its pages are moved to a file. The addresses
+    /// stay; what other threads write meanwhile can be lost.
+    fn shared_pages(&self) -> Option<Pages> {
+        if self.is_shared() {
+            return Some(self.pages.clone());
+        }
+        let mut moved = self.moved.lock();
+        if moved.is_none() && matches!(self.pages, Pages::Anonymous) {
+            *moved = self.move_to_file();
+        }
+        moved.clone()
+    }
+
+    /// Copies anonymous pages to a new file and maps it at their addresses. Pages of zeros are not
+    /// copied, so that memory that was never touched stays unused.
+    fn move_to_file(&self) -> Option<Pages> {
+        let size = self.granules * GRANULE;
+        let file = memfd(size as u64)?;
+        // SAFETY: all granules of the piece are mapped as long as the piece exists.
+        let memory = unsafe { DeviceMemory::new(MemoryRange { address: self.range.address, size: size as u64 }) };
+        let mut page = [0; COPIED];
+        for at in (0..size as u64).step_by(COPIED) {
+            if memory.read(at, &mut page) && page != [0; COPIED] {
+                file.write_all_at(&page, at).ok()?;
+            }
+        }
+        let pages = Pages::File(Arc::new(file));
+        // SAFETY: the granules belong to this piece, and invalid use is the only cause of accesses
+        // by other threads, which meet the old or the new pages.
+        unsafe { pages.map(self.range.address, 0, size) }.ok()?;
+        Some(pages)
     }
 }
 
@@ -82,7 +131,7 @@ impl SparsePiece {
 
     /// Shows memory from `offset` on, a multiple of [`GRANULE`], in some granules. Returns false
     /// without any change if the memory has no such bytes or cannot be mapped twice, or if the
-    /// kernel refuses.
+    /// kernel refuses. Anonymous memory is moved to a file first ([`Piece::shared_pages`]).
     ///
     /// Nothing accesses the granules meanwhile, as Vulkan's synchronization rules require.
     #[must_use]
@@ -94,8 +143,7 @@ impl SparsePiece {
                 .checked_add(bytes)
                 .is_some_and(|end| end <= (memory.range.size as usize).next_multiple_of(GRANULE));
         holds
-            && memory.pages.can_be_mapped_twice()
-            && self.show(&memory.pages, granules.clone(), offset)
+            && memory.shared_pages().is_some_and(|pages| self.show(&pages, granules.clone(), offset))
             && self.mark(granules, 1)
     }
 
@@ -178,8 +226,18 @@ mod tests {
         assert!(!sparse.bind(0..2, &memory, 2 * GRANULE) && !sparse.bind(0..1, &memory, 1));
         assert!(!sparse.bind(0..1, &memory, usize::MAX & !0xffff));
         assert!(!sparse.bind(SINK / GRANULE + 4..SINK / GRANULE + 6, &memory, 0));
+        // Anonymous pages are moved to a file, with their bytes.
         let anonymous = arena.allocate(3 * GRANULE, Backing::Anonymous, Addresses::Any).expect("memory");
-        assert!(!sparse.bind(0..1, &anonymous, 0));
+        let a = anonymous.range();
+        // SAFETY: as above.
+        unsafe { *at(a, GRANULE + 5) = 3 };
+        assert!(sparse.bind(0..1, &anonymous, GRANULE) && sparse.bind(1..2, &anonymous, GRANULE));
+        // SAFETY: as above.
+        unsafe {
+            assert_eq!([*at(s, 5), *at(s, GRANULE + 5), *at(a, GRANULE + 5)], [3; 3]);
+            *at(s, 6) = 4;
+            assert_eq!([*at(s, GRANULE + 6), *at(a, GRANULE + 6)], [4; 2]);
+        }
         // Bound pages outlive their piece, and the addresses return to the arena.
         assert!(sparse.bind(0..1, &memory, GRANULE));
         drop((memory, anonymous));

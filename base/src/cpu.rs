@@ -1,10 +1,13 @@
-//! Features of the processor, as the C library found them.
+//! Processor features, as the C library found them.
 //!
-//! CPUID takes some dozens of cycles, but microseconds where the monitor of a virtual machine answers it, as on most machines of continuous
-//! integration; the standard library's detection asks ten times, once per library. The C library (glibc since 2.33) has asked before the process
-//! ran, and tells. Others are asked through the standard library.
+//! CPUID takes some dozens of cycles, but microseconds if the monitor of a virtual machine answers
+//! it, as on most machines of continuous integration. The standard library's detection executes it
+//! ten times, once per library. The C library (glibc since 2.33) has executed it before the process
+//! runs, and reports the result. With another C library, the standard library's detection is used.
 //!
-//! `GRUS_CPU` takes features away: what is left is those of a level of x86-64 (`v2`, `v3`, `v4`; with `v1` there is no device). So a test computes on one machine what others would.
+//! The variable `GRUS_CPU` removes features: those of a level of x86-64 remain (`v2`, `v3`, `v4`;
+//! with `v1` there is no device). A test can thus compute on one machine what other machines would
+//! compute.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,10 +21,11 @@ macro_rules! features {
             $($name),*
         }
 
-        /// The feature, the number that glibc's `sys/platform/x86.h` has for its CPUID leaf, the register (EAX, EBX, ECX, EDX), the bit.
+        /// Place of each feature: the number of its CPUID leaf in glibc's `sys/platform/x86.h`, the
+        /// register (EAX, EBX, ECX, EDX), and the bit.
         const PLACES: &[(CpuFeature, usize, usize, u32)] = &[$((CpuFeature::$name, $leaf, $register, $bit)),*];
 
-        /// What the standard library says.
+        /// Returns the features that the standard library detects.
         fn asked() -> CpuFeatures {
             CpuFeatures::NONE$(.with(CpuFeature::$name, std::is_x86_feature_detected!($text)))*
         }
@@ -54,10 +58,10 @@ features! {
 pub struct CpuFeatures(u32);
 
 impl CpuFeatures {
-    /// None of them.
+    /// The empty set.
     pub const NONE: CpuFeatures = CpuFeatures(0);
 
-    /// These.
+    /// Returns the set of the given features.
     pub const fn of(features: &[CpuFeature]) -> CpuFeatures {
         let (mut set, mut i) = (CpuFeatures::NONE, 0);
         while i < features.len() {
@@ -71,13 +75,13 @@ impl CpuFeatures {
         CpuFeatures(self.0 | (is as u32) << feature as u32)
     }
 
-    /// Are all of the others here?
+    /// Returns true if the set has all features of `others`.
     #[inline(always)]
     pub const fn contains(self, others: CpuFeatures) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// Those of this processor that the system lets programs use.
+    /// Returns the features of this processor that the system lets programs use.
     #[inline(always)]
     pub fn here() -> CpuFeatures {
         match FOUND.load(Ordering::Relaxed) {
@@ -87,11 +91,11 @@ impl CpuFeatures {
     }
 }
 
-/// What was found, with [`KNOWN`]; 0 before.
+/// The features that were found, with [`KNOWN`]; 0 before the first query.
 static FOUND: AtomicU32 = AtomicU32::new(0);
 const KNOWN: u32 = 1 << 31;
 
-/// Levels of x86-64 by name, and what each has beside those before it.
+/// Levels of x86-64 by name, each with the features that it adds to those before it.
 const LEVELS: [(&str, CpuFeatures); 4] = {
     use CpuFeature::*;
     [
@@ -102,7 +106,7 @@ const LEVELS: [(&str, CpuFeatures); 4] = {
     ]
 };
 
-/// What a level of that name has; of no name, or an unknown one, all that there is.
+/// Returns the features of the level of that name; for an empty or unknown name, all features.
 fn of_level(name: &str) -> CpuFeatures {
     match LEVELS.iter().position(|level| level.0 == name) {
         Some(last) => LEVELS[..=last].iter().fold(CpuFeatures::NONE, |all, level| CpuFeatures(all.0 | level.1.0)),
@@ -118,23 +122,26 @@ fn find() -> CpuFeatures {
     found
 }
 
-/// `struct cpuid_feature` of glibc: the registers of a leaf, and of these the bits of what may be used.
+/// The type `struct cpuid_feature` of glibc: the registers of a leaf, and the bits of them that
+/// programs may use.
 #[repr(C)]
 struct Leaf {
     cpuid: [u32; 4],
     active: [u32; 4],
 }
 
-/// What the C library says, if it is one that does.
+/// Returns the features that the C library reports, if it is one that does.
 fn told() -> Option<CpuFeatures> {
-    // SAFETY: a C string.
+    // SAFETY: the name is a C string.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__x86_get_cpuid_feature_leaf".as_ptr()) };
-    // SAFETY: glibc's function of that name has this type, in all versions; a null pointer is none.
+    // SAFETY: glibc's function of that name has this type in all versions; a null pointer is
+    // `None`.
     let leaf = unsafe {
         core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn(u32) -> *const Leaf>>(address)
     }?;
     let leaves = [0, 1, 2].map(|number| {
-        // SAFETY: the function takes any number; what it gives is null or lives as long as the process.
+        // SAFETY: the function accepts any number; its result is null or lives as long as the
+        // process.
         unsafe { leaf(number).as_ref() }.map_or([0; 4], |leaf| leaf.active)
     });
     let found = PLACES.iter().fold(CpuFeatures::NONE, |set, &(feature, leaf, register, bit)| {

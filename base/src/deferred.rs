@@ -1,55 +1,63 @@
-//! Atomics whose results nobody reads, kept back by the thread that does them: what lanes, chunks and workgroups of a call do to one cell becomes one
-//! locked operation, where cells meet at all.
+//! Deferred atomics: atomics whose results are not used, which the executing thread defers. The
+//! operations of lanes, chunks and workgroups of a call on one cell become one locked operation, if
+//! they meet in the table.
 //!
-//! Threads that count into the same few cells wait for each other's cache lines at every operation; combined, they hardly ever meet. Which atomics can wait is for
-//! the compiler to say (`emit/deferred.rs` in `jit`). All of a table are of one operation that commutes with itself, so what is kept, what is done at once, and in which order
-//! makes no difference. Where cells are too many to meet again, the table steps aside for a while and everything is done at once.
+//! Threads that count into the same few cells wait for each other's cache lines at every operation;
+//! combined operations rarely meet. The compiler decides which atomics may be deferred
+//! (`emit/deferred.rs` in `jit`). All operations of a table are of one kind, which commutes with
+//! itself. The result is thus the same whatever is deferred or executed at once, and in any order.
+//! If there are too many cells for them to meet again, the table is bypassed for a while, and every
+//! operation is executed at once.
 
 use crate::abi::AtomicOp;
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
-/// Cells that are kept at once: what stays in the nearest cache.
+/// Number of cells that the table has; they fit the nearest cache.
 const CELLS: usize = 256;
-/// Operations that are looked at before it is decided whether keeping pays, and those that are done at once where it does not.
+/// Number of operations that are observed before it is decided whether deferring pays.
 const TRIAL: u32 = 1024;
+/// Number of operations that are executed at once if deferring does not pay.
 const STEP_ASIDE: u32 = 1 << 14;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Cell {
-    /// 0: nothing is kept.
+    /// Address of the cell; 0 if the entry is empty.
     address: u64,
-    /// In the low bits.
+    /// Combined operand, in the low bits.
     value: u64,
 }
 
-/// The table of a call; its memory is the stage's scratch, which has any contents before [`begin_atomics`].
+/// The table of a call. Its memory is the stage's scratch, which has any contents before
+/// [`begin_atomics`].
 #[repr(C)]
 pub struct DeferredAtomics {
     op: AtomicOp,
     bytes: u32,
-    /// Of the present trial.
+    /// Number of operations of the present trial.
     looked_at: u32,
+    /// Number of these operations that met an entry of their cell.
     met: u32,
-    /// Operations still to be done at once.
+    /// Number of operations that are still executed at once.
     aside: u32,
     _pad: u32,
     cells: [Cell; CELLS],
 }
 
-/// Its bytes.
+/// Size of the table in bytes.
 pub const DEFERRED_BYTES: usize = size_of::<DeferredAtomics>();
 
-/// `HelperTable::begin_atomics`.
+/// Initialises a table (`HelperTable::begin_atomics`).
 ///
 /// # Safety
-/// `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8; `op` is an integer operation ([`AtomicOp`]) that [`combine_atomics`] knows, on cells of 4 or 8 bytes.
+/// `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8. `op` is an integer operation
+/// ([`AtomicOp`]) that [`combine_atomics`] knows, on cells of 4 or 8 bytes.
 pub unsafe extern "C" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
     let op = OPERATIONS.iter().copied().find(|&known| known as u32 == op).unwrap_or(AtomicOp::Add);
     let cells = [Cell { address: 0, value: 0 }; CELLS];
-    // SAFETY: the caller's promise.
+    // SAFETY: `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8 (`# Safety`).
     unsafe {
         table.cast::<DeferredAtomics>().write(DeferredAtomics {
             op,
@@ -63,7 +71,7 @@ pub unsafe extern "C" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) 
     }
 }
 
-/// Operations that can be kept back.
+/// Operations that can be deferred.
 pub const OPERATIONS: [AtomicOp; 9] = [
     AtomicOp::Add,
     AtomicOp::Sub,
@@ -76,12 +84,15 @@ pub const OPERATIONS: [AtomicOp; 9] = [
     AtomicOp::Xor,
 ];
 
-/// `HelperTable::combine_atomics`: the operation for all `lanes` (a bit each), by address and value.
+/// Applies the operation for all `lanes` (one bit each), given the address and value of each
+/// (`HelperTable::combine_atomics`).
 ///
 /// # Safety
-/// `table` was begun. Of each lane in `lanes`, `addresses` has the address of a live, aligned cell, and `values` a value, both of the table's width.
+/// [`begin_atomics`] initialised `table`. For each lane in `lanes`, `addresses` has the address of
+/// a live, aligned cell, and `values` a value, both of the table's width.
 pub unsafe extern "C" fn combine_atomics(table: *mut c_void, addresses: *const u64, values: *const c_void, lanes: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `table` was initialised, and the lanes have live cells of the table's width
+    // (`# Safety`).
     unsafe {
         let table = &mut *table.cast::<DeferredAtomics>();
         let lanes = Lanes { addresses, values, left: lanes };
@@ -92,12 +103,12 @@ pub unsafe extern "C" fn combine_atomics(table: *mut c_void, addresses: *const u
     }
 }
 
-/// `HelperTable::end_atomics`: what was kept is done.
+/// Executes the deferred operations (`HelperTable::end_atomics`).
 ///
 /// # Safety
-/// `table` was begun; the cells that it was given still live.
+/// [`begin_atomics`] initialised `table`; the cells that it was given are still alive.
 pub unsafe extern "C" fn end_atomics(table: *mut c_void) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `table` was initialised, and its cells are alive (`# Safety`).
     unsafe {
         let table = &mut *table.cast::<DeferredAtomics>();
         match table.bytes {
@@ -114,10 +125,10 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Address and value of the next one.
+    /// Returns address and value of the next lane.
     ///
     /// # Safety
-    /// As for [`combine_atomics`], of values of this width.
+    /// The lanes satisfy the requirements of [`combine_atomics`], with values of this width.
     #[inline(always)]
     unsafe fn next<W: Width>(&mut self) -> Option<(u64, u64)> {
         if self.left == 0 {
@@ -125,20 +136,21 @@ impl Lanes {
         }
         let lane = self.left.trailing_zeros() as usize;
         self.left &= self.left - 1;
-        // SAFETY: the caller's promise.
+        // SAFETY: the arrays have an address and a value of this width for each lane that is left
+        // (`# Safety`).
         unsafe { Some((*self.addresses.add(lane), W::widen(*self.values.cast::<W::Value>().add(lane)))) }
     }
 }
 
-/// A width of cells. Signed values are their bits.
+/// A width of cells. Signed values are represented by their bits.
 trait Width {
-    /// What a lane's value is read as.
+    /// Type of a lane's value in memory.
     type Value: Copy;
     fn widen(value: Self::Value) -> u64;
-    /// Two values as one.
+    /// Returns the operand of one operation that has the effect of two.
     fn join(op: AtomicOp, a: u64, b: u64) -> u64;
     /// # Safety
-    /// `address` is that of a live, aligned cell.
+    /// `address` is the address of a live, aligned cell.
     unsafe fn apply(op: AtomicOp, address: u64, value: u64);
 }
 
@@ -164,7 +176,7 @@ macro_rules! width {
                     AtomicOp::And => a & b,
                     AtomicOp::Or => a | b,
                     AtomicOp::Xor => a ^ b,
-                    // Sums are what is added, or subtracted.
+                    // Both `Add` and `Sub` combine by adding their operands.
                     _ => a.wrapping_add(b),
                 })
             }
@@ -172,10 +184,11 @@ macro_rules! width {
             #[inline(always)]
             unsafe fn apply(op: AtomicOp, address: u64, value: u64) {
                 let (at, value) = (address as *mut $unsigned, value as $unsigned);
-                // SAFETY: the caller's promise; all access to the cell here is atomic.
+                // SAFETY: `address` is that of a live, aligned cell, as `Width::apply` requires;
+                // all accesses to the cell here are atomic.
                 let (cell, signed) = unsafe { (<$cell>::from_ptr(at), <$signed_cell>::from_ptr(at.cast())) };
                 let signed_value = value as $signed;
-                // What changes nothing is not written.
+                // A minimum or maximum that would change nothing writes nothing.
                 match op {
                     AtomicOp::Add => _ = cell.fetch_add(value, Relaxed),
                     AtomicOp::Sub => _ = cell.fetch_sub(value, Relaxed),
@@ -200,17 +213,18 @@ macro_rules! width {
 width!(Word, u32, i32, AtomicU32, AtomicI32);
 width!(Long, u64, i64, AtomicU64, AtomicI64);
 
-/// Lanes' operations, or all that are kept: a loop for each operation.
+/// Applies the operations of lanes, or all deferred ones, with a loop for each operation.
 ///
 /// # Safety
-/// As for [`combine_atomics`] and [`end_atomics`].
+/// The requirements of [`combine_atomics`] hold for `lanes`; without lanes, those of
+/// [`end_atomics`] hold.
 unsafe fn operate<W: Width>(table: &mut DeferredAtomics, lanes: Option<Lanes>) {
     macro_rules! by_operation {
         ($($op:ident)*) => {
             match (table.op, lanes) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the requirements of `combine_atomics` hold (`# Safety`).
                 $((AtomicOp::$op, Some(lanes)) => unsafe { combine::<W>(table, lanes, AtomicOp::$op) },)*
-                // SAFETY: as above.
+                // SAFETY: the requirements of `end_atomics` hold (`# Safety`).
                 $((AtomicOp::$op, None) => unsafe { finish::<W>(table, AtomicOp::$op) },)*
                 _ => {}
             }
@@ -220,21 +234,21 @@ unsafe fn operate<W: Width>(table: &mut DeferredAtomics, lanes: Option<Lanes>) {
 }
 
 /// # Safety
-/// As for [`combine_atomics`].
+/// The requirements of [`combine_atomics`] hold.
 #[inline(always)]
 unsafe fn combine<W: Width>(table: &mut DeferredAtomics, mut lanes: Lanes, op: AtomicOp) {
     let count = lanes.left.count_ones();
     if table.aside != 0 {
         table.aside = table.aside.saturating_sub(count);
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `combine_atomics` hold (`# Safety`).
         while let Some((address, value)) = unsafe { lanes.next::<W>() } {
-            // SAFETY: as above.
+            // SAFETY: the lane's cell is live and aligned (`# Safety`).
             unsafe { W::apply(op, address, value) };
         }
         return;
     }
     let mut met = 0;
-    // SAFETY: the caller's promise.
+    // SAFETY: the requirements of `combine_atomics` hold (`# Safety`).
     while let Some((address, value)) = unsafe { lanes.next::<W>() } {
         let cell = &mut table.cells[place(address, table.bytes)];
         if cell.address == address {
@@ -244,7 +258,8 @@ unsafe fn combine<W: Width>(table: &mut DeferredAtomics, mut lanes: Lanes, op: A
         }
         let before = core::mem::replace(cell, Cell { address, value });
         if before.address != 0 {
-            // SAFETY: the caller's promise, of then.
+            // SAFETY: the cell was live and aligned when it was added, and lives until
+            // `end_atomics`, which requires that.
             unsafe { W::apply(op, before.address, before.value) };
         }
     }
@@ -257,16 +272,16 @@ unsafe fn combine<W: Width>(table: &mut DeferredAtomics, mut lanes: Lanes, op: A
 }
 
 /// # Safety
-/// As for [`end_atomics`].
+/// The requirements of [`end_atomics`] hold.
 #[inline(always)]
 unsafe fn finish<W: Width>(table: &mut DeferredAtomics, op: AtomicOp) {
     for cell in table.cells.iter().filter(|cell| cell.address != 0) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the cells of the table are still alive (`# Safety`).
         unsafe { W::apply(op, cell.address, cell.value) };
     }
 }
 
-/// Neighbours have places of their own.
+/// Returns the number of a cell's entry. Neighbouring cells have different entries.
 fn place(address: u64, bytes: u32) -> usize {
     let number = address >> bytes.trailing_zeros();
     (number ^ number >> 8) as usize % CELLS
@@ -277,18 +292,19 @@ mod tests {
     use super::*;
     use crate::random::Rng;
 
-    /// What an operation makes of a cell.
+    /// Returns the value of a cell after an operation.
     fn reference<W: Width>(op: AtomicOp, cell: u64, value: u64) -> u64 {
         let value = if op == AtomicOp::Sub { value.wrapping_neg() } else { value };
         W::join(op, cell, value)
     }
 
-    /// As [`reference`] by a table, through calls of up to eight lanes, on cells in the low ends of words.
+    /// Applies operations as [`reference`] does, with a table, through calls of up to eight lanes,
+    /// on cells in the low ends of words.
     fn by_table(op: AtomicOp, bytes: u32, cells: &mut [u64], steps: &[(usize, u64)]) -> DeferredAtomics {
         let mut table = core::mem::MaybeUninit::<DeferredAtomics>::uninit();
         let at = table.as_mut_ptr().cast::<c_void>();
         let start = cells.as_mut_ptr();
-        // SAFETY: a table that was begun; cells inside of the slice.
+        // SAFETY: the table is initialised, and cells lie inside of the slice.
         unsafe {
             begin_atomics(at, op as u32, bytes);
             for (i, lanes) in steps.chunks(8).enumerate() {
@@ -311,7 +327,7 @@ mod tests {
     fn check<W: Width>(bytes: u32) {
         let mut rng = Rng(bytes.into());
         let mask = if bytes == 8 { u64::MAX } else { u32::MAX.into() };
-        // Few cells, more than are kept, and so many that the table steps aside.
+        // The numbers of cells are few, more than the table has, and so many that it is bypassed.
         for (count, aside) in [(3, false), (300, false), (20_000, true)] {
             for op in OPERATIONS {
                 let mut want: Vec<u64> = (0..count).map(|_| rng.wide() & mask).collect();

@@ -1,22 +1,25 @@
-//! What a fragment stage does with its colours when it writes them itself.
+//! The epilogue of a fragment stage, in which it writes its colours itself.
 
 #![forbid(unsafe_code)]
 
 use crate::pixel::{BlendEquations, BlendFactor};
 
-/// Texels of four unsigned normalised bytes, all of which are written, by one sample, without tests and logic operations.
+/// An epilogue for texels of four unsigned normalised bytes, all of which are written by one sample
+/// without tests and logic operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Epilogue {
-    /// B, G, R, A in the place of R, G, B, A.
+    /// True if texels are stored as B, G, R, A and not as R, G, B, A.
     pub swap: bool,
-    /// How they are blended, in integers: sources are packed first, and a result is rounded once. `None`: they are stored.
+    /// Blend equations, evaluated in integers: sources are packed first, and a result is rounded
+    /// once. `None` stores colours without blending.
     pub blend: Option<BlendEquations>,
-    /// Output slots of the stage by component; without one it is 0.
+    /// Output slots of the stage by component; a component without a slot is 0.
     pub slots: [Option<u16>; 4],
 }
 
 impl Epilogue {
-    /// Is it one that stages are made with? Without blend constants and a second source.
+    /// Returns true if stages are compiled with this epilogue: it has neither blend constants nor a
+    /// second source.
     pub fn is_possible(&self) -> bool {
         self.blend.is_none_or(|BlendEquations { color, alpha }| {
             [color.0, color.1, alpha.0, alpha.1].into_iter().all(depends_on_texels)
@@ -24,7 +27,7 @@ impl Epilogue {
     }
 }
 
-/// A factor that follows from source and target.
+/// Returns true if the factor follows from source and target.
 fn depends_on_texels(factor: BlendFactor) -> bool {
     use BlendFactor::*;
     match factor {

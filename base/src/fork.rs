@@ -1,32 +1,34 @@
-//! Processes that an application forks: a child has the parent's memory and one thread. What needs the driver's other threads, or a lock
-//! that one of them may have held at that moment, would wait for ever there.
+//! Detection of processes that an application forks. A child has the parent's memory and only one
+//! thread. Code that needs the driver's other threads would wait there for ever, as would code that
+//! needs a lock that such a thread held when the process forked.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Forks between the first process and this one.
+/// Number of forks between the first process and this one.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The process that a value was made in.
+/// The process in which a value was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Home(u64);
 
 impl Home {
-    /// The process of the caller.
+    /// Returns the process of the caller.
     pub fn here() -> Home {
         static REGISTERED: Once = Once::new();
         REGISTERED.call_once(|| {
-            // SAFETY: the handler only adds to a number. Without memory for it nothing is noticed.
+            // SAFETY: the handler only adds to a number. If there is no memory for it, forks are
+            // not detected.
             unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         });
         Home(FORKS.load(Ordering::Relaxed))
     }
 
-    /// Is this the process?
+    /// Returns true if the caller runs in this process.
     #[inline]
     pub fn is_here(self) -> bool {
         FORKS.load(Ordering::Relaxed) == self.0
@@ -47,7 +49,7 @@ mod tests {
     fn a_child_is_not_the_home() {
         let home = Home::here();
         assert!(home.is_here());
-        // SAFETY: the child does nothing but read a number and end.
+        // SAFETY: the child only reads a number and exits.
         unsafe {
             let child = libc::fork();
             if child == 0 {

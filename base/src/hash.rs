@@ -1,24 +1,26 @@
-//! Quick hashes of a few words that nobody chooses against us: the upper bits of a product (Knuth), and a [`Hasher`] for maps of what we made
-//! ourselves. Nothing here may decide a result: an order of iteration, say.
+//! Quick hashes of a few words that no attacker chooses: the upper bits of a product (Knuth), and a
+//! [`Hasher`] for maps of the driver's own values. No result, such as an order of iteration, may
+//! depend on them.
 
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The upper `bits` bits of the hash of a word.
+/// Returns the upper `bits` bits of the hash of a word.
 #[inline(always)]
 pub fn of_word(word: u32, bits: u32) -> usize {
     (word.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize
 }
 
-/// The upper `bits` bits of the hash of 64 bits.
+/// Returns the upper `bits` bits of the hash of 64 bits.
 #[inline(always)]
 pub fn of_wide(word: u64, bits: u32) -> usize {
     (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
 }
 
-/// Rotate and multiply, a word at a time (FxHash); the upper bits, which are the better ones, are mixed into the lower.
+/// A hasher that rotates and multiplies one word at a time (FxHash). The upper bits, which are the
+/// better ones, are mixed into the lower ones.
 #[derive(Clone, Copy, Default)]
 pub struct WordHasher(u64);
 
@@ -53,5 +55,5 @@ impl Hasher for WordHasher {
     }
 }
 
-/// A map with that hash.
+/// A map with [`WordHasher`].
 pub type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;

@@ -1,10 +1,22 @@
-//! What every room of Grus shares: the structs that generated code and Rust code both touch ([`abi`]), the
-//! description of a compiled stage ([`shader`]), the format table and texel packing ([`format`]), image layout, the bounds-checked
-//! view of device memory ([`mem`]), addresses that are memory in parts ([`parts`]), the state of pixels as a key ([`pixel`]), [`round`]ing, quick [`hash`]es, levels of the processor and functions
-//! compiled for each ([`host`]), atomics that are kept back ([`deferred`]), and what driver code asks of the thread it runs on ([`thread`], [`stack`], [`fp`], [`fork`]).
+//! Definitions that every crate of Grus shares:
 //!
-//! Invariants: no dependency on another Grus crate; no Vulkan handle and no SPIR-V here; only `base::mem`
-//! turns device memory into bytes, because the application may write it while we read.
+//! - [`abi`]: the structs that both generated code and Rust code access;
+//! - [`shader`]: the description of a compiled stage;
+//! - [`format`], [`image`], [`sample`]: formats with texel packing, image layout, and the scalar
+//!   definition of sampling;
+//! - [`mem`], [`parts`]: the bounds-checked view of device memory, and addresses that are memory
+//!   only in parts;
+//! - [`pixel`], [`epilogue`], [`numbered!`]: the state of pixels as a key, the epilogue of fragment
+//!   stages, and enumerations with Vulkan's numbers;
+//! - `cpu`, [`host`]: features and levels of the processor, and functions compiled for each level;
+//! - [`alloc`]: allocation failures as errors, which do not end the process;
+//! - [`deferred`]: atomics that are deferred;
+//! - [`round`], [`hash`], [`random`]: rounding, quick hashes, and random numbers for tests;
+//! - [`thread`], [`stack`], [`fp`], [`fork`]: properties of the current thread and process.
+//!
+//! Invariants: the crate depends on no other Grus crate, and has no Vulkan handle and no SPIR-V.
+//! Only `base::mem` turns device memory into bytes, because the application may write it while the
+//! driver reads.
 
 pub mod abi;
 pub mod alloc;

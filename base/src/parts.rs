@@ -1,7 +1,8 @@
-//! Addresses that are device memory only in parts.
+//! Ranges of addresses of which only parts are device memory.
 //!
-//! A command can name a range that begins before the memory it means, ends behind it or has a gap. What is read or written in the parts is
-//! done, and what is not wholly in one of them is out of bounds.
+//! A command can name a range that begins before its memory, ends after it or has a gap. Accesses
+//! inside of one part are executed, and an access that does not lie wholly inside one part is out
+//! of bounds.
 
 #![forbid(unsafe_code)]
 
@@ -12,17 +13,17 @@ use std::sync::Arc;
 /// A range of addresses with the parts of it that are memory.
 #[derive(Clone, Debug)]
 pub struct PartialRange {
-    /// From the first address to the end of the last part.
+    /// Range from the first address to the end of the last part.
     range: MemoryRange,
-    /// The parts as offsets, ascending and not empty; None: all of the range is one.
+    /// Parts as offsets, ascending and not empty; `None` if all of the range is one part.
     parts: Option<Arc<[Range<u64>]>>,
 }
 
 impl PartialRange {
-    /// No memory.
+    /// The range without memory.
     pub const NULL: PartialRange = PartialRange { range: MemoryRange::NULL, parts: None };
 
-    /// The range that begins at an address, of which `parts` (offsets, ascending) are memory.
+    /// Makes the range that begins at `address`, of which `parts` (ascending offsets) are memory.
     pub fn new(address: u64, parts: &[Range<u64>]) -> PartialRange {
         let Some(last) = parts.last() else { return PartialRange::NULL };
         let range = MemoryRange { address: address as *mut u8, size: last.end };
@@ -30,13 +31,13 @@ impl PartialRange {
         PartialRange { range, parts: (!whole).then(|| parts.into()) }
     }
 
-    /// The first address, where there may be no memory; null where there is none at all.
+    /// Returns the first address, which may lie before the memory; null if there is no memory.
     #[inline(always)]
     pub fn address(&self) -> *mut u8 {
         self.range.address
     }
 
-    /// `size` bytes at `offset`, if all of them are inside of one part.
+    /// Returns `size` bytes at `offset`, if all of them lie inside of one part.
     #[inline(always)]
     pub fn exact(&self, offset: u64, size: u64) -> Option<MemoryRange> {
         let bytes = self.range.exact(offset, size)?;
@@ -46,8 +47,8 @@ impl PartialRange {
         Some(bytes)
     }
 
-    /// All bytes from `end(greatest)` down to the offset that `least` gives are inside of one part. `least` is called only where there may be no memory at the
-    /// range's beginning.
+    /// Returns true if all bytes from the offset that `least` returns up to `end` lie inside of one
+    /// part. `least` is called only if there may be no memory at the range's beginning.
     #[inline(always)]
     pub fn has_all(&self, least: impl FnOnce() -> u64, end: u64) -> bool {
         let inside = !self.range.address.is_null() && end <= self.range.size;
@@ -80,7 +81,7 @@ mod tests {
         );
         assert_eq!([is(0, 1), is(100, 11), is(u64::MAX, 2), is(80, 1)], [None; 4]);
         assert!(range.has_all(|| 40, 64) && !range.has_all(|| 0, 64) && !range.has_all(|| 40, 70));
-        // A whole range does not ask for the least offset.
+        // A range of a single part does not call `least`.
         let whole = PartialRange::new(0x1000, std::slice::from_ref(&(0..64)));
         assert!(whole.exact(0, 64).is_some() && whole.exact(1, 64).is_none());
         assert!(whole.has_all(|| unreachable!(), 64) && !whole.has_all(|| unreachable!(), 65));

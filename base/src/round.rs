@@ -1,34 +1,36 @@
-//! The nearest integer, ties to even, of a float that is not large: a sum with so large a number that no fraction is left. Without a call
-//! where the host has no rounding instruction, and the same bits everywhere.
+//! Rounding of floats that are not large to the nearest integer, ties to even. Each function adds a
+//! number so large that no fraction is left. That needs no call on a host without a rounding
+//! instruction, and gives the same bits everywhere.
 
 #![forbid(unsafe_code)]
 
-/// 1.5 · 2^23: the sum with anything below 2^22 in magnitude has an ulp of 1 and does not leave its binade.
+/// The number 1.5 · 2^23: its sum with any number below 2^22 in magnitude has an ulp of 1 and stays
+/// in its binade.
 const SMALL: f32 = 12_582_912.0;
-/// 1.5 · 2^52.
+/// The number 1.5 · 2^52, with the same property for 2^51.
 const WIDE: f64 = 6_755_399_441_055_744.0;
-/// 2^23.
+/// The number 2^23, from which on all floats are integers.
 const WHOLE: f32 = 8_388_608.0;
 
-/// The nearest integer of `|x| < 2^22` in the low 22 bits; what is above them has no meaning.
+/// Returns the nearest integer of `|x| < 2^22` in the low 22 bits; the bits above have no meaning.
 #[inline(always)]
 pub fn low_bits(x: f32) -> u32 {
     (x + SMALL).to_bits()
 }
 
-/// The nearest integer of `|x| < 2^22`.
+/// Returns the nearest integer of `|x| < 2^22`.
 #[inline(always)]
 pub fn small(x: f32) -> i32 {
     low_bits(x).wrapping_sub(SMALL.to_bits()) as i32
 }
 
-/// The nearest integer of `|x| < 2^31`.
+/// Returns the nearest integer of `|x| < 2^31`.
 #[inline(always)]
 pub fn wide(x: f64) -> i32 {
     (x + WIDE).to_bits().wrapping_sub(WIDE.to_bits()) as i32
 }
 
-/// The nearest integer of `|x| <= 2^23`, as a float.
+/// Returns the nearest integer of `|x| <= 2^23`, as a float.
 #[inline(always)]
 pub fn whole(x: f32) -> f32 {
     let large = WHOLE.copysign(x);

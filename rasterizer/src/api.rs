@@ -1,6 +1,7 @@
-//! The rasterizer's types as the icd sees them: attachments, pipeline state, draws, dispatches.
+//! The rasterizer's types as the icd uses them: attachments, pipeline state, draws, dispatches.
 //!
-//! Enumerations that Vulkan numbers keep its numbers (`base::numbered!`). What becomes of fragments is `base::pixel`'s.
+//! Enumerations that Vulkan numbers keep Vulkan's numbers (`base::numbered!`). The module
+//! `base::pixel` has the state that decides what happens to fragments.
 
 pub use crate::feedback::Feedback;
 pub use crate::stages::{GraphicsStages, Misfit};
@@ -16,20 +17,23 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Most viewports and scissors.
+/// Largest number of viewports and scissors.
 pub const MAX_VIEWPORTS: usize = 16;
-/// Most vertex bindings and attributes.
+/// Largest number of vertex bindings and attributes.
 pub const MAX_VERTEX_BINDINGS: usize = 32;
 
-/// Point sizes are clamped to this range (`pointSizeRange`).
+/// Range to which point sizes are clamped (`pointSizeRange`).
 pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
-/// Line widths are clamped to this range (`lineWidthRange`). Nothing here needs them to be bounded, but whoever draws with the widest does so in some viewport: a
-/// wide line is not cut there, as the specification has it, and the CTS's references (dynamic_state.*.image), of viewports of 64 pixels, are. (lavapipe, which
-/// tells 255, cuts them.)
+/// Range to which line widths are clamped (`lineWidthRange`).
+///
+/// The rasterizer needs no bound. The bound exists because the CTS's reference images
+/// (dynamic_state.*.image) cut wide lines at their viewports of 64 pixels. The specification does
+/// not cut a wide line at the viewport, and neither does this crate. (lavapipe, which reports 255,
+/// cuts them.)
 pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
-/// LOD biases of samplers and operations are clamped to this magnitude (`maxSamplerLodBias`).
+/// Magnitude to which LOD biases of samplers and operations are clamped (`maxSamplerLodBias`).
 pub const MAX_LOD_BIAS: f32 = 16.0;
-/// Anisotropies are clamped to this (`maxSamplerAnisotropy`).
+/// Largest anisotropy; larger ones are clamped (`maxSamplerAnisotropy`).
 pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
 
 /// Image memory: base address and layout. The icd keeps it alive while a submission uses it.
@@ -37,15 +41,16 @@ pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
 pub struct ImageMemory {
     /// First byte; valid for `layout.size` bytes, aligned to `base::image::IMAGE_ALIGNMENT`.
     pub base: *mut u8,
-    /// Where its texels lie in the memory.
+    /// Places of the texels in the memory.
     pub layout: Arc<ImageLayout>,
 }
-// SAFETY: an address and an immutable layout; all accesses go through checked kernels.
+// SAFETY: the type is an address and an immutable layout; all accesses go through checked kernels.
 unsafe impl Send for ImageMemory {}
-// SAFETY: as above.
+// SAFETY: the type is an address and an immutable layout; all accesses go through checked kernels.
 unsafe impl Sync for ImageMemory {}
 
-/// One attachment of a render pass instance: a level and layer range of an image, seen through a view format.
+/// One attachment of a render pass instance: a level and a layer range of an image, accessed as a
+/// view format.
 #[derive(Clone, Debug)]
 pub struct Attachment {
     /// The image that is rendered to.
@@ -54,18 +59,18 @@ pub struct Attachment {
     pub format: base::format::Format,
     /// Mip level.
     pub level: u32,
-    /// First layer (or depth slice of a 3D image when `slices`).
+    /// First layer, or first depth slice of a 3D image if `slices` is true.
     pub base_layer: u32,
-    /// Layer count.
+    /// Number of layers.
     pub layers: u32,
-    /// The layers are depth slices of a 3D image.
+    /// True if the layers are depth slices of a 3D image.
     pub slices: bool,
 }
 
 /// Attachments of a subpass or dynamic rendering instance.
 #[derive(Clone, Debug, Default)]
 pub struct RenderTargets {
-    /// By colour attachment number.
+    /// Colour attachments by number.
     pub color: [Option<Attachment>; MAX_COLOR_ATTACHMENTS],
     /// Depth aspect.
     pub depth: Option<Attachment>,
@@ -73,11 +78,12 @@ pub struct RenderTargets {
     pub stencil: Option<Attachment>,
     /// Rasterization samples: 1, 2, 4, 8 or 16.
     pub samples: u32,
-    /// Framebuffer layers.
+    /// Number of framebuffer layers.
     pub layers: u32,
-    /// Render area x, y, width, height: nothing outside is touched.
+    /// Render area as x, y, width, height; no texel outside of it is accessed.
     pub area: [u32; 4],
-    /// Which of these attachments input attachments may be: those of the subpass, or of dynamic rendering.
+    /// Attachments that may also be input attachments: those of the subpass, or of dynamic
+    /// rendering.
     pub inputs: AttachmentLoops,
 }
 
@@ -91,7 +97,7 @@ numbered! {
     }
 }
 
-/// A topology class: what primitives are made of after assembly.
+/// A topology class: the kind of the primitives after assembly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopologyClass {
     /// One vertex.
@@ -103,7 +109,7 @@ pub enum TopologyClass {
 }
 
 impl Topology {
-    /// What the topology is made of.
+    /// Returns the class of the topology's primitives.
     pub fn class(self) -> TopologyClass {
         match self {
             Topology::PointList => TopologyClass::Point,
@@ -115,7 +121,7 @@ impl Topology {
         }
     }
 
-    /// Do stipple counters run on from line to line?
+    /// Returns true if stipple counters continue from line to line.
     pub fn is_line_strip(self) -> bool {
         matches!(self, Topology::LineStrip | Topology::LineStripWithAdjacency)
     }
@@ -124,11 +130,11 @@ impl Topology {
 numbered! {
     /// `VkPolygonMode`.
     pub enum PolygonMode {
-        /// Triangles are areas.
+        /// Draws triangles as areas.
         Fill,
-        /// Triangles are their edges.
+        /// Draws triangles as their edges.
         Line,
-        /// Triangles are their vertices.
+        /// Draws triangles as their vertices.
         Point,
     }
 }
@@ -136,20 +142,20 @@ numbered! {
 /// `VkLineRasterizationMode`, whose default mode is rectangular (`strictLines`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineMode {
-    /// Samples inside of the rectangle.
+    /// Covers samples inside of the rectangle.
     Rectangular,
-    /// The diamond-exit rule, whole pixels.
+    /// Covers whole pixels by the diamond-exit rule.
     Bresenham,
-    /// The rectangle's share of a pixel goes into alpha.
+    /// Multiplies alpha by the share of the pixel that the rectangle covers.
     Smooth,
 }
 
 /// A line stipple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stipple {
-    /// lineStippleFactor, 1 to 256.
+    /// Repetition of each pattern bit (lineStippleFactor), 1 to 256.
     pub factor: u32,
-    /// lineStipplePattern.
+    /// Bits of the pattern (lineStipplePattern), the lowest one first.
     pub pattern: u16,
 }
 
@@ -158,24 +164,25 @@ pub struct Stipple {
 pub struct VertexAttribute {
     /// Location of the vertex stage's input.
     pub location: u32,
-    /// Binding number.
+    /// Number of the binding.
     pub binding: u32,
-    /// Format (a vertex buffer format).
+    /// Format of the attribute, which is a vertex buffer format.
     pub format: base::format::Format,
-    /// Byte offset in the element.
+    /// Byte offset within the element.
     pub offset: u32,
 }
 
 /// `VkVertexInputBindingDescription`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VertexBinding {
-    /// Binding number.
+    /// Number of the binding.
     pub binding: u32,
-    /// Bytes from one element to the next.
+    /// Number of bytes from one element to the next.
     pub stride: u32,
-    /// Per instance.
+    /// True if elements advance per instance and not per vertex.
     pub per_instance: bool,
-    /// Instances per element (VK_EXT_vertex_attribute_divisor); 1 without; 0: all instances read element 0.
+    /// Number of instances per element (VK_EXT_vertex_attribute_divisor); 1 without the extension.
+    /// With 0, all instances read element 0.
     pub divisor: u32,
 }
 
@@ -191,101 +198,108 @@ pub struct Viewport {
     pub max_depth: f32,
 }
 
-/// A list of which there is mostly one: made anew with the state, by every draw that changes some.
+/// A list that mostly has one element; it has no heap memory then, because every draw that changes
+/// state makes it anew.
 pub type One<T> = SmallVec<[T; 1]>;
-/// A list of which there are mostly a few.
+/// A list that mostly has a few elements.
 pub type Few<T> = SmallVec<[T; 4]>;
 
 /// A depth bias.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DepthBias {
-    /// depthBiasConstantFactor.
+    /// Constant term of the bias (depthBiasConstantFactor), in units of `unit`.
     pub constant: f32,
-    /// depthBiasClamp.
+    /// Bound of the bias (depthBiasClamp).
     pub clamp: f32,
-    /// depthBiasSlopeFactor.
+    /// Factor of the primitive's slope (depthBiasSlopeFactor).
     pub slope: f32,
-    /// What the constant is a factor of.
+    /// Unit of `constant`.
     pub unit: DepthBiasUnit,
 }
 
 /// `VkDepthBiasRepresentationEXT`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DepthBiasUnit {
-    /// The least difference that the attachment resolves.
+    /// The smallest difference that the attachment's format resolves.
     #[default]
     Format,
-    /// The same as if the attachment were a normalised one of as many bits as its mantissa.
+    /// The smallest difference of a normalised format with as many bits as the attachment's
+    /// mantissa.
     Unorm,
-    /// 1.
+    /// The value 1.
     One,
 }
 
-/// All state of a draw that is not code. Pipeline state and dynamic state merged by the icd when the draw is executed.
+/// All state of a draw that is not code: pipeline state and dynamic state, which the icd merges
+/// when it executes the draw.
 #[derive(Clone, Debug)]
 pub struct DrawState {
-    /// How vertices make primitives.
+    /// Topology that assembles vertices to primitives.
     pub topology: Topology,
-    /// patchControlPoints: vertices of a patch, 1 to 32.
+    /// Number of vertices of a patch (patchControlPoints), 1 to 32.
     pub patch_vertices: u32,
-    /// The tessellator's domain has its origin in the lower left, else in the upper left.
+    /// True if the origin of the tessellator's domain is in the lower left, false if in the upper
+    /// left.
     pub lower_left: bool,
-    /// primitiveRestartEnable.
+    /// True if an index restarts primitives (primitiveRestartEnable).
     pub primitive_restart: bool,
     /// Vertex attributes.
     pub attributes: Few<VertexAttribute>,
     /// Vertex bindings.
     pub bindings: Few<VertexBinding>,
-    /// By index.
+    /// Viewports by index.
     pub viewports: One<Viewport>,
-    /// Scissors x, y, width, height (non-negative after clipping to i32 range by the icd).
+    /// Scissors as x, y, width, height; non-negative, because the icd clips them to the range of
+    /// i32.
     pub scissors: One<[i32; 4]>,
-    /// depthClampEnable.
+    /// True if depth is clamped to the viewport's range (depthClampEnable).
     pub depth_clamp: bool,
-    /// Clip against near and far planes (depthClipEnable; default = !depth_clamp).
+    /// True if primitives are clipped against the near and far planes (depthClipEnable; the default
+    /// is the opposite of `depth_clamp`).
     pub depth_clip: bool,
-    /// negativeOneToOne: the near plane is at z = -w.
+    /// True if the near plane is at z = -w (negativeOneToOne).
     pub negative_one_to_one: bool,
-    /// provokingVertexMode is that of the last vertex.
+    /// True if the last vertex is the provoking one (provokingVertexMode).
     pub provoking_last: bool,
-    /// rasterizerDiscardEnable.
+    /// True if primitives are discarded before rasterization (rasterizerDiscardEnable).
     pub rasterizer_discard: bool,
     /// The stream of vertices that is rasterized, below [`STREAMS`].
     pub rasterization_stream: u32,
-    /// Polygon mode.
+    /// Form in which polygons are drawn.
     pub polygon_mode: PolygonMode,
-    /// `VkCullModeFlags`: 1 front, 2 back.
+    /// Culled faces as `VkCullModeFlags`: 1 front, 2 back.
     pub cull_mode: u32,
-    /// frontFace == CLOCKWISE.
+    /// True if clockwise triangles are front-facing (frontFace).
     pub front_clockwise: bool,
-    /// depthBiasEnable with its factors.
+    /// Depth bias, if depthBiasEnable is set.
     pub depth_bias: Option<DepthBias>,
-    /// lineWidth.
+    /// Width of lines in pixels (lineWidth).
     pub line_width: f32,
-    /// lineRasterizationMode.
+    /// Rasterization of lines (lineRasterizationMode).
     pub line_mode: LineMode,
-    /// stippledLineEnable with the stipple.
+    /// Line stipple, if stippledLineEnable is set.
     pub line_stipple: Option<Stipple>,
-    /// What becomes of fragments.
+    /// State that decides what happens to fragments.
     pub pixel: PixelState,
-    /// Numbers for that.
+    /// Numeric values for that state.
     pub pixel_values: PixelValues,
-    /// The fragment stage may read the pass's attachments as images.
+    /// Attachments of the pass that the fragment stage may read as images.
     pub loops: AttachmentLoops,
-    /// What fragments read of attachments is what those of earlier primitives wrote, without barriers.
+    /// True if a fragment that reads an attachment sees what earlier primitives wrote, without
+    /// barriers.
     pub ordered: bool,
 }
 
 /// Attachments that a fragment stage may read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AttachmentLoops {
-    /// Of colour.
+    /// True if the stage may read colour attachments.
     pub color: bool,
-    /// Depth or stencil.
+    /// True if the stage may read the depth or stencil attachment.
     pub depth_stencil: bool,
 }
 
-/// What a pipeline has of which nothing is said.
+/// The state of a pipeline that sets nothing.
 impl Default for DrawState {
     fn default() -> DrawState {
         DrawState {
@@ -319,7 +333,8 @@ impl Default for DrawState {
 }
 
 impl DrawState {
-    /// Primitives of such a topology are lines which need a record of their own in the tiles: they are more than rectangles.
+    /// Returns true if primitives of the topology are lines that need their own record in the
+    /// tiles, because they are more than rectangles.
     pub fn lines_are_special(&self, topology: Topology) -> bool {
         let lines = match topology.class() {
             TopologyClass::Line => true,
@@ -333,80 +348,83 @@ impl DrawState {
 /// Index buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexBuffer {
-    /// Its memory. Reads outside of it give 0.
+    /// Memory of the buffer; reads outside of it give 0.
     pub range: MemoryRange,
-    /// Bytes between index 0 and the memory: the buffer's address can lie before its memory.
+    /// Number of bytes between index 0 and the memory, because the buffer's address can lie before
+    /// its memory.
     pub before: u64,
-    /// Bytes per index: 1, 2 or 4.
+    /// Number of bytes per index: 1, 2 or 4.
     pub index_bytes: u32,
-    /// The index that restarts a primitive, where that is not the greatest of so many bytes.
+    /// Index that restarts a primitive, if it is not the largest value of an index.
     pub restart: Option<u32>,
 }
 
-/// Query sinks active during a draw.
+/// Query counters that are active during a draw.
 #[derive(Clone, Debug, Default)]
 pub struct QuerySinks {
-    /// Occlusion: samples that passed, added.
+    /// Number of samples that passed (occlusion query).
     pub occlusion: Option<Arc<AtomicU64>>,
-    /// Pipeline statistics in `VkQueryPipelineStatisticFlagBits` bit order ([`statistic`]).
+    /// Pipeline statistics in the bit order of `VkQueryPipelineStatisticFlagBits` ([`statistic`]).
     pub statistics: Option<Arc<Statistics>>,
-    /// Transform feedback, by stream: primitives that were written, and that buffers without end would have got.
+    /// Transform feedback counters by stream: primitives that were written, and primitives that
+    /// unbounded buffers would have received.
     pub feedback: [Option<Arc<[AtomicU64; 2]>>; STREAMS],
-    /// Primitives that reach transform feedback, active or not, by stream.
+    /// Number of primitives that reach transform feedback by stream, whether it is active or not.
     pub generated: [Option<Arc<AtomicU64>>; STREAMS],
-    /// Primitives of meshes that come to the rasterizer.
+    /// Number of primitives of meshes that reach the rasterizer.
     pub meshes: Option<Arc<AtomicU64>>,
 }
 
-/// A counter for each [`statistic`].
+/// One counter for each [`statistic`].
 pub type Statistics = [AtomicU64; statistic::COUNT];
 
-/// Bits of `VkQueryPipelineStatisticFlagBits` that are counted.
+/// Numbers of the counted bits of `VkQueryPipelineStatisticFlagBits`.
 pub mod statistic {
-    /// Input assembly vertices.
+    /// Number of input assembly vertices.
     pub const VERTICES: usize = 0;
-    /// Input assembly primitives.
+    /// Number of input assembly primitives.
     pub const PRIMITIVES: usize = 1;
-    /// Vertex shader invocations.
+    /// Number of vertex shader invocations.
     pub const VERTEX_INVOCATIONS: usize = 2;
-    /// Geometry shader invocations.
+    /// Number of geometry shader invocations.
     pub const GEOMETRY_INVOCATIONS: usize = 3;
-    /// Primitives that geometry shaders made.
+    /// Number of primitives that geometry shaders emitted.
     pub const GEOMETRY_PRIMITIVES: usize = 4;
-    /// Primitives that reach clipping.
+    /// Number of primitives that reach clipping.
     pub const CLIPPING_INVOCATIONS: usize = 5;
-    /// Primitives that leave clipping.
+    /// Number of primitives that leave clipping.
     pub const CLIPPING_PRIMITIVES: usize = 6;
-    /// Fragment shader invocations.
+    /// Number of fragment shader invocations.
     pub const FRAGMENT_INVOCATIONS: usize = 7;
-    /// Patches of tessellation control shaders.
+    /// Number of patches of tessellation control shaders.
     pub const CONTROL_PATCHES: usize = 8;
-    /// Tessellation evaluation shader invocations.
+    /// Number of tessellation evaluation shader invocations.
     pub const EVALUATION_INVOCATIONS: usize = 9;
-    /// Compute shader invocations.
+    /// Number of compute shader invocations.
     pub const COMPUTE_INVOCATIONS: usize = 10;
-    /// Task shader invocations.
+    /// Number of task shader invocations.
     pub const TASK_INVOCATIONS: usize = 11;
-    /// Mesh shader invocations.
+    /// Number of mesh shader invocations.
     pub const MESH_INVOCATIONS: usize = 12;
-    /// How many there are.
+    /// Number of statistics.
     pub const COUNT: usize = 13;
 }
 
 impl QuerySinks {
-    /// Nobody asks how many fragments there are, or samples that pass.
+    /// Returns true if no query counts fragments or samples that pass.
     pub fn ignores_fragments(&self) -> bool {
         self.statistics.is_none() && self.occlusion.is_none()
     }
 
-    /// Adds to a [`statistic`], if it is counted.
+    /// Adds `n` to a [`statistic`], if it is counted.
     pub fn count(&self, bit: usize, n: u64) {
         if let Some(statistics) = &self.statistics {
             statistics[bit].fetch_add(n, Ordering::Relaxed);
         }
     }
 
-    /// Adds primitives of a stream that were written to transform feedback buffers, and that should have been.
+    /// Adds primitives of a stream: those that were written to transform feedback buffers, and
+    /// those that would fit unbounded buffers.
     pub fn count_feedback(&self, stream: usize, written: u32, needed: u32) {
         if let Some([to_written, to_needed]) = self.feedback[stream].as_deref() {
             to_written.fetch_add(written.into(), Ordering::Relaxed);
@@ -414,14 +432,14 @@ impl QuerySinks {
         }
     }
 
-    /// Adds primitives of meshes.
+    /// Adds primitives of meshes to their query, if one is active.
     pub fn count_meshes(&self, primitives: u64) {
         if let Some(meshes) = &self.meshes {
             meshes.fetch_add(primitives, Ordering::Relaxed);
         }
     }
 
-    /// Adds primitives that reached transform feedback.
+    /// Adds primitives of a stream that reached transform feedback.
     pub fn count_generated(&self, stream: usize, primitives: u64) {
         if let Some(generated) = &self.generated[stream] {
             generated.fetch_add(primitives, Ordering::Relaxed);
@@ -429,57 +447,59 @@ impl QuerySinks {
     }
 }
 
-/// Counts of a draw (already fetched from the indirect buffer).
+/// Counts of a draw; those of an indirect draw are already fetched from its buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DrawCounts {
-    /// Vertices or indices.
+    /// Number of vertices or indices.
     pub count: u32,
     /// Number of instances.
     pub instances: u32,
-    /// firstVertex or firstIndex.
+    /// First vertex or first index (firstVertex, firstIndex).
     pub first: u32,
-    /// vertexOffset of an indexed draw.
+    /// Value added to indices (vertexOffset).
     pub vertex_offset: i32,
-    /// firstInstance.
+    /// Number of the first instance (firstInstance).
     pub first_instance: u32,
 }
 
-/// A draw or dispatch that a worker is at: what [`Engine::running`](crate::Engine::running) calls it.
+/// Identity of a draw or dispatch that a worker runs, as
+/// [`Engine::running`](crate::Engine::running) reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Running {
-    /// The number of its command, not 0. A command may have several draws.
+    /// Number of the command, which is not 0. A command may have several draws.
     pub command: u64,
-    /// What the icd calls its pipeline, not 0.
+    /// The icd's number for the pipeline, which is not 0.
     pub pipeline: u64,
 }
 
 /// One draw.
 #[derive(Clone)]
 pub struct Draw {
-    /// What to call it.
+    /// Identity for reports of running work.
     pub running: Running,
-    /// Code, with what connects it.
+    /// Compiled stages and their links.
     pub stages: Arc<GraphicsStages>,
-    /// Fixed-function state, dynamic values included.
+    /// Fixed-function state, including dynamic values.
     pub state: Arc<DrawState>,
     /// Descriptor sets, push constants, draw parameters.
     pub context: Arc<ShaderContext>,
-    /// By binding number; reads beyond one or where it has no memory, and of null, give 0. The icd keeps the memory alive.
+    /// Vertex buffers by binding number. Reads beyond a buffer's end, of its parts without memory,
+    /// and of null buffers give 0. The icd keeps the memory alive.
     pub vertex_buffers: Few<PartialRange>,
-    /// `None`: not indexed.
+    /// Index buffer; `None` if the draw is not indexed.
     pub index_buffer: Option<IndexBuffer>,
-    /// Vertices and instances, where there is a vertex stage.
+    /// Counts of vertices and instances, used if there is a vertex stage.
     pub counts: DrawCounts,
-    /// Task or mesh workgroups, where there is a mesh stage.
+    /// Number of task or mesh workgroups per dimension, used if there is a mesh stage.
     pub groups: [u32; 3],
-    /// Where its vertices are captured, if transform feedback is active.
+    /// Active transform feedback that captures the vertices, if any.
     pub feedback: Option<Arc<Feedback>>,
-    /// Where its counters go.
+    /// Counters of the active queries.
     pub queries: QuerySinks,
 }
 
 impl Draw {
-    /// The stream that is rasterized, if any is.
+    /// Returns the stream that is rasterized, if any.
     #[inline]
     pub fn rasterized(&self) -> Option<u32> {
         (!self.state.rasterizer_discard).then_some(self.state.rasterization_stream)
@@ -489,16 +509,16 @@ impl Draw {
 /// One dispatch.
 #[derive(Clone)]
 pub struct Dispatch {
-    /// What to call it.
+    /// Identity for reports of running work.
     pub running: Running,
-    /// What each invocation runs.
+    /// Stage that each invocation runs.
     pub stage: CompiledStage,
-    /// Context (its `num_workgroups` is filled by the icd).
+    /// Context; the icd sets its `num_workgroups`.
     pub context: Arc<ShaderContext>,
     /// First workgroup (vkCmdDispatchBase).
     pub base: [u32; 3],
     /// Number of workgroups per dimension.
     pub groups: [u32; 3],
-    /// Queries (compute invocations).
+    /// Counters of the active queries (compute invocations).
     pub queries: QuerySinks,
 }

@@ -1,20 +1,28 @@
-//! Draws and dispatches over batches of compiled stages; copies, clears, blits, resolves; sampling kernels.
+//! Draws and dispatches over batches of compiled stages; copies, clears, blits, resolves; sampling
+//! kernels.
 //!
-//! [`api`] is what the icd sees. Nothing here knows Vulkan handles or SPIR-V.
+//! The module [`api`] is the interface to the icd. No module knows Vulkan handles or SPIR-V.
 //!
-//! A draw goes through three steps. `scene` cuts it into chunks of about 256 primitives. `front` takes a chunk whole:
-//! index fetch, vertex shading with reuse, clipping, setup, binning, into the chunk's own arena. `tile` merges the bins by
-//! chunk number, one worker per 64×64 tile: coverage, depth and stencil, fragment batches, blending. Nothing a
-//! result depends on is decided by scheduling.
+//! A draw goes through three steps. The module `scene` cuts it into chunks of about 256 primitives.
+//! One call of `front` runs a chunk: index fetch, vertex shading with reuse, clipping, setup,
+//! binning, into the chunk's own arena. The module `tile` merges the bins by chunk number, with one
+//! worker per tile of 64×64 pixels: coverage, depth and stencil, fragment batches, blending.
+//! Scheduling decides nothing on which a result depends.
 //!
-//! The floors, each on those above it in this list only; no module of the crate imports one that imports it:
+//! The layers are below. A module imports only modules of its own layer and of the layers above it
+//! in this list, and no imports form a cycle:
 //!
-//! - `stages` (of a pipeline), `feedback` (buffers that vertices are captured in), `api`, `mem` and `surface`: state and memory as words;
-//! - `stage`: calls of compiled code; `team`: threads, for any kind of work and several owners of work; `pool`: what those that take part keep;
-//! - `prim`: what a primitive is; `tessellate`: what the tessellator makes of a patch;
-//! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample`, `interpolate` and `transfer` beside them;
-//! - `scene` and `compute`: rounds and batches over the pool; `scene` owns what workers and passes keep;
-//! - `engine`: the door.
+//! - `stages` (of a pipeline), `feedback` (buffers in which vertices are captured), `api`, `mem`
+//!   and `surface`: state, and memory as words;
+//! - `stage`: calls of compiled code; `team`: threads, for any kind of work and several owners of
+//!   work; `pool`: state that participating threads keep;
+//! - `prim`: the definition of a primitive; `tessellate`: the domain's primitives that the
+//!   tessellator makes of a patch;
+//! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other;
+//!   `sample`, `interpolate` and `transfer` beside them;
+//! - `scene` and `compute`: rounds and batches over the pool; `scene` owns the state that workers
+//!   and passes keep;
+//! - `engine`: the entry point.
 
 pub mod api;
 pub mod engine;

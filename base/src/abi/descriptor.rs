@@ -1,8 +1,9 @@
-//! Descriptors as they lie in descriptor set memory.
+//! Descriptors as they are laid out in descriptor set memory.
 //!
-//! Every descriptor of every type is 16 bytes, so that a binding's array stride is constant and mutable
-//! descriptor types cost nothing. A slot that was never written holds the null descriptor of its type (never a
-//! null pointer): generated code dereferences without a check, and a null descriptor's range or extents are 0.
+//! Every descriptor of every type is 16 bytes, so that a binding's array stride is constant and
+//! mutable descriptor types cost nothing. A slot that was never written holds the null descriptor
+//! of its type, never a null pointer. Generated code dereferences descriptors without a check; a
+//! null descriptor's range or extents are 0.
 
 use super::image::{ImageView, Sampler};
 use super::layout::layout;
@@ -10,57 +11,68 @@ use super::layout::layout;
 /// Size and array stride of one descriptor, in bytes.
 pub const DESCRIPTOR_SIZE: usize = 16;
 
-/// Bytes behind the address of a buffer's descriptor that may be touched whatever its range is: lanes of a gather that are not active read there.
+/// Number of bytes after the address of a buffer descriptor that may be accessed whatever its range
+/// is, because inactive lanes of a gather read there.
 pub const BUFFER_BYTES: u64 = 16;
 
-/// What lies right before the memory of a descriptor set, at [`SET_HEADER`] from its address.
+/// The header in the memory of a descriptor set, at [`SET_HEADER`] from its address.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SetHeader {
-    /// Descriptors (bytes of an inline uniform block) of the set's binding of variable count.
+    /// Number of descriptors of the set's variable-count binding; for an inline uniform block, the
+    /// number of bytes.
     pub variable_count: u32,
     _pad: [u32; 3],
 }
 
 impl SetHeader {
-    /// A header.
+    /// Makes a header.
     pub fn new(variable_count: u32) -> SetHeader {
         SetHeader { variable_count, _pad: [0; 3] }
     }
 }
 
-/// Offset of [`SetHeader`] from a set's address.
+/// Byte offset of [`SetHeader`] from a set's address, which is negative.
 pub const SET_HEADER: i32 = -(size_of::<SetHeader>() as i32);
 
-/// Uniform buffer, storage buffer. Dynamic ones are resolved into [`super::ShaderContext::dynamic_buffers`].
+/// A descriptor of a uniform or storage buffer. Dynamic ones are resolved into
+/// [`super::ShaderContext::dynamic_buffers`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BufferDescriptor {
-    /// First byte of the bound range. Never null; at least [`BUFFER_BYTES`] bytes are readable and writable behind it.
+    /// First byte of the bound range, which is never null. At least [`BUFFER_BYTES`] bytes after it
+    /// are readable and writable.
     pub address: *mut u8,
-    /// Bytes of the bound range; an access is in bounds when `offset + size <= range`. 0 for a null descriptor.
+    /// Number of bytes of the bound range; 0 for a null descriptor. An access is in bounds if
+    /// `offset + size <= range`.
     pub range: u64,
 }
 
-/// Sampled image, storage image, combined image sampler, sampler, input attachment, texel buffers.
+/// A descriptor of a sampled image, storage image, combined image sampler, sampler, input
+/// attachment or texel buffer.
 ///
 /// A texel buffer view is an [`ImageView`] with `dim == Dim::Buffer`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ImageDescriptor {
-    /// Never null (the null view has extents 0), except in a pure sampler descriptor, where it is not read.
+    /// View, which is never null (the null view has extents 0), except in a pure sampler
+    /// descriptor, where it is not read.
     pub view: *const ImageView,
-    /// Never null in a descriptor that has a sampler.
+    /// Sampler, which is never null in a descriptor that has one.
     pub sampler: *const Sampler,
 }
 
-// SAFETY: descriptors are plain addresses; the icd keeps what they point to alive while a submission can use it.
+// SAFETY: a descriptor is two plain values. The icd keeps the memory at its addresses alive while a
+// submission can use it.
 unsafe impl Send for BufferDescriptor {}
-// SAFETY: as above; shared reads only copy the addresses.
+// SAFETY: shared reads only copy the addresses, and the icd keeps their memory alive while a
+// submission can use it.
 unsafe impl Sync for BufferDescriptor {}
-// SAFETY: as for `BufferDescriptor`.
+// SAFETY: a descriptor is two addresses. The icd keeps the memory there alive while a submission
+// can use it.
 unsafe impl Send for ImageDescriptor {}
-// SAFETY: as for `BufferDescriptor`.
+// SAFETY: shared reads only copy the addresses, and the icd keeps their memory alive while a
+// submission can use it.
 unsafe impl Sync for ImageDescriptor {}
 
 const _: () = assert!(size_of::<BufferDescriptor>() == DESCRIPTOR_SIZE);

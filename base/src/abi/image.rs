@@ -1,33 +1,37 @@
-//! Image views and samplers as generated code and sampling kernels see them, and the argument block of a kernel call.
+//! Image views and samplers as generated code and sampling kernels use them, and the argument block
+//! of a kernel call.
 //!
-//! A kernel is chosen when the view (and sampler) is created, never per texel: generated code loads
-//! `view.kernels[sampler.class]` (sampling) or `view.kernels[KERNEL_*]` and calls it with a filled [`ImageArgs`].
+//! A kernel is chosen when the view (and the sampler) is created, never per texel: generated code
+//! loads `view.kernels[sampler.class]` (sampling) or `view.kernels[KERNEL_*]` and calls it with a
+//! filled [`ImageArgs`].
 
 use super::MAX_LANES;
 use super::layout::layout;
 
-/// Image dimensionality as SPIR-V's `Dim` sees it (arrayed-ness apart).
+/// Image dimensionality as in SPIR-V's `Dim`; whether the image is arrayed is separate.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dim {
-    /// 1D
+    /// One dimension.
     D1 = 0,
-    /// 2D
+    /// Two dimensions.
     D2 = 1,
-    /// 3D
+    /// Three dimensions.
     D3 = 2,
-    /// Cube: six layers per face set
+    /// Cube, with six layers per set of faces.
     Cube = 3,
-    /// Texel buffer
+    /// Texel buffer.
     Buffer = 4,
 }
 
-/// A kernel: reads and writes `args` for the lanes in `args.mask`. `sampler` is null for operations without one.
-/// Never faults: coordinates, levels and sample indices are checked or clamped inside.
+/// A kernel, which reads and writes `args` for the lanes in `args.mask`. `sampler` is null for
+/// operations without one. A kernel never faults, because it checks or clamps coordinates, levels
+/// and sample indices.
 pub type ImageKernel = unsafe extern "C" fn(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs);
 
-/// A sample of class `sampler.class` whose first four lanes see one view and whose others see another one, both with this same function; sets `done`, or does
-/// nothing. Otherwise as an [`ImageKernel`].
+/// A sample of class `sampler.class` whose first four lanes use one view and whose other lanes use
+/// another one, if both views have this function. It either samples and sets `done`, or does
+/// nothing. Otherwise it is like an [`ImageKernel`].
 pub type PairKernel = unsafe extern "C" fn(
     views: *const [*const ImageView; 2],
     sampler: *const Sampler,
@@ -35,7 +39,9 @@ pub type PairKernel = unsafe extern "C" fn(
     done: *mut bool,
 );
 
-/// Plain samples of two coordinates by `chunks` chunks ([`super::HelperTable::sample_chunks`]), each as by the [`ImageKernel`] of `sampler.class`.
+/// A kernel for plain samples of two coordinates by `chunks` chunks
+/// ([`super::HelperTable::sample_chunks`]), each sampled as by the [`ImageKernel`] of
+/// `sampler.class`.
 pub type ChunksKernel = unsafe extern "C" fn(
     view: *const ImageView,
     sampler: *const Sampler,
@@ -45,80 +51,93 @@ pub type ChunksKernel = unsafe extern "C" fn(
     chunks: u32,
 );
 
-/// Most texels of a lane that one sample of one level reads: the corners of a cube of eight.
+/// Largest number of texels of a lane that one sample of one level reads: the eight corners of a
+/// cube.
 pub const TAPS: usize = 8;
 
-/// The places of the texels that a sample reads in every lane, and their components: the argument of a [`TapsKernel`].
+/// The places of the texels that a sample reads in every lane, and their components: the argument
+/// of a [`TapsKernel`].
 #[repr(C, align(32))]
 pub struct Taps {
     /// Column and row of each texel.
     pub at: [[[u32; MAX_LANES]; 2]; TAPS],
-    /// The components of each texel, as a sample without a filter gives them before the view's mapping.
+    /// The components of each texel, as a sample without a filter gives them before the view's
+    /// mapping.
     pub texels: [[[u32; MAX_LANES]; 4]; TAPS],
-    /// The first texel of the slice that has all of them.
+    /// The first texel of the slice that contains all texels.
     pub base: *mut u8,
-    /// Bytes between the rows (of blocks) of the slice.
+    /// Number of bytes between rows (of blocks) of the slice.
     pub pitch: u32,
     /// Width and height of the slice in texels.
     pub size: [u32; 2],
-    /// The lanes whose texels are read, one bit each. Places of the other lanes lie inside of the slice too.
+    /// The lanes whose texels are read, one bit each. Places of the other lanes lie inside of the
+    /// slice too.
     pub mask: u32,
     /// The kernel sets a bit for every component that is not the same in all texels of the format.
     pub varying: u32,
 }
 
-/// Reads the texels from number `first` on, `count` of them, of all lanes of a [`Taps`].
+/// A kernel that reads `count` texels of all lanes of a [`Taps`], from number `first` on.
 pub type TapsKernel = unsafe extern "C" fn(view: *const ImageView, taps: *mut Taps, first: u32, count: u32);
 
-/// `OpImageFetch`, `OpImageRead`, subpass loads: integer coordinates in `args.icoord` → `args.result` (and `args.result_high`, of integers of 64 bits).
-/// Out of bounds reads give 0 in every component (after swizzle: 0,0,0,0).
+/// Kernel of `OpImageFetch`, `OpImageRead` and subpass loads: integer coordinates in `args.icoord`
+/// → `args.result` (and `args.result_high` for 64-bit integers). Out-of-bounds reads give 0 in
+/// every component (after swizzle: 0,0,0,0).
 pub const KERNEL_FETCH: usize = 0;
-/// `OpImageWrite`: `args.texel` → image. Out of bounds writes are dropped.
+/// Kernel of `OpImageWrite`: `args.texel` → image. Out-of-bounds writes are dropped.
 pub const KERNEL_STORE: usize = 1;
-/// Image atomics: `args.atomic_op` on `args.texel[0]` (and comparator `args.texel[1]`) → old value in `args.result[0]`.
+/// Kernel of image atomics: `args.atomic_op` on `args.texel[0]` (and comparator `args.texel[1]`) →
+/// old value in `args.result[0]`.
 pub const KERNEL_ATOMIC: usize = 2;
-/// `args.result[0]`: 1 where all texels that a fetch (without a sampler) or a sample of the same arguments accesses are bound to memory, else 0. Its `args.op` is
-/// [`SampleOp::Resident`] or [`SampleOp::ResidentGather`].
+/// Kernel that sets `args.result[0]` to 1 if all texels that a fetch (without a sampler) or a
+/// sample with the same arguments accesses are bound to memory, and to 0 otherwise. Its `args.op`
+/// is [`SampleOp::Resident`] or [`SampleOp::ResidentGather`].
 pub const KERNEL_RESIDENT: usize = 3;
-/// First sampling kernel; `KERNEL_SAMPLE + sampler.class`.
+/// The first sampling kernel; a sampler's kernel is `KERNEL_SAMPLE + sampler.class`.
 pub const KERNEL_SAMPLE: usize = 4;
 /// Number of sampler classes (see [`Sampler::class`]).
 pub const SAMPLER_CLASSES: usize = 8;
-/// Kernels per view.
+/// Number of kernels per view.
 pub const KERNEL_COUNT: usize = KERNEL_SAMPLE + SAMPLER_CLASSES;
 
-/// Most mip levels of an image (16384 → 15).
+/// Largest number of mip levels of an image (16384 → 15).
 pub const MAX_LEVELS: usize = 15;
 
 /// One mip level of a view.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImageLevel {
-    /// Bytes from `ImageView::base` to the first texel (of the view's first layer).
+    /// Byte offset from `ImageView::base` to the first texel of the view's first layer.
     pub offset: u64,
-    /// Bytes between rows of blocks; of a level that is cut into cells ([`crate::image::Grid`]), inside of one.
+    /// Number of bytes between rows of blocks; in a level that is cut into cells
+    /// ([`crate::image::Grid`]), inside of one cell.
     pub row_pitch: u64,
-    /// Bytes between depth slices (3D); for other images unused. Inside of a cell, if there are any.
+    /// Number of bytes between depth slices of a 3D image, inside of a cell if there are cells;
+    /// unused for other images.
     pub slice_pitch: u64,
-    /// In texels.
+    /// Width in texels.
     pub width: u32,
-    /// In texels.
+    /// Height in texels.
     pub height: u32,
-    /// Texels (3D), else 1.
+    /// Depth in texels of a 3D image; 1 for other images.
     pub depth: u32,
-    /// The first slice, of a level that is cut into cells; of others `offset` says it.
+    /// Number of the first depth slice in a level that is cut into cells; in other levels `offset`
+    /// includes it.
     pub first_slice: u32,
-    /// Blocks per row, rows and slices of a cell, as logarithms in a byte each, and 1 in the fourth; 0: the level is in one piece.
+    /// Logarithms of a cell's blocks per row, rows and slices, in one byte each, and 1 in the
+    /// fourth byte; 0 if the level is in one piece.
     pub cell: u32,
-    /// Cells per row, and rows of cells in a slice of cells; then unused.
+    /// Number of cells per row, and of rows of cells in a slice of cells; the third element is
+    /// unused.
     pub cells: [u32; 3],
 }
 
-/// What the texels are that generated code reads and writes itself ([`TexelRows`]): how they lie in memory, and what becomes of them.
+/// The kind of texels that generated code reads and writes itself ([`TexelRows`]): their layout in
+/// memory and their conversion.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TexelKind {
-    /// None that it knows: kernels do.
+    /// No kind that generated code knows, so that kernels access the texels.
     None = 0,
     /// Four unsigned normalised bytes, red first.
     Unorm8 = 1,
@@ -130,31 +149,34 @@ pub enum TexelKind {
     Words = 4,
 }
 
-/// The first level of a view as rows of texels, for generated code: what [`KERNEL_FETCH`] gives at level 0, and where [`KERNEL_STORE`] writes, for
-/// coordinates that are below the extents. What else there is of the view, and all that lies outside, kernels know.
+/// The first level of a view as rows of texels, for generated code. For coordinates below the
+/// extents, a read gives what [`KERNEL_FETCH`] gives at level 0, and a write goes where
+/// [`KERNEL_STORE`] writes. The rest of the view, and all accesses outside, are left to kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TexelRows {
-    /// The first texel.
+    /// Address of the first texel.
     pub base: *mut u8,
-    /// Bytes between depth slices, layers or faces: what the coordinate after the rows' counts.
+    /// Number of bytes between depth slices, layers or faces, which the coordinate after that of
+    /// the rows counts.
     pub slice_pitch: u64,
-    /// Bytes between rows (of a one-dimensional array: layers). All rows of a slice have less than 2^32 bytes.
+    /// Number of bytes between rows; for a one-dimensional array, between layers. All rows of a
+    /// slice have less than 2^32 bytes.
     pub row_pitch: u32,
-    /// What they are. With `None` nothing else has a meaning.
+    /// Kind of the texels. If it is `None`, no other field has a meaning.
     pub kind: TexelKind,
-    /// Texels of a row, below 2^31.
+    /// Number of texels of a row, below 2^31.
     pub width: u32,
-    /// Rows, below 2^31.
+    /// Number of rows, below 2^31.
     pub height: u32,
-    /// Slices.
+    /// Number of slices.
     pub slices: u32,
-    /// Texels of a row at which eight begin: `width - 7`, or 0.
+    /// Number of texels of a row at which eight texels can begin: `width - 7`, or 0.
     pub eights: u32,
 }
 
 impl TexelRows {
-    /// Of a view that kernels alone know.
+    /// The rows of a view that only kernels access.
     pub const NONE: TexelRows = TexelRows {
         base: core::ptr::null_mut(),
         slice_pitch: 0,
@@ -170,128 +192,142 @@ impl TexelRows {
 /// A view with its kernels. Immutable once created.
 #[repr(C)]
 pub struct ImageView {
-    /// What generated code does without them.
+    /// Rows that generated code accesses without kernels.
     pub rows: TexelRows,
-    /// Indexed by `KERNEL_*`. All entries are valid functions.
+    /// Kernels, indexed by `KERNEL_*`. All entries are valid functions.
     pub kernels: [ImageKernel; KERNEL_COUNT],
-    /// Samples this view and another one with the same function.
+    /// Kernel that samples this view and another one with the same function.
     pub pair: PairKernel,
-    /// Plain samples of many chunks.
+    /// Kernel for plain samples of many chunks.
     pub chunks: ChunksKernel,
-    /// Reads texels of the view's format.
+    /// Kernel that reads texels of the view's format.
     pub taps: TapsKernel,
-    /// Image memory; at least 16 readable bytes even for a null view.
+    /// Image memory, of which at least 16 bytes are readable even for a null view.
     pub base: *mut u8,
-    /// Bytes from `base` to the end of the image; kernels never go beyond.
+    /// Number of bytes from `base` to the end of the image; kernels never access bytes after it.
     pub size: u64,
-    /// Bytes between array layers.
+    /// Number of bytes between array layers.
     pub layer_stride: u64,
-    /// Bytes between the samples of a multisampled image: sample `s` of a texel lies at `s * sample_stride` from sample 0.
+    /// Number of bytes between samples of a multisampled image: sample `s` of a texel lies at `s *
+    /// sample_stride` from sample 0.
     pub sample_stride: u64,
-    /// `base::format::Format` as an index of the format table.
+    /// The format (`base::format::Format`) as an index of the format table.
     pub format: u32,
-    /// 1D, 2D, 3D or cube.
+    /// Dimensionality: 1D, 2D, 3D, cube or texel buffer.
     pub dim: Dim,
-    /// 1 for arrayed views.
+    /// Equal to 1 for arrayed views, else 0.
     pub arrayed: u32,
-    /// Levels in the view; `level[0]` is the view's base level.
+    /// Number of levels in the view; `level[0]` is the view's base level.
     pub levels: u32,
-    /// Layers in the view (6 × cubes for cube views).
+    /// Number of layers in the view (6 × cubes for cube views).
     pub layers: u32,
-    /// Samples per texel; 0 for a null view.
+    /// Number of samples per texel; 0 for a null view.
     pub samples: u32,
-    /// Component swizzle: for r, g, b, a the source: 0..=3 channel, 4 zero, 5 one.
+    /// Component swizzle: for each of r, g, b, a the source, which is 0..=3 for a channel, 4 for
+    /// zero, 5 for one.
     pub swizzle: [u8; 4],
-    /// For depth/stencil formats: 0 colour or depth aspect, 1 stencil aspect.
+    /// Aspect of depth/stencil formats: 0 for colour or depth, 1 for stencil.
     pub stencil_aspect: u32,
-    /// `VK_EXT_image_view_min_lod`; 0.0 without.
+    /// Lower bound of the level of detail (`VK_EXT_image_view_min_lod`); 0.0 without.
     pub min_lod: f32,
-    /// Texel count of a buffer view (`dim == Buffer`), else 0.
+    /// Number of texels of a buffer view (`dim == Buffer`), else 0.
     pub texels: u32,
-    /// Bits of alpha of a texel outside: 1 where the format has none, else 0 (and the other components are 0).
+    /// Bits of alpha of a texel outside: those of 1 if the format has no alpha, else 0. The other
+    /// components are 0.
     pub outside_alpha: u32,
-    /// A byte per 64 KiB of addresses from the one that holds `base` on: 0 where a sparse resource has no memory. Null: all of it is there.
+    /// One byte per 64 KiB of addresses, from those that contain `base` on, which is 0 if a sparse
+    /// resource has no memory there. Null if all of the view has memory.
     pub residency: *const u8,
-    /// The kernels that the view would have if its levels were in one piece, of those that see single texels: of the views of cells.
+    /// Kernels for single texels that the view would have if its levels were in one piece; the
+    /// views of cells use them.
     pub of_piece: [ImageKernel; KERNEL_SAMPLE],
-    /// What the kernels of a view with a sampler Y'CbCr conversion know of it (`rasterizer::sample`); null of others.
+    /// State for the kernels of a view with a sampler Y'CbCr conversion (`rasterizer::sample`);
+    /// null for other views.
     pub conversion: *const u8,
-    /// The first `levels` of them are the view's.
+    /// Levels, of which the first `levels` are the view's.
     pub level: [ImageLevel; MAX_LEVELS],
 }
 
-// SAFETY: the image's memory outlives the view (Vulkan's rule, upheld by the icd); fields never change.
+// SAFETY: the image's memory outlives the view, which Vulkan requires and the icd ensures; fields
+// never change.
 unsafe impl Send for ImageView {}
-// SAFETY: as above.
+// SAFETY: the image's memory outlives the view, which Vulkan requires and the icd ensures; fields
+// never change.
 unsafe impl Sync for ImageView {}
 
 /// A sampler. Immutable once created.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
-    /// Kernel class, `< SAMPLER_CLASSES`; assigned by `rasterizer::sample` when the sampler is created.
+    /// Kernel class, `< SAMPLER_CLASSES`; assigned by `rasterizer::sample` when the sampler is
+    /// created.
     pub class: u32,
-    /// `VkFilter` 0 nearest, 1 linear.
+    /// Magnification filter (`VkFilter`): 0 nearest, 1 linear.
     pub mag_filter: u32,
-    /// `VkFilter`.
+    /// Minification filter (`VkFilter`): 0 nearest, 1 linear.
     pub min_filter: u32,
-    /// `VkSamplerMipmapMode` 0 nearest, 1 linear.
+    /// Mipmap mode (`VkSamplerMipmapMode`): 0 nearest, 1 linear.
     pub mipmap_mode: u32,
-    /// `VkSamplerAddressMode` u, v, w.
+    /// Address modes of u, v and w (`VkSamplerAddressMode`).
     pub address_mode: [u32; 3],
-    /// `mipLodBias`.
+    /// Bias of the level of detail (`mipLodBias`).
     pub lod_bias: f32,
-    /// `minLod`, `maxLod`.
+    /// Lower bound of the level of detail (`minLod`).
     pub min_lod: f32,
-    /// See `min_lod`.
+    /// Upper bound of the level of detail (`maxLod`).
     pub max_lod: f32,
-    /// `maxAnisotropy`, 1.0 when disabled.
+    /// Largest anisotropy (`maxAnisotropy`); 1.0 if anisotropy is disabled.
     pub max_anisotropy: f32,
-    /// 1 when compareEnable.
+    /// Equal to 1 if `compareEnable` is set, else 0.
     pub compare_enable: u32,
-    /// `VkCompareOp`.
+    /// Comparison (`VkCompareOp`).
     pub compare_op: u32,
-    /// Border colour, as float or integer bits per `border_is_int`.
+    /// Border colour as float or integer bits, according to `border_is_int`.
     pub border_color: [u32; 4],
-    /// 1 when the border colour is an integer one.
+    /// Equal to 1 if the border colour is an integer one, else 0.
     pub border_is_int: u32,
-    /// 1 when unnormalizedCoordinates.
+    /// Equal to 1 if `unnormalizedCoordinates` is set, else 0.
     pub unnormalized: u32,
-    /// `VkSamplerReductionMode`: 0 weighted average, 1 min, 2 max.
+    /// Reduction mode (`VkSamplerReductionMode`): 0 weighted average, 1 min, 2 max.
     pub reduction: u32,
-    /// 1 where a cube's faces are images of their own (`VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT`).
+    /// Equal to 1 if a cube's faces are filtered as separate images
+    /// (`VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT`), else 0.
     pub non_seamless: u32,
 }
 
-/// How the level of detail of a sampling operation is found.
+/// The source of the level of detail of a sampling operation.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LodMode {
-    /// From the differences of `coord` inside each group of four lanes (a quad), plus `args.lod` as bias.
+    /// The differences of `coord` inside each group of four lanes (a quad), with `args.lod` as
+    /// bias.
     Implicit = 0,
-    /// `args.lod` is the level of detail (before the sampler's bias and clamp).
+    /// The value `args.lod`, before the sampler's bias and clamp.
     Explicit = 1,
-    /// From `args.grad_x` and `args.grad_y`.
+    /// The derivatives `args.grad_x` and `args.grad_y`.
     Grad = 2,
 }
 
-/// What a sampling kernel does with the footprint.
+/// The operation of a sampling kernel on the footprint.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SampleOp {
-    /// Filtered sample, four components.
+    /// Filtered sample of four components.
     Sample = 0,
-    /// Depth comparison, filtered: result[0].
+    /// Filtered depth comparison in `result[0]`.
     SampleDref = 1,
-    /// Four texels of the 2×2 footprint at level 0 (base level), component `args.component`.
+    /// Component `args.component` of the four texels of the 2×2 footprint at level 0 (the base
+    /// level).
     Gather = 2,
     /// Gather of comparison results.
     GatherDref = 3,
-    /// result[0] = level accessed, result[1] = lambda' (OpImageQueryLod).
+    /// The accessed level in `result[0]` and lambda' in `result[1]` (`OpImageQueryLod`).
     QueryLod = 4,
-    /// result[0] = 1 where all texels of a [`SampleOp::Sample`] are bound to memory, else 0 ([`KERNEL_RESIDENT`]).
+    /// Residency in `result[0]`: 1 if all texels of a [`SampleOp::Sample`] are bound to memory,
+    /// else 0 ([`KERNEL_RESIDENT`]).
     Resident = 5,
-    /// The same of a [`SampleOp::Gather`].
+    /// Residency in `result[0]`: 1 if all texels of a [`SampleOp::Gather`] are bound to memory,
+    /// else 0.
     ResidentGather = 6,
 }
 
@@ -299,13 +335,13 @@ pub enum SampleOp {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
-    /// New value stored.
+    /// Stores the new value.
     Exchange = 0,
-    /// Stored where the old value equals the comparator.
+    /// Stores the new value if the old value equals the comparator.
     CompareExchange = 1,
-    /// Wrapping add.
+    /// Wrapping addition.
     Add = 2,
-    /// Wrapping subtract.
+    /// Wrapping subtraction.
     Sub = 3,
     /// Signed minimum.
     SMin = 4,
@@ -315,17 +351,17 @@ pub enum AtomicOp {
     SMax = 6,
     /// Unsigned maximum.
     UMax = 7,
-    /// Bitwise.
+    /// Bitwise and.
     And = 8,
-    /// Bitwise.
+    /// Bitwise or.
     Or = 9,
-    /// Bitwise.
+    /// Bitwise exclusive or.
     Xor = 10,
-    /// Load (the value operand is ignored).
+    /// Load; the value operand is ignored.
     Load = 11,
-    /// Store (no result).
+    /// Store, which has no result.
     Store = 12,
-    /// IEEE add (VK_EXT_shader_atomic_float).
+    /// IEEE addition (VK_EXT_shader_atomic_float).
     FAdd = 13,
     /// IEEE minimum.
     FMin = 14,
@@ -333,59 +369,66 @@ pub enum AtomicOp {
     FMax = 15,
 }
 
-/// Argument block of a kernel call: structure of arrays over lanes. Fields an operation does not use are not read.
+/// Argument block of a kernel call, as a structure of arrays over lanes. A kernel does not read
+/// fields that its operation does not use.
 #[repr(C, align(32))]
 #[derive(Clone, Copy, Debug)]
 pub struct ImageArgs {
-    /// Floating-point coordinates (s, t, r or layer, layer of a cube array). For 1D arrays the layer is `coord[1]`, for
-    /// 2D arrays `coord[2]`, for cubes (x, y, z) is the direction and `coord[3]` the layer. A projective divide was done before.
+    /// Floating-point coordinates: s, t, r or layer, layer of a cube array. For 1D arrays the layer
+    /// is `coord[1]`, for 2D arrays `coord[2]`. For cubes (x, y, z) is the direction and `coord[3]`
+    /// the layer. The caller has already done the projective divide.
     pub coord: [[f32; MAX_LANES]; 4],
     /// Comparison reference.
     pub dref: [f32; MAX_LANES],
-    /// Bias or level of detail, by `lod_mode`; for fetches the integer level's bits.
+    /// Bias or level of detail, according to `lod_mode`; for fetches the bits of the integer level.
     pub lod: [f32; MAX_LANES],
-    /// Lower clamp of the level of detail (MinLod image operand); 0 when absent.
+    /// Lower bound of the level of detail (MinLod image operand); 0 without.
     pub min_lod: [f32; MAX_LANES],
     /// Derivatives in x.
     pub grad_x: [[f32; MAX_LANES]; 3],
     /// Derivatives in y.
     pub grad_y: [[f32; MAX_LANES]; 3],
-    /// Texel offsets (ConstOffset, Offset); 0 when absent.
+    /// Texel offsets (ConstOffset, Offset); 0 without.
     pub offset: [[i32; MAX_LANES]; 3],
-    /// ConstOffsets of a gather: four (x, y) pairs as [2*i], [2*i+1]; read when `has_gather_offsets`.
+    /// Offsets of a gather (ConstOffsets): four (x, y) pairs as [2*i], [2*i+1]; read if
+    /// `has_gather_offsets` is set.
     pub gather_offsets: [i32; 8],
-    /// Integer coordinates of fetch, store and atomic (x, y, z-or-layer; a cube's layer counts faces).
+    /// Integer coordinates of fetch, store and atomic (x, y, z-or-layer; a cube's layer counts
+    /// faces).
     pub icoord: [[i32; MAX_LANES]; 3],
     /// Integer level of detail of a fetch; 0 for storage images.
     pub level: [i32; MAX_LANES],
     /// Sample index of a multisampled fetch, read, write or atomic; 0 otherwise.
     pub sample: [i32; MAX_LANES],
-    /// Texel to store (bits of float or integer by format class), or atomic operands.
+    /// Texel to store (bits of float or integer, by the format's class), or operands of an atomic.
     pub texel: [[u32; MAX_LANES]; 4],
-    /// Result: bits of float (float, normalised, depth formats) or integer (integer formats, stencil).
+    /// Result: bits of float (float, normalised, depth formats) or integer (integer formats,
+    /// stencil).
     pub result: [[u32; MAX_LANES]; 4],
-    /// Active lanes, bit per lane. Inactive lanes' results are unspecified; their coordinates may be read for derivatives.
+    /// Active lanes, one bit per lane. Results of inactive lanes are unspecified; their coordinates
+    /// may be read for derivatives.
     pub mask: u32,
-    /// Kernel index the operation wants for the divergent helper: `KERNEL_FETCH`/`STORE`/`ATOMIC`, or `KERNEL_SAMPLE`
-    /// (the sampler's class is added).
+    /// Kernel index of the operation for the divergent helper: `KERNEL_FETCH`/`STORE`/`ATOMIC`, or
+    /// `KERNEL_SAMPLE` (to which the helper adds the sampler's class).
     pub kernel: u32,
-    /// See [`SampleOp`].
+    /// Operation of a sampling kernel.
     pub op: SampleOp,
-    /// See [`LodMode`].
+    /// Source of the level of detail.
     pub lod_mode: LodMode,
     /// Component of a gather, 0..=3.
     pub component: u32,
-    /// 1 when `gather_offsets` is used.
+    /// Equal to 1 if `gather_offsets` is used, else 0.
     pub has_gather_offsets: u32,
-    /// See [`AtomicOp`].
+    /// Operation of an image atomic.
     pub atomic_op: AtomicOp,
-    /// 0 when all texel offsets of a sample are 0.
+    /// Equal to 0 if all texel offsets of a sample are 0.
     pub has_offset: u32,
-    /// The high words of `texel`, where components or operands are integers of 64 bits.
+    /// High words of `texel`, if components or operands are 64-bit integers.
     pub texel_high: [[u32; MAX_LANES]; 4],
-    /// The high words of `result`.
+    /// High words of `result`, if components are 64-bit integers.
     pub result_high: [[u32; MAX_LANES]; 4],
-    /// Lanes of the rows of [`Helper::SampleChunks`](super::Helper::SampleChunks): [`MAX_LANES`], or twice as many.
+    /// Number of lanes of the rows of [`Helper::SampleChunks`](super::Helper::SampleChunks):
+    /// [`MAX_LANES`], or twice as many.
     pub row_lanes: u32,
 }
 

@@ -1,7 +1,9 @@
-//! The format table: one row per core `VkFormat`; block, channels, class and features all come from the row.
+//! The format table: one row per core `VkFormat`. Block, channels, class and features all come from
+//! the row.
 //!
-//! So do the planes that an image has ([`Plane`]): depth and stencil are planes of their own, and `D24_UNORM_S8_UINT` stores depth as 24 bits
-//! in a u32. Packing and unpacking are derived from the row (`pack`).
+//! The planes of an image come from it too ([`Plane`]): depth and stencil are separate planes, and
+//! `D24_UNORM_S8_UINT` stores depth as 24 bits in a u32. Packing and unpacking are derived from the
+//! row (`pack`).
 
 mod astc;
 mod bc;
@@ -62,7 +64,7 @@ pub enum ChannelType {
     Srgb,
 }
 
-/// What a channel is.
+/// The component that a channel holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelName {
     /// Red, or the only colour channel.
@@ -86,9 +88,9 @@ pub enum ChannelName {
 /// One channel of an uncompressed format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// Which component of a texel it is.
+    /// Component of a texel that the channel holds.
     pub name: ChannelName,
-    /// How its bits are read.
+    /// Encoding of the channel's bits.
     pub ty: ChannelType,
     /// Width in bits.
     pub bits: u8,
@@ -96,10 +98,10 @@ pub struct Channel {
     pub shift: u8,
 }
 
-/// How the block is coded.
+/// Coding of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// Texels of `channels`.
+    /// Each texel is stored as `channels`.
     Plain,
     /// BC1–BC7.
     Bc,
@@ -107,7 +109,7 @@ pub enum Layout {
     Etc2,
     /// ASTC of two dimensions.
     Astc,
-    /// ASTC whose texels become bytes ([`Format::in_bytes`]).
+    /// ASTC whose texels are decoded to bytes ([`Format::in_bytes`]).
     AstcInBytes,
     /// Depth and/or stencil.
     DepthStencil,
@@ -119,7 +121,8 @@ pub enum Layout {
     None,
 }
 
-/// Features a format has for buffers and images; a subset of `VkFormatFeatureFlagBits`, same bit values.
+/// Features of a format for buffers and images; a subset of `VkFormatFeatureFlagBits` with the same
+/// bit values.
 pub mod features {
     #![allow(missing_docs, reason = "names and values are the specification's VkFormatFeatureFlagBits")]
     pub const SAMPLED_IMAGE: u32 = 0x1;
@@ -145,30 +148,33 @@ pub mod features {
     pub const COSITED_CHROMA_SAMPLES: u32 = 0x80_0000;
 }
 
-/// One row.
+/// One row of the format table.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatInfo {
     /// `VK_FORMAT_` name without the prefix.
     pub name: &'static str,
     /// `VkFormat` value.
     pub vk: u32,
-    /// How texels lie in memory.
+    /// Layout of texels in memory.
     pub layout: Layout,
-    /// Bytes per block. For depth/stencil: bytes of the depth plane's texel (or the stencil's for S8). 0 for multi-planar formats.
+    /// Number of bytes per block. For depth/stencil formats it is the size of the depth plane's
+    /// texel (or the stencil's for S8); for multi-planar formats it is 0.
     pub block_bytes: u8,
     /// Block width and height in texels.
     pub block: (u8, u8),
-    /// Channels in memory order; `channel_count` used.
+    /// Channels in memory order, of which the first `channel_count` are used.
     pub channels: [Channel; 4],
-    /// Channels in use.
+    /// Number of channels.
     pub channel_count: u8,
-    /// What an image is made of, in memory order; `plane_count` used (see [`FormatInfo::planes`]).
+    /// Planes of an image in memory order, of which the first `plane_count` are used (see
+    /// [`FormatInfo::planes`]).
     pub planes: [Plane; MAX_PLANES],
-    /// Planes in use.
+    /// Number of planes.
     pub plane_count: u8,
-    /// `optimalTilingFeatures` (bits of [`features`]); linear tiling: the same for colour formats.
+    /// Features of images with optimal tiling (`optimalTilingFeatures`, bits of [`features`]).
+    /// Colour formats have the same ones with linear tiling.
     pub image_features: u32,
-    /// `bufferFeatures`.
+    /// Features of buffers (`bufferFeatures`, bits of [`features`]).
     pub buffer_features: u32,
 }
 
@@ -178,49 +184,50 @@ impl Format {
     /// `VK_FORMAT_S8_UINT`.
     pub const S8_UINT: Format = Format(127);
 
-    /// The row of a `VkFormat` value; `None` for values outside the table.
+    /// Returns the row of a `VkFormat` value; `None` for a value that is not in the table.
     pub fn from_vk(vk: u32) -> Option<Format> {
         TABLE.binary_search_by_key(&vk, |row| row.vk).ok().map(|i| Format(i as u16))
     }
-    /// The row.
+    /// Returns the row.
     #[inline]
     pub fn info(self) -> &'static FormatInfo {
         &TABLE[self.0 as usize]
     }
-    /// True when the format has a depth channel.
+    /// Returns true if the format has a depth channel.
     pub fn has_depth(self) -> bool {
         self.has(ChannelName::D)
     }
-    /// True when the format has a stencil channel.
+    /// Returns true if the format has a stencil channel.
     pub fn has_stencil(self) -> bool {
         self.has(ChannelName::S)
     }
-    /// True when the format has an alpha channel.
+    /// Returns true if the format has an alpha channel.
     pub fn has_alpha(self) -> bool {
         self.has(ChannelName::A)
     }
-    /// True for pure integer colour formats (and stencil-only).
+    /// Returns true for pure integer colour formats and for the stencil-only format.
     #[inline]
     pub fn is_integer(self) -> bool {
         let info = self.info();
         info.channel_count > 0 && matches!(info.channels[0].ty, ChannelType::Uint | ChannelType::Sint)
     }
-    /// How many integers of 64 bits a texel is; 0 for all other formats.
+    /// Returns the number of 64-bit integers in a texel; 0 for formats of other components.
     pub fn long_integers(self) -> u8 {
         let info = self.info();
         if self.is_integer() && info.channels[0].bits == 64 { info.channel_count } else { 0 }
     }
-    /// True for signed integer formats.
+    /// Returns true for signed integer formats.
     pub fn is_signed_integer(self) -> bool {
         self.is_integer() && self.info().channels[0].ty == ChannelType::Sint
     }
-    /// True for the block-compressed layouts.
+    /// Returns true for block-compressed formats.
     #[inline]
     pub fn is_compressed(self) -> bool {
         matches!(self.info().layout, Layout::Bc | Layout::Etc2 | Layout::Astc | Layout::AstcInBytes)
     }
-    /// What a view sees that wants the texels of an ASTC format as bytes (`decode_unorm8`; `VkImageViewASTCDecodeModeEXT`): a row that is no `VkFormat`. Any other
-    /// format, and sRGB, which is bytes, as it is.
+    /// Returns the format of a view that decodes an ASTC format to bytes (`decode_unorm8`;
+    /// `VkImageViewASTCDecodeModeEXT`), which is a row that is no `VkFormat`. Any other format is
+    /// returned unchanged, and so is sRGB, which is decoded to bytes anyway.
     pub fn in_bytes(self) -> Format {
         let info = self.info();
         let is_wider = info.layout == Layout::Astc && info.channels[0].ty != ChannelType::Srgb;

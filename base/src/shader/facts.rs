@@ -1,4 +1,4 @@
-//! What is known of a compiled stage, once for whoever makes, stores, or runs it.
+//! Facts of a compiled stage, which are found once for the code that compiles, stores or runs it.
 
 #![forbid(unsafe_code)]
 
@@ -7,47 +7,50 @@ use super::interface::StageInterface;
 use super::stage::Stage;
 use std::sync::Arc;
 
-/// Facts of a fragment stage that fixed-function code acts on.
+/// Facts of a fragment stage that affect fixed-function code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FragmentFacts {
-    /// May kill or demote.
+    /// True if the stage may kill or demote invocations.
     pub kills: bool,
-    /// `EarlyFragmentTests`.
+    /// True if the stage has `EarlyFragmentTests`.
     pub early_fragment_tests: bool,
-    /// `DepthReplacing`.
+    /// True if the stage has `DepthReplacing`.
     pub writes_depth: bool,
-    /// `DepthGreater`.
+    /// True if the stage has `DepthGreater`.
     pub depth_greater: bool,
-    /// `DepthLess`.
+    /// True if the stage has `DepthLess`.
     pub depth_less: bool,
-    /// Writes the stencil reference.
+    /// True if the stage writes the stencil reference.
     pub writes_stencil: bool,
-    /// Writes SampleMask.
+    /// True if the stage writes SampleMask.
     pub writes_sample_mask: bool,
-    /// Reads SampleId or SamplePosition, or has Sample-decorated inputs: shade per sample.
+    /// True if the stage is shaded per sample, because it reads SampleId or SamplePosition or has
+    /// Sample-decorated inputs.
     pub sample_shading: bool,
-    /// Reads input attachments.
+    /// True if the stage reads input attachments.
     pub reads_input_attachments: bool,
-    /// Reads PrimitiveId.
+    /// True if the stage reads PrimitiveId.
     pub reads_primitive_id: bool,
-    /// Reads SampleMask.
+    /// True if the stage reads SampleMask.
     pub reads_sample_mask: bool,
-    /// `PostDepthCoverage`.
+    /// True if the stage has `PostDepthCoverage`.
     pub post_depth_coverage: bool,
-    /// `PixelInterlockOrderedEXT` and the like: of the invocations of a pixel one runs after the other, in the order of primitives.
+    /// True if the invocations of a pixel run one after the other in the order of primitives
+    /// (`PixelInterlockOrderedEXT` and similar modes).
     pub ordered: bool,
-    /// It writes colours that are the same for all fragments of a primitive, and does nothing else.
+    /// True if the stage only writes colours that are the same for all fragments of a primitive.
     pub flat: bool,
 }
 
-/// Facts of a stage whose invocations come in workgroups.
+/// Facts of a stage whose invocations form workgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkgroupFacts {
-    /// Size.
+    /// Number of invocations in each dimension.
     pub local_size: [u32; 3],
-    /// Bytes of shared memory.
+    /// Number of bytes of shared memory.
     pub shared_bytes: u32,
-    /// Of these, the first ones that are none of the variables': what the stage is given and makes.
+    /// Number of the first of these bytes that belong to no variable, but to the stage's own inputs
+    /// and outputs.
     pub reserved_bytes: u32,
 }
 
@@ -58,22 +61,23 @@ impl Default for WorkgroupFacts {
 }
 
 impl WorkgroupFacts {
-    /// Invocations of a workgroup.
+    /// Returns the number of invocations of a workgroup.
     pub fn invocations(&self) -> u64 {
         self.local_size.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// Bytes from the memory of a workgroup to the next one's, where each has its own ([`super::Stage::keeps_groups`]): a word that begins inside of
-    /// one ends there too.
+    /// Returns the number of bytes from the memory of a workgroup to that of the next one, if each
+    /// has its own ([`super::Stage::keeps_groups`]). A word that begins inside of one ends there
+    /// too.
     pub fn group_bytes(&self) -> u32 {
         (self.shared_bytes + size_of::<u32>() as u32).next_multiple_of(16)
     }
 }
 
-/// What is tessellated.
+/// The domain that is tessellated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Domain {
-    /// `Triangles`: coordinates are barycentric (u, v, w).
+    /// Triangles (`Triangles`), with barycentric coordinates (u, v, w).
     Triangles,
     /// `Quads`.
     Quads,
@@ -82,7 +86,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// How many outer levels it looks at.
+    /// Returns the number of outer levels that the domain uses.
     pub fn outer_levels(self) -> usize {
         match self {
             Domain::Triangles => 3,
@@ -92,7 +96,7 @@ impl Domain {
     }
 }
 
-/// How edges are divided.
+/// Spacing of the segments into which edges are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spacing {
     /// `SpacingEqual`.
@@ -103,7 +107,7 @@ pub enum Spacing {
     FractionalOdd,
 }
 
-/// How the tessellator's triangles turn.
+/// Winding order of the tessellator's triangles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VertexOrder {
     /// `VertexOrderCw`.
@@ -112,26 +116,28 @@ pub enum VertexOrder {
     CounterClockwise,
 }
 
-/// What the tessellation stages say of the tessellator: either of them, or both the same.
+/// Modes of the tessellator. Either tessellation stage declares them, or both declare the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TessellationFacts {
-    /// What is tessellated.
+    /// Domain that is tessellated.
     pub domain: Option<Domain>,
-    /// How edges are divided.
+    /// Spacing of edges.
     pub spacing: Option<Spacing>,
-    /// How triangles turn.
+    /// Winding order of triangles.
     pub order: Option<VertexOrder>,
-    /// `PointMode`.
+    /// True if the tessellator makes points (`PointMode`).
     pub points: bool,
-    /// `OutputVertices` of a patch, 1 to [`TessellationFacts::MOST_VERTICES`]; 0: not said.
+    /// Number of vertices of a patch (`OutputVertices`), 1 to [`TessellationFacts::MOST_VERTICES`];
+    /// 0 if it is not declared.
     pub vertices: u32,
 }
 
 impl TessellationFacts {
-    /// `maxTessellationPatchSize`.
+    /// Largest number of vertices of a patch (`maxTessellationPatchSize`).
     pub const MOST_VERTICES: u32 = 32;
 
-    /// What both say together. (Where they contradict each other, the first one counts.)
+    /// Returns the modes that either stage declares. (If they contradict each other, those of
+    /// `self` apply.)
     pub fn or(self, other: TessellationFacts) -> TessellationFacts {
         TessellationFacts {
             domain: self.domain.or(other.domain),
@@ -146,13 +152,14 @@ impl TessellationFacts {
 /// Facts of a tessellation control stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlFacts {
-    /// A patch as a workgroup: as many invocations as it has vertices, its outputs as shared memory.
+    /// The patch as a workgroup, which has as many invocations as the patch has vertices and its
+    /// outputs as shared memory.
     pub patch: WorkgroupFacts,
-    /// What it says of the tessellator.
+    /// Modes of the tessellator that the stage declares.
     pub modes: TessellationFacts,
 }
 
-/// What a stage that takes primitives is given.
+/// Input primitive of a stage that processes primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputPrimitive {
     /// `InputPoints`.
@@ -168,7 +175,7 @@ pub enum InputPrimitive {
 }
 
 impl InputPrimitive {
-    /// Its vertices.
+    /// Returns the number of vertices, adjacent ones included.
     pub const fn vertices(self) -> u32 {
         match self {
             InputPrimitive::Points => 1,
@@ -180,7 +187,7 @@ impl InputPrimitive {
     }
 }
 
-/// What a stage makes of its vertices.
+/// Output primitive of a geometry stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputPrimitive {
     /// `OutputPoints`.
@@ -192,7 +199,7 @@ pub enum OutputPrimitive {
 }
 
 impl OutputPrimitive {
-    /// Vertices of a primitive.
+    /// Returns the number of vertices of a primitive.
     pub const fn vertices(self) -> u32 {
         match self {
             OutputPrimitive::Points => 1,
@@ -205,20 +212,22 @@ impl OutputPrimitive {
 /// Facts of a geometry stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GeometryFacts {
-    /// What it is given.
+    /// Input primitive.
     pub input: InputPrimitive,
-    /// What it makes.
+    /// Output primitive.
     pub output: OutputPrimitive,
-    /// `OutputVertices`: the most that an invocation makes, of all streams together; 1 to [`GeometryFacts::MOST_VERTICES`].
+    /// Largest number of vertices that an invocation emits to all streams together
+    /// (`OutputVertices`), 1 to [`GeometryFacts::MOST_VERTICES`].
     pub max_vertices: u32,
-    /// `Invocations` of a primitive; 1 to [`GeometryFacts::MOST_INVOCATIONS`].
+    /// Number of invocations per primitive (`Invocations`), 1 to
+    /// [`GeometryFacts::MOST_INVOCATIONS`].
     pub invocations: u32,
 }
 
 impl GeometryFacts {
-    /// `maxGeometryOutputVertices`.
+    /// Largest number of vertices that an invocation may emit (`maxGeometryOutputVertices`).
     pub const MOST_VERTICES: u32 = 1024;
-    /// `maxGeometryShaderInvocations`.
+    /// Largest number of invocations per primitive (`maxGeometryShaderInvocations`).
     pub const MOST_INVOCATIONS: u32 = 127;
 }
 
@@ -229,39 +238,42 @@ impl Default for GeometryFacts {
     }
 }
 
-/// A word of [`super::BuiltinSlot::VertexMark`]. Without that slot all vertices are of stream 0, and those of an invocation are one strip.
+/// A word of [`super::BuiltinSlot::VertexMark`]. Without that slot, all vertices belong to stream
+/// 0, and those of an invocation form one strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VertexMark(pub u32);
 
 impl VertexMark {
-    /// The bit of a vertex that begins a strip of its stream. (The first one of a stream does anyway.)
+    /// Bit of a vertex that begins a strip of its stream. (The first vertex of a stream begins a
+    /// strip without it.)
     pub const BEGINS: u32 = 1 << 8;
 
-    /// The vertex's stream.
+    /// Returns the vertex's stream.
     pub const fn stream(self) -> u32 {
         self.0 % STREAMS as u32
     }
 
-    /// It is the first one of a strip.
+    /// Returns true if the vertex is the first one of a strip.
     pub const fn begins(self) -> bool {
         self.0 & Self::BEGINS != 0
     }
 }
 
-/// Memory of task and mesh workgroups begins with what they say of themselves: of a task how many mesh workgroups there are to be (x, y, z), of a mesh
-/// how many vertices and primitives it has. Behind so many bytes follows the payload: a mesh workgroup has a copy of its task's.
+/// Size in bytes of the header of a task or mesh workgroup's memory. A task's header has the number
+/// of mesh workgroups to launch (x, y, z), a mesh's header has its numbers of vertices and
+/// primitives. The payload follows the header; a mesh workgroup has a copy of its task's.
 pub const GROUP_HEAD: u32 = 16;
 
 /// Facts of a task stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskFacts {
-    /// Its workgroups.
+    /// Facts of its workgroups.
     pub group: WorkgroupFacts,
-    /// Bytes of the payload.
+    /// Number of bytes of the payload.
     pub payload_bytes: u32,
 }
 
-/// What a mesh is made of.
+/// Primitive of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeshPrimitive {
     /// `OutputPoints`.
@@ -273,7 +285,7 @@ pub enum MeshPrimitive {
 }
 
 impl MeshPrimitive {
-    /// Vertices of a primitive.
+    /// Returns the number of vertices of a primitive.
     pub const fn vertices(self) -> u32 {
         match self {
             MeshPrimitive::Points => 1,
@@ -283,38 +295,39 @@ impl MeshPrimitive {
     }
 }
 
-/// Records of a mesh in the memory of its workgroup: words, in which slots lie where [`super::StageInterface::places`] says.
+/// Records of a mesh in the memory of its workgroup. Their words hold slots at the places that
+/// [`super::StageInterface::places`] defines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Records {
-    /// Byte of the first one; a multiple of 4.
+    /// Byte offset of the first record; a multiple of 4.
     pub first: u32,
-    /// Bytes from one to the next; a multiple of 4.
+    /// Number of bytes from one record to the next; a multiple of 4.
     pub stride: u32,
 }
 
 /// Facts of a mesh stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeshFacts {
-    /// Its workgroups.
+    /// Facts of its workgroups.
     pub group: WorkgroupFacts,
-    /// Bytes of the payload that it reads.
+    /// Number of bytes of the payload that it reads.
     pub payload_bytes: u32,
-    /// What it makes.
+    /// Primitive that it emits.
     pub output: MeshPrimitive,
-    /// `OutputVertices`, 0 to [`MeshFacts::MOST_VERTICES`].
+    /// Largest number of vertices (`OutputVertices`), 0 to [`MeshFacts::MOST_VERTICES`].
     pub max_vertices: u32,
-    /// `OutputPrimitivesEXT`, 0 to [`MeshFacts::MOST_PRIMITIVES`].
+    /// Largest number of primitives (`OutputPrimitivesEXT`), 0 to [`MeshFacts::MOST_PRIMITIVES`].
     pub max_primitives: u32,
-    /// A record for each of `max_vertices`.
+    /// Records of vertices, one for each of `max_vertices`.
     pub vertices: Records,
-    /// A record for each of `max_primitives`.
+    /// Records of primitives, one for each of `max_primitives`.
     pub primitives: Records,
 }
 
 impl MeshFacts {
-    /// `maxMeshOutputVertices`.
+    /// Largest number of vertices of a mesh (`maxMeshOutputVertices`).
     pub const MOST_VERTICES: u32 = 256;
-    /// `maxMeshOutputPrimitives`.
+    /// Largest number of primitives of a mesh (`maxMeshOutputPrimitives`).
     pub const MOST_PRIMITIVES: u32 = 256;
 }
 
@@ -332,7 +345,7 @@ impl Default for MeshFacts {
     }
 }
 
-/// What only one stage has.
+/// Facts that only one stage has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// Vertex.
@@ -354,7 +367,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Of a stage of which nothing is known yet.
+    /// Makes the payload of a stage before anything is known about it.
     pub fn new(stage: Stage) -> Payload {
         match stage {
             Stage::Vertex => Payload::Vertex,
@@ -368,7 +381,7 @@ impl Payload {
         }
     }
 
-    /// Whose.
+    /// Returns the stage that the payload belongs to.
     pub fn stage(&self) -> Stage {
         match self {
             Payload::Vertex => Stage::Vertex,
@@ -383,7 +396,8 @@ impl Payload {
     }
 }
 
-/// Facts that some payloads have: how they are read, how they are changed, and in which payloads they are where.
+/// Declares accessors of facts that some payloads have: the getter, the getter for changes, and the
+/// payloads with the place of the facts.
 macro_rules! facts_of {
     ($($(#[$doc:meta])* $get:ident, $get_mut:ident: $of:ty = $payload:pat => $facts:ident;)*) => {
         impl Payload {
@@ -409,18 +423,18 @@ macro_rules! facts_of {
 }
 
 facts_of! {
-    /// What a tessellation stage says of the tessellator.
+    /// Returns the modes of the tessellator, if the stage is a tessellation stage.
     tessellation, tessellation_mut: TessellationFacts =
         Payload::TessellationControl(ControlFacts { modes: facts, .. }) | Payload::TessellationEvaluation(facts) => facts;
-    /// The geometry stage's.
+    /// Returns the facts of a geometry stage.
     geometry, geometry_mut: GeometryFacts = Payload::Geometry(facts) => facts;
-    /// The task stage's.
+    /// Returns the facts of a task stage.
     task, task_mut: TaskFacts = Payload::Task(facts) => facts;
-    /// The mesh stage's.
+    /// Returns the facts of a mesh stage.
     mesh, mesh_mut: MeshFacts = Payload::Mesh(facts) => facts;
-    /// The fragment stage's.
+    /// Returns the facts of a fragment stage.
     fragment, fragment_mut: FragmentFacts = Payload::Fragment(facts) => facts;
-    /// Those of a stage with workgroups.
+    /// Returns the facts of a stage with workgroups.
     workgroup, workgroup_mut: WorkgroupFacts =
         Payload::Compute(facts)
             | Payload::TessellationControl(ControlFacts { patch: facts, .. })
@@ -428,28 +442,29 @@ facts_of! {
             | Payload::Mesh(MeshFacts { group: facts, .. }) => facts;
 }
 
-/// What is known of a compiled stage beside its code.
+/// Facts of a compiled stage beside its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageFacts {
-    /// Which stage, and what only that has.
+    /// Stage, with the facts that only this stage has.
     pub payload: Payload,
-    /// Lanes per chunk: 4 or 8.
+    /// Number of lanes per chunk: 4 or 8.
     pub lanes: u32,
-    /// Slots.
+    /// Slots of inputs and outputs.
     pub interface: Arc<StageInterface>,
-    /// What transform feedback takes of its outputs, if it is made for that (`Xfb`).
+    /// Outputs that transform feedback captures, if the stage is compiled for that (`Xfb`).
     pub capture: Option<Arc<Capture>>,
-    /// Writes buffers, images or executes atomics.
+    /// True if the stage writes buffers or images, or executes atomics.
     pub side_effects: bool,
-    /// Has loops of its own: the quick tier's code is then much slower than the full tier's, because it keeps nothing in registers
-    /// from block to block.
+    /// True if the stage has loops of its own. The quick tier's code is then much slower than the
+    /// full tier's, because it keeps nothing in registers from block to block.
     pub has_loops: bool,
-    /// Reads what the context has of a single draw: base vertex and instance, the draw's number.
+    /// True if the stage reads context values of a single draw: base vertex and instance, or the
+    /// draw's number.
     pub draw_parameters: bool,
 }
 
 impl StageFacts {
-    /// Which stage.
+    /// Returns the stage.
     pub fn stage(&self) -> Stage {
         self.payload.stage()
     }

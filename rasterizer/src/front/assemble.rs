@@ -1,7 +1,7 @@
-//! Primitive assembly: index fetch, restart, and which vertices make primitive `i` of each topology.
+//! Primitive assembly: index fetch, restart, and the vertices of primitive `i` of each topology.
 //!
-//! A draw's index stream is cut at restart indices into segments; primitive numbers run on through the segments of an
-//! instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
+//! Restart indices cut a draw's index stream into segments; primitive numbers continue through the
+//! segments of an instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
 
 use crate::api::{DrawCounts, DrawState, IndexBuffer, One, Topology};
 use base::mem::MemoryRange;
@@ -10,16 +10,16 @@ use base::shader::TessellationFacts;
 /// A run of the index stream without a restart index.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
-    /// Position in the draw's vertex or index stream.
+    /// Position of the first vertex in the draw's vertex or index stream.
     pub first: u32,
-    /// Primitives.
+    /// Number of primitives.
     pub primitives: u32,
     /// Number of the first primitive within the instance.
     pub base: u32,
 }
 
 impl Topology {
-    /// Whole primitives in `n` vertices; patches have `patch_vertices`.
+    /// Returns the number of whole primitives in `n` vertices; a patch has `patch_vertices`.
     pub fn primitives(self, n: u32, patch_vertices: u32) -> u32 {
         match self {
             Topology::PointList => n,
@@ -35,13 +35,14 @@ impl Topology {
         }
     }
 
-    /// Stream positions (relative to the segment) of primitive `i`, provoking vertex first.
+    /// Returns the stream positions of primitive `i`, relative to the segment, with the provoking
+    /// vertex first.
     #[inline]
     pub fn vertices(self, i: u32) -> [u32; 3] {
         let odd = i & 1;
         match self {
             Topology::PointList => [i, i, i],
-            // Nothing is drawn of them as they are.
+            // No primitive of a patch list is drawn without tessellation.
             Topology::PatchList => [i, i, i],
             Topology::LineList => [2 * i, 2 * i + 1, 2 * i],
             Topology::LineStrip => [i, i + 1, i],
@@ -57,7 +58,8 @@ impl Topology {
 }
 
 impl Topology {
-    /// Vertices of a primitive, where primitives follow each other without sharing any or leaving any out.
+    /// Returns the number of vertices of a primitive, if primitives neither share vertices nor
+    /// leave any out.
     pub fn list(self) -> Option<u32> {
         match self {
             Topology::PointList => Some(1),
@@ -67,8 +69,9 @@ impl Topology {
         }
     }
 
-    /// As [`Topology::vertices`], for the mode in which the last vertex is the provoking one: triangles turned so that it comes first. The ends of
-    /// a line have an order of their own, and keep it.
+    /// Returns [`Topology::vertices`] for the mode in which the last vertex is the provoking one:
+    /// triangles are rotated so that it comes first. The ends of a line keep their order, which has
+    /// a meaning of its own.
     #[inline]
     pub fn vertices_last_first(self, i: u32) -> [u32; 3] {
         let [a, b, c] = self.vertices(i);
@@ -90,10 +93,11 @@ impl Topology {
 }
 
 impl Topology {
-    /// Returns all vertices of primitive `i` of `n` in the order in which a geometry stage receives them, followed by
-    /// copies of the first one. The provoking vertex is the first of the primitive's own (non-adjacency) vertices, or
-    /// with `last` the last one (specification, "Primitive Topologies" and `VkProvokingVertexModeEXT`): the vertices
-    /// of a triangle are rotated for that, which keeps its winding order.
+    /// Returns all vertices of primitive `i` of `n` in the order in which a geometry stage receives
+    /// them, followed by copies of the first one. The provoking vertex is the first of the
+    /// primitive's own (non-adjacency) vertices, or with `last` the last one (specification,
+    /// "Primitive Topologies" and `VkProvokingVertexModeEXT`). The vertices of a triangle are
+    /// rotated for that, which keeps its winding order.
     #[inline]
     pub fn all_vertices(self, i: u32, n: u32, last: bool) -> [u32; 6] {
         let few = |v: [u32; 3]| [v[0], v[1], v[2], v[0], v[0], v[0]];
@@ -126,8 +130,9 @@ impl Topology {
         }
     }
 
-    /// Is the vertex that provokes in the last-vertex mode the second one of [`Topology::vertices`], not the third?
-    /// In a fan the common vertex is the third one, and every other triangle of a strip has the last two exchanged.
+    /// Returns true if the provoking vertex of the last-vertex mode is the second one of
+    /// [`Topology::vertices`], and not the third. In a fan the common vertex is the third one, and
+    /// every other triangle of a strip has the last two exchanged.
     #[inline]
     fn ends_early(self, i: u32) -> bool {
         match self {
@@ -138,13 +143,14 @@ impl Topology {
     }
 }
 
-/// What becomes of a primitive's vertices is taken of its topology as one of these.
+/// The vertices of a primitive in the form that a stage receives: three, six or a patch.
 pub trait Corners: Copy + AsMut<[u32]> {
-    /// Stream positions of primitive `i` of the `n` of a segment, relative to that.
+    /// Returns the stream positions of primitive `i` of the `n` primitives of a segment, relative
+    /// to the segment.
     fn of(state: &DrawState, i: u32, n: u32) -> Self;
 }
 
-/// For setup: provoking vertex first.
+/// The vertices for setup, with the provoking vertex first.
 impl Corners for [u32; 3] {
     #[inline(always)]
     fn of(state: &DrawState, i: u32, _n: u32) -> Self {
@@ -153,7 +159,7 @@ impl Corners for [u32; 3] {
     }
 }
 
-/// A geometry stage receives all vertices, in the order that the provoking mode defines.
+/// All vertices for a geometry stage, in the order that the provoking mode defines.
 impl Corners for [u32; 6] {
     #[inline(always)]
     fn of(state: &DrawState, i: u32, n: u32) -> Self {
@@ -161,7 +167,7 @@ impl Corners for [u32; 6] {
     }
 }
 
-/// A patch's vertices.
+/// The vertices of a patch.
 #[derive(Clone, Copy)]
 pub struct Patch {
     vertices: [u32; Patch::MOST],
@@ -169,10 +175,10 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// `maxTessellationPatchSize`.
+    /// Largest number of vertices (`maxTessellationPatchSize`).
     pub const MOST: usize = TessellationFacts::MOST_VERTICES as usize;
 
-    /// At least one.
+    /// Returns the vertices, of which there is at least one.
     pub fn vertices(&self) -> &[u32] {
         &self.vertices[..self.count as usize]
     }
@@ -184,7 +190,7 @@ impl AsMut<[u32]> for Patch {
     }
 }
 
-/// As many as the state says, one behind the other.
+/// The consecutive vertices of a patch, as many as the state has per patch.
 impl Corners for Patch {
     fn of(state: &DrawState, i: u32, _n: u32) -> Self {
         let count = state.patch_vertices.clamp(1, Patch::MOST as u32);
@@ -196,10 +202,11 @@ impl Corners for Patch {
     }
 }
 
-/// Reads one index; outside of the buffer's memory gives 0 (robust buffer access).
+/// Reads one index; a read outside of the buffer's memory gives 0 (robust buffer access).
 #[inline(always)]
 pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
-    // What lies before the memory is so far behind it that no length is added to it without an overflow.
+    // A position before the memory wraps to so large an offset that any length added to it
+    // overflows.
     let at = |bytes: u64| (position * bytes).wrapping_sub(buffer.before);
     match buffer.index_bytes {
         1 => u32::from(read::<1>(&buffer.range, at(1))[0]),
@@ -208,17 +215,18 @@ pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
     }
 }
 
-/// `N` bytes at an offset when all of them lie inside; zeros otherwise.
+/// Returns `N` bytes at an offset if all of them lie inside, and zeros otherwise.
 #[inline(always)]
 fn read<const N: usize>(range: &MemoryRange, offset: u64) -> [u8; N] {
     match range.exact(offset, N as u64) {
-        // SAFETY: the icd vouches for the range; this is inside.
+        // SAFETY: the icd guarantees the range, and `exact` checked that the bytes lie inside of
+        // it.
         Some(bytes) => unsafe { bytes.address.cast::<[u8; N]>().read_unaligned() },
         None => [0; N],
     }
 }
 
-/// Cuts a draw into segments.
+/// Returns the segments into which restart indices cut a draw.
 pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBuffer>) -> One<Segment> {
     let (mut out, mut base) = (One::new(), 0u32);
     let mut push = |first: u32, count: u32| {
@@ -234,7 +242,7 @@ pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBu
     };
     let greatest = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
     let restart_index = indices.restart.unwrap_or(greatest);
-    // Behind the buffer every index reads as 0: none of them restarts, or all do.
+    // Every index after the buffer's end reads as 0, so either none of them restarts or all do.
     let end = indices.before.saturating_add(indices.range.size);
     let inside = (end / u64::from(indices.index_bytes.clamp(1, 4))).saturating_sub(counts.first.into());
     let mut start = 0;
@@ -256,10 +264,11 @@ mod tests {
     /// The vertices of consecutive primitives, each as a stage receives them.
     type Order = &'static [&'static [u32]];
 
-    /// The vertices of the first primitives of every topology, from the equations of the specification ("Primitive
-    /// Topologies"), with the first vertex provoking and with the last one. The equations hold for the first mode; in
-    /// the other one the list is rotated so that the vertex that the specification calls provoking is "the last
-    /// non-adjacency vertex in the list of vertices" (`VkProvokingVertexModeEXT`).
+    /// The vertices of the first primitives of every topology, from the equations of the
+    /// specification ("Primitive Topologies"), with the first vertex provoking and with the last
+    /// one. The equations hold for the first mode. In the other one the list is rotated so that the
+    /// vertex that the specification calls provoking is "the last non-adjacency vertex in the list
+    /// of vertices" (`VkProvokingVertexModeEXT`).
     #[rustfmt::skip]
     static ORDERS: &[(Topology, Order, Order)] = &[
         (Topology::PointList, &[&[0], &[1], &[2]], &[&[0], &[1], &[2]]),
@@ -313,8 +322,8 @@ mod tests {
         }
     }
 
-    /// Setup receives the provoking vertex first, of a triangle with the winding order of the specification; a line
-    /// has its ends in their order.
+    /// Setup receives the provoking vertex first; a triangle keeps the winding order of the
+    /// specification, and a line keeps the order of its ends.
     #[test]
     fn setup_receives_the_provoking_vertex_first() {
         for &(topology, first, last) in ORDERS {

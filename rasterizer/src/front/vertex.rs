@@ -1,6 +1,7 @@
 //! Vertices of a chunk: index fetch with reuse, attribute fetch, shading.
 //!
-//! Vertices are numbered in order of first use, so the batch a chunk shades never depends on other chunks.
+//! Vertices are numbered in order of first use, so the batch that a chunk shades never depends on
+//! other chunks.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -16,18 +17,20 @@ use base::format::kernels;
 use base::host::prefetch;
 use base::parts::PartialRange;
 
-/// Slots of the reuse table; more than the vertices of a chunk, usually more than twice as many, few enough for the first-level cache.
+/// Number of entries of the reuse table. It exceeds the vertices of a chunk, usually more than
+/// twice, and is small enough for the first-level cache.
 const TABLE: usize = 1 << TABLE_BITS;
 const TABLE_BITS: u32 = 11;
 
-/// Bytes by which fetching elements that follow each other is ahead of itself: processors stop at the end of a page.
+/// Number of bytes by which prefetches of consecutive elements lead the fetch, because hardware
+/// prefetchers stop at the end of a page.
 const AHEAD: u64 = 3 << 10;
-/// The same goes for elements up to so far apart.
+/// Largest stride in bytes of elements that are prefetched.
 const NEAR: u64 = 64;
 
-/// Finds the local number of a vertex index within a range of primitives.
+/// A table that finds the local number of a vertex index within a range of primitives.
 pub struct Reuse {
-    /// Index, epoch, local number.
+    /// Entries of index, epoch and local number.
     table: Box<[(u32, u16, u16); TABLE]>,
     epoch: u16,
 }
@@ -42,7 +45,7 @@ const _: () = assert!(MOST_PATCHES as usize * Patch::MOST * 2 <= TABLE);
 const _: () = assert!(3 * BATCH_PRIMITIVES as usize * 2 < TABLE && 6 * (BATCH_PRIMITIVES as usize) < TABLE);
 
 impl Reuse {
-    /// Forgets everything: a new range of primitives begins.
+    /// Removes all entries, because a new range of primitives begins.
     pub fn restart(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
@@ -51,7 +54,8 @@ impl Reuse {
         }
     }
 
-    /// The local number of `index`; `next` (at most six for each primitive of the chunk, or 32 for each of [`MOST_PATCHES`]) if it is new.
+    /// Returns the local number of `index`, which is `next` if the index is new. `next` is at most
+    /// six for each primitive of the chunk, or 32 for each of [`MOST_PATCHES`].
     #[inline(always)]
     pub fn find(&mut self, index: u32, next: u32) -> u32 {
         let mut at = base::hash::of_word(index, TABLE_BITS) % TABLE;
@@ -69,7 +73,7 @@ impl Reuse {
     }
 }
 
-/// `VertexIndex` of a position in the draw's vertex or index stream.
+/// Returns the `VertexIndex` of a position in the draw's vertex or index stream.
 #[inline]
 pub fn vertex_index(draw: &Draw, position: u32) -> u32 {
     match &draw.index_buffer {
@@ -81,26 +85,26 @@ pub fn vertex_index(draw: &Draw, position: u32) -> u32 {
     }
 }
 
-/// Vertices to be shaded, and their inputs and outputs.
+/// Vertices to shade, with their inputs and outputs.
 #[derive(Default)]
 pub struct Shading {
     /// `VertexIndex` by local vertex number.
     vertex_index: Vec<u32>,
-    /// `InstanceIndex`.
+    /// `InstanceIndex` by local vertex number.
     instance_index: Vec<u32>,
     inputs: AlignedBuf,
     outputs: AlignedBuf,
 }
 
 impl Shading {
-    /// No vertices.
+    /// Removes all vertices.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.vertex_index.clear();
         self.instance_index.clear();
     }
 
-    /// Appends vertices of an instance; returns the number of the first.
+    /// Appends vertices of an instance and returns the number of the first.
     #[inline(always)]
     pub fn push(&mut self, vertices: &[u32], instance_index: u32) -> u32 {
         let first = self.vertex_index.len() as u32;
@@ -109,20 +113,20 @@ impl Shading {
         first
     }
 
-    /// How many there are; behind [`shade`], with the padding to whole chunks.
+    /// Returns the number of vertices; after [`shade`] it includes the padding to whole chunks.
     #[inline(always)]
     pub fn count(&self) -> usize {
         self.vertex_index.len()
     }
 
-    /// The outputs of shaded vertices.
+    /// Returns the outputs of shaded vertices.
     #[inline(always)]
     pub fn outputs(&self, layout: SlotLayout) -> &[u32] {
         self.outputs.as_words(layout.words(self.count()))
     }
 }
 
-/// Fetches the attributes of vertices and shades them.
+/// Fetches the attributes of the vertices and shades them.
 #[inline(always)]
 pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &mut Shading) {
     let (stage, layout) = (draw.stages.first(), linkage.inputs);
@@ -158,7 +162,8 @@ pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &m
         inputs: inputs.as_ptr(),
         outputs: front.outputs.words(linkage.outputs.words(count)).as_mut_ptr(),
     };
-    // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface; the icd vouches for stage and context.
+    // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface; the icd
+    // guarantees that stage and context are valid.
     unsafe { stage.run(&draw.context, (&raw mut batch).cast()) };
 }
 
@@ -169,7 +174,7 @@ fn clear_slot(inputs: &mut [u32], layout: SlotLayout, slot: u16, vertices: usize
     }
 }
 
-/// Where an attribute's components go.
+/// The destination of an attribute's components.
 struct Scatter<'a> {
     inputs: &'a mut [u32],
     layout: SlotLayout,
@@ -188,13 +193,13 @@ impl Scatter<'_> {
     }
 }
 
-/// A conversion of elements, by how many words they have.
+/// A conversion of elements of `N` words.
 trait Convert<const N: usize> {
-    /// Components of an element.
+    /// Returns the components of an element.
     fn components(&self, words: [u32; N]) -> [u32; 4];
 }
 
-/// `N` 32-bit channels; the rest is 0, 0, one.
+/// A conversion of `N` 32-bit channels; the missing ones are 0, 0, `one`.
 struct Raw32 {
     one: u32,
 }
@@ -210,7 +215,7 @@ impl<const N: usize> Convert<N> for Raw32 {
     }
 }
 
-/// Four bytes.
+/// A conversion of four bytes that are unsigned normalised numbers.
 struct Unorm8x4;
 
 impl Convert<1> for Unorm8x4 {
@@ -221,14 +226,14 @@ impl Convert<1> for Unorm8x4 {
     }
 }
 
-/// Where the elements of an attribute lie.
+/// The places of an attribute's elements.
 struct Elements<'a, F> {
     buffer: &'a PartialRange,
     stride: u64,
     offset: u64,
     /// Vertex or instance numbers, padded to whole chunks.
     numbers: &'a [u32],
-    /// Element of a number.
+    /// Function from a number to its element.
     element: F,
 }
 
@@ -238,7 +243,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
         (self.element)(number) * self.stride + self.offset
     }
 
-    /// All elements of `bytes` bytes lie inside of the buffer.
+    /// Returns true if all elements of `bytes` bytes lie inside of the buffer.
     #[inline(always)]
     fn inside(&self, bytes: u64) -> bool {
         let mut last = 0;
@@ -250,7 +255,8 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
         end.is_some_and(|end| self.buffer.has_all(least, end))
     }
 
-    /// The first `BYTES` bytes of a number's element when all of them are memory; zeros otherwise.
+    /// Returns the first `BYTES` bytes of a number's element if memory backs all of them, and zeros
+    /// otherwise.
     #[inline(always)]
     fn bytes<const BYTES: usize>(&self, number: u32) -> [u8; BYTES] {
         let mut out = [0; BYTES];
@@ -258,11 +264,13 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
         out
     }
 
-    /// Copies the first bytes of a number's element when all of them are memory; otherwise leaves `out` alone.
+    /// Copies the first bytes of a number's element if memory backs all of them; otherwise leaves
+    /// `out` unchanged.
     #[inline(always)]
     fn copy(&self, number: u32, out: &mut [u8]) {
         if let Some(bytes) = self.buffer.exact(self.at(number), out.len() as u64) {
-            // SAFETY: the icd vouches for the buffer's parts; this is inside of one.
+            // SAFETY: the icd guarantees the buffer's parts, and `exact` checked that the bytes lie
+            // inside of one.
             unsafe { core::ptr::copy_nonoverlapping(bytes.address.cast_const(), out.as_mut_ptr(), out.len()) };
         }
     }
@@ -271,7 +279,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
     #[inline(always)]
     fn fetch<const N: usize, const BYTES: usize>(&self, convert: &impl Convert<N>, out: &mut Scatter<'_>) {
         if out.layout.lanes() == 8 && self.inside(BYTES as u64) {
-            // SAFETY: all elements are inside.
+            // SAFETY: `inside` checked that all elements lie inside of the buffer.
             return unsafe { self.fetch_chunks(convert, out) };
         }
         for (v, &n) in self.numbers.iter().enumerate() {
@@ -284,7 +292,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
         }
     }
 
-    /// Eight vertices at a time.
+    /// Fetches elements of `N` words for eight vertices at a time.
     ///
     /// # Safety
     /// All elements lie inside of the buffer.
@@ -301,7 +309,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
             for i in 0..8 {
                 at[i] = self.buffer.address().wrapping_add(self.at(numbers[i]) as usize).cast_const();
             }
-            // SAFETY: inside (the caller's contract).
+            // SAFETY: all elements lie inside of the buffer (`# Safety`).
             let words = unsafe { columns::of_eight::<N>(at) };
             let mut rows = [[0; 8]; 4];
             for i in 0..8 {

@@ -1,5 +1,6 @@
-//! Fetches, stores and atomics: integer coordinates, checked against the level. Out of bounds reads give zeros (alpha is 1 where
-//! the format has none), writes are dropped.
+//! Fetches, stores and atomics: integer coordinates, which are checked against the level.
+//! Out-of-bounds reads give zeros (alpha is 1 if the format has no alpha); out-of-bounds writes are
+//! dropped.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -16,18 +17,18 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 const NONE: [i32; MAX_LANES] = [0; MAX_LANES];
 
-/// Slices of the view, one after the other, with the lanes that access them.
+/// An iterator over the slices of the view, with the lanes that access each.
 struct Slices<'a> {
     view: &'a ImageView,
     level: &'a [i32; MAX_LANES],
     sample: &'a [i32; MAX_LANES],
-    /// x, y, depth slice, layer.
+    /// Columns, rows, depth slices and layers.
     coord: [&'a [i32; MAX_LANES]; 4],
     rest: u32,
 }
 
 impl<'a> Slices<'a> {
-    /// For the coordinates, levels and samples of a call's arguments.
+    /// Starts with the coordinates, levels and samples of a call's arguments.
     #[inline(always)]
     fn new(view: &'a ImageView, args: &'a ImageArgs) -> Slices<'a> {
         let [x, y, z] = &args.icoord;
@@ -42,7 +43,8 @@ impl<'a> Slices<'a> {
         Slices { view, level: &args.level, sample: &args.sample, coord, rest }
     }
 
-    /// The slice of the next lane; empty where there is no such slice. Its mask has all lanes that access it.
+    /// Returns the slice of the next lane, which is empty if the view has no such slice. Its mask
+    /// has all lanes that access the slice.
     #[inline(always)]
     fn next<H: Host>(&mut self) -> Option<Slice> {
         if self.rest == 0 {
@@ -64,7 +66,8 @@ impl<'a> Slices<'a> {
         let mask = self.rest & differs.equal(zero).signs();
         self.rest &= !mask;
         let [level, sample, z, layer] = at;
-        // An input attachment of one sample has it for all, where rendering has several.
+        // An input attachment of one sample has the same value for all samples of a multisampled
+        // pass.
         let sample = if view.samples == 1 { 0 } else { sample };
         let exists =
             level < view.levels && level >= view.min_lod as u32 && sample < view.samples && layer < view.layers;
@@ -76,19 +79,20 @@ impl<'a> Slices<'a> {
             + u64::from(layer) * view.layer_stride
             + u64::from(sample) * view.sample_stride
             + u64::from(z) * l.slice_pitch;
-        // Rows are at most 2^14 texels of 16 bytes.
-        // SAFETY: inside the image.
+        // Rows are at most 2^14 texels of 16 bytes, so a row pitch has 32 bits.
+        // SAFETY: the level, layer, sample and depth slice were checked, so the slice lies inside
+        // the image.
         let base = unsafe { view.base.add(offset as usize) };
         Some(Slice { base, pitch: l.row_pitch as u32, size: [l.width, l.height], mask })
     }
 
-    /// Those of a slice's lanes that lie inside of it.
+    /// Returns the lanes of a slice that lie inside of it.
     #[inline(always)]
     fn inside<H: Host>(&self, slice: &Slice) -> Inside<H> {
         let [width, height] = slice.size;
         let (x, y) = (row::<H, _>(self.coord[0]), row::<H, _>(self.coord[1]));
         let (right, bottom) = (H::Ints::splat(width) - H::Ints::splat(1), H::Ints::splat(height) - H::Ints::splat(1));
-        // Something is below 0: a coordinate, or what is left to the last texel.
+        // The sign is set if a coordinate is negative, or lies after the last texel.
         let outside = (x | y | (right - x) | (bottom - y)).sar(31);
         let lanes = H::Ints::spread(slice.mask) & outside.equal(H::Ints::splat(0));
         let slice = Slice { mask: lanes.signs(), ..*slice };
@@ -96,25 +100,27 @@ impl<'a> Slices<'a> {
     }
 }
 
-/// What lies inside a slice.
+/// Lanes that access texels inside of a slice.
 struct Inside<H: Host> {
-    /// Its mask has the wanted lanes that lie inside.
+    /// The slice, whose mask has the wanted lanes that lie inside.
     slice: Slice,
-    /// The same lanes, all ones.
+    /// All ones in these lanes, 0 in the others.
     lanes: H::Ints,
-    /// Coordinates; 0 for the other lanes.
+    /// Columns; 0 for the other lanes.
     x: H::Ints,
+    /// Rows; 0 for the other lanes.
     y: H::Ints,
 }
 
-/// `KERNEL_FETCH`.
+/// Fetches texels (`KERNEL_FETCH`).
 ///
 /// # Safety
 /// `view` is a valid view whose format belongs to class `T`. The host is `H`.
 #[inline(always)]
 pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
     let mut slices = Slices::new(view, args);
-    // What lies outside has no value in any component; then a format without alpha is given one, and the view's mapping follows.
+    // A texel outside has no value in any component. A format without alpha then gets alpha 1, and
+    // the view's mapping applies.
     let zero = H::Ints::splat(0);
     let mut result = [zero, zero, zero, H::Ints::splat(view.outside_alpha)];
     while let Some(slice) = slices.next::<H>() {
@@ -122,7 +128,7 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
             continue;
         }
         let Inside { slice, lanes, x, y } = slices.inside::<H>(&slice);
-        // SAFETY: inside a slice of the view that has a texel.
+        // SAFETY: the coordinates lie inside a slice of the view, which has at least one texel.
         let words = unsafe { T::neighbours::<H>(view, &slice, x, y) };
         let texels = T::components::<H::Ints, false>(&words);
         for c in 0..4 {
@@ -133,7 +139,7 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
     map_lanes(view, &mut args.result, result, one);
 }
 
-/// `KERNEL_STORE`.
+/// Stores texels (`KERNEL_STORE`).
 ///
 /// # Safety
 /// `view` is a valid view whose format belongs to class `T`. The host is `H`.
@@ -147,12 +153,13 @@ pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
         let Inside { slice, x, y, .. } = slices.inside::<H>(&slice);
         let [r, g, b, a] = &args.texel;
         let texels = [row::<H, _>(r).lanes(), row::<H, _>(g).lanes(), row::<H, _>(b).lanes(), row::<H, _>(a).lanes()];
-        // SAFETY: inside a slice of the view that has a texel.
+        // SAFETY: the coordinates lie inside a slice of the view, which has at least one texel.
         unsafe { T::store::<H::Ints>(view, &slice, x, y, &texels) };
     }
 }
 
-/// Calls a function with every active lane that lies inside, in order, and its texel of some bytes.
+/// Calls a function with every active lane that lies inside, in order, and the address of its texel
+/// of `BYTES` bytes.
 #[inline(always)]
 fn for_each_texel<H: Host, const BYTES: usize>(
     view: &ImageView,
@@ -167,23 +174,24 @@ fn for_each_texel<H: Host, const BYTES: usize>(
         let Inside { slice, x, y, .. } = slices.inside::<H>(&slice);
         let (x, y) = (x.lanes(), y.lanes());
         for i in (0..MAX_LANES).filter(|&i| slice.wants(i)) {
-            // Large texels' slices have more bytes than 32 bits count.
+            // The offset can exceed 32 bits in slices of large texels.
             let offset = y[i] as usize * slice.pitch as usize + x[i] as usize * BYTES;
             function(i, slice.base.wrapping_add(offset));
         }
     }
 }
 
-/// `KERNEL_FETCH`, for formats of `N` 64-bit integers: results have high words.
+/// Fetches texels of `N` 64-bit integers (`KERNEL_FETCH`); results have high words.
 ///
 /// # Safety
-/// `view` is a valid view of such a format.
+/// `view` is a valid view of a format of `N` 64-bit integers.
 #[inline(always)]
 pub unsafe fn fetch_long<H: Host, const N: usize, const BYTES: usize>(view: &ImageView, args: &mut ImageArgs) {
     let (mut low, mut high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
     low[3] = [view.outside_alpha; MAX_LANES];
     for_each_texel::<H, BYTES>(view, args, |i, texel| {
-        // SAFETY: inside the view; the application's memory may change, and any bytes are integers.
+        // SAFETY: the texel lies inside the view. Any bytes are valid integers, so it does not
+        // matter that the application's memory may change.
         let texel = unsafe { texel.cast::<[[u32; 2]; N]>().read_unaligned() };
         low[3][i] = 1;
         for c in 0..N {
@@ -193,20 +201,20 @@ pub unsafe fn fetch_long<H: Host, const N: usize, const BYTES: usize>(view: &Ima
     (args.result, args.result_high) = (low, high);
 }
 
-/// `KERNEL_STORE`, for formats of `N` 64-bit integers: texels have high words.
+/// Stores texels of `N` 64-bit integers (`KERNEL_STORE`); texels have high words.
 ///
 /// # Safety
-/// `view` is a valid view of such a format, whose memory may be written.
+/// `view` is a valid view of a format of `N` 64-bit integers, and its memory may be written.
 #[inline(always)]
 pub unsafe fn store_long<H: Host, const N: usize, const BYTES: usize>(view: &ImageView, args: &ImageArgs) {
     for_each_texel::<H, BYTES>(view, args, |i, texel| {
         let words: [[u32; 2]; N] = std::array::from_fn(|c| [args.texel[c][i], args.texel_high[c][i]].map(u32::to_le));
-        // SAFETY: inside the view.
+        // SAFETY: the texel lies inside the view, whose memory may be written (`# Safety`).
         unsafe { texel.cast::<[[u32; 2]; N]>().write_unaligned(words) };
     });
 }
 
-/// `KERNEL_ATOMIC`, for formats of one 32-bit component.
+/// Executes atomics on texels of one 32-bit component (`KERNEL_ATOMIC`).
 ///
 /// # Safety
 /// `view` is a valid view of a 32-bit format, and its memory is aligned to 4 bytes.
@@ -214,32 +222,36 @@ pub unsafe fn store_long<H: Host, const N: usize, const BYTES: usize>(view: &Ima
 pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
     for_each_texel::<H, 4>(view, args, |i, texel| {
-        // SAFETY: inside the view, aligned; all access to it here is atomic.
+        // SAFETY: the texel lies inside the view and is aligned (`# Safety`); all accesses to it
+        // here are atomic.
         let cell = unsafe { AtomicU32::from_ptr(texel.cast::<u32>()) };
         result[i] = apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i]);
     });
     args.result[0] = result;
 }
 
-/// `KERNEL_ATOMIC`, for formats of one 64-bit integer: operands and result have high words.
+/// Executes atomics on texels of one 64-bit integer (`KERNEL_ATOMIC`); operands and result have
+/// high words.
 ///
 /// # Safety
 /// `view` is a valid view of a 64-bit format, and its memory is aligned to 8 bytes.
 #[inline(always)]
 pub unsafe fn atomic_long<H: Host>(view: &ImageView, args: &mut ImageArgs) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the view has a 64-bit format, and its memory is aligned to 8 bytes (`# Safety`).
     unsafe { long::<H>(view, args, apply_long) }
 }
 
-/// An operation on texels of 64 bits, by cell, operation, value and comparator; its result is what was there.
+/// Executes an operation on texels of 64 bits, given cell, operation, value and comparator. The
+/// result is the old value.
 ///
 /// # Safety
-/// As for [`atomic_long`].
+/// The requirements of [`atomic_long`] hold.
 #[inline(always)]
 unsafe fn long<H: Host>(view: &ImageView, args: &mut ImageArgs, apply: impl Fn(&AtomicU64, AtomicOp, u64, u64) -> u64) {
     let (mut low, mut high) = ([0; MAX_LANES], [0; MAX_LANES]);
     for_each_texel::<H, 8>(view, args, |i, texel| {
-        // SAFETY: inside the view, aligned; all access to it here is atomic.
+        // SAFETY: the texel lies inside the view and is aligned (`# Safety`); all accesses to it
+        // here are atomic.
         let cell = unsafe { AtomicU64::from_ptr(texel.cast::<u64>()) };
         let operand = |n: usize| u64::from(args.texel[n][i]) | u64::from(args.texel_high[n][i]) << 32;
         let old = apply(cell, args.atomic_op, operand(0), operand(1));
@@ -248,15 +260,16 @@ unsafe fn long<H: Host>(view: &ImageView, args: &mut ImageArgs, apply: impl Fn(&
     (args.result[0], args.result_high[0]) = (low, high);
 }
 
-/// `KERNEL_ATOMIC`, for formats of two halves: operand and result are a word.
+/// Executes atomics on texels of two halves (`KERNEL_ATOMIC`); operand and result have one word.
 ///
 /// # Safety
-/// As for [`atomic`].
+/// The requirements of [`atomic`] hold.
 #[inline(always)]
 pub unsafe fn atomic_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
     for_each_texel::<H, 4>(view, args, |i, texel| {
-        // SAFETY: inside the view, aligned; all access to it here is atomic.
+        // SAFETY: the texel lies inside the view and is aligned (`# Safety`); all accesses to it
+        // here are atomic.
         let cell = unsafe { AtomicU32::from_ptr(texel.cast::<u32>()) };
         let value = args.texel[0][i];
         let update = |old: u32| Some(halves(args.atomic_op, old.into(), value.into()) as u32);
@@ -265,20 +278,21 @@ pub unsafe fn atomic_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     args.result[0] = result;
 }
 
-/// `KERNEL_ATOMIC`, for formats of four halves: operand and result have high words.
+/// Executes atomics on texels of four halves (`KERNEL_ATOMIC`); operand and result have high words.
 ///
 /// # Safety
-/// As for [`atomic_long`].
+/// The requirements of [`atomic_long`] hold.
 #[inline(always)]
 pub unsafe fn atomic_four_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     let apply = |cell: &AtomicU64, op, value, _| {
         cell.fetch_update(Relaxed, Relaxed, |old| Some(halves(op, old, value))).unwrap_or_default()
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the view has a 64-bit format, and its memory is aligned to 8 bytes (`# Safety`).
     unsafe { long::<H>(view, args, apply) }
 }
 
-/// What an operation makes of halves: an exchange, or a float operation in binary32 that is rounded once.
+/// Returns the result of an operation on halves: an exchange, or a float operation in binary32 that
+/// is rounded once.
 #[inline(always)]
 fn halves(op: AtomicOp, old: u64, value: u64) -> u64 {
     if op == AtomicOp::Exchange {
@@ -292,7 +306,8 @@ fn halves(op: AtomicOp, old: u64, value: u64) -> u64 {
     new
 }
 
-/// Integer operations of an atomic of any width, by the names of the standard library's methods.
+/// Executes an atomic on an integer of any width; the standard library's methods have the same
+/// names for all widths.
 macro_rules! apply_integer {
     ($cell:expr, $op:expr, $value:expr, $comparator:expr, $signed:ty, $float:expr) => {{
         let (cell, value) = ($cell, $value);
@@ -324,8 +339,9 @@ macro_rules! apply_integer {
     }};
 }
 
-/// One atomic operation; the old value (the loaded one for `Load`, 0 for `Store`). Atomics are relaxed: ordering comes from
-/// barriers, as in Vulkan's memory model.
+/// Executes one atomic operation and returns the old value (the loaded one for `Load`, 0 for
+/// `Store`). Atomics are relaxed, because ordering comes from barriers, as in Vulkan's memory
+/// model.
 #[inline(always)]
 pub fn apply(cell: &AtomicU32, op: AtomicOp, value: u32, comparator: u32) -> u32 {
     apply_integer!(cell, op, value, comparator, i32, {
@@ -334,13 +350,14 @@ pub fn apply(cell: &AtomicU32, op: AtomicOp, value: u32, comparator: u32) -> u32
     })
 }
 
-/// [`apply`] to an integer of 64 bits, of which there are no float operations.
+/// Executes [`apply`] on a 64-bit integer, which has no float operations.
 #[inline(always)]
 pub fn apply_long(cell: &AtomicU64, op: AtomicOp, value: u64, comparator: u64) -> u64 {
     apply_integer!(cell, op, value, comparator, i64, cell.load(Relaxed))
 }
 
-/// What a float operation writes, as generated code does it: a number goes before a NaN.
+/// Returns the value that a float operation writes, with the same rule as generated code: a number
+/// takes precedence over a NaN.
 #[inline(always)]
 fn float(op: AtomicOp, old: f32, value: f32) -> f32 {
     match op {

@@ -1,10 +1,11 @@
-//! Texel coordinates: from a coordinate to integer texels and a weight (specification: "Texel Coordinate Systems", "Wrapping
-//! Operation").
+//! Texel coordinates: the integer texels and the weight of a coordinate (specification: "Texel
+//! Coordinate Systems", "Wrapping Operation").
 
 #![forbid(unsafe_code)]
 
-/// Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion to integers be exact for every lane
-/// (NaN becomes the lower bound).
+/// Bound to which coordinates are clamped, so that the conversion to integers is exact in every
+/// lane (NaN becomes the lower bound). So far outside, only the wrapped place matters, and a f32
+/// has no fraction.
 pub const FAR: f32 = 1e9;
 
 /// Index of a texel outside the image in border mode.
@@ -20,13 +21,13 @@ pub mod mode {
     pub const MIRROR_CLAMP_TO_EDGE: u32 = 4;
 }
 
-/// n for n >= 0, else -(1 + n).
+/// Returns `n` if it is not negative, and `-(1 + n)` otherwise.
 #[inline(always)]
 fn mirror(n: i32) -> i32 {
     n ^ (n >> 31)
 }
 
-/// Wraps a texel index into `0..size`, or [`BORDER`]. `size` is positive and below 2^30.
+/// Wraps a texel index into `0..size`, or returns [`BORDER`]. `size` is positive and below 2^30.
 #[inline(always)]
 pub fn wrap(i: i32, size: i32, address_mode: u32) -> i32 {
     if (i as u32) < size as u32 {
@@ -41,43 +42,44 @@ pub fn wrap(i: i32, size: i32, address_mode: u32) -> i32 {
     }
 }
 
-/// The footprint along an axis.
+/// The footprint along one axis.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taps {
-    /// Texels, already wrapped; equal for nearest filtering.
+    /// Indices of the texels, already wrapped; both are equal for nearest filtering.
     pub at: [i32; 2],
-    /// Weight of the second, from 0 to 1.
+    /// Weight of the second texel, from 0 to 1.
     pub weight: f32,
 }
 
-/// floor, and the saturated integer of it (NaN gives 0).
+/// Returns the floor, and its saturated integer (NaN gives 0).
 #[inline(always)]
 fn floor(x: f32) -> (f32, i32) {
     let f = x.floor();
     (f, f as i32)
 }
 
-/// The one texel of nearest filtering at texel coordinate `u`.
+/// Returns the single texel of nearest filtering at texel coordinate `u`.
 #[inline(always)]
 pub fn nearest(u: f32, offset: i32, size: u32, address_mode: u32) -> Taps {
     let i = wrap(floor(u).1.saturating_add(offset), size as i32, address_mode);
     Taps { at: [i, i], weight: 0.0 }
 }
 
-/// The two texels of linear filtering at texel coordinate `u`.
+/// Returns the two texels of linear filtering at texel coordinate `u`.
 #[inline(always)]
 pub fn linear(u: f32, offset: i32, size: u32, address_mode: u32) -> Taps {
     let u = u - 0.5;
     let (f, i) = floor(u);
     let i = i.saturating_add(offset);
     let weight = u - f;
-    // Infinite coordinates have no fraction. That of a coordinate just below a texel's may be rounded to 1: all of the second texel.
+    // Infinite coordinates have no fraction. The fraction of a coordinate just below a texel's can
+    // round to 1, which selects the second texel only.
     let weight = if weight <= 1.0 { weight } else { 0.0 };
     let size = size as i32;
     Taps { at: [wrap(i, size, address_mode), wrap(i.saturating_add(1), size, address_mode)], weight }
 }
 
-/// Layer of an array coordinate: rounded to nearest even, clamped.
+/// Returns the layer of an array coordinate, rounded to nearest even and clamped.
 #[inline(always)]
 pub fn layer(coordinate: f32, layers: u32) -> u32 {
     let last = layers.max(1) - 1;

@@ -1,5 +1,7 @@
-//! Anisotropic samples in vectors of 512 bits ([`Host::WIDE`](base::host::Host::WIDE)) of 2D views as they are, with both axes wrapped by the same mode: chunk by chunk, levels and probes
-//! being found for several chunks at once. Only what reads texels (`probes`) depends on their kind.
+//! Anisotropic samples on hosts with the 512-bit level ([`Host::WIDE`](base::host::Host::WIDE)).
+//! They cover 2D views without a component mapping, with both axes wrapped by the same mode. Chunks
+//! are sampled one by one, but the levels and probes of several chunks are computed at once. Only
+//! the module that reads texels (`probes`) depends on the kind of texels.
 
 use super::axes::{Kind, Source};
 use super::chunks::{ChunkRows, SEVERAL};
@@ -17,15 +19,15 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use smallvec::SmallVec;
 
-/// What depends on the kind of texels.
+/// The functions of anisotropic samples that depend on the kind of texels.
 #[derive(Clone, Copy)]
 pub struct Probes {
-    /// Bytes of texels whose probes are planned, else 0.
+    /// Size in bytes of texels whose probes are planned; 0 if they are not planned.
     bytes: u32,
     sums: unsafe fn(view: &ImageView, items: &mut [Item]),
 }
 
-/// That of a kind.
+/// Returns the functions of a kind.
 #[inline(always)]
 pub fn probes_of<K: Kind>(level: Level) -> Probes {
     let planned = K::Source::PLANNED && !matches!(K::FOUR, Four::Few(_));
@@ -36,7 +38,7 @@ pub fn probes_of<K: Kind>(level: Level) -> Probes {
 }
 
 base::compiled! {
-    /// The sums of all probes.
+    /// Computes the sums of all probes, which are planned.
     for Avx512 unsafe fn sums [K: Kind] [K] (_view: &ImageView, items: &mut [Item]) {
         if H::WIDE {
             for item in items {
@@ -46,7 +48,7 @@ base::compiled! {
             }
         }
     }
-    /// The same of what is not planned.
+    /// Computes the sums of probes that are not planned.
     for Avx512 unsafe fn sums_one_by_one [K: Kind] [K] (view: &ImageView, items: &mut [Item]) {
         if H::WIDE {
             for item in items {
@@ -54,13 +56,14 @@ base::compiled! {
             }
         }
     }
-    /// A chunk; not `done`: nothing was done.
+    /// Samples one chunk; if `done` is not set, no sample was written.
     pub for Avx512 unsafe fn sample(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, probes: Probes, done: &mut bool) {
         if H::WIDE {
             *done = one::<H>(view, sampler, args, probes).is_some();
         }
     }
-    /// All chunks of a batch: what is not common by the first kernel, single chunks whose levels differ or that are far outside by the second one.
+    /// Samples all chunks of a batch. The first kernel of `others` samples uncommon ones; the
+    /// second one samples single chunks whose levels differ or that are far outside.
     pub for Avx512 unsafe fn sample_chunks
         (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, rows: &mut ChunkRows, probes: Probes, others: [ImageKernel; 2]) {
         if H::WIDE {
@@ -69,17 +72,18 @@ base::compiled! {
     }
 }
 
-/// The footprint of a chunk's lanes: in vectors, in the order of their groups.
+/// The footprint of a chunk's lanes, as vectors in the order in which the probes are read.
 struct Footprint {
     line: Line,
     order: __m512i,
-    /// The levels, if there are two, and the second one's weight.
+    /// Mip levels; the second one matters only if `several` is set.
     levels: [u32; 2],
     several: bool,
     weight: __m512,
 }
 
-/// What is known of a chunk's lanes in their own order; x, or anything of lanes, in the lower half, y, or the same, in the upper one.
+/// Values of a chunk's lanes in their own order. The lower half of each vector has the value of x
+/// or of the lanes, the upper half that of y or again that of the lanes.
 struct Lanes {
     coord: __m512,
     major: __m512,
@@ -87,7 +91,8 @@ struct Lanes {
     weight: __m512,
 }
 
-/// What is the same for all lanes: the most probes, whether the major axis is that of x, the levels that there are, and if there are two.
+/// Values that all lanes share: the largest number of probes, whether x is the major axis, the mip
+/// levels, and whether there are two.
 struct Common {
     most: u32,
     x_major: bool,
@@ -97,12 +102,14 @@ struct Common {
 
 impl Footprint {
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn new(lanes: &Lanes, Common { most, x_major, levels, several }: Common, wanted: u32) -> Footprint {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
-            // Footprints lie side by side in rows of pixels where they are longer in the other direction: of both quads the upper row, then the lower one. (Twice that is nothing.)
+            // If footprints are longer in y than in x, the lanes lie side by side in rows of
+            // pixels: the upper row of both quads comes first, then the lower one. (Applying the
+            // order twice restores the lanes.)
             let order = match most > 1 && !x_major {
                 true => _mm512_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15),
                 false => _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
@@ -119,10 +126,11 @@ impl Footprint {
         }
     }
 
-    /// Of two quads, of which `a` and `b` count. None where their levels differ.
+    /// Returns the footprint of two quads, whose representatives are lanes `a` and `b`; `None` if
+    /// their levels differ.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn of_quads(
         detail: &Detail,
@@ -132,14 +140,14 @@ impl Footprint {
         wanted: u32,
     ) -> Option<Footprint> {
         let [first, second] = &detail.level;
-        // Of positive numbers those above zero.
+        // Weights are not negative, so that a weight above zero has nonzero bits.
         let several = detail.weight[a] | detail.weight[b] != 0;
         if first[a] != first[b] || several && second[a] != second[b] {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
-            // (No closure: it would not be inlined.)
+            // A closure would not be inlined here.
             let x = _mm_loadl_epi64(detail.major[0].as_ptr().add(quads).cast());
             let y = _mm_loadl_epi64(detail.major[1].as_ptr().add(quads).cast());
             let count = _mm_loadl_epi64(detail.probes.as_ptr().add(quads).cast());
@@ -160,17 +168,18 @@ impl Footprint {
         }
     }
 
-    /// What probes found of the levels, by how many they are and by the second level's weight; lanes in their own order.
+    /// Combines the sums of the probes by their number and by the second level's weight; the result
+    /// has the lanes in their own order.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn found(&self, items: &[Item]) -> Option<[__m512; 2]> {
         let (first, last) = (items.first()?, items.get(usize::from(self.several))?);
         if first.how == How::No || last.how == How::No {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             let count = _mm512_cvtepi32_ps(self.line.count);
             let mut found = mean(first.sum, count);
@@ -183,13 +192,13 @@ impl Footprint {
 }
 
 /// # Safety
-/// As for `planar::sample`. The host is `H`, and wide.
+/// The requirements of `planar::sample` hold. The host is `H`, which has the 512-bit level.
 #[inline(always)]
 unsafe fn one<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, probes: Probes) -> Option<()> {
     if !is_common(view, sampler, args) {
         return None;
     }
-    // SAFETY: the caller's promise; the levels exist.
+    // SAFETY: the requirements of `planar::sample` hold (`# Safety`), and the levels exist.
     unsafe {
         let mut detail = Detail::BASE;
         detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
@@ -212,7 +221,7 @@ unsafe fn one<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs
 }
 
 /// # Safety
-/// As for `whole::sample_chunks`, but that the sampler is anisotropic.
+/// The requirements of `whole::sample_chunks` hold, except that the sampler is anisotropic.
 #[inline(always)]
 unsafe fn all(
     (view, sampler): (&ImageView, &Sampler),
@@ -221,7 +230,7 @@ unsafe fn all(
     probes: Probes,
     [any, others]: [ImageKernel; 2],
 ) {
-    // SAFETY: the caller's promise; the levels exist.
+    // SAFETY: the requirements of `whole::sample_chunks` hold (`# Safety`), and the levels exist.
     unsafe {
         let Some(all) = one_of_all(args).filter(|_| is_common(view, sampler, args)) else {
             return rows.one_by_one(view, sampler, args, any);
@@ -247,16 +256,16 @@ unsafe fn all(
     }
 }
 
-/// How many steps there is room for.
+/// Number of steps that fit the array.
 const STEPS: usize = 2 * MAX_PROBES;
 
-/// The levels of a view.
+/// The mip levels of a view, with the frames that are already made.
 struct Levels<'a> {
     view: &'a ImageView,
     address_mode: u32,
     probes: Probes,
     near: Near,
-    /// Those that have a bit in `known`.
+    /// Frames of levels, initialised if the level has a bit in `known`.
     frames: [MaybeUninit<Frame>; MAX_LEVELS],
     known: u32,
 }
@@ -267,18 +276,19 @@ impl<'a> Levels<'a> {
         Levels { view, address_mode: sampler.address_mode[0], probes, near: Near::default(), frames, known: 0 }
     }
 
-    /// The components of chunks that have footprints, two at a time.
+    /// Returns the components of chunks that have footprints, two at a time.
     ///
     /// # Safety
-    /// The levels exist. The host is wide.
+    /// The levels exist. The host has the 512-bit level.
     #[inline(always)]
     unsafe fn sample(&mut self, footprints: &[Option<Footprint>; SEVERAL]) -> [Option<[__m512; 2]>; SEVERAL] {
         let mut room = [const { MaybeUninit::<Step>::uninit() }; STEPS];
         let mut items = SmallVec::<[Item; 2 * SEVERAL]>::new();
         let mut all = [None; SEVERAL];
-        // How many items have their sums, and how many steps are taken.
+        // Number of items that have their sums, and number of steps that are in use.
         let (mut done, mut taken) = (0, 0);
-        // SAFETY: the caller's promise; what has no sum yet has steps of its own.
+        // SAFETY: the levels exist and the host has the 512-bit level (`# Safety`). Each item
+        // without a sum has its own steps.
         unsafe {
             for footprint in footprints.iter().flatten() {
                 for number in footprint.levels.into_iter().take(1 + usize::from(footprint.several)) {
@@ -317,16 +327,16 @@ impl<'a> Levels<'a> {
         all
     }
 
-    /// Finds out about a level. False where there is no way to sample it here.
+    /// Makes the frame of a level. Returns false if these functions cannot sample the level.
     ///
     /// # Safety
-    /// It exists. The host is wide.
+    /// The level exists. The host has the 512-bit level.
     #[inline(always)]
     unsafe fn know(&mut self, number: u32) -> bool {
         if self.known >> number & 1 != 0 {
             return true;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the level exists, and the host has the 512-bit level (`# Safety`).
         let Some(frame) = (unsafe { Frame::new(self.view, self.address_mode, number) }) else { return false };
         self.frames[number as usize].write(frame);
         self.known |= 1 << number;
@@ -335,9 +345,9 @@ impl<'a> Levels<'a> {
 }
 
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn mean([first, second]: [__m512; 2], count: __m512) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe { [_mm512_div_ps(first, count), _mm512_div_ps(second, count)] }
 }

@@ -1,6 +1,8 @@
-//! Samples of one level in vectors of 512 bits ([`Host::WIDE`](base::host::Host::WIDE)), of which both axes are one: coordinates become texels, wrapped, and these lie in
-//! windows of the quads, or of all lanes in a row, or apart. Quads may be of two views. Where texels come from is a [`Source`]: the image itself, or blocks
-//! that were decoded (`blocks`).
+//! Samples of one mip level on hosts with the 512-bit level
+//! ([`Host::WIDE`](base::host::Host::WIDE)). One vector has both axes. Coordinates become texels,
+//! which are wrapped. The texels lie in one window per quad, in one window of all lanes, or apart.
+//! The two quads may have different views. A [`Source`] provides the texels: the image itself, or
+//! blocks that were decoded (`blocks`).
 
 use super::chunks::SEVERAL;
 use super::narrow;
@@ -16,20 +18,22 @@ use core::arch::x86_64::*;
 use core::cell::Cell;
 use core::mem::offset_of;
 
-/// First texels and second ones that a chunk sees, the second ones' weight, and lanes that are far outside.
+/// The first and the second texels of a chunk, the weight of the second ones, and the lanes that
+/// are far outside.
 pub type Seen = ([__m512i; 2], __m512, u16);
 
-/// Two components at a time of a chunk; None as [`Axes::sample`].
+/// Components of a chunk, two per vector; `None` under the conditions of [`Axes::sample`].
 pub type Found = Option<[__m512; 2]>;
 
-/// What samples are compiled for: constants, so that none is looked up in between.
+/// Constants for which samples are compiled, so that none is looked up at run time.
 pub trait Kind {
-    /// What filters know of the texels.
+    /// Property of the texels that filters use.
     const FOUR: Four;
-    /// Where they come from.
+    /// Source of the texels.
     type Source: Source;
-    /// Are several chunks filtered at once (`several`)? It wins where much is done to texels, and each kind has a copy of the code: of those that have all of a chunk in one or two loads the
-    /// ones that are decoded by tables or by many operations, and blocks.
+    /// True if several chunks are filtered at once (`several`). It pays if texels need much work,
+    /// and every kind has its own copy of the code. It is used for blocks, and for kinds that load
+    /// a chunk by one or two loads and are decoded by tables or by many operations.
     const SEVERAL: bool = match Self::FOUR {
         Four::Srgb(_) | Four::Packed => true,
         Four::Unorm(_) | Four::Integers(_) => !Self::Source::PLANNED,
@@ -37,19 +41,21 @@ pub trait Kind {
     };
 }
 
-/// Where a level's texels come from.
+/// A source of the texels of a level.
 pub trait Source: Sized {
-    /// Of a slice of the view.
+    /// Makes the source of a slice of the view.
     ///
     /// # Safety
-    /// The slice is the view's. No source of another kind is used in this thread as long as this lives.
+    /// The slice belongs to the view. No source of another kind is used in this thread while this
+    /// one lives.
     unsafe fn new(view: &ImageView, slice: &Slice) -> Self;
 
-    /// Two components at a time of the texels, filtered; see [`Axes::sample`], whose are `first` and `second` texels (the same without `LINEAR`), the second
-    /// ones' `weight`, and lanes that are `far` outside.
+    /// Returns the filtered components of the texels, two per vector; see [`Axes::sample`].
+    /// `texels` are the first and the second ones (the same without `LINEAR`), `weight` is that of
+    /// the second ones, and `far` has the lanes that are far outside.
     ///
     /// # Safety
-    /// The texels lie inside of the level; the host is wide.
+    /// The texels lie inside of the level, and the host has the 512-bit level.
     unsafe fn find<K: Kind<Source = Self>, const LINEAR: bool, const TWO: bool>(
         axes: &Axes<K>,
         texels: [__m512i; 2],
@@ -57,13 +63,14 @@ pub trait Source: Sized {
         far: u16,
     ) -> Option<[__m512; 2]>;
 
-    /// Are probes planned ([`probes::plan`])?
+    /// True if probes are planned ([`probes::plan`]).
     const PLANNED: bool = false;
 
-    /// [`Source::find`] of several chunks of one view with a linear filter; behind the first `count` anything.
+    /// Calls [`Source::find`] for several chunks of one view with a linear filter; results after
+    /// the first `count` have no meaning.
     ///
     /// # Safety
-    /// As for [`Source::find`].
+    /// The requirements of [`Source::find`] hold for each chunk.
     #[inline(always)]
     unsafe fn find_several<K: Kind<Source = Self>>(
         axes: &Axes<K>,
@@ -71,14 +78,15 @@ pub trait Source: Sized {
         found: &mut [Found; SEVERAL],
         count: usize,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `Source::find` hold for each chunk (`# Safety`).
         unsafe { one_by_one(axes, seen, found, count) }
     }
 
-    /// The words of texels of four components in one, at x and y of two chunks, in a level of this width and height. None as [`Source::find`].
+    /// Returns the words of one-word texels of four components, at x and y of two chunks, in a
+    /// level of this width and height. `None` has the meaning of that of [`Source::find`].
     ///
     /// # Safety
-    /// As for [`Source::find`].
+    /// The requirements of [`Source::find`] hold.
     unsafe fn words<K: Kind<Source = Self>>(
         axes: &Axes<K>,
         texels: [__m512i; 2],
@@ -86,10 +94,10 @@ pub trait Source: Sized {
     ) -> Option<__m512i>;
 }
 
-/// [`Source::find_several`], one by one.
+/// Implements [`Source::find_several`] by calls for one chunk at a time.
 ///
 /// # Safety
-/// As for [`Source::find`].
+/// The requirements of [`Source::find`] hold.
 #[inline(always)]
 pub(super) unsafe fn one_by_one<K: Kind>(
     axes: &Axes<K>,
@@ -97,31 +105,33 @@ pub(super) unsafe fn one_by_one<K: Kind>(
     found: &mut [Found; SEVERAL],
     count: usize,
 ) {
-    // (One copy of the code: the compiler knows of no bound.)
+    // The index is masked, so that the compiler, which knows no bound, makes one copy of the code.
     for i in 0..count {
         let (texels, weight, far) = seen[i % SEVERAL];
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `Source::find` hold (`# Safety`).
         found[i % SEVERAL] = unsafe { K::Source::find::<K, true, false>(axes, texels, weight, far) };
     }
 }
 
-/// The texels of a level: what belongs to x is in the lower half, what belongs to y in the upper one, as lanes have it.
+/// The texel grid of a level. The lower half of each vector belongs to x, the upper half to y, in
+/// the order of the lanes.
 pub(super) struct Grid {
     pub(super) wrap: Wrap,
     pub(super) size: __m512i,
-    /// The last coordinates, and sizes as floats.
+    /// Last coordinates.
     last: __m512i,
+    /// Sizes as floats.
     scale: __m512,
 }
 
 impl Grid {
-    /// Which texels are seen at coordinates.
+    /// Returns the texels at coordinates.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn seen<const LINEAR: bool>(&self, coord: __m512) -> Seen {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             let u = _mm512_mul_ps(coord, self.scale);
             let u = if LINEAR { _mm512_sub_ps(u, _mm512_set1_ps(0.5)) } else { u };
@@ -138,35 +148,39 @@ impl Grid {
     }
 }
 
-/// What all samples of a level have in common.
+/// State that all samples of a level share.
 pub struct Axes<K: Kind> {
     pub(super) grid: Grid,
-    /// It has room for windows of [`Shape::Rows`], or of all lanes ([`narrow`]).
+    /// True if the level is wide enough for windows of [`Shape::Rows`], or for windows of all lanes
+    /// ([`narrow`]).
     pub(super) rows: bool,
-    /// Of each quad.
+    /// Slice of each quad.
     pub(super) slices: [Slice; 2],
     pub(super) source: K::Source,
-    /// Both quads may lie in [`COMMON`], or in [`ROW`]: so far all did.
+    /// True if both quads may lie in [`COMMON`] or in [`ROW`], because all did so far.
     pub(super) common: Cell<bool>,
-    /// It has room for [`ROW`].
+    /// True if the level is wide enough for [`ROW`].
     pub(super) long: bool,
-    /// There they were the last time.
+    /// True if the lanes lay in [`ROW`] the last time.
     pub(super) in_row: Cell<bool>,
-    /// Where several chunks lie in windows of quads.
+    /// Prediction of whether several chunks lie in windows of quads.
     pub(super) near: Near,
 }
 
-/// Texels of windows, and the numbers in there of those above and below at the first texels of x, and at the second ones.
+/// Texels of windows, and their numbers there: those above and below at the first texels of x, and
+/// at the second ones.
 type Loading = (Loaded, [__m512i; 2]);
 
-/// The same for lanes that lie in a row: two of [`Shape::Row`].
+/// Width and height of a common window for lanes that lie in a row: two of [`Shape::Row`].
 pub(super) const ROW: [i32; 2] = [16, 2];
 
 impl<K: Kind> Axes<K> {
-    /// Those of a level of views; without `TWO` both are the same. None where the axes wrap in another way, and of levels smaller than a window.
+    /// Makes the state of a level of views; without `TWO` both views are the same. `None` means
+    /// that the axes wrap in another mode, or that the level is smaller than a window.
     ///
     /// # Safety
-    /// The level exists; the host is wide. As for [`Source::new`].
+    /// The level exists, the host has the 512-bit level, and the requirements of [`Source::new`]
+    /// hold.
     #[inline(always)]
     pub(super) unsafe fn new<const TWO: bool>(
         views: [&ImageView; 2],
@@ -190,7 +204,7 @@ impl<K: Kind> Axes<K> {
             rows &= other.width >= room;
         }
         let wrap = Wrap::of(address_mode, powers).filter(|_| !small)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the level exists, and the requirements of `Source::new` hold (`# Safety`).
         unsafe {
             let size = sizes::<TWO>(level, other);
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
@@ -209,13 +223,15 @@ impl<K: Kind> Axes<K> {
         }
     }
 
-    /// Two components at a time of the texels at coordinates, filtered. None where wanted lanes lie apart, or far outside.
+    /// Returns the filtered components of the texels at coordinates, two per vector. `None` means
+    /// that wanted lanes lie too far apart, or far outside.
     ///
     /// # Safety
-    /// The views' texels are of that kind. The host is wide.
+    /// The views' texels are of kind `K`. The host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn sample<const LINEAR: bool, const TWO: bool>(&self, coord: __m512) -> Option<[__m512; 2]> {
-        // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
+        // SAFETY: the host has the 512-bit level (`# Safety`). Wrapped coordinates lie inside of
+        // the level, and so do windows.
         unsafe {
             let (texels, weight, far) = self.grid.seen::<LINEAR>(coord);
             K::Source::find::<K, LINEAR, TWO>(self, texels, weight, far)
@@ -224,10 +240,11 @@ impl<K: Kind> Axes<K> {
 }
 
 impl<K: Kind> Axes<K> {
-    /// Windows of a shape as [`within`] finds them, one of each quad. (Without a linear filter all numbers are the same.)
+    /// Loads windows of a shape that [`within`] found, one for each quad. (Without a linear filter
+    /// all numbers are the same.)
     ///
     /// # Safety
-    /// The windows lie inside of the level; the host is wide.
+    /// The windows lie inside of the level, and the host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn windows<const TWO: bool>(
         &self,
@@ -236,7 +253,8 @@ impl<K: Kind> Axes<K> {
     ) -> Loading {
         let [slice, other] = self.slices.each_ref();
         let other = if TWO { other } else { slice };
-        // SAFETY: the caller's promise.
+        // SAFETY: the windows lie inside of the level, and the host has the 512-bit level
+        // (`# Safety`).
         unsafe {
             let pitches = [slice.pitch, other.pitch];
             let windows = match K::FOUR.words() {
@@ -251,19 +269,21 @@ impl<K: Kind> Axes<K> {
         }
     }
 
-    /// The same of one window of both quads, of texels of 4 bytes: two of a shape, one below the other.
+    /// Loads one window for both quads, with texels of 4 bytes: two windows of a shape, one below
+    /// the other.
     ///
     /// # Safety
-    /// As for `windows`.
+    /// The window lies inside of the level, and the host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn common_window(&self, shape: Shape, [least, first, second]: [__m512i; 3]) -> Loading {
         let slice = &self.slices[0];
-        // SAFETY: the caller's promise.
+        // SAFETY: the window lies inside of the level, and the host has the 512-bit level
+        // (`# Safety`).
         unsafe {
             let x = _mm_cvtsi128_si32(_mm512_castsi512_si128(least)) as u32;
             let y = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(least)) as u32;
             let at = y * slice.pitch + 4 * x;
-            // How far the quads are from each other.
+            // The distance between the quads predicts where the next chunk lies.
             let left = _mm_cvtsi128_si32(_mm512_castsi512_si128(first)) as u32;
             let right = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<1>(first)) as u32;
             slice.prefetch_after::<4>([at, at.wrapping_add(right.wrapping_sub(left).wrapping_mul(4))]);
@@ -273,11 +293,12 @@ impl<K: Kind> Axes<K> {
         }
     }
 
-    /// The same of lanes that lie apart, whose texels are gathered: of the first texels of both axes and the second ones. None where neighbours lie at opposite
+    /// Returns the filtered components of lanes that lie apart, whose texels are gathered: the
+    /// first texels of both axes and the second ones. `None` means that neighbours lie at opposite
     /// edges of the level.
     ///
     /// # Safety
-    /// The coordinates lie inside of the level; the host is wide.
+    /// The coordinates lie inside of the level, and the host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn apart<const LINEAR: bool>(
         &self,
@@ -291,7 +312,8 @@ impl<K: Kind> Axes<K> {
             return None;
         }
         let base = slice.base.cast_const();
-        // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
+        // SAFETY: the coordinates lie inside of the level (`# Safety`). Offsets are below 2^31,
+        // because there are at most 2^14 rows of 2^14 texels of four bytes.
         unsafe {
             let pitch = _mm512_set1_epi32(slice.pitch as i32);
             if !LINEAR {
@@ -299,7 +321,8 @@ impl<K: Kind> Axes<K> {
                 let x = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0x44>(first, first));
                 return Some(chosen_of(four, eight_at::<1>(four, base, _mm512_add_epi32(y, x))));
             }
-            // Both rows of all lanes, and the first of two neighbours, which end inside of the level.
+            // The vectors have both rows of all lanes, and the first of two neighbours, which end
+            // inside of the level.
             let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, second), pitch);
             let left = _mm512_shuffle_i64x2::<0x44>(first, first);
             let right = _mm512_shuffle_i64x2::<0x44>(second, second);
@@ -326,10 +349,11 @@ impl<K: Kind> Axes<K> {
         }
     }
 
-    /// The same where each quad has a slice of its own; neighbours lie where they like.
+    /// Returns the same components as `apart` if each quad has its own slice; neighbours may lie
+    /// anywhere.
     ///
     /// # Safety
-    /// As for `apart`.
+    /// The coordinates lie inside of the level, and the host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn apart_in_two<const LINEAR: bool>(
         &self,
@@ -341,7 +365,8 @@ impl<K: Kind> Axes<K> {
         if four.words() == 2 || is_wanted(far, slice.mask) {
             return None;
         }
-        // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
+        // SAFETY: the coordinates lie inside of the level (`# Safety`). Offsets are below 2^31,
+        // because there are at most 2^14 rows of 2^14 texels of four bytes.
         unsafe {
             let pitch = _mm256_set_m128i(_mm_set1_epi32(other.pitch as i32), _mm_set1_epi32(slice.pitch as i32));
             let (base, of_other) = (slice.base as i64, other.base as i64);
@@ -362,13 +387,14 @@ impl<K: Kind> Axes<K> {
     }
 }
 
-/// The numbers in windows of a shape of first and second texels that lie so far from where they begin, on top of others.
+/// Returns the numbers of first and second texels in windows of a shape, given their distances from
+/// the window's first texel; `more` is added to all.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn numbers(shape: Shape, [first, second]: [__m512i; 2], more: __m512i) -> [__m512i; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
         let rows = match shape {
@@ -384,36 +410,37 @@ pub(super) unsafe fn numbers(shape: Shape, [first, second]: [__m512i; 2], more: 
 }
 
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn beside(low: __m256i, high: __m256i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high) }
 }
 
-/// Words at two offsets from each lane's base.
+/// Returns the words at the sum of two offsets from each lane's base.
 ///
 /// # Safety
-/// They are readable; the host is wide.
+/// The words are readable, and the host has the 512-bit level.
 #[inline(always)]
 unsafe fn texels_at(bases: __m512i, row: __m256i, x: __m256i) -> __m256i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the words are readable, and the host has the 512-bit level (`# Safety`).
     unsafe {
         let offsets = _mm512_cvtepu32_epi64(_mm256_add_epi32(row, x));
         _mm512_i64gather_epi32::<1>(_mm512_add_epi64(bases, offsets), core::ptr::null())
     }
 }
 
-/// Sizes of levels as lanes have them: x in the lower half, y in the upper one; with `TWO` each quad's.
+/// Returns the sizes of levels in the order of the lanes: x in the lower half, y in the upper one;
+/// with `TWO` each quad has its own.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn sizes<const TWO: bool>(level: &ImageLevel, other: &ImageLevel) -> __m512i {
     const WIDTH: usize = offset_of!(ImageLevel, width);
     const { assert!(offset_of!(ImageLevel, height) == WIDTH + size_of::<u32>()) };
     let (level, other) = (core::ptr::from_ref(level), core::ptr::from_ref(other));
-    // SAFETY: the caller's promise; width and height lie side by side.
+    // SAFETY: the host has the 512-bit level (`# Safety`); width and height lie side by side.
     unsafe {
         let first = _mm_loadl_epi64(level.byte_add(WIDTH).cast());
         if !TWO {
@@ -426,13 +453,13 @@ unsafe fn sizes<const TWO: bool>(level: &ImageLevel, other: &ImageLevel) -> __m5
     }
 }
 
-/// A level, as the first layer's slice.
+/// Returns a level as the slice of the view's first layer.
 ///
 /// # Safety
 /// The level is the view's.
 #[inline(always)]
 unsafe fn slice_of(view: &ImageView, level: &ImageLevel, mask: u32) -> Slice {
-    // SAFETY: the caller's promise.
+    // SAFETY: the level is the view's (`# Safety`).
     let base = unsafe { view.base.add(level.offset as usize) };
     Slice { base, pitch: level.row_pitch as u32, size: [level.width, level.height], mask }
 }

@@ -1,5 +1,6 @@
-//! Texels of block-compressed formats, which were decoded (`decoded`). Where all tiles that a call wants are there, lanes gather from the cache;
-//! otherwise the missing ones are brought, and where tiles of one call share a place, texels are copied to where the lanes gather from.
+//! Texels of block-compressed formats, which were decoded (`decoded`). If the cache has all tiles
+//! of a call, lanes gather from the cache. Otherwise the missing tiles are decoded; if tiles of one
+//! call share a place, their texels are copied to memory from which the lanes gather.
 
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
@@ -29,14 +30,17 @@ use base::host::{Host, Ints};
 use core::arch::x86_64::*;
 
 /// Block-compressed formats whose texels are decoded to those of row `ROW` of the format table,
-/// which have `WORDS` words (1 or 2); with `RAW` they are filtered as integers ([`Texels::SCALED`]).
+/// which have `WORDS` words (1 or 2); with `RAW` they are filtered as integers
+/// ([`Texels::SCALED`]).
 pub struct Blocks<const ROW: usize, const WORDS: usize, const RAW: bool>;
 
 impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, RAW> {
-    /// Where the texels at `N` places of each lane are, at most four: offsets in the cache, or in the room that is given.
+    /// Returns the offsets of the texels at `N` (at most four) positions of each lane, and the
+    /// address to which they are relative: that of the cache or of `room`.
     ///
     /// # Safety
-    /// They lie inside the slice (all lanes, wanted or not). The host is `H`. The thread decodes no other blocks while they are read.
+    /// The texels lie inside the slice (in all lanes, wanted or not). The host is `H`. The thread
+    /// decodes no other blocks while they are read.
     #[inline(always)]
     unsafe fn find<H: Host, const N: usize>(
         view: &ImageView,
@@ -46,7 +50,8 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
     ) -> ([H::Ints; N], *const u8) {
         const { assert!(N <= 4 && Row::<ROW>::BYTES == 4 * WORDS) };
         let three = H::Ints::splat(3);
-        // SAFETY: the caller's promise; the reader ends here.
+        // SAFETY: the texels lie inside the slice (`# Safety`); the reader lives only within this
+        // call.
         unsafe {
             let reader = Reader::new(view, slice.base, u64::from(slice.pitch), slice.size);
             let (mut tags, mut at, mut inside) = ([three; N], [three; N], [three; N]);
@@ -63,7 +68,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
                     (tags_of[n], places_of[n], texels[n]) = (tags[n].lanes(), at[n].lanes(), inside[n].lanes());
                     reader.bring_all(&tags_of[n], &places_of[n], mask);
                 }
-                // What was decoded can have taken the place of another one of these blocks.
+                // A decoded tile can have replaced another one of these tiles.
                 if !reader.has::<H, N>(&tags, &at, mask) {
                     reader.copy(&tags_of, &places_of, &texels, mask, room);
                     for n in 0..N {
@@ -79,10 +84,10 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         }
     }
 
-    /// The words of the texels at `N` places of each lane.
+    /// Returns the words of the texels at `N` positions of each lane.
     ///
     /// # Safety
-    /// As for [`Blocks::find`].
+    /// The requirements of [`Blocks::find`] hold.
     #[inline(always)]
     unsafe fn texels<H: Host, const N: usize>(
         view: &ImageView,
@@ -90,7 +95,8 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
         places: [[H::Ints; 2]; N],
     ) -> [Words<H>; N] {
         let (mut room, mut out) = ([[[0; WORDS]; MAX_LANES]; 4], [[H::Ints::splat(0); 4]; N]);
-        // SAFETY: the caller's promise; what was found is read here.
+        // SAFETY: the requirements of `Blocks::find` hold (`# Safety`), and the texels are read
+        // before other blocks are decoded.
         unsafe {
             let (at, base) = Self::find::<H, N>(view, slice, places, &mut room);
             for n in 0..N {
@@ -104,12 +110,13 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, R
     }
 }
 
-/// Texels of blocks.
+/// The source of texels of blocks.
 #[cfg(target_arch = "x86_64")]
 pub enum InBlocks {
-    /// Each is found by itself, which is quicker than to decode its block; all are opaque, or not.
+    /// Each texel is decoded alone, which is quicker than to decode its block; `opaque` is true if
+    /// all texels are opaque.
     ByThemselves { opaque: bool },
-    /// Decoded ones.
+    /// Texels come from the cache of decoded tiles.
     Decoded(Reader),
 }
 
@@ -119,7 +126,7 @@ impl Source for InBlocks {
     unsafe fn new(view: &ImageView, slice: &Slice) -> InBlocks {
         match by_itself(view.format) {
             Some(opaque) => InBlocks::ByThemselves { opaque },
-            // SAFETY: the caller's promise.
+            // SAFETY: the reader lives within one kernel's call, like the source.
             None => InBlocks::Decoded(unsafe { Reader::new(view, slice.base, u64::from(slice.pitch), slice.size) }),
         }
     }
@@ -135,14 +142,15 @@ impl Source for InBlocks {
         if is_wanted(far, mask.into()) {
             return None;
         }
-        // SAFETY: the caller's promise: the blocks lie inside of the level; places are the cache's.
+        // SAFETY: the texels, and so their blocks, lie inside of the level, as `Source::find`
+        // requires; places are the cache's.
         unsafe {
-            // Both rows of all lanes.
+            // The vector has both rows of all lanes.
             let y = _mm512_shuffle_i64x2::<0xee>(first, second);
             let four = K::FOUR;
             let reader = match &axes.source {
                 InBlocks::Decoded(reader) => reader,
-                // (Not of texels of two words.)
+                // Texels of two words have no such blocks.
                 InBlocks::ByThemselves { .. } if four.words() == 2 => return None,
                 InBlocks::ByThemselves { opaque } => {
                     let mut lanes = [Places::of_a_chunk::<LINEAR>([first, second])];
@@ -187,7 +195,8 @@ impl Source for InBlocks {
         found: &mut [Found; SEVERAL],
         count: usize,
     ) {
-        // SAFETY: the caller's promise: the blocks lie inside of the level.
+        // SAFETY: the texels, and so their blocks, lie inside of the level, as
+        // `Source::find_several` requires.
         unsafe {
             let (InBlocks::ByThemselves { opaque }, 1) = (&axes.source, K::FOUR.words()) else {
                 return one_by_one(axes, seen, found, count);
@@ -216,7 +225,8 @@ impl Source for InBlocks {
         [x, y]: [__m512i; 2],
         _: [__m512i; 2],
     ) -> Option<__m512i> {
-        // SAFETY: the caller's promise: the blocks lie inside of the level; places are the cache's.
+        // SAFETY: the texels, and so their blocks, lie inside of the level, as `Source::words`
+        // requires; places are the cache's.
         unsafe {
             let reader = match &axes.source {
                 InBlocks::Decoded(reader) => reader,
@@ -238,7 +248,7 @@ impl Source for InBlocks {
     }
 }
 
-/// Places of sixteen lanes: a row, and one or two columns.
+/// Positions of sixteen lanes: a row, and one or two columns.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub struct Places {
@@ -249,13 +259,13 @@ pub struct Places {
 
 #[cfg(target_arch = "x86_64")]
 impl Places {
-    /// Those of a chunk, above and below.
+    /// Returns the positions of a chunk: the upper rows of all lanes, then the lower ones.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn of_a_chunk<const LINEAR: bool>([first, second]: [__m512i; 2]) -> Places {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             let y = _mm512_shuffle_i64x2::<0xee>(first, second);
             let (left, right) =
@@ -267,7 +277,9 @@ impl Places {
 
 #[cfg(target_arch = "x86_64")]
 base::compiled! {
-    /// The texels at places of wanted lanes, which are mostly `near`, instead of their columns, of blocks of colours (BC1); sixteen lanes are two chunks, or with `ONE` one chunk twice.
+    /// Replaces the columns of wanted lanes by the texels there, in blocks of colours (BC1). `near`
+    /// means that the lanes mostly lie in one window. Sixteen lanes are two chunks, or with `ONE`
+    /// one chunk twice.
     for Avx512 unsafe fn colors_at [const ONE: bool] [ONE] (slice: &Slice, opaque: bool, places: &mut [Places], wanted: u16, near: bool) {
         if H::WIDE {
             for places in places {
@@ -280,7 +292,7 @@ base::compiled! {
 }
 
 /// # Safety
-/// The texels lie inside of the slice, whose blocks are such. The host is wide.
+/// The texels lie inside of the slice, whose blocks are BC1 blocks. The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn colors_of<const ONE: bool>(
@@ -291,9 +303,10 @@ unsafe fn colors_of<const ONE: bool>(
     wanted: u16,
     near: bool,
 ) {
-    // Of a window of blocks, which is a vector: in a row, and rows.
+    // Width and height in blocks of a window, which is one vector.
     const SIDES: [u32; 2] = [4, 2];
-    // SAFETY: the caller's promise; windows lie inside. Offsets are below 2^31: 2^12 rows of 2^12 blocks of eight bytes.
+    // SAFETY: the texels lie inside of the slice (`# Safety`), and so do windows. Offsets are below
+    // 2^31, because there are at most 2^12 rows of 2^12 blocks of eight bytes.
     unsafe {
         let three = _mm512_set1_epi32(3);
         let (top, row) = (_mm512_srli_epi32::<2>(y), _mm512_slli_epi32::<2>(_mm512_and_si512(y, three)));
@@ -311,7 +324,7 @@ unsafe fn colors_of<const ONE: bool>(
                 let (x, y) = (_mm512_castsi512_si128(left), _mm512_castsi512_si128(first));
                 let at = _mm_cvtsi128_si32(y) as u32 * slice.pitch + 8 * _mm_cvtsi128_si32(x) as u32;
                 let blocks = window(Shape::Rows, slice, at);
-                // Two words of each.
+                // Each block has two words.
                 let before = _mm512_sub_epi32(_mm512_slli_epi32::<3>(below), _mm512_slli_epi32::<1>(left));
                 for column in columns {
                     let number = _mm512_slli_epi32::<1>(_mm512_srli_epi32::<2>(*column));
@@ -338,14 +351,16 @@ unsafe fn colors_of<const ONE: bool>(
     }
 }
 
-/// The least number of the pixels at the corners of two chunks, or with `ONE` of one, in all lanes, but no more than `most`: what is least of lanes that lie side by side on an image.
+/// Returns in all lanes the smallest number of the pixels at the corners of two chunks (with `ONE`,
+/// of one chunk), but at most `most`. It is the smallest number of all lanes if the lanes lie side
+/// by side in an image.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn least_of_corners<const ONE: bool>(of: __m512i, most: u32) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let corners = match ONE {
             true => _mm512_setr_epi32(0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7),
@@ -356,18 +371,19 @@ unsafe fn least_of_corners<const ONE: bool>(of: __m512i, most: u32) -> __m512i {
     }
 }
 
-/// The texels of a linear filter where those of all wanted lanes are in four tiles that share a corner: left ones and right ones, each above and below. Such tiles are looked for
-/// one by one, and need no gather.
+/// Returns the texels of a linear filter, left ones and right ones, each above and below, if those
+/// of all wanted lanes lie in four tiles that share a corner. Such tiles are looked up one by one,
+/// and need no gather.
 ///
 /// # Safety
-/// They lie inside of the slice; the host is wide.
+/// The texels lie inside of the slice, and the host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn near_tiles(reader: &Reader, [first, second]: [__m512i; 2], mask: u16) -> Option<[__m512i; 2]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the texels lie inside of the slice, and the host has the 512-bit level (`# Safety`).
     unsafe {
         let least = _mm512_srli_epi32::<2>(least_of_both(least_of_quads(first)));
-        // (No closures: intrinsics are not inlined in them.)
+        // Intrinsics are not inlined in closures.
         let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(first), least);
         let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(second), least);
         let tiles = _mm512_or_si512(a, b);
@@ -392,14 +408,15 @@ unsafe fn near_tiles(reader: &Reader, [first, second]: [__m512i; 2], mask: u16) 
     }
 }
 
-/// The same without a filter, at x and y of two chunks.
+/// Returns the texels at x and y of two chunks, without a filter, if they lie in four tiles that
+/// share a corner.
 ///
 /// # Safety
-/// As for [`near_tiles`].
+/// The texels lie inside of the slice, and the host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn tiles_of_two(reader: &Reader, [x, y]: [__m512i; 2]) -> Option<__m512i> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the texels lie inside of the slice, and the host has the 512-bit level (`# Safety`).
     unsafe {
         let one = _mm512_set1_epi32(1);
         let least = [_mm512_reduce_min_epi32(x) >> 2, _mm512_reduce_min_epi32(y) >> 2];
@@ -417,21 +434,22 @@ unsafe fn tiles_of_two(reader: &Reader, [x, y]: [__m512i; 2]) -> Option<__m512i>
     }
 }
 
-/// Texels of four tiles by their numbers in an upper one and the one right of it, or in the lower two.
+/// Returns texels of four tiles by their numbers in an upper tile and the one right of it, or in
+/// the lower two tiles.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn of_tiles([a, b, c, d]: [__m512i; 4], numbers: __m512i, lower: u16) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let upper = _mm512_permutex2var_epi32(a, numbers, b);
         _mm512_mask_mov_epi32(upper, lower, _mm512_permutex2var_epi32(c, numbers, d))
     }
 }
 
-/// Any block-compressed format, texel by texel.
+/// The texel class of any block-compressed format, which decodes texel by texel.
 pub struct AnyBlocks;
 
 impl Texels for AnyBlocks {
@@ -442,7 +460,8 @@ impl Texels for AnyBlocks {
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
         let mut bytes = [0; 16];
-        // SAFETY: the caller's promise; the reader ends here.
+        // SAFETY: the texel lies inside the slice, as `Texels::texel` requires; the reader lives
+        // only within this call.
         unsafe {
             let reader = Reader::of_texels(view, slice, row_pitch);
             for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(reader.texel(x, y)) {
@@ -452,7 +471,7 @@ impl Texels for AnyBlocks {
         (kernels(plain(Format(view.format as u16))).unpack_one)(&bytes)
     }
 
-    /// There are no stores to compressed images.
+    /// Does nothing, because there are no stores to compressed images.
     #[inline(always)]
     unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
 }
@@ -461,7 +480,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
     const SCALED: bool = RAW;
     const HAS: [bool; 4] = Row::<ROW>::HAS;
     const FOUR: Option<Four> = Row::<ROW>::four(RAW);
-    // No decoded half is a signalling one.
+    // No decoded half is a signalling NaN.
     const WIDE_NEAREST: bool = Self::FOUR.is_some();
     #[cfg(target_arch = "x86_64")]
     type Source = InBlocks;
@@ -469,20 +488,20 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
+        // SAFETY: the texel lies inside the slice, as `Texels::texel` requires.
         unsafe { AnyBlocks::texel(view, slice, row_pitch, x, y) }
     }
 
     #[inline(always)]
     unsafe fn words<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the texels lie inside the slice, as `Texels::words` requires.
         let [words] = unsafe { Self::texels::<H, 1>(view, slice, [[x, y]]) };
         words
     }
 
     #[inline(always)]
     unsafe fn footprint<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the texels lie inside the slice, as `Texels::footprint` requires.
         unsafe { Self::texels::<H, 4>(view, slice, [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]]) }
     }
 
@@ -498,7 +517,8 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
         let four = Self::FOUR.filter(|_| H::WIDE)?;
         let places = [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]];
         let mut room = [[[0; WORDS]; MAX_LANES]; 4];
-        // SAFETY: the caller's promise; what was found is read here.
+        // SAFETY: the texels lie inside the slice, as `Texels::bilinear` requires, and are read
+        // before other blocks are decoded.
         unsafe {
             let (at, base) = Self::find::<H, 4>(view, slice, places, &mut room);
             Some(wide::bilinear_at::<H>(four.raw(RAW && R), base, at, weights))
@@ -514,7 +534,7 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<RO
         }
     }
 
-    /// There are no stores to compressed images.
+    /// Does nothing, because there are no stores to compressed images.
     #[inline(always)]
     unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
 }

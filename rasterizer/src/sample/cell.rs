@@ -1,4 +1,4 @@
-//! Cells of images: where a texel lies in a level that is cut into them (`base::image::Grid`).
+//! Cells of images: the place of a texel in a level that is cut into cells (`base::image::Grid`).
 
 #![forbid(unsafe_code)]
 
@@ -6,19 +6,19 @@ use base::abi::{ImageLevel, ImageView};
 use base::format::Format;
 use base::image::CELL;
 
-/// The slice of a cell that has a texel.
+/// The slice of a cell that contains a texel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// Its first texel.
+    /// Address of its first texel.
     pub base: *const u8,
-    /// Where that is in the level.
+    /// Position of the first texel in the level.
     pub origin: [u32; 2],
-    /// Texels of the cell.
+    /// Width and height of the cell in texels.
     pub size: [u32; 2],
 }
 
 impl Cell {
-    /// Of a texel inside of the level. A level in one piece is one cell.
+    /// Returns the cell of a texel inside of the level. A level in one piece is a single cell.
     #[inline(always)]
     pub fn of(view: &ImageView, level: &ImageLevel, layer: u32, [x, y, z]: [u32; 3]) -> Cell {
         let start = view.base.wrapping_add((level.offset + u64::from(layer) * view.layer_stride) as usize);
@@ -37,7 +37,7 @@ impl Cell {
         Cell { base, origin: [at[0] * size[0], at[1] * size[1]], size }
     }
 
-    /// A texel of the level that it has, counted from its first.
+    /// Converts the position of one of its texels from the level's coordinates to the cell's.
     #[inline(always)]
     pub fn inside(&self, x: u32, y: u32) -> [u32; 2] {
         [x - self.origin[0], y - self.origin[1]]

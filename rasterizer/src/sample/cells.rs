@@ -1,8 +1,10 @@
-//! Views of images whose levels are cut into cells (`base::image::Grid`): those with sparse residency.
+//! Views of images whose levels are cut into cells (`base::image::Grid`): those with sparse
+//! residency.
 //!
-//! They have kernels of their own, so that no other view's know of cells. What is filtered is found texel by texel, by the general kernel of a class that
-//! knows them ([`InCells`]). What is one texel is found cell by cell: a cell's slice is an image of its own to the lanes that have their texels there, and goes
-//! to the kernel of views of images in one piece.
+//! They have separate kernels, so that no other view's kernels depend on cells. The general kernel
+//! of a class with cells ([`InCells`]) filters texel by texel. Operations on single texels go cell
+//! by cell: the lanes that have their texels in a cell see the cell's slice as a separate image.
+//! They use the kernel for views of images in one piece.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -20,7 +22,7 @@ use base::format::{Format, Texel};
 use base::host::Ints;
 use base::image::CELL;
 
-/// Any format, in an image with cells.
+/// The texel class of any format in an image with cells.
 pub struct InCells;
 
 impl Texels for InCells {
@@ -32,7 +34,7 @@ impl Texels for InCells {
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
+        // SAFETY: the texel lies inside the slice, as `Texels::texel` requires.
         unsafe {
             match Format(view.format as u16).is_compressed() {
                 true => AnyBlocks::texel(view, slice, row_pitch, x, y),
@@ -41,12 +43,13 @@ impl Texels for InCells {
         }
     }
 
-    /// Stores are the kernels' of pieces.
+    /// Does nothing, because the kernels of views in one piece store to cells.
     #[inline(always)]
     unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
 }
 
-/// Calls the kernel (a number below `KERNEL_SAMPLE`) of a view in one piece for each cell that has texels of some lanes.
+/// Calls the kernel (a number below `KERNEL_SAMPLE`) of a view in one piece, once for each cell
+/// that has texels of some lanes.
 ///
 /// # Safety
 /// `view` is a valid view of an image with cells.
@@ -69,7 +72,8 @@ pub unsafe fn access<const KERNEL: usize>(view: &ImageView, args: &mut ImageArgs
         }
         args.level = [0; MAX_LANES];
         let alone = alone(view, first);
-        // SAFETY: a view of the cell's slice, of the format that the kernel is for.
+        // SAFETY: `alone` is a view of the cell's slice, with the format for which the kernel is
+        // made.
         unsafe { view.of_piece[KERNEL](&raw const alone, std::ptr::null::<Sampler>(), args) };
         for lane in (0..MAX_LANES).filter(|lane| args.mask >> lane & 1 != 0) {
             for c in 0..4 {
@@ -82,7 +86,8 @@ pub unsafe fn access<const KERNEL: usize>(view: &ImageView, args: &mut ImageArgs
     (args.mask, args.result, args.result_high) = (mask, result, high);
 }
 
-/// The class that gives, of any format, 1 for a texel that is bound to memory and 0 for another one, in all components.
+/// The texel class whose texels are 1 in all components if they are bound to memory, and 0
+/// otherwise, in any format.
 struct Resident;
 
 impl Texels for Resident {
@@ -99,7 +104,7 @@ impl Texels for Resident {
             + u64::from(x / u32::from(info.block.0)) * u64::from(info.block_bytes);
         let start = view.base.addr() & !(CELL as usize - 1);
         let granule = (slice.addr() + at as usize - start) / CELL as usize;
-        // SAFETY: the view's constructor was given a byte for each.
+        // SAFETY: the view's constructor received a byte of residency for each granule.
         let bound = unsafe { view.residency.add(granule).read_volatile() } != 0;
         [if bound { ONE } else { 0 }; 4]
     }
@@ -108,39 +113,43 @@ impl Texels for Resident {
     unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
 }
 
-/// `KERNEL_RESIDENT` of sparse resources. What lies outside of an image is not missing, nor is a border.
+/// Reports the residency of sparse resources (`KERNEL_RESIDENT`). Texels outside of an image are
+/// resident, and so is a border.
 ///
 /// # Safety
-/// `view` is a valid view with a table of residency; without a sampler, `args` are those of a fetch.
+/// `view` is a valid view with a table of residency; without a sampler, `args` are those of a
+/// fetch.
 pub unsafe fn resident(view: &ImageView, sampler: Option<&Sampler>, args: &mut ImageArgs) {
     let Some(sampler) = sampler else {
-        // SAFETY: the caller's promise.
+        // SAFETY: the view has a table of residency, and `args` are those of a fetch (`# Safety`).
         args.result[0] = std::array::from_fn(|lane| unsafe { u32::from(is_resident(view, args, lane)) });
         return;
     };
-    // The least of what a filter sees, of views and samplers that change nothing.
+    // The minimum over the footprint is 0 if any texel is not bound; view mapping and comparison
+    // are disabled.
     let mut sampler = *sampler;
     (sampler.reduction, sampler.compare_enable, sampler.border_color) = (1, 0, [ONE; 4]);
-    // SAFETY: plain data, which owns nothing.
+    // SAFETY: a view is plain data, which owns nothing.
     let mut plain = unsafe { std::ptr::from_ref(view).read() };
     plain.swizzle = [0, 1, 2, 3];
     let (op, component) = (args.op, args.component);
     let gathers = op == SampleOp::ResidentGather;
     (args.op, args.component) = (if gathers { SampleOp::Gather } else { SampleOp::Sample }, 3);
-    // SAFETY: the caller's promise; of any class.
+    // SAFETY: `view` is a valid view (`# Safety`); `Resident` works for any format.
     unsafe { general::sample::<Resident>(&plain, &sampler, args) };
     (args.op, args.component) = (op, component);
     for lane in 0..MAX_LANES {
         let seen = [0, 1, 2, 3].map(|c| args.result[c][lane] != 0);
-        // Of an integer border the last component may be 1.
+        // The last component of an integer border may be 1, so a border counts as resident by its
+        // nonzero bits.
         args.result[0][lane] = u32::from(if gathers { seen == [true; 4] } else { seen[3] });
     }
 }
 
-/// Is a fetched texel bound to memory?
+/// Returns true if a fetched texel is bound to memory.
 ///
 /// # Safety
-/// As for [`resident`].
+/// The requirements of [`resident`] hold.
 unsafe fn is_resident(view: &ImageView, args: &ImageArgs, lane: usize) -> bool {
     let coords = args.icoord.map(|c| c[lane]);
     let (slice, pitch, [x, y]) = if view.dim == Dim::Buffer {
@@ -152,12 +161,12 @@ unsafe fn is_resident(view: &ImageView, args: &ImageArgs, lane: usize) -> bool {
         let Some((cell, level)) = place(view, args.level[lane], coords) else { return true };
         (cell.base, level.row_pitch, cell.inside(coords[0] as u32, coords[1] as u32))
     };
-    // SAFETY: the caller's promise; a texel of the view.
+    // SAFETY: the texel lies inside the view, which has a table of residency (`# Safety`).
     let [bound, ..] = unsafe { Resident::texel(view, slice, pitch, x, y) };
     bound != 0
 }
 
-/// The cell and level of a texel; None outside.
+/// Returns the cell and the level of a texel; `None` if the texel lies outside.
 fn place(view: &ImageView, level: i32, [x, y, z]: [i32; 3]) -> Option<(Cell, &ImageLevel)> {
     let (z, layer) = match (view.dim, view.arrayed != 0) {
         (Dim::D2, true) | (Dim::Cube, _) => (0, z as u32),
@@ -170,7 +179,8 @@ fn place(view: &ImageView, level: i32, [x, y, z]: [i32; 3]) -> Option<(Cell, &Im
     inside.then(|| (Cell::of(view, l, layer, [x, y, z]), l))
 }
 
-/// A view of a cell's slice; of nothing, a view without texels that is otherwise like the whole.
+/// Returns a view of a cell's slice; without a cell, a view without texels that is otherwise like
+/// `view`.
 fn alone(view: &ImageView, at: Option<(Cell, &ImageLevel)>) -> ImageView {
     let mut level = [ImageLevel::default(); MAX_LEVELS];
     let mut base = view.base;

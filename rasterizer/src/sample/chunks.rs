@@ -1,34 +1,37 @@
-//! One sampling operation of many chunks, one after the other, with little in between, so that the processor works on several.
+//! One sampling operation of many chunks, one after the other, with so little code in between that
+//! the processor overlaps several.
 //!
-//! Rows of coordinates and of results are a chunk's, or two chunks' (`ImageArgs::row_lanes`).
+//! Rows of coordinates and of results belong to one chunk or to two chunks
+//! (`ImageArgs::row_lanes`).
 
 use super::words::Words;
 use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
 use base::host::{Host, Ints};
 
-/// Rows of coordinates.
+/// Number of rows of coordinates.
 const COORDS: usize = 2;
-/// Rows of what comes of them.
+/// Number of rows of results.
 const RESULTS: usize = 4;
 
 /// A chunk's coordinates.
 pub type Coords = [[u32; MAX_LANES]; COORDS];
-/// What comes of them.
+/// A chunk's results, by component.
 pub type Results = [[u32; MAX_LANES]; RESULTS];
 
-/// How many chunks have their levels computed at once: their quads are a vector.
+/// Number of chunks whose levels are computed at once, because their quads fill a vector.
 pub const SEVERAL: usize = 4;
 
-/// The chunks that are still to be sampled: where their coordinates and results lie.
+/// The chunks that are not yet sampled, as the addresses of their coordinates and results.
 #[derive(Clone, Copy)]
 pub struct ChunkRows {
     next: ChunkAt,
     count: usize,
-    /// How far it is to the next chunk's, and from there to the one after it: of coordinates and of results.
+    /// Distances to the next chunk's rows, and from there to those of the chunk after it, for
+    /// coordinates and for results.
     steps: [[usize; 2]; 2],
 }
 
-/// A chunk's first rows, and how far apart rows are.
+/// Addresses of a chunk's first rows, and the distance between rows.
 #[derive(Clone, Copy)]
 pub struct ChunkAt {
     coords: *const f32,
@@ -38,7 +41,8 @@ pub struct ChunkAt {
 
 impl ChunkRows {
     /// # Safety
-    /// There are as many of both, in rows of so many lanes, as long as this lives.
+    /// There are `count` chunks of coordinates and of results, in rows of `row_lanes` lanes, as
+    /// long as this lives.
     #[inline(always)]
     pub unsafe fn new(coords: *const f32, results: *mut u32, count: u32, row_lanes: u32) -> ChunkRows {
         let row_lanes = row_lanes as usize;
@@ -52,7 +56,7 @@ impl ChunkRows {
         }
     }
 
-    /// The next chunk.
+    /// Returns the next chunk.
     #[inline(always)]
     pub fn next(&mut self) -> Option<ChunkAt> {
         self.count = self.count.checked_sub(1)?;
@@ -64,7 +68,7 @@ impl ChunkRows {
         Some(chunk)
     }
 
-    /// The next two chunks, if there are two.
+    /// Returns the next two chunks, if there are two.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn two(&mut self) -> Option<[ChunkAt; 2]> {
@@ -74,7 +78,7 @@ impl ChunkRows {
         Some([self.next()?, self.next()?])
     }
 
-    /// The next chunks, and how many there are; the last one in place of those that are not.
+    /// Returns the next chunks and their number; missing chunks are replaced by the last one.
     #[inline(always)]
     pub fn several(&mut self) -> ([ChunkAt; SEVERAL], usize) {
         let count = self.count.min(SEVERAL);
@@ -86,10 +90,11 @@ impl ChunkRows {
         (chunks, count)
     }
 
-    /// All by a kernel for one. (A copy, which is not inlined: the next chunk stays in registers where others are sampled.)
+    /// Samples all chunks by a kernel for one chunk. (The function takes a copy and is not inlined,
+    /// so that the next chunk stays in registers in callers that sample in another way.)
     ///
     /// # Safety
-    /// The kernel's.
+    /// The requirements of the kernel hold for every chunk.
     #[inline(never)]
     pub unsafe fn one_by_one(
         mut self,
@@ -99,17 +104,17 @@ impl ChunkRows {
         kernel: ImageKernel,
     ) {
         while let Some(chunk) = self.next() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the requirements of the kernel hold (`# Safety`).
             unsafe { chunk.sample(view, sampler, args, kernel) };
         }
     }
 }
 
 impl ChunkAt {
-    /// By a kernel.
+    /// Samples the chunk by a kernel.
     ///
     /// # Safety
-    /// The kernel's.
+    /// The requirements of the kernel hold for the chunk.
     #[inline(always)]
     pub unsafe fn sample(
         self,
@@ -118,41 +123,42 @@ impl ChunkAt {
         args: *mut ImageArgs,
         kernel: ImageKernel,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of the kernel hold (`# Safety`).
         unsafe { sample_at(self.coords, self.results, self.row_lanes, view, sampler, args, kernel) };
     }
 
-    /// x and y.
+    /// Returns x and y.
     ///
     /// # Safety
-    /// As for [`ChunkRows::new`]; the host is `H`.
+    /// The chunk satisfies the requirements of [`ChunkRows::new`], and the host is `H`.
     #[inline(always)]
     pub unsafe fn coords_of<H: Host>(self) -> [H::Floats; COORDS] {
-        // SAFETY: the caller's promise: a row of each.
+        // SAFETY: the chunk has a row of each axis (`# Safety`).
         let row = |axis: usize| unsafe { self.coords.add(axis * self.row_lanes).cast::<[u32; MAX_LANES]>().read() };
         [H::Ints::of(row(0)).as_floats(), H::Ints::of(row(1)).as_floats()]
     }
 
-    /// Gives the components.
+    /// Writes the components.
     ///
     /// # Safety
-    /// As for [`ChunkRows::new`]; the host is `H`.
+    /// The chunk satisfies the requirements of [`ChunkRows::new`], and the host is `H`.
     #[inline(always)]
     pub unsafe fn give_words<H: Host>(self, components: Words<H>) {
         for (c, component) in components.into_iter().enumerate() {
-            // SAFETY: the caller's promise: a row of each component.
+            // SAFETY: the chunk has a row for each component (`# Safety`).
             unsafe { self.results.add(c * self.row_lanes).cast::<[u32; MAX_LANES]>().write(component.lanes()) };
         }
     }
 
-    /// Copies its coordinates, row by row: what is put together in memory has to wait for its parts.
+    /// Copies the coordinates row by row, because a load of memory that was written in smaller
+    /// parts waits for them.
     ///
     /// # Safety
-    /// As for [`ChunkRows::new`], and there is room.
+    /// The chunk satisfies the requirements of [`ChunkRows::new`], and `to` is writable.
     #[inline(always)]
     pub unsafe fn read(self, to: *mut Coords) {
         for axis in 0..COORDS {
-            // SAFETY: the caller's promise: a row of both.
+            // SAFETY: the chunk has a row of both axes, and `to` is writable (`# Safety`).
             unsafe {
                 let row = self.coords.add(axis * self.row_lanes).cast::<[u32; MAX_LANES]>().read();
                 to.cast::<[u32; MAX_LANES]>().add(axis).write(row);
@@ -160,23 +166,24 @@ impl ChunkAt {
         }
     }
 
-    /// Gives its results.
+    /// Writes the results.
     ///
     /// # Safety
-    /// As for [`ChunkRows::new`].
+    /// The chunk satisfies the requirements of [`ChunkRows::new`].
     #[inline(always)]
     pub unsafe fn write(self, results: &Results) {
         for (c, row) in results.iter().enumerate() {
-            // SAFETY: the caller's promise: a row of each component.
+            // SAFETY: the chunk has a row for each component (`# Safety`).
             unsafe { self.results.add(c * self.row_lanes).cast::<[u32; MAX_LANES]>().write(*row) };
         }
     }
 }
 
-/// [`ChunkAt::sample`], which is not inlined: it is seldom needed. (Without references, so that chunks stay in registers.)
+/// Implements [`ChunkAt::sample`]. It is not inlined, because it is seldom needed. (It takes no
+/// references, so that chunks stay in registers.)
 ///
 /// # Safety
-/// The kernel's.
+/// The requirements of the kernel and of [`ChunkRows::new`] hold.
 #[inline(never)]
 unsafe fn sample_at(
     coords: *const f32,
@@ -188,7 +195,7 @@ unsafe fn sample_at(
     kernel: ImageKernel,
 ) {
     let chunk = ChunkAt { coords, results, row_lanes };
-    // SAFETY: the caller's promise.
+    // SAFETY: the requirements of the kernel and of `ChunkRows::new` hold (`# Safety`).
     unsafe {
         chunk.read((&raw mut (*args).coord).cast());
         kernel(view, sampler, args);
@@ -203,13 +210,15 @@ mod wide {
     use core::arch::x86_64::*;
 
     impl ChunkAt {
-        /// x in the lower half, y in the upper one.
+        /// Returns x in the lower half and y in the upper one.
         ///
         /// # Safety
-        /// The chunk is one; the host is wide.
+        /// The chunk satisfies the requirements of `ChunkRows::new`, and the host has the 512-bit
+        /// level.
         #[inline(always)]
         pub unsafe fn coords(self) -> __m512 {
-            // SAFETY: the caller's promise.
+            // SAFETY: the chunk has a row of each axis, and the host has the 512-bit level
+            // (`# Safety`).
             unsafe {
                 if self.row_lanes == MAX_LANES {
                     return _mm512_loadu_ps(self.coords);
@@ -219,13 +228,14 @@ mod wide {
             }
         }
 
-        /// Gives the components, two at a time.
+        /// Writes the components, two per vector.
         ///
         /// # Safety
-        /// As for [`ChunkAt::coords`].
+        /// The chunk satisfies the requirements of [`ChunkAt::coords`].
         #[inline(always)]
         pub unsafe fn give(self, components: [__m512; 2]) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the chunk has a row for each component, and the host has the 512-bit level
+            // (`# Safety`).
             unsafe {
                 for (i, two) in components.into_iter().enumerate() {
                     let row = self.results.add(2 * i * self.row_lanes);
@@ -239,13 +249,14 @@ mod wide {
             }
         }
 
-        /// x and y of two chunks, of which this is the first one.
+        /// Returns x and y of two chunks, of which `self` is the first one.
         ///
         /// # Safety
-        /// As for [`ChunkAt::coords`], of both.
+        /// Both chunks satisfy the requirements of [`ChunkAt::coords`].
         #[inline(always)]
         pub unsafe fn coords_of_two(self, second: ChunkAt) -> [__m512; 2] {
-            // SAFETY: the caller's promise.
+            // SAFETY: both chunks have a row of each axis, and the host has the 512-bit level
+            // (`# Safety`).
             unsafe {
                 if self.row_lanes != MAX_LANES {
                     return [_mm512_loadu_ps(self.coords), _mm512_loadu_ps(self.coords.add(self.row_lanes))];
@@ -255,13 +266,14 @@ mod wide {
             }
         }
 
-        /// Gives the components of both.
+        /// Writes the components of two chunks, of which `self` is the first one.
         ///
         /// # Safety
-        /// As for [`ChunkAt::coords_of_two`].
+        /// Both chunks satisfy the requirements of [`ChunkAt::coords`].
         #[inline(always)]
         pub unsafe fn give_two(self, second: ChunkAt, [a, b, c, d]: [__m512; 4]) {
-            // SAFETY: the caller's promise.
+            // SAFETY: both chunks have a row for each component, and the host has the 512-bit level
+            // (`# Safety`).
             unsafe {
                 if self.row_lanes != MAX_LANES {
                     for (i, component) in [a, b, c, d].into_iter().enumerate() {
@@ -276,10 +288,11 @@ mod wide {
     }
 }
 
-/// `HelperTable::sample_chunks`.
+/// Samples many chunks (`HelperTable::sample_chunks`).
 ///
 /// # Safety
-/// As for the helper: a valid view and sampler, filled arguments, and as many chunks of coordinates and results.
+/// The requirements of the helper hold: view and sampler are valid, the arguments are filled, and
+/// there are `chunks` chunks of coordinates and results.
 pub unsafe extern "C" fn sample_chunks(
     view: *const ImageView,
     sampler: *const Sampler,
@@ -288,16 +301,16 @@ pub unsafe extern "C" fn sample_chunks(
     results: *mut u32,
     chunks: u32,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the requirements of the helper hold (`# Safety`).
     unsafe { ((*view).chunks)(view, sampler, args, coords, results, chunks) }
 }
 
-/// The kernel of the sampler's class.
+/// Returns the view's kernel for the sampler's class.
 ///
 /// # Safety
-/// Both are valid.
+/// The view and the sampler are valid.
 #[inline(always)]
 pub unsafe fn kernel_of(view: *const ImageView, sampler: *const Sampler) -> ImageKernel {
-    // SAFETY: the caller's promise.
+    // SAFETY: the view and the sampler are valid (`# Safety`).
     unsafe { (*view).kernels[KERNEL_SAMPLE + (*sampler).class as usize] }
 }

@@ -1,19 +1,22 @@
-//! Sampler classes: what is known of a sampler when it is created picks one of a view's kernels; and what kernels for the commonest samples ask first.
+//! Sampler classes: properties that are known when a sampler is created select one of a view's
+//! kernels. The module also has the conditions that kernels for the most frequent samples check
+//! first.
 
 #![forbid(unsafe_code)]
 
 use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
 
-/// One filter for everything, plain: nearest.
+/// Class of plain samplers with one filter, which is nearest.
 pub const NEAREST: u32 = 0;
-/// Linear.
+/// Class of plain samplers with one filter, which is linear.
 pub const LINEAR: u32 = 1;
-/// Linear, anisotropic.
+/// Class of plain samplers with a linear filter and anisotropy.
 pub const ANISOTROPIC: u32 = 2;
-/// Everything else; those above are the same kernel, free for more fast paths.
+/// Class of all other samplers. Numbers above it select the same kernel and are free for more fast
+/// paths.
 pub const GENERAL: u32 = 3;
 
-/// The class of a sampler.
+/// Returns the class of a sampler.
 pub fn class_of(s: &Sampler) -> u32 {
     let plain = s.mag_filter == s.min_filter && s.compare_enable == 0 && s.unnormalized == 0 && s.reduction == 0;
     match (plain, s.max_anisotropy > 1.0, s.min_filter) {
@@ -24,7 +27,8 @@ pub fn class_of(s: &Sampler) -> u32 {
     }
 }
 
-/// The bias and the least level of detail of implicit samples, if all lanes have the same.
+/// Returns the bias and the lower bound of the level of detail of implicit samples, if all lanes
+/// have the same.
 #[inline(always)]
 pub fn one_of_all(args: &ImageArgs) -> Option<[f32; 2]> {
     let all = [args.lod[0], args.min_lod[0]];
@@ -32,17 +36,18 @@ pub fn one_of_all(args: &ImageArgs) -> Option<[f32; 2]> {
     (args.lod_mode == LodMode::Implicit && same(&args.lod, all[0]) && same(&args.min_lod, all[1])).then_some(all)
 }
 
-/// A sample of a 2D view as it is, with both axes wrapped by the same mode?
+/// Returns true for a plain sample of a 2D view without a component mapping, with both axes wrapped
+/// by the same mode.
 #[inline(always)]
 pub fn is_common(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> bool {
     let plain = args.op == SampleOp::Sample && args.has_offset == 0;
-    // (Of one layer every coordinate is.)
+    // In a view of one layer, every layer coordinate selects that layer.
     let one = view.arrayed == 0 || view.layers == 1;
     let flat = view.dim == Dim::D2 && one && view.swizzle == [0, 1, 2, 3];
     plain && flat && sampler.address_mode[0] == sampler.address_mode[1]
 }
 
-/// Does another level than the first one matter?
+/// Returns true if a level other than the first one can be sampled.
 #[inline(always)]
 pub fn is_detailed(view: &ImageView, sampler: &Sampler) -> bool {
     view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0)

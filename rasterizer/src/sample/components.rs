@@ -8,7 +8,7 @@ use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 use base::host::Ints;
 
-/// A texel through the mapping.
+/// Applies the view's component mapping to a texel.
 #[inline(always)]
 pub fn map(view: &ImageView, t: Texel, integer: bool) -> Texel {
     if view.swizzle == [0, 1, 2, 3] {
@@ -22,7 +22,8 @@ pub fn map(view: &ImageView, t: Texel, integer: bool) -> Texel {
     })
 }
 
-/// Texels through the mapping, to `result`; `one` is the bits of a component that is 1.
+/// Applies the view's component mapping to the texels of all lanes, and writes `result`. `one` is
+/// the bits of a component that is 1.
 #[inline(always)]
 pub fn map_lanes<V: Ints>(view: &ImageView, result: &mut Lanes, texels: [V; 4], one: u32) {
     if view.swizzle == [0, 1, 2, 3] {

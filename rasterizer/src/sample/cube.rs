@@ -1,13 +1,15 @@
-//! Cube maps: face selection (specification table "Cube map face and coordinate selection") and seamless edges.
+//! Cube maps: face selection (specification table "Cube map face and coordinate selection") and
+//! seamless edges.
 //!
-//! A footprint texel one step outside a face is found by integer arithmetic: its centre, as a direction with doubled texel
-//! coordinates, is given to the neighbouring face. All sizes up to 2^20 are exact.
+//! A footprint texel one step outside a face is found by integer arithmetic: its centre, as a
+//! direction with doubled texel coordinates, is projected to the neighbouring face. The arithmetic
+//! is exact for all sizes up to 2^20.
 
 #![forbid(unsafe_code)]
 
 use base::host::{Floats, Ints};
 
-/// Axis and sign of (sc, tc, major) of each face: component index, negated.
+/// Axes of (sc, tc, major) for each face: component index, and whether the component is negated.
 const FACES: [[(usize, bool); 3]; 6] = [
     [(2, true), (1, true), (0, false)],
     [(2, false), (1, true), (0, true)],
@@ -17,10 +19,10 @@ const FACES: [[(usize, bool); 3]; 6] = [
     [(0, true), (1, true), (2, true)],
 ];
 
-/// The face a direction hits; z wins over y over x where magnitudes are equal.
+/// Returns the face that a direction hits; z precedes y, and y precedes x, if magnitudes are equal.
 #[inline(always)]
 fn face_of(magnitude: [bool; 2], negative: [bool; 3]) -> usize {
-    // magnitude: [|z| >= |x| and |y|, |y| >= |x|]
+    // The elements of `magnitude` are |z| >= |x| and |y|, and |y| >= |x|.
     let axis = if magnitude[0] {
         2
     } else if magnitude[1] {
@@ -31,7 +33,7 @@ fn face_of(magnitude: [bool; 2], negative: [bool; 3]) -> usize {
     axis * 2 + usize::from(negative[axis])
 }
 
-/// Face and coordinates s, t in 0..=1 of a direction.
+/// Returns the face of a direction, and its coordinates s and t in 0..=1.
 #[inline(always)]
 pub fn project(r: [f32; 3]) -> (usize, [f32; 2]) {
     let a = r.map(f32::abs);
@@ -42,8 +44,8 @@ pub fn project(r: [f32; 3]) -> (usize, [f32; 2]) {
     (face, [0.5 * (signed(s) / major) + 0.5, 0.5 * (signed(t) / major) + 0.5])
 }
 
-/// Derivative of (s, t) on the face of `r`, for a derivative `d` of the direction (specification: "Cube Map Derivative
-/// Transformation").
+/// Returns the derivative of (s, t) on the face of `r`, for a derivative `d` of the direction
+/// (specification: "Cube Map Derivative Transformation").
 #[inline(always)]
 pub fn project_derivative(r: [f32; 3], d: [f32; 3]) -> [f32; 3] {
     let a = r.map(f32::abs);
@@ -55,18 +57,20 @@ pub fn project_derivative(r: [f32; 3], d: [f32; 3]) -> [f32; 3] {
     [quotient(s), quotient(t), 0.0]
 }
 
-/// The faces that directions hit, in all lanes. The faces and coordinates are those of [`project`].
+/// The faces that the directions of all lanes hit. Faces and coordinates equal those of
+/// [`project`].
 #[derive(Clone, Copy)]
 pub struct Faces<F: Floats> {
-    /// All ones where z is the major axis, and where y is.
+    /// All ones if z is the major axis.
     z: F::Ints,
+    /// All ones if y is the major axis.
     y: F::Ints,
-    /// All ones where the major axis is negative.
+    /// All ones if the major axis is negative.
     negative: F::Ints,
 }
 
 impl<F: Floats> Faces<F> {
-    /// Those of some directions.
+    /// Finds the faces of directions.
     #[inline(always)]
     pub fn of(r: [F; 3]) -> Self {
         let a = [magnitude(r[0]), magnitude(r[1]), magnitude(r[2])];
@@ -77,14 +81,14 @@ impl<F: Floats> Faces<F> {
         Faces { z, y, negative }
     }
 
-    /// Their numbers.
+    /// Returns the numbers of the faces.
     #[inline(always)]
     pub fn numbers(self) -> F::Ints {
-        // All ones are -1.
+        // All ones are -1 as an integer.
         (self.z & F::Ints::splat(4) | self.y & F::Ints::splat(2)) - self.negative
     }
 
-    /// The components of a vector along s, t and the major axis.
+    /// Returns the components of a vector along s, t and the major axis.
     #[inline(always)]
     fn pick(self, v: [F; 3]) -> [F; 3] {
         let (ones, sign) = (F::Ints::splat(u32::MAX), F::Ints::splat(1 << 31));
@@ -96,7 +100,7 @@ impl<F: Floats> Faces<F> {
         [s.as_floats(), t.as_floats(), major.as_floats()]
     }
 
-    /// [`project`].
+    /// Returns the coordinates s and t of directions, as [`project`] does.
     #[inline(always)]
     pub fn project(self, r: [F; 3]) -> [F; 2] {
         let ([s, t, major], half) = (self.pick(r), F::splat(0.5));
@@ -104,7 +108,7 @@ impl<F: Floats> Faces<F> {
         [half * (s / major) + half, half * (t / major) + half]
     }
 
-    /// [`project_derivative`].
+    /// Returns derivatives on the faces, as [`project_derivative`] does.
     #[inline(always)]
     pub fn project_derivative(self, r: [F; 3], d: [F; 3]) -> [F; 3] {
         let ([s, t, major], [ds, dt, d_major]) = (self.pick(r), self.pick(d));
@@ -118,16 +122,17 @@ fn magnitude<F: Floats>(of: F) -> F {
     (of.bits() & F::Ints::splat(0x7fff_ffff)).as_floats()
 }
 
-/// Where a footprint texel lies.
+/// The place of a footprint texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CubeTexel {
-    /// Face, x, y.
+    /// A texel, as face, x, y.
     At(usize, u32, u32),
-    /// Beyond a corner of the cube, where no texel is: the average of the other three.
+    /// A place beyond a corner of the cube, which has no texel; its value is the average of the
+    /// other three.
     Corner,
 }
 
-/// The texel (i, j) of `face`, where either may be one step outside `0..size`.
+/// Returns the place of texel (i, j) of `face`, where either may be one step outside `0..size`.
 #[inline(always)]
 pub fn texel(face: usize, i: i32, j: i32, size: u32) -> CubeTexel {
     let inside = |v: i32| (v as u32) < size;
@@ -160,7 +165,7 @@ fn neighbour(face: usize, i: i32, j: i32, size: u32) -> CubeTexel {
 mod tests {
     use super::*;
 
-    /// Direction of a point of a face.
+    /// Returns the direction of a point of a face.
     fn direction(face: usize, s: f32, t: f32) -> [f32; 3] {
         let mut r = [0.0; 3];
         for ((axis, negative), v) in FACES[face].into_iter().zip([2.0 * s - 1.0, 2.0 * t - 1.0, 1.0]) {
@@ -181,7 +186,8 @@ mod tests {
 
     #[test]
     fn neighbours_touch() {
-        // The point of the edge nearest to a texel belongs to both faces: the neighbour's texel must contain it.
+        // The point of the edge that is nearest to a texel belongs to both faces, so the
+        // neighbour's texel must contain it.
         for size in [1u32, 2, 3, 8, 17] {
             for face in 0..6 {
                 for k in 0..size as i32 {

@@ -1,11 +1,16 @@
-//! Texels of compressed formats that a thread has decoded, as those of a plain format (`base::format::plain`), in tiles of 4×4, in two small caches.
+//! Texels of compressed formats that a thread has decoded to a plain format
+//! (`base::format::plain`), in tiles of 4×4, in two small caches.
 //!
-//! The first one is asked where a tile lies in its slice, so that lanes look for all of theirs at once, without loading a block, and neighbours never take each
-//! other's places. Most blocks are one tile; of others (ASTC) tiles are put together. What is not there is looked for by its block's bytes in the second one, which mostly has
-//! it, when a thread comes back to a place or a texture has many equal blocks; only then the block is decoded.
+//! The first cache is indexed by the tile's place in its slice. Lanes look up all of their tiles at
+//! once without loading a block, and neighbouring tiles never replace each other. Most blocks are
+//! one tile; tiles of other blocks (ASTC) are put together. A missing tile is looked up by its
+//! block's bytes in the second cache. It usually has the tile if a thread returns to a place, or if
+//! a texture has many equal blocks. The block is decoded only if neither cache has it.
 //!
-//! Invariant: what the first one knows ends with the piece of work ([`pool::epoch`]), for memory may change between two. Within one it does not: Vulkan makes
-//! nothing that is written visible to samples of an image without a dependency, of which both sides are pieces of work. What the second one knows can't go stale.
+//! Invariant: entries of the first cache are valid for one piece of work ([`pool::epoch`]), because
+//! memory may change between two. Within one it does not change: Vulkan makes a write visible to
+//! samples of an image only by a dependency, whose two sides are separate pieces of work. Entries
+//! of the second cache never become stale.
 
 use super::words;
 use crate::pool;
@@ -16,45 +21,51 @@ use base::host::{Host, Ints, prefetch};
 use core::arch::x86_64::*;
 use std::cell::UnsafeCell;
 
-/// Tiles of a row, and rows, that have places of their own, as logarithms: a window.
+/// Logarithm of the number of columns of tiles of a window, whose tiles all have different places.
 const COLUMNS: u32 = 5;
+/// Logarithm of the number of rows of tiles of a window.
 const ROWS: u32 = 4;
+/// Logarithm of the number of places.
 const PLACE_BITS: u32 = 12;
 const PLACES: usize = 1 << PLACE_BITS;
-/// Places of windows are moved by a hash, so that what lies apart by a round number, or in several slices, seldom meets.
+/// Multiplier of a hash that moves the places of windows, so that tiles that are a round distance
+/// apart, or lie in several slices, seldom collide.
 const MIX: u32 = 0x9e37_79b1;
 
-/// Bits of a tile's column and row in its tag: sides of images are at most 2^14 texels.
+/// Number of bits of a tile's column, and of its row, in its tag: sides of images are at most 2^14
+/// texels.
 const COLUMN_BITS: u32 = 12;
 const COLUMN: u32 = (1 << COLUMN_BITS) - 1;
 const SLICE_SHIFT: u32 = 2 * COLUMN_BITS;
-/// Slices have numbers of one half, then of the other, each without its first one: what a reader brings that still has one of the half before, nobody takes for a tile of another slice.
+/// Number of slice numbers in each half of the range. Numbers are taken from one half, then from
+/// the other, each without its first number. A reader that still has a number of the previous half
+/// thus never adds tiles that match another slice.
 const HALF: u32 = 1 << (u32::BITS - SLICE_SHIFT - 1);
-/// How many slices a cache knows at a time: two of each hash but for its lowest bit.
+/// Logarithm of the number of slices that a cache has: two for each hash without its lowest bit.
 const SLICE_BITS: u32 = 6;
 
-/// How many tiles are known by their blocks' bytes.
+/// Logarithm of the number of tiles that are known by their blocks' bytes.
 const CONTENT_BITS: u32 = 12;
 const CONTENTS: usize = 1 << CONTENT_BITS;
 const TILE_SHIFT: u32 = 16;
 
-/// Texels of a tile's row, and its rows.
+/// Number of texels in a tile's row, and number of its rows.
 const SIDE: u32 = 4;
 
-/// Bits of a texel's number in its tile.
+/// Number of bits of a texel's number in its tile.
 pub(super) const TEXEL_BITS: u32 = 4;
 
-/// A word of all texels of a tile: a line of the processor's caches.
+/// One word of all texels of a tile, which is a line of the processor's caches.
 type Block = [u32; 1 << TEXEL_BITS];
 
-/// What begins with such a line.
+/// A value that is aligned to such a line.
 #[repr(C, align(64))]
 struct Lines<T>(T);
 
-/// Texels of lanes, at up to four places each.
+/// Words of texels of all lanes, at up to four positions each.
 pub(super) type Room<const WORDS: usize> = [[[u32; WORDS]; MAX_LANES]; 4];
 
-/// A slice in tags: a number from 1 on, or 0 for none, above [`SLICE_SHIFT`].
+/// A slice with its tag: a number from 1 on above [`SLICE_SHIFT`], or 0 if the entry is empty.
 #[derive(Clone, Copy)]
 struct Known {
     base: *const u8,
@@ -62,17 +73,18 @@ struct Known {
     tag: u32,
 }
 
-/// Zeros are an empty one; no format that is decoded is 0.
+/// The caches of a thread. All zeros are an empty cache, because no format that is decoded is 0.
 struct Cache {
     epoch: u64,
-    /// Slices by the hash of their base, in either of two neighbours.
+    /// Slices by the hash of their base, in either of two neighbouring entries.
     slices: [Known; 1 << SLICE_BITS],
-    /// The last number of a slice.
+    /// The number that was given to a slice last.
     last: u32,
-    /// Slice, row and column of the tile in each place.
+    /// Tag of the tile in each place: slice, row and column.
     tags: [u32; PLACES],
-    /// Of texels of one word, and of two.
+    /// Texels of one word, by place.
     single: Lines<[Block; PLACES]>,
+    /// Texels of two words, by place.
     double: Lines<[[[u32; 2]; 1 << TEXEL_BITS]; PLACES]>,
     contents: Contents,
 }
@@ -83,17 +95,17 @@ struct Contents {
     words: Lines<[[Block; CONTENTS]; 2]>,
 }
 
-/// Which tile it is.
+/// Identity of a tile: its block and its number there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(32))]
 struct Content {
     block: u128,
-    /// And the number of the tile in its block, from [`TILE_SHIFT`] on.
+    /// Format of the block, with the number of the tile in the block from bit [`TILE_SHIFT`] on.
     format: u32,
 }
 
 impl Cache {
-    /// Memory may have changed: slices get other numbers.
+    /// Removes all slices, because memory may have changed; slices then get new numbers.
     #[cold]
     fn forget(&mut self, epoch: u64) {
         self.epoch = epoch;
@@ -102,7 +114,7 @@ impl Cache {
         }
     }
 
-    /// The tag of a slice that is known from now on.
+    /// Adds a slice and returns its tag.
     #[cold]
     fn admit(&mut self, base: *const u8, format: u32) -> u32 {
         if self.last % HALF == HALF - 1 {
@@ -111,14 +123,14 @@ impl Cache {
         }
         self.last += 1;
         let at = slices_of(base);
-        // The older one goes.
+        // The older one of both entries is replaced.
         let at = if self.slices[at[0]].tag < self.slices[at[1]].tag { at[0] } else { at[1] };
         let tag = self.last << SLICE_SHIFT;
         self.slices[at] = Known { base, format, tag };
         tag
     }
 
-    /// The tag of a slice.
+    /// Returns the tag of a slice, which is added if necessary.
     #[inline(always)]
     fn tag(&mut self, base: *const u8, format: u32) -> u32 {
         for at in slices_of(base) {
@@ -132,7 +144,8 @@ impl Cache {
 }
 
 impl Contents {
-    /// Where a tile of a block is, which is there then: its number is that of [`decode_tiles`].
+    /// Returns the place of a tile of a block, which is decoded if necessary; its number is that of
+    /// [`decode_tiles`].
     fn find(&mut self, block: u128, format: u32, tile: u32) -> usize {
         let hash = hash_of(block);
         let at = (hash + tile as usize) % CONTENTS;
@@ -152,7 +165,7 @@ fn hash_of(block: u128) -> usize {
     base::hash::of_wide(block as u64 ^ ((block >> 64) as u64).rotate_left(29), CONTENT_BITS)
 }
 
-/// Where a slice may be known.
+/// Returns the two entries that a slice may have.
 #[inline(always)]
 fn slices_of(base: *const u8) -> [usize; 2] {
     let at = base::hash::of_wide(base as u64, SLICE_BITS) % (1 << SLICE_BITS);
@@ -165,29 +178,31 @@ thread_local! {
 
 #[cold]
 fn new_cache() -> Box<Cache> {
-    // SAFETY: zeros are an empty cache.
+    // SAFETY: all zeros are an empty cache.
     unsafe { Box::<Cache>::new_zeroed().assume_init() }
 }
 
-/// A slice's texels, in tiles of [`SIDE`]×[`SIDE`].
+/// A reader of a slice's texels, in tiles of [`SIDE`]×[`SIDE`].
 pub struct Reader {
     base: *const u8,
     pitch: u64,
     size: [u32; 2],
     format: u32,
-    /// The slice in tags.
+    /// Tag of the slice.
     tag: u32,
     cache: *mut Cache,
 }
 
 impl Reader {
-    /// Of the slice at `base`, of so many texels, whose rows of blocks are `pitch` bytes apart.
+    /// Makes a reader of the slice at `base`, of `size` texels, whose rows of blocks are `pitch`
+    /// bytes apart.
     ///
     /// # Safety
-    /// It lives within one kernel's call.
+    /// The reader lives within one kernel's call.
     #[inline(always)]
     pub(super) unsafe fn new(view: &ImageView, base: *const u8, pitch: u64, size: [u32; 2]) -> Reader {
-        // SAFETY: the caller's promise; the thread's own cache.
+        // SAFETY: the reader lives within one kernel's call (`# Safety`); the cache is the thread's
+        // own.
         unsafe {
             let reader = Reader { size, ..Reader::of_texels(view, base, pitch) };
             let (cache, epoch) = (&mut *reader.cache, pool::epoch());
@@ -198,13 +213,14 @@ impl Reader {
         }
     }
 
-    /// The same that is asked for single texels only ([`Reader::texel`]).
+    /// Makes a reader for single texels only ([`Reader::texel`]).
     ///
     /// # Safety
-    /// As for [`Reader::new`].
+    /// The reader lives within one kernel's call.
     #[inline(always)]
     pub(super) unsafe fn of_texels(view: &ImageView, base: *const u8, pitch: u64) -> Reader {
-        // SAFETY: the thread's own, of which there are references only within functions of this module.
+        // SAFETY: the cache is the thread's own, and references to it exist only within functions
+        // of this module.
         let cache = CACHE.with(|cache| unsafe { &mut *cache.get() });
         let cache = match cache {
             Some(cache) => &mut **cache,
@@ -213,7 +229,7 @@ impl Reader {
         Reader { base, pitch, size: [0; 2], format: view.format, tag: 0, cache }
     }
 
-    /// The texels of all places, of so many words each.
+    /// Returns the address of the texels of all places, of `words` words each.
     #[inline(always)]
     pub(super) fn texels(&self, words: usize) -> *const u8 {
         // SAFETY: the thread's own cache lives as long as the thread.
@@ -225,7 +241,7 @@ impl Reader {
         }
     }
 
-    /// What is to be found with the tiles at these columns and rows, and where.
+    /// Returns the tags of the tiles at these columns and rows, and their places.
     #[inline(always)]
     pub(super) fn places<V: Ints>(&self, x: V, y: V) -> [V; 2] {
         let (column, row) = (V::splat((1 << COLUMNS) - 1), V::splat((1 << ROWS) - 1));
@@ -234,13 +250,13 @@ impl Reader {
         [y.shl(COLUMN_BITS) | x | V::splat(self.tag), hash ^ ((y & row).shl(COLUMNS) | (x & column))]
     }
 
-    /// Brings the tile with a tag of this slice to its place, if it is not there.
+    /// Decodes the tile with a tag of this slice to its place, if it is not there.
     ///
     /// # Safety
-    /// It lies inside the slice; the place is the one of [`Reader::places`].
+    /// The tile lies inside the slice; the place is that of [`Reader::places`].
     #[inline(always)]
     unsafe fn bring(&self, tag: u32, place: usize) {
-        // SAFETY: the thread's own cache; the caller's promise.
+        // SAFETY: the cache is the thread's own; the tile lies inside the slice (`# Safety`).
         unsafe {
             if (*self.cache).tags[place] != tag {
                 self.fill(tag, place);
@@ -254,9 +270,9 @@ impl Reader {
     unsafe fn fill(&self, tag: u32, place: usize) {
         let [x, y] = [tag & COLUMN, tag >> COLUMN_BITS & COLUMN];
         let format = Format(self.format as u16);
-        // More than four bytes are two words.
+        // Texels of more than four bytes have two words.
         let single = plain(format).info().block_bytes <= 4;
-        // SAFETY: the caller's promise; the thread's own cache.
+        // SAFETY: the tile lies inside the slice (`# Safety`); the cache is the thread's own.
         unsafe {
             let cache = &mut *self.cache;
             if format.info().block == (SIDE as u8, SIDE as u8) {
@@ -275,14 +291,15 @@ impl Reader {
         }
     }
 
-    /// Asks for what is known of a block, which is wanted next where texels are wanted row by row.
+    /// Prefetches the entry of a block, which is needed next if texels are read row by row.
     ///
     /// # Safety
-    /// Its row lies inside the slice.
+    /// The block's row lies inside the slice.
     #[inline(always)]
     unsafe fn expect(&self, x: u32, y: u32) {
         if x * SIDE < self.size[0] {
-            // SAFETY: the caller's promise; the thread's own cache.
+            // SAFETY: the block lies inside the slice, whose width was checked; the cache is the
+            // thread's own.
             unsafe {
                 let (contents, at) = (&raw const (*self.cache).contents, hash_of(self.block(x, y)) % CONTENTS);
                 prefetch((&raw const (*contents).known[at]).cast());
@@ -291,19 +308,19 @@ impl Reader {
         }
     }
 
-    /// The same of a tile of several blocks, or of a part of one.
+    /// Fills a place with a tile of several blocks, or of a part of one.
     ///
     /// # Safety
-    /// As for `fill`.
+    /// The tile lies inside the slice.
     #[inline(never)]
     unsafe fn put_together(&self, place: usize, [column, row]: [u32; 2], single: bool) {
         for texel in 0..1 << TEXEL_BITS {
-            // What lies outside of the slice is nobody's.
+            // Texels outside of the slice are never read, so they repeat its edge.
             let [x, y] = [
                 (column * SIDE + texel % SIDE).min(self.size[0] - 1),
                 (row * SIDE + texel / SIDE).min(self.size[1] - 1),
             ];
-            // SAFETY: the caller's promise; the thread's own cache.
+            // SAFETY: the position is clamped to the slice; the cache is the thread's own.
             unsafe {
                 let words = self.texel(x, y);
                 let cache = &mut *self.cache;
@@ -316,12 +333,12 @@ impl Reader {
         }
     }
 
-    /// A block's bytes.
+    /// Returns a block's bytes.
     ///
     /// # Safety
-    /// It lies inside the slice.
+    /// The block lies inside the slice.
     unsafe fn block(&self, column: u32, row: u32) -> u128 {
-        // SAFETY: a block of 8 or 16 bytes, by the caller's promise.
+        // SAFETY: the block of 8 or 16 bytes lies inside the slice (`# Safety`).
         unsafe {
             let row = self.base.add((u64::from(row) * self.pitch) as usize);
             match Format(self.format as u16).info().block_bytes {
@@ -331,14 +348,15 @@ impl Reader {
         }
     }
 
-    /// Where among the contents the tile of a block is that has the texel at (x, y), and where it is in there.
+    /// Returns the place among the contents of the tile that has the texel at (x, y), and the
+    /// texel's number in it.
     ///
     /// # Safety
-    /// It lies inside the slice.
+    /// The texel lies inside the slice.
     unsafe fn content(&self, x: u32, y: u32) -> (usize, usize) {
         let (width, height) = Format(self.format as u16).info().block;
         let (width, height) = (u32::from(width), u32::from(height));
-        // SAFETY: the caller's promise; the thread's own cache.
+        // SAFETY: the texel lies inside the slice (`# Safety`); the cache is the thread's own.
         unsafe {
             let block = self.block(x / width, y / height);
             let (x, y) = (x % width, y % height);
@@ -347,35 +365,37 @@ impl Reader {
         }
     }
 
-    /// Both words of the texel at (x, y).
+    /// Returns both words of the texel at (x, y).
     ///
     /// # Safety
-    /// It lies inside the slice.
+    /// The texel lies inside the slice.
     pub(super) unsafe fn texel(&self, x: u32, y: u32) -> [u32; 2] {
-        // SAFETY: the caller's promise; the thread's own cache.
+        // SAFETY: the texel lies inside the slice (`# Safety`); the cache is the thread's own.
         unsafe {
             let (at, inside) = self.content(x, y);
             [0, 1].map(|w: usize| (*self.cache).contents.words.0[w][at][inside])
         }
     }
 
-    /// Brings the tiles of some of these tags to their places.
+    /// Decodes the tiles of the tags in `missing` to their places.
     ///
     /// # Safety
-    /// They lie inside the slice; the places are those of [`Reader::places`].
+    /// The tiles lie inside the slice; the places are those of [`Reader::places`].
     #[cold]
     pub(super) unsafe fn bring_all<const N: usize>(&self, tags: &[u32; N], places: &[u32; N], mut missing: u32) {
         while let Some(tag) = tags.get(missing.trailing_zeros() as usize) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the tile lies inside the slice, and the place is that of `Reader::places`
+            // (`# Safety`).
             unsafe { self.bring(*tag, places[missing.trailing_zeros() as usize] as usize % PLACES) };
             missing &= missing - 1;
         }
     }
 
-    /// Copies the texels at `inside` (numbers) of these tiles, of some lanes.
+    /// Copies the texels with the numbers `inside` of these tiles to `room`, for the lanes in
+    /// `mask`.
     ///
     /// # Safety
-    /// They lie inside the slice; the places are those of [`Reader::places`].
+    /// The tiles lie inside the slice; the places are those of [`Reader::places`].
     #[cold]
     pub(super) unsafe fn copy<const N: usize, const WORDS: usize>(
         &self,
@@ -388,7 +408,8 @@ impl Reader {
         for n in 0..N {
             for lane in (0..MAX_LANES).filter(|lane| mask >> lane & 1 != 0) {
                 let (place, texel) = (places[n][lane] as usize % PLACES, inside[n][lane] as usize % (1 << TEXEL_BITS));
-                // SAFETY: the caller's promise; a place of the thread's own cache.
+                // SAFETY: the tile lies inside the slice (`# Safety`); the place is in the thread's
+                // own cache.
                 unsafe {
                     self.bring(tags[n][lane], place);
                     let texels: *const [u32; WORDS] = self.texels(WORDS).cast();
@@ -398,10 +419,10 @@ impl Reader {
         }
     }
 
-    /// Are these tiles in these places?
+    /// Returns true if these tiles are in these places, in the lanes of `mask`.
     ///
     /// # Safety
-    /// The places are the cache's. The host is `H`.
+    /// The places are places of the cache. The host is `H`.
     #[inline(always)]
     pub(super) unsafe fn has<H: Host, const N: usize>(
         &self,
@@ -411,22 +432,24 @@ impl Reader {
     ) -> bool {
         let mut same = mask;
         for n in 0..N {
-            // SAFETY: the caller's promise.
+            // SAFETY: the places are places of the cache, and the host is `H` (`# Safety`).
             let there = unsafe { words::gather::<H, 4>((&raw const (*self.cache).tags).cast(), places[n].shl(2))[0] };
             same &= there.equal(tags[n]).signs();
         }
         same == mask
     }
 
-    /// Where the texels at 16 places are among those of all places, with `HALF` of the first eight places only, of those in `mask`; any others' are some texel's.
-    /// None where tiles share a place.
+    /// Returns the offsets of the texels at 16 positions among those of all places, for the lanes
+    /// in `mask`. With `HALF` only the first eight places are looked up; other lanes have the
+    /// offset of an arbitrary texel. `None` means that tiles share a place.
     ///
     /// # Safety
-    /// They lie inside the slice. The host is wide.
+    /// The texels lie inside the slice. The host has the 512-bit level.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) unsafe fn wide<const HALF: bool>(&self, x: __m512i, y: __m512i, mask: u16) -> Option<__m512i> {
-        // SAFETY: the caller's promise; places are the cache's, and texels below 16.
+        // SAFETY: the texels lie inside the slice (`# Safety`); places are the cache's, and texels
+        // are below 16.
         unsafe {
             let (column, row) = (_mm512_srli_epi32::<2>(x), _mm512_srli_epi32::<2>(y));
             let slice = _mm512_set1_epi32(self.tag as i32);
@@ -444,7 +467,7 @@ impl Reader {
                 _mm512_storeu_si512((&raw mut tags).cast(), tag);
                 _mm512_storeu_si512((&raw mut places).cast(), place);
                 self.bring_all(&tags, &places, missing.into());
-                // What is brought takes no other's place but that of another window.
+                // A decoded tile can replace only a tile of another window.
                 let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(window));
                 let others = _mm512_cmpneq_epi32_mask(window, first) & mask;
                 if others != 0 && self.missing::<HALF>(place, tag) & mask != 0 {
@@ -458,15 +481,16 @@ impl Reader {
         }
     }
 
-    /// The texels (of one word) of a tile, of the one right of it, of the one below it, of the one beside both, as far as these are asked for: else those of the tile itself.
+    /// Returns the one-word texels of a tile, of the one right of it, of the one below it, and of
+    /// the one right of and below it. A tile that is not requested is replaced by one that is.
     ///
     /// # Safety
-    /// All lie inside the slice. The host is wide.
+    /// All tiles lie inside the slice. The host has the 512-bit level.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) unsafe fn tiles(&self, [column, row]: [u32; 2], [right, below]: [bool; 2]) -> [__m512i; 4] {
         let (right, below) = (column + u32::from(right), row + u32::from(below));
-        // SAFETY: the host is wide.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         let mut tiles = unsafe { [_mm512_setzero_si512(); 4] };
         for (tile, [column, row]) in
             tiles.iter_mut().zip([[column, row], [right, row], [column, below], [right, below]])
@@ -474,7 +498,8 @@ impl Reader {
             let window = (row >> ROWS) << COLUMN_BITS | column >> COLUMNS | self.tag;
             let hash = window.wrapping_mul(MIX) >> (32 - PLACE_BITS);
             let place = hash ^ ((row & ((1 << ROWS) - 1)) << COLUMNS | column & ((1 << COLUMNS) - 1));
-            // SAFETY: the caller's promise; the thread's own cache. What is brought next may take this place: it is loaded now.
+            // SAFETY: the tile lies inside the slice (`# Safety`), and the cache is the thread's
+            // own. The tile is loaded now, because the next one may replace it.
             unsafe {
                 self.bring(row << COLUMN_BITS | column | self.tag, place as usize % PLACES);
                 let texels = &raw const (*self.cache).single.0[place as usize % PLACES];
@@ -484,14 +509,15 @@ impl Reader {
         tiles
     }
 
-    /// At which of these places are not the tiles of these tags?
+    /// Returns the lanes whose place does not have the tile of the tag.
     ///
     /// # Safety
-    /// The places are the cache's. The host is wide.
+    /// The places are places of the cache. The host has the 512-bit level.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn missing<const HALF: bool>(&self, places: __m512i, tags: __m512i) -> u16 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the places are places of the cache, and the host has the 512-bit level
+        // (`# Safety`).
         unsafe {
             let there = words_at::<HALF>((&raw const (*self.cache).tags).cast(), places);
             _mm512_cmpneq_epi32_mask(there, tags)
@@ -499,14 +525,14 @@ impl Reader {
     }
 }
 
-/// Words of an array, with `HALF` of the first eight places only.
+/// Returns words of an array, with `HALF` at the first eight places only.
 ///
 /// # Safety
-/// They are readable. The host is wide.
+/// The words are readable. The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn words_at<const HALF: bool>(words: *const i32, places: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the words are readable; the host has the 512-bit level (`# Safety`).
     unsafe {
         match HALF {
             true => _mm512_castsi256_si512(_mm256_i32gather_epi32::<4>(words, _mm512_castsi512_si256(places))),

@@ -1,13 +1,15 @@
-//! Image operations whose view or sampler differs between lanes: one kernel call per distinct pair, each by its own view's kernel.
+//! Image operations whose view or sampler differs between lanes: one kernel call per distinct pair,
+//! each by the kernel of its view.
 //!
-//! Where descriptors differ from quad to quad, as they do at the edges of objects, two views of one format are sampled together (`PairKernel`).
+//! At the edges of objects, descriptors often differ from quad to quad; two views of one format are
+//! then sampled together (`PairKernel`).
 
 use super::words::row;
 use base::abi::{ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
 use base::host::{Host, Ints, Level};
 
 base::compiled! {
-    /// [`waterfall`].
+    /// Calls [`waterfall`] with results of the width that the kernel needs.
     unsafe extern "C" fn divergent
         (views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
         match (*args).kernel as usize >= KERNEL_SAMPLE {
@@ -17,24 +19,26 @@ base::compiled! {
     }
 }
 
-/// `HelperTable::image_divergent`.
+/// Executes an image operation with divergent descriptors (`HelperTable::image_divergent`).
 ///
 /// # Safety
-/// As for the helper: `views` (and `samplers`, unless null) have [`MAX_LANES`] entries, valid for the lanes of `args.mask`; `args`
-/// is a filled argument block whose `kernel` is a kernel index.
+/// The requirements of the helper hold. `views` (and `samplers`, unless null) have [`MAX_LANES`]
+/// entries, valid for the lanes of `args.mask`. `args` is a filled argument block whose `kernel` is
+/// a kernel index.
 pub unsafe extern "C" fn image_divergent(
     views: *const *const ImageView,
     samplers: *const *const Sampler,
     args: *mut ImageArgs,
 ) {
-    // SAFETY: the caller's promise; the host's level.
+    // SAFETY: the requirements of the helper hold (`# Safety`), and the level is the host's own.
     unsafe { divergent(Level::here())(views, samplers, args) }
 }
 
-/// The lanes whose pointer is `one`.
+/// Returns the lanes whose pointer is `one`.
 ///
-/// Without branches, as which lanes agree is a riddle; and pointer by pointer, volatile, because generated code has just stored them so: the
-/// compiler's vectors would wait for the stores.
+/// There are no branches, because the lanes that agree cannot be predicted. Each pointer is read
+/// alone and volatile, because generated code has just stored them one by one: the compiler's
+/// vector loads would wait for the stores.
 ///
 /// # Safety
 /// The pointers are readable.
@@ -42,13 +46,13 @@ pub unsafe extern "C" fn image_divergent(
 unsafe fn equal<T>(all: *const *const T, one: *const T) -> u32 {
     let mut same = 0;
     for lane in 0..MAX_LANES {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointers are readable (`# Safety`).
         same |= u32::from(unsafe { all.add(lane).read_volatile() } == one) << lane;
     }
     same
 }
 
-/// Do all lanes of each quad have the pointer of its first one?
+/// Returns true if all lanes of each quad have the pointer of the quad's first lane.
 ///
 /// # Safety
 /// The pointers are readable.
@@ -56,20 +60,23 @@ unsafe fn equal<T>(all: *const *const T, one: *const T) -> u32 {
 unsafe fn by_quads<T>(all: *const *const T) -> bool {
     let mut differs = 0;
     for lane in [1, 2, 3, 5, 6, 7] {
-        // SAFETY: the caller's promise. Volatile: see `equal`.
+        // SAFETY: the pointers are readable (`# Safety`). They are read volatile for the reason
+        // given at `equal`.
         differs |= unsafe { all.add(lane).read_volatile().addr() ^ all.add(lane & 4).read_volatile().addr() };
     }
     differs == 0
 }
 
-/// Samples two quads with a view each (which may be one: that is no branch to be guessed) and one sampler at once, if that is what they are.
+/// Samples two quads with one view each and one sampler at once, and returns true, if the lanes
+/// have such descriptors. (Both views may be the same, which avoids a branch that cannot be
+/// predicted.)
 ///
 /// # Safety
-/// As for [`image_divergent`].
+/// The requirements of [`image_divergent`] hold.
 #[inline(always)]
 unsafe fn pair(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) -> bool {
     let mut done = false;
-    // SAFETY: the caller's promise: both quads have wanted lanes, whose pointers are valid.
+    // SAFETY: both quads have wanted lanes, whose pointers are valid (`# Safety`).
     unsafe {
         let mask = (*args).mask;
         let sampled = (*args).kernel as usize == KERNEL_SAMPLE && !samplers.is_null();
@@ -85,17 +92,19 @@ unsafe fn pair(views: *const *const ImageView, samplers: *const *const Sampler, 
     done
 }
 
-/// One call per distinct pair. `LONG`: results may be integers of 64 bits, as no sample's are.
+/// Makes one call per distinct pair. With `LONG`, results may be 64-bit integers, which samples
+/// never return.
 ///
 /// # Safety
-/// As for [`image_divergent`]; the host is `H`.
+/// The requirements of [`image_divergent`] hold; the host is `H`.
 #[inline(always)]
 unsafe fn waterfall<H: Host, const LONG: bool>(
     views: *const *const ImageView,
     samplers: *const *const Sampler,
     args: *mut ImageArgs,
 ) {
-    // SAFETY: the caller's promise. Pointers of lanes outside the mask are read, but not followed.
+    // SAFETY: the requirements of `image_divergent` hold (`# Safety`). Pointers of lanes outside
+    // the mask are read, but not dereferenced.
     unsafe {
         if pair(views, samplers, args) {
             return;

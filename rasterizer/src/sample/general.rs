@@ -1,8 +1,10 @@
-//! The sampling kernel for every dimension, filter, address mode and operation, lane by lane: that of images with cells, and
-//! the oracle of the tests. `vector` has the kernel of all other images.
+//! The sampling kernel for every dimension, filter, address mode and operation, lane by lane. It
+//! samples images with cells, and is the oracle of the tests. The kernel of all other images is
+//! `vector`.
 //!
-//! A level is sampled by collapsing a grid of up to 2×2×2 texels axis by axis; nearest filtering is a grid of one. What is done
-//! before collapsing (depth comparison) and how (average, minimum, maximum) are parameters.
+//! A level is sampled by collapsing a grid of up to 2×2×2 texels axis by axis; for nearest
+//! filtering the grid has one texel. The operation before collapsing (depth comparison) and the
+//! kind of collapsing (average, minimum, maximum) are parameters.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
@@ -17,7 +19,7 @@ use base::abi::{Dim, ImageArgs, ImageView, MAX_LANES, SampleOp, Sampler};
 use base::format::pack::ONE;
 use base::format::{ChannelName, Format, Texel};
 
-/// What happens to each texel before filtering.
+/// The operation on each texel before filtering.
 #[derive(Clone, Copy)]
 enum Map {
     Identity,
@@ -25,7 +27,7 @@ enum Map {
     Compare(f32, u32),
 }
 
-/// Everything of a lane but its level of detail.
+/// The arguments of a lane, except its level of detail.
 #[derive(Clone, Copy)]
 struct Lane<'a> {
     view: &'a ImageView,
@@ -59,10 +61,10 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
         if matches!(args.op, SampleOp::SampleDref | SampleOp::GatherDref) {
             lane.map = Map::Compare(clamp_reference(view, args.dref[i]), sampler.compare_op);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `view` is valid and not empty, and its format belongs to class `T` (`# Safety`).
         let result = unsafe {
             match args.op {
-                // Kernels of their own.
+                // Residency has separate kernels.
                 SampleOp::Resident | SampleOp::ResidentGather => [0; 4],
                 SampleOp::QueryLod => {
                     let [level, lambda] = lod::query(view, sampler, &lods[i]);
@@ -72,7 +74,8 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
                     let texel = filtered::<T>(&lane, &lods[i]);
                     components::map(view, texel, integer)
                 }
-                // Its level, the base level, is none that can be accessed.
+                // A gather accesses the base level, which is below the view's minimum level of
+                // detail here.
                 SampleOp::Gather | SampleOp::GatherDref if view.min_lod >= 1.0 => [0; 4],
                 SampleOp::Gather | SampleOp::GatherDref => gather::<T>(&lane, args),
             }
@@ -83,19 +86,20 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
     }
 }
 
-/// References are clamped where the depth format is normalised.
+/// Returns the reference, which is clamped if the depth format is normalised.
 #[inline(always)]
 fn clamp_reference(view: &ImageView, reference: f32) -> f32 {
     if is_normalised(view) { reference.max(0.0).min(1.0) } else { reference }
 }
 
-/// Does the format hold unsigned normalised numbers?
+/// Returns true if the format holds unsigned normalised numbers.
 #[inline(always)]
 pub fn is_normalised(view: &ImageView) -> bool {
     Format(view.format as u16).info().channels[0].ty == base::format::ChannelType::Unorm
 }
 
-/// Both levels, all probes along the major axis of an anisotropic footprint.
+/// Returns the sample of both levels, with all probes along the major axis of an anisotropic
+/// footprint.
 #[inline(always)]
 unsafe fn filtered<T: Texels>(lane: &Lane<'_>, lod: &lod::Lod) -> Texel {
     let sampler = lane.sampler;
@@ -104,7 +108,7 @@ unsafe fn filtered<T: Texels>(lane: &Lane<'_>, lod: &lod::Lod) -> Texel {
     let mut result = [0; 4];
     for (pass, level) in [first, second].into_iter().enumerate().take(1 + usize::from(weight > 0.0)) {
         let mut sum = [0; 4];
-        // One call site for all: the loop's body is large, and inlined.
+        // There is one call site for all probes, because the loop's body is large and inlined.
         for i in 1..=lod.probes {
             let mut probe = *lane;
             if lod.probes > 1 {
@@ -112,7 +116,8 @@ unsafe fn filtered<T: Texels>(lane: &Lane<'_>, lod: &lod::Lod) -> Texel {
                 probe.coord[0] += lod.major[0] * at;
                 probe.coord[1] += lod.major[1] * at;
             }
-            // SAFETY: the caller's promise; both levels exist.
+            // SAFETY: the view is that of `sample`, whose `# Safety` section covers it; both levels
+            // exist.
             let t = unsafe { sample_level::<T>(&probe, level, linear) };
             sum = match (i, sampler.reduction) {
                 (1, _) => t,
@@ -134,13 +139,14 @@ fn zip(a: Texel, b: Texel, f: impl Fn(f32, f32) -> f32) -> Texel {
     std::array::from_fn(|c| f(f32::from_bits(a[c]), f32::from_bits(b[c])).to_bits())
 }
 
-/// Two texels to one. A texel of no weight takes no part in a minimum or maximum.
+/// Collapses two texels to one. A texel whose weight is 0 does not affect a minimum or maximum.
 #[inline(always)]
 fn collapse(a: Texel, b: Texel, weight: f32, reduction: u32) -> Texel {
     match reduction {
         0 => zip(a, b, |a, b| a + (b - a) * weight),
         _ if weight == 0.0 => a,
-        // Comparisons, not f32::min: the sign of a zero result must be the same everywhere.
+        // Comparisons are used and not `f32::min`, because the sign of a zero result must be the
+        // same everywhere.
         1 => zip(a, b, |a, b| if b < a { b } else { a }),
         _ => zip(a, b, |a, b| if b > a { b } else { a }),
     }
@@ -152,10 +158,10 @@ struct Grid {
     weight: [f32; 3],
 }
 
-/// One level, filtered.
+/// Returns the filtered texel of one level.
 #[inline(always)]
 unsafe fn sample_level<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> Texel {
-    // SAFETY: the caller's promise.
+    // SAFETY: the view is that of `sample`, whose `# Safety` section covers it; the level exists.
     let Grid { texels: t, weight: w } = unsafe { grid::<T>(lane, level, linear) };
     if !linear {
         return t[0];
@@ -173,7 +179,7 @@ unsafe fn sample_level<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -
     }
 }
 
-/// Loads the grid; without `linear` only the first texel.
+/// Loads the grid; without `linear` only its first texel.
 #[inline(always)]
 unsafe fn grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> Grid {
     let (view, sampler) = (lane.view, lane.sampler);
@@ -181,7 +187,8 @@ unsafe fn grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> Grid {
     let (mut coord, mut face) = (lane.coord, 0);
     if view.dim == Dim::Cube {
         if sampler.non_seamless == 0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: the view is that of `sample`, whose `# Safety` section covers it; the level
+            // exists.
             return unsafe { cube_grid::<T>(lane, level, linear) };
         }
         let (on, [s, t]) = cube::project([coord[0], coord[1], coord[2]]);
@@ -209,25 +216,25 @@ unsafe fn grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> Grid {
         (true, Dim::D3) => 8,
     };
     for (i, texel) in grid.texels.iter_mut().enumerate().take(count) {
-        // SAFETY: wrapped coordinates are inside the level or `BORDER`.
+        // SAFETY: each wrapped coordinate lies inside the level or is `BORDER`.
         *texel = unsafe { tap::<T>(lane, level, layer, [x.at[i & 1], y.at[i >> 1 & 1], z.at[i >> 2]]) };
     }
     grid
 }
 
-/// One texel at wrapped coordinates, or the border, mapped.
+/// Returns the mapped texel at wrapped coordinates, or the mapped border.
 #[inline(always)]
 unsafe fn tap<T: Texels>(lane: &Lane<'_>, level: usize, layer: u32, [x, y, z]: [i32; 3]) -> Texel {
     let texel = if (x | y | z) < 0 {
         border_of(lane.view, lane.sampler, lane.integer)
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: coordinates that are not negative lie inside the level.
         unsafe { load::<T>(lane.view, level, layer, [x as u32, y as u32, z as u32]) }
     };
     map(lane.map, texel)
 }
 
-/// One texel.
+/// Loads one texel.
 ///
 /// # Safety
 /// Level, layer and coordinates are inside the view, whose format belongs to class `T`.
@@ -238,11 +245,12 @@ pub unsafe fn load<T: Texels>(view: &ImageView, level: usize, layer: u32, [x, y,
     if T::IN_CELLS && l.cell != 0 {
         let cell = Cell::of(view, l, layer, [x, y, z]);
         let [x, y] = cell.inside(x, y);
-        // SAFETY: inside a cell of the image.
+        // SAFETY: the texel lies inside a cell of the image.
         return unsafe { T::texel(view, cell.base, l.row_pitch, x, y) };
     }
     let slice = l.offset + u64::from(layer) * view.layer_stride + u64::from(z) * l.slice_pitch;
-    // SAFETY: inside the image, whose levels the view's constructor checked against its size.
+    // SAFETY: the texel lies inside the image, because the view's constructor checked its levels
+    // against the image's size.
     unsafe { T::texel(view, view.base.add(slice as usize), l.row_pitch, x, y) }
 }
 
@@ -267,7 +275,7 @@ fn map(map: Map, texel: Texel) -> Texel {
     }
 }
 
-/// The border colour, with 0, 0, 0, 1 for the components that the format lacks.
+/// Returns the border colour, with 0, 0, 0, 1 for the components that the format lacks.
 #[cold]
 pub fn border_of(view: &ImageView, sampler: &Sampler, integer: bool) -> Texel {
     let info = Format(view.format as u16).info();
@@ -285,7 +293,7 @@ pub fn border_of(view: &ImageView, sampler: &Sampler, integer: bool) -> Texel {
     texel
 }
 
-/// The grid of a cube face; seamless where it leaves the face.
+/// Loads the grid of a cube face, which continues on the neighbouring faces (seamless).
 #[inline(always)]
 unsafe fn cube_grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> Grid {
     let view = lane.view;
@@ -296,7 +304,7 @@ unsafe fn cube_grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> G
     let mut grid = Grid { texels: [[0; 4]; 8], weight: [0.0; 3] };
     if !linear {
         let clamped = |u: f32| address::nearest(u * size as f32, 0, size, address::mode::CLAMP_TO_EDGE).at[0] as u32;
-        // SAFETY: clamped.
+        // SAFETY: the coordinates are clamped to the level.
         let texel = unsafe { load::<T>(view, level, face_layers(face), [clamped(s), clamped(t), 0]) };
         grid.texels[0] = map(lane.map, texel);
         return grid;
@@ -311,7 +319,7 @@ unsafe fn cube_grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> G
     for k in 0..4 {
         match cube::texel(face, i + (k & 1), j + (k >> 1), size) {
             CubeTexel::At(face, x, y) => {
-                // SAFETY: inside the face.
+                // SAFETY: the texel lies inside the face.
                 let texel = unsafe { load::<T>(view, level, face_layers(face), [x, y, 0]) };
                 grid.texels[k as usize] = map(lane.map, texel);
             }
@@ -322,7 +330,7 @@ unsafe fn cube_grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> G
         let mut others = (0..4).filter(|&o| o != k).map(|o| grid.texels[o]);
         let mut next = || others.next().unwrap_or_default();
         let (a, b, c) = (next(), next(), next());
-        // Gathers of integer texels come here too; they take a neighbour.
+        // Gathers of integer texels reach this code too; they use a neighbouring texel.
         grid.texels[k] = if lane.integer {
             a
         } else {
@@ -334,7 +342,8 @@ unsafe fn cube_grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> G
     grid
 }
 
-/// `OpImageGather` and `OpImageDrefGather`: one component of the base level's footprint, counter-clockwise from the lower left.
+/// Returns one component of the base level's footprint, counter-clockwise from the lower left
+/// (`OpImageGather` and `OpImageDrefGather`).
 #[inline(always)]
 unsafe fn gather<T: Texels>(lane: &Lane<'_>, args: &ImageArgs) -> Texel {
     const ORDER: [usize; 4] = [2, 3, 1, 0];
@@ -345,7 +354,8 @@ unsafe fn gather<T: Texels>(lane: &Lane<'_>, args: &ImageArgs) -> Texel {
         if offsets {
             shifted.offset = [args.gather_offsets[2 * k], args.gather_offsets[2 * k + 1], 0];
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the view is that of `sample`, whose `# Safety` section covers it, and it has a
+        // base level.
         let grid = unsafe { grid::<T>(&shifted, 0, true) };
         if offsets {
             texels[k] = grid.texels[0];

@@ -1,4 +1,5 @@
-//! Texels as they lie in an image, as a [`Source`]: in windows of quads, of all lanes, or apart.
+//! Texels in the layout of the image, as a [`Source`]: in windows of quads, in windows of all
+//! lanes, or apart.
 
 use super::axes::{Axes, Found, Kind, ROW, Seen, Source};
 use super::chunks::SEVERAL;
@@ -10,7 +11,7 @@ use base::abi::ImageView;
 use base::format::lanes::Four;
 use core::arch::x86_64::*;
 
-/// Texels as they lie in the image.
+/// The source of texels in the layout of the image.
 pub struct InImage;
 
 impl Source for InImage {
@@ -23,7 +24,7 @@ impl Source for InImage {
         found: &mut [Found; SEVERAL],
         count: usize,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `Source::find` hold for each chunk.
         unsafe { several::in_windows(axes, seen, found, count) }
     }
 
@@ -34,7 +35,7 @@ impl Source for InImage {
         size: [__m512i; 2],
     ) -> Option<__m512i> {
         let slice = &axes.slices[0];
-        // SAFETY: the caller's promise.
+        // SAFETY: the texels lie inside of the level, as `Source::words` requires.
         unsafe {
             if axes.common.get()
                 && let Some(words) = near::window(slice, texels, size)
@@ -62,16 +63,18 @@ impl Source for InImage {
         if let Four::Few(few) = K::FOUR {
             // No views of such texels are sampled in pairs.
             let windows = narrow::Windows { few, slice: &axes.slices[0], size: axes.grid.size, wide: axes.rows };
-            // SAFETY: the caller's promise.
+            // SAFETY: the texels lie inside of the level, and the host has the 512-bit level, as
+            // `Source::find` requires.
             return if TWO { None } else { unsafe { windows.find::<LINEAR>([first, second], weight, far) } };
         }
-        // SAFETY: the caller's promise; windows lie inside of the level, too.
+        // SAFETY: the texels lie inside of the level, as `Source::find` requires, and so do
+        // windows.
         unsafe {
             let (windows, numbers) = 'found: {
                 let least = least_of_quads(first);
                 let both = [least_of_both(least), first, second, axes.grid.size];
                 let words = !TWO && K::FOUR.words() == 1;
-                // What it was the last time is asked first.
+                // The shape that succeeded last time is tried first.
                 if words && axes.in_row.get() {
                     if let Some(seen) = within(ROW, both, far, mask) {
                         break 'found axes.common_window(Shape::Row, seen);
@@ -92,7 +95,8 @@ impl Source for InImage {
                         axes.in_row.set(true);
                         break 'found axes.common_window(Shape::Row, seen);
                     }
-                    // Where some lie so and some do not nothing foretells which; that costs more than it wins.
+                    // If some chunks lie in such windows and some do not, they cannot be predicted;
+                    // a wrong prediction costs more than a right one saves.
                     axes.common.set(false);
                 }
                 if !words

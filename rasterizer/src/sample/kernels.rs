@@ -1,4 +1,5 @@
-//! The `extern "C"` kernels, compiled for every level of the host, and which of them a view has.
+//! The `extern "C"` kernels, which are compiled for every level of the host, and the choice of a
+//! view's kernels.
 
 use super::blocks::Blocks;
 use super::cells::{self, InCells};
@@ -18,26 +19,26 @@ use base::host::{Host, Ints, Level, Portable};
 use std::hint::black_box;
 
 base::compiled! {
-    /// Any sampler, of images with cells.
+    /// Samples images with cells, with any sampler.
     unsafe extern "C" fn general_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         general::sample::<InCells>(&*view, &*sampler, &mut *args);
     }
-    /// Any sampler, of all other images.
+    /// Samples all other images, with any sampler.
     unsafe extern "C" fn vector_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         vector::sample::<H>(&*view, &*sampler, &mut *args);
     }
-    /// Texels of a class ([`TapsKernel`]).
+    /// Reads texels of a class ([`TapsKernel`]).
     unsafe extern "C" fn taps_kernel [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
         if H::IS_LEAST {
             return shared_taps::<T::Shared>(H::LEVEL)(view, taps, first, count);
         }
         read_taps::<H, T>(&*view, taps, first, count);
     }
-    /// Texels of the least of several levels, where classes share them.
+    /// Reads texels at the baseline of several levels, where classes share the code.
     unsafe extern "C" fn shared_taps [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
         read_taps::<H, T>(&*view, taps, first, count);
     }
-    /// Samplers of the plain classes, and of the anisotropic one.
+    /// Samples with samplers of the plain classes, and of the anisotropic class.
     unsafe extern "C" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if PROBES && H::IS_LEAST {
@@ -45,17 +46,18 @@ base::compiled! {
         }
         planar::sample::<H, T, LINEAR, PROBES>(&*view, &*sampler, &mut *args);
     }
-    /// Anisotropic samples of the least of several levels, where classes share them.
+    /// Takes anisotropic samples at the baseline of several levels, where classes share the code.
     unsafe extern "C" fn shared_probes [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         planar::sample::<H, T, true, true>(&*view, &*sampler, &mut *args);
     }
-    /// Stores of the least of several levels, where classes share them.
+    /// Stores texels at the baseline of several levels, where classes share the code.
     unsafe extern "C" fn shared_store [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
         access::store::<H, T>(&*view, &mut *args);
     }
-    /// The same for classes that are filtered in wide vectors, without and with anisotropy.
+    /// Samples as `planar_kernel` does, for classes that are filtered in 512-bit vectors, with or
+    /// without anisotropy.
     for Avx512 unsafe extern "C" fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if PROBES && H::IS_LEAST {
@@ -63,14 +65,16 @@ base::compiled! {
         }
         planar::sample::<H, T, true, PROBES>(&*view, &*sampler, &mut *args);
     }
-    /// The commonest samples of one level, with few registers; all others by the next kernel, which must not be inlined here.
+    /// Takes the most frequent samples of one level, with few registers. All others are left to the
+    /// next kernel, which must not be inlined here.
     for Avx512 unsafe extern "C" fn plain_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if !T::sample::<H, LINEAR, false>(&*view, &*sampler, &mut *args) {
             black_box(mips_kernel::<T, LINEAR>(H::LEVEL))(view, sampler, args);
         }
     }
-    /// The commonest samples of several levels; all others by the kernels of any samples.
+    /// Takes the most frequent samples of several levels. All others are left to the kernels for
+    /// any samples.
     for Avx512 unsafe extern "C" fn mips_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if !T::sample::<H, LINEAR, true>(&*view, &*sampler, &mut *args) {
@@ -81,14 +85,15 @@ base::compiled! {
             black_box(any)(view, sampler, args);
         }
     }
-    /// The commonest anisotropic samples, and all others.
+    /// Takes the most frequent anisotropic samples, and leaves all others to the kernel for any
+    /// samples.
     for Avx512 unsafe extern "C" fn probes_kernel [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if !T::anisotropic::<H>(&*view, &*sampler, &mut *args) {
             black_box(wide_kernel::<T, true>(H::LEVEL))(view, sampler, args);
         }
     }
-    /// The commonest samples of one level of two views, one for each quad.
+    /// Takes the most frequent samples of one level of two views, one for each quad.
     for Avx512 unsafe extern "C" fn pair_kernel [T: Texels] [T]
         (views: *const [*const ImageView; 2], sampler: *const Sampler, args: *mut ImageArgs, done: *mut bool) {
         let views = [&*(*views)[0], &*(*views)[1]];
@@ -98,7 +103,7 @@ base::compiled! {
             _ => false,
         };
     }
-    /// Samples of many chunks.
+    /// Samples many chunks.
     for Avx512 unsafe extern "C" fn chunks_kernel [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
         let (rows, any) = (&mut ChunkRows::new(coords, results, chunks, (*args).row_lanes), kernel_of(view, sampler));
@@ -127,12 +132,12 @@ base::compiled! {
             _ => rows.one_by_one(view, sampler, args, any),
         }
     }
-    /// Texels of one slice, without filter (`OpImageFetch`, `OpImageRead`).
+    /// Fetches texels without a filter (`OpImageFetch`, `OpImageRead`).
     unsafe extern "C" fn fetch_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
         access::fetch::<H, T>(&*view, &mut *args);
     }
-    /// Texels of one slice, written (`OpImageWrite`).
+    /// Stores texels (`OpImageWrite`).
     unsafe extern "C" fn store_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
         if H::IS_LEAST {
@@ -145,10 +150,12 @@ base::compiled! {
 /// Reads texels of a class.
 ///
 /// # Safety
-/// As for [`TapsKernel`]: the places lie inside of the slice, whose texels are of the class. The host is `H`.
+/// The requirements of [`TapsKernel`] hold: the places lie inside of the slice, whose texels belong
+/// to the class. The host is `H`.
 #[inline(always)]
 unsafe fn read_taps<H: Host, T: Texels>(view: &ImageView, taps: *mut Taps, first: u32, count: u32) {
-    // SAFETY: the caller's promise. Texels are written, not read, before they are there.
+    // SAFETY: the places lie inside of the slice, whose texels belong to the class (`# Safety`).
+    // `taps.texels` is only written, because it may be uninitialised.
     unsafe {
         let slice = Slice { base: (*taps).base, pitch: (*taps).pitch, size: (*taps).size, mask: (*taps).mask };
         let mut varying = 0;
@@ -160,7 +167,7 @@ unsafe fn read_taps<H: Host, T: Texels>(view: &ImageView, taps: *mut Taps, first
         while i < end {
             let [x, y] = place::<H>(taps, i);
             if i + 4 <= end {
-                // A footprint of neighbours takes fewer loads.
+                // A footprint of neighbours needs fewer loads.
                 let ([right, same_row], [left, below], [right_below, same_below]) =
                     (place::<H>(taps, i + 1), place::<H>(taps, i + 2), place::<H>(taps, i + 3));
                 let columns = (x + H::Ints::splat(1)).equal(right) & left.equal(x) & right_below.equal(right);
@@ -179,13 +186,13 @@ unsafe fn read_taps<H: Host, T: Texels>(view: &ImageView, taps: *mut Taps, first
     }
 }
 
-/// The place of a texel.
+/// Returns the position of a texel.
 ///
 /// # Safety
-/// It was written. The host is `H`.
+/// The position is initialised. The host is `H`.
 #[inline(always)]
 unsafe fn place<H: Host>(taps: *const Taps, i: usize) -> [H::Ints; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the position is initialised; the host is `H` (`# Safety`).
     let [x, y] = unsafe { (&raw const (*taps).at[i % TAPS]).read() };
     [H::Ints::of(x), H::Ints::of(y)]
 }
@@ -193,44 +200,45 @@ unsafe fn place<H: Host>(taps: *const Taps, i: usize) -> [H::Ints; 2] {
 /// Writes the components of a texel.
 ///
 /// # Safety
-/// As for [`read_taps`].
+/// The requirements of [`read_taps`] hold.
 #[inline(always)]
 unsafe fn give<H: Host, T: Texels>(taps: *mut Taps, i: usize, words: &Words<H>) {
     let texels = T::components::<H::Ints, false>(words);
     for (c, component) in texels.into_iter().enumerate() {
-        // SAFETY: the caller's promise.
+        // SAFETY: `taps` is writable, as `read_taps` requires.
         unsafe { (&raw mut (*taps).texels[i % TAPS][c]).write(component.lanes()) };
     }
 }
 
-/// Texels of planes of ten or twelve bits: without a loop of their own but on wide hosts, for the library's size.
+/// Returns true for texels of planes of ten or twelve bits. Only hosts with the 512-bit level have
+/// a loop for them, to keep the library small.
 const fn is_rare<T: Texels>() -> bool {
     matches!(T::FOUR, Some(Four::Few(few)) if few.bits % 8 != 0)
 }
 
-/// One texel per lane, of images with cells.
+/// Accesses one texel per lane of images with cells.
 unsafe extern "C" fn cells_kernel<const KERNEL: usize>(
     view: *const ImageView,
     _: *const Sampler,
     args: *mut ImageArgs,
 ) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: a kernel is called with a valid view and a filled argument block.
     unsafe { cells::access::<KERNEL>(&*view, &mut *args) }
 }
 
-/// Of views that have all of their memory.
+/// Reports all texels as resident, for views that have all of their memory.
 unsafe extern "C" fn all_resident(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: a kernel is called with a filled argument block.
     unsafe { (*args).result[0] = [1; MAX_LANES] };
 }
 
-/// Of views of sparse resources.
+/// Reports the residency of texels of sparse resources.
 pub unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: a kernel is called with a valid view and a filled argument block.
     unsafe { cells::resident(&*view, sampler.as_ref(), &mut *args) }
 }
 
-/// The kernels of views of images with cells.
+/// Returns the kernels of views of images with cells.
 pub fn of_cells(format: Format, level: Level) -> Kernels {
     if format.info().image_features == 0 || format.is_divided() {
         return [nothing; KERNEL_COUNT];
@@ -245,12 +253,14 @@ pub fn of_cells(format: Format, level: Level) -> Kernels {
 }
 
 unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract; chosen for aligned 32-bit views only.
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
+    // only for aligned 32-bit views.
     unsafe { access::atomic::<Portable>(&*view, &mut *args) }
 }
 
 unsafe extern "C" fn atomic_long(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract; chosen for aligned 64-bit views only.
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
+    // only for aligned 64-bit views.
     unsafe { access::atomic_long::<Portable>(&*view, &mut *args) }
 }
 
@@ -259,7 +269,8 @@ unsafe extern "C" fn fetch_long<const N: usize, const BYTES: usize>(
     _: *const Sampler,
     args: *mut ImageArgs,
 ) {
-    // SAFETY: the kernel's contract; chosen for views of so many integers only.
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
+    // only for views of `N` 64-bit integers.
     unsafe { access::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
 }
 
@@ -268,30 +279,33 @@ unsafe extern "C" fn store_long<const N: usize, const BYTES: usize>(
     _: *const Sampler,
     args: *mut ImageArgs,
 ) {
-    // SAFETY: the kernel's contract; chosen for views of so many integers only.
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
+    // only for views of `N` 64-bit integers.
     unsafe { access::store_long::<Portable, N, BYTES>(&*view, &*args) }
 }
 
 unsafe extern "C" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract; chosen for aligned views of two halves only.
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
+    // only for aligned views of two halves.
     unsafe { access::atomic_halves::<Portable>(&*view, &mut *args) }
 }
 
 unsafe extern "C" fn atomic_four_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract; chosen for aligned views of four halves only.
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
+    // only for aligned views of four halves.
     unsafe { access::atomic_four_halves::<Portable>(&*view, &mut *args) }
 }
 
-/// Of null views, and of operations that a view does not have: zeros.
+/// Returns zeros, for null views and for operations that a view does not support.
 pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: a kernel is called with a filled argument block.
     unsafe { ((*args).result, (*args).result_high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]) };
 }
 
-/// The [`PairKernel`] of views that have none.
+/// The [`PairKernel`] of views that are not sampled in pairs; it does nothing.
 pub unsafe extern "C" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
 
-/// The [`ChunksKernel`] of views that have no other.
+/// The [`ChunksKernel`] of views without another one, which samples chunk by chunk.
 pub unsafe extern "C" fn one_by_one(
     view: *const ImageView,
     sampler: *const Sampler,
@@ -300,7 +314,8 @@ pub unsafe extern "C" fn one_by_one(
     results: *mut u32,
     chunks: u32,
 ) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: a kernel is called with a valid view and sampler, a filled argument block and
+    // `chunks` chunks of rows.
     unsafe {
         ChunkRows::new(coords, results, chunks, (*args).row_lanes).one_by_one(
             view,
@@ -313,17 +328,17 @@ pub unsafe extern "C" fn one_by_one(
 
 type Kernels = [ImageKernel; KERNEL_COUNT];
 
-/// The [`TapsKernel`] of views without texels, or without such kernels.
+/// The [`TapsKernel`] of views without texels, or without such kernels; it returns zeros.
 pub unsafe extern "C" fn no_taps(_: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
     for i in first as usize..(first + count) as usize {
-        // SAFETY: the kernel's contract.
+        // SAFETY: a kernel is called with a writable `Taps`.
         unsafe { (&raw mut (*taps).texels[i % TAPS]).write([[0; MAX_LANES]; 4]) };
     }
-    // SAFETY: the kernel's contract.
+    // SAFETY: a kernel is called with a writable `Taps`.
     unsafe { (*taps).varying = 0 };
 }
 
-/// Kernels of class `T`, and the one that reads its texels.
+/// Returns the kernels of class `T`, and the one that reads its texels.
 fn general_set<T: Texels>(level: Level) -> OfClass {
     let mut set: Kernels = [vector_kernel(level); KERNEL_COUNT];
     set[KERNEL_FETCH] = fetch_kernel::<T>(level);
@@ -333,7 +348,7 @@ fn general_set<T: Texels>(level: Level) -> OfClass {
     (set, taps_kernel::<T>(level))
 }
 
-/// Kernels of a class of float texels.
+/// Returns the kernels of a class of float texels.
 fn planar_set<T: Texels>(level: Level) -> OfClass {
     let (mut set, taps) = general_set::<T>(level);
     set[KERNEL_SAMPLE + class::NEAREST as usize] = match T::WIDE_NEAREST && level.is_wide() {
@@ -350,12 +365,12 @@ fn planar_set<T: Texels>(level: Level) -> OfClass {
     (set, taps)
 }
 
-/// Float formats.
+/// Returns the kernels of a float format.
 fn float<const ROW: usize, const RAW: bool>(level: Level) -> OfClass {
     planar_set::<Plain<ROW, RAW>>(level)
 }
 
-/// Integer formats, which are not filtered.
+/// Returns the kernels of an integer format, which is not filtered.
 fn integer<const ROW: usize>(level: Level) -> OfClass {
     let (mut set, taps) = general_set::<Plain<ROW, false>>(level);
     set[KERNEL_SAMPLE + class::NEAREST as usize] = planar_kernel::<Plain<ROW, false>, false, false>(level);
@@ -363,12 +378,13 @@ fn integer<const ROW: usize>(level: Level) -> OfClass {
     (set, taps)
 }
 
-/// Compressed formats whose texels are decoded to those of a row, of some words.
+/// Returns the kernels of compressed formats whose texels are decoded to those of row `ROW`, with
+/// `WORDS` words.
 fn blocks<const ROW: usize, const WORDS: usize, const RAW: bool>(level: Level) -> OfClass {
     planar_set::<Blocks<ROW, WORDS, RAW>>(level)
 }
 
-/// The kernels of a class.
+/// The kernels of a class, and the one that reads its texels.
 type OfClass = (Kernels, TapsKernel);
 
 type KernelsOfClass = fn(Level) -> OfClass;
@@ -382,7 +398,8 @@ const DECODED: &[(&[&str], KernelsOfClass)] = &[
     (&["R16G16B16A16_SFLOAT"], blocks::<{ row("R16G16B16A16_SFLOAT") }, 2, false>),
 ];
 
-/// The formats with a class of their own: names, each of the same texels as the last one's row.
+/// Formats with a separate class: names of formats whose texels are all like those of the last
+/// one's row.
 const CLASSES: &[(&[&str], KernelsOfClass)] = &[
     (&["A8B8G8R8_UNORM_PACK32", "R8G8B8A8_UNORM"], float::<{ row("R8G8B8A8_UNORM") }, true>),
     (&["B8G8R8A8_UNORM"], float::<{ row("B8G8R8A8_UNORM") }, true>),
@@ -420,7 +437,7 @@ const CLASSES: &[(&[&str], KernelsOfClass)] = &[
     (&["R32G32B32A32_SINT", "R32G32B32A32_UINT"], integer::<{ row("R32G32B32A32_UINT") }>),
 ];
 
-/// How integers of 64 bits are fetched and stored, by how many a texel is.
+/// Fetch and store of 64-bit integers, by their number in a texel.
 const LONG: [[ImageKernel; 2]; 5] = [
     [nothing; 2],
     [fetch_long::<1, 8>, store_long::<1, 8>],
@@ -429,7 +446,8 @@ const LONG: [[ImageKernel; 2]; 5] = [
     [fetch_long::<4, 32>, store_long::<4, 32>],
 ];
 
-/// Kernels of views that are not sampled: of integers of 64 bits, or of nothing.
+/// Returns the kernels of views that are not sampled: those of 64-bit integers, or those without
+/// operations.
 fn unsampled(format: Format) -> OfClass {
     let mut set: Kernels = [nothing; KERNEL_COUNT];
     [set[KERNEL_FETCH], set[KERNEL_STORE]] = LONG[usize::from(format.long_integers())];
@@ -440,7 +458,8 @@ fn unsampled(format: Format) -> OfClass {
     (set, no_taps)
 }
 
-/// The kernels of views of a plane's format (`Format::of_aspect`), for hosts of a level, and the one that reads its texels.
+/// Returns the kernels of views of a plane's format (`Format::of_aspect`), for hosts of a level,
+/// and the one that reads its texels.
 pub fn kernels_of(format: Format, level: Level) -> OfClass {
     let info = format.info();
     if info.image_features | info.buffer_features == 0 || format.is_divided() || format.long_integers() != 0 {
@@ -469,15 +488,16 @@ pub fn kernels_of(format: Format, level: Level) -> OfClass {
 
 type OfLevel<K> = fn(Level) -> K;
 
-/// The kernels for more than one call's worth, of a class.
+/// The kernels of a class for two views and for many chunks.
 type Joint = (OfLevel<PairKernel>, OfLevel<ChunksKernel>);
 
-/// Those of a row's texels.
+/// Returns the kernels for the texels of a row.
 const fn joint<const ROW: usize, const RAW: bool>() -> Joint {
     (pair_kernel::<Plain<ROW, RAW>>, chunks_kernel::<Plain<ROW, RAW>>)
 }
 
-/// Formats whose views are sampled by many chunks, and mostly in pairs on wide hosts.
+/// Formats with a kernel for many chunks. On hosts with the 512-bit level, most of them are also
+/// sampled in pairs of views.
 const JOINT: &[(&str, Joint)] = &[
     ("R8G8B8A8_UNORM", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
     ("A8B8G8R8_UNORM_PACK32", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
@@ -497,30 +517,31 @@ const JOINT: &[(&str, Joint)] = &[
     ("R12X4G12X4_UNORM_2PACK16", alone::<{ row("R12X4G12X4_UNORM_2PACK16") }, false>()),
 ];
 
-/// Those of a row whose views are not sampled in pairs.
+/// Returns the kernels of a row whose views are not sampled in pairs.
 const fn alone<const ROW: usize, const RAW: bool>() -> Joint {
     (none_for_two, chunks_kernel::<Plain<ROW, RAW>>)
 }
 
-/// No kernel for two views.
+/// Returns the pair kernel that does nothing.
 const fn none_for_two(_: Level) -> PairKernel {
     no_pair
 }
 
-/// The same of compressed formats, by the format of their decoded texels.
+/// Kernels of compressed formats, by the format of their decoded texels.
 const DECODED_JOINT: &[(&str, Joint)] = &[
     ("R8G8B8A8_UNORM", (none_for_two, chunks_kernel::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>)),
     ("R8G8B8A8_SRGB", (none_for_two, chunks_kernel::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>)),
     ("R16G16B16A16_SFLOAT", (none_for_two, chunks_kernel::<Blocks<{ row("R16G16B16A16_SFLOAT") }, 2, false>>)),
 ];
 
-/// The kernels of views of a plane's format for two views and for many chunks, for hosts of a level.
+/// Returns the kernels of views of a plane's format for two views and for many chunks, for hosts of
+/// a level.
 pub fn joint_of(format: Format, level: Level) -> (PairKernel, ChunksKernel) {
     let (table, texels) = match format.is_compressed() {
         true => (DECODED_JOINT, base::format::plain(format)),
         false => (JOINT, format),
     };
-    // (The least level of several has none, see `Host::IS_LEAST`.)
+    // The baseline of several levels has no such kernels (see `Host::IS_LEAST`).
     let has = level > Level::Portable || !cfg!(target_arch = "x86_64");
     let found = table.iter().find(|(name, _)| has && *name == texels.info().name);
     found.map_or((no_pair, one_by_one), |(_, (pair, chunks))| {

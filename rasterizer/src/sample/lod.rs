@@ -1,7 +1,9 @@
-//! Level of detail (specification section "Level-of-Detail Operation", "LOD Operation" of image operations).
+//! Level of detail (specification section "Level-of-Detail Operation", "LOD Operation" of image
+//! operations).
 //!
-//! Derivatives are coarse: one per quad of four lanes, lane 1 - lane 0 in x, lane 2 - lane 0 in y. The scale factor is the length
-//! of the derivative in texels of the base level, the level of detail its logarithm, computed by our own [`log2`].
+//! Derivatives are coarse: one per quad of four lanes, lane 1 - lane 0 in x, lane 2 - lane 0 in y.
+//! The scale factor is the length of the derivative in texels of the base level. The level of
+//! detail is its logarithm, which [`log2`] computes.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
@@ -13,12 +15,12 @@ use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler
 use base::host::{Floats, Host, Ints};
 
 base::compiled! {
-    /// [`detail`].
+    /// Computes the [`detail`] of all lanes.
     pub unsafe fn detail_of [const PROBES: bool] [PROBES]
         (view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
         detail::<H, PROBES>(view, sampler, args, out);
     }
-    /// [`of_quads`], for callers that are many.
+    /// Calls [`of_quads`] without inlining it, for functions that exist in many copies.
     pub unsafe fn detail_of_quads(view: &ImageView, sampler: &Sampler, all: [f32; 2], corners: &[[[u32; MAX_LANES]; 2]; 3], out: &mut Detail) {
         let mut floats = [[<H as Host>::Floats::splat(0.0); 2]; 3];
         for (to, from) in floats.iter_mut().flatten().zip(corners.iter().flatten()) {
@@ -28,27 +30,28 @@ base::compiled! {
     }
 }
 
-/// What all lanes of a plain sample of a 2D view access. Inactive lanes have existing levels too.
+/// The levels and probes of all lanes of a plain sample of a 2D view. Inactive lanes have existing
+/// levels too.
 #[repr(align(32))]
 pub struct Detail {
-    /// How many levels any active lane needs: 1, or 2 to be blended.
+    /// Number of levels that active lanes need: 1, or 2 if two are blended.
     pub levels: usize,
-    /// The most probes of a lane.
+    /// Largest number of probes of a lane.
     pub most: u32,
-    /// First and second.
+    /// First and second level of each lane.
     pub level: [[u32; MAX_LANES]; 2],
-    /// Of the second, as bits of floats.
+    /// Weight of the second level, as bits of floats.
     pub weight: [u32; MAX_LANES],
-    /// [`Lod::probes`].
+    /// Number of probes ([`Lod::probes`]).
     pub probes: [u32; MAX_LANES],
-    /// [`Lod::major`], as bits of floats.
+    /// Derivative along the major axis ([`Lod::major`]), as bits of floats.
     pub major: [[u32; MAX_LANES]; 2],
-    /// Lanes whose major axis is that of x.
+    /// Lanes whose major axis is x.
     pub x_major: u32,
 }
 
 impl Detail {
-    /// The base level.
+    /// The base level with one probe.
     pub const BASE: Detail = Detail {
         levels: 1,
         most: 1,
@@ -62,13 +65,14 @@ impl Detail {
 
 /// Bits of the square root of 1/2.
 const SQRT_HALF: u32 = 0x3f35_04f3;
-/// Of [`log2`].
+/// Coefficients of the series of [`log2`].
 const SERIES: [f32; 4] = [1.0 / 9.0, 1.0 / 7.0, 0.2, 1.0 / 3.0];
 
-/// Base-2 logarithm to 2^-21 absolute; -127 for zero and denormals. Exact IEEE operations only.
+/// Returns the base-2 logarithm with an absolute error of 2^-21; -127 for zero and denormals. It
+/// uses exact IEEE operations only.
 #[inline(always)]
 pub fn log2(x: f32) -> f32 {
-    // x = 2^e * m with m in sqrt(1/2)..sqrt(2); log2 m = 2/ln 2 * atanh((m - 1) / (m + 1)).
+    // With x = 2^e * m and m in sqrt(1/2)..sqrt(2), log2 m = 2/ln 2 * atanh((m - 1) / (m + 1)).
     let bits = x.to_bits() & 0x7fff_ffff;
     let e = (bits as i32 - SQRT_HALF as i32) >> 23;
     let m = f32::from_bits((bits as i32 - (e << 23)) as u32);
@@ -78,22 +82,22 @@ pub fn log2(x: f32) -> f32 {
     e as f32 + s * (std::f32::consts::LOG2_E * 2.0) * (series * s2 + 1.0)
 }
 
-/// The footprint of a lane.
+/// The level of detail and the probes of a lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lod {
-    /// λ', before the sampler's clamp.
+    /// The value λ' before the sampler's clamp.
     pub unclamped: f32,
-    /// λ, and no less than what the view allows.
+    /// The value λ, raised to the view's lower bound.
     pub lambda: f32,
-    /// λ alone is that of a magnification.
+    /// True if λ without the view's bound selects magnification.
     pub magnified: bool,
-    /// Samples along the major axis; 1 without anisotropy.
+    /// Number of samples along the major axis; 1 without anisotropy.
     pub probes: u32,
     /// Derivative of the coordinate along the major axis.
     pub major: [f32; 2],
 }
 
-/// Derivatives (d/dx, d/dy) of a lane's coordinates.
+/// Returns the derivatives (d/dx, d/dy) of a lane's coordinates.
 #[inline(always)]
 fn derivatives(args: &ImageArgs, lane: usize) -> [[f32; 3]; 2] {
     if args.lod_mode == LodMode::Grad {
@@ -107,7 +111,7 @@ fn derivatives(args: &ImageArgs, lane: usize) -> [[f32; 3]; 2] {
     [1, 2].map(|other| [difference(other, 0), difference(other, 1), difference(other, 2)])
 }
 
-/// Squared length in texels of one derivative.
+/// Returns the squared length of a derivative in texels.
 #[inline(always)]
 fn length_squared(view: &ImageView, d: [f32; 3]) -> f32 {
     let l = &view.level[0];
@@ -123,7 +127,7 @@ fn length_squared(view: &ImageView, d: [f32; 3]) -> f32 {
     }
 }
 
-/// λ before bias, with the anisotropy of the footprint.
+/// Returns λ before bias, and the anisotropy of the footprint.
 #[inline(always)]
 fn base_lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) -> Lod {
     let mut d = derivatives(args, lane);
@@ -138,13 +142,13 @@ fn base_lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) 
         return Lod { unclamped: 0.5 * log2(largest), probes: 1, ..Lod::default() };
     }
     let (major, minor) = (largest.sqrt(), least.sqrt());
-    // NaN and infinity count as the largest ratio.
+    // A ratio of NaN or infinity counts as the largest one.
     let probes = (major / minor).ceil().max(1.0).min(sampler.max_anisotropy.min(MAX_SAMPLER_ANISOTROPY).floor());
     let axis = d[usize::from(!x_major)];
     Lod { unclamped: log2(major / probes), probes: probes as u32, major: [axis[0], axis[1]], ..Lod::default() }
 }
 
-/// The levels of detail of the active lanes.
+/// Returns the levels of detail of the active lanes.
 #[inline(always)]
 pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_LANES] {
     let mut lods = [Lod::default(); MAX_LANES];
@@ -175,19 +179,20 @@ pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_
     lods
 }
 
-/// The same level, for which no load waits: it is counted up to it, and how far is foretold by the processor's branch prediction long before the
-/// level is computed. The loads behind it are most of a sample's time otherwise; levels differ little from call to call.
+/// Returns `level` in a form for which no load waits. The loop counts up to it, and the processor's
+/// branch prediction predicts the count long before the level is computed. The loads that follow
+/// would otherwise be most of a sample's time; levels differ little from call to call.
 #[inline(always)]
 pub fn foretold(level: u32) -> u32 {
     let mut counted = 0;
     while counted < level {
-        // The compiler knows a better way.
+        // The barrier keeps the compiler from replacing the loop by the level.
         counted = std::hint::black_box(counted + 1);
     }
     counted
 }
 
-/// [`log2`] of all lanes.
+/// Returns [`log2`] of all lanes.
 #[inline(always)]
 fn log2_lanes<F: Floats>(x: F) -> F {
     let (int, float) = (F::Ints::splat, F::splat);
@@ -200,7 +205,8 @@ fn log2_lanes<F: Floats>(x: F) -> F {
     e.to_floats() + s * float(std::f32::consts::LOG2_E * 2.0) * (series * s2 + float(1.0))
 }
 
-/// The levels and probes of all lanes; without `PROBES` of a sampler without anisotropy. The same bits as [`lods`] and [`levels`] give.
+/// Finds the levels and probes of all lanes; without `PROBES` the sampler has no anisotropy. The
+/// results have the same bits as those of [`lods`] and [`levels`].
 #[inline(always)]
 fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
     let float = H::Floats::splat;
@@ -231,8 +237,9 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
     out.levels = if blended { 2 } else { 1 };
 }
 
-/// The levels of all lanes of a view of any dimension, and their probes, where the view and the sampler have some. The same bits as
-/// [`lods`] and [`levels`] give. Returns the lanes whose λ is that of a magnification ([`Lod::magnified`]).
+/// Finds the levels of all lanes of a view of any dimension, and their probes if view and sampler
+/// allow some. The results have the same bits as those of [`lods`] and [`levels`]. Returns the
+/// lanes whose λ selects magnification ([`Lod::magnified`]).
 ///
 /// # Safety
 /// The host is `H`.
@@ -270,7 +277,7 @@ pub unsafe fn any_detail<H: Host>(view: &ImageView, sampler: &Sampler, args: &Im
     float(0.0).not_less(lambda).signs()
 }
 
-/// λ before bias by derivatives, `[x or y][component]`, and the probes.
+/// Returns λ before bias from derivatives `[x or y][component]`, and finds the probes.
 #[inline(always)]
 fn any_footprint<H: Host>(
     view: &ImageView,
@@ -310,8 +317,9 @@ fn any_footprint<H: Host>(
     float(0.5) * log2_lanes(largest)
 }
 
-/// The levels of quads, one in each lane, by the coordinates of their first three invocations. As [`detail_of`] gives where the bias and the least level of detail
-/// are one for all, but that nothing is said of how many levels there are.
+/// Finds the levels of quads, one in each lane, from the coordinates of their first three
+/// invocations. The results equal those of [`detail_of`] if all lanes have one bias and one lower
+/// bound of the level of detail. The number of levels is not set.
 #[inline(always)]
 pub fn of_quads<H: Host, const PROBES: bool>(
     view: &ImageView,
@@ -327,7 +335,7 @@ pub fn of_quads<H: Host, const PROBES: bool>(
     selected::<H>(view, sampler, unclamped, H::Floats::splat(min_lod), out);
 }
 
-/// The levels and the weight of the second one, 0 where there is only one.
+/// Finds the levels, and the weight of the second one, which is 0 if there is only one.
 #[inline(always)]
 fn selected<H: Host>(view: &ImageView, sampler: &Sampler, unclamped: H::Floats, min_lod: H::Floats, out: &mut Detail) {
     let float = H::Floats::splat;
@@ -341,12 +349,13 @@ fn selected<H: Host>(view: &ImageView, sampler: &Sampler, unclamped: H::Floats, 
         out.level = [floor.lanes(), (floor + H::Ints::splat(1)).min(H::Ints::splat(last)).lanes()];
         out.weight = fraction.bits().lanes();
     } else {
-        // All ones are -1.
+        // All ones are -1 as an integer.
         out.level[0] = (floor - fraction.greater(float(0.5))).lanes();
     }
 }
 
-/// λ before bias by derivatives, `[x or y][component]`, and with `PROBES` the probes.
+/// Returns λ before bias from derivatives `[x or y][component]`, and with `PROBES` finds the
+/// probes.
 #[inline(always)]
 fn footprint<H: Host, const PROBES: bool>(
     view: &ImageView,
@@ -369,9 +378,9 @@ fn footprint<H: Host, const PROBES: bool>(
     }
     let (major, minor) = (largest.sqrt(), select(x_major, squares[1], squares[0]).sqrt());
     let most = sampler.max_anisotropy.min(MAX_SAMPLER_ANISOTROPY).floor();
-    // Not-a-number counts as 1.
+    // A ratio of NaN counts as 1.
     let probes = (major / minor).ceil().max(float(1.0)).min(float(most));
-    // Neither 0 nor not-a-number.
+    // The largest length is neither 0 nor NaN in these lanes.
     let has = largest.greater(float(0.0));
     out.probes = select(has, probes, float(1.0)).truncate().lanes();
     for c in 0..2 {
@@ -387,13 +396,13 @@ fn select<F: Floats>(mask: F::Ints, yes: F, no: F) -> F {
     mask.select(yes.bits(), no.bits()).as_floats()
 }
 
-/// `low` for not-a-number.
+/// Clamps a value; NaN becomes `low`.
 #[inline(always)]
 fn clamp<F: Floats>(v: F, low: f32, high: f32) -> F {
     v.max(F::splat(low)).min(F::splat(high))
 }
 
-/// The levels that λ selects: first, second, weight of the second.
+/// Returns the levels that λ selects: the first, the second, and the weight of the second.
 #[inline(always)]
 pub fn levels(view: &ImageView, lambda: f32, mip_linear: bool) -> (usize, usize, f32) {
     let last = view.levels.max(1) - 1;
@@ -407,14 +416,14 @@ pub fn levels(view: &ImageView, lambda: f32, mip_linear: bool) -> (usize, usize,
     }
 }
 
-/// ceil(d + 0.5) - 1, the specification's preferred rounding, for d >= 0.
+/// Returns ceil(d + 0.5) - 1, the specification's preferred rounding, for d >= 0.
 #[inline(always)]
 fn nearest_level(d: f32) -> u32 {
     let floor = d as u32;
     if d - floor as f32 > 0.5 { floor + 1 } else { floor }
 }
 
-/// `OpImageQueryLod`: the level that would be accessed, and λ'.
+/// Returns the level that would be accessed, and λ' (`OpImageQueryLod`).
 #[inline(always)]
 pub fn query(view: &ImageView, sampler: &Sampler, lod: &Lod) -> [f32; 2] {
     let d = lod.lambda.max(0.0).min((view.levels.max(1) - 1) as f32);

@@ -1,7 +1,9 @@
-//! The commonest samples of many chunks, one after the other in one loop, on hosts whose vectors have eight lanes: what no chunk changes is computed before it. They are
-//! `planar::sample`, asked otherwise; `whole` has those of wider hosts.
+//! The most frequent samples of many chunks in one loop, on hosts whose vectors have eight lanes.
+//! Values that are the same for all chunks are computed before the loop. The samples are those of
+//! `planar::sample`; `whole` has those of hosts with the 512-bit level.
 //!
-//! A chunk that sees texels outside of its level where that is no matter of one operation, or whose quads have different levels, is sampled alone.
+//! A chunk is sampled alone if its quads have different levels. The same holds if it samples texels
+//! outside of its level that one operation cannot wrap.
 
 use super::address::mode;
 use super::chunks::{ChunkAt, ChunkRows, SEVERAL};
@@ -14,10 +16,12 @@ use super::words::Words;
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
 use base::host::{Floats, Host, Ints};
 
-/// All chunks of a batch; those of uncommon samples, and single chunks, by the kernel for `any` samples.
+/// Samples all chunks of a batch. Uncommon samples, and single chunks, use the kernel for `any`
+/// samples.
 ///
 /// # Safety
-/// As for `planar::sample`, for each chunk, without probes; `any` is a kernel of the view and the sampler's class.
+/// The requirements of `planar::sample` hold for each chunk, without probes; `any` is a kernel of
+/// the view and the sampler's class.
 #[inline(always)]
 pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
     view: &ImageView,
@@ -29,7 +33,7 @@ pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
     const ALL: u32 = (1 << MAX_LANES) - 1;
     let detailed = is_detailed(view, sampler);
     let of_all = if detailed { one_of_all(args) } else { Some([0.0; 2]) };
-    // SAFETY: the caller's promise; the levels exist.
+    // SAFETY: the requirements of `planar::sample` hold (`# Safety`), and the levels exist.
     unsafe {
         let (Some(of_all), true) = (of_all, is_common(view, sampler, args) && args.mask & ALL == ALL) else {
             return rows.one_by_one(view, sampler, args, any);
@@ -51,7 +55,7 @@ pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
             if count == 0 {
                 return;
             }
-            // Levels are computed for the quads of several chunks in one vector.
+            // The levels of the quads of several chunks are computed in one vector.
             detail_of_quads(H::LEVEL)(view, sampler, of_all, &corners::<H>(several), &mut detail);
             for (i, &chunk) in several.iter().enumerate().take(count) {
                 match known.sample::<T, LINEAR>(&detail, i, chunk) {
@@ -63,29 +67,31 @@ pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
     }
 }
 
-/// What is known of the levels that were sampled last.
+/// The state of the levels that were sampled last.
 struct Known<'a, H: Host> {
     view: &'a ImageView,
     address_mode: u32,
-    /// The last level of an even number, and of an odd one.
+    /// The last level with an even number, and the last one with an odd number.
     levels: [(u32, Level<H>); 2],
 }
 
 impl<'a, H: Host> Known<'a, H> {
     /// # Safety
-    /// As for [`Level::new`], of any level.
+    /// The requirements of [`Level::new`] hold for any level of the view.
     #[inline(always)]
     unsafe fn new(view: &'a ImageView, address_mode: u32) -> Self {
-        // SAFETY: the first level exists.
+        // SAFETY: the first level exists, and the view is a 2D view of one layer (`# Safety`).
         let [first, other] = unsafe { [Level::new(view, address_mode, 0), Level::new(view, address_mode, 0)] };
-        // (No level is as many as all.)
+        // No level has the largest number.
         Known { view, address_mode, levels: [(0, first), (u32::MAX, other)] }
     }
 
-    /// A chunk whose quads have these places in `detail`: `i`, and as many behind it as there are chunks. None where their levels differ, and as [`Level::sample`].
+    /// Samples the chunk whose first quad has lane `i` in `detail`, and whose second quad has lane
+    /// `i + SEVERAL`. `None` means that their levels differ, or has the meaning of that of
+    /// [`Level::sample`].
     ///
     /// # Safety
-    /// As for [`sample_chunks`].
+    /// The requirements of [`sample_chunks`] hold.
     #[inline(always)]
     unsafe fn sample<T: Texels, const LINEAR: bool>(
         &mut self,
@@ -94,16 +100,16 @@ impl<'a, H: Host> Known<'a, H> {
         chunk: ChunkAt,
     ) -> Option<Words<H>> {
         let (a, b) = (i, i + SEVERAL);
-        // Of positive numbers those above zero.
+        // Weights are not negative, so that a weight above zero has nonzero bits.
         let [near, far] = [detail.weight[a], detail.weight[b]];
         let passes = 1 + usize::from(near | far != 0);
         let mut found = [H::Ints::splat(0); 4];
-        // (One copy of the code for both levels.)
+        // The loop makes the compiler emit one copy of the code for both levels.
         for (pass, numbers) in detail.level.iter().enumerate().take(passes) {
             if numbers[a] != numbers[b] {
                 return None;
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: the requirements of `sample_chunks` hold (`# Safety`), and the level exists.
             let texels = unsafe {
                 let view = self.view;
                 self.level(foretold(numbers[a])).sample::<T, LINEAR>(view, chunk.coords_of::<H>())?
@@ -122,25 +128,26 @@ impl<'a, H: Host> Known<'a, H> {
     }
 
     /// # Safety
-    /// As for [`Level::new`].
+    /// The requirements of [`Level::new`] hold.
     #[inline(always)]
     unsafe fn level(&mut self, number: u32) -> &Level<H> {
         let known = &mut self.levels[number as usize % 2];
         if known.0 != number {
-            // SAFETY: the caller's promise.
+            // SAFETY: the requirements of `Level::new` hold (`# Safety`).
             *known = unsafe { (number, Level::new(self.view, self.address_mode, number)) };
         }
         &known.1
     }
 }
 
-/// The coordinates of the first three invocations of all quads: the first ones of the chunks, then the second ones.
+/// Returns the coordinates of the first three invocations of all quads: the first quads of the
+/// chunks, then the second ones.
 ///
 /// # Safety
-/// The chunks are some; the host is `H`.
+/// The chunks have valid rows; the host is `H`.
 #[inline(always)]
 unsafe fn corners<H: Host>(chunks: [ChunkAt; SEVERAL]) -> [[[u32; MAX_LANES]; 2]; 3] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the chunks have valid rows, and the host is `H` (`# Safety`).
     let [a, b, c, d] = unsafe {
         [chunks[0].coords_of::<H>(), chunks[1].coords_of::<H>(), chunks[2].coords_of::<H>(), chunks[3].coords_of::<H>()]
     };
@@ -162,7 +169,9 @@ struct Level<H: Host> {
     axes: [Axis<H>; 2],
 }
 
-/// How texels of an axis come inside: those bits of them, no less and no more than some; and are there others that would not?
+/// The wrapping of texels of an axis: a mask of their bits, a lower bound and an upper bound.
+/// `checked` is all ones if these operations do not wrap every texel, so that texels outside are
+/// detected.
 struct Axis<H: Host> {
     size: H::Floats,
     last: H::Ints,
@@ -191,14 +200,15 @@ impl<H: Host> Axis<H> {
         }
     }
 
-    /// The texels and the weight of the second; the signs of those that are outside. As `planar`'s.
+    /// Returns the texels, the weight of the second one, and signs for lanes whose texels are
+    /// outside; it equals the computation of `planar`.
     #[inline(always)]
     fn texels<const LINEAR: bool>(&self, coord: H::Floats) -> ([H::Ints; 2], H::Floats, H::Ints) {
         let (first, weight) = located::<H, LINEAR>(coord, self.size);
         let texels = [first, first + H::Ints::splat(1)];
         let outside = (first | (self.last - texels[usize::from(LINEAR)])) & self.checked;
         let mut inside = texels;
-        // (No closures: the host's operations are not inlined in them.)
+        // The host's operations are not inlined in closures.
         for texels in &mut inside {
             *texels = (*texels & self.bits).max(self.least).min(self.most);
         }
@@ -212,7 +222,7 @@ impl<H: Host> Level<H> {
     #[inline(always)]
     unsafe fn new(view: &ImageView, address_mode: u32, number: u32) -> Level<H> {
         let level = &view.level[number as usize];
-        // SAFETY: the caller's promise.
+        // SAFETY: the level exists (`# Safety`).
         let base = unsafe { view.base.add(level.offset as usize) };
         let slice = Slice {
             base,
@@ -224,7 +234,9 @@ impl<H: Host> Level<H> {
         Level { slice, axes }
     }
 
-    /// The components, of a scaled class still multiplied by 255. None where texels outside are seen that do not come inside here, and where a filter's are no neighbours.
+    /// Returns the components; those of a scaled class are still multiplied by 255. `None` means
+    /// that texels outside cannot be wrapped here, or that the texels of a filter are not
+    /// neighbours.
     ///
     /// # Safety
     /// The view's format belongs to `T`. The host is `H`.
@@ -239,7 +251,7 @@ impl<H: Host> Level<H> {
         if (x_outside | y_outside).signs() != 0 {
             return None;
         }
-        // SAFETY: texels inside of the level.
+        // SAFETY: the texels lie inside of the level.
         unsafe {
             if !LINEAR {
                 T::prefetch::<H, 3>(&self.slice, x[0], y[0]);

@@ -1,23 +1,36 @@
-//! Sampling: image views with their kernels, samplers, and the helper for operations whose view differs between lanes.
+//! Sampling: image views with their kernels, samplers, and the helper for operations whose view
+//! differs between lanes.
 //!
-//! A view carries the kernels for its format, dimension and this host; a sampler carries its class, which picks one of
-//! them. So a call from generated code is two loads and an indirect call, and nothing is decided per texel that was known when the
-//! descriptor was written. The scalar meaning of it all is `base::sample`, the oracle of the tests.
+//! A view has the kernels for its format, dimension and this host; a sampler has its class, which
+//! selects one of them. A call from generated code is thus two loads and an indirect call, and no
+//! property that was known when the descriptor was written is decided per texel. The scalar
+//! definition of all operations is `base::sample`, the oracle of the tests.
 //!
-//! One texel, from its descriptor to its value; each module knows only those behind it:
+//! The list follows one texel from its descriptor to its value. Each module depends only on those
+//! after it:
 //!
-//! 1. `view` makes the descriptor (and `divergent` sorts lanes by descriptor); `class` sorts samplers. `rows` says what generated code may read and write without us.
-//! 2. `kernels` chooses by format, and has the functions that generated code calls, or has called for many chunks (`chunks`).
-//! 3. `planar` (2D views, plain samplers), `vector` (all the rest), `general` (all the rest of images with cells, lane by lane) or `access` (fetch, store, atomics) find
-//!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`). `many` has the commonest samples of many chunks, on hosts of 256 bits.
-//! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them (of compressed formats from what is `decoded`); `words` moves the bytes of all lanes, `window` those
-//!    of lanes that are neighbours (`slice` says where they lie). `wide` filters them where vectors have 512 bits; there the commonest samples have a way of their own (`whole`, `axes`, `in_image`; `narrow` of texels of one or two components; `quads` has what they share; `several` has those of chunks with a linear filter, `anisotropic` and `probes` those with several probes).
+//! 1. `view` makes the descriptor (and `divergent` sorts lanes by descriptor); `class` classifies
+//!    samplers. `rows` reports the texels that generated code may read and write without kernels.
+//! 2. `kernels` selects kernels by format. It has the functions that generated code calls directly,
+//!    or for many chunks at once (`chunks`).
+//! 3. Four modules take the operations: `planar` (2D views, plain samplers), `vector` (all other
+//!    samples), `general` (images with cells, lane by lane) and `access` (fetch, store, atomics).
+//!    They find levels (`lod`), texels and weights (`address`, `cube`), filter, and map components
+//!    (`components`). `many` has the most frequent samples of many chunks for hosts with 256-bit
+//!    vectors.
+//! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them; texels of compressed
+//!    formats come from the cache of `decoded`. `words` moves the bytes of all lanes, and `window`
+//!    those of neighbouring lanes (`slice` has the slice's address). `wide` filters them on hosts
+//!    with the 512-bit level. The most frequent samples have separate modules there: `whole`,
+//!    `axes` and `in_image`. Texels of one or two components have `narrow`, and samples without a
+//!    filter of two chunks `two` and `near`. Chunks with a linear filter have `several`, and
+//!    samples with several probes `anisotropic` and `probes`. `quads` has shared functions.
 //!
-//! Views of images with sparse residency have kernels of their own (`cells`).
-//! A view with a sampler Y'CbCr conversion has kernels that ask those of views of its planes (`ycbcr`).
+//! Views of images with sparse residency have separate kernels (`cells`). A view with a sampler
+//! Y'CbCr conversion has kernels that call those of views of its planes (`ycbcr`).
 //!
-//! Invariant: every (level, layer, sample, texel) that a view admits lies inside its image; the constructors check it, the
-//! kernels rely on it.
+//! Invariant: every (level, layer, sample, texel) that a view admits lies inside its image. The
+//! constructors check it, and the kernels rely on it.
 
 mod access;
 mod address;

@@ -1,9 +1,12 @@
-//! Filters in vectors of 512 bits of texels of one or two unsigned normalised components ([`Few`]): luma and chroma of video, masks, glyphs, heights.
+//! Filters in 512-bit vectors for texels of one or two unsigned normalised components ([`Few`]):
+//! luma and chroma of video, masks, glyphs, heights.
 //!
-//! Such texels are small: the four rows that all lanes of a chunk see, where they are magnified or lie side by side, are one vector (or two, of texels of 4 bytes), out
-//! of which one permutation chooses the left texels of all lanes, above and below, and another one the right ones. Where quads lie apart, each has a window of 4×4 texels.
+//! Such texels are small. If they are magnified or lie side by side, the four rows that all lanes
+//! of a chunk sample are one vector (or two, for texels of 4 bytes). One permutation of it selects
+//! the left texels of all lanes, above and below, and another one the right texels. If quads lie
+//! apart, each has a window of 4×4 texels.
 //!
-//! The bits are those of `planar`'s filter: the same operations on the same numbers.
+//! The results have the bits of `planar`'s filter, because the operations and numbers are the same.
 
 use super::quads::{Shape, by_axis, least_of_quads, lerp, row_at, second_window, window, windows_at, within};
 use super::slice::Slice;
@@ -11,30 +14,31 @@ use super::wide::few_components;
 use base::format::lanes::Few;
 use core::arch::x86_64::*;
 
-/// Texels in a row of the window of all lanes.
+/// Returns the number of texels in a row of the window of all lanes.
 #[inline(always)]
 pub(super) const fn width(few: Few) -> i32 {
     if few.bytes() == 1 { 16 } else { 8 }
 }
 
-/// Its rows, and those of a quad's.
+/// Number of rows of the window of all lanes, and of a quad's window.
 const HEIGHT: i32 = 4;
 
-/// Of a level.
+/// The windows of a level.
 pub(super) struct Windows<'a> {
     pub few: Few,
     pub slice: &'a Slice,
-    /// As lanes have it: x in the lower half, y in the upper one.
+    /// Size of the level in the order of the lanes: x in the lower half, y in the upper one.
     pub size: __m512i,
-    /// There is room for the window of all lanes.
+    /// True if the level is wide enough for the window of all lanes.
     pub wide: bool,
 }
 
 impl Windows<'_> {
-    /// Two components at a time of texels, filtered: as `axes::Source::find`.
+    /// Returns the filtered components of texels, two per vector, as `axes::Source::find` does.
     ///
     /// # Safety
-    /// The texels lie inside of the level, which has 4×4; the host is wide.
+    /// The texels lie inside of the level, which has at least 4×4 texels; the host has the 512-bit
+    /// level.
     #[inline(always)]
     pub(super) unsafe fn find<const LINEAR: bool>(
         &self,
@@ -43,14 +47,14 @@ impl Windows<'_> {
         far: u16,
     ) -> Option<[__m512; 2]> {
         let mask = self.slice.mask;
-        // SAFETY: the caller's promise; windows lie inside of the level, too.
+        // SAFETY: the texels lie inside of the level (`# Safety`), and so do windows.
         unsafe {
             let quads = least_of_quads(first);
             if self.wide {
                 let all = _mm512_min_epi32(quads, _mm512_shuffle_i64x2::<0b10_11_00_01>(quads, quads));
                 let seen = [all, first, second, self.size];
                 if let Some([least, first, second]) = within([width(self.few), HEIGHT], seen, far, mask) {
-                    // What comes next, by where the quads are.
+                    // The distance between the quads predicts where the next chunk lies.
                     self.slice.prefetch_after::<4>(self.at(quads));
                     let rows = self.of_all(self.at(least)[0]);
                     let numbers = match width(self.few) {
@@ -70,14 +74,14 @@ impl Windows<'_> {
         }
     }
 
-    /// Where the texels of both quads' first lanes lie.
+    /// Returns the offsets of the texels of both quads' first lanes.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn at(&self, texels: __m512i) -> [u32; 2] {
         let pitches = [self.slice.pitch; 2];
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             match self.few.bytes() {
                 1 => windows_at::<0>(texels, pitches),
@@ -87,14 +91,15 @@ impl Windows<'_> {
         }
     }
 
-    /// The numbers of the texels in windows of rows of `1 << SHIFT`, of the left side and the right one: of all lanes those above, then those below (without `LINEAR` the
-    /// first ones, twice).
+    /// Returns the numbers of the left and of the right texels in windows with rows of `1 << SHIFT`
+    /// texels. Each vector has the upper texels of all lanes, then the lower ones (without `LINEAR`
+    /// the first ones, twice).
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn numbers<const SHIFT: u32, const LINEAR: bool>(&self, [first, second]: [__m512i; 2]) -> [__m512i; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             let rows = _mm512_slli_epi32::<SHIFT>(_mm512_shuffle_i64x2::<0xee>(first, second));
             let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
@@ -105,14 +110,15 @@ impl Windows<'_> {
         }
     }
 
-    /// The window of all lanes, as one vector or as two.
+    /// Loads the window of all lanes, as one vector or as two.
     ///
     /// # Safety
-    /// It lies inside of the level; the host is wide.
+    /// The window lies inside of the level, and the host has the 512-bit level.
     #[inline(always)]
     unsafe fn of_all(&self, at: u32) -> [__m512i; 2] {
         let slice = self.slice;
-        // SAFETY: the caller's promise: four rows of 16 bytes, or of 32.
+        // SAFETY: the window lies inside of the level (`# Safety`); it has four rows of 16 bytes,
+        // or of 32.
         unsafe {
             if self.few.bytes() < 4 {
                 return [window(Shape::Square, slice, at); 2];
@@ -122,14 +128,15 @@ impl Windows<'_> {
         }
     }
 
-    /// The windows of both quads, likewise.
+    /// Loads the windows of both quads, as one vector or as two.
     ///
     /// # Safety
-    /// They lie inside of the level; the host is wide.
+    /// The windows lie inside of the level, and the host has the 512-bit level.
     #[inline(always)]
     unsafe fn of_quads(&self, [first, second]: [u32; 2]) -> [__m512i; 2] {
         let slice = self.slice;
-        // SAFETY: the caller's promise: four rows of four texels each.
+        // SAFETY: the windows lie inside of the level (`# Safety`); they have four rows of four
+        // texels each.
         unsafe {
             match self.few.bytes() {
                 1 => {
@@ -154,10 +161,11 @@ impl Windows<'_> {
         }
     }
 
-    /// The texels of these numbers in the windows, filtered; of all lanes the first component, then the second one.
+    /// Returns the filtered texels with these numbers in the windows: the first component of all
+    /// lanes, then the second one.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn filter<const LINEAR: bool>(
         &self,
@@ -166,7 +174,7 @@ impl Windows<'_> {
         weight: __m512,
     ) -> [__m512; 2] {
         let few = self.few;
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             let [r, g, b, a] = few_components(few, chosen(few, windows, left));
             let rest = _mm512_mask_mov_ps(b, 0xff00, a);
@@ -176,7 +184,7 @@ impl Windows<'_> {
             let [red, green, ..] = few_components(few, chosen(few, windows, right));
             let [across, down] = by_axis(weight);
             let first = lerp(r, red, across);
-            // (Of one component: nothing.)
+            // With one component, the second one is constant.
             let second = if few.components == 1 { g } else { lerp(g, green, across) };
             let above = _mm512_shuffle_f32x4::<0x44>(first, second);
             let below = _mm512_shuffle_f32x4::<0xee>(first, second);
@@ -185,10 +193,10 @@ impl Windows<'_> {
     }
 }
 
-/// Texels by their numbers in windows. What lies above a texel's bytes means nothing.
+/// Returns texels by their numbers in windows; bits above a texel's bytes have no meaning.
 #[inline(always)]
 unsafe fn chosen(few: Few, [first, second]: [__m512i; 2], numbers: __m512i) -> __m512i {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         match few.bytes() {
             1 => _mm512_permutexvar_epi8(numbers, first),

@@ -1,15 +1,18 @@
-//! Texels that two chunks see without a filter, x and y of sixteen lanes being a vector each: one window where they are neighbours (four quads of a block or of a row), or gathered.
+//! Texels that two chunks sample without a filter, with x and y of sixteen lanes as one vector
+//! each. They are one window if the lanes are neighbours (four quads of a block or of a row), or
+//! they are gathered.
 
 use super::quads::{COMMON, Shape, window as load};
 use super::slice::Slice;
 use core::arch::x86_64::*;
 use core::cell::Cell;
 
-/// Where lanes were no neighbours they are not soon expected to be.
+/// A prediction: after lanes were not neighbours, they are not expected to be for some chunks.
 #[derive(Default)]
 pub(super) struct Near {
-    /// How often nobody looks, next time and this time.
+    /// Number of chunks to skip after the next failure.
     pause: Cell<u32>,
+    /// Number of chunks that are still skipped.
     left: Cell<u32>,
 }
 
@@ -33,26 +36,28 @@ impl Near {
     }
 }
 
-/// The lesser one of the first lane and the last one, in all lanes: what is least of lanes that are a block, or a row of quads, along an axis of the image.
+/// Returns the smaller one of the first lane and the last lane, in all lanes. It is the smallest of
+/// all lanes along an axis of the image if they are a block or a row of quads.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn least(of: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(of));
         _mm512_min_epi32(first, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), of))
     }
 }
 
-/// The words of texels that one window has, which is as large as the level at most.
+/// Returns the words of texels if one window has all of them; the window is at most as large as the
+/// level.
 ///
 /// # Safety
-/// They lie inside of the level; the host is wide.
+/// The texels lie inside of the level, and the host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn window(slice: &Slice, [x, y]: [__m512i; 2], [width, height]: [__m512i; 2]) -> Option<__m512i> {
-    // SAFETY: the caller's promise: the window lies inside of the level.
+    // SAFETY: the host has the 512-bit level (`# Safety`), and the window lies inside of the level.
     unsafe {
         let sides = [_mm512_set1_epi32(COMMON[0]), _mm512_set1_epi32(COMMON[1])];
         let left = _mm512_min_epi32(least(x), _mm512_sub_epi32(width, sides[0]));
@@ -71,13 +76,14 @@ pub(super) unsafe fn window(slice: &Slice, [x, y]: [__m512i; 2], [width, height]
     }
 }
 
-/// The words of texels anywhere.
+/// Returns the words of texels at any positions.
 ///
 /// # Safety
-/// As for [`window`].
+/// The requirements of [`window`] hold.
 #[inline(always)]
 pub(super) unsafe fn apart(slice: &Slice, [x, y]: [__m512i; 2]) -> __m512i {
-    // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
+    // SAFETY: the texels lie inside of the level (`# Safety`). Offsets are below 2^31, because
+    // there are at most 2^14 rows of 2^14 texels of four bytes.
     unsafe {
         let rows = _mm512_mullo_epi32(y, _mm512_set1_epi32(slice.pitch as i32));
         let offsets = _mm512_add_epi32(rows, _mm512_slli_epi32::<2>(x));

@@ -1,15 +1,18 @@
-//! The fast kernels: 2D views (arrayed or not), one filter for magnification and minification, plain samples; and the
-//! anisotropic one, with linear filters.
+//! The fast kernels: 2D views (arrayed or not), one filter for magnification and minification,
+//! plain samples; and the anisotropic kernel, with linear filters.
 //!
-//! Everything is computed for all lanes at once, in the host's vectors (`base::host::{Ints, Floats}`), within one function from
-//! coordinates to texels. Inactive lanes take part (their level exists and their coordinates wrap like any
-//! other, so their loads stay inside; they take the texels of an active one); only what they give is unspecified. Anything else goes to the general kernel, as do calls of which a lane
-//! sees the border's colour.
+//! Everything is computed for all lanes at once, in the host's vectors
+//! (`base::host::{Ints, Floats}`), within one function from coordinates to texels. Inactive lanes
+//! take part: their level exists and their coordinates wrap like any other, so that their loads
+//! stay inside; they load the texels of an active lane. Only their results are unspecified. All
+//! other samples, and calls in which a lane samples the border's colour, use the general kernel.
 //!
-//! One level of one layer at a time: mostly that is all lanes. Lanes that differ take turns.
+//! One level of one layer is sampled at a time, which mostly covers all lanes. Lanes that differ
+//! are sampled one group after the other.
 //!
-//! A call's time is mostly waiting, for the way from coordinates to texels and for memory: so what comes next is asked for in advance
-//! ([`Slice::prefetch`]), and no load waits for the level ([`foretold`]).
+//! Most of a call's time is latency: that from coordinates to texels, and that of memory. The next
+//! texels are thus prefetched ([`Slice::prefetch`]), and no load waits for the level
+//! ([`foretold`]).
 
 #![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of vectors")]
 
@@ -25,7 +28,7 @@ use base::format::pack::ONE;
 use base::host::{Floats, Host, Ints};
 
 base::compiled! {
-    /// [`wrap`].
+    /// Wraps the texels of an axis ([`wrap`]).
     pub(super) unsafe fn wrap_of(texels: &mut [[u32; MAX_LANES]; 2], size: i32, address_mode: u32) {
         for texels in texels {
             *texels = wrap::<<H as Host>::Ints>(*texels, size, address_mode);
@@ -37,33 +40,39 @@ base::compiled! {
 struct Axis<H: Host> {
     texels: [H::Ints; 2],
     weight: H::Floats,
-    /// Lanes that see the border.
+    /// Lanes that sample the border.
     border: u32,
 }
 
-/// Not a plain sample of a 2D view, or one that may see a border, so that some of its calls are the general kernel's, but has not that one's bits.
+/// Returns true if the general kernel must take the sample. It takes all that are not plain samples
+/// of a 2D view. It also takes samples that may include a border, unless both kernels have the same
+/// bits.
 #[inline(always)]
 fn is_general(view: &ImageView, sampler: &Sampler, args: &ImageArgs, same_bits: bool) -> bool {
     let borders = sampler.address_mode[0] == mode::CLAMP_TO_BORDER || sampler.address_mode[1] == mode::CLAMP_TO_BORDER;
     args.op != SampleOp::Sample || view.dim != Dim::D2 || borders && !same_bits
 }
 
-/// Through the pointer: the general kernel is big, and one copy of it per class is enough.
+/// Calls the general kernel through the view's pointer, because it is big and one copy per class is
+/// enough.
 ///
 /// # Safety
-/// As for any kernel of the view.
+/// The requirements of any kernel of the view hold.
 #[inline(always)]
 unsafe fn general(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
-    // SAFETY: the caller's promise; the general kernel of the same view.
+    // SAFETY: the requirements of a kernel hold (`# Safety`); the general kernel is one of the same
+    // view.
     unsafe { (view.kernels[KERNEL_SAMPLE + GENERAL as usize])(view, sampler, args) }
 }
 
-/// Samples all active lanes, with `PROBES` along the major axes of their footprints. Where nothing is divided at the end ([`Texels::SCALED`]), and with
-/// `PROBES` or without `LINEAR`, the result has the general kernel's bits.
+/// Samples all active lanes, with `PROBES` along the major axes of their footprints. The result has
+/// the general kernel's bits if no division comes at the end ([`Texels::SCALED`]), with `PROBES`,
+/// and without `LINEAR`.
 ///
 /// # Safety
-/// `view` is a valid, non-empty view whose format belongs to class `T`; the sampler belongs to a class with this filter, or with `PROBES` to the
-/// anisotropic one; integers are not filtered. The host is `H`.
+/// `view` is a valid, non-empty view whose format belongs to class `T`. The sampler belongs to a
+/// class with this filter, or with `PROBES` to the anisotropic one; integers are not filtered. The
+/// host is `H`.
 #[inline(always)]
 pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>(
     view: &ImageView,
@@ -71,18 +80,18 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
     args: &mut ImageArgs,
 ) {
     if is_general(view, sampler, args, !T::SCALED || PROBES || !LINEAR) {
-        // SAFETY: the caller's promise.
+        // SAFETY: view and sampler are valid (`# Safety`).
         return unsafe { general(view, sampler, args) };
     }
-    // Otherwise every lambda is clamped to 0.
+    // Otherwise every λ is clamped to 0.
     let detailed = view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0);
     let mut detail;
     let found = if PROBES || detailed {
         detail = Detail::BASE;
-        // SAFETY: the host's variant.
+        // SAFETY: the host is `H` (`# Safety`).
         unsafe { detail_of::<PROBES>(H::LEVEL)(view, sampler, args, &mut detail) };
         if T::INTEGER {
-            // There is nothing between integers: of two levels the nearer one.
+            // Integers are not blended, so the nearer one of two levels is used.
             let [first, second] = detail.level;
             let further = H::Ints::of(detail.weight).as_floats().greater(H::Floats::splat(0.5));
             detail.level[0] = further.select(H::Ints::of(second), H::Ints::of(first)).lanes();
@@ -107,7 +116,7 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
                 _ => coord,
             };
             let lanes = Lanes::<H> { view, sampler, args, coord };
-            // SAFETY: the caller's promise; the levels exist.
+            // SAFETY: the view's format belongs to `T` (`# Safety`), and the levels exist.
             let texels = unsafe { lanes.levels::<T, LINEAR, PROBES>(level, &mut border) };
             if probe == 1 {
                 sum = texels;
@@ -139,7 +148,7 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
         }
     }
     if border != 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: view and sampler are valid (`# Safety`).
         return unsafe { general(view, sampler, args) };
     }
     if !PROBES {
@@ -148,7 +157,7 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
     map_lanes(view, &mut args.result, result, if T::INTEGER { 1 } else { ONE });
 }
 
-/// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
+/// Returns the coordinates of a probe, counted from 1; lanes with one probe keep theirs.
 #[inline(always)]
 pub(super) fn at_probe<H: Host>(coord: [H::Floats; 2], detail: &Detail, probe: u32) -> [H::Floats; 2] {
     let (count, one) = (H::Ints::of(detail.probes), H::Ints::splat(1));
@@ -162,14 +171,14 @@ pub(super) fn at_probe<H: Host>(coord: [H::Floats; 2], detail: &Detail, probe: u
     moved
 }
 
-/// `a + (b - a) * t`.
+/// Returns `a + (b - a) * t`.
 #[inline(always)]
 pub(super) fn lerp<H: Host>(a: H::Ints, b: H::Ints, t: H::Floats) -> H::Ints {
     let (from, to) = (a.as_floats(), b.as_floats());
     (from + (to - from) * t).bits()
 }
 
-/// What the lanes sample, but for the level.
+/// The arguments of the lanes, except the level.
 struct Lanes<'a, H: Host> {
     view: &'a ImageView,
     sampler: &'a Sampler,
@@ -178,8 +187,9 @@ struct Lanes<'a, H: Host> {
 }
 
 impl<H: Host> Lanes<'_, H> {
-    /// One level per lane, the base level without `levels`, filtered; of a scaled class without `EXACT` still multiplied by 255. Adds the lanes that
-    /// see the border.
+    /// Returns the filtered texels of one level per lane (without `levels` the base level). Those
+    /// of a scaled class are still multiplied by 255 without `EXACT`. Adds the lanes that sample
+    /// the border to `border`.
     ///
     /// # Safety
     /// The levels exist, and the view's format belongs to `T`. The host is `H`.
@@ -208,11 +218,11 @@ impl<H: Host> Lanes<'_, H> {
                 layer = address::layer(self.args.coord[2][lane], view.layers);
                 same = same & layers.equal(H::Ints::splat(layer));
             }
-            // The lane itself, whatever its layer is.
+            // The mask includes the lane itself, even if its layer coordinate compares unequal.
             let mask = same.signs() & rest | 1 << lane;
             let level = &view.level[level as usize];
             let offset = level.offset + u64::from(layer) * view.layer_stride;
-            // SAFETY: level and layer exist; rows are at most 2^14 texels of 16 bytes.
+            // SAFETY: level and layer exist (`# Safety`); rows are at most 2^14 texels of 16 bytes.
             let texels = unsafe {
                 let (base, size) = (view.base.add(offset as usize), [level.width, level.height]);
                 let slice = Slice { base, pitch: level.row_pitch as u32, size, mask };
@@ -230,21 +240,22 @@ impl<H: Host> Lanes<'_, H> {
         out
     }
 
-    /// One level of a layer, filtered.
+    /// Returns the filtered texels of one level of a layer.
     ///
     /// # Safety
-    /// As for `levels`.
+    /// The slice belongs to the view, whose format belongs to `T`. The host is `H`.
     #[inline(always)]
     unsafe fn filter<T: Texels, const LINEAR: bool, const EXACT: bool>(
         &self,
         slice: &Slice,
         border: &mut u32,
     ) -> Words<H> {
-        // SAFETY: the host is H's.
+        // SAFETY: the host is `H` (`# Safety`).
         let [mut x, mut y] = unsafe { [self.axis::<LINEAR>(slice, 0), self.axis::<LINEAR>(slice, 1)] };
         *border |= (x.border | y.border) & slice.mask;
         if slice.mask != 0xff {
-            // Lanes that are not wanted take the texels of one that is, so that nothing is loaded for them alone.
+            // Lanes that are not wanted take the texels of one that is, so that nothing is loaded
+            // for them alone.
             let (wanted, first) = (H::Ints::spread(slice.mask), slice.mask.trailing_zeros());
             for i in 0..2 {
                 x.texels[i] = wanted.select(x.texels[i], x.texels[i].of_lane(first));
@@ -254,7 +265,8 @@ impl<H: Host> Lanes<'_, H> {
         // SAFETY: wrapped coordinates lie inside the level.
         unsafe {
             if LINEAR {
-                // The lanes of probes lie apart, in the direction in which there are several; and the next probe lies near.
+                // Probes are excluded: their lanes lie apart in the direction of the probes, and
+                // the next probe lies near.
                 if !EXACT {
                     let weights = [x.weight, y.weight];
                     if let Some(texels) = T::bilinear::<H, true>(self.view, slice, x.texels, y.texels, weights) {
@@ -272,7 +284,7 @@ impl<H: Host> Lanes<'_, H> {
         }
     }
 
-    /// The texels, inside of the slice, and weights of axis `c`.
+    /// Returns the texels of axis `c`, which lie inside of the slice, and the weights.
     ///
     /// # Safety
     /// The host is `H`.
@@ -283,7 +295,7 @@ impl<H: Host> Lanes<'_, H> {
         let first = first + row::<H, _>(&self.args.offset[c]);
         let mut texels = [first, first + H::Ints::splat(1)];
         let (zero, last) = (H::Ints::splat(0), H::Ints::splat(size as u32 - 1));
-        // The sign of both: below 0, or the last one behind the level.
+        // The sign is set if the first texel is below 0, or if the last one lies after the level.
         let outside = first | (last - texels[usize::from(LINEAR)]);
         let mut border = 0;
         match self.sampler.address_mode[c] {
@@ -298,7 +310,7 @@ impl<H: Host> Lanes<'_, H> {
             address_mode => {
                 if outside.signs() != 0 {
                     let mut lanes = [texels[0].lanes(), texels[1].lanes()];
-                    // SAFETY: the host's variant.
+                    // SAFETY: the host is `H` (`# Safety`).
                     unsafe { wrap_of(H::LEVEL)(&mut lanes, size, address_mode) };
                     texels = [H::Ints::of(lanes[0]), H::Ints::of(lanes[1])];
                 }
@@ -308,7 +320,8 @@ impl<H: Host> Lanes<'_, H> {
     }
 }
 
-/// The texel at a coordinate, or with `LINEAR` the first of two and the weight of the second, of an axis of so many.
+/// Returns the texel at a coordinate of an axis of `size` texels; with `LINEAR` the first of two,
+/// and the weight of the second.
 #[inline(always)]
 pub(super) fn located<H: Host, const LINEAR: bool>(coord: H::Floats, size: H::Floats) -> (H::Ints, H::Floats) {
     let float = H::Floats::splat;
@@ -321,7 +334,7 @@ pub(super) fn located<H: Host, const LINEAR: bool>(coord: H::Floats, size: H::Fl
     (floor.truncate(), u - floor)
 }
 
-/// A footprint, filtered.
+/// Returns a filtered footprint.
 #[inline(always)]
 pub(super) fn filtered<H: Host, T: Texels, const EXACT: bool>(
     words: &[Words<H>; 4],
@@ -336,7 +349,7 @@ pub(super) fn filtered<H: Host, T: Texels, const EXACT: bool>(
     ]
 }
 
-/// Components of a scaled class, divided at the end, where that was left out.
+/// Returns components of a scaled class, divided by 255 at the end if that was deferred.
 #[inline(always)]
 pub(super) fn over_255<H: Host, T: Texels>(mut components: Words<H>) -> Words<H> {
     if T::SCALED {
@@ -347,7 +360,7 @@ pub(super) fn over_255<H: Host, T: Texels>(mut components: Words<H>) -> Words<H>
     components
 }
 
-/// A component of a footprint.
+/// Returns a filtered component of a footprint.
 #[inline(always)]
 fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
     words: &[Words<H>; 4],
@@ -362,17 +375,18 @@ fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
     lerp::<H>(upper, lower, y)
 }
 
-/// A component of one texel of a footprint; a function, for a closure of many operations is not inlined where the host's vectors are.
+/// Returns a component of one texel of a footprint. It is a function, because a large closure is
+/// not inlined into code for the host's vectors.
 #[inline(always)]
 fn corner<H: Host, T: Texels, const C: usize, const EXACT: bool>(words: &Words<H>) -> H::Ints {
-    // What is not a number becomes quiet here anyway.
+    // NaNs become quiet in the filter anyway.
     match EXACT {
         true => T::component::<H::Ints, C, false, true>(words),
         false => T::component::<H::Ints, C, true, true>(words),
     }
 }
 
-/// Brings texels inside.
+/// Returns texel coordinates wrapped into the level.
 #[inline(always)]
 fn wrap<V: Ints>(texels: [u32; MAX_LANES], size: i32, address_mode: u32) -> [u32; MAX_LANES] {
     let (at, last) = (V::of(texels), V::splat(size as u32 - 1));
@@ -387,7 +401,7 @@ fn wrap<V: Ints>(texels: [u32; MAX_LANES], size: i32, address_mode: u32) -> [u32
     if (wrapped | (last - wrapped)).signs() == 0 {
         return wrapped.lanes();
     }
-    // So far away that `remainder` is none.
+    // Coordinates so far away exceed the range of `remainder`.
     texels.map(|at| {
         let wrapped = address::wrap(at as i32, size, address_mode);
         debug_assert!(wrapped != BORDER);
@@ -395,11 +409,11 @@ fn wrap<V: Ints>(texels: [u32; MAX_LANES], size: i32, address_mode: u32) -> [u32
     })
 }
 
-/// The remainder in `0..size` of numbers up to 2^22; of others it may lie outside.
+/// Returns the remainder in `0..size` of numbers up to 2^22; for other numbers it may lie outside.
 #[inline(always)]
 fn remainder<V: Ints>(at: V, size: i32) -> V {
     let (n, zero) = (V::splat(size as u32), V::splat(0));
-    // The quotient is wrong by 1 at most.
+    // The quotient is wrong by at most 1.
     let quotient = (at.to_floats() * V::Floats::splat(1.0 / size as f32)).floor().truncate();
     let at = at - quotient * n;
     let at = at + (at.sar(31) & n);

@@ -1,9 +1,12 @@
-//! The probes of anisotropic samples in vectors of 512 bits ([`Host::WIDE`]): of eight lanes in one level, in two steps, so that the processor works on several probes at once.
+//! The probes of anisotropic samples on hosts with the 512-bit level ([`Host::WIDE`]): those of
+//! eight lanes in one level, in two steps, so that the processor overlaps several probes.
 //!
-//! The first one finds where all probes' texels are, and their weights ([`plan`]), the same for all kinds of texels. The second one reads, filters and adds them ([`sum`]).
+//! The first step finds the addresses and weights of all probes' texels ([`plan`]); it is the same
+//! for all kinds of texels. The second step reads, filters and adds them ([`sum`]).
 //!
-//! Lanes are two groups of four, which see neighbours: the pixels of a row, whose footprints lie side by side where these are longer than wide. A window of 8×4 texels of each group
-//! is two vectors; where lanes lie apart, texels are gathered.
+//! Lanes form two groups of four neighbours: the pixels of a row, whose footprints lie side by side
+//! if these are longer than wide. A window of 8×4 texels of each group is two vectors; if lanes lie
+//! apart, texels are gathered.
 
 use super::axes::{Axes, Kind};
 use super::near::Near;
@@ -16,10 +19,11 @@ use base::abi::{ImageView, MAX_LANES};
 use base::host::Host;
 use core::arch::x86_64::*;
 
-/// [`MAX_SAMPLER_ANISOTROPY`]: a vector of 512 bits has as many lanes.
+/// Largest number of probes ([`MAX_SAMPLER_ANISOTROPY`]); a 512-bit vector has as many lanes.
 pub(super) const MAX_PROBES: usize = MAX_SAMPLER_ANISOTROPY as usize;
 
-/// Where a probe (a row; the first one is 1) lies among as many as its lane has (a column): `probe / (count + 1) - 0.5` of the footprint's major axis.
+/// Position of a probe (row; the first one is 1) among the probes of its lane (column: their
+/// number). It is `probe / (count + 1) - 0.5` in units of the footprint's major axis.
 static PROBES: [[f32; MAX_PROBES]; MAX_PROBES] = {
     let mut at = [[0.0; MAX_PROBES]; MAX_PROBES];
     let mut i = 0;
@@ -31,33 +35,35 @@ static PROBES: [[f32; MAX_PROBES]; MAX_PROBES] = {
     at
 };
 
-/// Texels of a row, and rows, of a group's window.
+/// Number of texels of a row, and number of rows, of a group's window.
 const SIDES: [i32; 2] = [8, 4];
 
-/// A level, of which x is in the lower half of vectors, y in the upper one.
+/// A level; vectors have x in the lower half and y in the upper one.
 pub(super) struct Frame {
     address_mode: u32,
     number: u32,
     wrap: Wrap,
     size: __m512i,
-    /// The last texels, and sizes as floats.
+    /// Last texels.
     last: __m512i,
+    /// Sizes as floats.
     scale: __m512,
-    /// The lanes that are wanted are [`Line::wanted`].
+    /// Slice of the level; its mask is not used, because [`Line::wanted`] has the wanted lanes.
     pub(super) slice: Slice,
 }
 
 impl Frame {
-    /// None where the axes wrap in another way than texels' vectors do.
+    /// Makes the frame of a level; `None` means that the axes wrap in a mode that vectors of texels
+    /// do not support.
     ///
     /// # Safety
-    /// The level exists. The host is wide.
+    /// The level exists. The host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn new(view: &ImageView, address_mode: u32, number: u32) -> Option<Frame> {
         let level = &view.level[number as usize];
         let (width, height) = (level.width, level.height);
         let wrap = Wrap::of(address_mode, width & (width - 1) | height & (height - 1) == 0)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the level exists; the host has the 512-bit level (`# Safety`).
         unsafe {
             let base = view.base.add(level.offset as usize);
             let size = _mm512_mask_set1_epi32(_mm512_set1_epi32(width as i32), 0xff00, height as i32);
@@ -68,26 +74,28 @@ impl Frame {
     }
 }
 
-/// Where lanes sample a level; x, or anything of lanes, in the lower half, y, or the same, in the upper one.
+/// The samples of lanes in a level. The lower half of each vector has the value of x or of the
+/// lanes, the upper half that of y or again that of the lanes.
 pub(super) struct Line {
     pub(super) coord: __m512,
-    /// Along the major axis.
+    /// Derivative along the major axis.
     pub(super) major: __m512,
-    /// Probes of the lanes, and the most of a wanted one.
+    /// Number of probes of each lane.
     pub(super) count: __m512i,
+    /// Largest number of probes of a wanted lane.
     pub(super) most: usize,
-    /// The lanes, twice.
+    /// Wanted lanes, repeated in both halves.
     pub(super) wanted: u16,
 }
 
 impl Line {
-    /// The coordinates of a probe, counted from 0; lanes of one probe stay where they are.
+    /// Returns the coordinates of a probe, counted from 0; lanes with one probe keep theirs.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn probe(&self, probe: usize) -> __m512 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             let one = _mm512_set1_epi32(1);
             let (several, column) = (_mm512_cmpgt_epi32_mask(self.count, one), _mm512_sub_epi32(self.count, one));
@@ -96,13 +104,13 @@ impl Line {
         }
     }
 
-    /// With what a probe gives of those that have it.
+    /// Adds the texels of a probe to `sum`, in the lanes that have the probe.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn add(&self, sum: [__m512; 2], probe: usize, more: [__m512; 2]) -> [__m512; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             let has = _mm512_cmpgt_epi32_mask(self.count, _mm512_set1_epi32(probe as i32));
             [_mm512_mask_add_ps(sum[0], has, sum[0], more[0]), _mm512_mask_add_ps(sum[1], has, sum[1], more[1])]
@@ -110,16 +118,17 @@ impl Line {
     }
 }
 
-/// What adding begins with: of what is added to it nothing changes, not even a zero's sign.
+/// Neutral element of sums: adding a number to it gives the number, including the sign of a zero.
 const NOTHING: f32 = -0.0;
 
-/// The sum of all probes' texels, where each probe is found by itself; [`How::No`] of what `Axes::sample` has not.
+/// Computes the sum of all probes' texels, where each probe is sampled alone. The item becomes
+/// [`How::No`] if `Axes::sample` cannot sample it.
 ///
 /// # Safety
-/// The level's texels are of that kind. The host is wide.
+/// The level's texels are of kind `K`. The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn sum_one_by_one<K: Kind>(view: &ImageView, item: &mut Item) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the level's texels are of kind `K`, and the host has the 512-bit level (`# Safety`).
     unsafe {
         let (line, frame) = (item.line, item.frame);
         let wanted = u32::from(line.wanted) & ((1 << MAX_LANES) - 1);
@@ -136,43 +145,46 @@ pub(super) unsafe fn sum_one_by_one<K: Kind>(view: &ImageView, item: &mut Item) 
     }
 }
 
-/// Where the texels of a probe are.
+/// The addresses and weights of the texels of a probe.
 pub(super) struct Step {
-    /// Of the second texels.
+    /// Weight of the second texels.
     weight: __m512,
-    /// What is chosen of what is read there, by [`How`].
+    /// Numbers of the texels in the memory that is read, according to [`How`].
     numbers: [__m512i; 2],
     at: __m512i,
 }
 
-/// How texels are read.
+/// The way in which texels are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    /// A window of each group begins at the first two offsets. Numbers of left and right texels above, then below, for each group.
+    /// One window per group, which begin at the first two offsets. The numbers are those of left
+    /// and right texels, above and then below, for each group.
     Windows,
-    /// Texels of four bytes and their neighbours at sixteen offsets: of the first group above and below, and of the second one. Numbers of the left ones among these words, and of the right ones.
+    /// Texels of four bytes with their right neighbours at sixteen offsets: above and below of the
+    /// first group, then of the second one. The numbers are those of the left and of the right
+    /// texels among these words.
     Pairs,
-    /// The numbers are offsets.
+    /// Single texels; the numbers are their offsets.
     Apart,
-    /// Probe by probe, without a plan.
+    /// One sample per probe, without a plan.
     OneByOne,
-    /// Not at all: lanes are far outside.
+    /// No samples, because lanes are far outside.
     No,
 }
 
-/// A line in a level, and what becomes of it.
+/// A line in a level, with its plan and its result.
 pub(super) struct Item<'a> {
     pub(super) frame: &'a Frame,
     pub(super) line: &'a Line,
-    /// As many as the line has probes.
+    /// Steps, one for each probe of the line.
     pub(super) steps: *mut Step,
     pub(super) how: How,
-    /// Of all probes' texels, two components at a time, filtered.
+    /// Sum of all probes' filtered texels, with two components per vector.
     pub(super) sum: [__m512; 2],
 }
 
 base::compiled! {
-    /// Plans to read texels of so many bytes, 4 or 8.
+    /// Plans the reads of texels of `bytes` bytes, 4 or 8.
     pub(super) for Avx512 unsafe fn plan(item: &mut Item, bytes: u32, near: &Near) {
         if H::WIDE {
             item.how = planned(item.frame, item.line, item.steps, bytes, near);
@@ -181,10 +193,10 @@ base::compiled! {
 }
 
 /// # Safety
-/// There is room for the steps; the host is wide.
+/// There is memory for the steps, and the host has the 512-bit level.
 #[inline(always)]
 unsafe fn planned(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32, near: &Near) -> How {
-    // SAFETY: the caller's promise.
+    // SAFETY: there is memory for the steps, and the host has the 512-bit level (`# Safety`).
     unsafe {
         let [width, height] = frame.slice.size;
         if bytes == 4 && width >= SIDES[0] as u32 && height >= SIDES[1] as u32 && near.expected() {
@@ -209,7 +221,7 @@ unsafe fn planned(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32, near
                 return How::Pairs;
             }
         }
-        // Offsets are numbers with a sign.
+        // Offsets are signed 32-bit numbers.
         if (u64::from(frame.slice.pitch) * u64::from(height)) >> 31 != 0 {
             return How::No;
         }
@@ -218,19 +230,21 @@ unsafe fn planned(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32, near
     }
 }
 
-/// Plans all probes so; the lanes that are far outside, and those that are not found so.
+/// Plans all probes in the way `HOW`. Returns the lanes that are far outside, and those for which
+/// this way fails.
 ///
 /// # Safety
-/// As for [`planned`].
+/// The requirements of [`planned`] hold.
 #[inline(always)]
 unsafe fn each<const HOW: u8>(frame: &Frame, line: &Line, steps: *mut Step, bytes: u32) -> [u16; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: there is memory for the steps, and the host has the 512-bit level, as `planned`
+    // requires.
     unsafe {
         let (mut far, mut other) = (0, 0);
         for probe in 0..line.most {
             let u = _mm512_sub_ps(_mm512_mul_ps(line.probe(probe), frame.scale), _mm512_set1_ps(0.5));
             if probe == 0 || probe == line.most - 1 {
-                // What lies between the ends is nearer.
+                // Probes between the first and the last one are nearer.
                 let most = _mm512_set1_ps(frame.wrap.farthest());
                 far |= _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), most);
             }
@@ -250,13 +264,14 @@ unsafe fn each<const HOW: u8>(frame: &Frame, line: &Line, steps: *mut Step, byte
     }
 }
 
-/// [`How::Windows`] of a probe; the lanes that see what is not in there.
+/// Plans a probe as [`How::Windows`]. Returns the lanes that need texels outside of the window.
 ///
 /// # Safety
-/// The level is as large as a window; the host is wide.
+/// The level is at least as large as a window; the host has the 512-bit level.
 #[inline(always)]
 unsafe fn in_windows(frame: &Frame, [first, second]: [__m512i; 2], step: &mut Step) -> u16 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the level is at least as large as a window; the host has the 512-bit level
+    // (`# Safety`).
     unsafe {
         let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(SIDES[0]), 0xff00, SIDES[1]);
         let least = _mm512_min_epi32(least_of_quads(first), _mm512_sub_epi32(frame.size, sides));
@@ -268,7 +283,7 @@ unsafe fn in_windows(frame: &Frame, [first, second]: [__m512i; 2], step: &mut St
         let at = (&raw mut step.at).cast::<u32>();
         *at = _mm_cvtsi128_si32(_mm256_castsi256_si128(offsets)) as u32;
         *at.add(1) = _mm_cvtsi128_si32(_mm256_extracti128_si256::<1>(offsets)) as u32;
-        // Rows of eight.
+        // Rows of the window have eight texels.
         let first = _mm512_mask_slli_epi32::<3>(first, 0xff00, first);
         let second = _mm512_mask_slli_epi32::<3>(second, 0xff00, second);
         let columns = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 0, 1, 2, 3, 16, 17, 18, 19);
@@ -283,19 +298,21 @@ unsafe fn in_windows(frame: &Frame, [first, second]: [__m512i; 2], step: &mut St
     }
 }
 
-/// [`How::Pairs`] of a probe; the places of which neighbours lie at opposite edges of the level.
+/// Plans a probe as [`How::Pairs`]. Returns the positions whose neighbours lie at opposite edges of
+/// the level.
 ///
 /// # Safety
-/// Offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes. The host is wide.
+/// Offsets are below 2^31, because there are at most 2^14 rows of 2^14 texels of four bytes. The
+/// host has the 512-bit level.
 #[inline(always)]
 unsafe fn in_pairs(frame: &Frame, [first, second]: [__m512i; 2], step: &mut Step) -> u16 {
-    // SAFETY: the caller's promise.
+    // SAFETY: offsets are below 2^31, and the host has the 512-bit level (`# Safety`).
     unsafe {
         let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         let rows = _mm512_mullo_epi32(rows(first, second), _mm512_set1_epi32(frame.slice.pitch as i32));
         let left = _mm512_shuffle_i32x4::<0b01_01_00_00>(first, first);
         let right = _mm512_shuffle_i32x4::<0b01_01_00_00>(second, second);
-        // The first of two neighbours, which end inside of the level.
+        // The vector has the first of two neighbours, which end inside of the level.
         let last = _mm512_sub_epi32(_mm512_shuffle_i64x2::<0x44>(frame.last, frame.last), _mm512_set1_epi32(1));
         let x = _mm512_min_epi32(left, last);
         step.at = _mm512_add_epi32(rows, _mm512_slli_epi32::<2>(x));
@@ -305,13 +322,13 @@ unsafe fn in_pairs(frame: &Frame, [first, second]: [__m512i; 2], step: &mut Step
     }
 }
 
-/// [`How::Apart`] of a probe.
+/// Plans a probe as [`How::Apart`].
 ///
 /// # Safety
-/// Offsets are below 2^31. The host is wide.
+/// Offsets are below 2^31. The host has the 512-bit level.
 #[inline(always)]
 unsafe fn apart(frame: &Frame, [first, second]: [__m512i; 2], step: &mut Step, bytes: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: offsets are below 2^31; the host has the 512-bit level (`# Safety`).
     unsafe {
         let rows = _mm512_mullo_epi32(rows(first, second), _mm512_set1_epi32(frame.slice.pitch as i32));
         let shift = _mm_cvtsi32_si128(bytes.trailing_zeros() as i32);
@@ -321,27 +338,29 @@ unsafe fn apart(frame: &Frame, [first, second]: [__m512i; 2], step: &mut Step, b
     }
 }
 
-/// The rows of the first group above and below, and of the second one.
+/// Returns the rows of the first group, above and below, then those of the second group.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn rows(first: __m512i, second: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let of_groups = _mm512_setr_epi32(8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
         _mm512_permutex2var_epi32(first, of_groups, second)
     }
 }
 
-/// The sum of all probes' texels, as they were planned.
+/// Computes the sum of all probes' texels, which were planned.
 ///
 /// # Safety
-/// The level's texels are of that kind, and lie in the image as they are. The host is wide.
+/// The level's texels are of kind `K`, and lie in the image without compression. The host has the
+/// 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn sum<K: Kind>(item: &mut Item) {
     let four = K::FOUR;
-    // SAFETY: the caller's promise; planned texels lie inside of the level, and so do windows.
+    // SAFETY: planned texels lie inside of the level, and so do windows; the host has the 512-bit
+    // level (`# Safety`).
     unsafe {
         let (line, slice, how) = (item.line, &item.frame.slice, item.how);
         let base = slice.base.cast_const();
@@ -370,7 +389,8 @@ pub(super) unsafe fn sum<K: Kind>(item: &mut Item) {
             let (at, of) = floats(four, texels);
             let across = _mm512_shuffle_f32x4::<0b01_01_00_00>(step.weight, step.weight);
             let down = _mm512_shuffle_f32x4::<0xee>(step.weight, step.weight);
-            // Those of the first group above and below, then those of the second one.
+            // The texels are those of the first group above and below, then those of the second
+            // one.
             sum = line.add(sum, probe, weighted::<0x88, 0xdd>(at, of, [across, down]));
         }
         item.sum = sum;

@@ -1,24 +1,25 @@
-//! Vectors of 512 bits ([`Host::WIDE`]) that have something of all lanes twice, or of both axes: x, or what lies above, in the lower half, y, or what lies below, in the upper one; and windows of
-//! texels that both quads of lanes see.
+//! 512-bit vectors ([`Host::WIDE`]) that have a value of all lanes twice, or a value for both axes.
+//! The lower half has x or the upper texels; the upper half has y or the lower texels. The module
+//! also has the windows of texels that both quads of lanes sample.
 
 use super::slice::Slice;
 use super::window::SIDE;
 use base::host::Host;
 use core::arch::x86_64::*;
 
-/// Which texels a quad's window has.
+/// The shape of a quad's window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// 4×4: for lanes that are a quad.
+    /// Window of 4×4 texels, for lanes that form a quad.
     Square,
-    /// 8×2: for lanes that lie in a row, as those of workgroups do.
+    /// Window of 8×2 texels, for lanes that lie in a row, as those of workgroups do.
     Rows,
-    /// 16×1, of texels of 4 bytes: for both quads of such.
+    /// Window of 16×1 texels of 4 bytes, for both quads if the lanes lie in a row.
     Row,
 }
 
 impl Shape {
-    /// Texels in a row, and rows.
+    /// Returns the number of texels in a row, and the number of rows.
     #[inline(always)]
     pub(super) fn sides(self) -> [i32; 2] {
         match self {
@@ -29,18 +30,21 @@ impl Shape {
     }
 }
 
-/// Texels of a row, and rows, of a window that all lanes see: two of [`Shape::Rows`], one below the other.
+/// Number of texels of a row, and number of rows, of a window for all lanes: two windows of
+/// [`Shape::Rows`], one below the other.
 pub(super) const COMMON: [i32; 2] = [8, 4];
 
-/// Where the windows of both quads lie, which begin at these texels of `1 << BYTES` bytes.
+/// Returns the offsets of the windows of both quads, which begin at these texels of `1 << BYTES`
+/// bytes.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn windows_at<const BYTES: u32>(first: __m512i, [pitch, other]: [u32; 2]) -> [u32; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
-        // Of the quads' first lanes, which are even ones: a product of 64 bits is the quickest.
+        // The quads' first lanes are even ones, and the 64-bit multiplication of even lanes is the
+        // quickest.
         let (x, y) = (_mm512_castsi512_si256(first), _mm512_extracti64x4_epi64::<1>(first));
         let pitches = _mm256_set_m128i(_mm_set1_epi32(other as i32), _mm_set1_epi32(pitch as i32));
         let offsets =
@@ -50,11 +54,13 @@ pub(super) unsafe fn windows_at<const BYTES: u32>(first: __m512i, [pitch, other]
     }
 }
 
-/// Where windows of so many texels in a row, and rows, begin that hold the quads' first texels (`seen`: the least of each quad, the first and second ones, the level's size), how far both
-/// lie from there. None where wanted lanes see texels outside, or are `far` away.
+/// Returns the first texel of the quads' windows of this width and height, and the distances of the
+/// first and second texels from it. `seen` has the smallest texel of each quad, the first and
+/// second texels, and the level's size. `None` means that wanted lanes need texels outside of the
+/// window, or are `far` away.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn within(
     [width, height]: [i32; 2],
@@ -62,23 +68,23 @@ pub(super) unsafe fn within(
     far: u16,
     wanted: u32,
 ) -> Option<[__m512i; 3]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let (place, outside) = placed([width, height], seen);
         (!is_wanted(outside | far, wanted)).then_some(place)
     }
 }
 
-/// The same, and which lanes see texels outside.
+/// Returns the windows as [`within`] does, and the lanes that need texels outside.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn placed(
     [width, height]: [i32; 2],
     [least, first, second, size]: [__m512i; 4],
 ) -> ([__m512i; 3], u16) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(width), 0xff00, height);
         let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
@@ -88,65 +94,67 @@ pub(super) unsafe fn placed(
     }
 }
 
-/// The least number of each quad's lanes, in all of them.
+/// Returns the smallest number of each quad's lanes, in all lanes of the quad.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn least_of_quads(of: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let least = _mm512_min_epi32(of, _mm512_shuffle_epi32::<0b01_00_11_10>(of));
         _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least))
     }
 }
 
-/// The lesser one of what both quads have in all of their lanes.
+/// Returns the smaller one of both quads' numbers, which are the same in all lanes of a quad.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn least_of_both(of: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe { _mm512_min_epi32(of, _mm512_shuffle_i32x4::<0b10_11_00_01>(of, of)) }
 }
 
-/// Is a lane wanted that is one of these on either axis?
+/// Returns true if `lanes` has a wanted lane for either axis.
 #[inline(always)]
 pub(super) fn is_wanted(lanes: u16, wanted: u32) -> bool {
     u32::from(lanes | lanes >> 8) & wanted != 0
 }
 
-/// The weights of x for both sides of the footprints, and those of y.
+/// Returns the weights of x for both sides of the footprints, and those of y.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn by_axis(weight: __m512) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe { [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)] }
 }
 
-/// What the numbers of texels in the second quad's window begin with. (Of texels of 8 bytes it is ignored.)
+/// Returns the base of the numbers of texels in each quad's window. (For texels of 8 bytes it is
+/// ignored.)
 #[inline(always)]
 pub(super) unsafe fn second_window() -> __m512i {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe { _mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16) }
 }
 
-/// Row `y` of the window at `at`.
+/// Returns the address of row `y` of the window at `at`.
 #[inline(always)]
 pub(super) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
     slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
 }
 
-/// A window of texels of 4 bytes: four rows of 16, two of 32, or one of 64.
+/// Loads a window of texels of 4 bytes: four rows of 16 bytes, two of 32, or one of 64.
 ///
 /// # Safety
-/// It lies inside of the slice; the host is wide.
+/// The window lies inside of the slice, and the host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
-    // SAFETY: the caller's promise: four rows of four texels, or two of eight.
+    // SAFETY: the window lies inside of the slice (`# Safety`), with four rows of four texels, two
+    // of eight or one of sixteen.
     unsafe {
         if shape == Shape::Row {
             return _mm512_loadu_si512(row_at(slice, at, 0));
@@ -162,22 +170,22 @@ pub(super) unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
     }
 }
 
-/// `a + (b - a) * t`.
+/// Returns `a + (b - a) * t`.
 #[inline(always)]
 pub(super) unsafe fn lerp(a: __m512, b: __m512, t: __m512) -> __m512 {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe { _mm512_add_ps(a, _mm512_mul_ps(_mm512_sub_ps(b, a), t)) }
 }
 
 #[inline(always)]
 pub(super) unsafe fn lanes<H: Host>(of: __m256i) -> H::Ints {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe { H::join(_mm256_castsi256_si128(of), _mm256_extracti128_si256::<1>(of)) }
 }
 
 #[inline(always)]
 unsafe fn vector<H: Host>(of: H::Ints) -> __m256i {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let [low, high] = H::split(of);
         _mm256_set_m128i(high, low)
@@ -186,13 +194,13 @@ unsafe fn vector<H: Host>(of: H::Ints) -> __m256i {
 
 #[inline(always)]
 pub(super) unsafe fn pair<H: Host>(low: H::Ints, high: H::Ints) -> __m512i {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(vector::<H>(low)), vector::<H>(high)) }
 }
 
 #[inline(always)]
 pub(super) unsafe fn both<H: Host>(of: H::Floats) -> __m512 {
     use base::host::Floats;
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe { _mm512_castsi512_ps(pair::<H>(of.bits(), of.bits())) }
 }

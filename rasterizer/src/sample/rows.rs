@@ -1,11 +1,12 @@
-//! Which views generated code reads and writes itself, and how ([`TexelRows`]).
+//! The choice of the views that generated code reads and writes itself, and their rows
+//! ([`TexelRows`]).
 
 #![forbid(unsafe_code)]
 
 use base::abi::{Dim, ImageView, TexelKind, TexelRows};
 use base::format::Format;
 
-/// The kinds of formats (of planes).
+/// Texel kinds of the formats (of planes).
 const KINDS: &[(TexelKind, &[&str])] = &[
     (TexelKind::Unorm8, &["R8G8B8A8_UNORM", "A8B8G8R8_UNORM_PACK32"]),
     (TexelKind::Float, &["R32_SFLOAT", "D32_SFLOAT"]),
@@ -13,7 +14,8 @@ const KINDS: &[(TexelKind, &[&str])] = &[
     (TexelKind::Words, &["R32G32B32A32_SFLOAT", "R32G32B32A32_UINT", "R32G32B32A32_SINT"]),
 ];
 
-/// The rows of a view that is otherwise complete; none of one that has a mapping, samples, no level 0 or none in one piece.
+/// Returns the rows of a view that is otherwise complete. There are none if the view has a
+/// component mapping, several samples or no level 0, or if level 0 is not in one piece.
 pub fn rows_of(view: &ImageView) -> TexelRows {
     find(view).unwrap_or(TexelRows::NONE)
 }

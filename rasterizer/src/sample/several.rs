@@ -1,5 +1,6 @@
-//! Samples of several chunks with a linear filter, step by step for all of them: where their texels are, then what these are, then the filter. A step's chain of operations is short, so
-//! that the processor works on several chunks at once; and there is one copy of it all for each kind.
+//! Samples of several chunks with a linear filter, step by step for all of them: first the
+//! addresses of texels, then their values, then the filter. A step's chain of operations is short,
+//! so that the processor overlaps several chunks. There is one copy of the code for each kind.
 
 use super::axes::{Axes, Found, Grid, Kind, Seen, Source, numbers, one_by_one};
 use super::chunks::SEVERAL;
@@ -9,11 +10,12 @@ use super::wide::{filter, windows_of};
 use base::host::{Host, Level};
 use core::arch::x86_64::*;
 
-/// Where the windows of a chunk's quads begin, and the numbers of its texels in there.
+/// Offsets of the windows of a chunk's quads, and the numbers of its texels in them.
 type Windows = ([u32; 2], [__m512i; 2]);
 
 base::compiled! {
-    /// [`Axes::sample`] of several chunks with a linear filter; behind the first `count` anything.
+    /// Calls [`Axes::sample`] for several chunks with a linear filter; results after the first
+    /// `count` have no meaning.
     pub(super) for Avx512 unsafe fn several [K: Kind] [K]
         (axes: &Axes<K>, coords: &[__m512; SEVERAL], found: &mut [Found; SEVERAL], count: usize) {
         if H::WIDE {
@@ -22,7 +24,7 @@ base::compiled! {
             K::Source::find_several::<K>(axes, &seen, found, count);
         }
     }
-    /// Which texels are seen at coordinates.
+    /// Finds the texels at coordinates.
     for Avx512 unsafe fn seen_at(grid: &Grid, coords: &[__m512; SEVERAL], seen: &mut [Seen; SEVERAL]) {
         if H::WIDE {
             for (seen, coord) in seen.iter_mut().zip(coords) {
@@ -30,7 +32,7 @@ base::compiled! {
             }
         }
     }
-    /// Windows of 4×4 texels of four bytes, and the lanes that see others.
+    /// Finds windows of 4×4 texels of four bytes, and the lanes that need texels outside of them.
     for Avx512 unsafe fn windows_of_quads
         (grid: &Grid, slice: &Slice, seen: &[Seen; SEVERAL], windows: &mut [Windows; SEVERAL], outside: &mut u16) {
         if H::WIDE {
@@ -45,10 +47,11 @@ base::compiled! {
     }
 }
 
-/// [`Source::find_several`] of texels in windows of quads, else one by one.
+/// Implements [`Source::find_several`] for texels in windows of quads; other texels are found chunk
+/// by chunk.
 ///
 /// # Safety
-/// As for [`Source::find`].
+/// The requirements of [`Source::find`] hold for each chunk.
 #[inline(always)]
 pub(super) unsafe fn in_windows<K: Kind>(
     axes: &Axes<K>,
@@ -56,7 +59,8 @@ pub(super) unsafe fn in_windows<K: Kind>(
     found: &mut [Found; SEVERAL],
     count: usize,
 ) {
-    // SAFETY: the caller's promise; windows lie inside of the level.
+    // SAFETY: the requirements of `Source::find` hold (`# Safety`), and windows lie inside of the
+    // level.
     unsafe {
         if axes.in_row.get() || !axes.near.expected() {
             return one_by_one(axes, seen, found, count);

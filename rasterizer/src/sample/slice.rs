@@ -1,30 +1,35 @@
-//! What a kernel sees of an image at a time: rows of texels, and which lanes want some.
+//! Slices: the part of an image that a kernel accesses at a time, as rows of texels with the lanes
+//! that access them.
 
 #![forbid(unsafe_code)]
 
 use base::host::{Ints, prefetch};
 
-/// A two-dimensional piece of an image: one level, layer, sample and depth. (Of a texel buffer: everything, as one row.)
+/// A two-dimensional part of an image: one level, layer, sample and depth. (A texel buffer is one
+/// slice of one row.)
 pub struct Slice {
-    /// The first texel.
+    /// Address of the first texel.
     pub base: *mut u8,
-    /// Bytes between rows (of blocks).
+    /// Number of bytes between rows (of blocks).
     pub pitch: u32,
-    /// Width and height.
+    /// Width and height in texels.
     pub size: [u32; 2],
-    /// Lanes whose texels are wanted; those of the others may be skipped, but lie inside too.
+    /// Lanes whose texels are wanted. Texels of other lanes may be skipped, but lie inside too.
     pub mask: u32,
 }
 
 impl Slice {
-    /// Bytes from `base` to the texels of `N` bytes at (x, y). A slice has at most 2^32: 2^14 rows of 2^14 texels of 16 bytes.
+    /// Returns the number of bytes from `base` to the texels of `N` bytes at (x, y). A slice has at
+    /// most 2^32 bytes: 2^14 rows of 2^14 texels of 16 bytes.
     #[inline(always)]
     pub fn offsets<V: Ints, const N: usize>(&self, x: V, y: V) -> V {
         y * V::splat(self.pitch) + x.shl(N.trailing_zeros())
     }
 
-    /// Asks for what comes next of texels of `N` bytes, in `ROWS` rows: where the quads of the next calls lie, if these two are side by side, as
-    /// the quads of a primitive mostly are. Only of slices that no near cache holds: waiting for memory takes longer than everything else.
+    /// Prefetches `ROWS` rows of texels of `N` bytes at the place of the next calls' quads. The
+    /// place is predicted from the two current quads, which usually lie side by side, as the quads
+    /// of a primitive do. Slices that fit a near cache are skipped. Prefetching pays because
+    /// waiting for memory takes longer than all other work.
     #[inline(always)]
     pub fn prefetch<V: Ints, const N: usize, const ROWS: usize>(&self, x: V, y: V) {
         let size = u64::from(self.pitch) * u64::from(self.size[1]);
@@ -35,7 +40,7 @@ impl Slice {
         self.prefetch_after::<ROWS>([offset[0], offset[4]]);
     }
 
-    /// The same, where the offsets of the two quads are known.
+    /// Prefetches as [`Slice::prefetch`] does, if the offsets of the two quads are known.
     #[inline(always)]
     pub fn prefetch_after<const ROWS: usize>(&self, [first, second]: [u32; 2]) {
         let size = u64::from(self.pitch) * u64::from(self.size[1]);
@@ -47,14 +52,15 @@ impl Slice {
         }
     }
 
-    /// Is the lane's texel wanted?
+    /// Returns true if the lane's texel is wanted.
     #[inline(always)]
     pub fn wants(&self, lane: usize) -> bool {
         self.mask >> lane & 1 != 0
     }
 }
 
-/// Bytes that caches near a core hold.
+/// Number of bytes that caches near a core hold.
 const CACHED: u64 = 1 << 18;
-/// How far ahead of the second quad [`Slice::prefetch`] asks, in the distance of the two: the same row of the second next block of 4×4 pixels.
+/// Distance of a prefetch from the second quad, in units of the distance of the two quads. It
+/// reaches the same row of the block of 4×4 pixels after the next one.
 const AHEAD: u32 = 4;

@@ -1,4 +1,5 @@
-//! Kernels against the oracle of `base::sample`, over random images, views, samplers and coordinates.
+//! Kernels against the oracle of `base::sample`, over random images, views, samplers and
+//! coordinates.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -30,7 +31,8 @@ mod views;
 mod wide;
 mod ycbcr;
 
-/// What is read outside of an image: nothing in any component that the format has, and the missing alpha is 1.
+/// Returns the value of a texel outside of an image: 0 in every component that the format has; a
+/// missing alpha is 1.
 fn outside(format: Format) -> Texel {
     let one = if format.is_integer() { 1 } else { 1f32.to_bits() };
     [0, 0, 0, if format.has_alpha() { 0 } else { one }]
@@ -40,7 +42,7 @@ fn format(name: &str) -> Format {
     Format(base::format::TABLE.iter().position(|row| row.name == name).unwrap() as u16)
 }
 
-/// Stencil, or the first aspect of the format.
+/// Returns the stencil aspect, or the first aspect of the format.
 fn aspect_of(format: Format, stencil: bool) -> Aspect {
     if stencil { Aspect::Stencil } else { format.info().planes[0].aspect }
 }
@@ -51,7 +53,7 @@ struct TestImage {
     _bytes: Vec<u128>,
 }
 
-/// Other memory comes to lie there, as it does between pieces of work.
+/// Marks that other memory may lie at the same address, as between two pieces of work.
 impl Drop for TestImage {
     fn drop(&mut self) {
         crate::pool::next_epoch();
@@ -67,7 +69,8 @@ impl TestImage {
         let float_bits = matches!(format.info().channels[0].ty, base::format::ChannelType::Sfloat);
         for word in &mut words {
             let random = u128::from(rng.wide()) << 64 | u128::from(rng.wide());
-            // Floats of moderate size and either precision: exponents of -1.0 to 1.0.
+            // Floats of either precision have moderate size: the mask keeps exponents of -1.0 to
+            // 1.0.
             *word = match (float_bits, format.info().channels[0].bits) {
                 (true, 16) => random & 0xbbff_bbff_bbff_bbff_bbff_bbff_bbff_bbff,
                 (true, 32) => (0..4).fold(0, |acc, _| acc << 32 | u128::from(rng.float(0.0, 1.0).to_bits())),
@@ -82,7 +85,7 @@ impl TestImage {
         image_view(&self.request(dim, arrayed, aspect_of(self.memory.layout.desc.format, stencil)))
     }
 
-    /// A view of all of it.
+    /// Returns the request of a view of the whole image.
     fn request(&self, dim: Dim, arrayed: bool, aspect: Aspect) -> ViewRequest<'_> {
         let desc = &self.memory.layout.desc;
         ViewRequest {
@@ -99,7 +102,7 @@ impl TestImage {
         }
     }
 
-    /// The texel by the layout and the single-texel unpack.
+    /// Returns the texel that the layout and the single-texel unpacking give.
     fn texel(&self, level: usize, layer: u32, sample: u32, at: [u32; 3], stencil: bool) -> Texel {
         let layout = &self.memory.layout;
         let plane = layout.plane_of(aspect_of(layout.desc.format, stencil).bit());
@@ -149,14 +152,15 @@ fn args() -> ImageArgs {
     }
 }
 
-/// Calls a kernel in the variants of all levels that the host has, and demands the same bits.
+/// Calls a kernel in the variants of all levels that the host has, and asserts that they give the
+/// same bits.
 fn call(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs) {
     let before = *args;
-    // SAFETY: valid view, sampler and arguments.
+    // SAFETY: view, sampler and arguments are valid.
     unsafe { (view.kernels[kernel])(view, sampler, args) };
     for level in Level::all_here() {
         let mut other = before;
-        // SAFETY: as above; the host has the level.
+        // SAFETY: view, sampler and arguments are valid, and the host has the level.
         unsafe { (kernels::kernels_of(Format(view.format as u16), level).0[kernel])(view, sampler, &mut other) };
         for lane in (0..MAX_LANES).filter(|l| args.mask >> l & 1 != 0) {
             for c in 0..4 {
@@ -231,7 +235,7 @@ fn random_sampler(rng: &mut Rng) -> Sampler {
     new_sampler(s)
 }
 
-/// The oracle's view of an image.
+/// Calls `f` with the oracle's form of an image.
 fn with_oracle<R>(image: &TestImage, dim: Dim, arrayed: bool, f: impl FnOnce(&oracle::Image<'_>) -> R) -> R {
     let desc = &image.memory.layout.desc;
     let levels = &image.memory.layout.planes()[0].levels;
@@ -266,7 +270,8 @@ fn assert_close(got: [u32; 4], want: [f64; 4], what: &dyn std::fmt::Debug) {
     }
 }
 
-/// The same bits, or both no number: filters say nothing of which.
+/// Returns true if both have the same bits, or if both are NaN, because filters do not specify
+/// which NaN.
 fn same(a: u32, b: u32) -> bool {
     a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
 }
@@ -474,7 +479,7 @@ fn multisampled_fetch_store_and_atomic() {
         a.sample[lane] = (lane % 5) as i32;
         a.texel[0][lane] = 1000 + lane as u32;
     }
-    // SAFETY: valid arguments.
+    // SAFETY: the view and the arguments are valid.
     unsafe { (view.kernels[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
     call(&view, default_sampler(), KERNEL_FETCH, &mut a);
     for lane in 0..MAX_LANES {
@@ -485,7 +490,7 @@ fn multisampled_fetch_store_and_atomic() {
     for (op, want) in [(AtomicOp::Add, 1005u32), (AtomicOp::Sub, 1000), (AtomicOp::SMin, 5), (AtomicOp::Xor, 0)] {
         a.atomic_op = op;
         a.mask = 1;
-        // SAFETY: valid arguments.
+        // SAFETY: the view and the arguments are valid.
         unsafe { (view.kernels[KERNEL_ATOMIC])(&view, std::ptr::null(), &mut a) };
         assert_eq!(image.texel(0, 0, 0, [0, 0, 0], false)[0], want, "{op:?}");
     }
@@ -514,7 +519,7 @@ fn buffers_null_views_and_bad_requests() {
     ] {
         for kernel in 0..KERNEL_COUNT {
             (a.result, a.result_high) = ([[9; MAX_LANES]; 4], [[9; MAX_LANES]; 4]);
-            // SAFETY: valid arguments.
+            // SAFETY: the view and the arguments are valid.
             unsafe { (view.kernels[kernel])(view, default_sampler(), &mut a) };
             assert_eq!((a.result, a.result_high), ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]));
         }

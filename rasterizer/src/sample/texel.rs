@@ -1,7 +1,9 @@
-//! Reading and writing texels: one type per texel class, so that kernels are straight code for the common formats.
+//! Reading and writing texels: one type per texel class, so that kernels are straight-line code for
+//! the common formats.
 //!
-//! Loads and stores never check: callers pass coordinates inside the level. What is read may change under us (the application
-//! shares the memory), so every load is a copy of the texel's bytes and any bytes are a valid texel.
+//! Loads and stores never check, because callers pass coordinates inside the level. Texels may
+//! change during a read (the application shares the memory), so every load copies the texel's
+//! bytes, and any bytes are a valid texel.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -16,71 +18,79 @@ use base::format::lanes::{Four, Lanes};
 use base::format::{Format, Row, Texel, kernels};
 use base::host::{Host, Ints};
 
-/// A texel class. Texels come as four words, of which components are made when they are wanted.
+/// A texel class. Texels are loaded as four words, from which components are extracted when they
+/// are needed.
 pub trait Texels: Sized {
-    /// Components may be had as integers from 0 to 255, so that filters divide once, at the end.
+    /// True if components can be extracted as integers from 0 to 255, so that filters divide once,
+    /// at the end.
     const SCALED: bool = false;
-    /// Components are integers.
+    /// True if components are integers.
     const INTEGER: bool = false;
-    /// Levels of the view may be cut into cells.
+    /// True if levels of the view may be cut into cells.
     const IN_CELLS: bool = false;
-    /// Which components are not the same in every texel.
+    /// Components that are not the same in every texel.
     const HAS: [bool; 4] = [true; 4];
-    /// What filters of hosts that are [`Host::WIDE`] know of the texels, if they have any: [`Texels::bilinear`] and all that gives whole samples. Integers if [`Texels::SCALED`].
+    /// Property of the texels for filters of hosts that are [`Host::WIDE`], if the class has such
+    /// filters: [`Texels::bilinear`] and the functions that return whole samples. Texels are
+    /// integers if [`Texels::SCALED`].
     const FOUR: Option<Four> = None;
-    /// And have these hosts also a way for texels that no filter changes?
+    /// True if these hosts also have fast functions for texels without a filter.
     const WIDE_NEAREST: bool = false;
-    /// Where such filters have the texels from.
+    /// Source of the texels for such filters.
     #[cfg(target_arch = "x86_64")]
     type Source: axes::Source;
-    /// The class that has the same texels and others, with the same components: for what is rare.
+    /// The class that includes these texels and others, with the same components; rare operations
+    /// use it, so that classes share their code.
     type Shared: Texels;
 
-    /// The texel at (x, y) of the slice that begins at `slice`.
+    /// Returns the texel at (x, y) of the slice that begins at `slice`.
     ///
     /// # Safety
-    /// (x, y) lies inside the slice, whose rows are `row_pitch` bytes apart, and the view's format belongs to the class.
+    /// (x, y) lies inside the slice, whose rows are `row_pitch` bytes apart, and the view's format
+    /// belongs to the class.
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel;
 
-    /// The words of all lanes' texels. Of lanes that are not wanted: anything.
+    /// Returns the words of all lanes' texels. Those of lanes that are not wanted have no meaning.
     ///
     /// # Safety
-    /// (x, y) lie inside the slice (all lanes, wanted or not), and the view's format belongs to the class. The host is `H`.
+    /// (x, y) lie inside the slice (in all lanes, wanted or not), and the view's format belongs to
+    /// the class. The host is `H`.
     #[inline(always)]
     unsafe fn words<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
         let (x, y) = (x.lanes(), y.lanes());
         let mut texels = [[0; 4]; MAX_LANES];
         for i in 0..MAX_LANES {
             if slice.wants(i) {
-                // SAFETY: the caller's promise.
+                // SAFETY: (x, y) lies inside the slice, and the view's format belongs to the class
+                // (`# Safety`).
                 texels[i] = unsafe { Self::texel(view, slice.base, u64::from(slice.pitch), x[i], y[i]) };
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the host is `H` (`# Safety`).
         unsafe { words::transpose::<H>(&texels) }
     }
 
-    /// The words as [`Texels::words`] gives them, for lanes that are mostly neighbours.
+    /// Returns the words as [`Texels::words`] does; it is faster if lanes are neighbours.
     ///
     /// # Safety
-    /// As for `words`.
+    /// The requirements of [`Texels::words`] hold.
     #[inline(always)]
     unsafe fn neighbours<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `Texels::words` hold (`# Safety`).
         unsafe { Self::words::<H>(view, slice, x, y) }
     }
 
-    /// Asks for the memory of what is sampled next.
+    /// Prefetches the memory of the next samples.
     #[inline(always)]
     fn prefetch<H: Host, const ROWS: usize>(_slice: &Slice, _x: H::Ints, _y: H::Ints) {}
 
-    /// The words at both `x` of the first and of the second `y`.
+    /// Returns the words at both `x` of the first `y`, then at both `x` of the second `y`.
     ///
     /// # Safety
-    /// As for `words`, for all of them.
+    /// The requirements of [`Texels::words`] hold for all combinations of `x` and `y`.
     #[inline(always)]
     unsafe fn footprint<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `Texels::words` hold (`# Safety`).
         unsafe {
             [
                 Self::words::<H>(view, slice, x[0], y[0]),
@@ -91,21 +101,23 @@ pub trait Texels: Sized {
         }
     }
 
-    /// The same where the second `x` of each lane is the first one's neighbour.
+    /// Returns the same words as [`Texels::footprint`]; the second `x` of each lane is the right
+    /// neighbour of the first one.
     ///
     /// # Safety
-    /// As for `footprint`.
+    /// The requirements of [`Texels::footprint`] hold.
     #[inline(always)]
     unsafe fn adjacent<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `Texels::footprint` hold (`# Safety`).
         unsafe { Self::footprint::<H>(view, slice, x, y) }
     }
 
-    /// The words at both `x` and both `y`, already filtered by the `weights` of the second ones, and as components: with `RAW` of a scaled class as
-    /// integers, but in floats. None where there is no way that is better than one by one.
+    /// Returns the components at both `x` and both `y`, filtered by the `weights` of the second
+    /// ones. With `RAW` those of a scaled class are integers, represented as floats. `None` means
+    /// that the class has no faster way than to filter words.
     ///
     /// # Safety
-    /// As for `words`, for all of them.
+    /// The requirements of [`Texels::words`] hold for all combinations of `x` and `y`.
     #[inline(always)]
     unsafe fn bilinear<H: Host, const RAW: bool>(
         _view: &ImageView,
@@ -117,10 +129,11 @@ pub trait Texels: Sized {
         None
     }
 
-    /// The commonest samples, of one level or with `MIPS`, where there is a better way than one by one; false: nothing was done.
+    /// Takes one of the most frequent samples, of one level or with `MIPS` of several, if the class
+    /// has a fast function for it. Returns false if nothing was sampled.
     ///
     /// # Safety
-    /// As for `planar::sample`.
+    /// The requirements of `planar::sample` hold.
     #[inline(always)]
     unsafe fn sample<H: Host, const LINEAR: bool, const MIPS: bool>(
         view: &ImageView,
@@ -129,7 +142,7 @@ pub trait Texels: Sized {
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
         if H::WIDE && Self::FOUR.is_some() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the requirements of `planar::sample` hold (`# Safety`).
             return unsafe { whole::sample::<H, Of<Self, false>, LINEAR, MIPS>(view, sampler, args) };
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -137,10 +150,12 @@ pub trait Texels: Sized {
         false
     }
 
-    /// The same of all chunks of a batch. What is not of one level, or not common at all, by the kernel for `any` samples, single chunks by that for all `others`.
+    /// Samples all chunks of a batch. The first one of `kernels` takes uncommon samples; the second
+    /// one takes single chunks.
     ///
     /// # Safety
-    /// As for `planar::sample`, for each chunk; both are kernels of the view and the sampler's class.
+    /// The requirements of `planar::sample` hold for each chunk; both are kernels of the view and
+    /// the sampler's class.
     #[inline(always)]
     unsafe fn sample_chunks<H: Host, const LINEAR: bool>(
         view: &ImageView,
@@ -149,7 +164,8 @@ pub trait Texels: Sized {
         rows: &mut ChunkRows,
         kernels: [ImageKernel; 2],
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `planar::sample` hold for each chunk, and the kernels fit
+        // (`# Safety`).
         unsafe {
             #[cfg(target_arch = "x86_64")]
             if H::WIDE && Self::FOUR.is_some() {
@@ -159,10 +175,11 @@ pub trait Texels: Sized {
         }
     }
 
-    /// The same of one level of two views, one for each four lanes.
+    /// Samples one level of two views, one for each four lanes. Returns false if nothing was
+    /// sampled.
     ///
     /// # Safety
-    /// As for `planar::sample`, of both views.
+    /// The requirements of `planar::sample` hold for both views.
     #[inline(always)]
     unsafe fn sample_pair<H: Host, const LINEAR: bool>(
         views: [&ImageView; 2],
@@ -171,7 +188,7 @@ pub trait Texels: Sized {
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
         if H::WIDE && Self::FOUR.is_some() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the requirements of `planar::sample` hold for both views (`# Safety`).
             return unsafe { whole::sample_pair::<H, Of<Self, false>, LINEAR>(views, sampler, args) };
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -179,15 +196,15 @@ pub trait Texels: Sized {
         false
     }
 
-    /// The same of an anisotropic sampler.
+    /// Takes an anisotropic sample. Returns false if nothing was sampled.
     ///
     /// # Safety
-    /// As for `planar::sample`.
+    /// The requirements of `planar::sample` hold.
     #[inline(always)]
     unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
         #[cfg(target_arch = "x86_64")]
         if H::WIDE && Self::FOUR.is_some() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the requirements of `planar::sample` hold (`# Safety`).
             unsafe {
                 let mut done = false;
                 anisotropic::sample(H::LEVEL)(
@@ -205,10 +222,11 @@ pub trait Texels: Sized {
         false
     }
 
-    /// The same of all chunks of a batch, as [`Texels::sample_chunks`].
+    /// Samples all chunks of a batch with an anisotropic sampler; `kernels` are those of
+    /// [`Texels::sample_chunks`].
     ///
     /// # Safety
-    /// As for [`Texels::sample_chunks`].
+    /// The requirements of [`Texels::sample_chunks`] hold.
     #[inline(always)]
     unsafe fn anisotropic_chunks<H: Host>(
         view: &ImageView,
@@ -217,7 +235,7 @@ pub trait Texels: Sized {
         rows: &mut ChunkRows,
         kernels: [ImageKernel; 2],
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `Texels::sample_chunks` hold (`# Safety`).
         unsafe {
             #[cfg(target_arch = "x86_64")]
             if H::WIDE && Self::FOUR.is_some() {
@@ -228,19 +246,20 @@ pub trait Texels: Sized {
         }
     }
 
-    /// Component `C` of words; with `RAW` of a scaled class as an integer, but in floats. With `QUIET` what is not a number may become a quiet one.
+    /// Returns component `C` of words. With `RAW` that of a scaled class is an integer, represented
+    /// as a float. With `QUIET` a NaN may become a quiet one.
     #[inline(always)]
     fn component<V: Ints, const C: usize, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> V {
         words[C]
     }
 
-    /// Has [`Texels::component`] something to gain of `QUIET`, and the same bits with it?
+    /// Returns true if `QUIET` makes [`Texels::component`] faster without changing its bits.
     #[inline(always)]
     fn is_quiet<V: Ints>(_words: &[V; 4]) -> bool {
         false
     }
 
-    /// The components of texels that no filter changes.
+    /// Returns the components of texels that no filter changes.
     #[inline(always)]
     fn components<V: Ints, const RAW: bool>(words: &[V; 4]) -> [V; 4] {
         if Self::is_quiet(words) {
@@ -253,11 +272,12 @@ pub trait Texels: Sized {
     /// Writes the texels of the wanted lanes.
     ///
     /// # Safety
-    /// As for `words`, and the view's memory may be written.
+    /// The requirements of [`Texels::words`] hold, and the view's memory may be written.
     unsafe fn store<V: Ints>(view: &ImageView, slice: &Slice, x: V, y: V, texels: &Lanes);
 }
 
-/// The kind of a class's samples; with `VALUES` unsigned normalised texels are filtered as values, not as integers.
+/// The kind of a class's samples; with `VALUES` unsigned normalised texels are filtered as values,
+/// not as integers.
 #[cfg(target_arch = "x86_64")]
 struct Of<T, const VALUES: bool>(core::marker::PhantomData<T>);
 
@@ -266,7 +286,7 @@ impl<T: Texels, const VALUES: bool> axes::Kind for Of<T, VALUES> {
     const FOUR: Four = match T::FOUR {
         Some(four) if VALUES => four.raw(false),
         Some(four) => four,
-        // A class without such filters is not sampled here.
+        // A class without such filters is never sampled by this kind.
         None => Four::Half,
     };
     type Source = T::Source;
@@ -282,37 +302,40 @@ fn components<T: Texels, V: Ints, const RAW: bool, const QUIET: bool>(words: &[V
     ]
 }
 
-/// Row `ROW` of the format table, and rows of the same bits. With `RAW` filters work on the integers that are stored.
+/// The class of row `ROW` of the format table, and of rows with the same bits. With `RAW` filters
+/// work on the stored integers.
 pub struct Plain<const ROW: usize, const RAW: bool>;
 
 impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
-    /// Texels of `N` bytes.
+    /// Loads texels of `N` bytes.
     #[inline(always)]
     unsafe fn load<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
-        // SAFETY: the caller's promise: inside the view.
+        // SAFETY: all callers pass coordinates inside the slice, as `Texels::words` requires.
         unsafe { words::gather::<H, N>(slice.base, slice.offsets::<_, N>(x, y)) }
     }
 
-    /// Neighbours of `N` bytes each, read as one.
+    /// Loads two neighbours of `N` bytes each by one access.
     #[inline(always)]
     unsafe fn load_pairs<H: Host, const N: usize, const TWICE: usize>(
         slice: &Slice,
         x: H::Ints,
         y: H::Ints,
     ) -> [Words<H>; 2] {
-        // SAFETY: the caller's promise: both inside the view, in one row.
+        // SAFETY: all callers pass coordinates of neighbours inside the slice, which lie in one
+        // row.
         let both = unsafe { words::gather::<H, TWICE>(slice.base, slice.offsets::<_, N>(x, y)) };
         words::split::<_, N>(&both)
     }
 
-    /// A footprint of neighbours.
+    /// Loads a footprint of neighbours.
     #[inline(always)]
     unsafe fn load_both<H: Host, const N: usize, const TWICE: usize>(
         slice: &Slice,
         x: H::Ints,
         y: [H::Ints; 2],
     ) -> [Words<H>; 4] {
-        // SAFETY: the caller's promise.
+        // SAFETY: all callers pass coordinates of neighbours inside the slice, as
+        // `Texels::adjacent` requires.
         let [[a, b], [c, d]] = unsafe {
             [Self::load_pairs::<H, N, TWICE>(slice, x, y[0]), Self::load_pairs::<H, N, TWICE>(slice, x, y[1])]
         };
@@ -322,7 +345,7 @@ impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
     #[inline(always)]
     unsafe fn put<V: Ints, const N: usize>(slice: &Slice, x: V, y: V, texels: &Lanes) {
         let (offset, words) = (slice.offsets::<_, N>(x, y), Row::<ROW>::pack_lanes(texels));
-        // SAFETY: the caller's promise.
+        // SAFETY: all callers pass coordinates inside the slice, as `Texels::store` requires.
         unsafe { words::write::<N>(slice.base, &offset.lanes(), &words, slice.mask) };
     }
 }
@@ -332,7 +355,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     const INTEGER: bool = Row::<ROW>::INTEGER;
     const HAS: [bool; 4] = Row::<ROW>::HAS;
     const FOUR: Option<Four> = Row::<ROW>::four(RAW);
-    // Halves that are no numbers would become quiet.
+    // Signalling NaNs of halves would become quiet.
     const WIDE_NEAREST: bool = matches!(Self::FOUR, Some(four) if four.words() == 1);
     #[cfg(target_arch = "x86_64")]
     type Source = in_image::InImage;
@@ -343,14 +366,16 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         let bytes = Row::<ROW>::BYTES;
         let mut block = [0; 16];
         let offset = u64::from(y) * row_pitch + u64::from(x) * bytes as u64;
-        // SAFETY: a texel of `bytes` (at most 16) bytes inside the slice.
+        // SAFETY: the texel of `bytes` (at most 16) bytes lies inside the slice, as `Texels::texel`
+        // requires.
         unsafe { slice.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), bytes) };
         Row::<ROW>::unpack_slice(&block)
     }
 
     #[inline(always)]
     unsafe fn words<H: Host>(_: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
-        // SAFETY: the caller's promise; the texels have that many bytes.
+        // SAFETY: the coordinates lie inside the slice, as `Texels::words` requires; the texels
+        // have that many bytes.
         unsafe {
             match const { common(Row::<ROW>::BYTES) } {
                 1 => Self::load::<H, 1>(slice, x, y),
@@ -364,7 +389,8 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
 
     #[inline(always)]
     unsafe fn footprint<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
-        // SAFETY: the caller's promise; the texels have that many bytes.
+        // SAFETY: the coordinates lie inside the slice, as `Texels::footprint` requires; the texels
+        // have that many bytes.
         unsafe {
             if Row::<ROW>::BYTES == 1
                 && let Some(words) = window::footprint::<H>(slice, x, y)
@@ -386,7 +412,8 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
 
     #[inline(always)]
     unsafe fn adjacent<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
-        // SAFETY: the caller's promise; the texels have that many bytes.
+        // SAFETY: the coordinates lie inside the slice, as `Texels::adjacent` requires; the texels
+        // have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
                 2 => Self::load_both::<H, 2, 4>(slice, x[0], y),
@@ -407,13 +434,14 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
         let four = Self::FOUR.filter(|four| H::WIDE && !matches!(four, Four::Few(_)))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the coordinates lie inside the slice, as `Texels::bilinear` requires.
         unsafe { wide::bilinear::<H>(four.raw(RAW && R), slice, x, y, weights) }
     }
 
     #[inline(always)]
     unsafe fn neighbours<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
-        // SAFETY: the caller's promise; the texels have that many bytes.
+        // SAFETY: the coordinates lie inside the slice, as `Texels::neighbours` requires; the
+        // texels have that many bytes.
         unsafe {
             let near = match Row::<ROW>::BYTES {
                 4 => window::neighbours::<H, 4>(slice, x, y),
@@ -454,7 +482,8 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
 
     #[inline(always)]
     unsafe fn store<V: Ints>(_: &ImageView, slice: &Slice, x: V, y: V, texels: &Lanes) {
-        // SAFETY: the caller's promise; the texels have that many bytes.
+        // SAFETY: the coordinates lie inside the slice, which may be written, as `Texels::store`
+        // requires; the texels have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
                 1 => Self::put::<V, 1>(slice, x, y, texels),
@@ -468,13 +497,13 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     }
 }
 
-/// A number of bytes for which there is code. (Rows of others are of class [`Any`].)
+/// Returns a size in bytes for which there is code. (Rows of other sizes belong to class [`Any`].)
 const fn common(bytes: usize) -> usize {
     assert!(bytes.is_power_of_two() && bytes <= 16);
     bytes
 }
 
-/// Any format of one-texel blocks, through its unpack function.
+/// The class of any format of one-texel blocks, which uses its unpack function.
 pub struct Any;
 
 impl Texels for Any {
@@ -487,7 +516,8 @@ impl Texels for Any {
         let kernels = kernels(Format(view.format as u16));
         let offset = u64::from(y) * row_pitch + u64::from(x) * kernels.bytes as u64;
         let mut block = [0; 16];
-        // SAFETY: a texel of `bytes` (at most 16) bytes inside the slice.
+        // SAFETY: the texel of `bytes` (at most 16) bytes lies inside the slice, as `Texels::texel`
+        // requires.
         unsafe { slice.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), kernels.bytes) };
         (kernels.unpack_one)(&block)
     }
@@ -503,7 +533,8 @@ impl Texels for Any {
             let row = u64::from(y[i]) * u64::from(slice.pitch);
             let offset = row + u64::from(x[i]) * kernels.bytes as u64;
             let block = (kernels.pack_one)([texels[0][i], texels[1][i], texels[2][i], texels[3][i]]);
-            // SAFETY: the texel's `bytes` (at most 16) bytes are inside the view.
+            // SAFETY: the texel of `bytes` (at most 16) bytes lies inside the slice, which may be
+            // written, as `Texels::store` requires.
             unsafe { slice.base.add(offset as usize).copy_from_nonoverlapping(block.as_ptr(), kernels.bytes) };
         }
     }

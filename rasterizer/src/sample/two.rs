@@ -1,34 +1,38 @@
-//! Samples of two chunks at once, without a filter: what [`Axes::sample`] does for one, with x and y of sixteen lanes a vector each, so that no half of a vector is for nothing.
+//! Samples of two chunks at once without a filter. They equal those of [`Axes::sample`], but x and
+//! y of sixteen lanes are one vector each, so that no half of a vector is unused.
 
 use super::axes::{Axes, Kind, Source};
 use super::wide::decoded;
 use super::wrap::floor;
 use core::arch::x86_64::*;
 
-/// Texels (x, then y), and the size of their level.
+/// Texels (x, then y), and the size of their level in the same order.
 type Inside = ([__m512i; 2], [__m512i; 2]);
 
 impl<K: Kind> Axes<K> {
-    /// The components of the texels at coordinates (x, then y). None where [`Axes::sample`] is to be asked for each chunk.
+    /// Returns the components of the texels at coordinates (x, then y). `None` means that the
+    /// caller must use [`Axes::sample`] for each chunk.
     ///
     /// # Safety
-    /// As for [`Axes::sample`]; the view's texels are of four components in a word.
+    /// The requirements of [`Axes::sample`] hold; the view's texels have four components in one
+    /// word.
     #[inline(always)]
     pub(super) unsafe fn sample_two(&self, coords: [__m512; 2]) -> Option<[__m512; 4]> {
-        // SAFETY: the caller's promise; these texels lie inside of the level.
+        // SAFETY: the requirements of `Axes::sample` hold (`# Safety`), and the texels lie inside
+        // of the level.
         unsafe {
             let (texels, size) = self.inside(coords)?;
             Some(decoded(K::FOUR, K::Source::words(self, texels, size)?))
         }
     }
 
-    /// Where coordinates lie; `None` of those that are far outside.
+    /// Returns the wrapped texels at coordinates; `None` if lanes are far outside.
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     unsafe fn inside(&self, [x, y]: [__m512; 2]) -> Option<Inside> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             let width = _mm512_shuffle_i64x2::<0x44>(self.grid.size, self.grid.size);
             let height = _mm512_shuffle_i64x2::<0xee>(self.grid.size, self.grid.size);

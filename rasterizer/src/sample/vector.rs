@@ -1,11 +1,14 @@
-//! The sampling kernel for every dimension, filter, address mode and operation, for all lanes at once.
+//! The sampling kernel for every dimension, filter, address mode and operation, for all lanes at
+//! once.
 //!
-//! It gives the bits of `general`, which samples lane by lane, but computes in the host's vectors
-//! (`base::host::{Ints, Floats}`). One copy of the code serves all formats: the view's [`TapsKernel`](base::abi::TapsKernel)
-//! reads and unpacks the texels, with one call for all texels that the lanes see in a level. Lanes of different levels, or
-//! with different filters, are sampled one group after the other.
+//! The results have the bits of `general`, which samples lane by lane, but are computed in the
+//! host's vectors (`base::host::{Ints, Floats}`). One copy of the code serves all formats: the
+//! view's [`TapsKernel`](base::abi::TapsKernel) reads and unpacks the texels, with one call for all
+//! texels that the lanes sample in a level. Lanes of different levels, or with different filters,
+//! are sampled one group after the other.
 //!
-//! The kernels of the commonest samples (`planar`, `whole`) pass the calls that they do not handle to this one.
+//! The kernels of the commonest samples (`planar`, `whole`) pass the calls that they do not handle
+//! to this one.
 
 #![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of vectors")]
 
@@ -23,21 +26,21 @@ use base::format::pack::ONE;
 use base::host::{Floats, Host, Ints};
 use core::mem::MaybeUninit;
 
-/// All lanes.
+/// Mask of all lanes.
 const ALL: u32 = (1 << MAX_LANES) - 1;
-/// Dimensions as constants.
+/// Dimensions as constants for generic parameters.
 const D1: u32 = Dim::D1 as u32;
 const D2: u32 = Dim::D2 as u32;
 const D3: u32 = Dim::D3 as u32;
 const CUBE: u32 = Dim::Cube as u32;
-/// The texels of a footprint in the order in which a gather returns them.
+/// Numbers of the texels of a footprint in the order in which a gather returns them.
 const GATHERED: [usize; 4] = [2, 3, 1, 0];
 
 /// Samples all active lanes.
 ///
 /// # Safety
-/// `view` is a valid, non-empty view whose levels are in one piece, and its `taps` kernel is that of its format. The host
-/// is `H`.
+/// `view` is a valid, non-empty view whose levels are in one piece, and its `taps` kernel is that
+/// of its format. The host is `H`.
 #[inline(always)]
 pub unsafe fn sample<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
     let wanted = args.mask & ALL;
@@ -47,9 +50,9 @@ pub unsafe fn sample<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut Im
     let mut result = [H::Ints::splat(0); 4];
     match args.op {
         SampleOp::QueryLod => return queried(view, sampler, args),
-        // Other kernels answer these.
+        // Residency has separate kernels.
         SampleOp::Resident | SampleOp::ResidentGather => {}
-        // The level of a gather, the base level, is not among those that may be accessed.
+        // A gather accesses the base level, which is below the view's minimum level of detail here.
         _ if wanted == 0 || gathers && view.min_lod >= 1.0 => {}
         _ => {
             let common = Common {
@@ -62,7 +65,8 @@ pub unsafe fn sample<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut Im
                 // Blocks are found by column and row in a slice, not by an offset in bytes.
                 by_slices: format.is_compressed(),
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: `view` is valid, its levels are in one piece, and the host is `H`
+            // (`# Safety`).
             result = unsafe {
                 match common.together::<H>(wanted) {
                     Some(result) => result,
@@ -80,13 +84,13 @@ pub unsafe fn sample<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut Im
     components::map_lanes(view, &mut args.result, result, if integer { 1 } else { ONE });
 }
 
-/// The way of most calls: all lanes sample one level, or two, with one filter, and see neither a border nor, on a cube, more
-/// than one face each.
+/// The fast path, which most calls take: all lanes sample one level, or the same two, with one
+/// filter. No lane samples a border, and on a cube each lane samples only one face.
 impl Common<'_> {
-    /// The result, or what a gather gives; none of another call.
+    /// Returns the result of a sample or a gather; `None` if the call does not qualify.
     ///
     /// # Safety
-    /// As for [`sample`].
+    /// The requirements of [`sample`] hold.
     #[inline(always)]
     unsafe fn together<H: Host>(&self, wanted: u32) -> Option<Words<H>> {
         let (view, sampler, args) = (self.view, self.sampler, self.args);
@@ -99,7 +103,7 @@ impl Common<'_> {
         let two_filters = sampler.mag_filter != sampler.min_filter;
         if !self.gathers && (two_filters || is_detailed(view, sampler)) {
             let mut detail = Detail::BASE;
-            // SAFETY: the host's variant.
+            // SAFETY: the host is `H` (`# Safety`).
             let magnified = unsafe { any_detail::<H>(view, sampler, args, &mut detail) } & wanted;
             if two_filters {
                 if magnified != 0 && magnified != wanted {
@@ -121,12 +125,13 @@ impl Common<'_> {
         let mut coord = [H::Floats::splat(0.0); 4];
         for c in 0..4 {
             let bits = row::<H, _>(&args.coord[c]);
-            // The coordinates of the other lanes may be anything.
+            // The coordinates of other lanes may be arbitrary, so these lanes use those of a wanted
+            // one.
             coord[c] = if wanted == ALL { bits } else { lanes.select(bits, bits.of_lane(lane)) }.as_floats();
         }
         let mut result = [H::Ints::splat(0); 4];
         for pass in 0..passes {
-            // SAFETY: the caller's promise; the level exists.
+            // SAFETY: the requirements of `sample` hold (`# Safety`), and the level exists.
             let texels = unsafe {
                 let number = levels[pass % 2];
                 match view.dim {
@@ -152,10 +157,12 @@ impl Common<'_> {
         Some(result)
     }
 
-    /// The samples of a level, or what a gather gives.
+    /// Returns the samples of a level, or the result of a gather; `None` if a lane leaves the fast
+    /// path.
     ///
     /// # Safety
-    /// As for [`sample`]; the level exists. All lanes have coordinates of wanted ones.
+    /// The requirements of [`sample`] hold, and the level exists. All lanes have coordinates of
+    /// wanted ones.
     #[inline(always)]
     unsafe fn of_level<H: Host, const DIM: u32>(
         &self,
@@ -181,7 +188,7 @@ impl Common<'_> {
         let (mut rows, mut count, mut weight) = ([zero; 4], 1, [H::Floats::splat(0.0); 3]);
         let columns;
         let elsewhere;
-        // SAFETY: the host is H's.
+        // SAFETY: the host is `H` (`# Safety`).
         unsafe {
             let (mut s, mut t, mut layer) = (coord[0], coord[1], zero);
             if DIM == CUBE {
@@ -247,15 +254,16 @@ impl Common<'_> {
         }
     }
 
-    /// What an operation makes of the texels of a group, which see no border and no corner of a cube.
+    /// Returns the result of an operation on the texels of a group, which include no border and no
+    /// corner of a cube.
     ///
     /// # Safety
-    /// So many texels were read. The host is `H`.
+    /// The first `count` texels are initialised. The host is `H`.
     #[inline(always)]
     unsafe fn result_of<H: Host>(&self, taps: *mut Taps, count: usize, weight: [H::Floats; 3]) -> Words<H> {
         let zero = H::Ints::splat(0);
         let mut result = [zero; 4];
-        // SAFETY: the caller's promise.
+        // SAFETY: the texels are initialised, and the host is `H` (`# Safety`).
         unsafe {
             let mut varying = (*taps).varying;
             if self.compares {
@@ -287,7 +295,7 @@ impl Common<'_> {
         result
     }
 
-    /// References are clamped where the depth format is normalised.
+    /// Returns the references, which are clamped if the depth format is normalised.
     #[inline(always)]
     fn references<H: Host>(&self, reference: H::Floats) -> H::Floats {
         match is_normalised(self.view) {
@@ -297,7 +305,8 @@ impl Common<'_> {
     }
 }
 
-/// The texels of an axis of a face of a cube, which may be one step outside: then `border` has the lane.
+/// Returns the texels of an axis of a cube's face. They may be one step outside; `border` is then
+/// negative in the lane.
 ///
 /// # Safety
 /// The host is `H`.
@@ -312,13 +321,13 @@ unsafe fn face_axis<H: Host>(coord: H::Floats, size: u32) -> Axis<H> {
     Axis { texels: [first, second], weight: u - floor, border: [outside; 2] }
 }
 
-/// A texel becomes the result of its comparison.
+/// Replaces a texel by the result of its comparison.
 ///
 /// # Safety
-/// The texel was read. The host is `H`.
+/// The texel is initialised. The host is `H`.
 #[inline(always)]
 unsafe fn compare<H: Host>(taps: *mut Taps, i: usize, reference: H::Floats, op: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the texel is initialised; the host is `H` (`# Safety`).
     unsafe {
         let passed = passed::<H>(reference, texel::<H>(taps, i, 0).as_floats(), op) & H::Ints::splat(ONE);
         let constants = [[0; MAX_LANES], [0; MAX_LANES], [ONE; MAX_LANES]];
@@ -327,16 +336,17 @@ unsafe fn compare<H: Host>(taps: *mut Taps, i: usize, reference: H::Floats, op: 
     }
 }
 
-/// Bytes between the slices of a level and between its rows, if all offsets in the level have 32 bits.
+/// Returns the number of bytes between the slices of a level and between its rows, if all offsets
+/// in the level have 32 bits.
 #[inline(always)]
 fn offsets_in(view: &ImageView, level: &ImageLevel) -> Option<[u32; 2]> {
     let (stride, slices) = slices_of(view, level);
     let bytes = u64::from(slices - 1) * stride + u64::from(level.height) * level.row_pitch;
-    // (With one slice the stride may be anything.)
+    // With one slice the stride is not used, so it may be truncated.
     u32::try_from(bytes).is_ok().then_some([stride as u32, level.row_pitch as u32])
 }
 
-/// Bytes between the slices of a level, and how many there are.
+/// Returns the number of bytes between the slices of a level, and the number of slices.
 #[inline(always)]
 fn slices_of(view: &ImageView, level: &ImageLevel) -> (u64, u32) {
     match view.dim {
@@ -345,7 +355,7 @@ fn slices_of(view: &ImageView, level: &ImageLevel) -> (u64, u32) {
     }
 }
 
-/// `OpImageQueryLod`, lane by lane.
+/// Returns level and λ' lane by lane (`OpImageQueryLod`).
 #[inline(always)]
 fn queried(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
     let lods = lod::lods(view, sampler, args);
@@ -357,26 +367,26 @@ fn queried(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
     }
 }
 
-/// What all lanes of a call have in common.
+/// The arguments that all lanes of a call share.
 struct Common<'a> {
     view: &'a ImageView,
     sampler: &'a Sampler,
     args: &'a ImageArgs,
-    /// Texels are integers, which no filter changes.
+    /// True if texels are integers, which no filter changes.
     integer: bool,
-    /// The result is one component of four texels.
+    /// True if the result is one component of four texels.
     gathers: bool,
-    /// Texels are compared with a reference.
+    /// True if texels are compared with a reference.
     compares: bool,
-    /// Texels can be read from one slice at a time only.
+    /// True if texels can be read from only one slice at a time.
     by_slices: bool,
 }
 
-/// Lanes that sample one level with one filter, and where they sample.
+/// Lanes that sample one level with one filter, and their coordinates.
 struct Group<'a, H: Host> {
     level: &'a ImageLevel,
     linear: bool,
-    /// The lanes. All other lanes sample where the first of these does.
+    /// Lanes of the group. All other lanes have the coordinates of the first one.
     mask: u32,
     coord: [H::Floats; 4],
     offset: [H::Ints; 3],
@@ -387,12 +397,12 @@ struct Group<'a, H: Host> {
 struct Axis<H: Host> {
     texels: [H::Ints; 2],
     weight: H::Floats,
-    /// All ones in lanes that see the border instead of the texel.
+    /// All ones in lanes that sample the border and not the texel.
     border: [H::Ints; 2],
 }
 
 impl<H: Host> Axis<H> {
-    /// The axis of which there is one texel.
+    /// Returns the axis of a dimension with one texel.
     #[inline(always)]
     fn flat() -> Self {
         let zero = H::Ints::splat(0);
@@ -403,26 +413,27 @@ impl<H: Host> Axis<H> {
 /// The texels of a group.
 struct Grid<H: Host> {
     taps: MaybeUninit<Taps>,
-    /// How many there are: 1, or two for each axis with a filter.
+    /// Number of texels: 1, or two for each axis with a filter.
     count: usize,
     weight: [H::Floats; 3],
-    /// The number of the layer, face or depth slice of each texel.
+    /// Number of the layer, face or depth slice of each texel.
     slice: [H::Ints; TAPS],
-    /// So many texels, beginning with number 0, then the next ones, are in one slice each.
+    /// Number of consecutive texels, counted from number 0, that lie in one slice per lane.
     together: usize,
-    /// All ones in lanes that see the border instead of the texel.
+    /// All ones in lanes that sample the border and not the texel.
     border: [H::Ints; TAPS],
     borders: bool,
-    /// The number of the texel beyond a corner of a cube, or [`TAPS`], of each lane.
+    /// Number of the texel beyond a corner of a cube in each lane, or [`TAPS`] if there is none.
     corner: [u8; MAX_LANES],
     corners: bool,
 }
 
 impl Common<'_> {
-    /// Both levels, with all probes along the major axis of an anisotropic footprint; or what a gather gives.
+    /// Returns the samples of both levels, with all probes along the major axis of an anisotropic
+    /// footprint; or the result of a gather.
     ///
     /// # Safety
-    /// As for [`sample`].
+    /// The requirements of [`sample`] hold.
     #[inline(always)]
     unsafe fn filtered<H: Host>(&self, wanted: u32) -> Words<H> {
         let (view, sampler, args) = (self.view, self.sampler, self.args);
@@ -434,9 +445,9 @@ impl Common<'_> {
         } else {
             let probes = sampler.max_anisotropy > 1.0 && view.dim == Dim::D2;
             let two_filters = sampler.mag_filter != sampler.min_filter;
-            // Without several levels λ decides between filters only.
+            // Without several levels, λ only decides between filters.
             if probes || two_filters || is_detailed(view, sampler) {
-                // SAFETY: the host's variant.
+                // SAFETY: the host is `H` (`# Safety`).
                 let magnified = unsafe { any_detail::<H>(view, sampler, args, &mut detail) };
                 if two_filters {
                     linear = if sampler.mag_filter == 1 { magnified } else { ALL & !magnified };
@@ -466,7 +477,7 @@ impl Common<'_> {
                 if detail.most > 1 {
                     [at[0], at[1]] = at_probe::<H>([coord[0], coord[1]], &detail, probe);
                 }
-                // SAFETY: the caller's promise; the levels exist.
+                // SAFETY: the requirements of `sample` hold (`# Safety`), and the levels exist.
                 let texels = unsafe { self.level::<H>(&detail.level[pass % 2], linear, lanes, at) };
                 if probe == 1 {
                     sum = texels;
@@ -501,10 +512,11 @@ impl Common<'_> {
         result
     }
 
-    /// One level per lane: one group of lanes after the other. A group has one level and, by `linear`, one filter.
+    /// Returns the samples of one level per lane, computed one group of lanes after the other. A
+    /// group has one level and, according to `linear`, one filter.
     ///
     /// # Safety
-    /// As for [`sample`]; the levels exist.
+    /// The requirements of [`sample`] hold, and the levels exist.
     #[inline(always)]
     unsafe fn level<H: Host>(
         &self,
@@ -540,7 +552,8 @@ impl Common<'_> {
             }
             let lanes = H::Ints::spread(mask);
             if mask != ALL {
-                // The coordinates of the other lanes may be anything.
+                // The coordinates of other lanes may be arbitrary, so these lanes use those of the
+                // first one.
                 for c in 0..4 {
                     let bits = group.coord[c].bits();
                     group.coord[c] = lanes.select(bits, bits.of_lane(lane)).as_floats();
@@ -549,7 +562,7 @@ impl Common<'_> {
                     group.offset[c] = lanes.select(group.offset[c], group.offset[c].of_lane(lane));
                 }
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: the requirements of `sample` hold, and the group's level exists (`# Safety`).
             let texels = unsafe { self.sampled(&mut group) };
             if mask == wanted {
                 return texels;
@@ -562,10 +575,10 @@ impl Common<'_> {
         out
     }
 
-    /// A group, filtered or gathered.
+    /// Returns the filtered samples of a group, or the results of its gather.
     ///
     /// # Safety
-    /// As for [`sample`].
+    /// The requirements of [`sample`] hold, and the group's level exists.
     #[inline(always)]
     unsafe fn sampled<H: Host>(&self, group: &mut Group<'_, H>) -> Words<H> {
         let (args, zero) = (self.args, H::Ints::splat(0));
@@ -587,7 +600,8 @@ impl Common<'_> {
                 corner: [TAPS as u8; MAX_LANES],
                 corners: false,
             };
-            // SAFETY: the caller's promise; `read` and those before it give what those behind it ask for.
+            // SAFETY: the requirements of `sample` hold (`# Safety`). Each function establishes the
+            // requirements of the next one: positions are set, then texels are read.
             unsafe {
                 match self.view.dim == Dim::Cube && self.sampler.non_seamless == 0 {
                     true => self.place_on_cube(group, &mut grid),
@@ -620,7 +634,7 @@ impl Common<'_> {
         out
     }
 
-    /// Finds the texels of a group.
+    /// Finds the positions of a group's texels.
     ///
     /// # Safety
     /// The host is `H`.
@@ -643,16 +657,16 @@ impl Common<'_> {
         let unnormalized = self.sampler.unnormalized != 0;
         let (offset, linear) = (group.offset, group.linear);
         let [mut y, mut z] = [Axis::<H>::flat(), Axis::<H>::flat()];
-        // SAFETY: the host is H's.
+        // SAFETY: the host is `H` (`# Safety`).
         let x = unsafe { axis::<H>(coord[0], offset[0], [level.width, modes[0]], unnormalized, linear) };
         let mut count = 2;
         if matches!(view.dim, Dim::D2 | Dim::Cube | Dim::D3) {
-            // SAFETY: the host is H's.
+            // SAFETY: the host is `H` (`# Safety`).
             y = unsafe { axis::<H>(coord[1], offset[1], [level.height, modes[1]], unnormalized, linear) };
             count = 4;
         }
         if view.dim == Dim::D3 {
-            // SAFETY: the host is H's.
+            // SAFETY: the host is `H` (`# Safety`).
             z = unsafe { axis::<H>(coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear) };
             count = 8;
         }
@@ -672,7 +686,7 @@ impl Common<'_> {
         }
     }
 
-    /// The layer of the first face of each cube.
+    /// Returns the layer of the first face of each cube.
     #[inline(always)]
     fn first_faces<H: Host>(&self, cube: H::Floats) -> H::Ints {
         match self.view.arrayed {
@@ -681,13 +695,14 @@ impl Common<'_> {
         }
     }
 
-    /// The last layer of the view.
+    /// Returns the last layer of the view.
     #[inline(always)]
     fn last_layer<H: Host>(&self) -> H::Ints {
         H::Ints::splat(self.view.layers.max(1) - 1)
     }
 
-    /// Finds the texels of a group on the faces of cubes, seamless where they leave a face.
+    /// Finds the positions of a group's texels on the faces of cubes, which continue on the
+    /// neighbouring faces (seamless).
     ///
     /// # Safety
     /// The host is `H`.
@@ -701,13 +716,13 @@ impl Common<'_> {
         let layer = (first_face + face).min(self.last_layer::<H>());
         if !group.linear {
             let (modes, zero) = ([size, mode::CLAMP_TO_EDGE], H::Ints::splat(0));
-            // SAFETY: the host is H's.
+            // SAFETY: the host is `H` (`# Safety`).
             let [x, y] = unsafe { [axis::<H>(s, zero, modes, false, false), axis::<H>(t, zero, modes, false, false)] };
             grid.set(0, x.texels[0], y.texels[0]);
             grid.slice[0] = layer;
             return;
         }
-        // SAFETY: the host is H's.
+        // SAFETY: the host is `H` (`# Safety`).
         let [x, y] = unsafe { [face_axis::<H>(s, size), face_axis::<H>(t, size)] };
         (grid.weight[0], grid.weight[1], grid.count) = (x.weight, y.weight, 4);
         let outside = (x.border[0] | y.border[0]).signs();
@@ -719,7 +734,7 @@ impl Common<'_> {
         if outside != 0 {
             let lanes = (face.lanes(), [x[0].lanes(), y[0].lanes()]);
             let mut faces = [lanes.0; 4];
-            // SAFETY: the places were written above.
+            // SAFETY: the loop above has written the four positions.
             unsafe { beyond_edges(grid.taps.as_mut_ptr(), &mut faces, &mut grid.corner, lanes, size, outside) };
             for k in 0..4 {
                 grid.slice[k] = (first_face + H::Ints::of(faces[k])).min(self.last_layer::<H>());
@@ -731,20 +746,23 @@ impl Common<'_> {
     /// Reads the texels of a group.
     ///
     /// # Safety
-    /// As for [`sample`]; their places are found, and lie inside of the level.
+    /// The requirements of [`sample`] hold; the texels' positions are set, and lie inside of the
+    /// level.
     #[inline(always)]
     unsafe fn read<H: Host>(&self, group: &Group<'_, H>, grid: &mut Grid<H>) {
         let (view, level, count, taps) = (self.view, group.level, grid.count, grid.taps.as_mut_ptr());
         let (stride, _) = slices_of(view, level);
         // SAFETY: the level lies inside of the image, which the constructor of views checked.
         let base = unsafe { view.base.add(level.offset as usize) };
-        // SAFETY: the caller's promise. A row has less than 2^32 bytes.
+        // SAFETY: the positions lie inside of the level (`# Safety`). A row has less than 2^32
+        // bytes.
         unsafe {
             (*taps).size = [level.width, level.height];
             if !self.by_slices
                 && let Some([stride, pitch]) = offsets_in(view, level)
             {
-                // The row of a texel is where it begins, in bytes from the first slice's first one.
+                // The row becomes the texel's offset in bytes from the first row of the first
+                // slice.
                 ((*taps).base, (*taps).pitch, (*taps).mask) = (base, 1, group.mask);
                 let (stride, pitch) = (H::Ints::splat(stride), H::Ints::splat(pitch));
                 for i in 0..count {
@@ -761,10 +779,11 @@ impl Common<'_> {
         }
     }
 
-    /// Reads some texels that are in one slice in each lane, one slice after the other.
+    /// Reads consecutive texels that lie in one slice per lane, one slice after the other.
     ///
     /// # Safety
-    /// As for [`Common::read`]; of `taps` nothing but the base, the mask and the texels is missing.
+    /// The requirements of [`Common::read`] hold; all fields of `taps` except base, mask and texels
+    /// are set.
     #[inline(always)]
     unsafe fn read_slices<H: Host>(
         &self,
@@ -780,7 +799,8 @@ impl Common<'_> {
             let number = numbers[rest.trailing_zeros() as usize % MAX_LANES];
             let mask = slice.equal(H::Ints::splat(number)).signs() & rest;
             let lanes = H::Ints::spread(mask);
-            // SAFETY: the caller's promise: the slice is one of the level's.
+            // SAFETY: the slice is one of the level's, and positions lie inside of the level
+            // (`# Safety`).
             unsafe {
                 ((*taps).base, (*taps).mask) = (base.add((u64::from(number) * stride) as usize), mask);
                 (self.view.taps)(self.view, taps, first as u32, count as u32);
@@ -801,34 +821,34 @@ impl Common<'_> {
         }
     }
 
-    /// What filters and gathers see of the texels: the border, results of comparisons, corners of cubes. Gives the components
+    /// Applies the border, comparisons and corners of cubes to the texels. Returns the components
     /// that a filter may change.
     ///
     /// # Safety
-    /// The host is `H`; the texels were read.
+    /// The host is `H`; the texels are initialised.
     #[inline(always)]
     unsafe fn mapped<H: Host>(&self, group: &Group<'_, H>, grid: &mut Grid<H>) -> u32 {
         if grid.borders {
             let border = border_of(self.view, self.sampler, self.integer);
             for i in 0..grid.count {
                 for c in 0..4 {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the texels are initialised (`# Safety`).
                     unsafe { grid.put(i, c, grid.border[i].select(H::Ints::splat(border[c]), grid.texel(i, c))) };
                 }
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `varying` was written when the texels were read (`# Safety`).
         let mut varying = unsafe { (*grid.taps.as_ptr()).varying };
         if self.compares {
             let reference = self.references::<H>(group.reference);
             for i in 0..grid.count {
-                // SAFETY: the caller's promise.
+                // SAFETY: the texels are initialised, and the host is `H` (`# Safety`).
                 unsafe { compare::<H>(grid.taps.as_mut_ptr(), i, reference, self.sampler.compare_op) };
             }
             varying = 1;
         }
         if grid.corners {
-            // SAFETY: the caller's promise.
+            // SAFETY: a grid with corners has four texels, which are initialised (`# Safety`).
             unsafe { corners(grid.taps.as_mut_ptr(), &grid.corner, self.integer) };
         }
         varying
@@ -836,48 +856,49 @@ impl Common<'_> {
 }
 
 impl<H: Host> Grid<H> {
-    /// Gives a texel its column and row.
+    /// Sets column and row of a texel.
     #[inline(always)]
     fn set(&mut self, i: usize, x: H::Ints, y: H::Ints) {
-        // SAFETY: a place of the structure.
+        // SAFETY: the element lies inside the structure.
         unsafe { (&raw mut (*self.taps.as_mut_ptr()).at[i]).write([x.lanes(), y.lanes()]) };
     }
 
-    /// A component of a texel.
+    /// Returns a component of a texel.
     ///
     /// # Safety
-    /// The texel was read.
+    /// The texel is initialised.
     #[inline(always)]
     unsafe fn texel(&self, i: usize, c: usize) -> H::Ints {
-        // SAFETY: the caller's promise.
+        // SAFETY: the texel is initialised (`# Safety`).
         unsafe { texel::<H>(self.taps.as_ptr(), i, c) }
     }
 
-    /// Changes a component of a texel.
+    /// Sets a component of a texel.
     ///
     /// # Safety
-    /// The texel was read.
+    /// The texel is initialised.
     #[inline(always)]
     unsafe fn put(&mut self, i: usize, c: usize, component: H::Ints) {
-        // SAFETY: a place of the structure.
+        // SAFETY: the element lies inside the structure.
         unsafe { (&raw mut (*self.taps.as_mut_ptr()).texels[i][c]).write(component.lanes()) };
     }
 }
 
-/// A component of a texel.
+/// Returns a component of a texel.
 ///
 /// # Safety
-/// The texel was read.
+/// The texel is initialised.
 #[inline(always)]
 unsafe fn texel<H: Host>(taps: *const Taps, i: usize, c: usize) -> H::Ints {
-    // SAFETY: the caller's promise.
+    // SAFETY: the texel is initialised (`# Safety`).
     H::Ints::of(unsafe { (&raw const (*taps).texels[i][c]).read() })
 }
 
-/// A component of 2, 4 or 8 texels, axis by axis, to their weighted average, or with `REDUCED` to their minimum or maximum.
+/// Collapses a component of 2, 4 or 8 texels axis by axis to their weighted average, or with
+/// `REDUCED` to their minimum or maximum.
 ///
 /// # Safety
-/// The texels were read.
+/// The first `count` texels are initialised.
 #[inline(always)]
 unsafe fn collapsed<H: Host, const REDUCED: bool>(
     taps: *const Taps,
@@ -886,7 +907,7 @@ unsafe fn collapsed<H: Host, const REDUCED: bool>(
     [x, y, z]: [H::Floats; 3],
     reduction: u32,
 ) -> H::Ints {
-    // SAFETY: the caller's promise; there are as many texels.
+    // SAFETY: the first `count` texels are initialised (`# Safety`).
     unsafe {
         let first = collapse::<H, REDUCED>(texel::<H>(taps, 0, c), texel::<H>(taps, 1, c), x, reduction);
         if count == 2 {
@@ -903,7 +924,7 @@ unsafe fn collapsed<H: Host, const REDUCED: bool>(
     }
 }
 
-/// Two texels to one.
+/// Collapses two texels to one.
 #[inline(always)]
 fn collapse<H: Host, const REDUCED: bool>(a: H::Ints, b: H::Ints, weight: H::Floats, reduction: u32) -> H::Ints {
     match REDUCED {
@@ -912,7 +933,8 @@ fn collapse<H: Host, const REDUCED: bool>(a: H::Ints, b: H::Ints, weight: H::Flo
     }
 }
 
-/// The minimum (1) or maximum of two texels. A texel of no weight takes no part in it.
+/// Returns the minimum (`reduction` 1) or maximum of two texels. The second texel is ignored if its
+/// weight is 0.
 #[inline(always)]
 fn reduced<H: Host>(a: H::Ints, b: H::Ints, weight: H::Floats, reduction: u32) -> H::Ints {
     let (first, second) = (a.as_floats(), b.as_floats());
@@ -920,7 +942,7 @@ fn reduced<H: Host>(a: H::Ints, b: H::Ints, weight: H::Floats, reduction: u32) -
     (further & weight.greater(H::Floats::splat(0.0))).select(b, a)
 }
 
-/// All ones where the comparison by a `VkCompareOp` passes.
+/// Returns all ones in lanes where the comparison by a `VkCompareOp` passes.
 #[inline(always)]
 fn passed<H: Host>(reference: H::Floats, value: H::Floats, op: u32) -> H::Ints {
     let ones = H::Ints::splat(u32::MAX);
@@ -936,14 +958,14 @@ fn passed<H: Host>(reference: H::Floats, value: H::Floats, op: u32) -> H::Ints {
     }
 }
 
-/// Layers of array coordinates.
+/// Returns the layers of array coordinates.
 #[inline(always)]
 fn layers<H: Host>(coord: H::Floats, layers: u32) -> H::Ints {
     let last = H::Floats::splat((layers.max(1) - 1) as f32);
     coord.max(H::Floats::splat(0.0)).min(last).round().truncate()
 }
 
-/// The texels of an axis of this size and address mode.
+/// Returns the texels of an axis of this size and address mode.
 ///
 /// # Safety
 /// The host is `H`.
@@ -969,7 +991,7 @@ unsafe fn axis<H: Host>(
     let (zero, last) = (H::Ints::splat(0), H::Ints::splat(size - 1));
     let first = floor.truncate() + offset;
     let second = if linear { first + H::Ints::splat(1) } else { first };
-    // The sign of both: below 0, or the last one behind the level.
+    // The sign is set if the first texel is below 0, or if the last one lies after the level.
     let outside = first | (last - second);
     let mut border = [zero; 2];
     let mut texels = [first, second];
@@ -983,7 +1005,7 @@ unsafe fn axis<H: Host>(
         _ if outside.signs() == 0 => {}
         _ => {
             let mut lanes = [first.lanes(), second.lanes()];
-            // SAFETY: the host's variant.
+            // SAFETY: the host is `H` (`# Safety`).
             unsafe { wrap_of(H::LEVEL)(&mut lanes, size as i32, address_mode) };
             texels = [H::Ints::of(lanes[0]), H::Ints::of(lanes[1])];
         }
@@ -991,14 +1013,15 @@ unsafe fn axis<H: Host>(
     Axis { texels, weight: u - floor, border }
 }
 
-/// [`Axis`] as lanes.
+/// An [`Axis`] as arrays of lanes.
 struct FarAxis {
     texels: [[u32; MAX_LANES]; 2],
     weight: [u32; MAX_LANES],
     border: [[u32; MAX_LANES]; 2],
 }
 
-/// The texels of an axis, lane by lane, where a coordinate is so far outside that it has no fraction, or is no number.
+/// Returns the texels of an axis, lane by lane, if a coordinate is NaN or so far outside that it
+/// has no fraction.
 #[cold]
 #[inline(never)]
 fn far(at: [u32; MAX_LANES], offset: [u32; MAX_LANES], [size, address_mode]: [u32; 2], linear: bool) -> FarAxis {
@@ -1020,11 +1043,12 @@ fn far(at: [u32; MAX_LANES], offset: [u32; MAX_LANES], [size, address_mode]: [u3
     axis
 }
 
-/// Moves the texels of a footprint that leave their face to the face where they are, in the lanes `outside`; those beyond a
-/// corner of the cube become `corner`, and lie somewhere inside.
+/// Moves texels of a footprint that leave their face to the face on which they lie, in the lanes
+/// `outside`. A texel beyond a corner of the cube is recorded in `corner`, and gets a position
+/// inside.
 ///
 /// # Safety
-/// The places of four texels may be written.
+/// The positions of four texels are writable.
 #[cold]
 #[inline(never)]
 unsafe fn beyond_edges(
@@ -1046,7 +1070,7 @@ unsafe fn beyond_edges(
                 }
                 CubeTexel::Corner => corner[lane] = k as u8,
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: the positions of four texels are writable (`# Safety`).
             unsafe {
                 for c in 0..2 {
                     (&raw mut (*taps).at[k as usize][c][lane]).write(place[c]);
@@ -1056,17 +1080,18 @@ unsafe fn beyond_edges(
     }
 }
 
-/// Texels beyond corners of a cube become the average of the other three; integers (of gathers) one of them.
+/// Replaces texels beyond corners of a cube by the average of the other three; integers (of
+/// gathers) by one of them.
 ///
 /// # Safety
-/// Four texels were read.
+/// Four texels are initialised.
 #[cold]
 #[inline(never)]
 unsafe fn corners(taps: *mut Taps, corner: &[u8; MAX_LANES], integer: bool) {
     for lane in (0..MAX_LANES).filter(|lane| usize::from(corner[*lane]) < 4) {
         let beyond = usize::from(corner[lane]);
         for c in 0..4 {
-            // SAFETY: the caller's promise.
+            // SAFETY: four texels are initialised (`# Safety`).
             unsafe {
                 let mut others = [0; 3];
                 for (to, k) in others.iter_mut().zip((0..4).filter(|&k| k != beyond)) {

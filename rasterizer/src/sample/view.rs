@@ -1,4 +1,5 @@
-//! Descriptors: image views, texel buffer views and samplers, and those of slots that were never written.
+//! Descriptors: image views, texel buffer views and samplers, and the descriptors of slots that
+//! were never written.
 
 #![forbid(unsafe_code)]
 
@@ -15,38 +16,42 @@ use base::image::PlaneLayout;
 use base::mem::MemoryRange;
 use std::sync::OnceLock;
 
-/// What an image view shows. Counts are resolved (no `VK_REMAINING_*`).
+/// The parameters of an image view. Counts are resolved (no `VK_REMAINING_*`).
 #[derive(Clone, Copy, Debug)]
 pub struct ViewRequest<'a> {
-    /// The image and where it lies.
+    /// Image with its memory.
     pub memory: &'a ImageMemory,
-    /// View format; compatible with the image's. A stencil view of a combined format names that format.
+    /// View format, which is compatible with the image's. A stencil view of a combined format names
+    /// that format.
     pub format: Format,
-    /// As the shader sees it.
+    /// Dimensionality in the shader.
     pub dim: Dim,
-    /// Array view.
+    /// True for an array view.
     pub arrayed: bool,
-    /// The layers are depth slices of a 3D image.
+    /// True if the layers are depth slices of a 3D image.
     pub slices: bool,
-    /// First, count.
+    /// First level and number of levels.
     pub levels: (u32, u32),
-    /// First, count.
+    /// First layer and number of layers.
     pub layers: (u32, u32),
-    /// The aspect that it shows.
+    /// Aspect of the view.
     pub aspect: Aspect,
-    /// For r, g, b, a the source: 0..=3 channel, 4 zero, 5 one.
+    /// Component swizzle: for each of r, g, b, a the source, which is 0..=3 for a channel, 4 for
+    /// zero, 5 for one.
     pub swizzle: [u8; 4],
-    /// Relative to the view's base level; 0.0 without `VK_EXT_image_view_min_lod`.
+    /// Lower bound of the level of detail, relative to the view's base level; 0.0 without
+    /// `VK_EXT_image_view_min_lod`.
     pub min_lod: f32,
 }
 
-/// 64 KiB of zeros that null descriptors point to. Writable, because a null descriptor promises writable bytes.
+/// Returns the address of 64 KiB of zeros to which null descriptors point. They are writable,
+/// because a null descriptor guarantees writable bytes.
 pub fn zero_page() -> *mut u8 {
     static PAGE: OnceLock<usize> = OnceLock::new();
     *PAGE.get_or_init(|| Box::leak(vec![0u128; 4096].into_boxed_slice()).as_mut_ptr() as usize) as *mut u8
 }
 
-/// The view of null descriptors: no extents, every kernel gives zeros.
+/// Returns the view of null descriptors, which has no extents and whose kernels return zeros.
 pub fn null_view() -> &'static ImageView {
     static VIEW: OnceLock<ImageView> = OnceLock::new();
     VIEW.get_or_init(|| empty_view(zero_page()))
@@ -81,7 +86,8 @@ fn empty_view(base: *mut u8) -> ImageView {
     }
 }
 
-/// A view of an image. A request that does not fit its image gives a view whose kernels give zeros.
+/// Makes a view of an image. A request that does not fit its image gives a view whose kernels
+/// return zeros.
 pub fn image_view(request: &ViewRequest<'_>) -> ImageView {
     try_image_view(request).unwrap_or_else(|| empty_view(zero_page()))
 }
@@ -95,7 +101,8 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     over_plane(request, plane, format, [1; 2])
 }
 
-/// A view of a plane's memory as texels of `format`, each of which is so many of the plane's.
+/// Makes a view of a plane's memory as texels of `format`, each of which covers `per_texel` of the
+/// plane's texels.
 pub(super) fn over_plane(
     request: &ViewRequest<'_>,
     plane: &PlaneLayout,
@@ -132,16 +139,17 @@ pub(super) fn over_plane(
     view.stencil_aspect = u32::from(request.aspect == Aspect::Stencil);
     view.min_lod = request.min_lod;
     if request.dim != Dim::D2 {
-        // The kernels of the other classes would only pass their calls on to the one of any sampler.
+        // The kernels of the other classes would only call the one for any sampler.
         let any = view.kernels[KERNEL_SAMPLE + class::GENERAL as usize];
         view.kernels[KERNEL_SAMPLE..].fill(any);
         (view.pair, view.chunks) = (kernels::no_pair, kernels::one_by_one);
     }
     view.outside_alpha = outside_alpha(format);
-    // Of a block of the plane a view may see several texels.
+    // A view may have several texels per block of the plane.
     let finer = plane.block_bytes.checked_div(format.info().block_bytes.into()).map_or(0, |n| n.max(1).ilog2());
     for (to, from) in view.level.iter_mut().zip(&plane.levels[base_level as usize..]).take(levels as usize) {
-        // A slice of cells is no memory of its own: one is found by its number, and there is one.
+        // A slice of an image with cells has no separate memory; it is found by its number in a
+        // view of one layer.
         let first_slice = if request.slices && from.grid.is_some() { base_layer } else { 0 };
         *to = ImageLevel {
             offset: plane.offset + from.offset + u64::from(base_layer - first_slice) * layer_stride,
@@ -165,13 +173,13 @@ pub(super) fn over_plane(
     Some(view)
 }
 
-/// Tells a view of a sparse resource where it has memory ([`ImageView::residency`]).
+/// Gives a view of a sparse resource its table of resident memory ([`ImageView::residency`]).
 pub fn tell_residency(view: &mut ImageView, residency: *const u8) {
     view.residency = residency;
     view.kernels[KERNEL_RESIDENT] = kernels::resident;
 }
 
-/// See [`ImageView::outside_alpha`].
+/// Returns the value of [`ImageView::outside_alpha`].
 fn outside_alpha(format: Format) -> u32 {
     match format.is_integer() {
         _ if format.has_alpha() => 0,
@@ -180,7 +188,8 @@ fn outside_alpha(format: Format) -> u32 {
     }
 }
 
-/// A texel buffer view over a range, which stays valid as long as the view. Whole texels only.
+/// Makes a texel buffer view of the whole texels of a range, which must stay valid as long as the
+/// view.
 pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -> ImageView {
     let bytes = match format.long_integers() {
         0 => base::format::kernels(format).bytes as u64,
@@ -203,7 +212,8 @@ pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -
     view.dim = Dim::Buffer;
     view.levels = 1;
     view.layers = 1;
-    // The kernels count bytes in 32 bits and texels in 31; the limit (maxTexelBufferElements) is lower.
+    // The kernels count bytes in 32 bits and texels in 31 bits; the limit (maxTexelBufferElements)
+    // is lower.
     view.texels = (size / bytes).min(u64::from(u32::MAX) / bytes).min(i32::MAX as u64) as u32;
     view.level[0].width = view.texels;
     view.level[0].height = 1;
@@ -212,13 +222,13 @@ pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -
     view
 }
 
-/// Gives a sampler its kernel class; call it once all other fields are filled.
+/// Returns the sampler with its kernel class; all other fields must be filled.
 pub fn new_sampler(mut desc: Sampler) -> Sampler {
     desc.class = class::class_of(&desc);
     desc
 }
 
-/// The sampler of descriptor slots that were never written.
+/// Returns the sampler of descriptor slots that were never written.
 pub fn default_sampler() -> &'static Sampler {
     static SAMPLER: OnceLock<Sampler> = OnceLock::new();
     SAMPLER.get_or_init(|| {

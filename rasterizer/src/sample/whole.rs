@@ -1,5 +1,6 @@
-//! Whole samples in vectors of 512 bits ([`Host::WIDE`]), from their arguments to their results: the commonest ones, of 2D views as they are, with both axes
-//! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
+//! Whole samples on hosts with the 512-bit level ([`Host::WIDE`]), from their arguments to their
+//! results. They are the most frequent ones, of 2D views without a component mapping, with both
+//! axes in one vector. They give the results of `planar::sample`, with the filters of `wide`.
 
 use super::axes::{Axes, Found, Kind};
 use super::chunks::{ChunkAt, ChunkRows, SEVERAL};
@@ -14,12 +15,14 @@ use base::host::{Floats, Host, Ints, Level};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 
-/// The commonest samples, from their arguments to their results: of a 2D view as it is, with both axes wrapped by the same mode; with `MIPS` of the levels that
-/// all lanes have, otherwise only where no other than the first one matters. False where it is another one, or where wanted lanes lie apart: then
-/// nothing was done.
+/// Takes one of the most frequent samples, from its arguments to its results: of a 2D view without
+/// a component mapping, with both axes wrapped by the same mode. With `MIPS` all lanes have the
+/// same levels; otherwise only the first level matters. Returns false without any effect if the
+/// sample is another one, or if wanted lanes lie apart.
 ///
 /// # Safety
-/// `view` is a valid, non-empty view whose texels are of kind `K`; the sampler's class has that filter. The host is `H`, which is [`Host::WIDE`].
+/// `view` is a valid, non-empty view whose texels are of kind `K`; the sampler's class has the
+/// filter. The host is `H`, which is [`Host::WIDE`].
 #[inline(always)]
 pub unsafe fn sample<H: Host, K: Kind, const LINEAR: bool, const MIPS: bool>(
     view: &ImageView,
@@ -29,7 +32,7 @@ pub unsafe fn sample<H: Host, K: Kind, const LINEAR: bool, const MIPS: bool>(
     if !is_common(view, sampler, args) || is_detailed(view, sampler) != MIPS {
         return false;
     }
-    // SAFETY: the caller's promise; the levels exist.
+    // SAFETY: view and sampler are valid, and the host is `H` (`# Safety`); the levels exist.
     unsafe {
         let mut detail = Detail::BASE;
         let mut numbers = [0; 2];
@@ -42,12 +45,12 @@ pub unsafe fn sample<H: Host, K: Kind, const LINEAR: bool, const MIPS: bool>(
         }
         let place = Place::<K>::new::<H>([view; 2], sampler, args);
         let mut found = [_mm512_setzero_ps(); 2];
-        // (One copy of the code for both levels.)
+        // The loop makes the compiler emit one copy of the code for both levels.
         for pass in 0..if MIPS { detail.levels.max(1) } else { 1 } {
             let Some(texels) = place.level::<LINEAR, false>(numbers[pass % 2]) else { return false };
             found = match pass {
                 0 => texels,
-                // Without a second level there is nothing to add.
+                // Lanes without a second level have weight 0 and stay unchanged.
                 _ => blended(found, texels, both::<H>(H::Ints::of(detail.weight).as_floats())),
             };
         }
@@ -56,11 +59,13 @@ pub unsafe fn sample<H: Host, K: Kind, const LINEAR: bool, const MIPS: bool>(
     true
 }
 
-/// The same of all chunks of a batch, which share what they know of the level. What is not of one level, or not common at all, is sampled by the kernel for `any`
-/// samples, single chunks whose lanes lie apart by that for all `others`.
+/// Samples all chunks of a batch, which share the state of the level. The kernel `any` takes
+/// uncommon samples and those without a common level; `others` takes single chunks whose lanes lie
+/// apart.
 ///
 /// # Safety
-/// As for [`sample`]; both are kernels of the view and the sampler's class.
+/// The requirements of [`sample`] hold for each chunk; both are kernels of the view and the
+/// sampler's class.
 #[inline(always)]
 pub unsafe fn sample_chunks<K: Kind, const LINEAR: bool>(
     view: &ImageView,
@@ -70,7 +75,8 @@ pub unsafe fn sample_chunks<K: Kind, const LINEAR: bool>(
     [any, others]: [ImageKernel; 2],
 ) {
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
-    // SAFETY: the caller's promise; the first level exists.
+    // SAFETY: the requirements of `sample` hold for each chunk (`# Safety`); the first level
+    // exists.
     unsafe {
         if !is_common(view, sampler, args) {
             return rows.one_by_one(view, sampler, args, any);
@@ -118,10 +124,11 @@ pub unsafe fn sample_chunks<K: Kind, const LINEAR: bool>(
     }
 }
 
-/// [`sample_chunks`] of several levels. What they are is computed for the quads of several chunks in one vector.
+/// Implements [`sample_chunks`] for several levels. The levels of several chunks' quads are
+/// computed in one vector.
 ///
 /// # Safety
-/// As for [`sample_chunks`].
+/// The requirements of [`sample_chunks`] hold.
 #[inline(always)]
 unsafe fn detailed_chunks<K: Kind, const LINEAR: bool>(
     (view, sampler): (&ImageView, &Sampler),
@@ -134,10 +141,10 @@ unsafe fn detailed_chunks<K: Kind, const LINEAR: bool>(
     let counting = counting(wanted);
     let mut known = Known::<K> { view, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
     let mut detail = Detail::BASE;
-    // SAFETY: the caller's promise; the levels exist.
+    // SAFETY: the requirements of `sample_chunks` hold (`# Safety`), and the levels exist.
     unsafe {
         while let Some((several, count, coords)) = next_detailed::<false>((view, sampler), rows, all, &mut detail) {
-            // Those of a level at a time: mostly all.
+            // Chunks of one level are sampled together; mostly all have the same level.
             let mut rest = if LINEAR && K::SEVERAL { (1u32 << count) - 1 } else { 0 };
             while rest != 0 {
                 let (these, found) = known.several(&detail, counting, &coords, rest);
@@ -166,16 +173,18 @@ unsafe fn detailed_chunks<K: Kind, const LINEAR: bool>(
     }
 }
 
-/// The quads of a chunk whose levels count: twice the same one where only that is wanted.
+/// Returns the quads of a chunk whose levels count: twice the same quad if only that one has wanted
+/// lanes.
 #[inline(always)]
 pub(super) fn counting(wanted: u32) -> [usize; 2] {
     [usize::from(wanted & 0xf == 0), usize::from(wanted & 0xf0 != 0)]
 }
 
-/// The next chunks, how many there are, and their coordinates; and in `detail` their quads' levels, with `PROBES` probes too. None behind the last chunk.
+/// Returns the next chunks, their number and their coordinates, and sets `detail` to the levels of
+/// their quads (with `PROBES` also the probes). `None` means that no chunk is left.
 ///
 /// # Safety
-/// As for [`sample_chunks`].
+/// The requirements of [`sample_chunks`] hold.
 #[inline(always)]
 pub(super) unsafe fn next_detailed<const PROBES: bool>(
     (view, sampler): (&ImageView, &Sampler),
@@ -187,7 +196,7 @@ pub(super) unsafe fn next_detailed<const PROBES: bool>(
     if count == 0 {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the requirements of `sample_chunks` hold (`# Safety`).
     unsafe {
         let coords = coords_of(chunks);
         details_of::<PROBES>(Level::Avx512)(view, sampler, all, &coords, detail);
@@ -196,15 +205,15 @@ pub(super) unsafe fn next_detailed<const PROBES: bool>(
 }
 
 /// # Safety
-/// As for [`ChunkAt::coords`], of all of them.
+/// All chunks satisfy the requirements of [`ChunkAt::coords`].
 #[inline(always)]
 unsafe fn coords_of([a, b, c, d]: [ChunkAt; SEVERAL]) -> [__m512; SEVERAL] {
-    // SAFETY: the caller's promise.
+    // SAFETY: all chunks satisfy the requirements of `ChunkAt::coords` (`# Safety`).
     unsafe { [a.coords(), b.coords(), c.coords(), d.coords()] }
 }
 
 base::compiled! {
-    /// The levels of several chunks' quads ([`of_quads`]), and with `PROBES` their probes.
+    /// Finds the levels of several chunks' quads ([`of_quads`]), and with `PROBES` their probes.
     for Avx512 unsafe fn details_of [const PROBES: bool] [PROBES]
         (view: &ImageView, sampler: &Sampler, all: [f32; 2], coords: &[__m512; SEVERAL], detail: &mut Detail) {
         if H::WIDE {
@@ -213,15 +222,15 @@ base::compiled! {
     }
 }
 
-/// The coordinates of the first three invocations of all quads.
+/// Returns the coordinates of the first three invocations of all quads.
 ///
 /// # Safety
-/// The host is `H`, and wide.
+/// The host is `H`, which has the 512-bit level.
 #[inline(always)]
 unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 3] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host is `H`, which has the 512-bit level (`# Safety`).
     unsafe {
-        // Of two chunks: the four first ones, then the second ones, the third ones.
+        // For two chunks, the order is: the four first ones, then the second ones, the third ones.
         let order = _mm512_setr_epi32(0, 4, 16, 20, 1, 5, 17, 21, 2, 6, 18, 22, 2, 6, 18, 22);
         let mut corners = [[H::Floats::splat(0.0); 2]; 3];
         for (axis, first) in [(0, 0), (1, MAX_LANES as i32)] {
@@ -239,30 +248,31 @@ unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 
     }
 }
 
-/// The numbers of two quads for all of their lanes, in both halves.
+/// Returns the numbers of two quads in all of their lanes, in both halves.
 #[inline(always)]
 pub(super) unsafe fn spread(of: __m128) -> __m512 {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let lanes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1);
         _mm512_permutexvar_ps(lanes, _mm512_castps128_ps512(of))
     }
 }
 
-/// What is known of the levels that were sampled last.
+/// The state of the levels that were sampled last.
 struct Known<'a, K: Kind> {
     view: &'a ImageView,
     address_mode: u32,
     wanted: u32,
-    /// The last level of an even number, and of an odd one.
+    /// The last level with an even number, and the last one with an odd number.
     axes: [Option<(u32, Axes<K>)>; 2],
 }
 
 impl<K: Kind> Known<'_, K> {
-    /// A chunk of the levels that these quads have. None where they differ, and as [`Axes::sample`].
+    /// Samples a chunk at the levels that these quads have. `None` means that their levels differ,
+    /// or has the meaning of that of [`Axes::sample`].
     ///
     /// # Safety
-    /// The levels exist. The host is wide.
+    /// The levels exist. The host has the 512-bit level.
     #[inline(always)]
     unsafe fn levels<const LINEAR: bool>(
         &mut self,
@@ -275,15 +285,15 @@ impl<K: Kind> Known<'_, K> {
         if first[a] != first[b] {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the levels exist; the host has the 512-bit level (`# Safety`).
         unsafe {
-            // Of positive numbers those above zero.
+            // Weights are not negative, so that a weight above zero has nonzero bits.
             let several = detail.weight[a] | detail.weight[b] != 0;
             if several && second[a] != second[b] {
                 return None;
             }
             if !LINEAR {
-                // One copy of the code for both levels.
+                // The loop makes the compiler emit one copy of the code for both levels.
                 let mut found = [_mm512_setzero_ps(); 2];
                 for (pass, number) in [first[a], second[a]].into_iter().enumerate().take(1 + usize::from(several)) {
                     let texels = self.level(number)?.sample::<false, false>(coord)?;
@@ -300,10 +310,11 @@ impl<K: Kind> Known<'_, K> {
         }
     }
 
-    /// The first one of some chunks, and all that have its levels, with a linear filter: which they are, and what is found.
+    /// Samples the first one of some chunks, and all that have its levels, with a linear filter.
+    /// Returns which chunks these are, and their results.
     ///
     /// # Safety
-    /// As for [`Known::levels`].
+    /// The requirements of [`Known::levels`] hold.
     #[inline(always)]
     unsafe fn several(
         &mut self,
@@ -312,7 +323,7 @@ impl<K: Kind> Known<'_, K> {
         coords: &[__m512; SEVERAL],
         chunks: u32,
     ) -> (u32, [Found; SEVERAL]) {
-        // (The second level is the next one.)
+        // The second level is the one after the first, so it is not compared.
         let ([first, second], one) = (&detail.level, chunks.trailing_zeros() as usize % SEVERAL);
         let levels = [first[2 * one + counting[0]], second[2 * one + counting[0]]];
         let (mut these, mut weights) = (0, 0);
@@ -326,14 +337,14 @@ impl<K: Kind> Known<'_, K> {
         these &= chunks;
         let (mut found, count) = ([None; SEVERAL], (chunks.ilog2() + 1) as usize);
         if these >> one & 1 == 0 {
-            // Its quads' levels differ.
+            // The levels of the chunk's quads differ.
             return (1 << one, found);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the requirements of `Known::levels` hold (`# Safety`).
         unsafe {
             let Some(axes) = self.level(levels[0]) else { return (these, found) };
             several::<K>(Level::Avx512)(axes, coords, &mut found, count);
-            // Of positive numbers those above zero.
+            // Weights are not negative, so that a weight above zero has nonzero bits.
             if weights != 0 {
                 let mut next = [None; SEVERAL];
                 if let Some(axes) = self.level(levels[1]) {
@@ -351,15 +362,16 @@ impl<K: Kind> Known<'_, K> {
         (these, found)
     }
 
-    /// The axes of a level. No load waits for its number: that it is the last one's is foretold.
+    /// Returns the state of a level. No load waits for the number, because the branch predicts that
+    /// it is the last one's.
     ///
     /// # Safety
-    /// It exists.
+    /// The level exists.
     #[inline(always)]
     unsafe fn level(&mut self, number: u32) -> Option<&Axes<K>> {
         let known = &mut self.axes[number as usize % 2];
         if known.as_ref().is_none_or(|(last, _)| *last != number) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the level exists (`# Safety`).
             let axes = unsafe { Axes::new::<false>([self.view; 2], self.address_mode, number, self.wanted) };
             *known = axes.map(|axes| (number, axes));
         }
@@ -367,10 +379,11 @@ impl<K: Kind> Known<'_, K> {
     }
 }
 
-/// The same of two views of that kind, of the first level of each: one for the first four lanes, one for the others.
+/// Samples the first level of two views of kind `K`: one for the first four lanes, one for the
+/// others. Returns false without any effect if that is not possible.
 ///
 /// # Safety
-/// As for [`sample`], of both views.
+/// The requirements of [`sample`] hold for both views.
 #[inline(always)]
 pub unsafe fn sample_pair<H: Host, K: Kind, const LINEAR: bool>(
     views: [&ImageView; 2],
@@ -381,7 +394,8 @@ pub unsafe fn sample_pair<H: Host, K: Kind, const LINEAR: bool>(
     if !plain(views[0]) || !plain(views[1]) {
         return false;
     }
-    // SAFETY: the caller's promise; the first levels exist.
+    // SAFETY: the requirements of `sample` hold for both views (`# Safety`); the first levels
+    // exist.
     unsafe {
         let place = Place::<K>::new::<H>(views, sampler, args);
         let Some(found) = place.level::<LINEAR, true>(0) else { return false };
@@ -390,7 +404,8 @@ pub unsafe fn sample_pair<H: Host, K: Kind, const LINEAR: bool>(
     true
 }
 
-/// The levels that all wanted lanes have; of one that is not needed some level.
+/// Returns the levels that all wanted lanes share; a level that is not needed is an arbitrary
+/// existing one.
 #[inline(always)]
 pub(super) fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32; 2]> {
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
@@ -405,10 +420,10 @@ pub(super) fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32;
     Some(numbers)
 }
 
-/// The texels of two levels by the weights of the second, where there is one.
+/// Blends the texels of two levels by the weights of the second one, in lanes with two levels.
 #[inline(always)]
 pub(super) unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [__m512; 2] {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let has = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(weight, _mm512_setzero_ps());
         [
@@ -418,35 +433,35 @@ pub(super) unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __
     }
 }
 
-/// Gives the components, two at a time; integers divided by 255.
+/// Writes the components, two per vector; integers are divided by 255.
 ///
 /// # Safety
-/// There is room for them; the host is wide.
+/// `result` is writable, and the host has the 512-bit level.
 #[inline(always)]
 unsafe fn give<K: Kind>(result: *mut [[u32; MAX_LANES]; 4], components: [__m512; 2]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `result` is writable, and the host has the 512-bit level (`# Safety`).
     unsafe { give_to(result, over_255(K::FOUR, components)) }
 }
 
-/// Gives the components, two at a time.
+/// Writes the components, two per vector.
 ///
 /// # Safety
-/// There is room for them; the host is wide.
+/// `result` is writable, and the host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn give_to(result: *mut [[u32; MAX_LANES]; 4], components: [__m512; 2]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `result` is writable, and the host has the 512-bit level (`# Safety`).
     unsafe {
         _mm512_storeu_ps(result.cast(), components[0]);
         _mm512_storeu_ps(result.cast::<f32>().add(2 * MAX_LANES), components[1]);
     }
 }
 
-/// Where all lanes sample, but for the level.
+/// The arguments of all lanes, except the level.
 struct Place<'a, K> {
-    /// Of each quad.
+    /// View of each quad.
     views: [&'a ImageView; 2],
     address_mode: u32,
-    /// x, then y.
+    /// Coordinates: x in the lower half, y in the upper one.
     coord: __m512,
     wanted: u32,
     source: PhantomData<K>,
@@ -454,34 +469,36 @@ struct Place<'a, K> {
 
 impl<'a, K: Kind> Place<'a, K> {
     /// # Safety
-    /// The host is `H`, and wide.
+    /// The host is `H`, which has the 512-bit level.
     #[inline(always)]
     unsafe fn new<H: Host>(views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs) -> Self {
         let wanted = args.mask & ((1 << MAX_LANES) - 1);
-        // SAFETY: the caller's promise.
+        // SAFETY: the host is `H`, which has the 512-bit level (`# Safety`).
         let coord = unsafe { pair::<H>(row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1])) };
-        // SAFETY: the same bits.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         let coord = unsafe { _mm512_castsi512_ps(coord) };
         Place { views, address_mode: sampler.address_mode[0], coord, wanted, source: PhantomData }
     }
 
-    /// Two components at a time of a level's texels, filtered; without `TWO` both views are the same. None as [`Axes::new`] and [`Axes::sample`].
+    /// Returns the filtered components of a level's texels, two per vector; without `TWO` both
+    /// views are the same. `None` has the meaning of that of [`Axes::new`] and [`Axes::sample`].
     ///
     /// # Safety
-    /// The level exists; the view's texels are of that kind. The host is wide.
+    /// The level exists, and the view's texels are of kind `K`. The host has the 512-bit level.
     #[inline(always)]
     unsafe fn level<const LINEAR: bool, const TWO: bool>(&self, number: u32) -> Option<[__m512; 2]> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the level exists, and the view's texels are of kind `K`; the host has the 512-bit
+        // level (`# Safety`).
         unsafe { self.axes::<TWO>(number)?.sample::<LINEAR, TWO>(self.coord) }
     }
 
-    /// A level, where it can be sampled here.
+    /// Returns the state of a level, if these functions can sample it.
     ///
     /// # Safety
-    /// It exists. The host is wide.
+    /// The level exists. The host has the 512-bit level.
     #[inline(always)]
     unsafe fn axes<const TWO: bool>(&self, number: u32) -> Option<Axes<K>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the level exists; the host has the 512-bit level (`# Safety`).
         unsafe { Axes::<K>::new::<TWO>(self.views, self.address_mode, number, self.wanted) }
     }
 }

@@ -1,11 +1,15 @@
-//! Filters in vectors of 512 bits ([`Host::WIDE`]): of texels of four components, of 4 or 8 bytes, whose lanes are neighbours (`window`).
+//! Filters in 512-bit vectors ([`Host::WIDE`]): those of texels of four components, with 4 or 8
+//! bytes, whose lanes are neighbours (`window`).
 //!
-//! Each quad's window of 4×4 texels (of lanes in a row: 8×2) is one vector, or two. One operation chooses the texels of both quads of one side of the footprint: those above
-//! and those below. So a component of a side is one vector of 16 floats, the rows above and below are filtered along x at once, and two components at
-//! a time along y. Bytes of unsigned normalised texels stay where they are in their words and become multiples of their values ([`SCALES`]): a power of two is
-//! in the way of no rounding, and goes with the division at the end. sRGB bytes become floats by tables (`base::format::srgb_vectors`).
+//! Each quad's window of 4×4 texels (8×2 for lanes in a row) is one vector, or two. One operation
+//! selects the texels of both quads on one side of the footprint, the upper and the lower ones. A
+//! component of a side is thus one vector of 16 floats; the upper and lower rows are filtered along
+//! x at once, and two components at a time along y. Bytes of unsigned normalised texels stay in
+//! place in their words and become multiples of their values ([`SCALES`]). A power of two affects
+//! no rounding, and is removed with the division at the end. sRGB bytes become floats by tables
+//! (`base::format::srgb_vectors`).
 //!
-//! The bits are those of `planar`'s filter: the same operations on the same numbers.
+//! The results have the bits of `planar`'s filter, because the operations and numbers are the same.
 
 use super::quads::{Shape, both, lanes, lerp, pair, row_at, second_window, window};
 use super::slice::Slice;
@@ -17,23 +21,26 @@ use base::format::srgb_vectors::decode;
 use base::host::{Host, Ints};
 use core::arch::x86_64::*;
 
-/// How often its value the number of each byte of a texel is ([`integers`]).
+/// Factor by which the number of each byte of a texel exceeds its value ([`integers`]).
 pub(super) const SCALES: [f32; 4] = [1.0, 256.0, 65536.0, 1.0];
 
-/// A side of the footprints of all lanes: above, then below.
+/// A side of the footprints of all lanes: the upper texels, then the lower ones.
 type Side = [__m512i; 2];
 
-/// The texels of two windows: of 4 bytes a vector each, twice; of 8 bytes two.
+/// The texels of two windows. For texels of 4 bytes each window is one vector, repeated; for texels
+/// of 8 bytes it is two vectors.
 pub(super) type Loaded = [[__m512i; 2]; 2];
 
-/// Sixteen texels of 4 bytes, twice; or the first eight of 8 bytes and the last eight.
+/// Sixteen texels: for 4 bytes one vector, repeated; for 8 bytes the first eight and the last
+/// eight.
 pub(super) type Texels = [__m512i; 2];
 
-/// The filtered texels of a kind at both `x` and both `y`, by the `weights` of the second ones; as components (of integers such).
-/// None where wanted lanes lie apart.
+/// Returns the components at both `x` and both `y`, filtered by the `weights` of the second ones;
+/// those of integers are still integers. `None` means that wanted lanes lie apart.
 ///
 /// # Safety
-/// All coordinates lie inside of the slice, whose texels are of that kind. The host is `H`, which is [`Host::WIDE`].
+/// All coordinates lie inside of the slice, whose texels are of that kind. The host is `H`, which
+/// is [`Host::WIDE`].
 #[inline(always)]
 pub unsafe fn bilinear<H: Host>(
     four: Four,
@@ -48,7 +55,8 @@ pub unsafe fn bilinear<H: Host>(
     };
     slice.prefetch_after::<4>(near.first);
     let slices = [slice; 2];
-    // SAFETY: the caller's promise; windows lie inside of the slice.
+    // SAFETY: the coordinates lie inside of the slice, and the host is `H` (`# Safety`); windows
+    // lie inside of the slice too.
     unsafe {
         let rows = _mm512_or_si512(pair::<H>(near.y[0].shl(2), near.y[1].shl(2)), second_window());
         let ([left, right], [across, down]) = (near.x, weights);
@@ -59,10 +67,11 @@ pub unsafe fn bilinear<H: Host>(
     }
 }
 
-/// The same of texels that lie anywhere, `at` offsets from `base`: at both `x` of the first `y`, and of the second one.
+/// Returns the filtered components of texels at any offsets from `base`: at both `x` of the first
+/// `y`, and of the second one.
 ///
 /// # Safety
-/// They are readable. The host is `H`, which is [`Host::WIDE`].
+/// The texels are readable. The host is `H`, which is [`Host::WIDE`].
 #[inline(always)]
 pub unsafe fn bilinear_at<H: Host>(
     four: Four,
@@ -70,7 +79,7 @@ pub unsafe fn bilinear_at<H: Host>(
     [above, above_right, below, below_right]: [H::Ints; 4],
     [across, down]: [H::Floats; 2],
 ) -> Words<H> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the texels are readable; the host is `H`, which is `Host::WIDE` (`# Safety`).
     unsafe {
         let (left, right) = (pair::<H>(above, below), pair::<H>(above_right, below_right));
         let texels = [texels_at::<1>(four, base, left), texels_at::<1>(four, base, right)];
@@ -78,13 +87,13 @@ pub unsafe fn bilinear_at<H: Host>(
     }
 }
 
-/// The texels at offsets, multiples of `SCALE`.
+/// Returns the texels at offsets in units of `SCALE` bytes.
 ///
 /// # Safety
-/// They are readable. The host is wide.
+/// The texels are readable. The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn texels_at<const SCALE: i32>(four: Four, base: *const u8, at: __m512i) -> Texels {
-    // SAFETY: the caller's promise.
+    // SAFETY: the texels are readable; the host has the 512-bit level (`# Safety`).
     unsafe {
         if four.words() == 1 {
             return [_mm512_i32gather_epi32::<SCALE>(at, base.cast()); 2];
@@ -94,13 +103,13 @@ pub(super) unsafe fn texels_at<const SCALE: i32>(four: Four, base: *const u8, at
     }
 }
 
-/// The same of the first eight offsets, twice.
+/// Returns the texels at the first eight offsets, repeated.
 ///
 /// # Safety
-/// As for [`texels_at`].
+/// The texels are readable. The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn eight_at<const SCALE: i32>(four: Four, base: *const u8, at: __m512i) -> Texels {
-    // SAFETY: the caller's promise.
+    // SAFETY: the texels are readable; the host has the 512-bit level (`# Safety`).
     unsafe {
         let at = _mm512_castsi512_si256(at);
         if four.words() == 1 {
@@ -111,10 +120,10 @@ pub(super) unsafe fn eight_at<const SCALE: i32>(four: Four, base: *const u8, at:
     }
 }
 
-/// Components, two at a time, as words; integers without their scales.
+/// Returns components, two per vector, as words; integers lose their scales.
 #[inline(always)]
 unsafe fn words_of<H: Host>(four: Four, mut components: [__m512; 2]) -> Words<H> {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         if let Four::Integers(at) = four {
             components[0] = _mm512_div_ps(components[0], scales(at, 0));
@@ -130,26 +139,28 @@ unsafe fn words_of<H: Host>(four: Four, mut components: [__m512; 2]) -> Words<H>
     }
 }
 
-/// Two components at a time of the texels at these numbers in their windows ([`second_window`]), of which both halves are the same.
+/// Returns the components of the texels at these numbers in their windows ([`second_window`]), two
+/// per vector; both halves of `numbers` are the same.
 ///
 /// # Safety
-/// As for [`filter`].
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn chosen(four: Four, windows: &Loaded, numbers: __m512i) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let (at, of) = components(four, windows, [numbers; 2]);
         [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
     }
 }
 
-/// The components of the texels at these numbers in their windows, in some order, and which is which.
+/// Returns the places of the four components, and the components of the texels at these numbers in
+/// their windows.
 ///
 /// # Safety
-/// As for [`filter`].
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn components(four: Four, windows: &Loaded, [left, right]: [__m512i; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         match four {
             Four::Half => {
@@ -165,13 +176,15 @@ unsafe fn components(four: Four, windows: &Loaded, [left, right]: [__m512i; 2]) 
     }
 }
 
-/// Windows of a shape, which begin at these offsets.
+/// Loads windows of a shape, which begin at these offsets.
 ///
 /// # Safety
-/// They lie inside of the slices, one in each, whose texels are of that kind; the host is wide.
+/// The windows lie inside of the slices, one in each, whose texels are of that kind; the host has
+/// the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn windows_of(four: Four, shape: Shape, [first, second]: [&Slice; 2], [a, b]: [u32; 2]) -> Loaded {
-    // SAFETY: the caller's promise.
+    // SAFETY: the windows lie inside of the slices, one in each, whose texels are of that kind; the
+    // host has the 512-bit level (`# Safety`).
     unsafe {
         match four {
             Four::Half => [window_of_halves(shape, first, a), window_of_halves(shape, second, b)],
@@ -180,13 +193,13 @@ pub(super) unsafe fn windows_of(four: Four, shape: Shape, [first, second]: [&Sli
     }
 }
 
-/// The components of texels, in some order, and which is which.
+/// Returns the places of the four components, and the components of texels.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         match four {
             Four::Srgb(at) => (at, [decode(left[0]), decode(right[0])]),
@@ -199,13 +212,13 @@ pub(super) unsafe fn floats(four: Four, [left, right]: [Texels; 2]) -> ([usize; 
     }
 }
 
-/// The components of texels of a word, as a sample gives them.
+/// Returns the components of one-word texels, in the form of a sample's result.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn decoded(four: Four, words: __m512i) -> [__m512; 4] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let (at, [of, _]) = floats(four, [[words; 2]; 2]);
         let mut components = [of[at[0]], of[at[1]], of[at[2]], of[at[3]]];
@@ -218,16 +231,16 @@ pub(super) unsafe fn decoded(four: Four, words: __m512i) -> [__m512; 4] {
     }
 }
 
-/// Two components at a time of texels, of which both halves are the same.
+/// Returns the components of texels, two per vector; both halves of the texels are the same.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn chosen_of(four: Four, texels: Texels) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         if matches!(four, Four::Half) {
-            // Eight lanes' first components, then their second ones.
+            // The order is the eight lanes' first components, then their second ones.
             let halves = _mm512_permutexvar_epi16(_mm512_loadu_si512(EIGHT.as_ptr().cast()), texels[0]);
             let (first, last) = (_mm512_castsi512_si256(halves), _mm512_extracti64x4_epi64::<1>(halves));
             return [_mm512_cvtph_ps(first), _mm512_cvtph_ps(last)];
@@ -237,43 +250,45 @@ pub(super) unsafe fn chosen_of(four: Four, texels: Texels) -> [__m512; 2] {
     }
 }
 
-/// Two components at a time of texels, left and right ones, each above and then below, filtered; as [`filter`] gives them.
+/// Filters left and right texels, each above and then below, in the way of [`filter`].
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn filter_of(four: Four, texels: [Texels; 2], weights: [__m512; 2]) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let (at, of) = floats(four, texels);
         weighted::<0x44, 0xee>(at, of, weights)
     }
 }
 
-/// Two components at a time of the texels at these numbers in their windows, filtered; of all lanes the first component, then the second one.
+/// Returns the filtered components of the texels at these numbers in their windows, two per vector:
+/// the first component of all lanes, then the second one.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn filter(four: Four, windows: &Loaded, numbers: [__m512i; 2], weights: [__m512; 2]) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let (at, of) = components(four, windows, numbers);
         weighted::<0x44, 0xee>(at, of, weights)
     }
 }
 
-/// Two components at a time of left and right texels, of which quarters `ABOVE` of two vectors are those above, and `BELOW` those below.
+/// Returns the filtered components of left and right texels, two per vector. Of two vectors, the
+/// quarters `ABOVE` have the upper texels, and `BELOW` the lower ones.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn weighted<const ABOVE: i32, const BELOW: i32>(
     at: [usize; 4],
     [left, right]: [[__m512; 4]; 2],
     [across, down]: [__m512; 2],
 ) -> [__m512; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let mut filtered = [_mm512_setzero_ps(); 2];
         for c in 0..2 {
@@ -287,21 +302,22 @@ pub(super) unsafe fn weighted<const ABOVE: i32, const BELOW: i32>(
     }
 }
 
-/// The scales of components `c` and `c + 1`, of all lanes.
+/// Returns the scales of components `c` and `c + 1`, for all lanes.
 #[inline(always)]
 unsafe fn scales(at: [usize; 4], c: usize) -> __m512 {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe { _mm512_mask_mov_ps(_mm512_set1_ps(SCALES[at[c]]), 0xff00, _mm512_set1_ps(SCALES[at[c + 1]])) }
 }
 
-/// [`Floats::over_255`](base::host::Floats::over_255) of two components at a time, if they are integers: numbers up to 255 times their scales.
+/// Applies [`Floats::over_255`](base::host::Floats::over_255) to components, two per vector, if
+/// they are integers: numbers up to 255 times their scales.
 #[inline(always)]
 pub(super) unsafe fn over_255(four: Four, [first, second]: [__m512; 2]) -> [__m512; 2] {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         match four {
             Four::Integers(at) => [scaled_over_255(first, scales(at, 0)), scaled_over_255(second, scales(at, 2))],
-            // (The other two are no channels.)
+            // The other two components are constants.
             Four::Few(few) if few.raw => [scaled_over_255(first, _mm512_set1_ps(1.0)), second],
             _ => [first, second],
         }
@@ -310,9 +326,9 @@ pub(super) unsafe fn over_255(four: Four, [first, second]: [__m512; 2]) -> [__m5
 
 #[inline(always)]
 unsafe fn scaled_over_255(of: __m512, scale: __m512) -> __m512 {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
-        // Exact: scales are powers of two.
+        // Scales are powers of two, so these operations are exact.
         let by = _mm512_mul_ps(scale, _mm512_set1_ps(255.0));
         let reciprocal = _mm512_div_ps(_mm512_set1_ps(1.0 / 255.0), scale);
         let near = _mm512_mul_ps(of, reciprocal);
@@ -320,21 +336,21 @@ unsafe fn scaled_over_255(of: __m512, scale: __m512) -> __m512 {
     }
 }
 
-/// A side of texels of 4 bytes, by their numbers in the windows.
+/// Returns a side of texels of 4 bytes by their numbers in the windows.
 #[inline(always)]
 unsafe fn texels([first, second]: [__m512i; 2], at: __m512i) -> __m512i {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe { _mm512_permutex2var_epi32(first, at, second) }
 }
 
-/// The bytes of texels as floats, times their [`SCALES`].
+/// Returns the bytes of texels as floats, times their [`SCALES`].
 #[inline(always)]
 unsafe fn integers(texels: __m512i) -> [__m512; 4] {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
-        // No closure makes them: it would not be inlined.
+        // A closure would not be inlined here.
         let (a, b, c) = (_mm512_set1_epi32(0xff), _mm512_set1_epi32(0xff00), _mm512_set1_epi32(0xff_0000));
-        // As a number with a sign the last byte would be another one where it lies.
+        // The last byte is shifted, because in place it would be negative as a signed number.
         [
             _mm512_cvtepi32_ps(_mm512_and_si512(texels, a)),
             _mm512_cvtepi32_ps(_mm512_and_si512(texels, b)),
@@ -344,10 +360,11 @@ unsafe fn integers(texels: __m512i) -> [__m512; 4] {
     }
 }
 
-/// The number of an unsigned normalised byte, times a scale, exactly rounded, as `base::format` makes it.
+/// Returns the number of an unsigned normalised byte, times a scale, exactly rounded as by
+/// `base::format`.
 #[inline(always)]
 unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let (most, rest) = (_mm512_set1_ps(UNORM8[0] / scale), _mm512_set1_ps(UNORM8[1] / scale));
         // The first product is exact.
@@ -355,23 +372,23 @@ unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
     }
 }
 
-/// The bytes of texels as unsigned normalised numbers.
+/// Returns the bytes of texels as unsigned normalised numbers.
 #[inline(always)]
 unsafe fn unorms(texels: __m512i) -> [__m512; 4] {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let ([a, b, c, d], [r, s, t, u]) = (integers(texels), SCALES);
         [unorm(a, r), unorm(b, s), unorm(c, t), unorm(d, u)]
     }
 }
 
-/// The components of texels, of which only their own bytes are looked at.
+/// Returns the components of texels; bits outside of their own bytes are ignored.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 pub(super) unsafe fn few_components(few: Few, texels: __m512i) -> [__m512; 4] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let green = if few.components == 1 { _mm512_setzero_ps() } else { component(few, texels, 1) };
         [component(few, texels, 0), green, _mm512_setzero_ps(), _mm512_set1_ps(1.0)]
@@ -382,7 +399,7 @@ pub(super) unsafe fn few_components(few: Few, texels: __m512i) -> [__m512; 4] {
 unsafe fn component(few: Few, texels: __m512i, c: u32) -> __m512 {
     let most = (1u32 << few.bits) - 1;
     let shift = 8 * few.component_bytes() as u32 * (c + 1) - u32::from(few.bits);
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let raw = _mm512_srl_epi32(texels, _mm_cvtsi32_si128(shift as i32));
         let raw = _mm512_cvtepi32_ps(_mm512_and_si512(raw, _mm512_set1_epi32(most as i32)));
@@ -394,26 +411,27 @@ unsafe fn component(few: Few, texels: __m512i, c: u32) -> __m512 {
     }
 }
 
-/// Two rows of a window of texels of 8 bytes.
+/// Loads two rows of a window of texels of 8 bytes.
 ///
 /// # Safety
-/// As for [`window`].
+/// The rows lie inside of the slice, and the host has the 512-bit level.
 #[inline(always)]
 unsafe fn rows(slice: &Slice, at: u32, y: usize) -> __m512i {
-    // SAFETY: the caller's promise: two rows of four texels.
+    // SAFETY: both rows of four texels lie inside of the slice (`# Safety`).
     unsafe {
         let (first, second) = (_mm256_loadu_si256(row_at(slice, at, y)), _mm256_loadu_si256(row_at(slice, at, y + 1)));
         _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
     }
 }
 
-/// A window of texels of 8 bytes.
+/// Loads a window of texels of 8 bytes.
 ///
 /// # Safety
-/// As for [`window`].
+/// The window lies inside of the slice, and the host has the 512-bit level.
 #[inline(always)]
 unsafe fn window_of_halves(shape: Shape, slice: &Slice, at: u32) -> [__m512i; 2] {
-    // SAFETY: the caller's promise: four rows of four texels, or two of eight.
+    // SAFETY: the window lies inside of the slice (`# Safety`); it has four rows of four texels, or
+    // two of eight.
     unsafe {
         match shape {
             Shape::Square => [rows(slice, at, 0), rows(slice, at, 2)],
@@ -424,26 +442,29 @@ unsafe fn window_of_halves(shape: Shape, slice: &Slice, at: u32) -> [__m512i; 2]
     }
 }
 
-/// A side of texels of 8 bytes, by their numbers in the windows of both quads: words of the first two components of all lanes, above and below, and those of
-/// the other two.
+/// Returns a side of texels of 8 bytes by their numbers in the windows of both quads. The first
+/// vector has words of the first two components of all lanes, above and below; the second one has
+/// those of the other two.
 #[inline(always)]
 unsafe fn side_of_halves(windows: &[[__m512i; 2]; 2], at: __m512i) -> Side {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
-        // Of the first quad those above and those below, then of the second one.
+        // The upper and lower texels of the first quad come first, then those of the second one.
         let at = _mm512_shuffle_i64x2::<0b11_01_10_00>(at, at);
         let first_at = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(at));
         let second_at = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(at));
         let first = _mm512_permutex2var_epi64(windows[0][0], first_at, windows[0][1]);
         let second = _mm512_permutex2var_epi64(windows[1][0], second_at, windows[1][1]);
-        // A word of each texel: of four above of the first quad, of four of the second one, of those below; then the next word.
+        // The order is: the first word of the four upper texels of the first quad, of the second
+        // quad, of the lower ones; then the next word.
         let word = _mm512_loadu_si512(WORDS.as_ptr().cast());
         let third = _mm512_add_epi16(word, _mm512_set1_epi16(2));
         [_mm512_permutex2var_epi16(first, word, second), _mm512_permutex2var_epi16(first, third, second)]
     }
 }
 
-/// See [`side_of_halves`]: texels of four words, those of the second vector from 32 on.
+/// Order of words for [`side_of_halves`]: texels of four words, where those of the second vector
+/// begin at 32.
 static WORDS: [u16; 32] = {
     let mut words = [0; 32];
     let mut i = 0;
@@ -455,10 +476,10 @@ static WORDS: [u16; 32] = {
     words
 };
 
-/// The floats of words of halves.
+/// Returns the floats of words of halves.
 #[inline(always)]
 unsafe fn floats_of_halves(side: Side) -> [__m512; 4] {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let [a, b] = side;
         [
@@ -470,10 +491,10 @@ unsafe fn floats_of_halves(side: Side) -> [__m512; 4] {
     }
 }
 
-/// Sixteen texels of halves as a side.
+/// Converts sixteen texels of halves to a side.
 #[inline(always)]
 unsafe fn apart([first, last]: Texels) -> Side {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let order = _mm512_loadu_si512(SIXTEEN.as_ptr().cast());
         let third = _mm512_add_epi16(order, _mm512_set1_epi16(2));
@@ -481,13 +502,13 @@ unsafe fn apart([first, last]: Texels) -> Side {
     }
 }
 
-/// Of sixteen texels of four halves the first halves, then the second ones.
+/// Order of sixteen texels of four halves: the first halves, then the second ones.
 static SIXTEEN: [u16; 32] = halves_of(16);
 
-/// Of eight texels of four halves the first halves, the second ones, and so on.
+/// Order of eight texels of four halves: the first halves, the second ones, and so on.
 static EIGHT: [u16; 32] = halves_of(8);
 
-/// Numbers of halves of so many texels, those of a component behind those of another.
+/// Returns the numbers of the halves of `texels` texels, component by component.
 const fn halves_of(texels: usize) -> [u16; 32] {
     let mut order = [0; 32];
     let mut i = 0;
@@ -498,12 +519,12 @@ const fn halves_of(texels: usize) -> [u16; 32] {
     order
 }
 
-/// Unsigned floats of 11, 11 and 10 bits, and one.
+/// Returns the unsigned floats of 11, 11 and 10 bits, and one.
 #[inline(always)]
 unsafe fn packed(texels: __m512i) -> [__m512; 4] {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
-        // Each component's exponent and mantissa where those of a float are.
+        // The shifts move each component's exponent and mantissa to the place of those of a float.
         let bits = _mm512_set1_epi32(0x7ff << 17);
         let (red, green) = (_mm512_slli_epi32::<17>(texels), _mm512_slli_epi32::<6>(texels));
         let blue = _mm512_and_si512(_mm512_srli_epi32::<4>(texels), _mm512_set1_epi32(0x3ff << 18));
@@ -512,10 +533,11 @@ unsafe fn packed(texels: __m512i) -> [__m512; 4] {
     }
 }
 
-/// The floats of halves without a sign, of which the exponents end where those of floats do: [`Ints::half`], of what is no number too.
+/// Converts halves without a sign, whose exponents end where those of floats do, to floats; it
+/// equals [`Ints::half`], also for NaNs.
 #[inline(always)]
 unsafe fn of_half(shifted: __m512i) -> __m512 {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe {
         let (least, infinite) = (_mm512_set1_epi32(0x3880_0000), _mm512_set1_epi32(0x7f80_0000));
         let bits = _mm512_add_epi32(shifted, _mm512_set1_epi32(112 << 23));

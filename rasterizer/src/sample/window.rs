@@ -1,13 +1,17 @@
-//! Texels of all lanes from few loads: of neighbours, as the lanes of quads and rows mostly are.
+//! Texels of all lanes from few loads: those of neighbours, as the lanes of quads and rows mostly
+//! are.
 //!
-//! Single texels are loaded as they lie where a quad's, or all lanes', are neighbours. The footprints of texels of a byte are chosen from two windows
-//! of 4×4 texels, one for each quad of lanes: that is enough for what is magnified, and for what is minified to half. (Of texels of four bytes,
-//! whose windows take eight loads and 24 operations to choose in vectors of 256 bits, that is slower than 16 loads: what is waited for is the way from
-//! coordinates to texels. `wide` has those of 512 bits.)
-//! Where lanes are no such neighbours, the functions give `None`, and the texels are gathered lane by lane; the words are the same either way.
+//! Single texels are loaded directly if those of a quad, or of all lanes, are neighbours. The
+//! footprints of texels of one byte are selected from two windows of 4×4 texels, one for each quad
+//! of lanes. That is enough for magnification, and for minification to half the size. (For texels
+//! of four bytes, windows take eight loads and 24 operations to select in vectors of 256 bits. That
+//! is slower than 16 loads, because the latency from coordinates to texels dominates. `wide` has
+//! windows of such texels in 512-bit vectors.) If lanes are not such neighbours, the functions
+//! return `None`, and the texels are gathered lane by lane; the words are the same either way.
 //!
-//! Invariant: a window begins at the least coordinates of its quad, but so that it ends inside of the slice. So every load lies inside, and lanes
-//! that are not wanted may choose anything.
+//! Invariant: a window begins at the smallest coordinates of its quad, but is moved so that it ends
+//! inside of the slice. Every load thus lies inside, and lanes that are not wanted may select any
+//! texel.
 
 use super::slice::Slice;
 use super::words::Words;
@@ -16,18 +20,18 @@ use base::host::{Host, Ints};
 /// Width and height of a window.
 pub const SIDE: u32 = 4;
 
-/// Two windows, and where the lanes' texels lie in that of their quad.
+/// Two windows, and the positions of the lanes' texels in the window of their quad.
 pub struct Windows<H: Host> {
-    /// Where the first texel of each lies in the slice.
+    /// Offset of the first texel of each window in the slice.
     pub first: [u32; 2],
     /// Columns, below 4 for the wanted lanes.
     pub x: [H::Ints; 2],
-    /// Rows, likewise.
+    /// Rows, below 4 for the wanted lanes.
     pub y: [H::Ints; 2],
 }
 
 impl<H: Host> Windows<H> {
-    /// Of texels of `N` bytes.
+    /// Finds the windows of texels of `N` bytes.
     #[inline(always)]
     pub fn new<const N: usize>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> Option<Windows<H>> {
         let [width, height] = slice.size;
@@ -37,7 +41,7 @@ impl<H: Host> Windows<H> {
         let left = x[0].least_of_quad().min(H::Ints::splat(width - SIDE));
         let top = y[0].least_of_quad().min(H::Ints::splat(height - SIDE));
         let (x, y) = ([x[0] - left, x[1] - left], [y[0] - top, y[1] - top]);
-        // Below 4, and not below 0.
+        // All positions are below 4, and not negative.
         let inside = (x[0] | x[1] | y[0] | y[1]).shr(SIDE.trailing_zeros()).equal(H::Ints::splat(0));
         if slice.mask & !inside.signs() != 0 {
             return None;
@@ -47,7 +51,8 @@ impl<H: Host> Windows<H> {
     }
 }
 
-/// [`Texels::footprint`](super::texel::Texels::footprint) of texels of a byte: a vector has all of both windows.
+/// Implements [`Texels::footprint`](super::texel::Texels::footprint) for texels of one byte: one
+/// vector has all texels of both windows.
 ///
 /// # Safety
 /// The coordinates lie inside of the slice. The host is `H`.
@@ -58,9 +63,9 @@ pub unsafe fn footprint<H: Host>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]
     }
     let windows = Windows::<H>::new::<1>(slice, x, y)?;
     let pitch = slice.pitch as usize;
-    // SAFETY: texels of the slice.
+    // SAFETY: windows lie inside of the slice.
     let [first, second] = windows.first.map(|offset| unsafe { slice.base.add(offset as usize).cast_const() });
-    // SAFETY: four texels of a row of a window, which lies inside of the slice.
+    // SAFETY: the four texels are a row of a window, which lies inside of the slice.
     let row = |at: *const u8, y: usize| u32::from_le(unsafe { at.add(y * pitch).cast::<u32>().read_unaligned() });
     let all = H::Ints::of([
         row(first, 0),
@@ -77,7 +82,8 @@ pub unsafe fn footprint<H: Host>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]
     Some([texels(top | left), texels(top | right), texels(bottom | left), texels(bottom | right)])
 }
 
-/// Single texels of `N` bytes, 4 or 8, where each quad's are a square of 2×2, or all lanes' a row.
+/// Returns single texels of `N` bytes, 4 or 8, if those of each quad are a square of 2×2, or those
+/// of all lanes are a row.
 ///
 /// # Safety
 /// The coordinates lie inside of the slice. The host is `H`.
@@ -92,7 +98,7 @@ pub unsafe fn neighbours<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: 
     let differs = (x ^ (first[0] + right)) | (y ^ (first[1] + below));
     if differs.equal(zero).signs() == 0xff {
         let offset = slice.offsets::<_, N>(x, y).lanes();
-        // SAFETY: texels of the slice, by the caller's promise.
+        // SAFETY: the texels lie inside of the slice (`# Safety`).
         return Some(unsafe {
             let at = [0, 2, 4, 6].map(|lane: usize| slice.base.add(offset[lane] as usize).cast_const());
             match N {
@@ -107,7 +113,7 @@ pub unsafe fn neighbours<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: 
     if differs.equal(zero).signs() != 0xff {
         return None;
     }
-    // SAFETY: eight texels of the slice, by the caller's promise.
+    // SAFETY: the eight texels lie inside of the slice (`# Safety`).
     Some(unsafe {
         let at = slice.base.add(y0 as usize * slice.pitch as usize + x0 as usize * N).cast_const();
         match N {
@@ -117,7 +123,7 @@ pub unsafe fn neighbours<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: 
     })
 }
 
-/// Words of texels of eight bytes, two of each quad in either vector.
+/// Returns the words of texels of eight bytes; either vector has two texels of each quad.
 #[inline(always)]
 fn pairs<H: Host>(a: H::Ints, b: H::Ints) -> Words<H> {
     let ([low, high], zero) = (a.unzip(b), H::Ints::splat(0));
@@ -140,14 +146,14 @@ mod tests {
     }
 
     base::compiled! {
-        /// A footprint by windows, and by gathers.
+        /// Finds a footprint by windows, and by gathers.
         unsafe fn footprints(slice: &Slice, at: &Coordinates, near: &mut Found, all: &mut Found) {
             let [x0, x1, y0, y1] = at.map(<H as Host>::Ints::of);
             *near = footprint::<H>(slice, [x0, x1], [y0, y1]).map(|words| words.map(lanes::<H>));
             let each = |x, y| lanes::<H>(gather::<H, 1>(slice.base, slice.offsets::<_, 1>(x, y)));
             *all = Some([each(x0, y0), each(x1, y0), each(x0, y1), each(x1, y1)]);
         }
-        /// Single texels of neighbours, and by gathers.
+        /// Finds single texels of neighbours by wide loads, and by gathers.
         unsafe fn texels [const N: usize] [N] (slice: &Slice, at: &Coordinates, near: &mut Found, all: &mut Found) {
             let (x, y) = (<H as Host>::Ints::of(at[0]), <H as Host>::Ints::of(at[2]));
             *near = neighbours::<H, N>(slice, x, y).map(|words| [lanes::<H>(words); 4]);
@@ -157,20 +163,22 @@ mod tests {
 
     type Both = unsafe fn(&Slice, &Coordinates, &mut Found, &mut Found);
 
-    /// Compares the two over random slices and the coordinates that `at` gives; how many were found in windows.
+    /// Compares both ways over random slices and the coordinates that `at` returns. Returns how
+    /// many were found in windows.
     fn check(both: Both, bytes: u32, at: impl Fn(&mut Rng, [u32; 2]) -> Coordinates) -> u32 {
         let mut rng = Rng(0x7e8e_15ca_9e00_0001 + u64::from(bytes));
         let mut found = 0;
         for _ in 0..20_000 {
             let size = [0; 2].map(|_| rng.pick(&[1, 2, 3, 4, 5, 8, 11, 16, 64]));
             let pitch = size[0] * bytes + rng.pick(&[0, 0, 4, 16]);
-            // Exactly what the slice has: address sanitizers see more.
+            // The memory has exactly the slice's size, so that an address sanitizer detects
+            // accesses outside.
             let mut memory: Vec<u8> = (0..pitch * (size[1] - 1) + size[0] * bytes).map(|_| rng.next() as u8).collect();
             let mask = rng.pick(&[0xff, 0xff, 0x0f, 0x80, 0xa7]);
             let slice = Slice { base: memory.as_mut_ptr(), pitch, size, mask };
             let at = at(&mut rng, size);
             let (mut near, mut all) = (None, None);
-            // SAFETY: the host has the level; the coordinates lie inside of the slice.
+            // SAFETY: the host has the level, and the coordinates lie inside of the slice.
             unsafe { both(&slice, &at, &mut near, &mut all) };
             let (Some(near), Some(all)) = (near, all) else { continue };
             found += 1;
@@ -183,7 +191,8 @@ mod tests {
         found
     }
 
-    /// Two quads, somewhere, in steps of up to two texels; wrapped, or with a lane elsewhere.
+    /// Returns the coordinates of two quads at random places, in steps of up to two texels; some
+    /// wrap, and some have one lane elsewhere.
     fn quads(rng: &mut Rng, size: [u32; 2]) -> Coordinates {
         let mut at = [[0; MAX_LANES]; 4];
         let step = rng.pick(&[0.3, 1.0, 1.9, 2.5]);
@@ -207,7 +216,7 @@ mod tests {
         at
     }
 
-    /// 2×2 texels for each quad or eight in a row, or nearly so.
+    /// Returns 2×2 texels for each quad or eight in a row, with small deviations.
     fn squares(rng: &mut Rng, size: [u32; 2]) -> Coordinates {
         let mut at = [[0; MAX_LANES]; 4];
         let row = rng.below(2) == 0;

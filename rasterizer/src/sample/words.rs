@@ -1,7 +1,8 @@
-//! Texels of all lanes from memory into words (`base::format::lanes`), and back; and lanes themselves from memory.
+//! Loads of the texels of all lanes to words (`base::format::lanes`), and stores of them; and loads
+//! of lanes.
 //!
-//! Texels of 8 and 16 bytes are transposed in registers: SSE2 is part of every x86-64, and moving bits has the same result
-//! everywhere.
+//! Texels of 8 and 16 bytes are transposed in registers: SSE2 is part of every x86-64, and moving
+//! bits has the same result everywhere.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -12,16 +13,18 @@ use base::host::{Host, Ints};
 /// Four words of all lanes, as vectors.
 pub type Words<H> = [<H as Host>::Ints; 4];
 
-/// Lanes that generated code, or another function, has just stored: read in halves.
+/// Loads lanes that generated code, or another function, has just stored, in two halves.
 ///
-/// Generated code stores vectors of four lanes, and a processor forwards what it has just stored only to loads that need one store. The
-/// loads are volatile because the compiler would join them again.
+/// Generated code stores vectors of four lanes, and a processor forwards recent stores only to
+/// loads that need a single store. The loads are volatile, because the compiler would otherwise
+/// combine them.
 #[inline(always)]
 pub fn row<H: Host, T: Lane>(lanes: &[T; MAX_LANES]) -> H::Ints {
     #[cfg(target_arch = "x86_64")]
     {
         let first = (&raw const *lanes).cast::<Unaligned>();
-        // SAFETY: lanes of 4 bytes each, any bits, read as two vectors of four. The host is H's, by its kernel.
+        // SAFETY: the lanes have 4 bytes each, any bits of which are valid, and are read as two
+        // vectors of four. A kernel for `H` runs only on a host with `H`.
         unsafe { H::join(first.read_volatile().0, first.add(1).read_volatile().0) }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -30,9 +33,9 @@ pub fn row<H: Host, T: Lane>(lanes: &[T; MAX_LANES]) -> H::Ints {
     }
 }
 
-/// What lanes hold: 4 bytes, any bits.
+/// A lane's type, which has 4 bytes, any bits of which are valid.
 pub trait Lane: Copy {
-    /// The bits.
+    /// Returns the bits.
     #[cfg(not(target_arch = "x86_64"))]
     fn bits(self) -> u32;
 }
@@ -61,17 +64,17 @@ lane! {
 #[repr(C, packed)]
 struct Unaligned(core::arch::x86_64::__m128i);
 
-/// Copies the bytes at `base + offset[i]`, of any alignment.
+/// Loads the value at `base + offset[i]`, of any alignment.
 ///
 /// # Safety
-/// They are readable.
+/// The bytes are readable, and any bits are a valid `T`.
 #[inline(always)]
 unsafe fn each<T: Copy>(base: *const u8, offset: &[u32; MAX_LANES], i: usize) -> T {
-    // SAFETY: the caller's promise; T is an array of bytes or an integer.
+    // SAFETY: the bytes are readable, and any bits are a valid `T` (`# Safety`).
     unsafe { base.add(offset[i] as usize).cast::<T>().read_unaligned() }
 }
 
-/// The words of texels of `N` bytes (1, 2, 4, 8 or 16) at `base + offset[i]`.
+/// Returns the words of texels of `N` bytes (1, 2, 4, 8 or 16) at `base + offset[i]`.
 ///
 /// # Safety
 /// The bytes are readable; the host is `H`.
@@ -79,7 +82,7 @@ unsafe fn each<T: Copy>(base: *const u8, offset: &[u32; MAX_LANES], i: usize) ->
 pub unsafe fn gather<H: Host, const N: usize>(base: *const u8, offset: H::Ints) -> Words<H> {
     let offset = &offset.lanes();
     let mut words = [H::Ints::splat(0); 4];
-    // SAFETY: the caller's promise.
+    // SAFETY: the bytes are readable, and the host is `H` (`# Safety`).
     unsafe {
         match N {
             1 => words[0] = single::<H>(|i| u32::from(each::<u8>(base, offset, i))),
@@ -97,7 +100,7 @@ fn single<H: Host>(word: impl Fn(usize) -> u32) -> H::Ints {
     H::Ints::of([word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7)])
 }
 
-/// Neighbours of `N` bytes (2, 4 or 8) each that were read as one: the words of the first and of the second.
+/// Returns the words of two neighbours of `N` bytes (2, 4 or 8) each that were loaded as one.
 #[inline(always)]
 pub fn split<V: Ints, const N: usize>(both: &[V; 4]) -> [[V; 4]; 2] {
     let zero = V::splat(0);
@@ -108,9 +111,9 @@ pub fn split<V: Ints, const N: usize>(both: &[V; 4]) -> [[V; 4]; 2] {
     }
 }
 
-/// Writes the first `N` bytes (1, 2, 4, 8 or 16) of the lanes' words, where `mask` has the lane.
+/// Writes the first `N` bytes (1, 2, 4, 8 or 16) of the words of the lanes in `mask`.
 ///
-/// Shaders may race on a texel; then its bytes are some mix, as the specification allows.
+/// If shaders race on a texel, its bytes become a mix, as the specification allows.
 ///
 /// # Safety
 /// The bytes at `base + offset[i]` are writable.
@@ -122,7 +125,8 @@ pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u32; MAX_LANES], wo
         }
         let word = |w: usize| words[w][i];
         let pair = |w: usize| (u64::from(word(w)) | u64::from(word(w + 1)) << 32).to_le();
-        // SAFETY: the caller's promise. One store each: bytes put together in memory would have to wait for one another.
+        // SAFETY: the bytes are writable (`# Safety`). Each texel is one store, because a later
+        // load would wait for bytes that were stored separately.
         unsafe {
             let p = base.add(offset[i] as usize);
             match N {
@@ -136,7 +140,7 @@ pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u32; MAX_LANES], wo
     }
 }
 
-/// The words of texels of 16 bytes that are at hand.
+/// Returns the words of texels of 16 bytes that are not in an image.
 ///
 /// # Safety
 /// The host is `H`.
@@ -151,7 +155,7 @@ pub unsafe fn transpose<H: Host>(texels: &[[u32; 4]; MAX_LANES]) -> Words<H> {
 #[inline(always)]
 unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [H::Ints; 2] {
     use core::arch::x86_64::*;
-    // SAFETY: the caller's promise; the host is H's.
+    // SAFETY: all callers require readable texels, and the host is `H`.
     unsafe {
         let mut half = [[_mm_setzero_si128(); 2]; 2];
         for i in 0..2 {
@@ -168,7 +172,7 @@ unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [H::Ints; 
 #[inline(always)]
 unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Words<H> {
     use core::arch::x86_64::*;
-    // SAFETY: the caller's promise; the host is H's.
+    // SAFETY: all callers require readable texels, and the host is `H`.
     unsafe {
         let mut half = [[_mm_setzero_si128(); 4]; 2];
         for i in 0..2 {
@@ -194,7 +198,7 @@ unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Words<H> 
 unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [H::Ints; 2] {
     let mut words = [[0; MAX_LANES]; 2];
     for i in 0..MAX_LANES {
-        // SAFETY: the caller's promise.
+        // SAFETY: all callers require readable texels.
         let texel = u64::from_le(unsafe { each::<u64>(base, offset, i) });
         (words[0][i], words[1][i]) = (texel as u32, (texel >> 32) as u32);
     }
@@ -206,7 +210,7 @@ unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [H::Ints; 
 unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Words<H> {
     let mut words = [[0; MAX_LANES]; 4];
     for i in 0..MAX_LANES {
-        // SAFETY: the caller's promise.
+        // SAFETY: all callers require readable texels.
         let texel = unsafe { each::<[u32; 4]>(base, offset, i) };
         for w in 0..4 {
             words[w][i] = u32::from_le(texel[w]);

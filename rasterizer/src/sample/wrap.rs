@@ -1,23 +1,24 @@
-//! How texels outside of a level come inside, of vectors of 512 bits.
+//! Wrapping of texels outside of a level, in 512-bit vectors.
 
 use super::address::{FAR, mode};
 use base::host::{Host, Level};
 use core::arch::x86_64::*;
 
-/// How texels outside come inside.
+/// A way to wrap texels outside of a level.
 #[derive(Clone, Copy)]
 pub(super) enum Wrap {
-    /// Repeated, of sizes that are powers of two.
+    /// Repetition with sizes that are powers of two.
     Powers,
     Edge,
-    /// Repeated, of any size.
+    /// Repetition with any size.
     Repeat,
     Mirrored,
     MirroredOnce,
 }
 
 impl Wrap {
-    /// That of a mode, of sizes that are `powers` of two or not. None of modes that see other than texels.
+    /// Returns the wrapping of an address mode; `powers` is true if sizes are powers of two. `None`
+    /// is returned for modes that sample a border.
     #[inline(always)]
     pub(super) fn of(address_mode: u32, powers: bool) -> Option<Wrap> {
         match address_mode {
@@ -30,22 +31,23 @@ impl Wrap {
         }
     }
 
-    /// The largest coordinate in texels that it takes, either way.
+    /// Returns the largest magnitude of a coordinate in texels that it supports.
     #[inline(always)]
     pub(super) fn farthest(self) -> f32 {
         match self {
             Wrap::Powers | Wrap::Edge | Wrap::MirroredOnce => FAR,
-            // Of a remainder the quotient is then wrong by one at most.
+            // Up to this magnitude, the quotient of a remainder is wrong by at most one.
             Wrap::Repeat | Wrap::Mirrored => 4_194_304.0,
         }
     }
 }
 
 impl Wrap {
-    /// Texels inside of a level of these sizes, whose last ones are `last`: where they belong, of those that are not [`Wrap::farthest`].
+    /// Wraps texels into a level of these sizes, whose last texels are `last`. The coordinates are
+    /// at most [`Wrap::farthest`].
     ///
     /// # Safety
-    /// The host is wide.
+    /// The host has the 512-bit level.
     #[inline(always)]
     pub(super) unsafe fn inside<const N: usize>(
         self,
@@ -53,7 +55,7 @@ impl Wrap {
         size: __m512i,
         last: __m512i,
     ) -> [__m512i; N] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host has the 512-bit level (`# Safety`).
         unsafe {
             match self {
                 Wrap::Powers => {
@@ -83,7 +85,8 @@ impl Wrap {
 }
 
 base::compiled! {
-    /// Texels inside of a level of a size: where they belong, of those that are not [`Wrap::farthest`]. Not inlined: it would take registers from the commonest samples.
+    /// Wraps texels into a level of a size, for coordinates that are at most [`Wrap::farthest`]. It
+    /// is not inlined, because it would take registers from the most frequent samples.
     for Avx512 unsafe fn wrapped(wrap: Wrap, size: __m512i, texels: &mut [__m512i]) {
         if H::WIDE {
             for texels in texels {
@@ -94,10 +97,10 @@ base::compiled! {
 }
 
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn wrapped_by(wrap: Wrap, size: __m512i, texels: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
         let inside = match wrap {
@@ -106,7 +109,7 @@ unsafe fn wrapped_by(wrap: Wrap, size: __m512i, texels: __m512i) -> __m512i {
             Wrap::Mirrored => {
                 let twice = _mm512_slli_epi32::<1>(size);
                 let texels = remainder(texels, twice);
-                // Counted from the other end: n - 1 - x.
+                // The number from the other end is n - 1 - x.
                 let back = _mm512_sub_epi32(_mm512_add_epi32(twice, _mm512_set1_epi32(-1)), texels);
                 _mm512_min_epi32(texels, back)
             }
@@ -116,25 +119,27 @@ unsafe fn wrapped_by(wrap: Wrap, size: __m512i, texels: __m512i) -> __m512i {
     }
 }
 
-/// The remainders in `0..size` of numbers up to 2^22; of others they may lie outside.
+/// Returns the remainders in `0..size` of numbers up to 2^22; those of other numbers may lie
+/// outside.
 ///
 /// # Safety
-/// The host is wide.
+/// The host has the 512-bit level.
 #[inline(always)]
 unsafe fn remainder(of: __m512i, size: __m512i) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let quotient = floor(_mm512_div_ps(_mm512_cvtepi32_ps(of), _mm512_cvtepi32_ps(size)));
         let rest = _mm512_sub_epi32(of, _mm512_mullo_epi32(quotient, size));
-        // The quotient is wrong by one at most, where it was rounded.
+        // The quotient is wrong by at most one, if it was rounded.
         let rest = _mm512_mask_add_epi32(rest, _mm512_movepi32_mask(rest), rest, size);
         _mm512_mask_sub_epi32(rest, _mm512_cmpge_epi32_mask(rest, size), rest, size)
     }
 }
 
-/// The floor of what is not far. (Of a linear filter it is a difference, and so no negative zero.)
+/// Returns the floor of numbers that are not far. (With a linear filter the argument is a
+/// difference, and so no negative zero.)
 #[inline(always)]
 pub(super) unsafe fn floor(u: __m512) -> __m512i {
-    // SAFETY: the caller's host is wide.
+    // SAFETY: all callers require the 512-bit level.
     unsafe { _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u) }
 }

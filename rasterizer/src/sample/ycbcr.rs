@@ -1,11 +1,14 @@
-//! Views with a sampler Y'CbCr conversion (specification: "Chroma Reconstruction", "Sampler Y'CbCr Conversion").
+//! Views with a sampler Y'CbCr conversion (specification: "Chroma Reconstruction", "Sampler Y'CbCr
+//! Conversion").
 //!
-//! Each part of such a format (`base::format::parts`) has a view of its own, of a plain format, whose kernels sample and filter it: chroma is reconstructed
-//! implicitly, at the coordinates of luma and with a filter of its own. What comes of the parts is mapped, and range expansion and model
-//! conversion are one affine map, so that nothing is decided per texel.
+//! Each part of such a format (`base::format::parts`) has its own view of a plain format, whose
+//! kernels sample and filter it. Chroma is reconstructed implicitly, at the coordinates of luma and
+//! with its own filter. The results of the parts are mapped. Range expansion and model conversion
+//! are one affine map, so that nothing is decided per texel.
 //!
-//! Invariant: such formats have one level, and whole texels of chroma, so one normalised coordinate names the same place in every part; a cosited sample lies
-//! a quarter of its texel further up or left.
+//! Invariant: such formats have one level, and whole texels of chroma, so that one normalised
+//! coordinate names the same place in every part. A cosited sample lies a quarter of its texel
+//! further up or left.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -19,7 +22,7 @@ use base::format::parts;
 use base::host::{Floats, Host, Ints, Level};
 use std::mem::MaybeUninit;
 
-/// `VkSamplerYcbcrModelConversion`, same values.
+/// Model conversions (`VkSamplerYcbcrModelConversion`, with the same values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the specification's names")]
 pub enum Model {
@@ -31,11 +34,12 @@ pub enum Model {
 }
 
 impl Model {
-    /// All, by their value.
+    /// All models by their value.
     pub const ALL: [Model; 5] =
         [Model::RgbIdentity, Model::YcbcrIdentity, Model::Ycbcr709, Model::Ycbcr601, Model::Ycbcr2020];
 
-    /// What red and blue weigh in luma (Khronos Data Format Specification, "Color conversions").
+    /// Returns the weights of red and blue in luma (Khronos Data Format Specification, "Color
+    /// conversions").
     fn weights(self) -> Option<[f64; 2]> {
         match self {
             Model::RgbIdentity | Model::YcbcrIdentity => None,
@@ -46,26 +50,27 @@ impl Model {
     }
 }
 
-/// `VkSamplerYcbcrConversion`, but for the format.
+/// The parameters of a `VkSamplerYcbcrConversion`, except the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// `ycbcrModel`.
+    /// Model (`ycbcrModel`).
     pub model: Model,
-    /// `ycbcrRange` is ITU_NARROW.
+    /// True if the range (`ycbcrRange`) is ITU_NARROW.
     pub narrow: bool,
-    /// `components`, as a view's swizzle.
+    /// Component mapping (`components`) in the form of a view's swizzle.
     pub components: [u8; 4],
-    /// `xChromaOffset` and `yChromaOffset` are COSITED_EVEN.
+    /// True for x and y if the chroma offset (`xChromaOffset`, `yChromaOffset`) is COSITED_EVEN.
     pub cosited: [bool; 2],
-    /// `chromaFilter` is LINEAR.
+    /// True if `chromaFilter` is LINEAR.
     pub linear: bool,
 }
 
-/// Red, green and blue, each as the sum of red, green, blue and 1 with these weights.
+/// An affine map: red, green and blue, each as the sum of red, green, blue and 1 with these
+/// weights.
 type Affine = [[f32; 4]; 3];
 
 impl Conversion {
-    /// Range expansion and model conversion of components of `bits` bits.
+    /// Returns range expansion and model conversion of components of `bits` bits.
     fn affine(&self, bits: u8) -> Affine {
         if self.model == Model::RgbIdentity {
             return [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
@@ -76,7 +81,7 @@ impl Conversion {
             false => [[1.0, 0.0], [1.0, -128.0 * step / most]],
             true => [[most / (219.0 * step), -16.0 / 219.0], [most / (224.0 * step), -128.0 / 224.0]],
         };
-        // Of Cr, Y, Cb.
+        // The rows have the weights of Cr, Y, Cb.
         let model = match self.model.weights() {
             None => [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             Some([red, blue]) => {
@@ -91,40 +96,41 @@ impl Conversion {
     }
 }
 
-/// What is sampled at once.
+/// A part that is sampled by one view.
 struct Source {
     view: ImageView,
-    /// What is added to the coordinates; -0.0 changes nothing.
+    /// Offset that is added to the coordinates; -0.0 changes nothing.
     offset: [f32; 2],
 }
 
-/// What the kernels of a view know of its conversion.
+/// The state of a view's conversion, for its kernels.
 pub struct Parts {
-    /// Luma first.
+    /// Parts, of which luma is the first one.
     sources: Vec<Source>,
-    /// Of those behind the first.
+    /// Sampler of the parts after the first one.
     sampler: Sampler,
-    /// For R, G, B, A, mapped: the part that has it and its component there, or the bits that it always has.
+    /// Source of R, G, B, A after the mapping: a part and its component, or the bits of a constant.
     components: [Result<[usize; 2], u32>; 4],
     affine: Affine,
 }
 
-/// Most parts of a format.
+/// Largest number of parts of a format.
 const MOST: usize = 3;
 
-/// How many chunks are sampled before they are converted: what comes of their parts stays in the nearest cache.
+/// Number of chunks that are sampled before they are converted, so that the results of their parts
+/// stay in the nearest cache.
 const CHUNKS: usize = 16;
 
-/// A view, and what it points to.
+/// A view with the state to which it points.
 pub struct ConvertedView {
-    /// As generated code sees it.
+    /// The view for generated code.
     pub view: Box<ImageView>,
-    /// What that points to.
+    /// State of the conversion, to which the view points.
     parts: Option<Box<Parts>>,
 }
 
 impl ConvertedView {
-    /// As [`tell_residency`].
+    /// Gives the view a table of resident memory, as [`tell_residency`] does.
     pub fn tell_residency(&mut self, residency: *const u8) {
         let Some(parts) = &mut self.parts else { return };
         parts.sources.iter_mut().for_each(|source| tell_residency(&mut source.view, residency));
@@ -133,8 +139,8 @@ impl ConvertedView {
     }
 }
 
-/// A view of all of an image's planes with a conversion. The request's aspect and swizzle mean nothing. A request that does not fit its image
-/// gives a view whose kernels give zeros.
+/// Makes a view of all of an image's planes with a conversion. The request's aspect and swizzle are
+/// ignored. A request that does not fit its image gives a view whose kernels return zeros.
 pub fn converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> ConvertedView {
     match try_converted_view(request, conversion) {
         Some((mut view, parts)) => {
@@ -142,7 +148,7 @@ pub fn converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Con
             view.conversion = (&raw const *parts).cast();
             ConvertedView { view: Box::new(view), parts: Some(parts) }
         }
-        // No plane has this aspect.
+        // A request without levels gives an empty view.
         None => ConvertedView { view: Box::new(image_view(&ViewRequest { levels: (0, 0), ..*request })), parts: None },
     }
 }
@@ -152,11 +158,11 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
     let request = ViewRequest { swizzle: [0, 1, 2, 3], ..*request };
     let size = layout.desc.extent;
     let mut sources = Vec::new();
-    // A component that no part has is 0, and alpha 1.
+    // A component that no part has is 0, or 1 for alpha.
     let mut components = [Err(0), Err(0), Err(0), Err(ONE)];
     for (i, part) in parts(request.format).into_iter().enumerate().take(MOST) {
         let (plane, row) = (layout.planes().get(part.plane)?, request.format.info().planes().get(part.plane)?);
-        // A plane's texels are the part's, but of a packed format the image's.
+        // The plane's texels are those of the part; in a packed format they are the image's.
         let [width, height] = [part.subsampling.0, part.subsampling.1].map(u32::from);
         let per_texel = [width / u32::from(row.subsampling.0), height / u32::from(row.subsampling.1)];
         let view = over_plane(&request, plane, part.format, per_texel)?;
@@ -191,11 +197,11 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
 }
 
 base::compiled! {
-    /// Samples of any sampler.
+    /// Samples with any sampler.
     pub(super) unsafe extern "C" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         sample::<H>(&*(*view).conversion.cast::<Parts>(), &*sampler, &mut *args);
     }
-    /// Plain ones of many chunks.
+    /// Takes plain samples of many chunks.
     pub(super) unsafe extern "C" fn converted_chunks
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
         let parts = &*(*view).conversion.cast::<Parts>();
@@ -227,9 +233,11 @@ base::compiled! {
     }
 }
 
-/// `KERNEL_RESIDENT` of views of sparse images: a sample accesses all parts.
+/// Reports the residency of views of sparse images (`KERNEL_RESIDENT`); a sample accesses all
+/// parts.
 unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract; the view has a conversion.
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this view has a
+    // conversion.
     unsafe {
         let (parts, args) = (&*(*view).conversion.cast::<Parts>(), &mut *args);
         let (place, mut all) = (args.coord, [1; MAX_LANES]);
@@ -254,18 +262,19 @@ unsafe fn sample<H: Host>(parts: &Parts, sampler: &Sampler, args: &mut ImageArgs
         SampleOp::Sample => {
             let place: Coords = [args.coord[0], args.coord[1]].map(|axis| axis.map(f32::to_bits));
             let mut result = [[[0; MAX_LANES]; 4]];
-            // SAFETY: the caller's promise.
+            // SAFETY: the host is `H`, and the views are valid (`# Safety`).
             unsafe { convert::<H>(parts, sampler, args, &[place], &mut result) };
             [args.result] = result;
         }
-        // SAFETY: a view and its kernel.
+        // SAFETY: view and sampler are valid, and the kernel is one of the view.
         SampleOp::QueryLod => unsafe { kernel_of(luma, sampler)(luma, sampler, args) },
-        // No valid program has others.
+        // Valid programs use no other operation.
         _ => args.result = [[0; MAX_LANES]; 4],
     }
 }
 
-/// Samples chunks, at most [`CHUNKS`]: part by part, then all are converted. The arguments' first two coordinates are the last chunk's, if any, and results anything.
+/// Samples at most [`CHUNKS`] chunks part by part, then converts all. It sets the arguments' first
+/// two coordinates to those of the last chunk, if any; the arguments' results have no meaning.
 ///
 /// # Safety
 /// The host is `H`; the views are valid.
@@ -297,7 +306,8 @@ unsafe fn convert<H: Host>(
             from = moved.as_ptr().cast();
         }
         let sampler = if i == 0 { sampler } else { &parts.sampler };
-        // SAFETY: a view and its kernel; as many rows of both.
+        // SAFETY: the view is valid, the kernel is its own, and there are as many rows of
+        // coordinates as of results.
         unsafe {
             (source.view.chunks)(&source.view, sampler, args, from.cast(), texels.as_mut_ptr().cast(), chunks as u32)
         };
@@ -308,7 +318,7 @@ unsafe fn convert<H: Host>(
     let constants = parts.components.map(|component| [component.err().unwrap_or(0); MAX_LANES]);
     for (chunk, to) in results.iter_mut().enumerate() {
         let component = |c: usize| match parts.components[c] {
-            // SAFETY: the part's kernel has written it.
+            // SAFETY: the part's kernel has written the chunk.
             Ok([part, component]) => unsafe { &texels[part][chunk].assume_init_ref()[component] },
             Err(_) => &constants[c],
         };

@@ -1,11 +1,12 @@
-//! Rates, printed; `cargo test --release -p grus-rasterizer -- --ignored --nocapture --test-threads 1`.
+//! Benchmarks that print rates. Run them by `cargo test --release -p grus-rasterizer -- --ignored
+//! --nocapture --test-threads 1`.
 
 use super::*;
 use std::time::Instant;
 
-/// A fragment stage that costs next to nothing.
+/// Fragment stage of almost no cost.
 unsafe extern "C" fn fs_constant(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: called with a `FragmentBatch` of 4 output slots and 8 lanes.
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
     unsafe {
         let b = &mut *batch.cast::<FragmentBatch>();
         let words = (b.count as usize * 4).next_multiple_of(8) * 4;
@@ -13,7 +14,8 @@ unsafe extern "C" fn fs_constant(_: *const ShaderContext, batch: *mut BatchHeade
     }
 }
 
-/// Nanoseconds this thread has been on a processor (a busy machine must not show), if the system tells.
+/// Returns the processor time of this thread in nanoseconds, so that a busy machine does not affect
+/// it; `None` if the system does not report it.
 fn cpu_time() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok()
@@ -72,7 +74,7 @@ fn rates() {
         let engine = Engine::new(threads);
         let mut p = engine.begin_rendering(targets(&color, None));
         rate("clear", "px", pixels, || p.clear_color(0, [0; 4], [0, 0, w, h], 0, 1));
-        // A grid of small triangles, indexed.
+        // The scene is an indexed grid of small triangles.
         let n = 300u32;
         let mut grid = Vec::new();
         for i in 0..n * n {

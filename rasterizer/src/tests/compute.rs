@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static SUM: AtomicU64 = AtomicU64::new(0);
 
-/// Counts the positions of a batch, and through workgroup memory.
+/// Counts the positions of a batch, and writes workgroup memory.
 unsafe extern "C" fn positions(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: called with a `ComputeBatch`, 16 bytes of shared and scratch memory.
+    // SAFETY: the stage is called with a `ComputeBatch`, and 16 bytes of shared and of scratch
+    // memory.
     unsafe {
         let b = &mut *batch.cast::<ComputeBatch>();
         let (scratch, shared) = (b.header.scratch.cast::<u32>(), b.shared.cast::<u32>());
@@ -25,12 +26,12 @@ unsafe extern "C" fn positions(_: *const ShaderContext, batch: *mut BatchHeader)
     }
 }
 
-/// A function with 16 bytes of private memory.
+/// A stage function with 16 bytes of private memory.
 struct WithScratch(StageFn);
 
 impl StageCode for WithScratch {
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the caller's promise.
+        // SAFETY: context and batch are valid, as `StageCode::run` requires.
         unsafe { (self.0)(context, batch) }
     }
 

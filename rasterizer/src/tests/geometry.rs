@@ -17,7 +17,7 @@ fn image() -> Image {
     Image::new(R32F, 64, 64, 1, 1)
 }
 
-/// A column of quads as strip vertices: x alternates, y grows.
+/// Returns a column of quads as strip vertices: x alternates, y grows.
 fn strip(n: usize) -> Vec<V> {
     (0..n).map(|i| at(if i % 2 == 0 { 8.0 } else { 24.0 }, 8.0 + 4.0 * (i / 2) as f32)).collect()
 }
@@ -27,7 +27,8 @@ fn strips_and_fans_equal_their_lists() {
     let vertices = strip(12);
     let culled = |topology| {
         let mut s = additive(topology);
-        // All triangles of a strip face the same way: (8,8) (24,8) (8,12) turns clockwise on the screen.
+        // All triangles of a strip have the same orientation: (8,8) (24,8) (8,12) is clockwise on
+        // the screen.
         s.cull_mode = 2;
         s.front_clockwise = true;
         s
@@ -42,7 +43,7 @@ fn strips_and_fans_equal_their_lists() {
     let b = image();
     render(1, targets(&b, None), [draw(culled(Topology::TriangleFan), &fan)]);
     assert_eq!((b.color::<f32>(4, 4), b.color::<f32>(59, 59), b.color::<f32>(60, 59)), (1.0, 1.0, 0.0));
-    // With adjacency: only every other vertex counts.
+    // With adjacency, only every other vertex is drawn.
     let doubled: Vec<V> = vertices.iter().flat_map(|&v| [v, at(60.0, 60.0)]).collect();
     let c = image();
     render(1, targets(&c, None), [draw(culled(Topology::TriangleStripWithAdjacency), &doubled)]);
@@ -63,7 +64,7 @@ fn restart_cuts_strips_and_keeps_parity() {
         let hit = (8..12).contains(&y) || (16..20).contains(&y);
         assert_eq!(a.color::<f32>(15, y), f32::from(u8::from(hit)), "row {y}");
     }
-    // Another index restarts; what is behind the buffer reads as 0.
+    // Another index restarts primitives; indices after the buffer read as 0.
     let with = |indices: &[u16], restart: Option<u32>, count: u32| {
         let image = image();
         let mut d = indexed(draw(s.clone(), &vertices), indices);
@@ -84,7 +85,8 @@ fn reads_beyond_a_vertex_buffer_give_zero() {
     let vertices = [at(0.0, 0.0), at(64.0, 0.0), at(0.0, 64.0)];
     let a = image();
     let mut d = draw(additive(Topology::TriangleList), &vertices);
-    // Vertex 2 is cut off: position (0, 0, 0, 0), nothing is drawn; index reads beyond the buffer give index 0.
+    // Vertex 2 lies beyond the buffer: its position is (0, 0, 0, 0), and nothing is drawn. Reads of
+    // indices beyond the buffer give index 0.
     d.vertex_buffers[0] = MemoryRange { size: range_of(&vertices).size - 40, ..range_of(&vertices) }.into();
     render(1, targets(&a, None), [d]);
     assert!(a.bytes().iter().all(|&b| b == 0));
@@ -96,14 +98,15 @@ fn reads_beyond_a_vertex_buffer_give_zero() {
     assert_eq!(a.color::<f32>(5, 5), 1.0);
 }
 
-/// A buffer whose address lies before its memory: what is fetched where there is memory is drawn, by whole chunks and one by one, with and without indices.
+/// A buffer's address can lie before its memory: elements with memory are drawn, in whole chunks
+/// and one by one, with and without indices.
 #[test]
 fn buffers_begin_before_their_memory() {
     let vertices = [at(0.0, 0.0), at(64.0, 0.0), at(0.0, 64.0)];
     let missing = 5 * size_of_val(&vertices[0]) as u64;
     let memory = range_of(&vertices);
     let (address, end) = (memory.address as u64 - missing, missing + memory.size);
-    // The memory alone, with other memory and a gap before it, and cut at its end.
+    // The parts are the memory alone, with other memory and a gap before it, and cut at its end.
     let (whole, cut) = ([0..16, missing..end], [0..16, missing..end - 40]);
     for (parts, drawn) in [(&whole[1..], true), (&whole[..], true), (&cut[1..], false)] {
         let a = image();
@@ -174,7 +177,7 @@ fn layers_and_viewports_come_from_the_vertex_stage() {
     render(2, targets(&a, None), [draw(s, &vertices)]);
     let get = |x, y, layer| a.texel::<f32>(Aspect::Color, x, y, 0, layer);
     assert_eq!((get(1, 1, 0), get(62, 62, 0)), (1.0, 0.0));
-    // Flipped in the lower right quarter, cut by its scissor at x = 62.
+    // The triangle is flipped in the lower right quarter, and cut by its scissor at x = 62.
     assert_eq!(
         (get(33, 62, 2), get(33, 31, 2), get(61, 63, 2), get(62, 63, 2), get(40, 35, 2)),
         (1.0, 0.0, 1.0, 0.0, 0.0)
@@ -193,7 +196,7 @@ fn interpolation_is_perspective_correct() {
     };
     let vertices = [corner(-1.0, -1.0, 1.0, 0.0), corner(1.0, -1.0, 4.0, 1.0), corner(-1.0, 1.0, 1.0, 0.0)];
     let mut s = state(Topology::TriangleList, w, h);
-    // The second time an edge is clipped, which must not move anything.
+    // The second iteration clips an edge, which must not move any pixel.
     for far in [1.0, 30.0] {
         s.viewports[0].width = w as f32;
         let mut vertices = vertices;
@@ -208,7 +211,8 @@ fn interpolation_is_perspective_correct() {
     }
 }
 
-/// Calls `f` with states of all topology classes, polygon modes, with and without depth clipping.
+/// Calls `f` with states of all topology classes and polygon modes, with and without depth
+/// clipping.
 fn all_kinds(mut f: impl FnMut(DrawState)) {
     for topology in [Topology::TriangleList, Topology::LineList, Topology::PointList] {
         for mode in [PolygonMode::Fill, PolygonMode::Line, PolygonMode::Point] {
@@ -224,7 +228,8 @@ fn all_kinds(mut f: impl FnMut(DrawState)) {
 fn primitives_without_a_position_draw_nothing() {
     let a = image();
     let mut rng = Rng(6);
-    // Every second vertex, and so one of each primitive but for points, has a coordinate that is not a number; of points all.
+    // Every second vertex has a coordinate that is NaN, and so one vertex of each primitive; for
+    // points all vertices have one.
     let mut vertices = |all: bool| -> Vec<V> {
         let vertex = |i: usize, rng: &mut Rng| {
             let mut vertex = at(rng.below(64) as f32, rng.below(64) as f32);
@@ -260,7 +265,7 @@ fn infinite_positions_do_no_harm() {
         let (a, b) = (image(), image());
         let kind = (s.topology, s.polygon_mode, s.depth_clip);
         let sound = || draw(additive(Topology::TriangleList), &triangle);
-        // What is drawn is the same for any number of threads, and what comes behind it is drawn as ever.
+        // The image is the same for any number of threads, and later draws are not affected.
         render(1, targets(&a, None), [draw(s.clone(), &vertices)]);
         let before: Vec<f32> = (0..64 * 64).map(|i| a.color(i % 64, i / 64)).collect();
         render(3, targets(&b, None), [draw(s, &vertices), sound()]);
@@ -269,7 +274,8 @@ fn infinite_positions_do_no_harm() {
             let drawn = f32::from(u8::from(x + y < 63));
             let got: f32 = b.color(x, y);
             let on_the_edge = x + y == 63;
-            // What is interpolated between infinite positions may itself be no number, for any number of threads.
+            // Values that are interpolated between infinite positions may be NaN, for any number of
+            // threads.
             let same = got == before + drawn || got.is_nan() && before.is_nan();
             assert!(on_the_edge || same, "{kind:?} {x} {y}: {got} {before}");
         }

@@ -1,7 +1,9 @@
-//! Buffers, attachments and images that end, or begin, at a page that nobody may touch: an access beyond them ends the test's process.
+//! Buffers, attachments and images that end, or begin, at a page without access: an access beyond
+//! them ends the test's process.
 //!
-//! What a kernel may touch is what its contract says: the bytes of a buffer range, `layout.size` bytes of an image. On the side
-//! without a page the rest of the page is looked at when the memory goes.
+//! A kernel may access the bytes that its contract names: the bytes of a buffer range, or
+//! `layout.size` bytes of an image. On the side without such a page, the rest of the page is
+//! checked when the memory is released.
 
 use super::*;
 use base::format::{TABLE, features};
@@ -10,7 +12,7 @@ use base::mem::{DeviceMemory, MemoryRange};
 const PAGE: usize = 4096;
 const UNTOUCHED: u8 = 0xa5;
 
-/// Which side of a [`Guarded`] range has the page.
+/// The side of a [`Guarded`] range on which the page lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Before,
@@ -18,7 +20,7 @@ pub enum Side {
 }
 pub const SIDES: [Side; 2] = [Side::Before, Side::Behind];
 
-/// Memory flush against a page without access.
+/// Memory that adjoins a page without access.
 pub struct Guarded {
     map: *mut u8,
     pages: usize,
@@ -30,7 +32,7 @@ impl Guarded {
     pub fn new(size: usize, side: Side) -> Guarded {
         let pages = size.next_multiple_of(PAGE).max(PAGE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping; the pages between its first and last become accessible.
+        // SAFETY: the mapping is new; the pages between its first and last become accessible.
         let map = unsafe {
             let map = libc::mmap(core::ptr::null_mut(), pages + 2 * PAGE, libc::PROT_NONE, flags, -1, 0);
             assert_ne!(map, libc::MAP_FAILED);
@@ -43,20 +45,20 @@ impl Guarded {
         Guarded { map, pages, base: map.wrapping_add(PAGE + slack), size }
     }
 
-    /// With the bytes of some values.
+    /// Makes memory with the bytes of some values.
     pub fn of<T: Copy>(values: &[T], side: Side) -> Guarded {
         let guarded = Guarded::new(size_of_val(values), side);
-        // SAFETY: as many bytes as the values have.
+        // SAFETY: the memory has as many bytes as the values.
         unsafe { core::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), guarded.base, guarded.size) };
         guarded
     }
 
-    /// With random bytes.
+    /// Makes memory with random bytes.
     pub fn random(size: usize, side: Side, random: &mut Rng) -> Guarded {
         Guarded::of(&(0..size).map(|_| random.next() as u8).collect::<Vec<_>>(), side)
     }
 
-    /// An image of random bytes.
+    /// Makes an image of random bytes.
     pub fn image(desc: ImageDesc, side: Side, random: &mut Rng) -> (Guarded, ImageMemory) {
         let layout = Arc::new(ImageLayout::new(desc).expect("small"));
         let guarded = Guarded::random(layout.size as usize, side, random);
@@ -78,17 +80,17 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         let first = self.base as usize - self.map as usize - PAGE;
-        // SAFETY: the accessible pages of the mapping, which nobody uses any more.
+        // SAFETY: the slice is the accessible pages of the mapping, which are no longer used.
         let pages = unsafe { core::slice::from_raw_parts(self.map.add(PAGE), self.pages) };
         let outside = pages[..first].iter().chain(&pages[first + self.size..]);
         let touched = outside.copied().any(|b| b != UNTOUCHED);
-        // SAFETY: the whole mapping, once.
+        // SAFETY: the range is the whole mapping, which is unmapped once.
         unsafe { libc::munmap(self.map.cast(), self.pages + 2 * PAGE) };
         assert!(!touched || std::thread::panicking(), "bytes around {} were written", self.size);
     }
 }
 
-/// Formats of the table with some features.
+/// Returns the formats of the table whose row `wanted` accepts.
 pub fn formats(wanted: impl Fn(&base::format::FormatInfo) -> bool) -> impl Iterator<Item = Format> {
     TABLE.iter().enumerate().filter(move |(_, row)| row.block_bytes > 0 && wanted(row)).map(|(i, _)| Format(i as u16))
 }
@@ -96,7 +98,8 @@ pub fn formats(wanted: impl Fn(&base::format::FormatInfo) -> bool) -> impl Itera
 #[test]
 fn the_pages_around_cannot_be_touched() {
     let mut pipe = [0; 2];
-    // SAFETY: two descriptors; the kernel checks the address that it reads from.
+    // SAFETY: the array holds two descriptors; the kernel of the system checks the address from
+    // which it reads.
     let (written, refused) = unsafe {
         assert_eq!(libc::pipe(pipe.as_mut_ptr()), 0);
         let (behind, before) = (Guarded::new(100, Side::Behind), Guarded::new(100, Side::Before));
@@ -112,20 +115,20 @@ fn the_pages_around_cannot_be_touched() {
 }
 
 unsafe extern "C" fn copy_eight(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: called with a `VertexBatch` of 12 slots in and out, 8 lanes.
+    // SAFETY: the stage is called with a `VertexBatch` of 12 slots in and out, and 8 lanes.
     unsafe {
         let b = &*batch.cast::<VertexBatch>();
         core::ptr::copy_nonoverlapping(b.inputs, b.outputs, b.count.next_multiple_of(8) as usize * 12);
     }
 }
 
-/// The vertex stage with chunks of four or eight lanes.
+/// Returns the vertex stage with chunks of four or eight lanes.
 fn vertices_of(lanes: u32) -> CompiledStage {
     let four = vertex_stage();
     if lanes == 4 { four } else { stage(Payload::Vertex, copy_eight, 8, (*four.facts.interface).clone()) }
 }
 
-/// An attachment of a level of an image.
+/// Returns an attachment of a level of an image.
 fn attachment(image: &ImageMemory, level: u32) -> Option<Attachment> {
     let desc = image.layout.desc;
     let slices = desc.dim == Dim::D3;
@@ -133,7 +136,7 @@ fn attachment(image: &ImageMemory, level: u32) -> Option<Attachment> {
     Some(Attachment { image: image.clone(), format: desc.format, level, base_layer: 0, layers, slices })
 }
 
-/// Random positions in front of the viewer, mostly on the screen.
+/// Returns random positions in front of the viewer, mostly on the screen.
 fn corners(random: &mut Rng, count: u32) -> Vec<V> {
     let mut at = |scale: f32| random.unit() * scale;
     (0..count).map(|_| v(at(1.6), at(1.6), 0.5 + at(0.4), [at(1.0), at(1.0), at(2.0), at(1.0)])).collect()
@@ -192,7 +195,8 @@ fn attachments_of_all_formats_are_not_left() {
         let (_depth, depth) = Guarded::image(desc, side, random);
         let size = [w, h].map(|n| (n >> level).max(1));
         let area = [0, 0, size[0], size[1]];
-        // What the icd says of area and layers is cut to what the attachments have.
+        // The area and layers of the targets are larger than the attachments, so that they must be
+        // clipped.
         let more = area.map(|n| if n == 0 { 0 } else { n + random.below(3) });
         let mut t = RenderTargets { samples, layers: layers + 1, area: more, ..RenderTargets::default() };
         t.color[0] = attachment(&color, level);
@@ -206,7 +210,7 @@ fn attachments_of_all_formats_are_not_left() {
         }
         for _ in 0..6 {
             let vertices = corners(random, 12);
-            // The last layer too, by the vertices' second extra component.
+            // The vertices' second extra component selects a layer, which may be the last one.
             let layer = random.below(layers);
             let vertices: Vec<V> =
                 vertices.into_iter().map(|v| V { extra: [9.0, f32::from_bits(layer), 0.0, 1.0], ..v }).collect();
@@ -234,7 +238,7 @@ fn vertex_and_index_buffers_are_not_left() {
         let bytes = u32::from(format.info().block_bytes);
         let count = 1 + random.below(20);
         let (stride, offset) = ([0, bytes, bytes + 3][random.below(3) as usize], random.below(5));
-        // Exactly what all vertices have, or too little.
+        // The buffer has exactly the bytes of all vertices, or a few bytes less.
         let size = (offset + stride * (count - 1) + bytes).saturating_sub([0, 0, 1, 7][random.below(4) as usize]);
         let attributes = Guarded::random(size as usize, side, random);
         let vertices = Guarded::of(&corners(random, count), side);

@@ -1,7 +1,7 @@
 //! Draws and dispatches driven by stages written in Rust.
 //!
-//! The vertex stage copies its twelve inputs (position, colour, extra) to twelve outputs; fragment stages interpolate the
-//! colour from `FragmentPrimitive` as its documentation says.
+//! The vertex stage copies its twelve inputs (position, colour, extra) to twelve outputs; fragment
+//! stages interpolate the colour from `FragmentPrimitive` as its documentation defines.
 
 mod bench;
 mod bounds;
@@ -52,12 +52,12 @@ pub struct V {
     pub extra: [f32; 4],
 }
 
-/// Where the elements of a list lie; they are only read.
+/// Returns the memory of the elements of a list, which are only read.
 pub fn range_of<T>(list: &[T]) -> MemoryRange {
     MemoryRange { address: list.as_ptr().cast_mut().cast(), size: size_of_val(list) as u64 }
 }
 
-/// A vertex at (x, y, z) with w = 1.
+/// Returns a vertex at (x, y, z) with w = 1.
 pub fn v(x: f32, y: f32, z: f32, color: [f32; 4]) -> V {
     V { position: [x, y, z, 1.0], color, extra: [1.0, 0.0, 0.0, 1.0] }
 }
@@ -71,7 +71,7 @@ impl Image {
     pub fn new(vk: u32, w: u32, h: u32, samples: u32, layers: u32) -> Image {
         Image::laid_out(ImageLayout::new, vk, [w, h], samples, layers)
     }
-    /// Of one sample and layer, in cells.
+    /// Makes an image of one sample and layer, in cells.
     pub fn in_cells(vk: u32, w: u32, h: u32) -> Image {
         Image::laid_out(ImageLayout::in_blocks, vk, [w, h], 1, 1)
     }
@@ -99,7 +99,7 @@ impl Image {
             slices: false,
         })
     }
-    /// Where the first texel of an aspect lies.
+    /// Returns the address of the first texel of an aspect.
     pub fn address(&self, aspect: Aspect) -> *const u8 {
         (self.base + self.layout.offset(self.layout.plane_of(aspect.bit()), 0, 0, 0, [0; 3]) as usize) as *const u8
     }
@@ -108,15 +108,15 @@ impl Image {
         let plane = self.layout.plane_of(aspect.bit());
         let offset = self.layout.offset(plane, 0, layer, sample, [x, y, 0]);
         assert!(offset as usize + size_of::<T>() <= self.layout.size as usize);
-        // SAFETY: inside the image.
+        // SAFETY: the texel lies inside the image.
         unsafe { ((self.base + offset as usize) as *const T).read_unaligned() }
     }
     pub fn color<T: Copy>(&self, x: u32, y: u32) -> T {
         self.texel(Aspect::Color, x, y, 0, 0)
     }
-    /// All bytes.
+    /// Returns all bytes of the image.
     pub fn bytes(&self) -> Vec<u8> {
-        // SAFETY: the image's own memory.
+        // SAFETY: the memory is the image's own.
         unsafe { core::slice::from_raw_parts(self.base as *const u8, self.layout.size as usize).to_vec() }
     }
 }
@@ -129,7 +129,7 @@ pub fn user(location: u32, component: u8) -> SlotKind {
 }
 
 unsafe extern "C" fn copy_vertices(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: called with a `VertexBatch` of 12 slots in and out, 4 lanes.
+    // SAFETY: the stage is called with a `VertexBatch` of 12 slots in and out, and 4 lanes.
     unsafe {
         let b = &*batch.cast::<VertexBatch>();
         let words = b.count.next_multiple_of(4) as usize * 12;
@@ -150,7 +150,7 @@ pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInter
     CompiledStage { facts, code: Arc::new(entry) }
 }
 
-/// The stages of a pipeline.
+/// Returns the stages of a pipeline.
 pub fn stages(vertex: CompiledStage, fragment: Option<CompiledStage>) -> Arc<GraphicsStages> {
     Arc::new(GraphicsStages::new([vertex].into_iter().chain(fragment)).expect("a pipeline"))
 }
@@ -168,11 +168,11 @@ pub fn vertex_stage() -> CompiledStage {
     stage(Payload::Vertex, copy_vertices, 4, StageInterface { inputs, outputs, places: Vec::new() })
 }
 
-/// Interpolated value of input `slot` at (fx, fy) in the framebuffer.
+/// Returns the interpolated value of input `slot` at (fx, fy) in the framebuffer.
 pub unsafe fn interpolate(p: &FragmentPrimitive, slot: usize, fx: f32, fy: f32, mode: Interpolation) -> u32 {
     let (x, y) = (fx - p.origin[0] as f32, fy - p.origin[1] as f32);
     let plane = |b: [f32; 3]| b[0].mul_add(x, b[1].mul_add(y, b[2]));
-    // SAFETY: the caller names an input slot of the stage.
+    // SAFETY: all callers name an input slot of the stage.
     let [a0, d1, d2] = unsafe { *p.attributes.add(slot) };
     if mode == Interpolation::Flat {
         return a0;
@@ -192,7 +192,8 @@ unsafe fn fragments<const N: usize>(
     f: impl Fn(&FragmentQuad, usize, [u32; 4]) -> Option<[u32; N]>,
 ) {
     const LANES: usize = 8;
-    // SAFETY: called with a `FragmentBatch` of N output slots and 8 lanes, padded to whole chunks.
+    // SAFETY: the stage is called with a `FragmentBatch` of N output slots and 8 lanes, padded to
+    // whole chunks.
     unsafe {
         let b = &mut *batch.cast::<FragmentBatch>();
         for lane in 0..(b.count as usize * 4).next_multiple_of(LANES) {
@@ -215,12 +216,12 @@ unsafe fn fragments<const N: usize>(
 }
 
 pub unsafe extern "C" fn fs_color(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
     unsafe { fragments(batch, |_, _, c| Some(c)) };
 }
-/// The colour of the first vertex.
+/// Writes the colour of the first vertex.
 pub unsafe extern "C" fn fs_flat(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract; four inputs.
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 input and 4 output slots and 8 lanes.
     unsafe {
         fragments(batch, |q, _, _| {
             let of = |c| interpolate(&*q.primitive, c, 0.0, 0.0, Interpolation::Flat);
@@ -230,22 +231,22 @@ pub unsafe extern "C" fn fs_flat(_: *const ShaderContext, batch: *mut BatchHeade
 }
 /// Kills pixels with an odd x.
 pub unsafe extern "C" fn fs_kill(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
     unsafe { fragments(batch, |_, p, c| (p % 2 == 0).then_some(c)) };
 }
-/// Colour, and the colour's red as depth.
+/// Writes the colour, and the colour's red as depth.
 pub unsafe extern "C" fn fs_depth(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the stage is called with a `FragmentBatch` of 5 output slots and 8 lanes.
     unsafe { fragments(batch, |_, _, c| Some([c[0], c[1], c[2], c[3], c[0]])) };
 }
-/// The sample number in red.
+/// Writes the sample number to red.
 pub unsafe extern "C" fn fs_sample(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
     unsafe { fragments(batch, |q, _, _| Some([f32::from(q.sample).to_bits(), 0, 0, 0])) };
 }
-/// How many samples of the pixel the stage sees, in red.
+/// Writes the number of the pixel's samples that the stage covers to red.
 pub unsafe extern "C" fn fs_samples(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
     unsafe {
         let (samples, quads, groups) = {
             let b = &*batch.cast::<FragmentBatch>();
@@ -259,16 +260,17 @@ pub unsafe extern "C" fn fs_samples(_: *const ShaderContext, batch: *mut BatchHe
         });
     }
 }
-/// The byte that descriptor set 0 begins with, as red.
+/// Writes the first byte of descriptor set 0 to red.
 pub unsafe extern "C" fn fs_byte(context: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: the caller's contract; drawn with `context_with_set`.
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes, and a
+    // context of `context_with_set`.
     unsafe {
         let byte = *(*context).sets[0];
         fragments(batch, |_, _, _| Some([f32::from(byte).to_bits(), 0, 0, 0]));
     }
 }
 
-/// A fragment stage with colour output 0 and `extra` built-in outputs.
+/// Returns a fragment stage with colour output 0 and `extra` built-in outputs.
 pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], facts: FragmentFacts) -> CompiledStage {
     let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
     let outputs = (0..4).map(|c| user(0, c)).chain(extra.iter().map(|&b| SlotKind::Builtin(b)));
@@ -315,7 +317,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
 pub fn context() -> Arc<ShaderContext> {
     context_with(&NEVER)
 }
-/// A context whose descriptor set 0 lies at `set`.
+/// Returns a context whose descriptor set 0 lies at `set`.
 pub fn context_with_set(set: *const u8) -> Arc<ShaderContext> {
     let mut context = context();
     if let Some(context) = Arc::get_mut(&mut context) {
@@ -327,7 +329,7 @@ pub fn context_with_set(set: *const u8) -> Arc<ShaderContext> {
 pub const OPAQUE: BlendAttachment = BlendAttachment { write_mask: 15, ..BlendAttachment::OFF };
 pub const ADDITIVE: BlendAttachment =
     blending((BlendFactor::One, BlendFactor::One, BlendOp::Add), (BlendFactor::One, BlendFactor::One, BlendOp::Add));
-/// Colour over what is there, alpha added.
+/// Blending of colour over the attachment's colour; alpha is added.
 pub const SRC_ALPHA: BlendAttachment = blending(
     (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add),
     (BlendFactor::One, BlendFactor::One, BlendOp::Add),

@@ -1,9 +1,11 @@
-//! Anisotropic samples of batches: lane by lane what the portable kernels give, whichever way footprints lie.
+//! Anisotropic samples of batches: every lane has the result of the portable kernels, for
+//! footprints in any direction.
 
 use super::chunks::in_chunks;
 use super::*;
 
-/// A row of chunks of 4×2 pixels that lie on an image so: where the first pixel is, and the steps to the right and down, in texels.
+/// Returns a row of chunks of 4×2 pixels, given the first pixel's coordinates and the steps to the
+/// right and down, in texels.
 fn chunks_of_a_row([first, right, down]: [[f32; 2]; 3], size: [u32; 2], count: usize) -> Vec<[[f32; MAX_LANES]; 2]> {
     let at = |chunk: usize, lane: usize, c: usize| {
         let (x, y) = (chunk * 4 + lane / 4 * 2 + lane % 2, lane / 2 % 2);
@@ -12,7 +14,8 @@ fn chunks_of_a_row([first, right, down]: [[f32; 2]; 3], size: [u32; 2], count: u
     (0..count).map(|chunk| [0, 1].map(|c| std::array::from_fn(|lane| at(chunk, lane, c)))).collect()
 }
 
-/// Footprints that are long in x, in y or aslant, or not at all, of up to so many texels.
+/// Returns the steps of footprints that are long in x, in y or aslant, or not long, of up to 40
+/// texels.
 fn random_steps(rng: &mut Rng) -> [[f32; 2]; 2] {
     let (long, short) = (rng.pick(&[1.0, 2.3, 5.0, 14.0, 40.0]), rng.pick(&[0.3, 0.9, 1.0, 1.8]));
     let turned = rng.pick(&[0.0, 0.0, 0.1, 0.7, 1.571]);
@@ -57,7 +60,7 @@ fn chunks_are_sampled_as_by_the_portable_kernels() {
             for (coords, got) in coords.iter().zip(in_chunks(&view, &s, &one, &coords)) {
                 one.coord[..2].copy_from_slice(coords);
                 let mut want = one;
-                // SAFETY: valid view, sampler and arguments.
+                // SAFETY: view, sampler and arguments are valid.
                 unsafe { kernel(&view, &s, &mut want) };
                 for lane in (0..MAX_LANES).filter(|lane| one.mask >> lane & 1 != 0) {
                     let (got, want) = (got.map(|row| row[lane]), lane_of(&want, lane));

@@ -7,14 +7,14 @@ use base::abi::SAMPLER_CLASSES;
 use base::format::{Layout, TABLE, features};
 use std::collections::HashSet;
 
-/// Rows with one of the features, but for the images that have no 2D optimal layout of their own here (combined formats), nor kernels of their
-/// own.
+/// Returns the formats with one of the features. Excluded are formats whose images have no separate
+/// 2D optimal layout here (combined formats) and no separate kernels.
 fn formats(with: u32) -> impl Iterator<Item = &'static str> {
     let own = |layout: Layout| !matches!(layout, Layout::MultiPlanar | Layout::Packed422);
     TABLE.iter().filter(move |row| row.image_features & with != 0 && own(row.layout)).map(|row| row.name)
 }
 
-/// A sampler of one of the fast classes, with a border where `border` is.
+/// Returns a sampler of one of the fast classes, with a border if `border` is true.
 fn fast_sampler(rng: &mut Rng, anisotropic: bool, border: bool) -> Sampler {
     let mut s = sampler();
     s.mag_filter = u32::from(anisotropic) | rng.below(2);
@@ -49,13 +49,14 @@ fn quads(rng: &mut Rng, a: &mut ImageArgs) {
     }
 }
 
-/// Filters of the classes that do not divide at the end, and of anisotropy in all, have the bits of the general kernel.
+/// Filters of the classes that do not divide at the end, and anisotropic filters of all classes,
+/// have the bits of the general kernel.
 #[test]
 fn fast_kernels_equal_the_general_one() {
     let mut rng = Rng(0x5eed_0bad_cafe_1111);
     let mut classes = HashSet::new();
     for name in formats(features::SAMPLED_IMAGE_FILTER_LINEAR) {
-        // Of compressed formats what their decoded texels do.
+        // A compressed format behaves like the format of its decoded texels.
         let decoded = if format(name).is_compressed() { base::format::plain(format(name)).info().name } else { name };
         let divides = matches!(decoded, "R8_UNORM" | "R8G8B8A8_UNORM" | "B8G8R8A8_UNORM" | "A8B8G8R8_UNORM_PACK32");
         for round in 0..24 {
@@ -87,7 +88,7 @@ fn fast_kernels_equal_the_general_one() {
     assert!(classes.len() < SAMPLER_CLASSES);
 }
 
-/// Integers are not filtered, whatever the sampler says; they are mapped, and may be seen beside a border.
+/// Integers are not filtered with any sampler; they are mapped, and may lie beside a border.
 #[test]
 fn integers_are_sampled_as_by_the_general_kernel() {
     let mut rng = Rng(0x1274_e6e2_5a3b_0007);
@@ -148,7 +149,7 @@ fn every_format_is_fetched() {
                 let layer = if arrayed { z } else { 0 };
                 let level = a.level[lane] as usize;
                 let extent = [[9, 6], [4, 3]].get(level).copied().unwrap_or([0; 2]);
-                // The only sample is every one.
+                // An image of one sample has the same value for all samples.
                 let inside = x < extent[0] && y < extent[1] && layer < layers;
                 let t = if inside { image.texel(level, layer, 0, [x, y, 0], false) } else { outside(format) };
                 let one = if format.is_integer() { 1 } else { 1f32.to_bits() };
@@ -160,7 +161,7 @@ fn every_format_is_fetched() {
     }
 }
 
-/// Writes a lane's texel as the format's packing gives it; of integers of 64 bits all of their bits.
+/// Writes a lane's texel as the format's packing does; 64-bit integers keep all of their bits.
 fn store_lane(format: Format, a: &ImageArgs, lane: usize, to: &mut [u8]) {
     if format.long_integers() == 0 {
         return base::format::pack(format, std::array::from_fn(|c| a.texel[c][lane]), to);
@@ -170,7 +171,7 @@ fn store_lane(format: Format, a: &ImageArgs, lane: usize, to: &mut [u8]) {
     }
 }
 
-/// The low words, and the high ones, of a texel that is fetched.
+/// Returns the low words and the high words of a fetched texel.
 fn fetched(format: Format, bytes: &[u8]) -> [[u32; 4]; 2] {
     if format.long_integers() == 0 {
         return [unpack(format, bytes), [0; 4]];
@@ -183,7 +184,7 @@ fn fetched(format: Format, bytes: &[u8]) -> [[u32; 4]; 2] {
     [low, high]
 }
 
-/// Both variants write what the format's packing gives, only where an active lane is inside.
+/// All variants write what the format's packing gives, and only at active lanes that lie inside.
 #[test]
 fn every_storage_format_is_stored() {
     let mut rng = Rng(0x5708_ed12_3412_3477);
@@ -207,11 +208,11 @@ fn every_storage_format_is_stored() {
                         store_lane(format, &a, lane, &mut want[at..at + bytes]);
                     }
                 }
-                // SAFETY: valid view and arguments.
+                // SAFETY: view and arguments are valid, and the host has the level.
                 unsafe { (kernels::kernels_of(format, level).0[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
             }
-            // Through the pointer that the kernel wrote to.
-            // SAFETY: the image's own memory, nobody writes any more.
+            // The image is read through the pointer that the kernel wrote to.
+            // SAFETY: the memory is the image's own, and no kernel writes to it any more.
             let got = unsafe { std::slice::from_raw_parts(image.memory.base.cast_const(), want.len()) };
             assert!(got == want, "{name} {level:?}");
         }
@@ -234,7 +235,7 @@ fn texel_buffers_are_fetched_and_stored() {
             let at = a.icoord[0][lane] as usize * bytes;
             store_lane(format, &a, lane, &mut want[at..at + bytes]);
         }
-        // SAFETY: valid view and arguments.
+        // SAFETY: view and arguments are valid.
         unsafe { (view.kernels[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
         call(&view, default_sampler(), KERNEL_FETCH, &mut a);
         for lane in 0..MAX_LANES {
@@ -250,7 +251,7 @@ fn texel_buffers_are_fetched_and_stored() {
     }
 }
 
-/// High words of lanes are those of their own views; a null view's are zeros.
+/// High words of lanes come from their own views; those of a null view are zeros.
 #[test]
 fn long_integers_of_several_views() {
     let words: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
@@ -261,7 +262,7 @@ fn long_integers_of_several_views() {
     let mut a = args();
     (a.mask, a.kernel) = (0x7f, KERNEL_FETCH as u32);
     a.icoord[0] = [0, 0, 3, 7, 4, 0, 1, 0];
-    // SAFETY: valid arguments.
+    // SAFETY: views and arguments are valid.
     unsafe { image_divergent(of_lane.as_ptr(), std::ptr::null(), &mut a) };
     let long = |lane: usize| [0, 1, 2, 3].map(|c| [a.result[c][lane], a.result_high[c][lane]]);
     let at = |i: usize| [words[i], words[i + 1]];

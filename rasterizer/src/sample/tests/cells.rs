@@ -1,4 +1,5 @@
-//! Images whose levels are cut into cells against the same texels in one piece: samples, fetches, stores, atomics, copies, clears, blits.
+//! Images whose levels are cut into cells against images with the same texels in one piece:
+//! samples, fetches, stores, atomics, copies, clears, blits.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -10,7 +11,7 @@ use crate::transfer::{
 use base::image::CELL;
 use base::mem::DeviceMemory;
 
-/// The same image, laid out in cells.
+/// Returns a copy of the image that is laid out in cells.
 fn in_cells(of: &TestImage) -> TestImage {
     let desc = of.memory.layout.desc;
     let layout = Arc::new(ImageLayout::in_blocks(desc).expect("a format with cells"));
@@ -32,7 +33,7 @@ fn whole_level(image: &ImageMemory, level: u32) -> ImageCopy {
     ImageCopy { src: of, src_offset: [0; 3], dst: of, dst_offset: [0; 3], extent }
 }
 
-/// All texels, as a buffer has them.
+/// Returns all texels in the layout of a buffer.
 fn bytes(image: &ImageMemory) -> Vec<u8> {
     let mut all = Vec::new();
     for level in 0..image.layout.desc.levels {
@@ -55,7 +56,7 @@ fn bytes(image: &ImageMemory) -> Vec<u8> {
     all
 }
 
-/// Formats of all sizes, extents of more than one cell and no multiple of it.
+/// Formats of all sizes, with extents of more than one cell that are no multiples of it.
 const IMAGES: [(&str, Dim, [u32; 3], u32, u32); 9] = [
     ("R8_UNORM", Dim::D2, [300, 270, 1], 3, 1),
     ("R16_UINT", Dim::D2, [256, 129, 1], 2, 2),
@@ -117,7 +118,7 @@ fn samples_and_fetches_see_the_same() {
             for kernel in [KERNEL_FETCH, KERNEL_SAMPLE + class::GENERAL as usize] {
                 let [want, got] = views.each_ref().map(|view| {
                     let mut a = a;
-                    // SAFETY: valid view, sampler and arguments.
+                    // SAFETY: view, sampler and arguments are valid.
                     unsafe { (view.kernels[kernel])(view, &raw const s, &raw mut a) };
                     a
                 });
@@ -130,7 +131,7 @@ fn samples_and_fetches_see_the_same() {
     }
 }
 
-/// A view of one slice of a volume, of whichever level: fetches, samples, stores.
+/// A view of one slice of a volume supports fetches, samples and stores at every level.
 #[test]
 fn slices_are_images() {
     let mut rng = Rng(0x51ce_51ce_0000_0009);
@@ -153,7 +154,7 @@ fn slices_are_images() {
                     }
                     let [want, got] = views.each_ref().map(|view| {
                         let mut a = a;
-                        // SAFETY: valid view, sampler and arguments.
+                        // SAFETY: view, sampler and arguments are valid.
                         unsafe { (view.kernels[kernel])(view, &raw const s, &raw mut a) };
                         a.result
                     });
@@ -182,7 +183,7 @@ fn stores_and_atomics_go_to_the_same_texels() {
             let kernel = if of.0 == "R32_UINT" { rng.pick(&[KERNEL_STORE, KERNEL_ATOMIC]) } else { KERNEL_STORE };
             let results = views.each_ref().map(|view| {
                 let mut a = a;
-                // SAFETY: valid view and arguments.
+                // SAFETY: view and arguments are valid.
                 unsafe { (view.kernels[kernel])(view, std::ptr::null(), &raw mut a) };
                 (0..MAX_LANES).filter(|lane| a.mask >> lane & 1 != 0).map(|lane| a.result[0][lane]).collect::<Vec<_>>()
             });
@@ -230,7 +231,7 @@ fn transfers_write_the_same_texels() {
     }
 }
 
-/// A code is 1 exactly where all texels with a weight are bound: every second cell is not.
+/// The residency code is 1 exactly if all texels with a weight are bound; every second cell is not.
 #[test]
 fn residency_is_that_of_the_texels_that_are_accessed() {
     let mut rng = Rng(0x4242_1717_9e37_79b9);
@@ -238,7 +239,7 @@ fn residency_is_that_of_the_texels_that_are_accessed() {
         let [_, cells] = image(&mut rng, of);
         let layout = &cells.memory.layout;
         let table: Vec<u8> = (0..layout.size / CELL).map(|i| u8::from(i % 2 == 0)).collect();
-        // As a sparse image's memory does, the view begins with a granule.
+        // Like a sparse image's memory, the view begins with a granule.
         let mut view = cells.view(of.1, of.4 > 1, false);
         let first = view.base.addr() & !(CELL as usize - 1);
         let bound =
@@ -258,7 +259,8 @@ fn residency_is_that_of_the_texels_that_are_accessed() {
             a.mask = 1;
             a.level[0] = level as i32;
             (0..3).for_each(|c| a.icoord[c][0] = at[c] as i32);
-            // In the middle of a texel, so that a linear filter sees it alone; or between two, along x.
+            // The coordinate is the middle of a texel, so that a linear filter samples it alone, or
+            // lies between two texels along x.
             let between = u32::from(at[0] + 1 < extent[0]) & rng.below(2);
             (0..3).for_each(|c| a.coord[c][0] = (at[c] as f32 + 0.5) / extent[c] as f32);
             a.coord[0][0] += between as f32 * 0.5 / extent[0] as f32;
@@ -278,22 +280,23 @@ fn residency_is_that_of_the_texels_that_are_accessed() {
                 let mut a = ImageArgs::clone(&a);
                 a.op = op;
                 let sampler = sampler.map_or(std::ptr::null(), std::ptr::from_ref);
-                // SAFETY: valid view, sampler and arguments.
+                // SAFETY: view, sampler and arguments are valid.
                 unsafe { (view.kernels[base::abi::KERNEL_RESIDENT])(&raw const view, sampler, &raw mut a) };
                 a.result[0][0] != 0
             };
             assert_eq!(code(None, SampleOp::Resident), fetched, "{of:?}");
             codes[usize::from(fetched)] += 1;
             let linear = new_sampler(Sampler { mag_filter: 1, min_filter: 1, ..sampler() });
-            // Coordinates are rounded: what is no half texel away has too little weight to be told from none.
+            // Coordinates are rounded, so a texel whose weight is almost 0 may count as not
+            // sampled.
             let sampled = code(Some(&linear), SampleOp::Resident);
             assert!(!sampled || fetched && !other_is_missing, "{of:?}: a texel is missing that a sample has seen");
         }
         assert!(codes.iter().all(|&n| n > 50), "{codes:?}");
-        // Of a view that has all of its memory.
+        // The view has all of its memory.
         let whole = cells.view(of.1, of.4 > 1, false);
         let mut a = args();
-        // SAFETY: valid view and arguments.
+        // SAFETY: view and arguments are valid.
         unsafe { (whole.kernels[base::abi::KERNEL_RESIDENT])(&raw const whole, std::ptr::null(), &raw mut a) };
         assert_eq!(a.result[0], [1; MAX_LANES]);
     }

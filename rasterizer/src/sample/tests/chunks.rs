@@ -1,9 +1,10 @@
-//! Many chunks in one call.
+//! Tests of many chunks in one call.
 
 use super::*;
 use base::abi::ChunksKernel;
 
-/// Samples chunks in one call, in rows of a chunk and of two, by the kernels of all levels that the host has, and demands the same bits.
+/// Samples chunks in one call, in rows of one chunk and of two, by the kernels of all levels that
+/// the host has. Asserts that they give the same bits.
 pub fn in_chunks(
     view: &ImageView,
     s: &Sampler,
@@ -12,7 +13,7 @@ pub fn in_chunks(
 ) -> Vec<[[u32; MAX_LANES]; 4]> {
     let sampled = |row_lanes: usize, kernel: ChunksKernel| {
         let chunks = row_lanes / MAX_LANES;
-        // Where a row of a chunk lies.
+        // Returns the index of a chunk's row.
         let place = |chunk: usize, rows: usize, row: usize| {
             (chunk / chunks * rows + row) * row_lanes + chunk % chunks * MAX_LANES
         };
@@ -24,12 +25,12 @@ pub fn in_chunks(
             }
         }
         let mut all = ImageArgs { row_lanes: row_lanes as u32, ..*args };
-        // SAFETY: valid view, sampler and arguments; rows for each chunk.
+        // SAFETY: view, sampler and arguments are valid, and there are rows for each chunk.
         unsafe { kernel(view, s, &mut all, from.as_ptr(), to.as_mut_ptr(), coords.len() as u32) };
         let row = |chunk: usize, c: usize| std::array::from_fn(|lane| to[place(chunk, 4, c) + lane]);
         (0..coords.len()).map(|chunk| std::array::from_fn(|c| row(chunk, c))).collect::<Vec<[[u32; MAX_LANES]; 4]>>()
     };
-    // (Of lanes that are not wanted anything.)
+    // Results of lanes that are not wanted have no meaning.
     let wanted = |results: &[[[u32; MAX_LANES]; 4]]| -> Vec<u32> {
         let lanes = (0..MAX_LANES).filter(|lane| args.mask >> lane & 1 != 0);
         lanes.flat_map(|lane| results.iter().flatten().map(move |row| row[lane]).collect::<Vec<_>>()).collect()

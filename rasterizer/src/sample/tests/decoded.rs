@@ -1,8 +1,10 @@
-//! Blocks that a thread keeps: where lanes lie anywhere, in many slices, and when memory changes.
+//! Blocks in a thread's cache: with lanes at any positions, in many slices, and when memory
+//! changes.
 
 use super::*;
 
-/// Formats of blocks of 8 and 16 bytes, one tile or several, whose texels have one word or two.
+/// Formats of blocks of 8 and 16 bytes, with one tile or several, whose texels have one word or
+/// two.
 const NAMES: [&str; 9] = [
     "BC1_RGBA_UNORM_BLOCK",
     "BC1_RGBA_SRGB_BLOCK",
@@ -15,7 +17,7 @@ const NAMES: [&str; 9] = [
     "ASTC_10x8_UNORM_BLOCK",
 ];
 
-/// Texels of a level at random, by the fetch kernel of every level of the host.
+/// Fetches random texels of a level by the kernels of every level of the host, and checks them.
 fn fetch_anywhere(rng: &mut Rng, image: &TestImage, layer: u32) {
     let view = image.view(Dim::D2, true, false);
     let [width, height, _] = image.memory.layout.desc.extent;
@@ -33,7 +35,7 @@ fn fetch_anywhere(rng: &mut Rng, image: &TestImage, layer: u32) {
     }
 }
 
-/// So many blocks that those of one call share places now and then.
+/// There are so many blocks that those of one call share places now and then.
 #[test]
 fn lanes_that_lie_anywhere_get_their_texels() {
     let mut rng = Rng(0xdec0_ded0_b10c_0001);
@@ -45,7 +47,8 @@ fn lanes_that_lie_anywhere_get_their_texels() {
     }
 }
 
-/// The same filtered: with the bits of the general kernel, which finds one texel after the other.
+/// Filters have the bits of the general kernel, which decodes one texel after the other, for lanes
+/// at any positions.
 #[test]
 fn filters_of_lanes_that_lie_anywhere_are_the_general_ones() {
     let mut rng = Rng(0xdec0_ded0_b10c_0002);
@@ -69,7 +72,7 @@ fn filters_of_lanes_that_lie_anywhere_are_the_general_ones() {
     }
 }
 
-/// More slices than there are numbers for, in turns.
+/// There are more slices than slice numbers, which are then reused.
 #[test]
 fn slices_are_told_apart() {
     let mut rng = Rng(0xdec0_ded0_b10c_0003);
@@ -80,7 +83,7 @@ fn slices_are_told_apart() {
     }
 }
 
-/// What changes between two pieces of work is seen in the second one.
+/// A change of memory between two pieces of work is visible in the second one.
 #[test]
 fn memory_may_change_between_pieces_of_work() {
     let mut rng = Rng(0xdec0_ded0_b10c_0004);
@@ -90,7 +93,8 @@ fn memory_may_change_between_pieces_of_work() {
             fetch_anywhere(&mut rng, &image, 0);
             let size = image.memory.layout.size as usize;
             for at in 0..size {
-                // SAFETY: inside of the image's memory, which nobody reads now.
+                // SAFETY: the address lies inside of the image's memory, and no kernel reads it
+                // now.
                 unsafe { image.memory.base.add(at).write(rng.wide() as u8) };
             }
             crate::pool::next_epoch();

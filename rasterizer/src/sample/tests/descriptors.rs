@@ -1,4 +1,5 @@
-//! Views by what their descriptors say, and operations whose descriptors differ between lanes.
+//! Views with the properties of their descriptors, and operations whose descriptors differ between
+//! lanes.
 
 use super::*;
 
@@ -21,7 +22,7 @@ fn swizzle_slices_and_divergence() {
     a.icoord[2] = [0, 1, 2, 3, 0, 1, 2, 3];
     let views: [*const ImageView; MAX_LANES] =
         std::array::from_fn(|i| if i % 2 == 0 { &raw const slices } else { &raw const plain });
-    // SAFETY: valid arguments.
+    // SAFETY: views and arguments are valid.
     unsafe { image_divergent(views.as_ptr(), std::ptr::null(), &mut a) };
     for lane in 0..7 {
         let x = a.icoord[0][lane] as u32;
@@ -37,7 +38,7 @@ fn swizzle_slices_and_divergence() {
     assert_eq!(a.mask, 0x7f);
 }
 
-/// The helper gives each lane what its own view and sampler give to all.
+/// The helper gives each lane the result of its own view and sampler.
 #[test]
 fn divergent_lanes_have_what_their_descriptors_give() {
     let mut rng = Rng(0xd17e_46e2_0000_0007);
@@ -58,7 +59,7 @@ fn divergent_lanes_have_what_their_descriptors_give() {
         });
         let mut all = a;
         let (of_view, of_sampler) = (chosen.map(|c| &raw const views[c[0]]), chosen.map(|c| &raw const samplers[c[1]]));
-        // SAFETY: valid arguments.
+        // SAFETY: views, samplers and arguments are valid.
         unsafe { image_divergent(of_view.as_ptr(), of_sampler.as_ptr(), &mut all) };
         for lane in (0..MAX_LANES).filter(|lane| a.mask >> lane & 1 != 0) {
             let mut one = a;
@@ -70,7 +71,8 @@ fn divergent_lanes_have_what_their_descriptors_give() {
     }
 }
 
-/// Two views of a format, each seen by a quad, are sampled at once where each alone is a plain sample.
+/// Two views of a format, one for each quad, are sampled at once if each sample alone is a plain
+/// one.
 #[test]
 fn pairs_of_views_are_sampled_as_each_alone() {
     let mut rng = Rng(0x9a12_5f01_0000_0003);
@@ -107,7 +109,7 @@ fn pairs_of_views_are_sampled_as_each_alone() {
             }
             let order: [&ImageView; MAX_LANES] = std::array::from_fn(|lane| &views[lane / 4]);
             let mut all = a;
-            // SAFETY: valid arguments.
+            // SAFETY: views, samplers and arguments are valid.
             let done = unsafe {
                 image_divergent(
                     order.map(|view| &raw const *view).as_ptr(),

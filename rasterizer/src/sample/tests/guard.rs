@@ -1,5 +1,5 @@
-//! Kernels at the ends of mapped memory (see `crate::tests::guard`), on all formats and shapes: no address that arguments lead to lies
-//! outside of the image.
+//! Kernels at the ends of mapped memory (see `crate::tests::guard`), with all formats and shapes:
+//! no arguments lead to an address outside of the image.
 
 use super::*;
 use crate::tests::guard::{Guarded, SIDES, Side, formats};
@@ -7,16 +7,16 @@ use base::abi::KERNEL_COUNT;
 
 /// Runs a kernel in the variants of all levels.
 fn run(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs) {
-    // A view may have no kernel where its format has one.
+    // A view may have no kernel although its format has one.
     let nothing = view.kernels[kernel] as usize == kernels::nothing as *const () as usize;
     for level in Level::all_here().take(if nothing { 0 } else { Level::COUNT }) {
         let kernel = kernels::kernels_of(Format(view.format as u16), level).0[kernel];
-        // SAFETY: valid view, sampler and arguments; the host has the level.
+        // SAFETY: view, sampler and arguments are valid, and the host has the level.
         unsafe { kernel(view, sampler, args) };
     }
 }
 
-/// Coordinates around and on the borders, and what no coordinate should be.
+/// Returns coordinates around and on the borders, and extreme values.
 fn wild(rng: &mut Rng) -> f32 {
     match rng.below(8) {
         0 => rng.pick(&[f32::NAN, f32::INFINITY, -f32::INFINITY, 1e30, -1e30, 2147483648.0, 16777217.0]),
@@ -71,7 +71,7 @@ fn random_args(rng: &mut Rng, extent: [u32; 3]) -> ImageArgs {
     a
 }
 
-/// Every operation that a view has, with every class of samplers.
+/// Runs every operation of a view with every class of samplers.
 fn exercise(rng: &mut Rng, view: &ImageView, extent: [u32; 3]) {
     for kernel in [KERNEL_FETCH, KERNEL_STORE] {
         run(view, default_sampler(), kernel, &mut random_args(rng, extent));
@@ -79,7 +79,7 @@ fn exercise(rng: &mut Rng, view: &ImageView, extent: [u32; 3]) {
     let one_word = base::format::kernels(Format(view.format as u16)).bytes == 4;
     if one_word {
         let mut a = random_args(rng, extent);
-        // SAFETY: valid view, sampler and arguments.
+        // SAFETY: view, sampler and arguments are valid.
         unsafe { (view.kernels[KERNEL_ATOMIC])(view, default_sampler(), &mut a) };
     }
     if view.dim == Dim::Buffer {
@@ -162,7 +162,7 @@ fn texel_buffers_of_all_formats_stay_inside() {
     assert!(all.len() > 30, "{}", all.len());
     for round in 0..all.len() * 40 {
         let (format, side): (Format, Side) = (all[round % all.len()], SIDES[round / all.len() % 2]);
-        // Whole texels, or some bytes more that belong to none.
+        // The buffer has whole texels, or a few bytes more that belong to no texel.
         let size = usize::from(format.info().block_bytes) * rng.below(12) as usize + rng.below(3) as usize;
         let mut random = Rng(rng.wide() | 1);
         let guarded = Guarded::random(size, side, &mut random);

@@ -1,9 +1,9 @@
-//! The kernel for all samples, bit by bit, against the general one, which samples lane by lane.
+//! The kernel for all samples against the general kernel, which samples lane by lane, bit by bit.
 
 use super::*;
 use base::format::{Layout, TABLE, features};
 
-/// Formats that are sampled, one plane each.
+/// Returns the formats that are sampled, those with one plane.
 fn formats() -> Vec<&'static str> {
     let own = |layout: Layout| !matches!(layout, Layout::MultiPlanar | Layout::Packed422);
     let sampled = TABLE.iter().filter(|row| row.image_features & features::SAMPLED_IMAGE != 0 && own(row.layout));
@@ -14,7 +14,7 @@ fn position(name: &str) -> u16 {
     format(name).0
 }
 
-/// A sampler of any class.
+/// Returns a sampler of any class.
 fn any_sampler(rng: &mut Rng) -> Sampler {
     let mut s = random_sampler(rng);
     (s.min_lod, s.max_lod) = (rng.pick(&[0.0, 0.0, 0.5]), rng.pick(&[0.0, 1.25, 1000.0, 1000.0]));
@@ -26,7 +26,7 @@ fn any_sampler(rng: &mut Rng) -> Sampler {
     new_sampler(s)
 }
 
-/// Coordinates of quads, near and far, of which some are no numbers.
+/// Returns coordinates of quads, near and far; some are NaN.
 fn any_args(rng: &mut Rng, dim: Dim) -> ImageArgs {
     let mut a = args();
     a.mask = rng.pick(&[0xff, 0xff, 0xff, 0x0f, 0x52, 0x80]);
@@ -56,7 +56,7 @@ fn any_args(rng: &mut Rng, dim: Dim) -> ImageArgs {
     a
 }
 
-/// An operation that the shader may have on such a view.
+/// Sets an operation that a shader may use on such a view.
 fn any_op(rng: &mut Rng, dim: Dim, name: &str, a: &mut ImageArgs) {
     let gathers = matches!(dim, Dim::D2 | Dim::Cube);
     let depth = !format(name).is_integer();
@@ -74,7 +74,8 @@ fn any_op(rng: &mut Rng, dim: Dim, name: &str, a: &mut ImageArgs) {
     }
 }
 
-/// Views of a format, and samples of them: the bits of all levels of the host.
+/// Samples views of a format, and asserts that all levels of the host give the bits of the general
+/// kernel.
 fn check(rng: &mut Rng, name: &str, dim: Dim, arrayed: bool) {
     let image = random_image(rng, name, dim, arrayed);
     let mut view = image.view(dim, arrayed, false);
@@ -88,13 +89,14 @@ fn check(rng: &mut Rng, name: &str, dim: Dim, arrayed: bool) {
         let mut a = any_args(rng, dim);
         any_op(rng, dim, name, &mut a);
         let mut want = a;
-        // SAFETY: valid view, sampler and arguments; the general kernel knows levels in one piece too.
+        // SAFETY: view, sampler and arguments are valid; the general kernel supports levels in one
+        // piece too.
         unsafe { (kernels::of_cells(own, Level::Portable)[KERNEL_SAMPLE])(&view, &s, &mut want) };
         for level in Level::all_here() {
             let (set, taps) = kernels::kernels_of(own, level);
             view.taps = taps;
             let mut got = a;
-            // SAFETY: as above; the host has the level.
+            // SAFETY: view, sampler and arguments are valid, and the host has the level.
             unsafe { (set[KERNEL_SAMPLE + class::GENERAL as usize])(&view, &s, &mut got) };
             for lane in (0..MAX_LANES).filter(|lane| a.mask >> lane & 1 != 0) {
                 let (got, want) = (lane_of(&got, lane), lane_of(&want, lane));

@@ -1,9 +1,10 @@
-//! Cubes whose faces are images of their own, and views that keep the finest levels back.
+//! Cubes whose faces are filtered as separate images, and views that exclude the finest levels.
 
 use super::super::cube;
 use super::*;
 
-/// What a sampler of no seamless cubes finds is what it finds on a face, as a layer of an array.
+/// A non-seamless sampler gives on a cube the result that it gives on a face as a layer of an
+/// array.
 #[test]
 fn faces_that_are_not_seamless_are_layers() {
     let mut rng = Rng(0x5eed_cafe);
@@ -59,7 +60,7 @@ fn levels_below_the_least_are_not_accessed() {
             call(&plain, &s, KERNEL_SAMPLE + s.class as usize, &mut raised);
             assert_eq!(a.result, raised.result, "{min_lod}");
         }
-        // Magnified is what the sampler's level says, whatever level is taken.
+        // The sampler's level decides whether a sample is magnified, whatever level is accessed.
         let s = new_sampler(Sampler { mag_filter: 1, min_filter: 0, mipmap_mode: 0, ..sampler() });
         let linear = new_sampler(Sampler { min_filter: 1, ..s });
         let mut a = args();
@@ -87,7 +88,8 @@ fn levels_below_the_least_are_not_accessed() {
     }
 }
 
-/// What generated code finds without the kernels is what they give: inside; and it finds nothing in views that are not as they seem.
+/// Rows for generated code have the texels that kernels fetch inside of the image; views with a
+/// mapping or other exceptions have no rows.
 #[test]
 fn rows_are_what_fetches_give() {
     let mut rng = Rng(0x0bad_0f5e_77e1);
@@ -129,7 +131,7 @@ fn rows_are_what_fetches_give() {
             let [x, y, z] = [0, 1, 2].map(|c: usize| at[c][lane] as u64);
             let offset = z * rows.slice_pitch + y * u64::from(rows.row_pitch) + x * bytes;
             let mut block = [0; 16];
-            // SAFETY: a texel inside of the image, as the kernel's.
+            // SAFETY: the texel lies inside of the image, as the kernel's does.
             unsafe { rows.base.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), bytes as usize) };
             let word =
                 |i: usize| u32::from_le_bytes([block[4 * i], block[4 * i + 1], block[4 * i + 2], block[4 * i + 3]]);
@@ -143,7 +145,7 @@ fn rows_are_what_fetches_give() {
             assert_eq!(lane_of(&a, lane), want, "{name} {dim:?} {:?}", [x, y, z]);
         }
         assert_eq!(rows.eights, rows.width.saturating_sub(7));
-        // What changes texels, or takes the level away.
+        // These changes affect texels, or remove the level.
         let mut changed = |change: &dyn Fn(&mut ImageView)| {
             let before = (view.swizzle, view.min_lod, view.samples, view.level[0].cell);
             change(&mut view);

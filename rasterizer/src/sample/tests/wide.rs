@@ -1,4 +1,5 @@
-//! Filters in wide vectors: lane by lane what the portable kernels give, wherever quads lie.
+//! Filters in 512-bit vectors: every lane has the result of the portable kernels, for quads at any
+//! positions.
 
 use super::super::blocks::Blocks;
 use super::super::texel::{Plain, Texels};
@@ -7,7 +8,7 @@ use super::*;
 use base::format::lanes::{Few, Four, row};
 
 base::compiled! {
-    /// The sample of [`Texels::sample`], if it is one.
+    /// Takes the sample of [`Texels::sample`], if the class has it.
     for Avx512 unsafe fn plain [T: Texels] [T]
         (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, done: &mut [bool; 2]) {
         *done = match (sampler.min_filter, sampler.max_anisotropy > 1.0) {
@@ -24,7 +25,8 @@ base::compiled! {
     }
 }
 
-/// Quads, or four lanes in a row, that are magnified, minified or turned around, near and far, and on the edges.
+/// Returns quads, or four lanes in a row, that are magnified, minified or turned, near and far, and
+/// on the edges.
 fn random_quads(rng: &mut Rng, size: [u32; 2]) -> ImageArgs {
     let mut a = args();
     (a.has_offset, a.lod_mode) = (0, LodMode::Implicit);
@@ -47,7 +49,7 @@ fn random_quads(rng: &mut Rng, size: [u32; 2]) -> ImageArgs {
     a
 }
 
-/// An image of a random size and the view of all of it.
+/// Returns an image of a random size and the view of the whole image.
 fn random_view(rng: &mut Rng, name: &str) -> ([u32; 2], TestImage, ImageView) {
     let size: [u32; 2] = [0; 2].map(|_| rng.pick(&[3, 4, 5, 8, 16, 21, 64, 300]));
     let levels = 1 + rng.below(3).min(size[0].max(size[1]).ilog2());
@@ -59,7 +61,7 @@ fn random_view(rng: &mut Rng, name: &str) -> ([u32; 2], TestImage, ImageView) {
     (size, image, view)
 }
 
-/// How many of all samples were plain ones, how many of those of levels, and how many others.
+/// Returns the number of plain samples, of plain samples of several levels, and of other samples.
 fn check<T: Texels>(name: &str) -> [u32; 3] {
     let mut rng = Rng(0x3d1f_f17e_0000_0000 + u64::from(format(name).0));
     let mut found = [0; 3];
@@ -71,7 +73,7 @@ fn check<T: Texels>(name: &str) -> [u32; 3] {
             let mut want = random_quads(&mut rng, size);
             let mut got = want;
             call(&view, &s, kernel, &mut { want });
-            // SAFETY: valid view, sampler and arguments; the host has the levels.
+            // SAFETY: view, sampler and arguments are valid, and the host has the levels.
             let done = unsafe {
                 (kernels::kernels_of(Format(view.format as u16), Level::Portable).0[kernel])(&view, &s, &mut want);
                 let mut done = [false; 2];
@@ -117,7 +119,7 @@ fn wide_samples_are_the_portable_ones() {
     }
 }
 
-/// A random sampler of any class that has kernels of its own, by the formats' filters.
+/// Returns a random sampler of any class with separate kernels, according to the format's filters.
 fn random_sampler(rng: &mut Rng, name: &str) -> Sampler {
     let mut s = sampler();
     let filter = u32::from(rng.below(3) > 0 || name.ends_with("SFLOAT"));
@@ -130,7 +132,8 @@ fn random_sampler(rng: &mut Rng, name: &str) -> Sampler {
     new_sampler(s)
 }
 
-/// Samples chunks in one call, and each alone: its arguments then, a wanted lane, and what that lane has of the one call.
+/// Samples chunks in one call, and each chunk alone. Calls the check with the chunk's arguments and
+/// results of each wanted lane.
 fn together(
     view: &ImageView,
     s: &Sampler,
@@ -152,7 +155,7 @@ fn together(
     lanes
 }
 
-/// The chunks of a batch, in one call.
+/// The chunks of a batch in one call have the results of single chunks.
 #[test]
 fn chunks_are_sampled_as_each_alone() {
     let mut rng = Rng(0xc4a2_0000_51de_0001);
@@ -187,7 +190,8 @@ fn chunks_are_sampled_as_each_alone() {
     }
 }
 
-/// The taps of an image filter, call by call, of batches that go over an image, whose texels change between two pieces of work.
+/// The taps of an image filter, call by call, have the results of single chunks. The batches cover
+/// an image whose texels change between two pieces of work.
 #[test]
 fn taps_are_sampled_as_each_alone() {
     let mut rng = Rng(0xc4a2_0000_51de_0002);
@@ -218,7 +222,7 @@ fn taps_are_sampled_as_each_alone() {
                 let begin = [0, 1].map(|c| if c == 0 { 16.0 * step * batch as f32 } else { rng.float(-3.0, 20.0) });
                 for tap in 0..rng.pick(&[1, 2, 9]) {
                     let moved = [begin[0] + (tap % 3) as f32 - 1.0, begin[1] + (tap / 3) as f32 - 1.0];
-                    // Eight rows of four chunks of 4×2 pixels.
+                    // The batch has eight rows of four chunks of 4×2 pixels.
                     let coords: Vec<[[f32; MAX_LANES]; 2]> = (0..32)
                         .map(|chunk| {
                             let mut coord = [[0.0; MAX_LANES]; 2];
@@ -243,7 +247,8 @@ fn taps_are_sampled_as_each_alone() {
                 }
                 if rng.below(3) == 0 {
                     for at in 0..image.memory.layout.size as usize {
-                        // SAFETY: inside of the image's memory, which nobody reads now.
+                        // SAFETY: the address lies inside of the image's memory, and no kernel
+                        // reads it now.
                         unsafe { image.memory.base.add(at).write(rng.wide() as u8) };
                     }
                     crate::pool::next_epoch();
@@ -253,7 +258,8 @@ fn taps_are_sampled_as_each_alone() {
     }
 }
 
-/// Only rows of four components of one size, of few unsigned normalised ones, and packed floats have such filters.
+/// Only rows of four components of one size, rows of few unsigned normalised components, and packed
+/// floats have such filters.
 #[test]
 fn classes_are_wide_by_their_rows() {
     for (wide, want) in [

@@ -1,11 +1,13 @@
-//! Views with a sampler Y'CbCr conversion against the specification's formulae, in f64, for all formats that have one.
+//! Views with a sampler Y'CbCr conversion against the specification's formulae in f64, for all
+//! formats that have a conversion.
 
 use super::super::ycbcr::{Conversion, Model, converted, converted_view};
 use super::chunks::in_chunks;
 use super::*;
 use base::format::{Layout, TABLE, features};
 
-/// A channel of the image as it is stored: R, G, B or A at a texel of its own resolution, from 0 to 1. None of one that there is not.
+/// Returns a stored channel of the image (R, G, B or A) at a texel of the channel's resolution,
+/// from 0 to 1; `None` if the format lacks the channel.
 fn stored(image: &TestImage, layer: u32, channel: usize, [x, y]: [u32; 2]) -> Option<f64> {
     let layout = &image.memory.layout;
     let info = layout.desc.format.info();
@@ -16,7 +18,7 @@ fn stored(image: &TestImage, layer: u32, channel: usize, [x, y]: [u32; 2]) -> Op
         (Layout::MultiPlanar, 2) => (1, [x, y], 0),
         (Layout::MultiPlanar, 0) => (info.planes().len() - 1, [x, y], if info.planes().len() == 2 { 1 } else { 0 }),
         (Layout::Packed422, 0..3) => {
-            // Names begin with what lies first.
+            // Names of packed formats begin with the component that comes first.
             let luma_first = info.name.starts_with('G');
             let word = match (channel, luma_first) {
                 (1, true) => 2 * (x % 2),
@@ -32,7 +34,7 @@ fn stored(image: &TestImage, layer: u32, channel: usize, [x, y]: [u32; 2]) -> Op
         _ => return None,
     };
     let offset = layout.offset(plane, 0, layer, 0, [at[0], at[1], 0]) as usize + (word * bytes) as usize;
-    // SAFETY: inside the test's memory.
+    // SAFETY: the texel lies inside the test's memory.
     let raw = unsafe {
         match bytes {
             1 => u32::from(image.memory.base.add(offset).read()),
@@ -42,7 +44,7 @@ fn stored(image: &TestImage, layer: u32, channel: usize, [x, y]: [u32; 2]) -> Op
     Some(f64::from(raw) / f64::from((1u32 << bits) - 1))
 }
 
-/// "Implicit Reconstruction" of a channel at unnormalised coordinates of the image.
+/// Returns a channel at unnormalised coordinates of the image by "Implicit Reconstruction".
 fn reconstructed(
     image: &TestImage,
     layer: u32,
@@ -74,7 +76,7 @@ fn reconstructed(
     )
 }
 
-/// "Sampler Y'CbCr Conversion" of R, G, B, A.
+/// Returns R, G, B, A after "Sampler Y'CbCr Conversion".
 fn convert(texel: [f64; 4], c: &Conversion, bits: u32) -> [f64; 4] {
     let [cr, y, cb, a] = c.components.map(|source| match source {
         0..=3 => texel[usize::from(source)],
@@ -91,7 +93,7 @@ fn convert(texel: [f64; 4], c: &Conversion, bits: u32) -> [f64; 4] {
             ((y * most - 16.0 * unit) / (219.0 * unit), chroma(cb), chroma(cr))
         }
     };
-    // Matrices of the Data Format Specification, by their published digits.
+    // The matrices of the Data Format Specification have their published digits.
     let [r, g1, g2, b] = match c.model {
         Model::Ycbcr709 => [1.5748, 0.187_324_273, 0.468_124_273, 1.8556],
         Model::Ycbcr601 => [1.402, 0.344_136_286, 0.714_136_286, 1.772],
@@ -127,13 +129,14 @@ fn conversions_are_the_specifications() {
         let conversion = random_conversion(&mut rng);
         let request = image.request(Dim::D2, layers > 1, Aspect::Color);
         let view = converted_view(&request, &conversion);
-        // Luma may have a filter of its own.
+        // Luma may have another filter than chroma.
         let filter = rng.below(2);
         let s = new_sampler(Sampler { mag_filter: filter, min_filter: filter, address_mode: [2; 3], ..sampler() });
         let mut a = args();
         let mut places = [([0.0; 2], 0); MAX_LANES];
         for (lane, place) in places.iter_mut().enumerate() {
-            // Somewhere between the centre of a texel and its edge, where nothing is nearest to two.
+            // Coordinates lie between the centre of a texel and its edge, where no two texels are
+            // equally near.
             let mut axis = |size: u32| rng.below(size + 4) as f32 - 2.0 + rng.pick(&[0.1, 0.3, 0.4, 0.6, 0.8]);
             let at = [axis(extent[0]), axis(extent[1])];
             let layer = rng.below(layers);
@@ -144,7 +147,7 @@ fn conversions_are_the_specifications() {
         let before = a;
         for level in Level::all_here() {
             a = before;
-            // SAFETY: a valid view, sampler and arguments; the host has the level.
+            // SAFETY: view, sampler and arguments are valid, and the host has the level.
             unsafe { converted(level)(&*view.view, &s, &mut a) };
             assert_eq!((a.coord, a.mask), (before.coord, before.mask), "arguments stay");
             for (lane, (at, layer)) in places.into_iter().enumerate() {
@@ -165,7 +168,8 @@ fn conversions_are_the_specifications() {
     }
 }
 
-/// The chunks of a batch, in one call, whatever of it is left to the views of the parts.
+/// The chunks of a batch in one call have the results of single chunks, whether the parts' kernels
+/// take them or not.
 #[test]
 fn chunks_are_converted_as_each_alone() {
     let mut rng = Rng(0x4ccb_c412_0000_0002);
@@ -178,7 +182,7 @@ fn chunks_are_converted_as_each_alone() {
         let view = &*converted_to.view;
         let [mag_filter, min_filter] = [rng.below(2), rng.below(2)];
         let s = new_sampler(Sampler { mag_filter, min_filter, address_mode: [2; 3], ..sampler() });
-        // Quads of pixels a step apart, side by side.
+        // Quads of pixels lie side by side, with a step between them.
         let step = rng.pick(&[0.3, 0.7, 1.0, 1.9]) / extent[0] as f32;
         let first = [rng.float(-0.2, 1.0), rng.float(-0.2, 1.0)];
         let coords: Vec<[[f32; MAX_LANES]; 2]> = (0..rng.below(40) as usize)
@@ -194,7 +198,7 @@ fn chunks_are_converted_as_each_alone() {
             for level in Level::all_here() {
                 let mut one = one;
                 one.coord[..2].copy_from_slice(coords);
-                // SAFETY: as above; the host has the level.
+                // SAFETY: view, sampler and arguments are valid, and the host has the level.
                 unsafe { converted(level)(view, &s, &mut one) };
                 for lane in (0..MAX_LANES).filter(|lane| one.mask >> lane & 1 != 0) {
                     let got = [0, 1, 2, 3].map(|c| result[c][lane]);
@@ -205,7 +209,8 @@ fn chunks_are_converted_as_each_alone() {
     }
 }
 
-/// Its size is luma's; nothing else can be done with it, and one that does not fit its image is a null view.
+/// A converted view has luma's size and supports only samples; a view that does not fit its image
+/// is a null view.
 #[test]
 fn a_converted_view_is_sampled_and_nothing_else() {
     let mut rng = Rng(7);
@@ -216,12 +221,12 @@ fn a_converted_view_is_sampled_and_nothing_else() {
     assert_eq!((view.view.level[0].width, view.view.level[0].height, view.view.levels), (8, 4, 1));
     for (op, kernel) in [(SampleOp::Gather, KERNEL_SAMPLE), (SampleOp::Sample, KERNEL_FETCH)] {
         let mut a = ImageArgs { op, ..args() };
-        // SAFETY: a valid view, sampler and arguments.
+        // SAFETY: view, sampler and arguments are valid.
         unsafe { (view.view.kernels[kernel])(&*view.view, &sampler(), &mut a) };
         assert_eq!(a.result, [[0; MAX_LANES]; 4], "{op:?}");
     }
     let mut a = ImageArgs { op: SampleOp::QueryLod, lod_mode: LodMode::Implicit, ..args() };
-    // SAFETY: as above.
+    // SAFETY: view, sampler and arguments are valid.
     unsafe { (view.view.kernels[KERNEL_SAMPLE])(&*view.view, &sampler(), &mut a) };
     assert_eq!(a.result[0], [0; MAX_LANES]);
     let beyond = converted_view(&ViewRequest { layers: (1, 1), ..request }, &conversion);

@@ -304,7 +304,7 @@ b0(v0: i64, v1: i32):
   branch v7 -> b1, b2
 b1 cold extra:
   v8: i32x4 = shuffle.i32x4 v4, v4 [1, 0, 3, 2]
-  store.i32x4 v0, v8 -16 aligned
+  store.i32x4 v0, v8 -16 Caller aligned
   jump -> b2
 b2:
   return

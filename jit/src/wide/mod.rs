@@ -97,6 +97,9 @@ pub fn code(
     guarded(|| code_here(lir, settings, level.min(settings.most), wanted, texts))
 }
 
+/// Instructions of a function whose registers are checked where compiles are verified: the checker's time grows with their square.
+const MOST_CHECKED: usize = 6000;
+
 fn code_here(
     lir: &lir::Function,
     settings: &Settings,
@@ -119,7 +122,7 @@ fn code_here(
         return Ok(None);
     }
     let output = alloc::allocate(&flow, settings.optimise)?;
-    if cfg!(test) || lir::safety::is_wanted() {
+    if cfg!(test) || lir::safety::is_wanted() && flow.len() <= MOST_CHECKED {
         alloc::check(&flow, &output)?;
     }
     if let Some(texts) = texts {

@@ -23,7 +23,7 @@ pub struct Heap {
     /// Number of bytes of the addresses that sparse resources have taken.
     sparse: AtomicU64,
     /// Imported memory of the application.
-    pub hosts: HostRanges,
+    pub hosts: Arc<HostRanges>,
     /// True if the addresses have to be the same in every process.
     same: AtomicBool,
     /// The arena, which exists from the first allocation on; `None` if the process got no

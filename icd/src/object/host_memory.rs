@@ -3,7 +3,6 @@
 
 #![forbid(unsafe_code)]
 
-use super::heap::Heap;
 use base::mem::MemoryRange;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ pub struct HostRanges(RwLock<BTreeMap<(u64, u64), usize>>);
 
 /// Imported memory of the application, which a heap knows as long as this lives.
 pub struct HostMemory {
-    heap: Arc<Heap>,
+    ranges: Arc<HostRanges>,
     range: MemoryRange,
 }
 
@@ -28,9 +27,9 @@ fn key(range: MemoryRange) -> (u64, u64) {
 
 impl HostMemory {
     /// Registers memory that may be read and written as long as the object lives.
-    pub fn new(heap: &Arc<Heap>, range: MemoryRange) -> HostMemory {
-        *heap.hosts.0.write().entry(key(range)).or_default() += 1;
-        HostMemory { heap: heap.clone(), range }
+    pub fn new(ranges: &Arc<HostRanges>, range: MemoryRange) -> HostMemory {
+        *ranges.0.write().entry(key(range)).or_default() += 1;
+        HostMemory { ranges: ranges.clone(), range }
     }
 
     /// Returns the bytes of the memory.
@@ -41,7 +40,7 @@ impl HostMemory {
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
-        let mut ranges = self.heap.hosts.0.write();
+        let mut ranges = self.ranges.0.write();
         let key = key(self.range);
         if let Some(count) = ranges.get_mut(&key) {
             *count -= 1;
@@ -78,11 +77,11 @@ mod tests {
 
     #[test]
     fn imported_memory_is_known_as_long_as_it_lives() {
-        let heap = Arc::new(Heap::default());
-        let new = |first: u64, size| HostMemory::new(&heap, MemoryRange { address: first as *mut u8, size });
+        let ranges = Arc::new(HostRanges::default());
+        let new = |first: u64, size| HostMemory::new(&ranges, MemoryRange { address: first as *mut u8, size });
         let parts = |addresses: Range<u64>| {
             let mut parts = Vec::new();
-            heap.hosts.parts(&addresses, |part| parts.push(part));
+            ranges.parts(&addresses, |part| parts.push(part));
             parts
         };
         assert!(parts(0..u64::MAX).is_empty());

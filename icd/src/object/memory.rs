@@ -114,7 +114,7 @@ impl Memory {
     /// Creates memory of the application, which may be read and written as long as the object
     /// lives.
     pub fn of_host(heap: &Arc<Heap>, range: MemoryRange) -> Memory {
-        Memory::at(Place::Host(HostMemory::new(heap, range)))
+        Memory::at(Place::Host(HostMemory::new(&heap.hosts, range)))
     }
 
     /// Returns a descriptor of the memory, which was allocated for export. Fails with

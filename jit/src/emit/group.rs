@@ -94,8 +94,14 @@ impl Emitter<'_> {
         } else {
             let (bytes, shared) = (workgroup.shared_bytes, self.shared);
             self.clear_bytes(Reason::Shared, shared, bytes & !15);
-            for at in (bytes & !15..bytes).step_by(4) {
-                let zero = self.b.iconst(Type::I32, 0);
+            // The last bytes, which may be fewer than a word: an array of bytes has any length.
+            let words = bytes & !3;
+            let zero = self.b.iconst(Type::I32, 0);
+            for at in (bytes & !15..words).step_by(4) {
+                self.b.store(trusted(Reason::Shared, at as i32), zero, shared);
+            }
+            let zero = self.b.iconst(Type::I8, 0);
+            for at in words..bytes {
                 self.b.store(trusted(Reason::Shared, at as i32), zero, shared);
             }
         }

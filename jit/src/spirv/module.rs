@@ -7,7 +7,6 @@
 //! up with [`Module::def`] and get an error, never a panic.
 
 use super::flow::{BlockIx, Flow};
-use super::nesting::Nesting;
 use super::opcodes::{self, op};
 use crate::error::{Error, Result};
 use std::ops::Range;
@@ -17,6 +16,15 @@ use std::sync::OnceLock;
 pub(crate) const MAX_BOUND: u32 = 0x3f_ffff;
 /// Member number in [`Module::decoration`] that stands for no member.
 pub(crate) const NO_MEMBER: u32 = u32::MAX;
+
+/// Nesting depth of a module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nesting {
+    /// Bound on the nesting of regions when an entry point is translated.
+    pub regions: u32,
+    /// Bound on the nesting of types.
+    pub types: u32,
+}
 
 /// A parsed module.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 
 use super::declare::MAX_TYPE_DEPTH;
 use super::flow::BlockIx;
-use super::module::{End, Function, Merge, Module};
+use super::module::{End, Function, Merge, Module, Nesting};
 use super::opcodes::op;
 use super::validate::dominance::flow;
 
@@ -25,15 +25,6 @@ const CONSTRUCT: u32 = 5;
 const BRANCH: u32 = 2;
 /// Number of nested regions of a call.
 const CALL: u32 = 2;
-
-/// Nesting depth of a module.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Nesting {
-    /// Bound on the nesting of regions when an entry point is translated.
-    pub regions: u32,
-    /// Bound on the nesting of types.
-    pub types: u32,
-}
 
 impl Module {
     /// Returns the nesting depth, which is computed once.

@@ -35,7 +35,7 @@ impl Executor<'_> {
 
     fn vertex_range(&self, number: usize, (space, offset): &Place, size: u64) -> PartialRange {
         match space {
-            Space::Buffer(buffer) => buffer.range(*offset, size).into(),
+            Space::Buffer(_) => self.range(space, *offset, size).into(),
             Space::Addresses => {
                 PartialRange::new(*offset, &self.alive(&format!("vertex buffer {number}"), *offset, size))
             }
@@ -44,7 +44,7 @@ impl Executor<'_> {
 
     pub(super) fn bind_index_buffer(&mut self, (space, offset): &Place, size: u64, index_bytes: u32) {
         let (range, before) = match space {
-            Space::Buffer(buffer) => (buffer.range(*offset, size), 0),
+            Space::Buffer(_) => (self.range(space, *offset, size), 0),
             Space::Addresses => match &self.alive("the index buffer", *offset, size)[..] {
                 [first, ..] => {
                     let address = offset.wrapping_add(first.start) as *mut u8;

@@ -145,7 +145,9 @@ impl Prover<'_> {
                     && [1, 2].iter().all(|&i| self.pairs(arg(address, a, i), arg(size, b, i), seen))
             }
             (Op::Load, Op::Load) => {
-                if let (Some(kept), Some(sizes)) = (self.kept.stored(self, a), self.kept.stored(self, b)) {
+                if let (Some(kept), Some(sizes)) =
+                    (self.stored.stored(self.shape().func, a), self.stored.stored(self.shape().func, b))
+                {
                     let own = |block: Block| sizes.iter().find(|(_, home)| *home == block).map(|s| s.0);
                     return kept
                         .iter()

@@ -4,8 +4,8 @@
 use super::prove::{Prover, Root, stores};
 use super::scope::Scope;
 use super::shape::Terms;
-use crate::lir::{Block, Def, Function, Imm, Inst, InstData, Op, Reason, Slot, Value};
-use cranelift_entity::SecondaryMap;
+use super::stored::StoredPointers;
+use crate::lir::{Block, Function, Imm, InstData, Op, Reason, Slot, Value};
 use std::collections::HashSet;
 
 /// A store and the bytes that it writes.
@@ -28,17 +28,31 @@ enum Place {
 
 /// Stores of a function to its own memory.
 #[derive(Default)]
-pub struct Kept {
+struct Kept {
     stored: Vec<Stored>,
     /// Blocks and positions of calls.
     calls: Vec<(Block, u32)>,
-    /// Values that each load of an address may read, with the blocks of their stores.
-    found: SecondaryMap<Inst, Option<Vec<(Value, Block)>>>,
+}
+
+/// Resolves the function's loads of addresses from its own memory.
+pub fn stored_pointers(prover: &Prover<'_>) -> StoredPointers {
+    let func = prover.shape().func;
+    let kept = Kept::of(prover);
+    let mut found = StoredPointers::default();
+    for &block in &func.layout {
+        for (i, &inst) in func.blocks[block].insts.iter().enumerate() {
+            let data = &func.insts[inst];
+            if data.op == Op::Load && data.ty == crate::lir::Type::I64 {
+                found.set(inst, kept.find(prover, data, (block, i as u32)));
+            }
+        }
+    }
+    found
 }
 
 impl Kept {
-    /// Collects the stores of a function and resolves its loads of addresses.
-    pub fn of(prover: &Prover<'_>) -> Kept {
+    /// Collects the stores and calls of a function.
+    fn of(prover: &Prover<'_>) -> Kept {
         let func = prover.shape().func;
         let mut kept = Kept::default();
         for (block, at, inst) in stores(func) {
@@ -54,23 +68,7 @@ impl Kept {
             let insts = func.blocks[block].insts.iter().enumerate();
             kept.calls.extend(insts.filter(|(_, i)| func.insts[**i].op == Op::Call).map(|(i, _)| (block, i as u32)));
         }
-        let mut found = SecondaryMap::new();
-        for &block in &func.layout {
-            for (i, &inst) in func.blocks[block].insts.iter().enumerate() {
-                let data = &func.insts[inst];
-                if data.op == Op::Load && data.ty == crate::lir::Type::I64 {
-                    found[inst] = kept.find(prover, data, (block, i as u32));
-                }
-            }
-        }
-        kept.found = found;
         kept
-    }
-
-    /// Returns the values that a load of an address may read, with the blocks of their stores.
-    pub fn stored(&self, prover: &Prover<'_>, data: &InstData) -> Option<Vec<(Value, Block)>> {
-        let Def::Inst(inst) = prover.shape().func.values[data.first].def else { return None };
-        self.found[inst].clone()
     }
 
     fn find(&self, prover: &Prover<'_>, data: &InstData, here: (Block, u32)) -> Option<Vec<(Value, Block)>> {
@@ -172,7 +170,7 @@ fn place(prover: &Prover<'_>, data: &InstData, block: Block) -> Place {
         return Place::Scratch(terms);
     }
     let Some((at, Root::Stack(slot))) = prover.root_of(&terms) else {
-        return masked(prover, &terms, data).unwrap_or(Place::Unknown);
+        return masked(prover, &terms).unwrap_or(Place::Unknown);
     };
     let first = match prover.shape().def(at).map(|data| data.imm) {
         Some(Imm::Slot(_, offset)) => i64::from(offset),
@@ -192,7 +190,7 @@ fn place(prover: &Prover<'_>, data: &InstData, block: Block) -> Place {
 }
 
 /// Returns the whole slot for an address that is derived from an aligned address of a slot.
-fn masked(prover: &Prover<'_>, terms: &Terms, _data: &InstData) -> Option<Place> {
+fn masked(prover: &Prover<'_>, terms: &Terms) -> Option<Place> {
     let func: &Function = prover.shape().func;
     let slot = terms.list.iter().find_map(|&(at, _)| {
         let parts = prover.shape().made_by(at, Op::And)?;

@@ -27,10 +27,19 @@ mod loaded;
 mod prove;
 mod scope;
 mod shape;
+mod stored;
 mod texels;
 
+use crate::lir::Function;
 pub use anchor::World;
-pub use prove::verify;
+
+/// Proves all accesses of a function that [`crate::lir::verify`] has accepted.
+///
+/// # Errors
+/// Returns the first access whose claim could not be proved, with the reason.
+pub fn verify(func: &Function, world: &World<'_>) -> Result<(), String> {
+    prove::verify(func, world, kept::stored_pointers)
+}
 
 /// Returns true if all compiles are verified: in debug builds, or if `GRUS_VERIFY` is set.
 pub fn is_wanted() -> bool {

@@ -2,9 +2,9 @@
 
 use super::anchor::{Base, DYNAMIC, Element, Heap, PUSH, READABLE, WRITTEN_FIELD, World};
 use super::clean::clean;
-use super::kept::Kept;
 use super::scope::{Flow, Scope};
 use super::shape::{At, DEPTH, Shape, Terms};
+use super::stored::StoredPointers;
 use crate::lir::{Access, Block, Def, Function, Imm, Inst, InstData, Op, Reason, Slot, Type, Value};
 use base::abi::ADDRESS_TAIL;
 use cranelift_entity::SecondaryMap;
@@ -12,11 +12,16 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-/// Proves all accesses of a function that [`crate::lir::verify`] has accepted.
+/// Proves all accesses of a function that [`crate::lir::verify`] has accepted. `find_stored` finds
+/// the pointers that the function keeps in its own memory; it needs the proofs of addresses.
 ///
 /// # Errors
 /// Returns the first access whose claim could not be proved, with the reason.
-pub fn verify(func: &Function, world: &World<'_>) -> Result<(), String> {
+pub fn verify(
+    func: &Function,
+    world: &World<'_>,
+    find_stored: impl FnOnce(&Prover<'_>) -> StoredPointers,
+) -> Result<(), String> {
     let mut flow = Flow::of(func)?;
     let entry = *func.layout.first().ok_or("no blocks")?;
     let [context, batch] = func.blocks[entry].params[..] else { return Err("no parameters of a stage".into()) };
@@ -27,11 +32,11 @@ pub fn verify(func: &Function, world: &World<'_>) -> Result<(), String> {
         params: [context, batch],
         clean: SecondaryMap::new(),
         roots: RefCell::default(),
-        kept: Kept::default(),
+        stored: StoredPointers::default(),
     };
     prover.limit_loads();
     prover.flow.find_ranges();
-    prover.kept = Kept::of(&prover);
+    prover.stored = find_stored(&prover);
     // Cached roots are dropped, because pointers stored in memory were not known when they were
     // found.
     prover.roots = RefCell::default();
@@ -126,7 +131,7 @@ pub struct Prover<'a> {
     /// Cached results of [`Prover::root_of_load`].
     pub(super) roots: RefCell<SecondaryMap<Value, Option<Option<Root>>>>,
     /// Pointers that are stored in the function's own memory.
-    pub kept: Kept,
+    pub stored: StoredPointers,
 }
 
 /// Callback for each pointer that an address may be derived from.
@@ -303,7 +308,7 @@ impl<'a> Prover<'a> {
                 self.visit(arg(0), &Offset { lo: rest.lo - less, ..rest.clone() }, scope, seen, each)
             }
             Op::Load => {
-                let stored = self.kept.stored(self, data).ok_or("a pointer from memory")?;
+                let stored = self.stored.stored(self.shape().func, data).ok_or("a pointer from memory")?;
                 for (v, block) in stored {
                     let lanes = shape.func.ty(v).lanes() as u8;
                     let one = Scope::of(block);
@@ -380,7 +385,7 @@ impl<'a> Prover<'a> {
                 (self.mask(at, data).is_some() && self.has_pointer(arg(0), depth)).then_some(Pointer::Choice)
             }
             (Op::Load, Imm::Access(access)) if matches!(access.reason, Reason::Scratch | Reason::Frame) => {
-                let stored = self.kept.stored(self, data)?;
+                let stored = self.stored.stored(self.shape().func, data)?;
                 let any = stored.iter().any(|&(v, _)| self.has_pointer((v, Some(0)), depth));
                 any.then_some(Pointer::Choice)
             }

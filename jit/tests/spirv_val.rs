@@ -79,7 +79,9 @@ fn kind_of(message: &str) -> String {
 const HARNESS: [&str; 2] = ["pipeline layout", "workgroup of no invocations"];
 
 /// Messages about errors that SPIRV-Tools 2023.1 does not notice.
-const UNNOTICED: [&str; 3] = [
+const UNNOTICED: [&str; 4] = [
+    // An entry point has one rounding mode and one treatment of denormals per width.
+    "contradictory float execution modes of one width",
     // Pointers of the logical addressing model are operands of few instructions (2.16.1), which do
     // not include OpBitcast.
     "a logical pointer is used as a value",

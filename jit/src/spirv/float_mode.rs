@@ -44,12 +44,18 @@ impl FloatModes {
         Ok(())
     }
 
-    /// Adds flags for a width in bits.
-    pub fn add(&mut self, width: u32, flags: FloatFlags) {
+    /// Adds flags for a width in bits. Fails if they contradict those that the width has: an entry
+    /// point has one rounding mode and one treatment of denormals per width (SPIR-V, "Execution
+    /// Mode").
+    pub fn add(&mut self, width: u32, flags: FloatFlags) -> Result<()> {
         let float = [Ty::F16, Ty::F32, Ty::F64].into_iter().find(|ty| ty.bytes() * 8 == width);
         if let Some(i) = float.and_then(FloatModes::index) {
             self.0[i].flags |= flags;
+            if !self.0[i].flags.is_consistent() {
+                return Err(Error::invalid("contradictory float execution modes of one width"));
+            }
         }
+        Ok(())
     }
 
     /// Returns the FPFastMathDefault of a type, if there is one.
@@ -77,5 +83,28 @@ impl FloatModes {
         let Some(allowed) = own.or(mode.fast) else { return mode.flags };
         let kept = KEPT.iter().filter(|(bit, _)| allowed & bit == 0);
         kept.fold(mode.flags, |flags, (_, flag)| flags | *flag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contradictory_modes_are_refused() {
+        let pairs = [
+            (FloatFlags::ROUND_EVEN, FloatFlags::ROUND_ZERO),
+            (FloatFlags::KEEP_DENORMALS, FloatFlags::FLUSH_DENORMALS),
+        ];
+        for (a, b) in pairs {
+            for (first, second) in [(a, b), (b, a)] {
+                let mut modes = FloatModes::default();
+                assert!(modes.add(32, first).is_ok() && modes.add(32, first).is_ok());
+                // Each width has modes of its own.
+                assert!(modes.add(16, second).is_ok());
+                let error = modes.add(32, second).expect_err("contradictory");
+                assert_eq!(error.kind, crate::error::ErrorKind::Invalid);
+            }
+        }
     }
 }

@@ -229,7 +229,7 @@ pub(super) fn float_modes(m: &Module, function: u32) -> Result<FloatModes> {
     for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == function) {
         let v = m.view(inst);
         if let Some(&Row { says: Float(flags), .. }) = row(v.arg(1)?) {
-            float.add(v.arg(2)?, flags);
+            float.add(v.arg(2)?, flags)?;
         }
     }
     Ok(float)

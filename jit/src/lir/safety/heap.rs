@@ -7,7 +7,7 @@ use super::prove::{Offset, Prover, Root};
 use super::scope::Scope;
 use super::shape::{At, Terms};
 use crate::lir::{Imm, IntCond, Op, Reason, Value};
-use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, HeapContext, HeapEntry};
+use base::abi::{ADDRESS_GRANULE_BITS, HeapContext, HeapEntry};
 use core::mem::offset_of;
 
 impl Prover<'_> {
@@ -26,13 +26,14 @@ impl Prover<'_> {
         let is_null = self.root_of(&shape.terms(null)).is_some_and(|r| r.1 == Root::Known(Base::NullBuffer));
         let Some((before, alive)) = self.compared_below(some) else { return false };
         // `alive` is the size of the run of live granules. `before` is the part of the first
-        // granule that precedes the address, plus the tail.
+        // granule that precedes the address. Behind the run there is a guard, which accesses that
+        // begin inside may touch.
         let alive_terms = shape.terms(alive);
         let [(run, factor)] = alive_terms.list[..] else { return false };
         let is_run = factor == 1 << ADDRESS_GRANULE_BITS && alive_terms.plus == 0 && self.is_run_of(run, own);
         let before_terms = shape.terms(before);
         let [(within, 1)] = before_terms.list[..] else { return false };
-        let is_within = before_terms.plus >= ADDRESS_TAIL as i64 && self.is_within_granule(within, own);
+        let is_within = before_terms.plus >= 0 && self.is_within_granule(within, own);
         let left = |at: At| {
             let Some(&[cond, left, none]) = shape.made_by(at, Op::Select).as_deref() else { return false };
             let mut rest = shape.terms(alive);

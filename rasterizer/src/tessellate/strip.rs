@@ -13,8 +13,8 @@ impl Pattern {
     /// at least one vertex. The inner chain is to the left of the outer one, so that the triangles'
     /// area is positive.
     ///
-    /// Of the next segments of both chains, the next triangle has the one whose middle is nearer to
-    /// the beginning. Only positions along the edge are considered, so that the result depends on
+    /// The next triangle contains that of the next segments of both chains whose middle is nearer
+    /// to the beginning. Only positions along the edge are considered, so that the result depends on
     /// the divisions of both chains alone.
     pub fn strip(&mut self, outer: &[Link], inner: &[Link]) {
         let (mut i, mut j) = (0, 0);

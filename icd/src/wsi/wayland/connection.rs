@@ -6,7 +6,7 @@
 //! to the driver's queue. Any thread may make requests and read, because libwayland locks. One
 //! thread at a time dispatches events, which are only recorded ([`Event`]). No wait is unbounded
 //! except [`Read::wait`]: libwayland lets all threads that prepared a read continue together.
-//! Its writes raise no signal (MSG_NOSIGNAL).
+//! Writes of the connection raise no signal, because libwayland sets MSG_NOSIGNAL.
 
 use super::library::{Argument, Interface, Library, Proxy, Queue, library};
 use crate::fallible;

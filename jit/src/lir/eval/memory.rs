@@ -56,7 +56,8 @@ unsafe fn store(address: u64, ty: Type, value: &Bits) {
 /// Executes an operation with effects that stays in the block, and returns its results.
 ///
 /// # Safety
-/// Its addresses must be those of memory that it may access, or of a function that it may call.
+/// The addresses in `args` must be those of memory that the instruction may access, or of a
+/// function that it may call.
 pub unsafe fn access(data: &InstData, args: &[Bits]) -> Vec<Bits> {
     let ty = data.ty;
     let (offset, count) = match data.imm {

@@ -157,6 +157,38 @@ fn a_check_that_is_taken_away_is_found() {
     assert!(count > 200, "only {count} ways were tried");
 }
 
+/// Returns a shader that stores through constant addresses, a null pointer among them.
+fn constant_addresses() -> Shader {
+    let mut shader = Shader::new(Stage::Compute, "test");
+    shader.workgroup_mut().expect("workgroups").local_size = [64, 1, 1];
+    shader.side_effects = true;
+    let mut b = Builder::new(&mut shader);
+    let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+    for address in [0, 64, 1 << 40] {
+        let pointer = b.constant(Ty::I64, address);
+        b.inst(Op::Store(Space::Global, FLAGS), &[pointer, index, index], &[]);
+        let loaded = b.inst(Op::Load(Space::Global, FLAGS), &[pointer], &[Ty::I32]);
+        let loaded = b.shader.insts[loaded].results().next().expect("a result");
+        b.op(Op::Atomic(Space::Global, AtomicOp::Add), &[pointer, loaded], Ty::I32);
+    }
+    b.finish();
+    jit::ir::verify(&shader).unwrap_or_else(|e| panic!("{e}\n{shader}"));
+    shader
+}
+
+#[test]
+fn accesses_at_constant_addresses_are_proved() {
+    let shader = constant_addresses();
+    for lanes in WIDTHS {
+        let emission = emitted(&shader, lanes);
+        verify(&emission, &shader).unwrap_or_else(|e| panic!("{e}\n{}", emission.lir));
+        for (how, lir) in broken(&emission.lir) {
+            let change = Emission { lir, ..emission };
+            assert!(verify(&change, &shader).is_err(), "{lanes} lanes: {how}\n{}", emission.lir);
+        }
+    }
+}
+
 #[test]
 fn random_programs_are_proved() {
     for seed in 0..60 {

@@ -51,11 +51,11 @@ impl Prover<'_> {
     }
 
     /// Returns the constant of an address that the conditions show to be alive and that differs
-    /// from `sum` only in the constant.
+    /// from `sum` only in the constant. Both may be constants, as a null pointer is.
     pub fn alive(&self, sum: &Terms, scope: &Scope) -> Option<i64> {
         self.flow.conditions(scope).iter().find_map(|&atom| {
             let address = self.live_address(atom)?;
-            (address.list == sum.list && !address.list.is_empty()).then_some(address.plus)
+            (address.list == sum.list).then_some(address.plus)
         })
     }
 

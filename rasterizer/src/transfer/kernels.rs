@@ -18,8 +18,8 @@ use base::round;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{
     _mm_add_ps, _mm_cvtsi64_si128, _mm_loadu_ps, _mm_mul_ps, _mm_set1_ps, _mm_storeu_ps, _mm256_add_ps,
-    _mm256_castps256_ps128, _mm256_cvtepi32_ps, _mm256_cvtepu8_epi32, _mm256_extractf128_ps, _mm256_mul_ps,
-    _mm256_set_m128, _mm256_set1_ps,
+    _mm256_castps256_ps128, _mm256_cvtepi32_ps, _mm256_cvtepu8_epi32, _mm256_extractf128_ps, _mm256_loadu_si256,
+    _mm256_mul_ps, _mm256_permutevar8x32_epi32, _mm256_set_m128, _mm256_set1_ps, _mm256_storeu_si256,
 };
 
 /// Source texels of one destination coordinate: two neighbours and their weights.
@@ -104,6 +104,58 @@ impl Taps {
         // SAFETY: `Level::here` is a level of the host; the taps are in the row, and their texels
         // are neighbours.
         unsafe { filter_neighbours(Level::here())(bytes, &self.taps, out) }
+    }
+}
+
+/// Source words of a row of destination words.
+pub struct Columns {
+    /// Source word of each destination word, below `texels`.
+    columns: Vec<u32>,
+    texels: usize,
+    /// One element for each [`MAX_LANES`] columns, except for columns behind the last whole group.
+    windows: Vec<Window>,
+}
+
+/// Source words of a group of columns, relative to the first of [`MAX_LANES`] adjacent words.
+struct Window {
+    /// The first of the words, all of which are in the row; `None` if the columns lie further apart.
+    first: Option<u32>,
+    /// Number of the word of each column.
+    lanes: [u32; MAX_LANES],
+}
+
+impl Columns {
+    /// Makes a selection of columns, which count from 0.
+    pub fn new(columns: Vec<u32>) -> Columns {
+        let texels = columns.iter().max().map_or(0, |&last| last as usize + 1);
+        let windows = columns.as_chunks::<MAX_LANES>().0.iter().map(|group| {
+            let least = group.iter().copied().min().unwrap_or(0);
+            // A window that would end behind the row moves to its end.
+            let first = least.min((texels as u32).saturating_sub(MAX_LANES as u32));
+            let lanes = group.map(|column| column - first);
+            let fits = texels >= MAX_LANES && lanes.iter().all(|&lane| lane < MAX_LANES as u32);
+            Window { first: fits.then_some(first), lanes }
+        });
+        Columns { windows: windows.collect(), columns, texels }
+    }
+
+    /// Returns the columns.
+    pub fn all(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Returns the number of texels that the columns need.
+    pub fn texels(&self) -> usize {
+        self.texels
+    }
+
+    /// Selects words from a row that has all texels of the columns.
+    pub fn select_words(&self, row: &[u8], out: &mut [u8]) {
+        let (row, out) = (row.as_chunks::<4>().0, out.as_chunks_mut::<4>().0);
+        assert!(row.len() >= self.texels && out.len() == self.columns.len(), "rows for the columns");
+        // SAFETY: `Level::here` is a level of the host; the columns are in the row, and there are as
+        // many results.
+        unsafe { select(Level::here())(row, self, out) }
     }
 }
 
@@ -275,7 +327,58 @@ fn word(bytes: &[u8; PAIRS], i: usize) -> u32 {
     u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
 }
 
+/// Selects the words of a window by one permutation. Returns false, and writes nothing, without
+/// vectors of [`MAX_LANES`] words.
+///
+/// # Safety
+/// The row has [`MAX_LANES`] words from `first` on; the host has the level.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables, reason = "there is no permutation"))]
+unsafe fn permute<H: Host>(
+    row: &[[u8; 4]],
+    first: u32,
+    lanes: &[u32; MAX_LANES],
+    out: &mut [[u8; 4]; MAX_LANES],
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if H::LEVEL >= Level::Avx2 {
+        // SAFETY: the host has 256-bit vectors, and the row has the words (`# Safety`).
+        unsafe {
+            let words = _mm256_loadu_si256(row.as_ptr().add(first as usize).cast());
+            let lanes = _mm256_loadu_si256(lanes.as_ptr().cast());
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm256_permutevar8x32_epi32(words, lanes));
+        }
+        return true;
+    }
+    false
+}
+
 base::compiled! {
+    /// Implements [`Columns::select_words`]. The columns are in the row, and `out` has as many words
+    /// as there are columns.
+    unsafe fn select(row: &[[u8; 4]], columns: &Columns, out: &mut [[u8; 4]]) {
+        let one = |column: u32| {
+            debug_assert!((column as usize) < row.len());
+            // SAFETY: the columns are in the row (`# Safety`).
+            unsafe { *row.get_unchecked(column as usize) }
+        };
+        let ((groups, last), (outs, out_last)) = (columns.columns.as_chunks::<MAX_LANES>(), out.as_chunks_mut::<MAX_LANES>());
+        for ((group, window), out) in groups.iter().zip(&columns.windows).zip(outs) {
+            // A closure would not have the target features of the permutation.
+            if let Some(first) = window.first
+                && permute::<H>(row, first, &window.lanes, out)
+            {
+                continue;
+            }
+            for i in 0..MAX_LANES {
+                out[i] = one(group[i]);
+            }
+        }
+        for (out, &column) in out_last.iter_mut().zip(last) {
+            *out = one(column);
+        }
+    }
+
     /// Filters a row by its taps, whose texels are in the row.
     unsafe fn filter [const N: usize] [N] (row: &[u32], taps: &[Tap], out: &mut [u32]) {
         let texels = row.as_chunks::<N>().0;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::super::conversion;
+use super::super::kernels::Columns;
 use super::super::rows::Threads;
 use super::super::texel::{Rows, clamp_integer, components, is_bytes_of, order};
 use super::job::{Job, Row, rebased};
@@ -49,7 +50,7 @@ pub fn blit(threads: Threads, job: &Job, color: bool) {
         return;
     }
     let (first, taps) = rebased(&job.x.taps);
-    let columns: Vec<u32> = taps.map(|tap| tap.first).collect();
+    let columns = Columns::new(taps.map(|tap| tap.first).collect());
     let clamp = color && src.is_integer();
     job.rows(
         threads,
@@ -66,9 +67,8 @@ pub fn blit(threads: Threads, job: &Job, color: bool) {
 struct Taken<'a> {
     job: &'a Job<'a>,
     first: u32,
-    columns: &'a [u32],
-    /// Number of source texels from `first` on.
-    span: usize,
+    /// Source texels, relative to `first`.
+    columns: &'a Columns,
     /// The columns are all source texels, in order.
     all: bool,
     /// Layer and [z, y] of the source row.
@@ -84,7 +84,7 @@ struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    fn new(job: &'a Job<'a>, first: u32, columns: &'a [u32]) -> Taken<'a> {
+    fn new(job: &'a Job<'a>, first: u32, columns: &'a Columns) -> Taken<'a> {
         let (src, dst) = (job.src.format(), job.dst.format());
         // Integers are clamped in all four components.
         let components = if src.is_integer() { 4 } else { components(src, dst) };
@@ -92,8 +92,7 @@ impl<'a> Taken<'a> {
             job,
             first,
             columns,
-            span: columns.iter().max().map_or(0, |&last| last as usize + 1),
-            all: (0..).zip(columns).all(|(i, &column)| i == column),
+            all: (0..).zip(columns.all()).all(|(i, &column)| i == column),
             key: None,
             source: Vec::new(),
             bytes: Vec::new(),
@@ -114,27 +113,27 @@ impl<'a> Taken<'a> {
         let offset = |x| self.job.src_row(layer, [z, y, x]);
         let src_format = self.job.src.format();
         if src_format.is_compressed() {
-            self.decoded.resize(self.span * 4, 0);
+            self.decoded.resize(self.columns.texels() * 4, 0);
             self.reader.read_blocks(self.job.src.memory, offset(0), self.first, y, &mut self.decoded);
             let decoded = self.decoded.as_chunks::<4>().0;
             self.words.clear();
-            self.words.extend(self.columns.iter().flat_map(|&column| decoded[column as usize]));
+            self.words.extend(self.columns.all().iter().flat_map(|&column| decoded[column as usize]));
             return;
         }
         let texel = self.job.src.texel() as usize;
-        self.source.resize(self.span * texel, 0);
+        self.source.resize(self.columns.texels() * texel, 0);
         self.job.src.memory.read(offset(self.first), &mut self.source);
         if self.all {
             std::mem::swap(&mut self.source, &mut self.bytes);
         } else {
-            self.bytes.resize(self.columns.len() * texel, 0);
+            self.bytes.resize(self.columns.all().len() * texel, 0);
             take(&self.source, texel, self.columns, &mut self.bytes);
         }
         match convert {
             Convert::Nothing => {}
             Convert::Swap => conversion::swap_bytes(&mut self.bytes),
             Convert::Texels => {
-                self.words.resize(self.columns.len() * self.components, 0);
+                self.words.resize(self.columns.all().len() * self.components, 0);
                 self.reader.unpack(&mut self.bytes, &mut self.words);
                 if clamp {
                     let dst_format = self.job.dst.format();
@@ -155,7 +154,7 @@ impl<'a> Taken<'a> {
 }
 
 /// Selects texels of `texel` bytes.
-fn take(from: &[u8], texel: usize, columns: &[u32], to: &mut [u8]) {
+fn take(from: &[u8], texel: usize, columns: &Columns, to: &mut [u8]) {
     fn of<const B: usize>(from: &[u8], columns: &[u32], to: &mut [u8]) {
         let from = from.as_chunks::<B>().0;
         for (to, &column) in to.as_chunks_mut::<B>().0.iter_mut().zip(columns) {
@@ -163,14 +162,14 @@ fn take(from: &[u8], texel: usize, columns: &[u32], to: &mut [u8]) {
         }
     }
     match texel {
-        1 => of::<1>(from, columns, to),
-        2 => of::<2>(from, columns, to),
-        3 => of::<3>(from, columns, to),
-        4 => of::<4>(from, columns, to),
-        6 => of::<6>(from, columns, to),
-        8 => of::<8>(from, columns, to),
-        12 => of::<12>(from, columns, to),
-        16 => of::<16>(from, columns, to),
+        1 => of::<1>(from, columns.all(), to),
+        2 => of::<2>(from, columns.all(), to),
+        3 => of::<3>(from, columns.all(), to),
+        4 => columns.select_words(from, to),
+        6 => of::<6>(from, columns.all(), to),
+        8 => of::<8>(from, columns.all(), to),
+        12 => of::<12>(from, columns.all(), to),
+        16 => of::<16>(from, columns.all(), to),
         // No format has another size.
         _ => {}
     }

@@ -24,6 +24,7 @@ pub mod alloc;
 pub mod cpu;
 pub mod deferred;
 pub mod epilogue;
+pub mod epoch;
 pub mod fork;
 pub mod format;
 pub mod fp;

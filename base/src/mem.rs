@@ -4,6 +4,9 @@
 //! No reference to the bytes is ever made. Every access is a copy through raw pointers that is
 //! checked against the range. An access that is not wholly inside does nothing and reports this.
 
+use crate::image::ImageLayout;
+use std::sync::Arc;
+
 /// The location of bytes of device memory: an address and a size. It does not imply that the memory
 /// is alive; code that accesses the bytes needs a separate guarantee.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,19 @@ impl MemoryRange {
             .then(|| MemoryRange { address: self.address.wrapping_add(offset as usize), size })
     }
 }
+
+/// The memory of an image: its address and layout. The icd keeps it alive while a submission uses it.
+#[derive(Clone, Debug)]
+pub struct ImageMemory {
+    /// First byte; valid for `layout.size` bytes, aligned to [`crate::image::IMAGE_ALIGNMENT`].
+    pub base: *mut u8,
+    /// Places of the texels in the memory.
+    pub layout: Arc<ImageLayout>,
+}
+// SAFETY: the type is an address and an immutable layout; all accesses go through checked kernels.
+unsafe impl Send for ImageMemory {}
+// SAFETY: the type is an address and an immutable layout; all accesses go through checked kernels.
+unsafe impl Sync for ImageMemory {}
 
 /// A range of device memory that can be accessed. It is `Copy`, because it is an address; the code
 /// that makes one keeps the memory alive while it is used.

@@ -9,13 +9,54 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// The allowed dependencies between crates.
-const ALLOWED: [(&str, &[&str]); 5] = [
-    ("grus-base", &[]),
-    ("grus-jit", &["grus-base"]),
-    ("grus-rasterizer", &["grus-base"]),
-    ("grus-icd", &["grus-base", "grus-jit", "grus-rasterizer"]),
-    ("cts-runner", &[]),
+/// A crate of the workspace.
+struct Member {
+    /// Name of the package.
+    package: &'static str,
+    /// Folder below the workspace's root.
+    folder: &'static str,
+    /// Packages of the workspace that it may use.
+    uses: &'static [&'static str],
+    /// Further packages of the workspace that its tests may use.
+    tests_use: &'static [&'static str],
+}
+
+/// All crates, with the allowed dependencies between them.
+const MEMBERS: [Member; 9] = [
+    Member { package: "grus-base", folder: "base", uses: &[], tests_use: &[] },
+    Member { package: "grus-jit", folder: "jit", uses: &["grus-base"], tests_use: &[] },
+    Member {
+        package: "grus-execution",
+        folder: "rasterizer/execution",
+        uses: &["grus-base"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-texture",
+        folder: "rasterizer/texture",
+        uses: &["grus-base"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-transfer",
+        folder: "rasterizer/transfer",
+        uses: &["grus-base", "grus-execution"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-rasterizer",
+        folder: "rasterizer",
+        uses: &["grus-base", "grus-execution"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-icd",
+        folder: "icd",
+        uses: &["grus-base", "grus-jit", "grus-execution", "grus-texture", "grus-transfer", "grus-rasterizer"],
+        tests_use: &[],
+    },
+    Member { package: "grus-test-support", folder: "rasterizer/test-support", uses: &["grus-base"], tests_use: &[] },
+    Member { package: "cts-runner", folder: "cts-runner", uses: &[], tests_use: &[] },
 ];
 
 #[test]
@@ -30,29 +71,24 @@ fn only_the_allowed_arrows_exist() {
     let packages = metadata["packages"].as_array().expect("packages");
     let name = |value: &serde_json::Value| value["name"].as_str().expect("a name").to_owned();
     let members: BTreeSet<String> = packages.iter().map(name).collect();
-    let expected: BTreeSet<String> = ALLOWED.iter().map(|(room, _)| room.to_string()).collect();
-    assert_eq!(members, expected, "the rooms of the workspace");
+    let expected: BTreeSet<String> = MEMBERS.iter().map(|member| member.package.to_string()).collect();
+    assert_eq!(members, expected, "the crates of the workspace");
     for package in packages {
-        let room = name(package);
-        let allowed = ALLOWED.iter().find(|(n, _)| *n == room).map(|(_, to)| *to).unwrap_or_default();
-        // Dev- and build-dependencies count as well, because a test that uses another crate depends
-        // on it.
+        let from = name(package);
+        let member = MEMBERS.iter().find(|member| member.package == from).expect("a member");
+        let manifest = package["manifest_path"].as_str().expect("a path");
+        assert!(manifest.ends_with(&format!("/{}/Cargo.toml", member.folder)), "{from} is at {manifest}");
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let to = name(dependency);
-            assert!(
-                !members.contains(&to) || allowed.contains(&to.as_str()),
-                "{room} -> {to} is not an arrow of the design"
-            );
+            let only_tests = dependency["kind"] == "dev";
+            let allowed = member.uses.contains(&to.as_str()) || only_tests && member.tests_use.contains(&to.as_str());
+            assert!(!members.contains(&to) || allowed, "{from} -> {to} is not a dependency of the design");
         }
     }
 }
 
-/// Root file of each crate's source.
-const ROOTS: [&str; 5] =
-    ["base/src/lib.rs", "jit/src/lib.rs", "rasterizer/src/lib.rs", "icd/src/lib.rs", "cts-runner/src/lib.rs"];
-
-fn read(root: &str) -> House {
-    House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(root))
+fn read(folder: &str) -> House {
+    House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join("src/lib.rs"))
 }
 
 /// The modules of a crate have no cyclic dependencies, so a reader finds everything that a module
@@ -60,11 +96,11 @@ fn read(root: &str) -> House {
 #[test]
 fn no_circle_inside_a_room() {
     let mut found = String::new();
-    for root in ROOTS {
-        let house = read(root);
+    for Member { folder, .. } in MEMBERS {
+        let house = read(folder);
         let arrows = house.arrows();
         for circle in house.circles() {
-            found += &format!("{root}: a circle of {}\n", circle.len());
+            found += &format!("{folder}: a circle of {}\n", circle.len());
             for ((from, to), names) in &arrows {
                 if circle.contains(from) && circle.contains(to) {
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -76,11 +112,11 @@ fn no_circle_inside_a_room() {
     assert!(found.is_empty(), "\n{found}");
 }
 
-/// Modules that may contain `unsafe`, by crate. In the crates of the driver, the compiler forbids
-/// it in all files except these and those that contain one of these.
+/// Modules that may contain `unsafe`, by the folder of their crate. In the crates of the driver, the
+/// compiler forbids it in all files except these and those that contain one of these.
 const UNSAFE: &[(&str, &[&str])] = &[
     (
-        "base/src/lib.rs",
+        "base",
         &[
             "abi::context",
             "abi::descriptor",
@@ -108,7 +144,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "cts-runner/src/lib.rs",
+        "cts-runner",
         &[
             "bench::child",
             "bench::compute::graph",
@@ -142,7 +178,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "icd/src/lib.rs",
+        "icd",
         &[
             "backend::heap_table",
             "backend::helpers",
@@ -214,7 +250,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "jit/src/lib.rs",
+        "jit",
         &[
             "code::blob",
             "code::call",
@@ -226,10 +262,8 @@ const UNSAFE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "rasterizer/src/lib.rs",
+        "rasterizer",
         &[
-            "api",
-            "compute",
             "front",
             "front::assemble",
             "front::capture",
@@ -242,43 +276,11 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "front::vertex",
             "interpolate",
             "interpolate::wide",
-            "mem",
             "prim::coverage",
             "prim::record",
             "prim::screen",
-            "sample::access",
-            "sample::anisotropic",
-            "sample::axes",
-            "sample::blocks",
-            "sample::cells",
-            "sample::chunks",
-            "sample::chunks::wide",
-            "sample::decoded",
-            "sample::divergent",
-            "sample::general",
-            "sample::in_image",
-            "sample::kernels",
-            "sample::lod",
-            "sample::many",
-            "sample::narrow",
-            "sample::near",
-            "sample::planar",
-            "sample::probes",
-            "sample::quads",
-            "sample::several",
-            "sample::texel",
-            "sample::two",
-            "sample::vector",
-            "sample::whole",
-            "sample::wide",
-            "sample::window",
-            "sample::words",
-            "sample::wrap",
-            "sample::ycbcr",
             "scene",
-            "stage",
             "surface",
-            "team::lent",
             "tile",
             "tile::blocks",
             "tile::bounds",
@@ -308,19 +310,53 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "tile::rectangles",
             "tile::resolve",
             "tile::tiny",
-            "transfer::conversion",
-            "transfer::kernels",
-            "transfer::rows",
         ],
     ),
+    ("rasterizer/execution", &["compute", "mem", "stage", "team::lent"]),
+    ("rasterizer/test-support", &["guard", "image", "stage"]),
+    (
+        "rasterizer/texture",
+        &[
+            "access",
+            "anisotropic",
+            "axes",
+            "blocks",
+            "cells",
+            "chunks",
+            "chunks::wide",
+            "decoded",
+            "divergent",
+            "general",
+            "in_image",
+            "kernels",
+            "lod",
+            "many",
+            "narrow",
+            "near",
+            "planar",
+            "probes",
+            "quads",
+            "several",
+            "texel",
+            "two",
+            "vector",
+            "whole",
+            "wide",
+            "window",
+            "words",
+            "wrap",
+            "ycbcr",
+        ],
+    ),
+    ("rasterizer/transfer", &["conversion", "kernels", "rows"]),
 ];
 
 #[test]
 fn unsafe_code_is_where_it_may_be() {
     let mut found = String::new();
-    for root in ROOTS {
-        let house = read(root);
-        let allowed = UNSAFE.iter().find(|(r, _)| *r == root).map(|(_, modules)| *modules).unwrap_or_default();
+    for Member { folder, .. } in MEMBERS {
+        let house = read(folder);
+        let allowed = UNSAFE.iter().find(|(of, _)| *of == folder).map(|(_, modules)| *modules).unwrap_or_default();
         let allowed: BTreeSet<Vec<String>> =
             allowed.iter().map(|m| m.split("::").filter(|n| !n.is_empty()).map(str::to_owned).collect()).collect();
         for (name, module) in &house.modules {
@@ -328,17 +364,17 @@ fn unsafe_code_is_where_it_may_be() {
             let around = || allowed.iter().any(|a| a.starts_with(name));
             let forbidden = || (0..=name.len()).any(|n| house.modules[&name[..n]].forbids_unsafe);
             let inline = || name.split_last().is_some_and(|(_, outer)| house.modules[outer].file == module.file);
-            let free = || root.starts_with("cts-runner") || inline() || around() || forbidden();
+            let free = || folder == "cts-runner" || inline() || around() || forbidden();
             let what = match (may, has) {
                 (false, true) => "has `unsafe`, and may not",
                 (true, false) => "has no `unsafe`: it need not be in the list",
                 (false, false) if !free() => "lacks #![forbid(unsafe_code)], here or further out",
                 _ => continue,
             };
-            found += &format!("{root} {}: {what} ({})\n", name.join("::"), module.file.display());
+            found += &format!("{folder} {}: {what} ({})\n", name.join("::"), module.file.display());
         }
         for name in allowed.iter().filter(|name| !house.modules.contains_key(*name)) {
-            found += &format!("{root} {}: is in the list and nowhere else\n", name.join("::"));
+            found += &format!("{folder} {}: is in the list and nowhere else\n", name.join("::"));
         }
     }
     assert!(found.is_empty(), "\n{found}");
@@ -351,8 +387,8 @@ fn test_programs_name_their_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|e| e.path());
     let mut programs = 0;
-    for (room, _) in ALLOWED {
-        let tests = root.join(room.trim_start_matches("grus-")).join("tests");
+    for Member { folder, .. } in MEMBERS {
+        let tests = root.join(folder).join("tests");
         for main in entries(&tests).map(|folder| folder.join("main.rs")).filter(|main| main.exists()) {
             programs += 1;
             let text = std::fs::read_to_string(&main).expect("text");

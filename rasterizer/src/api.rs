@@ -1,18 +1,20 @@
-//! The rasterizer's types as the icd uses them: attachments, pipeline state, draws, dispatches.
+//! The rasterizer's types as the icd uses them: attachments, pipeline state, draws.
 //!
 //! Enumerations that Vulkan numbers keep Vulkan's numbers (`base::numbered!`). The module
 //! `base::pixel` has the state that decides what happens to fragments.
+
+#![forbid(unsafe_code)]
 
 pub use crate::feedback::Feedback;
 pub use crate::stages::{GraphicsStages, Misfit};
 
 use base::abi::ShaderContext;
-use base::image::ImageLayout;
-use base::mem::MemoryRange;
+use base::mem::{ImageMemory, MemoryRange};
 use base::numbered;
 use base::parts::PartialRange;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, PixelState, PixelValues};
-use base::shader::{CompiledStage, STREAMS};
+use base::shader::STREAMS;
+use execution::Running;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,24 +33,6 @@ pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
 /// not cut a wide line at the viewport, and neither does this crate. (lavapipe, which reports 255,
 /// cuts them.)
 pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
-/// Magnitude to which LOD biases of samplers and operations are clamped (`maxSamplerLodBias`).
-pub const MAX_LOD_BIAS: f32 = 16.0;
-/// Largest anisotropy; larger ones are clamped (`maxSamplerAnisotropy`).
-pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
-
-/// Image memory: base address and layout. The icd keeps it alive while a submission uses it.
-#[derive(Clone, Debug)]
-pub struct ImageMemory {
-    /// First byte; valid for `layout.size` bytes, aligned to `base::image::IMAGE_ALIGNMENT`.
-    pub base: *mut u8,
-    /// Places of the texels in the memory.
-    pub layout: Arc<ImageLayout>,
-}
-// SAFETY: the type is an address and an immutable layout; all accesses go through checked kernels.
-unsafe impl Send for ImageMemory {}
-// SAFETY: the type is an address and an immutable layout; all accesses go through checked kernels.
-unsafe impl Sync for ImageMemory {}
-
 /// One attachment of a render pass instance: a level and a layer range of an image, accessed as a
 /// view format.
 #[derive(Clone, Debug)]
@@ -462,16 +446,6 @@ pub struct DrawCounts {
     pub first_instance: u32,
 }
 
-/// Identity of a draw or dispatch that a worker runs, as
-/// [`Engine::running`](crate::Engine::running) reports it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Running {
-    /// Number of the command, which is not 0. A command may have several draws.
-    pub command: u64,
-    /// The icd's number for the pipeline, which is not 0.
-    pub pipeline: u64,
-}
-
 /// One draw.
 #[derive(Clone)]
 pub struct Draw {
@@ -504,21 +478,4 @@ impl Draw {
     pub fn rasterized(&self) -> Option<u32> {
         (!self.state.rasterizer_discard).then_some(self.state.rasterization_stream)
     }
-}
-
-/// One dispatch.
-#[derive(Clone)]
-pub struct Dispatch {
-    /// Identity for reports of running work.
-    pub running: Running,
-    /// Stage that each invocation runs.
-    pub stage: CompiledStage,
-    /// Context; the icd sets its `num_workgroups`.
-    pub context: Arc<ShaderContext>,
-    /// First workgroup (vkCmdDispatchBase).
-    pub base: [u32; 3],
-    /// Number of workgroups per dimension.
-    pub groups: [u32; 3],
-    /// Counters of the active queries (compute invocations).
-    pub queries: QuerySinks,
 }

@@ -1,5 +1,4 @@
-//! Draws and dispatches over batches of compiled stages; copies, clears, blits, resolves; sampling
-//! kernels.
+//! Draws over batches of compiled stages.
 //!
 //! The module [`api`] is the interface to the icd. No module knows Vulkan handles or SPIR-V.
 //!
@@ -12,34 +11,24 @@
 //! The layers are below. A module imports only modules of its own layer and of the layers above it
 //! in this list, and no imports form a cycle:
 //!
-//! - `stages` (of a pipeline), `feedback` (buffers in which vertices are captured), `api`, `mem`
-//!   and `surface`: state, and memory as words;
-//! - `stage`: calls of compiled code; `team`: threads, for any kind of work and several owners of
-//!   work; `pool`: state that participating threads keep;
+//! - `stages` (of a pipeline), `feedback` (buffers in which vertices are captured), `api` and
+//!   `surface`: state, and attachments as memory;
 //! - `prim`: the definition of a primitive; `tessellate`: the domain's primitives that the
 //!   tessellator makes of a patch;
 //! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other;
-//!   `sample`, `interpolate` and `transfer` beside them;
-//! - `scene` and `compute`: rounds and batches over the pool; `scene` owns the state that workers
-//!   and passes keep;
+//!   `interpolate` beside them;
+//! - `scene`: rounds of both over the pool; it owns the state that workers and passes keep;
 //! - `engine`: the entry point.
 
 pub mod api;
 pub mod engine;
-pub mod sample;
 pub mod scene;
-pub mod team;
 pub mod tessellate;
-pub mod transfer;
 
-mod compute;
 mod feedback;
 mod front;
 mod interpolate;
-mod mem;
-mod pool;
 mod prim;
-mod stage;
 mod stages;
 mod surface;
 #[cfg(test)]

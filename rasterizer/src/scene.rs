@@ -19,11 +19,10 @@ pub(crate) use arenas::Arenas;
 use crate::api::{Draw, DrawState, GraphicsStages, One, RenderTargets, statistic};
 use crate::feedback::Span;
 use crate::front::{self, Asked, BATCH_PRIMITIVES, Chunk, Feed, FrontDraw, Linkage, MOST_PATCHES, Transform};
-use crate::pool::{self, Effort, Pool};
 use crate::prim::ChunkOutput;
-use crate::stage::{StageMemory, aborted};
 use crate::surface::{Surface, pack_texel};
 use crate::tile::{self, ChunkOrigin, DepthFormat, Pass, Runs, Scene, TileDraw, TilePlan, TileState};
+use execution::{Effort, Pool, StageMemory, aborted};
 use homes::Homes;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -62,13 +61,13 @@ const FEW: usize = 64;
 const CLEAR_ROWS: u32 = 64;
 /// State that a worker keeps for draws and dispatches.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     stage: StageMemory,
     front: front::Scratch,
     tile: tile::Scratch,
 }
 
-impl pool::Scratch for Scratch {
+impl execution::Scratch for Scratch {
     fn trim(&mut self, bytes: usize) {
         self.stage.trim(bytes);
     }

@@ -12,6 +12,9 @@ use base::shader::{
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+/// Slot number that means that an interface has no such slot.
+pub const NO_SLOT: u16 = u16::MAX;
+
 /// Stages that fit together, linked once at pipeline creation. There is always a stage that makes
 /// vertices; without a fragment stage only depth and stencil are drawn.
 #[derive(Clone, Debug)]

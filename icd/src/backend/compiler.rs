@@ -26,6 +26,7 @@ use crate::ffi::messages::Messages;
 use crate::os::condvar::Condvar;
 use crate::os::heap_trim::has_compiled;
 use ash::vk;
+use execution::team::Team;
 use jit::error::Error;
 use parking_lot::Mutex;
 use rasterizer::Engine;
@@ -103,6 +104,11 @@ impl Compiler {
             finished: Condvar::new(),
             stored: AtomicBool::new(false),
         })
+    }
+
+    /// Returns the threads of the device.
+    fn team(&self) -> &Team {
+        self.engine.pool().team()
     }
 
     /// Returns the compiler as its stages refer to it.
@@ -186,10 +192,10 @@ impl Compiler {
     /// on.
     fn rehearse(self: &Arc<Self>) {
         static DONE: AtomicBool = AtomicBool::new(false);
-        if DONE.load(Ordering::Relaxed) || self.engine.threads() < 2 || DONE.swap(true, Ordering::Relaxed) {
+        if DONE.load(Ordering::Relaxed) || self.team().threads() < 2 || DONE.swap(true, Ordering::Relaxed) {
             return;
         }
-        if let Some(pool) = self.engine.pool() {
+        if let Some(pool) = self.team().pool() {
             let compiler = self.clone();
             // The warm-up also ends if another job waits.
             let wanted = move || {
@@ -203,8 +209,8 @@ impl Compiler {
 
     /// Schedules the generation of a stage's code.
     fn generate(self: &Arc<Self>, code: &Arc<TieredCode>) {
-        let full = self.jobs.lock().spawned >= WAITING_PER_THREAD * self.engine.threads();
-        let Some(pool) = (if full { None } else { self.engine.pool() }) else {
+        let full = self.jobs.lock().spawned >= WAITING_PER_THREAD * self.team().threads();
+        let Some(pool) = (if full { None } else { self.team().pool() }) else {
             return code.generate_if_waiting();
         };
         let code = Arc::downgrade(code);
@@ -281,7 +287,7 @@ impl Owner for Compiler {
             return;
         }
         jobs.queue.push_back(code);
-        if jobs.improving >= (self.engine.threads() / POOL_THREADS_PER_IMPROVER).max(1) {
+        if jobs.improving >= (self.team().threads() / POOL_THREADS_PER_IMPROVER).max(1) {
             return;
         }
         let compiler = self.clone();

@@ -27,12 +27,12 @@ unsafe extern "C" fn clock(out: *mut u64) {
 /// Returns the functions that generated code calls.
 pub fn helpers() -> HelperTable {
     HelperTable {
-        image_divergent: rasterizer::sample::image_divergent,
+        image_divergent: texture::image_divergent,
         fma_f32,
         fma_f64,
         interpolate: rasterizer::interpolate,
         centroids: rasterizer::centroids,
-        sample_chunks: rasterizer::sample::sample_chunks,
+        sample_chunks: texture::sample_chunks,
         begin_atomics: base::deferred::begin_atomics,
         combine_atomics: base::deferred::combine_atomics,
         end_atomics: base::deferred::end_atomics,

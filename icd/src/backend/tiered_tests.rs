@@ -47,7 +47,7 @@ impl Setup {
     /// Occupies the pool's only thread until the sender is dropped.
     fn block(&self) -> Sender<()> {
         let (send, receive) = channel::<()>();
-        self.engine.pool().expect("a thread").spawn(move || _ = receive.recv());
+        self.engine.pool().team().pool().expect("a thread").spawn(move || _ = receive.recv());
         send
     }
 

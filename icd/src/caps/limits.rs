@@ -9,10 +9,9 @@ use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_LEVELS, MAX_PUSH_CONSTANTS, MAX_SAMPLES};
 use base::pixel::MAX_COLOR_ATTACHMENTS;
 use base::shader::{GeometryFacts, TessellationFacts};
-use rasterizer::api::{
-    LINE_WIDTH_RANGE, MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, POINT_SIZE_RANGE,
-};
+use rasterizer::api::{LINE_WIDTH_RANGE, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, POINT_SIZE_RANGE};
 use rasterizer::tessellate::spacing::MAX_LEVEL;
+use texture::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
 
 /// Largest width of an image or framebuffer.
 pub const MAX_DIMENSION: u32 = 16384;

@@ -5,9 +5,9 @@ use super::ResolveModes;
 use crate::device::Device;
 use ash::vk;
 use base::alloc::{collect, or_unwind};
-use base::mem::{DeviceMemory, MemoryRange};
-use rasterizer::api::{Attachment, ImageMemory};
-use rasterizer::transfer as t;
+use base::mem::{DeviceMemory, ImageMemory, MemoryRange};
+use rasterizer::api::Attachment;
+use transfer as t;
 
 /// Number of bytes, read and written, below which the queue's thread moves them alone: it finishes
 /// before another thread would wake.
@@ -21,7 +21,7 @@ const REGION: u64 = 2 << 20;
 
 /// Returns the threads for a transfer of this many bytes.
 fn threads(device: &Device, bytes: u64, alone: u64) -> t::Threads<'_> {
-    (bytes > alone && device.engine.threads() > 1).then(|| device.engine.team())
+    (bytes > alone && device.engine.pool().threads() > 1).then(|| device.engine.pool().team())
 }
 
 /// Returns the number of bytes of some texels of an image, in all of its planes.

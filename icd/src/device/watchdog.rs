@@ -18,8 +18,8 @@ use crate::ffi::known;
 use crate::os::clock::process_time;
 use crate::os::condvar::Condvar;
 use crate::os::environment::shader_timeout;
+use execution::Running;
 use parking_lot::Mutex;
-use rasterizer::api::Running;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -113,7 +113,7 @@ impl Watched {
 
     /// Returns the handles of the pipelines that are running for the queue.
     pub fn pipelines_at_work(&self, device: &Device) -> Vec<u64> {
-        let running = self.at_work(&device.engine.running());
+        let running = self.at_work(&device.engine.pool().running());
         let mut pipelines: Vec<u64> = running.into_iter().map(|running| running.pipeline).collect();
         pipelines.dedup();
         pipelines
@@ -198,7 +198,7 @@ impl Watchdog {
             // callback runs.
             drop(state);
             budgets.resize_with(device.queues.len(), || Budget::new(timeout));
-            let (workers, time) = (device.engine.running(), used.clamp(step / LEAST_PART, step));
+            let (workers, time) = (device.engine.pool().running(), used.clamp(step / LEAST_PART, step));
             for (queue, budget) in device.queues.iter().zip(&mut budgets) {
                 let mut over = budget.look(&queue.watched.at_work(&workers), time);
                 over.dedup();

@@ -9,9 +9,8 @@ use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, V1_4, ext, row};
 use crate::object::image::Image;
 use ash::vk;
-use base::mem::MemoryRange;
+use base::mem::{ImageMemory, MemoryRange};
 use core::ffi::c_void;
-use rasterizer::api::ImageMemory;
 
 const HOST_COPY: Need = ext("VK_EXT_host_image_copy");
 

@@ -5,7 +5,7 @@ use crate::object::image::{format_of, swizzle};
 use crate::object::sampler::YcbcrConversion;
 use ash::vk;
 use base::abi;
-use rasterizer::sample::{Conversion, Model};
+use texture::{Conversion, Model};
 
 /// Returns the sampler of a create info.
 ///

@@ -105,9 +105,9 @@ impl BufferView {
     /// Creates a view of a bound buffer.
     pub fn new(buffer: &Buffer, format: Format, offset: u64, size: u64) -> BufferView {
         let range = buffer.range(offset, size);
-        let mut view = rasterizer::sample::buffer_view(range, format);
+        let mut view = texture::buffer_view(range, format);
         if let (Some(sparse), true) = (buffer.sparse(), view.texels > 0) {
-            rasterizer::sample::tell_residency(&mut view, sparse.piece().residency(offset));
+            texture::tell_residency(&mut view, sparse.piece().residency(offset));
         }
         BufferView { view: Box::new(view) }
     }

@@ -13,8 +13,8 @@ use base::abi::{self, HEAP_INDEX_BITS, HeapContext};
 use base::format::Format;
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
-use rasterizer::sample::{buffer_view, default_sampler, null_view, zero_page};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use texture::{buffer_view, default_sampler, null_view, zero_page};
 
 /// Capacity of a device's table of samplers.
 const SAMPLERS: usize = 1 << 16;

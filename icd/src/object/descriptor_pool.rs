@@ -13,9 +13,9 @@ use ash::vk::{self, Handle};
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SetHeader};
 use base::shader::DescriptorKind;
 use parking_lot::Mutex;
-use rasterizer::sample::{default_sampler, null_view, zero_page};
 use std::collections::HashMap;
 use std::sync::Arc;
+use texture::{default_sampler, null_view, zero_page};
 
 /// Object behind a `VkDescriptorSet`.
 pub struct DescriptorSet {

@@ -9,7 +9,7 @@ use super::sampler::Sampler;
 use ash::vk;
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
 use base::shader::DescriptorKind;
-use rasterizer::sample::{default_sampler, null_view};
+use texture::{default_sampler, null_view};
 
 /// Source of the descriptors of a write, by number; null descriptors are `None`.
 pub trait Elements {

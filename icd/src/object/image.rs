@@ -9,10 +9,10 @@ use ash::vk;
 use base::abi::{self, Dim};
 use base::format::{Format, MAX_PLANES};
 use base::image::{ImageDesc, ImageLayout, PlaneLayout};
-use base::mem::MemoryRange;
-use rasterizer::api::{Attachment, ImageMemory};
-use rasterizer::sample::{Conversion, ConvertedView, converted_view};
+use base::mem::{ImageMemory, MemoryRange};
+use rasterizer::api::Attachment;
 use std::sync::{Arc, OnceLock};
+use texture::{Conversion, ConvertedView, converted_view};
 
 /// Aspects of an image with a DRM format modifier.
 const MEMORY_PLANES: [vk::ImageAspectFlags; MAX_PLANES] = [
@@ -297,7 +297,7 @@ impl ImageView {
         if beyond(level, levels, desc.levels) || layers_beyond || layers == 0 || levels == 0 {
             return Err(OUTSIDE);
         }
-        let request = rasterizer::sample::ViewRequest {
+        let request = texture::ViewRequest {
             memory: &memory,
             format: if in_bytes { format.in_bytes() } else { format },
             dim,
@@ -318,15 +318,15 @@ impl ImageView {
                 ShaderView::Converted(converted)
             }
             None => {
-                let mut view = Box::new(rasterizer::sample::image_view(&request));
+                let mut view = Box::new(texture::image_view(&request));
                 if let (Some(sparse), true) = (image.sparse(), view.levels > 0) {
-                    rasterizer::sample::tell_residency(&mut view, sparse.piece().residency(0));
+                    texture::tell_residency(&mut view, sparse.piece().residency(0));
                 }
                 ShaderView::Plain(view)
             }
         };
         let sliced = sliced.filter(|_| dim == Dim::D3 && levels == 1);
-        let sliced = sliced.map(|slices| some_slices(rasterizer::sample::image_view(&request), slices)).transpose()?;
+        let sliced = sliced.map(|slices| some_slices(texture::image_view(&request), slices)).transpose()?;
         let slices = desc.dim == Dim::D3;
         let target_layers = if dim == Dim::D3 { all_layers } else { layers };
         let attachment = Attachment { image: memory, format, level, base_layer: layer, layers: target_layers, slices };
@@ -376,7 +376,7 @@ fn some_slices(mut view: abi::ImageView, (first, count): (u32, u32)) -> Result<B
         _ => volume.first_slice = first,
     }
     volume.depth = count;
-    view.rows = rasterizer::sample::rows_of(&view);
+    view.rows = texture::rows_of(&view);
     Ok(Box::new(view))
 }
 

@@ -14,8 +14,9 @@ use crate::os::backing::Backing;
 use ash::vk;
 use base::abi::Dim;
 use base::image::{ImageDesc, ImageLayout};
+use base::mem::ImageMemory;
 use parking_lot::Mutex;
-use rasterizer::api::{Attachment, ImageMemory};
+use rasterizer::api::Attachment;
 use std::sync::Arc;
 
 /// Largest number of bytes that are kept for later images.

@@ -2,7 +2,7 @@
 
 use base::abi;
 use base::format::{Format, features};
-use rasterizer::sample::Conversion;
+use texture::Conversion;
 
 /// `VkSampler`.
 pub struct Sampler {
@@ -13,7 +13,7 @@ pub struct Sampler {
 impl Sampler {
     /// Creates a sampler and chooses its class.
     pub fn new(sampler: abi::Sampler) -> Sampler {
-        Sampler { sampler: Box::new(rasterizer::sample::new_sampler(sampler)) }
+        Sampler { sampler: Box::new(texture::new_sampler(sampler)) }
     }
 }
 

@@ -6,7 +6,7 @@ use super::link::{Link, Linkage};
 use super::setup::{Common, Half};
 use super::stream::Shaded;
 use crate::prim::{ChunkOutput, Rows, transposed};
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use base::shader::Interpolation;
 
 /// Returns true if the flat inputs of fragments have the same value in both provoking vertices.

@@ -21,7 +21,7 @@ use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{PolygonMode, TopologyClass};
 use crate::prim::{GROUP, Screen, transposed, word_of};
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 
 impl Builder<'_> {
     /// Returns true if [`Builder::filled`] handles the chunk.

@@ -11,11 +11,11 @@ use super::link::Made;
 use super::plan::FrontDraw;
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use crate::api::statistic;
-use crate::mem::AlignedBuf;
-use crate::stage::{NO_SLOT, StageMemory, aborted};
+use crate::stages::NO_SLOT;
 use base::abi::{PrimitiveBatch, SlotLayout};
 use base::shader::{CompiledStage, GeometryFacts, STREAMS, VertexMark};
 use core::ops::Range;
+use execution::{AlignedBuf, StageMemory, aborted};
 
 /// Number of bytes of the vertices that a call may make, unless a single chunk of lanes takes more.
 const CALL_BYTES: usize = 256 << 10;

@@ -7,8 +7,8 @@ use super::plan::{Chunk, FrontDraw};
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use super::vertex::{Reuse, Shading, shade, vertex_index};
 use crate::api::statistic;
-use crate::stage::{StageMemory, aborted};
 use core::ops::Range;
+use execution::{StageMemory, aborted};
 
 /// Number of assembled ranges that a worker remembers.
 const ASSEMBLIES: usize = 8;

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use crate::api::{DrawState, GraphicsStages, VertexAttribute};
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use crate::stages::Tessellation;
 use base::abi::{InputSource, SlotLayout};
 use base::format::{Channel, ChannelName, ChannelType, Format};

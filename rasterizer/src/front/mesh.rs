@@ -11,10 +11,10 @@ use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use super::tasks::Asked;
 use super::tessellation::Corners;
 use crate::api::statistic;
-use crate::mem::AlignedBuf;
-use crate::stage::{NO_SLOT, StageMemory, aborted};
+use crate::stages::NO_SLOT;
 use base::abi::{ComputeBatch, MeshBatch};
 use base::shader::{CompiledStage, GROUP_HEAD, MeshFacts, Records};
+use execution::{AlignedBuf, StageMemory, aborted};
 
 const _: () = assert!(MeshFacts::MOST_PRIMITIVES <= BATCH_PRIMITIVES);
 

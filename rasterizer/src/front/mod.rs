@@ -64,8 +64,8 @@ pub use viewport::Transform;
 
 use crate::api::statistic;
 use crate::prim::{ChunkOutput, Grid, Phase, Sorting};
-use crate::stage::StageMemory;
 use base::host::{Host, Level};
+use execution::StageMemory;
 use geometry::{GeometrySource, Whole};
 use input::VertexSource;
 use mesh::MeshSource;

@@ -8,7 +8,7 @@ use super::link::Linkage;
 use super::setup::row_of;
 use super::stream::Shaded;
 use crate::prim::GROUP;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 
 /// Pairs of triangles that may be rectangles, as lanes; a worker keeps them.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use super::plan::FrontDraw;
 use super::stream::{Batch, Shaded};
 use super::viewport::{Projected, Transform, code};
 use crate::prim::{Screen, transposed};
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 
 /// A shaded vertex, ready for assembly. (Clipping reads clip coordinates from the stage's outputs:
 /// [`position`].)

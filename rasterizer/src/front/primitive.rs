@@ -12,7 +12,7 @@ use super::stream::{Batch, Shaded};
 use super::viewport::{Transform, code};
 use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
 use crate::prim::{ChunkOutput, Diamonds, Grid, LinePrim, Phase, SUBPIXEL, Screen, counted};
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use base::host::Level;
 use core::slice::from_ref;
 

@@ -18,7 +18,7 @@ use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{LineMode, TopologyClass};
 use crate::prim::SMALL;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 
 /// Outcodes of an end with which a line is clipped, or is not visible.
 const CUT: u32 = code::REJECT | code::GUARD | code::UNPROJECTED | code::NAN;

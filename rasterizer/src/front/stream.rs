@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::stage::{NO_SLOT, StageMemory};
+use crate::stages::NO_SLOT;
 use base::abi::SlotLayout;
+use execution::StageMemory;
 
 /// Largest number of primitives of a batch; a chunk is a batch of its draw's primitives.
 pub const BATCH_PRIMITIVES: u32 = 256;

@@ -6,13 +6,10 @@
 //! The number and the contents of chunks must not depend on how many mesh workgroups one task
 //! requests.
 
-use crate::api::Running;
 use crate::api::{Draw, statistic};
-use crate::mem::AlignedBuf;
-use crate::pool::{Effort, Pool, Scratch};
-use crate::stage::{StageMemory, aborted};
 use base::abi::{ComputeBatch, MeshBatch};
 use base::shader::{CompiledStage, GROUP_HEAD, TaskFacts};
+use execution::{AlignedBuf, Effort, Pool, Running, Scratch, StageMemory, aborted};
 use parking_lot::Mutex;
 
 /// Number of bytes of task workgroups that are kept together, unless a single one takes more.

@@ -13,13 +13,12 @@ use super::link::Tessellated;
 use super::plan::{Chunk, FrontDraw};
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use crate::api::statistic;
-use crate::mem::AlignedBuf;
-use crate::stage::{StageMemory, aborted};
 use crate::stages::Tessellation;
 use crate::tessellate::spacing::ONE;
 use crate::tessellate::{Domain, Levels, Mode, Pattern};
 use base::abi::{ComputeBatch, ControlBatch, EvaluationBatch, SlotLayout};
 use core::ops::Range;
+use execution::{AlignedBuf, StageMemory, aborted};
 
 /// Number of bytes of patches that a call of the control stage may make, unless a single one takes
 /// more.

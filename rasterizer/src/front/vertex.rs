@@ -10,12 +10,12 @@ use super::columns;
 use super::link::{AttributeFetch, FetchKind, Linkage};
 use super::stream::{BATCH_PRIMITIVES, MOST_PATCHES};
 use crate::api::Draw;
-use crate::mem::AlignedBuf;
-use crate::stage::{NO_SLOT, StageMemory};
+use crate::stages::NO_SLOT;
 use base::abi::{SlotLayout, VertexBatch};
 use base::format::kernels;
 use base::host::prefetch;
 use base::parts::PartialRange;
+use execution::{AlignedBuf, StageMemory};
 
 /// Number of entries of the reuse table. It exceeds the vertices of a chunk, usually more than
 /// twice, and is small enough for the first-level cache.

@@ -1,4 +1,4 @@
-//! Draws and dispatches driven by stages written in Rust.
+//! Draws driven by stages written in Rust.
 //!
 //! The vertex stage copies its twelve inputs (position, colour, extra) to twelve outputs; fragment
 //! stages interpolate the colour from `FragmentPrimitive` as its documentation defines.
@@ -6,10 +6,9 @@
 mod bench;
 mod bounds;
 mod capture;
-mod compute;
 mod coverage;
 mod geometry;
-pub(crate) mod guard;
+mod guard;
 mod hidden;
 mod lines;
 mod memory;
@@ -26,12 +25,13 @@ use crate::api::*;
 use base::abi::*;
 use base::format::{Aspect, Format};
 use base::image::{ImageDesc, ImageLayout};
-use base::mem::MemoryRange;
+use base::mem::{ImageMemory, MemoryRange};
 use base::pixel::*;
 pub use base::random::Rng;
 use base::shader::*;
+use execution::Running;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use test_support::stage::{context, stage};
 
 pub const RGBA8: u32 = 37;
 pub const BGRA8: u32 = 44;
@@ -135,19 +135,6 @@ unsafe extern "C" fn copy_vertices(_: *const ShaderContext, batch: *mut BatchHea
         let words = b.count.next_multiple_of(4) as usize * 12;
         core::ptr::copy_nonoverlapping(b.inputs, b.outputs, words);
     }
-}
-
-pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInterface) -> CompiledStage {
-    let facts = StageFacts {
-        payload,
-        lanes,
-        interface: Arc::new(interface),
-        capture: None,
-        side_effects: false,
-        has_loops: false,
-        draw_parameters: true,
-    };
-    CompiledStage { facts, code: Arc::new(entry) }
 }
 
 /// Returns the stages of a pipeline.
@@ -278,45 +265,6 @@ pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], facts: FragmentFact
     stage(Payload::Fragment(facts), entry, 8, StageInterface { inputs, outputs, places: Vec::new() })
 }
 
-static NEVER: AtomicU32 = AtomicU32::new(0);
-unsafe extern "C" fn no_image(_: *const *const ImageView, _: *const *const Sampler, _: *mut ImageArgs) {}
-unsafe extern "C" fn no_fma<F>(_: *const F, _: *const F, _: *const F, _: *mut F, _: u32) {}
-unsafe extern "C" fn no_clock(_: *mut u64) {}
-static HELPERS: HelperTable = HelperTable {
-    image_divergent: no_image,
-    fma_f32: no_fma,
-    fma_f64: no_fma,
-    interpolate: crate::interpolate,
-    centroids: crate::centroids,
-    sample_chunks: crate::sample::sample_chunks,
-    begin_atomics: base::deferred::begin_atomics,
-    combine_atomics: base::deferred::combine_atomics,
-    end_atomics: base::deferred::end_atomics,
-    clock: no_clock,
-};
-
-pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
-    let none = BufferDescriptor { address: core::ptr::null_mut(), range: 0 };
-    Arc::new(ShaderContext {
-        sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [none; NEAR_DYNAMIC_BUFFERS],
-        push_constants: [0; MAX_PUSH_CONSTANTS],
-        num_workgroups: [1; 3],
-        base_vertex: 0,
-        base_instance: 0,
-        draw_index: 0,
-        view_index: 0,
-        device_index: 0,
-        addresses: AddressSpace::EMPTY,
-        heaps: base::abi::Heaps::NONE,
-        all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
-        abort,
-        helpers: &HELPERS,
-    })
-}
-pub fn context() -> Arc<ShaderContext> {
-    context_with(&NEVER)
-}
 /// Returns a context whose descriptor set 0 lies at `set`.
 pub fn context_with_set(set: *const u8) -> Arc<ShaderContext> {
     let mut context = context();

@@ -2,7 +2,7 @@
 //! and so does other work.
 
 use super::*;
-use crate::api::Running;
+use execution::Running;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn image_of(engine: &Engine) -> Vec<u8> {
@@ -27,13 +27,13 @@ fn a_panic_in_a_worker_leaves_the_engine_usable() {
             let beside = scope.spawn(|| (0..4).map(|_| image_of(&other)).collect::<Vec<_>>());
             for round in 0..4 {
                 let items = catch_unwind(AssertUnwindSafe(|| {
-                    engine.pool.for_each(64, crate::pool::Effort::Large, |worker, _, i| {
+                    engine.pool().for_each(64, execution::Effort::Large, |worker, _, i| {
                         worker.runs(Running { command: 7, pipeline: 7 });
                         assert_ne!(i, 5 * round, "on purpose");
                     });
                 }));
                 assert!(items.is_err(), "the panic reaches the caller");
-                assert_eq!(engine.running(), [], "nobody is at work any more");
+                assert_eq!(engine.pool().running(), [], "nobody is at work any more");
                 assert!(image_of(&engine) == want, "round {round}, {threads} threads");
             }
             assert!(beside.join().is_ok_and(|images| images.iter().all(|i| *i == want)), "another engine");

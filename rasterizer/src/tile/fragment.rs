@@ -5,11 +5,11 @@ use super::depth::{self, Block, DepthFormat};
 use super::job::TileJob;
 use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
 use super::shaded::{Outputs, SPREAD, ShadedQuads, pixels};
-use crate::mem::AlignedBuf;
 use crate::prim::Prim;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups, SlotLayout};
 use base::shader::CompiledStage;
+use execution::AlignedBuf;
 
 /// Number of samples of a group.
 const GROUP: u32 = 4;

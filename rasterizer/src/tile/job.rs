@@ -11,11 +11,10 @@ use super::plan::TileDraw;
 use super::quads::Quads;
 use super::rectangles::Rectangles;
 use super::runs::Run;
-use crate::mem::AlignedBuf;
 use crate::prim::LinePrim;
-use crate::stage::StageMemory;
 use crate::surface::Surface;
 use base::abi::SampleGroups;
+use execution::{AlignedBuf, StageMemory};
 
 /// Tile memory of a worker.
 #[derive(Default)]

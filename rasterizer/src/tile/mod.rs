@@ -33,11 +33,10 @@ pub use pass::Pass;
 pub use plan::{TileDraw, TilePlan, TileState};
 pub use runs::Runs;
 
-use crate::pool::Worker;
 use crate::prim::{ChunkOutput, TILE_SHIFT};
-use crate::stage::{StageMemory, aborted};
 use base::host::Level;
 use bounds::DepthReject;
+use execution::{StageMemory, Worker, aborted};
 use job::TileJob;
 use overdraw::Overdraw;
 use runs::{PREFETCH, Run, joined_bins, prefetch_prim};

@@ -6,13 +6,13 @@
 use super::color::ColorPlan;
 use super::depth::{DepthPlan, RowsTest};
 use super::pass::Pass;
-use crate::api::Running;
 use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
 use crate::prim::{Places, sample_positions};
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use base::abi::SamplePositions;
 use base::pixel::{PixelKey, PixelValues};
 use base::shader::{BuiltinSlot, CompiledStage, SlotKind, SlotType, StageInterface};
+use execution::Running;
 
 /// The special lines of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

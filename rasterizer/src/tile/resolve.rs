@@ -7,7 +7,7 @@ use super::job::TileJob;
 use super::owners::{Block, Owner, OwnerDraw, Owners, only, owned_by};
 use super::quads::quads_of;
 use super::{Draws, TileDraw};
-use crate::pool::Worker;
+use execution::Worker;
 
 /// A tile whose owners are resolved.
 struct Resolve<'a, 'b> {

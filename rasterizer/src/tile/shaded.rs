@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use base::abi::{FragmentQuad, SlotLayout};
 
 /// The outputs of shaded quads: lane `4*quad + pixel` of each slot.

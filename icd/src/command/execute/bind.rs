@@ -110,7 +110,7 @@ impl Bound {
         p: DrawParameters,
     ) -> ShaderContext {
         let mut context = ShaderContext {
-            sets: [rasterizer::sample::zero_page(); MAX_DESCRIPTOR_SETS],
+            sets: [texture::zero_page(); MAX_DESCRIPTOR_SETS],
             dynamic_buffers: [null_buffer(); NEAR_DYNAMIC_BUFFERS],
             push_constants: *push_constants,
             num_workgroups: p.num_workgroups,

@@ -19,8 +19,8 @@ use base::alloc::{OutOfMemory, or_unwind};
 use base::format::TABLE;
 use base::mem::MemoryRange;
 use base::shader::DescriptorKind;
-use rasterizer::sample::{buffer_view, default_sampler, null_view};
 use std::sync::Arc;
+use texture::{buffer_view, default_sampler, null_view};
 
 /// A materialized descriptor set: a set made of a buffer's bytes.
 pub(super) struct Shadow {

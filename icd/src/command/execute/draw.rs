@@ -8,8 +8,9 @@ use crate::ffi::{handle, known};
 use crate::object::pipeline::{BindPoint, PipelineKind};
 use crate::object::pipeline_state::join;
 use ash::vk;
+use execution::Dispatch;
 use rasterizer::RenderPassInstance;
-use rasterizer::api::{Dispatch, Draw, DrawCounts};
+use rasterizer::api::{Draw, DrawCounts, statistic};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -229,14 +230,10 @@ impl Executor<'_> {
         let context =
             point.context((device, &mut self.shadows), &compute.layout, &self.state.push_constants.0, parameters);
         self.queue.watched.begin(handle::raw(&pipeline));
-        device.engine.dispatch(&Dispatch {
-            running: self.queue.watched.running(),
-            stage: compute.stage.clone(),
-            context,
-            base,
-            groups,
-            queries: self.queries.clone(),
-        });
+        let dispatch =
+            Dispatch { running: self.queue.watched.running(), stage: compute.stage.clone(), context, base, groups };
+        let invocations = execution::dispatch(device.engine.pool(), &dispatch);
+        self.queries.count(statistic::COMPUTE_INVOCATIONS, invocations);
         self.queue.watched.end();
     }
 

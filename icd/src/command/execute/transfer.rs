@@ -11,8 +11,7 @@ use crate::command::{Place, ResolveModes, Space, bounds, transfer};
 use crate::object::image::Image;
 use ash::vk;
 use base::alloc::{or_unwind, reserve};
-use base::mem::MemoryRange;
-use rasterizer::api::ImageMemory;
+use base::mem::{ImageMemory, MemoryRange};
 
 impl Executor<'_> {
     /// Reports to the application a region that does not fit.

@@ -7,7 +7,7 @@ use super::quad::{LANES, words};
 use super::source::Sources;
 #[cfg(target_arch = "x86_64")]
 use super::wide;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::host::{Host, Ints, Level};
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};

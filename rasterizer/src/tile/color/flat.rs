@@ -9,7 +9,7 @@ use super::bytes::{self, Bytes, Texels as Eight};
 use super::plan::{Access, ColorPlan};
 use super::quad::LANES;
 use crate::prim::SquareRows;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::format::kernels;
 use base::format::pack::ONE;

@@ -13,7 +13,7 @@ use super::half;
 use super::pair::{Write, floats};
 use super::plan::{Access, ColorPlan};
 use super::source::Sources;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::abi::MAX_LANES;
 use base::format::kernels;

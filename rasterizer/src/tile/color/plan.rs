@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::equation::Clamp;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use crate::surface::Surface;
 use base::epilogue::Epilogue;
 use base::format::{Channel, ChannelName, ChannelType, Format};

@@ -5,7 +5,7 @@
 use super::equation::Floats;
 use super::plan::ColorPlan;
 use super::quad::LANES;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use crate::tile::shaded::{Outputs, ShadedQuads};
 use base::abi::SlotLayout;
 use base::format::pack::ONE;

@@ -12,7 +12,7 @@ use super::quad::{LANES, words};
 use super::source::Sources;
 #[cfg(target_arch = "x86_64")]
 use super::wide;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
 #[cfg(target_arch = "x86_64")]

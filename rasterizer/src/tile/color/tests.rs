@@ -5,10 +5,9 @@ use super::bytes::{self, Bytes, Texels};
 use super::equation::Clamp;
 use super::*;
 use crate::api::Attachment;
-use crate::stage::NO_SLOT;
+use crate::stages::NO_SLOT;
 use crate::surface::Surface;
 use crate::tests::Rng;
-use crate::tests::guard::{Guarded, SIDES};
 use crate::tile::shaded::Outputs;
 use base::abi::{Dim, FragmentBatch, FragmentQuad, SlotLayout};
 use base::format::{Aspect, ChannelType, Format};
@@ -16,6 +15,7 @@ use base::image::ImageDesc;
 use base::pixel::{
     AdvancedBlend, AdvancedBlendOp, BlendEquations, BlendFactor, BlendOp, BlendOverlap, ColorKey, ColorOp, LogicOp,
 };
+use test_support::guard::{Guarded, SIDES};
 
 const WIDTH: u32 = 37;
 const HEIGHT: u32 = 22;

@@ -1,0 +1,80 @@
+//! Stages whose code is written in Rust, and contexts for them.
+
+use base::abi::*;
+use base::shader::{CompiledStage, Payload, StageFacts, StageInterface};
+use core::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// Returns a stage that runs `entry` with chunks of `lanes` lanes.
+pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInterface) -> CompiledStage {
+    let facts = StageFacts {
+        payload,
+        lanes,
+        interface: Arc::new(interface),
+        capture: None,
+        side_effects: false,
+        has_loops: false,
+        draw_parameters: true,
+    };
+    CompiledStage { facts, code: Arc::new(entry) }
+}
+
+static NEVER: AtomicU32 = AtomicU32::new(0);
+
+/// Defines helpers that end the process: stages written in Rust call none.
+macro_rules! uncalled {
+    ($($name:ident $([$generic:ident])? ($($argument:ty),*);)*) => {
+        $(unsafe extern "C" fn $name$(<$generic>)?($(_: $argument),*) {
+            unreachable!("stages written in Rust call no helper")
+        })*
+    };
+}
+
+uncalled! {
+    no_image(*const *const ImageView, *const *const Sampler, *mut ImageArgs);
+    no_fma[F](*const F, *const F, *const F, *mut F, u32);
+    no_interpolate(*const c_void, u32, *const u32, u32, *mut f32);
+    no_centroids(*const c_void, u32, *mut f32);
+    no_chunks(*const ImageView, *const Sampler, *mut ImageArgs, *const f32, *mut u32, u32);
+    no_clock(*mut u64);
+}
+
+static HELPERS: HelperTable = HelperTable {
+    image_divergent: no_image,
+    fma_f32: no_fma,
+    fma_f64: no_fma,
+    interpolate: no_interpolate,
+    centroids: no_centroids,
+    sample_chunks: no_chunks,
+    begin_atomics: base::deferred::begin_atomics,
+    combine_atomics: base::deferred::combine_atomics,
+    end_atomics: base::deferred::end_atomics,
+    clock: no_clock,
+};
+
+/// Returns a context without resources, with this abort flag.
+pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
+    let none = BufferDescriptor { address: core::ptr::null_mut(), range: 0 };
+    Arc::new(ShaderContext {
+        sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
+        dynamic_buffers: [none; NEAR_DYNAMIC_BUFFERS],
+        push_constants: [0; MAX_PUSH_CONSTANTS],
+        num_workgroups: [1; 3],
+        base_vertex: 0,
+        base_instance: 0,
+        draw_index: 0,
+        view_index: 0,
+        device_index: 0,
+        addresses: AddressSpace::EMPTY,
+        heaps: base::abi::Heaps::NONE,
+        all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
+        abort,
+        helpers: &HELPERS,
+    })
+}
+
+/// Returns a context without resources that is never aborted.
+pub fn context() -> Arc<ShaderContext> {
+    context_with(&NEVER)
+}

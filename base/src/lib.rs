@@ -4,8 +4,8 @@
 //! - [`shader`]: the description of a compiled stage;
 //! - [`format`], [`image`], [`sample`]: formats with texel packing, image layout, and the scalar
 //!   definition of sampling;
-//! - [`mem`], [`parts`]: the bounds-checked view of device memory, and addresses that are memory
-//!   only in parts;
+//! - [`mem`], [`parts`], [`epoch`]: the bounds-checked view of device memory, addresses that are
+//!   memory only in parts, and the number by which caches of memory become stale;
 //! - [`pixel`], [`epilogue`], [`numbered!`]: the state of pixels as a key, the epilogue of fragment
 //!   stages, and enumerations with Vulkan's numbers;
 //! - `cpu`, [`host`]: features and levels of the processor, and functions compiled for each level;

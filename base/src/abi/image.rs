@@ -241,7 +241,7 @@ pub struct ImageView {
     /// Kernels for single texels that the view would have if its levels were in one piece; the
     /// views of cells use them.
     pub of_piece: [ImageKernel; KERNEL_SAMPLE],
-    /// State for the kernels of a view with a sampler Y'CbCr conversion (`rasterizer::sample`);
+    /// State for the kernels of a view with a sampler Y'CbCr conversion (`texture`);
     /// null for other views.
     pub conversion: *const u8,
     /// Levels, of which the first `levels` are the view's.
@@ -259,7 +259,7 @@ unsafe impl Sync for ImageView {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
-    /// Kernel class, `< SAMPLER_CLASSES`; assigned by `rasterizer::sample` when the sampler is
+    /// Kernel class, `< SAMPLER_CLASSES`; assigned by `texture` when the sampler is
     /// created.
     pub class: u32,
     /// Magnification filter (`VkFilter`): 0 nearest, 1 linear.

@@ -1,7 +1,7 @@
 //! The rows of the format table, sorted by `VkFormat` value.
 //!
 //! Features are exact: a bit is set if and only if a kernel of Grus implements it
-//! (`pack`, `blocks`, `rasterizer::sample`, `rasterizer::transfer`, blending). They cover the
+//! (`pack`, `blocks`, `texture`, `transfer`, blending). They cover the
 //! specification's "Required Format Support" tables; the test in this file has a separate list of
 //! the required bits. Formats without features are in the table for their block sizes (floats of 64
 //! bits, three components of 8 or 16, D16_UNORM_S8_UINT).

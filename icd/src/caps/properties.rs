@@ -199,7 +199,7 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
         max_descriptor_set_update_after_bind_sampled_images: MAX_DESCRIPTORS,
         max_descriptor_set_update_after_bind_storage_images: MAX_DESCRIPTORS,
         max_descriptor_set_update_after_bind_input_attachments: MAX_DESCRIPTORS,
-        // The modes that the resolves of `rasterizer::transfer` support.
+        // The modes that the resolves of `transfer` support.
         supported_depth_resolve_modes: Resolve::SAMPLE_ZERO | Resolve::AVERAGE | Resolve::MIN | Resolve::MAX,
         supported_stencil_resolve_modes: Resolve::SAMPLE_ZERO | Resolve::MIN | Resolve::MAX,
         independent_resolve_none: vk::TRUE,

@@ -80,7 +80,7 @@ fn buffer_image_copy(r: &vk::BufferImageCopy2<'_>) -> vk::BufferImageCopy {
     }
 }
 
-/// Mode of a resolve that does not set any; integers have no mean (`rasterizer::transfer`).
+/// Mode of a resolve that does not set any; integers have no mean (`transfer`).
 const MEAN: ResolveModes =
     ResolveModes { color_or_depth: vk::ResolveModeFlags::AVERAGE, stencil: vk::ResolveModeFlags::AVERAGE };
 

@@ -138,7 +138,7 @@ impl TestImage {
         let format = layout.planes()[plane].format;
         let mut block = [0u8; 16];
         let n = usize::from(format.info().block_bytes);
-        // SAFETY: `address` checks that the block is inside of the image, and it has at most 16 bytes.
+        // SAFETY: `address` checks that the block is inside of the image; it has at most 16 bytes.
         unsafe { self.address(plane, level as u32, layer, sample, at).copy_to_nonoverlapping(block.as_mut_ptr(), n) };
         if format.is_compressed() {
             return decode_texel(format, &block, [at[0], at[1]]);

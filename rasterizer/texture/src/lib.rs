@@ -1,5 +1,5 @@
-//! Texture sampling: image views with their kernels, samplers, and the helper for operations whose view
-//! differs between lanes.
+//! Texture sampling: image views with their kernels, samplers, and the helper for operations whose
+//! view differs between lanes.
 //!
 //! A view has the kernels for its format, dimension and this host; a sampler has its class, which
 //! selects one of them. A call from generated code is thus two loads and an indirect call, and no

@@ -41,7 +41,7 @@ mod structured;
 use base::random::Star as Rng;
 use base::shader::Stage;
 use herd::{HANGS, MEMORY};
-use jit::emit::unseen::MORE_LANES;
+use jit::emit::lane_count::MORE_LANES;
 use jit::error::{Error, ErrorKind};
 use jit::spirv::{Accept, Module, Specialization};
 use sandbox::{End, Program, Sandbox, constants};

@@ -3,13 +3,13 @@
 //! time and may run on another thread.
 //!
 //! [`prepare`] reports every error of a stage. If emission may still refuse the stage
-//! ([`emit::is_certain`]), `prepare` therefore emits it too.
+//! ([`emit::can_defer`]), `prepare` therefore emits it too.
 
 #![forbid(unsafe_code)]
 
 use crate::backend::{MachineCode, Wanted};
 use crate::code::CodeBlob;
-use crate::emit::{self, Emission, EmitOptions, unseen};
+use crate::emit::{self, Emission, EmitOptions, lane_count};
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ir::{Builtin, Node, Op, Region, Shader};
@@ -58,8 +58,8 @@ struct Unemitted {
     shader: Shader,
     layout: PipelineLayoutInfo,
     stack: usize,
-    /// True if no capability of the module exposes the number of lanes ([`emit::unseen`]).
-    blind: bool,
+    /// True if no capability of the module exposes the number of lanes ([`emit::lane_count`]).
+    exposes_no_subgroups: bool,
 }
 
 /// The LIR of a stage.
@@ -75,7 +75,9 @@ impl Body {
         match self {
             Body::Lir(_) => false,
             Body::Ir(stage) => {
-                stage.blind && wide::has_large_vectors() && unseen::may_have_more_lanes(&stage.shader, lanes)
+                stage.exposes_no_subgroups
+                    && wide::has_large_vectors()
+                    && lane_count::may_have_more_lanes(&stage.shader, lanes)
             }
         }
     }
@@ -91,7 +93,7 @@ impl Body {
                 on_stack(stack, || emissions(&shader, &layout, lanes, may && tier == Tier::Wide))?
             }
         };
-        let times = if may { unseen::MORE_LANES / lanes } else { 1 };
+        let times = if may { lane_count::MORE_LANES / lanes } else { 1 };
         let room = emissions.usual.scratch_bytes.saturating_mul(times);
         Ok((emissions, room))
     }
@@ -102,9 +104,9 @@ impl Body {
 fn emissions(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, more: bool) -> Result<Emissions> {
     let usual = emission(shader, layout, EmitOptions::of(lanes))?;
     // If the emission with more lanes exceeds a limit, it is left out.
-    let options = EmitOptions { lanes: unseen::MORE_LANES, row_lanes: lanes };
+    let options = EmitOptions { lanes: lane_count::MORE_LANES, row_lanes: lanes };
     let more_lanes = if more { emission(shader, layout, options).ok() } else { None };
-    let more_lanes = more_lanes.filter(|large| unseen::is_worth_it(&usual.lir, &large.lir));
+    let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&usual.lir, &large.lir));
     Ok(Emissions { usual, more_lanes })
 }
 
@@ -188,10 +190,10 @@ pub fn with_epilogue(
         let Some(few) = build(usual)? else { return Ok((facts(&shader, request), None)) };
         let more = tier.is_none_or(|tier| tier == Tier::Wide)
             && wide::has_large_vectors()
-            && usual < unseen::MORE_LANES
-            && unseen::is_blind(request.module.capabilities());
-        let more_lanes = if more { build(unseen::MORE_LANES).ok().flatten() } else { None };
-        let more_lanes = more_lanes.filter(|large| unseen::is_worth_it(&few.lir, &large.lir));
+            && usual < lane_count::MORE_LANES
+            && lane_count::exposes_no_subgroups(request.module.capabilities());
+        let more_lanes = if more { build(lane_count::MORE_LANES).ok().flatten() } else { None };
+        let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&few.lir, &large.lir));
         Ok((facts(&shader, request), Some(Emissions { usual: few, more_lanes })))
     })?;
     let Some(Emissions { usual, more_lanes }) = emissions.filter(|_| wanted()) else { return Ok(None) };
@@ -229,10 +231,12 @@ pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
     on_stack(stack, || {
         let shader = optimised(request)?;
         let (facts, lanes) = (facts(&shader, request), request.specialization.subgroup_size);
-        let certain = emit::is_certain(&shader, request.layout, lanes);
-        let blind = unseen::is_blind(request.module.capabilities());
-        let body = match certain {
-            true => Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, blind })),
+        let can_defer = emit::can_defer(&shader, request.layout, lanes);
+        let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
+        let body = match can_defer {
+            true => {
+                Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, exposes_no_subgroups }))
+            }
             false => Body::Lir(emission(&shader, request.layout, EmitOptions::of(lanes))?),
         };
         Ok(Prepared { body, facts, deviations: request.module.deviations() })
@@ -263,8 +267,9 @@ pub fn describe(request: &CompileRequest<'_>) -> Result<Described> {
         let (ir, ir_instructions) = (shader.to_string(), count_instructions(&shader.root.body));
         let facts = facts(&shader, request);
         let stack = request.module.stack();
-        let blind = unseen::is_blind(request.module.capabilities());
-        let body = Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, blind }));
+        let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
+        let body =
+            Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, exposes_no_subgroups }));
         let (Emissions { usual: emission, more_lanes }, room) = body.emissions(facts.lanes, Tier::Wide)?;
         let more_lanes = more_lanes.filter(|large| large.scratch_bytes <= room);
         Ok(Described { facts, emission, more_lanes, ir, ir_instructions })
@@ -327,8 +332,8 @@ fn optimised(request: &CompileRequest<'_>) -> Result<Shader> {
 fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
     let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
     for data in shader.insts.values() {
+        draw_parameters |= data.op.info().per_draw;
         if let Op::Builtin(builtin) = data.op {
-            draw_parameters |= builtin.is_of_draw();
             reads_primitive_id |= builtin == Builtin::PrimitiveId;
             reads_sample_mask |= builtin == Builtin::SampleMaskIn;
         }

@@ -8,7 +8,7 @@ use base::shader::{CompiledStage, PipelineLayoutInfo, Stage};
 use emit_common::run_compiled;
 use jit::CompileRequest;
 use jit::code::CodeBlob;
-use jit::emit::unseen::{MORE_LANES, is_blind, work};
+use jit::emit::lane_count::{MORE_LANES, exposes_no_subgroups, work};
 use jit::ir::interp::Memory;
 use jit::lir::{Access, Builder, Elem, IntCond, Reason, Type};
 use jit::spirv::{Accept, Module, Specialization};
@@ -109,10 +109,10 @@ fn less_room_is_enough_for_as_many_lanes() {
 #[test]
 fn capabilities_say_who_may_see() {
     // These are Shader, Int64 and StorageBuffer8BitAccess.
-    assert!(is_blind(&[1, 11, 4448]));
+    assert!(exposes_no_subgroups(&[1, 11, 4448]));
     // These are GroupNonUniform, SubgroupBallotKHR, CooperativeMatrixKHR,
     // ComputeDerivativeGroupQuads, and a capability that does not exist yet.
-    assert!([61, 4423, 6022, 5288, 9999].iter().all(|&c| !is_blind(&[1, c])));
+    assert!([61, 4423, 6022, 5288, 9999].iter().all(|&c| !exposes_no_subgroups(&[1, c])));
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //!
 //! Invariant: every tier's code has the same facts (interface, scratch memory), so that calls of
 //! one dispatch may use code of different tiers. The use of the memory is private to a call: in a
-//! subgroup-size-agnostic stage, better code has more lanes in a chunk (`jit::emit::unseen`).
+//! subgroup-size-agnostic stage, better code has more lanes in a chunk (`jit::emit::lane_count`).
 
 use super::compile::{Key, StageRequest};
 use crate::os::condvar::Condvar;

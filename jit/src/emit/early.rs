@@ -17,7 +17,7 @@ use super::Emitter;
 use super::memory::{at as at_offset, read_only, trusted};
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
-use crate::ir::{Inst, InstData, Node, Op, Region, SampleInfo, Shader, Space, Ty, Value, ValueDef, Weight};
+use crate::ir::{CostClass, Inst, InstData, Node, Op, Region, SampleInfo, Shader, Space, Ty, Value, ValueDef};
 use crate::lir::{Access, Reason, Type, Value as C};
 use crate::passes::{Divergence, Shape};
 use base::abi::{FragmentBatch, LodMode, MAX_LANES, SampleOp};
@@ -163,7 +163,7 @@ impl Known<'_> {
             // their neighbours.
             Op::Load(Space::Push | Space::Buffer, flags) => !flags.volatile && data.args.iter().all(|&v| uniform(v)),
             Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Convert(_) | Op::Select | Op::Fma => {
-                op.row().weight != Weight::Heavy
+                op.info().cost != CostClass::Call
             }
             _ => false,
         };

@@ -3,7 +3,7 @@
 //!
 //! A region is identified by its address: the shader is borrowed and not moved while it is emitted.
 
-use crate::ir::{Effects, Label, Node, Op, Region, Shader, Term, Value, Weight};
+use crate::ir::{CostClass, Effects, Label, Node, Op, Region, Shader, Term, Value};
 use crate::passes::Divergence;
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
@@ -152,9 +152,9 @@ impl Walk<'_> {
 
 /// Returns the weight of an instruction.
 fn weigh(op: &Op) -> usize {
-    match op.row().weight {
-        Weight::Cheap | Weight::Dear => 1,
-        Weight::Heavy => SKIP_FROM,
+    match op.info().cost {
+        CostClass::Cheap | CostClass::Expensive => 1,
+        CostClass::Call => SKIP_FROM,
     }
 }
 

@@ -405,25 +405,7 @@ impl Emitter<'_> {
             }
             Builtin::SampleMaskIn => self.sample_mask()?,
             Builtin::HelperInvocation => self.b.not(covered),
-            other @ (Builtin::VertexIndex
-            | Builtin::InstanceIndex
-            | Builtin::BaseVertex
-            | Builtin::BaseInstance
-            | Builtin::DrawIndex
-            | Builtin::ViewIndex
-            | Builtin::DeviceIndex
-            | Builtin::InvocationId
-            | Builtin::PatchVertices
-            | Builtin::TessCoord(_)
-            | Builtin::LocalInvocationIndex
-            | Builtin::LocalInvocationId(_)
-            | Builtin::WorkgroupId(_)
-            | Builtin::NumWorkgroups(_)
-            | Builtin::GlobalInvocationId(_)
-            | Builtin::SubgroupInvocation
-            | Builtin::SubgroupSize
-            | Builtin::SubgroupId
-            | Builtin::NumSubgroups) => return Err(Error::invalid(format!("{other:?} is no fragment's"))),
+            other => return Err(Error::invalid(format!("{other:?} is no fragment's"))),
         };
         self.define(result, Rep::Varying(c))
     }

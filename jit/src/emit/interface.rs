@@ -156,7 +156,7 @@ impl Emitter<'_> {
     pub fn builtin(&mut self, builtin: Builtin, data: &InstData) -> Result<()> {
         let result = data.result();
         // The batches of other stages have other fields at these offsets.
-        if !self.shader.stage().reads(builtin.family()) {
+        if !data.op.is_of_stage(self.shader.stage()) {
             return Err(Error::invalid(format!("{builtin:?} in a {:?} stage", self.shader.stage())));
         }
         let rep = match builtin {

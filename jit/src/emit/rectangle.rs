@@ -13,7 +13,7 @@ use super::cell::Cells;
 use super::fragment::FragmentState;
 use super::memory::read_only;
 use crate::error::Result;
-use crate::ir::{Builtin, InterpolateAt, Op, Shader, Ty};
+use crate::ir::{Shader, Ty};
 use crate::lir::{Block, Elem, IntCond, Reason, Type, Value as C};
 use base::abi::{FragmentPrimitive, MAX_LANES, RECTANGLE_LANES, Rectangle, RectangleBatch};
 use base::epilogue::Epilogue;
@@ -63,36 +63,8 @@ impl Rectangles {
             && !(changes || sees || shader.side_effects || shader.uses_subgroup)
             && epilogue.is_possible()
             && epilogue.slots.iter().flatten().all(|&slot| float(slot))
-            && shader.insts.values().all(|data| is_of_pixel(&data.op));
+            && shader.insts.values().all(|data| data.op.info().pixel_local);
         fits.then(|| Rectangles { epilogue: *epilogue, outputs: Vec::new(), here: None })
-    }
-}
-
-/// Returns true if an operation depends on its pixel alone and is not a call.
-fn is_of_pixel(op: &Op) -> bool {
-    match op {
-        Op::Builtin(builtin) => matches!(
-            builtin,
-            Builtin::FragCoord(_)
-                | Builtin::PointCoord(_)
-                | Builtin::FrontFacing
-                | Builtin::PrimitiveId
-                | Builtin::Layer
-                | Builtin::ViewportIndex
-                | Builtin::ViewIndex
-                | Builtin::DeviceIndex
-                | Builtin::DrawIndex
-        ),
-        Op::LoadInput(_, at) => *at == InterpolateAt::Default,
-        Op::Const(_) | Op::Select | Op::Fma | Op::Ldexp | Op::Frexp | Op::IAddCarry | Op::ISubBorrow => true,
-        Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => true,
-        Op::VarLoad(_) | Op::VarStore(_) | Op::BufferDesc { .. } | Op::BufferSize | Op::Load(..) => true,
-        Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Convert(_) | Op::StoreOutput(_) => true,
-        Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::Sample(_) | Op::ImageFetch { .. } => false,
-        Op::ImageResident { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } | Op::ImageQuery(_) => false,
-        Op::Store(..) | Op::Atomic(..) | Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => false,
-        Op::Ddx { .. } | Op::Ddy { .. } | Op::Subgroup(_) | Op::Barrier | Op::MemoryBarrier => false,
-        Op::Demote | Op::IsHelper | Op::Clock => false,
     }
 }
 

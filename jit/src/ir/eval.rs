@@ -12,7 +12,7 @@ use super::{Binary, Cmp, Convert, InstData, Meaning, Op, Shader, Ty, Unary};
 /// Evaluates an instruction on constants. Returns `None` if it is not
 /// [`Meaning::Exact`](super::Meaning), or computes under flags that change results.
 pub fn fold(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> {
-    if data.op.row().meaning != Meaning::Exact || !data.float.is_default() {
+    if data.op.info().meaning != Meaning::Exact || !data.float.is_default() {
         return None;
     }
     let (first, result) = types(shader, data)?;

@@ -4,7 +4,6 @@
 
 use super::{FloatFlags, Value, Var};
 use base::abi::{AtomicOp, LodMode, SampleOp, TexelKind};
-use base::shader::BuiltinFamily;
 use smallvec::SmallVec;
 
 /// An instruction.
@@ -333,44 +332,6 @@ pub enum Builtin {
     SubgroupId,
     /// NumSubgroups.
     NumSubgroups,
-}
-
-impl Builtin {
-    /// Returns true if the value differs between draws of a view with the same bindings.
-    pub fn is_of_draw(self) -> bool {
-        matches!(self, Builtin::BaseVertex | Builtin::BaseInstance | Builtin::DrawIndex)
-    }
-    /// Returns the family of the built-in, which decides the stages that read it.
-    pub fn family(self) -> BuiltinFamily {
-        match self {
-            Builtin::DeviceIndex | Builtin::SubgroupInvocation | Builtin::SubgroupSize => BuiltinFamily::Invocation,
-            Builtin::ViewIndex => BuiltinFamily::View,
-            Builtin::DrawIndex => BuiltinFamily::Draw,
-            Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::BaseVertex | Builtin::BaseInstance => {
-                BuiltinFamily::Vertex
-            }
-            Builtin::PrimitiveId => BuiltinFamily::Primitive,
-            Builtin::InvocationId => BuiltinFamily::Instance,
-            Builtin::PatchVertices => BuiltinFamily::Patch,
-            Builtin::TessCoord(_) => BuiltinFamily::Domain,
-            Builtin::FragCoord(_)
-            | Builtin::FrontFacing
-            | Builtin::PointCoord(_)
-            | Builtin::SampleId
-            | Builtin::SamplePosition(_)
-            | Builtin::SampleMaskIn
-            | Builtin::HelperInvocation
-            | Builtin::Layer
-            | Builtin::ViewportIndex => BuiltinFamily::Fragment,
-            Builtin::LocalInvocationIndex
-            | Builtin::LocalInvocationId(_)
-            | Builtin::WorkgroupId(_)
-            | Builtin::NumWorkgroups(_)
-            | Builtin::GlobalInvocationId(_)
-            | Builtin::SubgroupId
-            | Builtin::NumSubgroups => BuiltinFamily::Workgroup,
-        }
-    }
 }
 
 /// Position at which a fragment input is evaluated.

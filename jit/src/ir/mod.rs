@@ -35,7 +35,12 @@ mod verify;
 pub use build::Builder;
 pub use float::FloatFlags;
 pub use inst::*;
-pub use ops::{Affine, Effects, Kind, Meaning, Row, Set, ShapeRule, Types, Weight};
+#[cfg(test)]
+pub(crate) use ops::examples;
+pub use ops::{
+    AffineRule, CostClass, Effects, EmissionRule, F16Rule, FloatRule, LaneCountRule, Meaning, OpInfo, RandomForm,
+    ShapeRule, Signature, StageRule, TypePattern, TypeSet,
+};
 pub use verify::verify;
 
 use crate::error::{Error, Result};

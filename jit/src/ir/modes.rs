@@ -9,33 +9,6 @@
 use super::eval::{self, eval, to_f64};
 use super::{Binary, Convert, FloatFlags, InstData, Op, Shader, Ty, Unary};
 
-/// Returns true if a float operation's operands and results are flushed. Moves of bits and
-/// conversions to integers are not flushed.
-pub fn flushes(op: &Op) -> bool {
-    match op {
-        Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Fma | Op::Ldexp | Op::Frexp => true,
-        Op::Ddx { .. } | Op::Ddy { .. } => true,
-        // The flags are those of the result.
-        Op::Convert(convert) => matches!(convert, Convert::FToF | Convert::FToFRtz | Convert::SToF | Convert::UToF),
-        Op::Const(_) | Op::Select | Op::IAddCarry | Op::ISubBorrow => false,
-        Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => false,
-        Op::VarLoad(_) | Op::VarStore(_) | Op::LoadInput(..) | Op::StoreOutput(_) | Op::Builtin(_) => false,
-        Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => false,
-        Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => false,
-        Op::Load(..) | Op::Store(..) | Op::Atomic(..) => false,
-        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageResident { .. } => false,
-        Op::ImageStore { .. } | Op::ImageAtomic { .. } => false,
-        Op::ImageQuery(_) | Op::Subgroup(_) | Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper => false,
-        Op::Clock => false,
-    }
-}
-
-/// Returns true if an operation's float operands are flushed. A conversion between floats has flags
-/// of its result only.
-pub fn flushes_operands(op: &Op) -> bool {
-    flushes(op) && !matches!(op, Op::Convert(_))
-}
-
 /// Returns the smallest normal number of a float type.
 pub fn least_normal(ty: Ty) -> f64 {
     match ty {
@@ -50,19 +23,24 @@ pub fn eval_under(float: FloatFlags, op: &Op, ty: Ty, result: Ty, args: &[u64]) 
     if float.is_default() {
         return eval(op, ty, result, args);
     }
+    let rule = op.info().float;
     let flush = float.contains(FloatFlags::FLUSH_DENORMALS);
     let mut args: Vec<u64> = args.to_vec();
-    if flush && flushes_operands(op) && ty.is_float() {
+    if flush && rule.flushes_operands() && ty.is_float() {
         // The second operand of `Ldexp` is an integer.
         let floats = if *op == Op::Ldexp { 1 } else { args.len() };
         args[..floats].iter_mut().for_each(|bits| *bits = flushed(ty, *bits));
     }
-    let cut = if float.contains(FloatFlags::ROUND_ZERO) { towards_zero(op, ty, result, &args) } else { None };
+    let cut = if float.contains(FloatFlags::ROUND_ZERO) && rule.rounds() {
+        towards_zero(op, ty, result, &args)
+    } else {
+        None
+    };
     let mut bits = match cut {
         Some(bits) => [bits, 0],
         None => eval(op, ty, result, &args)?,
     };
-    if flush && flushes(op) && result.is_float() {
+    if flush && rule.flushes_results() && result.is_float() {
         bits[0] = flushed(result, bits[0]);
     }
     Some(bits)
@@ -171,8 +149,8 @@ fn product(a: Exact, b: Exact) -> Exact {
     }
 }
 
-/// Returns the result truncated to its type, or `None` if nothing is truncated: special operands,
-/// and operations that are exact or whose precision is left open.
+/// Returns the result of an operation that [rounds](super::FloatRule::rounds), truncated to its
+/// type, or `None` for special operands. A test checks that each such operation has a result.
 fn towards_zero(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<u64> {
     let exact = |i: usize| Exact::of(ty, args[i]);
     match op {
@@ -232,6 +210,21 @@ mod tests {
         let args: Vec<u64> = args.iter().map(|x| x.to_bits().into()).collect();
         let bits = eval_under(FloatFlags::ROUND_ZERO, &op, Ty::F32, Ty::F32, &args).expect("arithmetic")[0];
         f32::from_bits(bits as u32)
+    }
+
+    /// Checks that each operation that rounds is truncated for all its types, and no other one.
+    #[test]
+    fn exactly_the_rounding_operations_are_truncated() {
+        for op in Op::examples() {
+            for (args, results) in op.info().signature.instances() {
+                let (Some(&ty), Some(&result)) = (args.first(), results.first()) else { continue };
+                let rounds = op.info().float.rounds() && result.is_float();
+                // Different operands, because an exact zero is not truncated.
+                let operands: Vec<u64> = (0..args.len() as u64).map(|n| 3 - n).collect();
+                let cut = towards_zero(&op, ty, result, &operands);
+                assert_eq!(cut.is_some(), rounds, "{} {args:?} -> {results:?}", op.info().name);
+            }
+        }
     }
 
     #[test]

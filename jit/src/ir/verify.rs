@@ -4,7 +4,7 @@
 //!   it.
 //! * Yields and breaks give as many values, of the same types, as their target's results or params.
 //! * Breaks name an enclosing label; each label is used by one node.
-//! * Operands and results fit the operation's row ([`super::Types`]).
+//! * Operands and results fit the operation's row ([`super::Signature`]).
 //! * Float flags contradict neither each other nor the types.
 
 use super::{If, Inst, Label, Loop, Node, Region, Scope, Shader, Term, Ty, Value};

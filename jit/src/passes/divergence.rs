@@ -20,7 +20,7 @@
 
 use super::Steps;
 use crate::ir::{
-    Affine, Binary, Builtin, Effects, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value, ValueDef,
+    AffineRule, Binary, Builtin, Effects, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value, ValueDef,
 };
 use base::shader::Interpolation;
 use cranelift_entity::SecondaryMap;
@@ -109,7 +109,7 @@ impl Divergence {
         region.nodes.iter().all(|node| match node {
             Node::Inst(inst) => {
                 let data = &shader.insts[*inst];
-                !data.op.row().effects.intersects(Effects::EXPORTS) || data.args.iter().all(|&v| self.is_uniform(v))
+                !data.op.effects().intersects(Effects::EXPORTS) || data.args.iter().all(|&v| self.is_uniform(v))
             }
             Node::If(n) => {
                 self.is_uniform(n.cond) && self.all_alike(shader, &n.then) && self.all_alike(shader, &n.else_)
@@ -299,17 +299,17 @@ impl<'a> Analysis<'a> {
     /// Returns the shape of an operation's results.
     fn transfer(&self, op: &Op, args: &[Value]) -> Shape {
         let one_primitive = self.among == Among::Primitive;
-        match op.row().shape {
+        match op.info().shape {
             ShapeRule::Uniform => Shape::Uniform,
             ShapeRule::Primitive if one_primitive => Shape::Uniform,
             ShapeRule::Input if one_primitive && self.is_flat_input(op) => Shape::Uniform,
             ShapeRule::Kernel if one_primitive => self.operands(args),
             // The number of a lane implies nothing about a primitive.
-            ShapeRule::Lane | ShapeRule::Place if one_primitive => Shape::Varying,
+            ShapeRule::Lane | ShapeRule::Position if one_primitive => Shape::Varying,
             ShapeRule::Varying | ShapeRule::Primitive | ShapeRule::Input | ShapeRule::Kernel => Shape::Varying,
             ShapeRule::Operands => self.operands(args),
             ShapeRule::Lane => affine(Steps::even(1, self.lanes())),
-            ShapeRule::Place => {
+            ShapeRule::Position => {
                 let Op::Builtin(Builtin::LocalInvocationId(c) | Builtin::GlobalInvocationId(c)) = op else {
                     return Shape::Varying;
                 };
@@ -337,7 +337,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Returns the shape of affine arithmetic, or `None` if the result is not affine.
-    fn affine(&self, rule: Affine, a: Value, b: Value) -> Option<Shape> {
+    fn affine(&self, rule: AffineRule, a: Value, b: Value) -> Option<Shape> {
         let steps = |v: Value| match self.shape[v]? {
             Shape::Uniform => Some(Steps::default()),
             Shape::Affine(s) => Some(s),
@@ -346,24 +346,24 @@ impl<'a> Analysis<'a> {
         let constant = |v: Value| self.shader.as_const(v).map(|bits| bits as u32 as i32);
         let (sa, sb) = (steps(a)?, steps(b)?);
         match rule {
-            Affine::Sum => Some(affine(sa.map2(sb, i32::wrapping_add))),
-            Affine::Difference => Some(affine(sa.map2(sb, i32::wrapping_sub))),
-            Affine::Product => match (constant(a), constant(b)) {
+            AffineRule::Sum => Some(affine(sa.map2(sb, i32::wrapping_add))),
+            AffineRule::Difference => Some(affine(sa.map2(sb, i32::wrapping_sub))),
+            AffineRule::Product => match (constant(a), constant(b)) {
                 (_, Some(c)) => Some(affine(sa.map(|s| s.wrapping_mul(c)))),
                 (Some(c), None) => Some(affine(sb.map(|s| s.wrapping_mul(c)))),
                 (None, None) => None,
             },
-            Affine::Bound => {
+            AffineRule::Bound => {
                 let limit = constant(b)?;
                 Binary::bound_stays_affine(sa.reach(), limit as u32).then(|| affine(sa))
             }
-            Affine::Shift => constant(b).map(|c| affine(sa.map(|s| s.wrapping_shl(c as u32 & 31)))),
-            Affine::Quotient | Affine::Mask if sa.is_none() && sb.is_none() => Some(Shape::Uniform),
-            Affine::Quotient => {
+            AffineRule::Shift => constant(b).map(|c| affine(sa.map(|s| s.wrapping_shl(c as u32 & 31)))),
+            AffineRule::Quotient | AffineRule::Mask if sa.is_none() && sb.is_none() => Some(Shape::Uniform),
+            AffineRule::Quotient => {
                 let by = constant(b)? as u32 & 31;
                 self.of_own_bits(a, sa, |bits| bits >> by)
             }
-            Affine::Mask => {
+            AffineRule::Mask => {
                 let (v, steps, mask) = match (constant(a), constant(b)) {
                     (_, Some(mask)) => (a, sa, mask as u32),
                     (Some(mask), None) => (b, sb, mask as u32),

@@ -2,7 +2,7 @@
 //! much cheaper than masks.
 
 use super::util::Renames;
-use crate::ir::{Effects, Inst, Node, Op, Region, Shader, Term, Value, Weight};
+use crate::ir::{CostClass, Effects, Inst, Node, Op, Region, Shader, Term, Value};
 
 /// Largest number of instructions that are executed unconditionally (both arms together).
 const MAX_INSTS: usize = 8;
@@ -77,7 +77,7 @@ impl Flatten<'_> {
     }
 
     fn cheap(&self, inst: Inst) -> bool {
-        let row = self.shader.insts[inst].op.row();
-        row.weight == Weight::Cheap && row.effects == Effects::NONE
+        let info = self.shader.insts[inst].op.info();
+        info.cost == CostClass::Cheap && info.effects == Effects::NONE
     }
 }

@@ -35,8 +35,10 @@ pub fn float_modes(shader: &mut Shader) {
 fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
     let data = shader.insts[inst].clone();
     let plain = data.float.without_changes();
-    let flush = data.float.contains(FloatFlags::FLUSH_DENORMALS) && modes::flushes(&data.op);
-    let cut = if data.float.contains(FloatFlags::ROUND_ZERO) { steps(shader, &data) } else { None };
+    let rule = data.op.info().float;
+    let flush = data.float.contains(FloatFlags::FLUSH_DENORMALS) && rule.flushes_results();
+    let rounds = data.float.contains(FloatFlags::ROUND_ZERO) && rule.rounds();
+    let cut = if rounds { steps(shader, &data) } else { None };
     if !flush && cut.is_none() {
         shader.set_float(inst, plain);
         return out.push(Node::Inst(inst));
@@ -46,7 +48,7 @@ fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
     (b.source, b.float) = (data.source, plain | FloatFlags::NO_CONTRACTION);
     b.nodes = std::mem::take(out);
     let mut step = data.clone();
-    if flush && modes::flushes_operands(&data.op) {
+    if flush && rule.flushes_operands() {
         step.args.iter_mut().for_each(|arg| *arg = flushed(&mut b, *arg));
     }
     if cut.is_none() && !results.iter().any(|ty| ty.is_float()) {
@@ -74,8 +76,8 @@ fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
 /// A function that builds an instruction's result, truncated to its type.
 type Steps = fn(&mut Builder<'_>, &InstData) -> Value;
 
-/// Returns the steps of an instruction that rounds, or `None` if it is exact or its precision is
-/// left open.
+/// Returns the steps of an operation that [rounds](crate::ir::FloatRule::rounds), or `None` if it is
+/// exact for the types of the instruction. A test checks that each such operation has steps.
 fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
     let from = shader.ty(*data.args.first()?);
     let to = if data.result_count == 1 { shader.ty(data.first_result) } else { return None };
@@ -267,4 +269,29 @@ fn from_integer(b: &mut Builder<'_>, data: &InstData, convert: Convert) -> Value
         b.convert(convert, x, Ty::F64)
     };
     if to == Ty::F64 { number } else { cut_to(b, number, to) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::shader::Stage;
+
+    /// Checks that each operation that rounds has steps for some types, and that no other operation
+    /// has any.
+    #[test]
+    fn exactly_the_rounding_operations_have_steps() {
+        for op in Op::examples() {
+            let has_steps = |(args, results): (Vec<Ty>, Vec<Ty>)| {
+                let mut shader = Shader::new(Stage::Compute, "steps");
+                let mut b = Builder::new(&mut shader);
+                let args: Vec<Value> = args.into_iter().map(|ty| b.constant(ty, 1)).collect();
+                b.inst(op.clone(), &args, &results);
+                b.finish();
+                let data = shader.insts.values().next_back();
+                data.is_some_and(|data| data.op == op && steps(&shader, data).is_some())
+            };
+            let found = op.info().signature.instances().into_iter().any(has_steps);
+            assert_eq!(found, op.info().float.rounds(), "{}", op.info().name);
+        }
+    }
 }

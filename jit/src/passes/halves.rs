@@ -4,8 +4,9 @@
 //! It is the second pass. A half remains where memory, the stage's interface or an integer with its
 //! bits requires one, between a [`Convert::FToF`] and that operation.
 //!
-//! A result is rounded by [`Unary::RoundHalf`], unless it is a half anyway (a negation, a minimum
-//! or maximum, a whole number). A sum, difference, product, quotient or root that is computed in
+//! The rule of an operation is in its row ([`F16Rule`]). A result is rounded by
+//! [`Unary::RoundHalf`], unless it is a half anyway (a negation, a minimum or maximum, a whole
+//! number). A sum, difference, product, quotient or root that is computed in
 //! binary32 and rounded again is correctly rounded, because 24 >= 2 * 11 + 2 (Figueroa). The other
 //! operations:
 //!
@@ -20,7 +21,8 @@
 
 use super::util::{for_each_inst, hand_on, rewrite_insts, two_sum};
 use crate::ir::{
-    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Scan, Shader, Subgroup, Ty, Unary, Value, eval,
+    Binary, Builder, Cmp, Convert, F16Rule, FloatFlags, Inst, InstData, Node, Op, Shader, Subgroup, Ty, Unary, Value,
+    eval,
 };
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::smallvec;
@@ -44,56 +46,35 @@ pub fn halves(shader: &mut Shader) {
     shader.root.body = root;
 }
 
-/// How an instruction with halves is lowered.
-enum Become {
-    /// It becomes the binary32 operation of the same name.
-    Same,
-    /// It becomes the binary32 operation, whose result is rounded.
-    Rounded,
-    /// It keeps halves as operands and results.
-    Half,
-    /// It is replaced by what the function builds.
-    Expanded(fn(&mut Builder<'_>, &InstData) -> Value),
+/// Builds the result of an instruction in binary32, before it is rounded.
+type Expansion = fn(&mut Builder<'_>, &InstData) -> Value;
+
+/// Returns the rule by which an operation is lowered, after the choices that depend on its operands
+/// and results: `from_half` and `to_half` are true if one of them is a half.
+fn rule(op: &Op, from_half: bool, to_half: bool) -> F16Rule {
+    match (op.info().f16, op) {
+        (F16Rule::Converted, _) if from_half => F16Rule::Single,
+        (F16Rule::Converted, _) => F16Rule::Expanded,
+        (F16Rule::Bits, _) if from_half && to_half => F16Rule::Single,
+        (F16Rule::Bits, _) => F16Rule::Kept,
+        (F16Rule::Combined, Op::Subgroup(Subgroup::Arithmetic(binary, _))) if binary.info().f16 == F16Rule::Single => {
+            F16Rule::Single
+        }
+        (F16Rule::Combined, _) => F16Rule::Kept,
+        (rule, _) => rule,
+    }
 }
 
-/// Returns how an operation is lowered. `from_half` and `to_half` are true if an operand or a
-/// result is a half.
-fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
-    use Become::{Expanded, Half, Rounded, Same};
-    match op {
-        Op::Unary(Unary::FNeg | Unary::FAbs | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven) => Same,
-        Op::Binary(Binary::FMin | Binary::FMax) | Op::Cmp(_) | Op::Select | Op::Frexp => Same,
-        // The result is exact in binary32, or too small for a half.
-        Op::Unary(_) | Op::Binary(_) | Op::Ldexp | Op::Ddx { .. } | Op::Ddy { .. } => Rounded,
-        Op::Fma => Expanded(fused),
-        Op::Convert(convert) => match convert {
-            Convert::FToF | Convert::FToFRtz if from_half => Same,
-            Convert::FToF if from == Ty::F64 => Expanded(|b, data| narrow_odd(b, data.args[0])),
-            Convert::FToF => Expanded(|_, data| data.args[0]),
-            Convert::FToFRtz => Expanded(towards_zero),
-            Convert::SToF | Convert::UToF => Rounded,
-            Convert::FToS | Convert::FToU => Same,
-            Convert::Bitcast if from_half && to_half => Same,
-            Convert::Bitcast => Half,
-            // Integers are not affected.
-            Convert::UToU | Convert::SToS | Convert::BToI => Same,
-        },
-        Op::VarLoad(_) | Op::VarStore(_) | Op::Const(_) => Same,
-        Op::Subgroup(Subgroup::Arithmetic(Binary::FMin | Binary::FMax, _)) => Same,
-        // Every step rounds.
-        Op::Subgroup(Subgroup::Arithmetic(_, Scan::Reduce | Scan::Cluster(_) | Scan::Inclusive | Scan::Exclusive)) => {
-            Half
-        }
-        Op::Subgroup(_) => Same,
-        Op::Load(..) | Op::Store(..) | Op::Atomic(..) | Op::LoadInput(..) | Op::StoreOutput(_) => Half,
-        Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => Half,
-        // These operations have no floats of 16 bits.
-        Op::IAddCarry | Op::ISubBorrow | Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => Same,
-        Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize | Op::Builtin(_) => Same,
-        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageResident { .. } | Op::ImageStore { .. } => Same,
-        Op::ImageAtomic { .. } | Op::ImageQuery(_) => Same,
-        Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper | Op::Clock => Same,
-    }
+/// Returns the expansion of an operation that has one. A test checks that each row with
+/// [`F16Rule::Expanded`] does.
+fn expansion(op: &Op, from: Ty) -> Option<Expansion> {
+    Some(match op {
+        Op::Fma => fused,
+        Op::Convert(Convert::FToF) if from == Ty::F64 => |b, data| narrow_odd(b, data.args[0]),
+        Op::Convert(Convert::FToF) => |_, data| data.args[0],
+        Op::Convert(Convert::FToFRtz) => towards_zero,
+        _ => return None,
+    })
 }
 
 struct Halves<'a> {
@@ -124,10 +105,9 @@ impl Halves<'_> {
             return out.push(Node::Inst(inst));
         }
         let from = data.args.first().map_or(Ty::F32, |&v| self.shader.ty(v));
-        match becomes(&data.op, from_half, to_half, from) {
-            Become::Same => out.push(Node::Inst(inst)),
-            Become::Half => self.keep(inst, out),
-            Become::Rounded => {
+        match (rule(&data.op, from_half, to_half), expansion(&data.op, from)) {
+            (F16Rule::Single, _) => out.push(Node::Inst(inst)),
+            (F16Rule::Rounded, _) => {
                 let mut data = data.clone();
                 if let Op::Binary(Binary::FAdd | Binary::FSub) = data.op {
                     self.contract(&mut data);
@@ -138,7 +118,7 @@ impl Halves<'_> {
                 }
                 self.round(inst, wide, out);
             }
-            Become::Expanded(expand) => {
+            (F16Rule::Expanded, Some(expand)) => {
                 let data = data.clone();
                 let wide = builder(self.shader, &data, out, |b| {
                     b.float |= FloatFlags::NO_CONTRACTION;
@@ -146,6 +126,8 @@ impl Halves<'_> {
                 });
                 self.round(inst, wide, out);
             }
+            (F16Rule::None | F16Rule::Kept | F16Rule::Expanded, _) => self.keep(inst, out),
+            (F16Rule::Converted | F16Rule::Bits | F16Rule::Combined, _) => self.keep(inst, out),
         }
     }
 
@@ -293,4 +275,19 @@ fn copy_sign(b: &mut Builder<'_>, magnitude: Value, sign: Value) -> Value {
     let sign = b.binary(Binary::And, sign, mask);
     let bits = b.binary(Binary::Or, bits, sign);
     b.convert(Convert::Bitcast, bits, Ty::F32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_the_expanded_operations_have_an_expansion() {
+        for op in Op::examples() {
+            let expanded = matches!(op.info().f16, F16Rule::Expanded | F16Rule::Converted);
+            for from in [Ty::F32, Ty::F64] {
+                assert_eq!(expansion(&op, from).is_some(), expanded, "{}", op.info().name);
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! BuiltIn numbers: which of them are plain inputs (of the stages that read their family), and
 //! which go through slots.
 
-use crate::ir::{Builtin, Ty};
+use crate::ir::{Builtin, Op, Ty};
 use base::shader::{BuiltinSlot, Side, SlotKind, Stage};
 
 pub(crate) const POSITION: u32 = 0;
@@ -71,7 +71,7 @@ static INPUTS: &[Row] = &[
 pub(crate) fn input(stage: Stage, number: u32, component: u32) -> Option<(Builtin, Ty)> {
     let &(_, components, ty, make) = &INPUTS[INPUTS.binary_search_by_key(&number, |r| r.0).ok()?];
     let builtin = make(component as u8);
-    (component < u32::from(components) && stage.reads(builtin.family())).then_some((builtin, ty))
+    (component < u32::from(components) && Op::Builtin(builtin).is_of_stage(stage)).then_some((builtin, ty))
 }
 
 /// Returns the slot of a built-in's component, if it crosses this interface of a stage in a slot.

@@ -179,8 +179,8 @@ fn check_under(op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags, seed: u6
 fn every_operation_on_floats_has_the_bits_of_its_meaning() {
     const HELD: [Ty; 6] = [Ty::B1, Ty::I32, Ty::I64, Ty::F16, Ty::F32, Ty::F64];
     let mut tried = 0;
-    for op in Op::examples().into_iter().filter(|op| op.row().meaning == Meaning::Exact) {
-        for (args, results) in op.row().types.instances() {
+    for op in Op::examples().into_iter().filter(|op| op.info().meaning == Meaning::Exact) {
+        for (args, results) in op.info().signature.instances() {
             let all = || args.iter().chain(&results);
             let wanted = all().any(|ty| matches!(ty, Ty::F16 | Ty::F64)) && all().all(|ty| HELD.contains(ty));
             if wanted && !args.is_empty() {
@@ -201,8 +201,8 @@ fn every_operation_on_floats_has_the_bits_of_its_meaning() {
 fn functions_of_constants_have_the_bits_of_functions_of_buffers() {
     const SAMPLES: u32 = 12;
     let (mut tried, mut folded) = (0, 0);
-    for op in Op::examples().into_iter().filter(|op| op.row().meaning == Meaning::Expanded) {
-        for (args, results) in op.row().types.instances() {
+    for op in Op::examples().into_iter().filter(|op| op.info().meaning == Meaning::Expanded) {
+        for (args, results) in op.info().signature.instances() {
             let ty = results[0];
             if ty == Ty::F64 && op != Op::Unary(Unary::InverseSqrt) {
                 continue;
@@ -286,8 +286,8 @@ fn modes_have_the_bits_of_their_meaning() {
     let modes =
         [FloatFlags::ROUND_ZERO, FloatFlags::FLUSH_DENORMALS, FloatFlags::ROUND_ZERO | FloatFlags::FLUSH_DENORMALS];
     let mut tried = 0;
-    for op in Op::examples().into_iter().filter(|op| op.row().meaning == Meaning::Exact) {
-        for (args, results) in op.row().types.instances() {
+    for op in Op::examples().into_iter().filter(|op| op.info().meaning == Meaning::Exact) {
+        for (args, results) in op.info().signature.instances() {
             let all = || args.iter().chain(&results);
             if args.is_empty() || !all().any(|ty| ty.is_float()) || !all().all(|ty| HELD.contains(ty)) {
                 continue;

@@ -10,7 +10,7 @@ use base::shader::{
     BindingLayout, DescriptorKind, GeometryFacts, InputPrimitive, Interpolation, OutputPrimitive, Payload,
     PipelineLayoutInfo, Slot, SlotKind, SlotType, Stage,
 };
-use jit::emit::{EmitOptions, unseen};
+use jit::emit::{EmitOptions, lane_count};
 use jit::ir::*;
 
 fn slot(location: u32, interpolation: Interpolation) -> Slot {
@@ -304,8 +304,8 @@ fn run_quads(
 ) -> Vec<[Vec<[u32; 4]>; 2]> {
     let layout = buffers_layout(1);
     let results = run_stage(&compile_tier(s, &layout, lanes as u32, tier), env, quads, samples);
-    if lanes == 8 && unseen::may_have_more_lanes(s, lanes as u32) {
-        let options = EmitOptions { lanes: unseen::MORE_LANES, row_lanes: lanes as u32 };
+    if lanes == 8 && lane_count::may_have_more_lanes(s, lanes as u32) {
+        let options = EmitOptions { lanes: lane_count::MORE_LANES, row_lanes: lanes as u32 };
         let more = try_compile_rows(s, &layout, options, tier).unwrap_or_else(|e| panic!("{e}\n{s}"));
         assert_eq!(run_stage(&more, env, quads, samples), results, "{tier:?}\n{s}");
     }
@@ -693,7 +693,7 @@ const SAMPLE: SampleInfo = SampleInfo {
 
 /// [`CONFIGURATIONS`], and chunks of more lanes than their rows have.
 fn with_rows_of_eight() -> impl Iterator<Item = (EmitOptions, Tier)> {
-    let more = EmitOptions { lanes: unseen::MORE_LANES, row_lanes: MAX_LANES as u32 };
+    let more = EmitOptions { lanes: lane_count::MORE_LANES, row_lanes: MAX_LANES as u32 };
     let usual = CONFIGURATIONS.into_iter().map(|(lanes, tier)| (EmitOptions::of(lanes as u32), tier));
     usual.chain(Tier::ALL.map(|tier| (more, tier)))
 }

@@ -1,39 +1,50 @@
-//! The rows of the operation table. Each row with a pattern has an example of its operation behind
-//! the `=`.
+//! The rows of the operation table.
+//!
+//! A row has, in this order, the pattern of its operations, the signature, the cost class, and the
+//! preset of its family (`presets`) with the columns in which the row differs from it. Rows of
+//! enums without a payload are named by the variant alone; the other rows have an example of their
+//! operation behind the `=`.
 
-use super::types::*;
-use super::{Affine, Effects, Meaning, Row, ShapeRule, Weight};
+use super::OpInfo;
+use super::columns::*;
+use super::presets::*;
+use super::signature::*;
 use crate::ir::{
     Binary, Builtin, Cmp, Convert, ImageQuery, InterpolateAt, MemFlags, Op, SampleInfo, Scan, Space, Subgroup, Unary,
     Var,
 };
-use Affine::{Bound, Difference, Mask, Product, Quotient, Shift, Sum};
-use Meaning::{Exact, Expanded, Kernel, Machine};
-use ShapeRule::{Lane, Operands, Place, Select, Uniform, Varying};
-use Weight::{Cheap, Dear, Heavy};
+use AffineRule::{Bound, Difference, Mask, Product, Quotient, Shift, Sum};
+use CostClass::{Call, Cheap, Expensive};
+use EmissionRule::{Fallible, Infallible, Words};
+use LaneCountRule::{Dependent, InvariantAlone};
+use RandomForm::{Any, Never, Own, Remainder};
+use ShapeRule::{Affine, Input, Lane, Operands, Position, Primitive, Select, Uniform, Varying};
+use StageRule::{Compute, Inputs, Outputs, Reads};
 use base::abi::{AtomicOp, LodMode, SampleOp, TexelKind};
+use base::shader::BuiltinFamily as Family;
 
-/// Defines `row` and `examples` of an enum, from lines of the form pattern = example, types,
-/// meaning, shape, effects, weight. The patterns must be exhaustive, or it does not compile.
+/// Defines `info` and `examples` of an enum, from its rows. The patterns must be exhaustive, or it
+/// does not compile.
 macro_rules! rows {
-    ($of:ident { $($pattern:pat = $example:expr, $types:expr, $meaning:expr, $shape:expr, $effects:expr, $weight:expr;)* }
-     $(with $($family:ident)*)?) => {
+    ($of:ident {
+        $($pattern:pat = $example:expr, $signature:expr, $cost:expr,
+            $preset:ident $({ $($column:ident: $value:expr),* })?;)*
+    } $(with $($family:ident)*)?) => {
         impl $of {
             /// Returns the properties of the operation.
-            pub fn row(&self) -> &'static Row {
+            pub fn info(&self) -> &'static OpInfo {
                 match self {
                     $($pattern => {
-                        const ROW: &Row = &Row {
+                        const INFO: &OpInfo = &OpInfo {
                             name: stringify!($pattern),
-                            types: $types,
-                            meaning: $meaning,
-                            shape: $shape,
-                            effects: $effects,
-                            weight: $weight,
+                            signature: $signature,
+                            cost: $cost,
+                            $($($column: $value,)*)?
+                            ..$preset
                         };
-                        ROW
+                        INFO
                     })*
-                    $($($of::$family(op) => op.row(),)*)?
+                    $($($of::$family(op) => op.info(),)*)?
                 }
             }
             /// Returns one example of each row.
@@ -47,189 +58,214 @@ macro_rules! rows {
     };
 }
 
-/// Defines rows as [`rows`] does, for an enum without payload and without effects.
+/// Defines rows as [`rows`] does, for an enum without a payload.
 macro_rules! plain_rows {
-    ($of:ident { $($name:ident, $types:expr, $meaning:expr, $shape:expr, $weight:expr;)* }) => {
-        rows! { $of { $($of::$name = $of::$name, $types, $meaning, $shape, Effects::NONE, $weight;)* } }
+    ($of:ident {
+        $($name:ident, $signature:expr, $cost:expr,
+            $preset:ident $({ $($column:ident: $value:expr),* })?;)*
+    }) => {
+        rows! { $of {
+            $($of::$name = $of::$name, $signature, $cost, $preset $({ $($column: $value),* })?;)*
+        } }
     };
 }
 
 plain_rows! { Unary {
-    INeg, INT_1, Exact, Operands, Cheap;
-    Not, LOGIC_1, Exact, Operands, Cheap;
-    BitReverse, INT_1, Exact, Operands, Dear;
-    BitCount, INT_COUNT, Exact, Operands, Dear;
-    FindLsb, INT_1, Exact, Operands, Dear;
-    FindSMsb, INT_1, Exact, Operands, Dear;
-    FindUMsb, INT_1, Exact, Operands, Dear;
-    FNeg, FLOAT_1, Exact, Operands, Cheap;
-    FAbs, FLOAT_1, Exact, Operands, Cheap;
-    Floor, FLOAT_1, Exact, Operands, Cheap;
-    Ceil, FLOAT_1, Exact, Operands, Cheap;
-    Trunc, FLOAT_1, Exact, Operands, Cheap;
-    RoundEven, FLOAT_1, Exact, Operands, Cheap;
-    Sqrt, FLOAT_1, Exact, Operands, Dear;
-    RoundHalf, SINGLE_1, Exact, Operands, Cheap;
-    InverseSqrt, FLOAT_1, Expanded, Operands, Dear;
-    Sin, FLOAT_1, Expanded, Operands, Dear;
-    Cos, FLOAT_1, Expanded, Operands, Dear;
-    Tan, FLOAT_1, Expanded, Operands, Dear;
-    Asin, FLOAT_1, Expanded, Operands, Dear;
-    Acos, FLOAT_1, Expanded, Operands, Dear;
-    Atan, FLOAT_1, Expanded, Operands, Dear;
-    Sinh, FLOAT_1, Expanded, Operands, Dear;
-    Cosh, FLOAT_1, Expanded, Operands, Dear;
-    Tanh, FLOAT_1, Expanded, Operands, Dear;
-    Asinh, FLOAT_1, Expanded, Operands, Dear;
-    Acosh, FLOAT_1, Expanded, Operands, Dear;
-    Atanh, FLOAT_1, Expanded, Operands, Dear;
-    Exp, FLOAT_1, Expanded, Operands, Dear;
-    Log, FLOAT_1, Expanded, Operands, Dear;
-    Exp2, FLOAT_1, Expanded, Operands, Dear;
-    Log2, FLOAT_1, Expanded, Operands, Dear;
+    INeg,        INT_1,     Cheap,     INTEGER;
+    Not,         LOGIC_1,   Cheap,     INTEGER;
+    BitReverse,  INT_1,     Expensive, INTEGER;
+    BitCount,    INT_COUNT, Expensive, INTEGER;
+    FindLsb,     INT_1,     Expensive, INTEGER;
+    FindSMsb,    INT_1,     Expensive, INTEGER;
+    FindUMsb,    INT_1,     Expensive, INTEGER;
+    FNeg,        FLOAT_1,   Cheap,     EXACT;
+    FAbs,        FLOAT_1,   Cheap,     EXACT;
+    Floor,       FLOAT_1,   Cheap,     EXACT;
+    Ceil,        FLOAT_1,   Cheap,     EXACT;
+    Trunc,       FLOAT_1,   Cheap,     EXACT;
+    RoundEven,   FLOAT_1,   Cheap,     EXACT;
+    Sqrt,        FLOAT_1,   Expensive, ROUNDED;
+    RoundHalf,   SINGLE_1,  Cheap,     EXACT { f16: F16Rule::None };
+    InverseSqrt, FLOAT_1,   Expensive, EXPANDED;
+    Sin,         FLOAT_1,   Expensive, EXPANDED;
+    Cos,         FLOAT_1,   Expensive, EXPANDED;
+    Tan,         FLOAT_1,   Expensive, EXPANDED;
+    Asin,        FLOAT_1,   Expensive, EXPANDED;
+    Acos,        FLOAT_1,   Expensive, EXPANDED;
+    Atan,        FLOAT_1,   Expensive, EXPANDED;
+    Sinh,        FLOAT_1,   Expensive, EXPANDED;
+    Cosh,        FLOAT_1,   Expensive, EXPANDED;
+    Tanh,        FLOAT_1,   Expensive, EXPANDED;
+    Asinh,       FLOAT_1,   Expensive, EXPANDED;
+    Acosh,       FLOAT_1,   Expensive, EXPANDED;
+    Atanh,       FLOAT_1,   Expensive, EXPANDED;
+    Exp,         FLOAT_1,   Expensive, EXPANDED;
+    Log,         FLOAT_1,   Expensive, EXPANDED;
+    Exp2,        FLOAT_1,   Expensive, EXPANDED;
+    Log2,        FLOAT_1,   Expensive, EXPANDED;
 } }
 
+// The minimum or maximum of a positive and a negative zero is the first operand, so that these do
+// not commute.
 plain_rows! { Binary {
-    IAdd, INT_2, Exact, ShapeRule::Affine(Sum), Cheap;
-    ISub, INT_2, Exact, ShapeRule::Affine(Difference), Cheap;
-    IMul, INT_2, Exact, ShapeRule::Affine(Product), Cheap;
-    SDiv, INT_2, Exact, Operands, Dear;
-    UDiv, INT_2, Exact, Operands, Dear;
-    SRem, INT_2, Exact, Operands, Dear;
-    SMod, INT_2, Exact, Operands, Dear;
-    UMod, INT_2, Exact, Operands, Dear;
-    SMulHi, INT_2, Exact, Operands, Cheap;
-    UMulHi, INT_2, Exact, Operands, Cheap;
-    And, LOGIC_2, Exact, ShapeRule::Affine(Mask), Cheap;
-    Or, LOGIC_2, Exact, Operands, Cheap;
-    Xor, LOGIC_2, Exact, Operands, Cheap;
-    Shl, INT_2, Exact, ShapeRule::Affine(Shift), Cheap;
-    LShr, INT_2, Exact, ShapeRule::Affine(Quotient), Cheap;
-    AShr, INT_2, Exact, Operands, Cheap;
-    SMin, INT_2, Exact, Operands, Cheap;
-    UMin, INT_2, Exact, Operands, Cheap;
-    SMax, INT_2, Exact, Operands, Cheap;
-    UMax, INT_2, Exact, Operands, Cheap;
-    Bound, INT_2, Exact, ShapeRule::Affine(Bound), Cheap;
-    FAdd, FLOAT_2, Exact, Operands, Cheap;
-    FSub, FLOAT_2, Exact, Operands, Cheap;
-    FMul, FLOAT_2, Exact, Operands, Cheap;
-    FDiv, FLOAT_2, Exact, Operands, Dear;
-    FMin, FLOAT_2, Exact, Operands, Cheap;
-    FMax, FLOAT_2, Exact, Operands, Cheap;
-    FRem, FLOAT_2, Exact, Operands, Dear;
-    FMod, FLOAT_2, Exact, Operands, Dear;
-    Pow, FLOAT_2, Expanded, Operands, Dear;
-    Atan2, FLOAT_2, Expanded, Operands, Dear;
+    IAdd,   INT_2,   Cheap,     SYMMETRIC { shape: Affine(Sum) };
+    ISub,   INT_2,   Cheap,     INTEGER { shape: Affine(Difference) };
+    IMul,   INT_2,   Cheap,     SYMMETRIC { shape: Affine(Product) };
+    SDiv,   INT_2,   Expensive, INTEGER;
+    UDiv,   INT_2,   Expensive, INTEGER;
+    SRem,   INT_2,   Expensive, INTEGER;
+    SMod,   INT_2,   Expensive, INTEGER;
+    UMod,   INT_2,   Expensive, INTEGER;
+    SMulHi, INT_2,   Cheap,     SYMMETRIC;
+    UMulHi, INT_2,   Cheap,     SYMMETRIC;
+    And,    LOGIC_2, Cheap,     SYMMETRIC { shape: Affine(Mask) };
+    Or,     LOGIC_2, Cheap,     SYMMETRIC;
+    Xor,    LOGIC_2, Cheap,     SYMMETRIC;
+    Shl,    INT_2,   Cheap,     INTEGER { shape: Affine(Shift) };
+    LShr,   INT_2,   Cheap,     INTEGER { shape: Affine(Quotient) };
+    AShr,   INT_2,   Cheap,     INTEGER;
+    SMin,   INT_2,   Cheap,     SYMMETRIC;
+    UMin,   INT_2,   Cheap,     SYMMETRIC;
+    SMax,   INT_2,   Cheap,     SYMMETRIC;
+    UMax,   INT_2,   Cheap,     SYMMETRIC;
+    Bound,  INT_2,   Cheap,     INTEGER { shape: Affine(Bound), random: Own };
+    FAdd,   FLOAT_2, Cheap,     ROUNDED { commutes: true };
+    FSub,   FLOAT_2, Cheap,     ROUNDED;
+    FMul,   FLOAT_2, Cheap,     ROUNDED { commutes: true };
+    FDiv,   FLOAT_2, Expensive, ROUNDED;
+    FMin,   FLOAT_2, Cheap,     EXACT;
+    FMax,   FLOAT_2, Cheap,     EXACT;
+    FRem,   FLOAT_2, Expensive, APPROXIMATE { random: Remainder };
+    FMod,   FLOAT_2, Expensive, APPROXIMATE { random: Remainder };
+    Pow,    FLOAT_2, Expensive, EXPANDED;
+    Atan2,  FLOAT_2, Expensive, EXPANDED;
 } }
 
 plain_rows! { Cmp {
-    IEq, LOGIC_TEST, Exact, Operands, Cheap;
-    INe, LOGIC_TEST, Exact, Operands, Cheap;
-    SLt, INT_TEST, Exact, Operands, Cheap;
-    SLe, INT_TEST, Exact, Operands, Cheap;
-    ULt, INT_TEST, Exact, Operands, Cheap;
-    ULe, INT_TEST, Exact, Operands, Cheap;
-    FOrdEq, FLOAT_TEST, Exact, Operands, Cheap;
-    FOrdNe, FLOAT_TEST, Exact, Operands, Cheap;
-    FOrdLt, FLOAT_TEST, Exact, Operands, Cheap;
-    FOrdLe, FLOAT_TEST, Exact, Operands, Cheap;
-    FUnoEq, FLOAT_TEST, Exact, Operands, Cheap;
-    FUnoNe, FLOAT_TEST, Exact, Operands, Cheap;
-    FUnoLt, FLOAT_TEST, Exact, Operands, Cheap;
-    FUnoLe, FLOAT_TEST, Exact, Operands, Cheap;
+    IEq,    LOGIC_TEST, Cheap, INTEGER;
+    INe,    LOGIC_TEST, Cheap, INTEGER;
+    SLt,    INT_TEST,   Cheap, INTEGER;
+    SLe,    INT_TEST,   Cheap, INTEGER;
+    ULt,    INT_TEST,   Cheap, INTEGER;
+    ULe,    INT_TEST,   Cheap, INTEGER;
+    FOrdEq, FLOAT_TEST, Cheap, EXACT;
+    FOrdNe, FLOAT_TEST, Cheap, EXACT;
+    FOrdLt, FLOAT_TEST, Cheap, EXACT;
+    FOrdLe, FLOAT_TEST, Cheap, EXACT;
+    FUnoEq, FLOAT_TEST, Cheap, EXACT;
+    FUnoNe, FLOAT_TEST, Cheap, EXACT;
+    FUnoLt, FLOAT_TEST, Cheap, EXACT;
+    FUnoLe, FLOAT_TEST, Cheap, EXACT;
 } }
 
+// Passes must not let the payload of a NaN reach an integer, as a random `Bitcast` would.
 plain_rows! { Convert {
-    FToS, FLOAT_TO_INT, Exact, Operands, Cheap;
-    FToU, FLOAT_TO_INT, Exact, Operands, Cheap;
-    SToF, INT_TO_FLOAT, Exact, Operands, Cheap;
-    UToF, INT_TO_FLOAT, Exact, Operands, Cheap;
-    FToF, FLOAT_TO_FLOAT, Exact, Operands, Cheap;
-    FToFRtz, FLOAT_TO_FLOAT, Exact, Operands, Cheap;
-    UToU, INT_TO_INT, Exact, Operands, Cheap;
-    SToS, INT_TO_INT, Exact, Operands, Cheap;
-    Bitcast, SAME_SIZE, Exact, Operands, Cheap;
-    BToI, BOOL_TO_WORD, Exact, Operands, Cheap;
+    FToS,    FLOAT_TO_INT,   Cheap, INTEGER { f16: F16Rule::Single };
+    FToU,    FLOAT_TO_INT,   Cheap, INTEGER { f16: F16Rule::Single };
+    SToF,    INT_TO_FLOAT,   Cheap, CONVERTED { f16: F16Rule::Rounded };
+    UToF,    INT_TO_FLOAT,   Cheap, CONVERTED { f16: F16Rule::Rounded };
+    FToF,    FLOAT_TO_FLOAT, Cheap, CONVERTED;
+    FToFRtz, FLOAT_TO_FLOAT, Cheap, CONVERTED { float: FloatRule::Truncated };
+    UToU,    INT_TO_INT,     Cheap, INTEGER;
+    SToS,    INT_TO_INT,     Cheap, INTEGER;
+    Bitcast, SAME_SIZE,      Cheap, INTEGER { f16: F16Rule::Bits, random: Never };
+    BToI,    BOOL_TO_WORD,   Cheap, INTEGER;
 } }
 
 /// Defines the rows of built-ins. A built-in varies if a chunk may have it from two primitives.
 macro_rules! builtins {
-    ($($name:ident $(($any:tt = $component:literal))?, $types:expr, $shape:expr;)*) => {
+    ($($name:ident $(($any:tt = $component:literal))?, $signature:expr,
+        $preset:ident $({ $($column:ident: $value:expr),* })?;)*) => {
         rows! { Builtin { $(
-            Builtin::$name $(($any))? = Builtin::$name $(($component))?, $types, Machine, $shape, Effects::NONE, Cheap;
+            Builtin::$name $(($any))? = Builtin::$name $(($component))?, $signature, Cheap,
+                $preset $({ $($column: $value),* })?;
         )* } }
     };
 }
 
 builtins! {
-    VertexIndex, GIVES_WORD, Varying;
-    InstanceIndex, GIVES_WORD, Varying;
-    BaseVertex, GIVES_WORD, Uniform;
-    BaseInstance, GIVES_WORD, Uniform;
-    DrawIndex, GIVES_WORD, Uniform;
-    ViewIndex, GIVES_WORD, Uniform;
-    DeviceIndex, GIVES_WORD, Uniform;
-    FragCoord(_ = 0), GIVES_FLOAT, Varying;
-    FrontFacing, GIVES_BOOL, ShapeRule::Primitive;
-    PointCoord(_ = 0), GIVES_FLOAT, Varying;
-    SampleId, GIVES_WORD, Varying;
-    SamplePosition(_ = 0), GIVES_FLOAT, Varying;
-    SampleMaskIn, GIVES_WORD, Varying;
-    HelperInvocation, GIVES_BOOL, Varying;
-    PrimitiveId, GIVES_WORD, ShapeRule::Primitive;
-    InvocationId, GIVES_WORD, Varying;
-    PatchVertices, GIVES_WORD, Uniform;
-    TessCoord(_ = 0), GIVES_FLOAT, Varying;
-    Layer, GIVES_WORD, ShapeRule::Primitive;
-    ViewportIndex, GIVES_WORD, ShapeRule::Primitive;
-    LocalInvocationIndex, GIVES_WORD, Lane;
-    LocalInvocationId(_ = 0), GIVES_WORD, Place;
-    WorkgroupId(_ = 0), GIVES_WORD, Uniform;
-    NumWorkgroups(_ = 0), GIVES_WORD, Uniform;
-    GlobalInvocationId(_ = 0), GIVES_WORD, Place;
-    SubgroupInvocation, GIVES_WORD, Lane;
-    SubgroupSize, GIVES_WORD, Uniform;
-    SubgroupId, GIVES_WORD, Uniform;
-    NumSubgroups, GIVES_WORD, Uniform;
+    VertexIndex,               GIVES_WORD,  OF_VERTEX;
+    InstanceIndex,             GIVES_WORD,  OF_VERTEX;
+    BaseVertex,                GIVES_WORD,  OF_DRAW;
+    BaseInstance,              GIVES_WORD,  OF_DRAW;
+    DrawIndex,                 GIVES_WORD,
+        OF_DRAW { stages: Reads(Family::Draw), pixel_local: true };
+    ViewIndex,                 GIVES_WORD,  OF_VIEW;
+    DeviceIndex,               GIVES_WORD,  OF_VIEW { stages: Reads(Family::Invocation) };
+    FragCoord(_ = 0),          GIVES_FLOAT, OF_PIXEL;
+    FrontFacing,               GIVES_BOOL,  OF_PIXEL { shape: Primitive };
+    PointCoord(_ = 0),         GIVES_FLOAT, OF_PIXEL;
+    SampleId,                  GIVES_WORD,  OF_SAMPLE;
+    SamplePosition(_ = 0),     GIVES_FLOAT, OF_SAMPLE;
+    SampleMaskIn,              GIVES_WORD,  OF_SAMPLE;
+    HelperInvocation,          GIVES_BOOL,  OF_SAMPLE;
+    PrimitiveId,               GIVES_WORD,
+        OF_PIXEL { shape: Primitive, stages: Reads(Family::Primitive) };
+    InvocationId,              GIVES_WORD,  OF_VERTEX { stages: Reads(Family::Instance) };
+    PatchVertices,             GIVES_WORD,
+        OF_VERTEX { shape: Uniform, stages: Reads(Family::Patch) };
+    TessCoord(_ = 0),          GIVES_FLOAT, OF_VERTEX { stages: Reads(Family::Domain) };
+    Layer,                     GIVES_WORD,  OF_PIXEL { shape: Primitive };
+    ViewportIndex,             GIVES_WORD,  OF_PIXEL { shape: Primitive };
+    LocalInvocationIndex,      GIVES_WORD,  OF_WORKGROUP { shape: Lane };
+    LocalInvocationId(_ = 0),  GIVES_WORD,  OF_WORKGROUP { shape: Position };
+    WorkgroupId(_ = 0),        GIVES_WORD,  OF_WORKGROUP { shape: Uniform };
+    NumWorkgroups(_ = 0),      GIVES_WORD,  OF_WORKGROUP { shape: Uniform };
+    GlobalInvocationId(_ = 0), GIVES_WORD,  OF_WORKGROUP { shape: Position };
+    SubgroupInvocation,        GIVES_WORD,  OF_SUBGROUP { shape: Lane };
+    SubgroupSize,              GIVES_WORD,  OF_SUBGROUP { shape: Uniform };
+    SubgroupId,                GIVES_WORD,
+        OF_SUBGROUP { shape: Uniform, stages: Reads(Family::Workgroup) };
+    NumSubgroups,              GIVES_WORD,
+        OF_SUBGROUP { shape: Uniform, stages: Reads(Family::Workgroup) };
 }
-
-const ACTIVE: Effects = Effects::READS_ACTIVE;
 
 // The lanes count, and not only their values: an election or a scan of a uniform value varies.
 rows! { Subgroup {
-    Subgroup::Elect = Subgroup::Elect, GIVES_BOOL, Machine, Varying, ACTIVE, Dear;
-    Subgroup::All = Subgroup::All, BOOL_1, Machine, Uniform, ACTIVE, Dear;
-    Subgroup::Any = Subgroup::Any, BOOL_1, Machine, Uniform, ACTIVE, Dear;
-    Subgroup::AllEqual = Subgroup::AllEqual, SCALAR_TEST, Machine, Uniform, ACTIVE, Dear;
-    Subgroup::BroadcastFirst = Subgroup::BroadcastFirst, SCALAR_1, Machine, Uniform, ACTIVE, Dear;
-    Subgroup::Broadcast = Subgroup::Broadcast, SCALAR_LANE, Machine, Uniform, ACTIVE, Dear;
-    Subgroup::Ballot(_) = Subgroup::Ballot(0), BOOL_TO_WORD, Machine, Uniform, ACTIVE, Dear;
-    Subgroup::Shuffle = Subgroup::Shuffle, SCALAR_LANE, Machine, Operands, ACTIVE, Dear;
-    Subgroup::QuadBroadcast = Subgroup::QuadBroadcast, SCALAR_LANE, Machine, Operands, ACTIVE, Dear;
-    Subgroup::QuadSwapHorizontal = Subgroup::QuadSwapHorizontal, SCALAR_1, Machine, Operands, ACTIVE, Dear;
-    Subgroup::QuadSwapVertical = Subgroup::QuadSwapVertical, SCALAR_1, Machine, Operands, ACTIVE, Dear;
-    Subgroup::QuadSwapDiagonal = Subgroup::QuadSwapDiagonal, SCALAR_1, Machine, Operands, ACTIVE, Dear;
+    Subgroup::Elect = Subgroup::Elect, GIVES_BOOL, Expensive, SUBGROUP;
+    Subgroup::All = Subgroup::All, BOOL_1, Expensive, SUBGROUP { shape: Uniform };
+    Subgroup::Any = Subgroup::Any, BOOL_1, Expensive, SUBGROUP { shape: Uniform };
+    Subgroup::AllEqual = Subgroup::AllEqual,
+        SCALAR_TEST, Expensive, SUBGROUP_COPY { shape: Uniform };
+    Subgroup::BroadcastFirst = Subgroup::BroadcastFirst,
+        SCALAR_1, Expensive, SUBGROUP_COPY { shape: Uniform };
+    Subgroup::Broadcast = Subgroup::Broadcast,
+        SCALAR_LANE, Expensive, SUBGROUP_COPY { shape: Uniform };
+    Subgroup::Ballot(_) = Subgroup::Ballot(0), BOOL_TO_WORD, Expensive, SUBGROUP { shape: Uniform };
+    Subgroup::Shuffle = Subgroup::Shuffle,
+        SCALAR_LANE, Expensive, SUBGROUP_COPY { shape: Operands };
+    // The lane has to be a constant.
+    Subgroup::QuadBroadcast = Subgroup::QuadBroadcast,
+        SCALAR_LANE, Expensive, SUBGROUP_COPY { shape: Operands, emission: Fallible };
+    Subgroup::QuadSwapHorizontal = Subgroup::QuadSwapHorizontal,
+        SCALAR_1, Expensive, SUBGROUP_COPY { shape: Operands };
+    Subgroup::QuadSwapVertical = Subgroup::QuadSwapVertical,
+        SCALAR_1, Expensive, SUBGROUP_COPY { shape: Operands };
+    Subgroup::QuadSwapDiagonal = Subgroup::QuadSwapDiagonal,
+        SCALAR_1, Expensive, SUBGROUP_COPY { shape: Operands };
     Subgroup::Arithmetic(_, Scan::Reduce) = Subgroup::Arithmetic(Binary::IAdd, Scan::Reduce),
-        SUBGROUP_ARITHMETIC, Machine, Uniform, ACTIVE, Dear;
-    Subgroup::Arithmetic(_, Scan::Cluster(_)) = Subgroup::Arithmetic(Binary::IAdd, Scan::Cluster(4)),
-        SUBGROUP_ARITHMETIC, Machine, Varying, ACTIVE, Dear;
+        COMBINATION, Expensive, SUBGROUP_ARITHMETIC { shape: Uniform };
+    Subgroup::Arithmetic(_, Scan::Cluster(_)) =
+        Subgroup::Arithmetic(Binary::IAdd, Scan::Cluster(4)),
+        COMBINATION, Expensive, SUBGROUP_ARITHMETIC;
     Subgroup::Arithmetic(_, Scan::Inclusive) = Subgroup::Arithmetic(Binary::IAdd, Scan::Inclusive),
-        SUBGROUP_ARITHMETIC, Machine, Varying, ACTIVE, Dear;
+        COMBINATION, Expensive, SUBGROUP_ARITHMETIC;
     Subgroup::Arithmetic(_, Scan::Exclusive) = Subgroup::Arithmetic(Binary::IAdd, Scan::Exclusive),
-        SUBGROUP_ARITHMETIC, Machine, Varying, ACTIVE, Dear;
+        COMBINATION, Expensive, SUBGROUP_ARITHMETIC;
 } }
 
-rows! { ImageQuery {
-    ImageQuery::Width = ImageQuery::Width, LEVEL_QUERY, Kernel, Operands, Effects::NONE, Dear;
-    ImageQuery::Height = ImageQuery::Height, LEVEL_QUERY, Kernel, Operands, Effects::NONE, Dear;
-    ImageQuery::Depth = ImageQuery::Depth, LEVEL_QUERY, Kernel, Operands, Effects::NONE, Dear;
-    ImageQuery::Layers = ImageQuery::Layers, LEVEL_QUERY, Kernel, Operands, Effects::NONE, Dear;
-    ImageQuery::Levels = ImageQuery::Levels, VIEW_QUERY, Kernel, Operands, Effects::NONE, Dear;
-    ImageQuery::Samples = ImageQuery::Samples, VIEW_QUERY, Kernel, Operands, Effects::NONE, Dear;
+plain_rows! { ImageQuery {
+    Width,   LEVEL_QUERY, Expensive, QUERY;
+    Height,  LEVEL_QUERY, Expensive, QUERY;
+    Depth,   LEVEL_QUERY, Expensive, QUERY;
+    Layers,  LEVEL_QUERY, Expensive, QUERY;
+    Levels,  VIEW_QUERY,  Expensive, QUERY;
+    Samples, VIEW_QUERY,  Expensive, QUERY;
 } }
 
 const PLAIN: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
+const READONLY: MemFlags = MemFlags { readonly: true, ..PLAIN };
+const VOLATILE: MemFlags = MemFlags { volatile: true, ..PLAIN };
 const CHANGES: Effects = Effects::READS.and(Effects::WRITES);
 const SAMPLED: SampleInfo = SampleInfo {
     op: SampleOp::Sample,
@@ -244,71 +280,98 @@ const SAMPLED: SampleInfo = SampleInfo {
     gather_offsets: None,
 };
 
-// Private arrays exist per lane; interpolation, kernels and atomics work per lane.
 rows! { Op {
-    Op::Const(_) = Op::Const(0), CONSTANT, Exact, Operands, Effects::NONE, Cheap;
-    Op::Select = Op::Select, CHOICE, Exact, Select, Effects::NONE, Cheap;
-    Op::Fma = Op::Fma, FLOAT_3, Exact, Operands, Effects::NONE, Cheap;
-    Op::Ldexp = Op::Ldexp, FLOAT_EXPONENT, Exact, Operands, Effects::NONE, Dear;
-    Op::Frexp = Op::Frexp, FLOAT_PARTS, Exact, Operands, Effects::NONE, Dear;
-    Op::IAddCarry = Op::IAddCarry, INT_CARRY, Exact, Operands, Effects::NONE, Dear;
-    Op::ISubBorrow = Op::ISubBorrow, INT_CARRY, Exact, Operands, Effects::NONE, Dear;
-    Op::BitfieldInsert = Op::BitfieldInsert, FIELD_INSERT, Exact, Operands, Effects::NONE, Dear;
-    Op::BitfieldSExtract = Op::BitfieldSExtract, FIELD_EXTRACT, Exact, Operands, Effects::NONE, Dear;
-    Op::BitfieldUExtract = Op::BitfieldUExtract, FIELD_EXTRACT, Exact, Operands, Effects::NONE, Dear;
+    Op::Const(_) = Op::Const(0), CONSTANT, Cheap, COPY { random: Own };
+    Op::Select = Op::Select, CHOICE, Cheap, COPY { shape: Select };
+    Op::Fma = Op::Fma, FLOAT_3, Cheap, ROUNDED { f16: F16Rule::Expanded };
+    Op::Ldexp = Op::Ldexp, FLOAT_EXPONENT, Expensive, APPROXIMATE;
+    // The operand of a random program must not be infinite.
+    Op::Frexp = Op::Frexp, FLOAT_PARTS, Expensive, EXACT { random: Own };
+    Op::IAddCarry = Op::IAddCarry, INT_CARRY, Expensive, INTEGER;
+    Op::ISubBorrow = Op::ISubBorrow, INT_CARRY, Expensive, INTEGER;
+    // The field of a random program must not exceed the word.
+    Op::BitfieldInsert = Op::BitfieldInsert, FIELD_INSERT, Expensive, INTEGER { random: Own };
+    Op::BitfieldSExtract = Op::BitfieldSExtract, FIELD_EXTRACT, Expensive, INTEGER { random: Own };
+    Op::BitfieldUExtract = Op::BitfieldUExtract, FIELD_EXTRACT, Expensive, INTEGER { random: Own };
 
-    Op::VarLoad(_) = Op::VarLoad(Var::from_u32(0)), VARIABLE, Machine, Varying, Effects::READS_VARIABLE, Dear;
-    Op::VarStore(_) = Op::VarStore(Var::from_u32(0)), VARIABLE, Machine, Operands, Effects::WRITES_VARIABLE, Heavy;
+    Op::VarLoad(_) = Op::VarLoad(Var::from_u32(0)),
+        ELEMENT, Expensive, VARIABLE { effects: Effects::READS_VARIABLE };
+    Op::VarStore(_) = Op::VarStore(Var::from_u32(0)),
+        ELEMENT, Call, VARIABLE { shape: Operands, effects: Effects::WRITES_VARIABLE };
 
-    Op::BufferDesc { .. } = Op::BufferDesc { set: 0, binding: 0 }, BUFFER, Machine, Operands, Effects::NONE, Dear;
-    Op::ImageDesc { .. } = Op::ImageDesc { set: 0, binding: 0 }, IMAGE, Kernel, Operands, Effects::NONE, Dear;
-    Op::SamplerDesc { .. } = Op::SamplerDesc { set: 0, binding: 0 }, SAMPLER, Kernel, Operands, Effects::NONE, Dear;
-    Op::BufferSize = Op::BufferSize, BUFFER_WORD, Machine, Operands, Effects::NONE, Dear;
-    Op::Load(_, MemFlags { volatile: true, .. }) = Op::Load(Space::Buffer, MemFlags { volatile: true, ..PLAIN }),
-        MEMORY, Machine, Operands, Effects::READS.and(Effects::VOLATILE), Heavy;
-    Op::Load(_, MemFlags { readonly: true, volatile: false, .. }) = Op::Load(Space::Buffer, MemFlags { readonly: true, ..PLAIN }),
-        MEMORY, Machine, Operands, Effects::NONE, Heavy;
+    Op::BufferDesc { .. } = Op::BufferDesc { set: 0, binding: 0 },
+        BUFFER, Expensive, DESCRIPTOR { meaning: Meaning::Machine, pixel_local: true, random: Own };
+    Op::ImageDesc { .. } = Op::ImageDesc { set: 0, binding: 0 }, IMAGE, Expensive, DESCRIPTOR;
+    Op::SamplerDesc { .. } = Op::SamplerDesc { set: 0, binding: 0 }, SAMPLER, Expensive, DESCRIPTOR;
+    Op::BufferSize = Op::BufferSize,
+        BUFFER_WORD, Expensive, DESCRIPTOR {
+            meaning: Meaning::Machine, emission: Infallible, pixel_local: true, random: Any
+        };
+    Op::Load(_, MemFlags { volatile: true, .. }) = Op::Load(Space::Buffer, VOLATILE),
+        ACCESS, Call, LOAD {
+            effects: Effects::READS.and(Effects::VOLATILE), lane_count: Dependent
+        };
+    Op::Load(_, MemFlags { readonly: true, volatile: false, .. }) =
+        Op::Load(Space::Buffer, READONLY),
+        ACCESS, Call, LOAD { effects: Effects::NONE };
     Op::Load(_, MemFlags { readonly: false, volatile: false, .. }) = Op::Load(Space::Buffer, PLAIN),
-        MEMORY, Machine, Operands, Effects::READS, Heavy;
-    Op::Store(..) = Op::Store(Space::Buffer, PLAIN), MEMORY, Machine, Operands, Effects::WRITES, Heavy;
-    Op::Atomic(..) = Op::Atomic(Space::Buffer, AtomicOp::Add), MEMORY, Machine, Varying, CHANGES, Heavy;
+        ACCESS, Call, LOAD { effects: Effects::READS };
+    Op::Store(_, MemFlags { volatile: true, .. }) = Op::Store(Space::Buffer, VOLATILE),
+        ACCESS, Call, MEMORY { effects: Effects::WRITES, lane_count: Dependent, random: Never };
+    Op::Store(_, MemFlags { volatile: false, .. }) = Op::Store(Space::Buffer, PLAIN),
+        ACCESS, Call, MEMORY { effects: Effects::WRITES };
+    Op::Atomic(..) = Op::Atomic(Space::Buffer, AtomicOp::Add),
+        ACCESS, Call, MEMORY {
+            shape: Varying, effects: CHANGES, lane_count: InvariantAlone, random: Never
+        };
 
-    Op::LoadInput(..) = Op::LoadInput(0, InterpolateAt::Default), INTERFACE, Machine, ShapeRule::Input, Effects::NONE, Dear;
-    Op::StoreOutput(_) = Op::StoreOutput(0), INTERFACE, Machine, Operands, Effects::EXPORTS, Dear;
-    Op::LoadVertex(_) = Op::LoadVertex(0), INTERFACE, Machine, Varying, Effects::NONE, Dear;
-    Op::StoreVertex(_) = Op::StoreVertex(0), INTERFACE, Machine, Operands, Effects::EXPORTS, Heavy;
-    Op::StoreVertexCount = Op::StoreVertexCount, TAKES_WORD, Machine, Operands, Effects::EXPORTS, Dear;
+    Op::LoadInput(_, InterpolateAt::Default) = Op::LoadInput(0, InterpolateAt::Default),
+        INTERFACE, Expensive, SLOT {
+            shape: Input, effects: Effects::NONE, stages: Inputs, pixel_local: true
+        };
+    Op::LoadInput(..) = Op::LoadInput(0, InterpolateAt::Centroid),
+        INTERFACE, Expensive, SLOT { shape: Input, effects: Effects::NONE, stages: Inputs };
+    Op::StoreOutput(_) = Op::StoreOutput(0),
+        INTERFACE, Expensive, SLOT {
+            shape: Operands, effects: Effects::EXPORTS, stages: Outputs, pixel_local: true
+        };
+    Op::LoadVertex(_) = Op::LoadVertex(0), INTERFACE, Expensive, UNKNOWN { effects: Effects::NONE };
+    Op::StoreVertex(_) = Op::StoreVertex(0),
+        INTERFACE, Call, UNKNOWN { shape: Operands, effects: Effects::EXPORTS };
+    Op::StoreVertexCount = Op::StoreVertexCount,
+        TAKES_WORD, Expensive, UNKNOWN { shape: Operands, effects: Effects::EXPORTS };
 
-    Op::Sample(_) = Op::Sample(SAMPLED), SAMPLE, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
-    Op::ImageFetch { .. } = Op::ImageFetch { coords: 2, level: true, sample: false, kind: TexelKind::None },
-        TEXEL, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
+    Op::Sample(_) = Op::Sample(SAMPLED), SAMPLE, Call, KERNEL { emission: Words };
+    Op::ImageFetch { .. } =
+        Op::ImageFetch { coords: 2, level: true, sample: false, kind: TexelKind::None },
+        TEXEL, Call, KERNEL { emission: Words };
     Op::ImageResident { .. } = Op::ImageResident { coords: 2, level: true, sample: false },
-        TEXEL, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
+        TEXEL, Call, KERNEL;
     Op::ImageStore { .. } = Op::ImageStore { coords: 2, sample: false, kind: TexelKind::None },
-        TEXEL, Kernel, Operands, Effects::WRITES, Heavy;
+        TEXEL, Call, KERNEL { shape: Operands, effects: Effects::WRITES };
     Op::ImageAtomic { .. } = Op::ImageAtomic { op: AtomicOp::Add, coords: 2, sample: false },
-        TEXEL, Kernel, Varying, CHANGES, Heavy;
+        TEXEL, Call, KERNEL {
+            shape: Varying, effects: CHANGES, emission: Words, f16: F16Rule::Kept,
+            lane_count: Dependent
+        };
 
-    Op::Ddx { .. } = Op::Ddx { fine: true }, FLOAT_1, Machine, Operands, Effects::NONE, Dear;
-    Op::Ddy { .. } = Op::Ddy { fine: true }, FLOAT_1, Machine, Operands, Effects::NONE, Dear;
+    Op::Ddx { .. } = Op::Ddx { fine: true }, FLOAT_1, Expensive, DERIVATIVE;
+    Op::Ddy { .. } = Op::Ddy { fine: true }, FLOAT_1, Expensive, DERIVATIVE;
 
-    Op::Barrier = Op::Barrier, NOTHING, Machine, Operands, Effects::ORDERS.and(Effects::SUSPENDS), Heavy;
-    Op::MemoryBarrier = Op::MemoryBarrier, NOTHING, Machine, Operands, Effects::ORDERS, Dear;
-    Op::Demote = Op::Demote, NOTHING, Machine, Operands, Effects::DEMOTES, Dear;
-    Op::IsHelper = Op::IsHelper, GIVES_BOOL, Machine, Varying, Effects::READS_COVERAGE, Dear;
+    Op::Barrier = Op::Barrier,
+        NOTHING, Call, BARRIER {
+            effects: Effects::ORDERS.and(Effects::SUSPENDS), stages: Compute, random: Own
+        };
+    Op::MemoryBarrier = Op::MemoryBarrier,
+        NOTHING, Expensive, BARRIER { effects: Effects::ORDERS, random: Any };
+    Op::Demote = Op::Demote,
+        NOTHING, Expensive, COVERAGE { shape: Operands, effects: Effects::DEMOTES };
+    Op::IsHelper = Op::IsHelper,
+        GIVES_BOOL, Expensive, COVERAGE { effects: Effects::READS_COVERAGE };
     // Two readings are never merged, and nothing moves past a reading.
-    Op::Clock = Op::Clock, GIVES_LONG, Kernel, Uniform, CHANGES.and(Effects::VOLATILE), Heavy;
+    Op::Clock = Op::Clock,
+        GIVES_LONG, Call, UNKNOWN {
+            meaning: Meaning::Kernel, shape: Uniform, effects: CHANGES.and(Effects::VOLATILE),
+            emission: Infallible
+        };
 } with Unary Binary Cmp Convert Builtin Subgroup ImageQuery }
-
-impl Binary {
-    /// Returns true if `op(a, b)` is always `op(b, a)` (apart from a NaN's payload).
-    pub fn commutes(self) -> bool {
-        use Binary::*;
-        match self {
-            IAdd | IMul | SMulHi | UMulHi | And | Or | Xor | SMin | UMin | SMax | UMax | FAdd | FMul => true,
-            ISub | SDiv | UDiv | SRem | SMod | UMod | Shl | LShr | AShr | Bound => false,
-            // The minimum or maximum of a positive and a negative zero is the first operand.
-            FSub | FDiv | FMin | FMax | FRem | FMod | Pow | Atan2 => false,
-        }
-    }
-}

@@ -1,10 +1,11 @@
-//! Subgroup-size-agnostic compute and fragment stages, whose results do not depend on the number of
-//! lanes of a chunk. They have:
+//! Lane-count invariance: subgroup-size-agnostic compute and fragment stages, whose results do not
+//! depend on the number of lanes of a chunk. All their operations are
+//! [invariant](LaneCountRule::Invariant). That excludes:
 //!
-//! * no operation on subgroups,
-//! * nothing that happens observably in the order of lanes (several atomics, and in fragment stages
+//! * operations on subgroups,
+//! * effects that happen observably in the order of lanes (several atomics, and in fragment stages
 //!   any write to memory),
-//! * no access to other lanes except those of a quad.
+//! * accesses to other lanes except those of a quad.
 //!
 //! Their optimised code may have twice as many lanes, if the machine's vectors do.
 //!
@@ -14,7 +15,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::ir::{Builtin, MemFlags, Node, Op, Region, Shader, Value, ValueDef};
+use crate::ir::{LaneCountRule, Node, Op, Region, Shader, Value, ValueDef};
 use crate::lir;
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
@@ -24,7 +25,7 @@ pub const MORE_LANES: u32 = 16;
 
 /// Capabilities that do not expose subgroups: types of numbers, memory, indices, descriptors,
 /// images, inputs of fragments.
-const BLIND: &[std::ops::RangeInclusive<u32>] = &[
+const NO_SUBGROUPS: &[std::ops::RangeInclusive<u32>] = &[
     0..=3,
     9..=11,
     22..=22,
@@ -44,13 +45,13 @@ const BLIND: &[std::ops::RangeInclusive<u32>] = &[
     6029..=6029,
 ];
 
-/// Returns true if a module declares only such capabilities.
-pub fn is_blind(capabilities: &[u32]) -> bool {
-    capabilities.iter().all(|c| BLIND.iter().any(|range| range.contains(c)))
+/// Returns true if none of a module's capabilities exposes subgroups.
+pub fn exposes_no_subgroups(capabilities: &[u32]) -> bool {
+    capabilities.iter().all(|c| NO_SUBGROUPS.iter().any(|range| range.contains(c)))
 }
 
-/// Returns true if the stage, of a module that [`is_blind`], is subgroup-size-agnostic and chunks
-/// of [`MORE_LANES`] fit its workgroups.
+/// Returns true if the stage, of a module that [`exposes_no_subgroups`], is subgroup-size-agnostic
+/// and chunks of [`MORE_LANES`] fit its workgroups.
 pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
     let whole = match shader.stage() {
         Stage::Compute => shader.payload.workgroup().is_some_and(|w| w.invocations() % u64::from(MORE_LANES) == 0),
@@ -61,7 +62,12 @@ pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
     // A single atomic is executed in the order of invocations, whatever the number of lanes. An
     // atomic whose result is unused is better deferred (`deferred`).
     let alone = shader.stage() == Stage::Compute && atomics(shader, &shader.root.body) <= 1 && reads_atomics(shader);
-    whole && lanes < MORE_LANES && shader.insts.values().all(|data| is_unseeing(&data.op, alone))
+    let is_invariant = |op: &Op| match op.info().lane_count {
+        LaneCountRule::Invariant => true,
+        LaneCountRule::InvariantAlone => alone,
+        LaneCountRule::Dependent => false,
+    };
+    whole && lanes < MORE_LANES && shader.insts.values().all(|data| is_invariant(&data.op))
 }
 
 /// Returns true if LIR with more lanes is considerably less work than twice that with fewer lanes.
@@ -149,76 +155,4 @@ fn atomics(shader: &Shader, region: &Region) -> usize {
         Node::Scope(n) => atomics(shader, &n.body),
     };
     region.nodes.iter().map(of).fold(0, usize::saturating_add)
-}
-
-/// Returns true if no result and no effect of an operation can depend on the number of lanes.
-/// `alone`: there is at most one atomic.
-fn is_unseeing(op: &Op, alone: bool) -> bool {
-    match op {
-        Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Cmp(_)
-        | Op::Convert(_)
-        | Op::Const(_)
-        | Op::Select
-        | Op::Fma
-        | Op::Ldexp
-        | Op::Frexp
-        | Op::IAddCarry
-        | Op::ISubBorrow
-        | Op::BitfieldInsert
-        | Op::BitfieldSExtract
-        | Op::BitfieldUExtract
-        | Op::VarLoad(_)
-        | Op::VarStore(_)
-        | Op::BufferDesc { .. }
-        | Op::BufferSize
-        | Op::ImageDesc { .. }
-        | Op::SamplerDesc { .. }
-        // Kernels take parts of eight lanes.
-        | Op::Sample(_)
-        | Op::ImageFetch { .. }
-        | Op::ImageResident { .. }
-        | Op::ImageStore { .. }
-        | Op::ImageQuery(_)
-        | Op::LoadInput(..)
-        | Op::StoreOutput(_)
-        | Op::Ddx { .. }
-        | Op::Ddy { .. }
-        | Op::Demote
-        | Op::IsHelper
-        | Op::Load(_, MemFlags { volatile: false, .. })
-        | Op::Store(_, MemFlags { volatile: false, .. })
-        | Op::Barrier
-        | Op::MemoryBarrier => true,
-        Op::Atomic(..) => alone,
-        Op::Builtin(builtin) => matches!(
-            builtin,
-            Builtin::LocalInvocationIndex
-                | Builtin::LocalInvocationId(_)
-                | Builtin::WorkgroupId(_)
-                | Builtin::NumWorkgroups(_)
-                | Builtin::GlobalInvocationId(_)
-                | Builtin::DeviceIndex
-                | Builtin::ViewIndex
-                | Builtin::FragCoord(_)
-                | Builtin::FrontFacing
-                | Builtin::PointCoord(_)
-                | Builtin::SampleId
-                | Builtin::SamplePosition(_)
-                | Builtin::SampleMaskIn
-                | Builtin::HelperInvocation
-                | Builtin::PrimitiveId
-                | Builtin::Layer
-                | Builtin::ViewportIndex
-        ),
-        Op::Load(..)
-        | Op::Store(..)
-        | Op::ImageAtomic { .. }
-        | Op::LoadVertex(_)
-        | Op::StoreVertex(_)
-        | Op::StoreVertexCount
-        | Op::Subgroup(_)
-        | Op::Clock => false,
-    }
 }

@@ -1,24 +1,24 @@
-//! Operands and results of operations: fixed lists in terms of type variables, or a function if the
-//! payload decides.
+//! Signatures, the types of operands and results of operations: fixed lists in terms of type
+//! variables, or a function if the payload decides.
 
 use crate::ir::{InterpolateAt, Op, Scan, Shader, Space, Subgroup, Ty, Var, eval};
 use base::abi::{AtomicOp, LodMode, SampleOp};
 
 /// A set of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Set(u16);
+pub struct TypeSet(u16);
 
-impl Set {
-    const fn of(types: &[Ty]) -> Set {
+impl TypeSet {
+    const fn of(types: &[Ty]) -> TypeSet {
         let (mut bits, mut i) = (0, 0);
         while i < types.len() {
             bits |= 1 << types[i] as u16;
             i += 1;
         }
-        Set(bits)
+        TypeSet(bits)
     }
-    const fn and(self, other: Set) -> Set {
-        Set(self.0 | other.0)
+    const fn and(self, other: TypeSet) -> TypeSet {
+        TypeSet(self.0 | other.0)
     }
     /// Returns true if the set contains the type.
     pub const fn contains(self, ty: Ty) -> bool {
@@ -32,59 +32,59 @@ impl Set {
     }
 }
 
-const INT: Set = Set::of(&[Ty::I8, Ty::I16, Ty::I32, Ty::I64]);
-const FLOAT: Set = Set::of(&[Ty::F16, Ty::F32, Ty::F64]);
-const LOGIC: Set = INT.and(Set::of(&[Ty::B1]));
-const SCALAR: Set = LOGIC.and(FLOAT);
-const ANY: Set = SCALAR.and(Set::of(&[Ty::Buf, Ty::Img, Ty::Smp]));
+const INT: TypeSet = TypeSet::of(&[Ty::I8, Ty::I16, Ty::I32, Ty::I64]);
+const FLOAT: TypeSet = TypeSet::of(&[Ty::F16, Ty::F32, Ty::F64]);
+const LOGIC: TypeSet = INT.and(TypeSet::of(&[Ty::B1]));
+const SCALAR: TypeSet = LOGIC.and(FLOAT);
+const ANY: TypeSet = SCALAR.and(TypeSet::of(&[Ty::Buf, Ty::Img, Ty::Smp]));
 
 /// Type of an operand or result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TypePattern {
     /// A fixed type.
     Is(Ty),
     /// The row's type variable T, which is one of these types.
-    T(Set),
+    T(TypeSet),
     /// The row's second type variable, which is one of these types.
-    U(Set),
+    U(TypeSet),
 }
 
-use Kind::{Is, T, U};
+use TypePattern::{Is, T, U};
 
 /// Types of the operands and results of a row.
 #[derive(Clone, Copy)]
-pub enum Types {
+pub enum Signature {
     /// Lists of operands and results.
-    Fixed(&'static [Kind], &'static [Kind]),
+    Fixed(&'static [TypePattern], &'static [TypePattern]),
     /// A function that checks operands and results against the payload.
     Payload(fn(&Shader, &Op, &[Ty], &[Ty]) -> bool),
 }
 
-impl std::fmt::Debug for Types {
+impl std::fmt::Debug for Signature {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Types::Fixed(args, results) => write!(f, "{args:?} -> {results:?}"),
-            Types::Payload(_) => f.write_str("by payload"),
+            Signature::Fixed(args, results) => write!(f, "{args:?} -> {results:?}"),
+            Signature::Payload(_) => f.write_str("by payload"),
         }
     }
 }
 
-impl Types {
+impl Signature {
     /// Returns true if operands and results fit.
-    pub(super) fn fit(&self, shader: &Shader, op: &Op, args: &[Ty], results: &[Ty]) -> bool {
+    pub(super) fn fits(&self, shader: &Shader, op: &Op, args: &[Ty], results: &[Ty]) -> bool {
         match self {
-            Types::Fixed(want_args, want_results) => {
-                let mut bound = Bound { t: ANY, u: ANY };
-                bound.all(want_args, args) && bound.all(want_results, results)
+            Signature::Fixed(want_args, want_results) => {
+                let mut variables = Variables { t: ANY, u: ANY };
+                variables.all(want_args, args) && variables.all(want_results, results)
             }
-            Types::Payload(fit) => fit(shader, op, args, results),
+            Signature::Payload(fit) => fit(shader, op, args, results),
         }
     }
 
     /// Returns all lists of operands and results that fit a fixed row; none if the payload decides.
     pub fn instances(self) -> Vec<(Vec<Ty>, Vec<Ty>)> {
-        let Types::Fixed(args, results) = self else { return Vec::new() };
-        let variable = |select: fn(Kind) -> Option<Set>| {
+        let Signature::Fixed(args, results) = self else { return Vec::new() };
+        let variable = |select: fn(TypePattern) -> Option<TypeSet>| {
             let set = args.iter().chain(results).copied().find_map(select);
             set.map_or(vec![Ty::I32], |set| set.types().collect())
         };
@@ -93,8 +93,8 @@ impl Types {
         let mut all = Vec::new();
         for &t in &first {
             for &u in &second {
-                let list = |kinds: &[Kind]| -> Vec<Ty> {
-                    let of = |kind: &Kind| match *kind {
+                let list = |kinds: &[TypePattern]| -> Vec<Ty> {
+                    let of = |kind: &TypePattern| match *kind {
                         Is(ty) => ty,
                         T(_) => t,
                         U(_) => u,
@@ -108,72 +108,72 @@ impl Types {
     }
 }
 
-/// Types that the type variables may stand for: a single type after their first use.
-struct Bound {
-    t: Set,
-    u: Set,
+/// Signature that the type variables may stand for: a single type after their first use.
+struct Variables {
+    t: TypeSet,
+    u: TypeSet,
 }
 
-impl Bound {
-    fn all(&mut self, kinds: &[Kind], types: &[Ty]) -> bool {
+impl Variables {
+    fn all(&mut self, kinds: &[TypePattern], types: &[Ty]) -> bool {
         kinds.len() == types.len() && kinds.iter().zip(types).all(|(&kind, &ty)| self.one(kind, ty))
     }
 
-    fn one(&mut self, kind: Kind, ty: Ty) -> bool {
+    fn one(&mut self, kind: TypePattern, ty: Ty) -> bool {
         let (variable, set) = match kind {
             Is(want) => return want == ty,
             T(set) => (&mut self.t, set),
             U(set) => (&mut self.u, set),
         };
         let fits = variable.contains(ty) && set.contains(ty);
-        *variable = Set::of(&[ty]);
+        *variable = TypeSet::of(&[ty]);
         fits
     }
 }
 
-// Lists of the fixed rows, named by their operands.
+// Signatures of the fixed rows, named by their operands.
 
-pub(super) const NOTHING: Types = Types::Fixed(&[], &[]);
-pub(super) const INT_1: Types = Types::Fixed(&[T(INT)], &[T(INT)]);
-pub(super) const LOGIC_1: Types = Types::Fixed(&[T(LOGIC)], &[T(LOGIC)]);
-pub(super) const FLOAT_1: Types = Types::Fixed(&[T(FLOAT)], &[T(FLOAT)]);
-pub(super) const SINGLE_1: Types = Types::Fixed(&[Is(Ty::F32)], &[Is(Ty::F32)]);
-pub(super) const INT_COUNT: Types = Types::Fixed(&[T(INT)], &[Is(Ty::I32)]);
-pub(super) const INT_2: Types = Types::Fixed(&[T(INT), T(INT)], &[T(INT)]);
-pub(super) const LOGIC_2: Types = Types::Fixed(&[T(LOGIC), T(LOGIC)], &[T(LOGIC)]);
-pub(super) const FLOAT_2: Types = Types::Fixed(&[T(FLOAT), T(FLOAT)], &[T(FLOAT)]);
-pub(super) const FLOAT_3: Types = Types::Fixed(&[T(FLOAT), T(FLOAT), T(FLOAT)], &[T(FLOAT)]);
-pub(super) const FLOAT_EXPONENT: Types = Types::Fixed(&[T(FLOAT), Is(Ty::I32)], &[T(FLOAT)]);
-pub(super) const FLOAT_PARTS: Types = Types::Fixed(&[T(FLOAT)], &[T(FLOAT), Is(Ty::I32)]);
-pub(super) const INT_TEST: Types = Types::Fixed(&[T(INT), T(INT)], &[Is(Ty::B1)]);
-pub(super) const LOGIC_TEST: Types = Types::Fixed(&[T(LOGIC), T(LOGIC)], &[Is(Ty::B1)]);
-pub(super) const FLOAT_TEST: Types = Types::Fixed(&[T(FLOAT), T(FLOAT)], &[Is(Ty::B1)]);
-pub(super) const FLOAT_TO_INT: Types = Types::Fixed(&[T(FLOAT)], &[U(INT)]);
-pub(super) const INT_TO_FLOAT: Types = Types::Fixed(&[T(INT)], &[U(FLOAT)]);
-pub(super) const FLOAT_TO_FLOAT: Types = Types::Fixed(&[T(FLOAT)], &[U(FLOAT)]);
-pub(super) const INT_TO_INT: Types = Types::Fixed(&[T(INT)], &[U(INT)]);
-pub(super) const BOOL_TO_WORD: Types = Types::Fixed(&[Is(Ty::B1)], &[Is(Ty::I32)]);
-pub(super) const CHOICE: Types = Types::Fixed(&[Is(Ty::B1), T(ANY), T(ANY)], &[T(ANY)]);
-pub(super) const INT_CARRY: Types = Types::Fixed(&[T(INT), T(INT)], &[T(INT), T(INT)]);
-pub(super) const FIELD_INSERT: Types = Types::Fixed(&[T(INT), T(INT), Is(Ty::I32), Is(Ty::I32)], &[T(INT)]);
-pub(super) const FIELD_EXTRACT: Types = Types::Fixed(&[T(INT), Is(Ty::I32), Is(Ty::I32)], &[T(INT)]);
-pub(super) const BUFFER: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Buf)]);
-pub(super) const IMAGE: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Img)]);
-pub(super) const SAMPLER: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Smp)]);
-pub(super) const BUFFER_WORD: Types = Types::Fixed(&[Is(Ty::Buf)], &[Is(Ty::I32)]);
-pub(super) const TAKES_WORD: Types = Types::Fixed(&[Is(Ty::I32)], &[]);
-pub(super) const GIVES_WORD: Types = Types::Fixed(&[], &[Is(Ty::I32)]);
-pub(super) const GIVES_LONG: Types = Types::Fixed(&[], &[Is(Ty::I64)]);
-pub(super) const GIVES_FLOAT: Types = Types::Fixed(&[], &[Is(Ty::F32)]);
-pub(super) const GIVES_BOOL: Types = Types::Fixed(&[], &[Is(Ty::B1)]);
-pub(super) const BOOL_1: Types = Types::Fixed(&[Is(Ty::B1)], &[Is(Ty::B1)]);
-pub(super) const SCALAR_1: Types = Types::Fixed(&[T(SCALAR)], &[T(SCALAR)]);
-pub(super) const SCALAR_TEST: Types = Types::Fixed(&[T(SCALAR)], &[Is(Ty::B1)]);
-pub(super) const SCALAR_LANE: Types = Types::Fixed(&[T(SCALAR), Is(Ty::I32)], &[T(SCALAR)]);
+pub(super) const NOTHING: Signature = Signature::Fixed(&[], &[]);
+pub(super) const INT_1: Signature = Signature::Fixed(&[T(INT)], &[T(INT)]);
+pub(super) const LOGIC_1: Signature = Signature::Fixed(&[T(LOGIC)], &[T(LOGIC)]);
+pub(super) const FLOAT_1: Signature = Signature::Fixed(&[T(FLOAT)], &[T(FLOAT)]);
+pub(super) const SINGLE_1: Signature = Signature::Fixed(&[Is(Ty::F32)], &[Is(Ty::F32)]);
+pub(super) const INT_COUNT: Signature = Signature::Fixed(&[T(INT)], &[Is(Ty::I32)]);
+pub(super) const INT_2: Signature = Signature::Fixed(&[T(INT), T(INT)], &[T(INT)]);
+pub(super) const LOGIC_2: Signature = Signature::Fixed(&[T(LOGIC), T(LOGIC)], &[T(LOGIC)]);
+pub(super) const FLOAT_2: Signature = Signature::Fixed(&[T(FLOAT), T(FLOAT)], &[T(FLOAT)]);
+pub(super) const FLOAT_3: Signature = Signature::Fixed(&[T(FLOAT), T(FLOAT), T(FLOAT)], &[T(FLOAT)]);
+pub(super) const FLOAT_EXPONENT: Signature = Signature::Fixed(&[T(FLOAT), Is(Ty::I32)], &[T(FLOAT)]);
+pub(super) const FLOAT_PARTS: Signature = Signature::Fixed(&[T(FLOAT)], &[T(FLOAT), Is(Ty::I32)]);
+pub(super) const INT_TEST: Signature = Signature::Fixed(&[T(INT), T(INT)], &[Is(Ty::B1)]);
+pub(super) const LOGIC_TEST: Signature = Signature::Fixed(&[T(LOGIC), T(LOGIC)], &[Is(Ty::B1)]);
+pub(super) const FLOAT_TEST: Signature = Signature::Fixed(&[T(FLOAT), T(FLOAT)], &[Is(Ty::B1)]);
+pub(super) const FLOAT_TO_INT: Signature = Signature::Fixed(&[T(FLOAT)], &[U(INT)]);
+pub(super) const INT_TO_FLOAT: Signature = Signature::Fixed(&[T(INT)], &[U(FLOAT)]);
+pub(super) const FLOAT_TO_FLOAT: Signature = Signature::Fixed(&[T(FLOAT)], &[U(FLOAT)]);
+pub(super) const INT_TO_INT: Signature = Signature::Fixed(&[T(INT)], &[U(INT)]);
+pub(super) const BOOL_TO_WORD: Signature = Signature::Fixed(&[Is(Ty::B1)], &[Is(Ty::I32)]);
+pub(super) const CHOICE: Signature = Signature::Fixed(&[Is(Ty::B1), T(ANY), T(ANY)], &[T(ANY)]);
+pub(super) const INT_CARRY: Signature = Signature::Fixed(&[T(INT), T(INT)], &[T(INT), T(INT)]);
+pub(super) const FIELD_INSERT: Signature = Signature::Fixed(&[T(INT), T(INT), Is(Ty::I32), Is(Ty::I32)], &[T(INT)]);
+pub(super) const FIELD_EXTRACT: Signature = Signature::Fixed(&[T(INT), Is(Ty::I32), Is(Ty::I32)], &[T(INT)]);
+pub(super) const BUFFER: Signature = Signature::Fixed(&[Is(Ty::I32)], &[Is(Ty::Buf)]);
+pub(super) const IMAGE: Signature = Signature::Fixed(&[Is(Ty::I32)], &[Is(Ty::Img)]);
+pub(super) const SAMPLER: Signature = Signature::Fixed(&[Is(Ty::I32)], &[Is(Ty::Smp)]);
+pub(super) const BUFFER_WORD: Signature = Signature::Fixed(&[Is(Ty::Buf)], &[Is(Ty::I32)]);
+pub(super) const TAKES_WORD: Signature = Signature::Fixed(&[Is(Ty::I32)], &[]);
+pub(super) const GIVES_WORD: Signature = Signature::Fixed(&[], &[Is(Ty::I32)]);
+pub(super) const GIVES_LONG: Signature = Signature::Fixed(&[], &[Is(Ty::I64)]);
+pub(super) const GIVES_FLOAT: Signature = Signature::Fixed(&[], &[Is(Ty::F32)]);
+pub(super) const GIVES_BOOL: Signature = Signature::Fixed(&[], &[Is(Ty::B1)]);
+pub(super) const BOOL_1: Signature = Signature::Fixed(&[Is(Ty::B1)], &[Is(Ty::B1)]);
+pub(super) const SCALAR_1: Signature = Signature::Fixed(&[T(SCALAR)], &[T(SCALAR)]);
+pub(super) const SCALAR_TEST: Signature = Signature::Fixed(&[T(SCALAR)], &[Is(Ty::B1)]);
+pub(super) const SCALAR_LANE: Signature = Signature::Fixed(&[T(SCALAR), Is(Ty::I32)], &[T(SCALAR)]);
 
 // Rows whose payload decides.
 
-pub(super) const CONSTANT: Types = Types::Payload(|_, op, args, results| {
+pub(super) const CONSTANT: Signature = Signature::Payload(|_, op, args, results| {
     let (Op::Const(bits), &[], &[ty]) = (op, args, results) else { return false };
     match ty.bytes() {
         0 => ty == Ty::B1 && *bits <= 1,
@@ -182,11 +182,11 @@ pub(super) const CONSTANT: Types = Types::Payload(|_, op, args, results| {
     }
 });
 
-pub(super) const SAME_SIZE: Types = Types::Payload(
+pub(super) const SAME_SIZE: Signature = Signature::Payload(
     |_, _, args, results| matches!((args, results), (&[a], &[r]) if a.bytes() != 0 && a.bytes() == r.bytes()),
 );
 
-pub(super) const VARIABLE: Types = Types::Payload(|shader, op, args, results| match (op, args, results) {
+pub(super) const ELEMENT: Signature = Signature::Payload(|shader, op, args, results| match (op, args, results) {
     (Op::VarLoad(var), index, [result]) => variable_fits(shader, *var, index, *result),
     (Op::VarStore(var), [index @ .., value], []) => variable_fits(shader, *var, index, *value),
     _ => false,
@@ -222,7 +222,7 @@ fn address(space: Space, args: &[Ty]) -> Option<&[Ty]> {
     args.strip_prefix(address)
 }
 
-pub(super) const MEMORY: Types = Types::Payload(|_, op, args, results| match *op {
+pub(super) const ACCESS: Signature = Signature::Payload(|_, op, args, results| match *op {
     Op::Load(space, _) => address(space, args) == Some(&[]) && elements(results),
     Op::Store(space, _) => space != Space::Push && results.is_empty() && address(space, args).is_some_and(elements),
     Op::Atomic(space, op) => space != Space::Push && atomic_fits(op, address(space, args), results),
@@ -251,7 +251,7 @@ fn atomic_fits(op: AtomicOp, operands: Option<&[Ty]>, results: &[Ty]) -> bool {
     counts && all(operands, ty) && all(results, ty) && fits
 }
 
-pub(super) const INTERFACE: Types = Types::Payload(|shader, op, args, results| match op {
+pub(super) const INTERFACE: Signature = Signature::Payload(|shader, op, args, results| match op {
     Op::LoadInput(slot, at) => {
         let extra: &[Ty] = match at {
             InterpolateAt::Offset => &[Ty::F32, Ty::F32],
@@ -272,7 +272,7 @@ pub(super) const INTERFACE: Types = Types::Payload(|shader, op, args, results| m
     _ => false,
 });
 
-pub(super) const SAMPLE: Types = Types::Payload(|_, op, args, results| {
+pub(super) const SAMPLE: Signature = Signature::Payload(|_, op, args, results| {
     let Op::Sample(info) = op else { return false };
     let before_offset =
         usize::from(info.coords) + usize::from(info.dref) + usize::from(info.lod) + 2 * usize::from(info.grad);
@@ -301,7 +301,7 @@ fn texel_address<'a>(args: &'a [Ty], coords: u8, more: &[bool]) -> Option<&'a [T
     all(ints, Ty::I32).then_some(rest)
 }
 
-pub(super) const TEXEL: Types = Types::Payload(|_, op, args, results| match *op {
+pub(super) const TEXEL: Signature = Signature::Payload(|_, op, args, results| match *op {
     Op::ImageFetch { coords, level, sample, .. } => {
         texel_address(args, coords, &[level, sample]) == Some(&[]) && texel(results, 4)
     }
@@ -315,11 +315,11 @@ pub(super) const TEXEL: Types = Types::Payload(|_, op, args, results| match *op 
     _ => false,
 });
 
-pub(super) const LEVEL_QUERY: Types =
-    Types::Payload(|_, _, args, results| matches!(args, [Ty::Img] | [Ty::Img, Ty::I32]) && results == [Ty::I32]);
-pub(super) const VIEW_QUERY: Types = Types::Fixed(&[Is(Ty::Img)], &[Is(Ty::I32)]);
+pub(super) const LEVEL_QUERY: Signature =
+    Signature::Payload(|_, _, args, results| matches!(args, [Ty::Img] | [Ty::Img, Ty::I32]) && results == [Ty::I32]);
+pub(super) const VIEW_QUERY: Signature = Signature::Fixed(&[Is(Ty::Img)], &[Is(Ty::I32)]);
 
-pub(super) const SUBGROUP_ARITHMETIC: Types = Types::Payload(|shader, op, args, results| {
+pub(super) const COMBINATION: Signature = Signature::Payload(|shader, op, args, results| {
     let (Op::Subgroup(Subgroup::Arithmetic(op, scan)), &[a], &[_]) = (op, args, results) else { return false };
     let cluster = !matches!(scan, Scan::Cluster(n) if !n.is_power_of_two());
     let operation = Op::Binary(*op).fits(shader, &[a, a], results);

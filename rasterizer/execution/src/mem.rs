@@ -20,11 +20,16 @@ impl AlignedBuf {
     pub fn ensure(&mut self, bytes: usize) -> *mut u8 {
         let lines = bytes.div_ceil(64).max(1);
         if self.lines.len() < lines {
-            let more = lines - self.lines.len();
-            base::alloc::or_unwind(base::alloc::reserve(&mut self.lines, more));
-            self.lines.resize(lines, Line([0; 64]));
+            self.grow(lines);
         }
         self.lines.as_mut_ptr().cast()
+    }
+
+    #[cold]
+    fn grow(&mut self, lines: usize) {
+        let more = lines - self.lines.len();
+        base::alloc::or_unwind(base::alloc::reserve(&mut self.lines, more));
+        self.lines.resize(lines, Line([0; 64]));
     }
 
     /// Makes the buffer long enough, as [`AlignedBuf::ensure`] does, and returns its first `words`

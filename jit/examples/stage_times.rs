@@ -1,9 +1,12 @@
-//! Where the compile time of shaders goes: `cargo run --release -p grus-jit --example stage_times -- FILE.spv...`
+//! Measures the compile time of shaders by stage:
+//! `cargo run --release -p grus-jit --example stage_times -- FILE.spv...`
 //!
-//! One row per file: microseconds of parsing, translation, passes, divergence, LIR and CLIF building, estimate and code generation by each
-//! tier (CLIF building included); instructions of IR, LIR and CLIF, the estimate's excess, bytes of each tier's code (0: it would
-//! take too long; `GRUS_EXCESS` is another limit). The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr,
-//! with `GRUS_CODE=FILE` the wide tier's code to a file (`objdump -D -b binary -m i386:x86-64 FILE`).
+//! Each file has one row: microseconds of parsing, translation, passes, divergence, LIR and CLIF
+//! building, estimate and code generation by each tier (CLIF building included); instructions of
+//! IR, LIR and CLIF, the estimate's excess, bytes of each tier's code (0: it would take too long;
+//! `GRUS_EXCESS` is another limit). The figures are medians of `GRUS_ROUNDS` rounds (5). With
+//! `GRUS_CLIF=1` the CLIF goes to stderr, with `GRUS_CODE=FILE` the wide tier's code to a file
+//! (`objdump -D -b binary -m i386:x86-64 FILE`).
 
 #[path = "../tests/spirv_common/reflect.rs"]
 #[allow(missing_docs, reason = "shared with the tests")]

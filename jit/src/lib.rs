@@ -1,7 +1,9 @@
 //! SPIR-V in, callable code out.
 //!
-//! [`spirv`] (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → [`passes`] → [`emit`] → [`lir`] (low SSA on vectors
-//! of any width) → a back end, by [`tier`] ([`cranelift`], which only that module knows, or [`wide`]) → [`code`] (executable memory). [`compile()`] is the whole road.
+//! [`spirv`] (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → [`passes`] →
+//! [`emit`] → [`lir`] (low SSA on vectors of any width) → a back end, by [`tier`] ([`cranelift`],
+//! which only that module knows, or [`wide`]) → [`code`] (executable memory). [`compile()`] is the
+//! whole path.
 
 pub mod backend;
 mod budget;

@@ -117,7 +117,7 @@ pub enum Layout {
     MultiPlanar,
     /// Two texels that share their R and B, side by side.
     Packed422,
-    /// Not usable (UNDEFINED).
+    /// No layout: the format is UNDEFINED.
     None,
 }
 

@@ -83,7 +83,7 @@ pub enum How {
 /// Result of a process, apart from its cases.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardEnd {
-    /// How the process ended.
+    /// Way in which the process ended.
     pub how: How,
     /// Name of the device in the header of the log.
     pub device: Option<String>,

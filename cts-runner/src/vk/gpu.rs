@@ -21,7 +21,7 @@ pub struct GpuOptions {
     pub features: vk::PhysicalDeviceFeatures,
     /// Enables the validation layer and counts its messages.
     pub validation: bool,
-    /// Also enables the features of [`Optional`] that the device has.
+    /// Enables the features of [`Optional`] that the device has, beside the required ones.
     pub optional: bool,
     /// Enables all features of [`Core`] instead of those of [`Optional`].
     pub core: bool,

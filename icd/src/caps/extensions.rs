@@ -21,12 +21,12 @@ pub enum Scope {
     Device,
 }
 
-/// Whether something is implemented, and if not, why.
+/// Support of a feature or an extension by the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// Implemented.
     Yes,
-    /// Not implemented, for this reason.
+    /// Missing, for this reason.
     No(&'static str),
 }
 
@@ -92,7 +92,7 @@ pub struct ExtensionRow {
     pub spec_version: u32,
     /// Instance or device extension.
     pub scope: Scope,
-    /// Whether the extension is implemented.
+    /// Support of the extension by the driver.
     pub implemented: Support,
     /// Core version that absorbed the extension.
     pub promoted: Option<u32>,
@@ -403,7 +403,7 @@ impl ExtensionSet {
 // The following values are computed when the driver is compiled. They are requested before a
 // program's first frame, and computing them takes as long as a shader.
 
-/// Whether each extension is advertised, in table order.
+/// True for each advertised extension, in table order.
 static ADVERTISED: [bool; EXTENSIONS.len()] = {
     let (mut all, mut i) = ([false; EXTENSIONS.len()], 0);
     while i < all.len() {

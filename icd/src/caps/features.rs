@@ -25,7 +25,7 @@ pub struct Member {
 pub struct FeatureRow {
     /// Name in the specification.
     pub name: &'static str,
-    /// Whether the feature is implemented.
+    /// Support of the feature by the driver.
     pub support: Support,
     /// Offset in `VkPhysicalDeviceFeatures` in bytes, if the feature is in it.
     pub core: Option<usize>,
@@ -59,9 +59,9 @@ impl FeatureStruct {
 /// Features ordered by structure: those of structure `i` begin at `START[i]`.
 static PLACES: [(Feature, u32); count_places()] = places().0;
 static START: [usize; STRUCTS.len() + 1] = places().1;
-/// Whether each structure is advertised.
+/// True for each advertised structure.
 static KNOWN: [bool; STRUCTS.len()] = known();
-/// Whether each feature is advertised in an advertised structure.
+/// True for each feature that is advertised in an advertised structure.
 static ADVERTISED: [bool; FEATURES.len()] = advertised();
 
 const fn count_places() -> usize {

@@ -47,7 +47,7 @@ fn interlocked_sections_of_a_pixel_are_in_the_order_of_primitives() {
     c.free_image(target);
 }
 
-/// How a fragment stage reads the attachment that it writes.
+/// Way in which a fragment stage reads the attachment that it writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     /// Reads it as an input attachment of its subpass.

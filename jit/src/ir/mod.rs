@@ -158,7 +158,7 @@ pub struct VarData {
 pub struct Region {
     /// Nodes in the order of execution.
     pub nodes: Vec<Node>,
-    /// How the region ends.
+    /// Terminator of the region.
     pub term: Term,
 }
 

@@ -32,7 +32,7 @@ const MAX_ROUNDS: u32 = 64;
 /// Largest number of operations through which trailing zeros are traced.
 const DEPTH: u32 = 6;
 
-/// How a value depends on the lane.
+/// Dependence of a value on the lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// The value is equal in all active lanes.

@@ -67,7 +67,7 @@ mod tests;
 /// Options of [`run`].
 #[derive(Clone, Copy, Debug)]
 pub struct PassOptions {
-    /// Whether the shader is verified before the first pass and after each pass.
+    /// True if the shader is verified before the first pass and after each pass.
     pub verify: bool,
 }
 

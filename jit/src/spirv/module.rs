@@ -95,7 +95,7 @@ struct Record {
     pos: u32,
     op: u16,
     len: u16,
-    /// Whether the instruction has a result type and whether it has a result.
+    /// True if the instruction has a result type, and true if it has a result.
     has: (bool, bool),
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Row {
     pub number: u16,
     /// Name in the specification.
     pub name: &'static str,
-    /// Whether the instruction has a result type and whether it has a result.
+    /// True if the instruction has a result type, and true if it has a result.
     pub has: (bool, bool),
     /// Minimum number of operand words.
     pub least: u8,

@@ -97,7 +97,8 @@ pub fn code(
     guarded(|| code_here(lir, settings, level.min(settings.most), wanted, texts))
 }
 
-/// Instructions of a function whose registers are checked where compiles are verified: the checker's time grows with their square.
+/// Largest number of instructions of a function whose registers are checked if compiles are
+/// verified, because the checker's time grows with the square.
 const MOST_CHECKED: usize = 6000;
 
 fn code_here(

@@ -161,7 +161,7 @@ const X0: Option<Evex> = Evex::of(false, Tuple::Bytes(16));
 const X1: Option<Evex> = Evex::of(true, Tuple::Bytes(16));
 const Y1: Option<Evex> = Evex::of(true, Tuple::Bytes(32));
 const D8: Option<Evex> = Evex::of(true, Tuple::Dup);
-/// With an immediate; without.
+/// Column of instructions that have an immediate operand; [`O`] is that of all others.
 const I: bool = true;
 const O: bool = false;
 

@@ -1,4 +1,5 @@
-//! Vertex and fragment stages: slots, partial chunks, interpolation, derivatives, helper invocations, image calls.
+//! Tests of vertex and fragment stages: slots, partial chunks, interpolation, derivatives, helper
+//! invocations, image calls.
 
 mod rectangles;
 mod texels;
@@ -126,8 +127,8 @@ fn vertices() {
     }
 }
 
-/// Vertices of primitives that are read by constant and by varying numbers, and made in rows, under masks and by varying numbers: as the
-/// interpreter says.
+/// Checks vertices of primitives against the interpreter: they are read by constant and by varying
+/// numbers, and made in rows, under masks and by varying numbers.
 #[test]
 fn vertices_of_primitives() {
     let facts = GeometryFacts {
@@ -535,7 +536,8 @@ fn fragment_builtins() {
     }
 }
 
-/// Kill and demote: alive bits, IsHelper, no side effects of helper lanes, derivatives still right after a demote.
+/// Checks kill and demote: alive bits, IsHelper, no side effects of helper lanes, correct
+/// derivatives after a demote.
 #[test]
 fn demote_and_kill() {
     let list = [[0u32; 3]];
@@ -698,7 +700,8 @@ fn with_rows_of_eight() -> impl Iterator<Item = (EmitOptions, Tier)> {
     usual.chain(Tier::ALL.map(|tier| (more, tier)))
 }
 
-/// Samples that depend on inputs alone are taken before the loop over chunks, and have what they have in their place.
+/// Samples that depend on inputs alone are taken before the loop over chunks, and have the same
+/// values as in their place.
 #[test]
 fn early_samples() {
     use Interpolation::{Linear, Smooth};
@@ -776,7 +779,8 @@ fn image_calls() {
         dynamic_index: 0,
     };
     let layout = PipelineLayoutInfo { sets: vec![vec![binding]], heap: None };
-    // Operations that give everything, or none of them: those behind them, which do not, have zeros.
+    // Operations with all optional operands come first, or are left out. The operations behind them
+    // have none of these operands, which are then zero.
     for (varying, given) in [(false, false), (false, true), (true, false), (true, true)] {
         let s = shader(Stage::Fragment, &[], 19, |b| {
             let x = b.builtin(Builtin::FragCoord(0), Ty::F32);

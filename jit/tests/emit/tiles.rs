@@ -11,7 +11,7 @@ struct Tile {
     size: [u32; 3],
     ty: Ty,
     n: u32,
-    /// Whether loads and stores, respectively, access workgroup memory.
+    /// True if loads, and true if stores, access workgroup memory.
     shared: [bool; 2],
     from: Pattern,
     to: Pattern,

@@ -14,8 +14,8 @@ impl Pattern {
     /// area is positive.
     ///
     /// The next triangle contains that of the next segments of both chains whose middle is nearer
-    /// to the beginning. Only positions along the edge are considered, so that the result depends on
-    /// the divisions of both chains alone.
+    /// to the beginning. Only positions along the edge are considered, so that the result depends
+    /// on the divisions of both chains alone.
     pub fn strip(&mut self, outer: &[Link], inner: &[Link]) {
         let (mut i, mut j) = (0, 0);
         while i + 1 < outer.len() || j + 1 < inner.len() {

@@ -93,8 +93,8 @@ fn quad_groups(masks: &[u32], q: i32) -> SampleGroups {
 }
 
 impl TileJob<'_> {
-    /// Shades the waiting quads before the next line, where fragments are ordered. Filled primitives
-    /// wait for each other only where they meet ([`TileJob::keep_order`]).
+    /// Shades the waiting quads before the next line, where fragments are ordered. Filled
+    /// primitives wait for each other only where they meet ([`TileJob::keep_order`]).
     #[inline(always)]
     pub fn finish_ordered(&mut self) {
         if self.draw.plan.ordered && self.scratch.quads.len() != 0 {

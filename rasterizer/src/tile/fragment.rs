@@ -29,8 +29,8 @@ pub fn shade(job: &mut TileJob<'_>) {
 }
 
 /// Shades quads whose samples are invocations that are ordered: all quads of the first sample, then
-/// those of the next one. No two invocations of a batch share a pixel, because waiting primitives do
-/// not meet ([`TileJob::keep_order`]), and those of a pixel come in the order of their samples.
+/// those of the next one. No two invocations of a batch share a pixel, because waiting primitives
+/// do not meet ([`TileJob::keep_order`]), and those of a pixel come in the order of their samples.
 #[inline(never)]
 fn shade_by_samples(job: &mut TileJob<'_>) {
     let scratch = &mut *job.scratch;

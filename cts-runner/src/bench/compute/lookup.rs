@@ -1,4 +1,5 @@
-//! Tables that are looked up with a linear filter: one of one dimension, in divergent control flow, and one of three.
+//! Tables that are looked up with a linear filter: one of one dimension, in divergent control flow,
+//! and one of three.
 
 use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};

@@ -75,9 +75,9 @@ impl Piece {
     }
 
     /// Returns pages that can be mapped a second time; `None` if there are none, or the kernel
-    /// refuses. The requirements of sparse resources exclude the memory type of anonymous pages, but
-    /// clients bind such memory all the same (zink), so its pages are moved to a file. The addresses
-    /// stay; what other threads write meanwhile can be lost.
+    /// refuses. The requirements of sparse resources exclude the memory type of anonymous pages,
+    /// but clients bind such memory all the same (zink), so its pages are moved to a file. The
+    /// addresses stay; what other threads write meanwhile can be lost.
     fn shared_pages(&self) -> Option<Pages> {
         if self.is_shared() {
             return Some(self.pages.clone());

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub use crate::feedback::Feedback;
-pub use crate::stages::{GraphicsStages, Misfit};
+pub use crate::stages::{GraphicsStages, LinkError, link_compute};
 
 use base::abi::ShaderContext;
 use base::mem::{ImageMemory, MemoryRange};

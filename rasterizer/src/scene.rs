@@ -18,7 +18,7 @@ pub(crate) use arenas::Arenas;
 
 use crate::api::{Draw, DrawState, GraphicsStages, One, RenderTargets, statistic};
 use crate::feedback::Span;
-use crate::front::{self, Asked, BATCH_PRIMITIVES, Chunk, Feed, FrontDraw, Linkage, MOST_PATCHES, Transform};
+use crate::front::{self, Asked, BATCH_PRIMITIVES, Chunk, Feed, FetchPlan, FrontDraw, MOST_PATCHES, Transform};
 use crate::prim::ChunkOutput;
 use crate::surface::{Surface, pack_texel};
 use crate::tile::{self, ChunkOrigin, DepthFormat, Pass, Runs, Scene, TileDraw, TilePlan, TileState};
@@ -83,7 +83,7 @@ impl AsMut<StageMemory> for Scratch {
 struct Plans {
     stages: Arc<GraphicsStages>,
     state: Arc<DrawState>,
-    linkage: Arc<Linkage>,
+    fetch: Arc<FetchPlan>,
     tile_state: TileState,
     tile: Arc<TilePlan>,
     viewports: Arc<[Transform]>,
@@ -91,8 +91,8 @@ struct Plans {
 
 impl Plans {
     /// Returns the parts that draws keep.
-    fn shared(&self) -> (Arc<Linkage>, Arc<TilePlan>, Arc<[Transform]>) {
-        (self.linkage.clone(), self.tile.clone(), self.viewports.clone())
+    fn shared(&self) -> (Arc<FetchPlan>, Arc<TilePlan>, Arc<[Transform]>) {
+        (self.fetch.clone(), self.tile.clone(), self.viewports.clone())
     }
 }
 
@@ -269,12 +269,12 @@ impl<'e> RenderPassInstance<'e> {
         }
         let instances = if asked.is_some() { 1 } else { draw.counts.instances };
         let asked_bytes = asked.as_ref().map_or(0, Asked::bytes);
-        let (linkage, tile, viewports) = self.plans_of(&draw);
+        let (fetch, tile, viewports) = self.plans_of(&draw);
         let depth_unit = self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed) + 1;
         let segments = if asked.is_some() { One::new() } else { front::cut(&draw) };
         let (topology, asked) = (draw.stages.topology(draw.state.topology), asked.map(Arc::new));
-        let front = front::Plan { linkage, viewports, topology, depth_unit, segments, serial, asked };
+        let front = front::Plan { fetch, viewports, topology, depth_unit, segments, serial, asked };
         let primitives = front.primitives();
         if primitives == 0 {
             return;
@@ -369,20 +369,20 @@ impl<'e> RenderPassInstance<'e> {
         !self.draws[draw as usize].draw.stages.foretell_primitives()
     }
 
-    /// Returns links and plans, reusing the last draw's if stages and state are the same objects.
-    fn plans_of(&mut self, draw: &Draw) -> (Arc<Linkage>, Arc<TilePlan>, Arc<[Transform]>) {
+    /// Returns the plans of a draw, reusing the last draw's if stages and state are the same objects.
+    fn plans_of(&mut self, draw: &Draw) -> (Arc<FetchPlan>, Arc<TilePlan>, Arc<[Transform]>) {
         let same = |p: &&Plans| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
         if let Some(p) = self.plans.as_ref().filter(same) {
             return p.shared();
         }
-        let state = &*draw.state;
+        let (state, first) = (&*draw.state, &draw.stages.first().facts);
         // Each plan is reused if all that it depends on is equal.
         let last = self.plans.as_ref().filter(|p| Arc::ptr_eq(&p.stages, &draw.stages));
-        let linked = last.filter(|p| p.state.attributes == state.attributes && p.state.bindings == state.bindings);
+        let fetch = last.filter(|p| p.state.attributes == state.attributes && p.state.bindings == state.bindings);
         let tile_state = TileState::new(state, draw.stages.topology(state.topology), &self.pass);
         let tile = last.filter(|p| p.tile_state == tile_state).map(|p| p.tile.clone());
         let plans = Plans {
-            linkage: linked.map_or_else(|| Arc::new(Linkage::new(&draw.stages, state)), |p| p.linkage.clone()),
+            fetch: fetch.map_or_else(|| Arc::new(FetchPlan::new(&first.interface, state)), |p| p.fetch.clone()),
             tile: tile.unwrap_or_else(|| Arc::new(TilePlan::new(&draw.stages, &tile_state, &self.pass))),
             tile_state,
             viewports: front::viewports(state, self.pass.area, self.pass.grid.samples),
@@ -492,7 +492,7 @@ impl<'e> RenderPassInstance<'e> {
                 let spans = spans.filter(|(_, span)| span.primitives != 0);
                 round.captured.extend(spans.map(|(stream, span)| (number, stream, span)));
             }
-            draw.stages.measure(chunk.primitives * chunk.instances, output.taken);
+            draw.stages.record_amplification(chunk.primitives * chunk.instances, output.taken);
             round.origins.push(ChunkOrigin { draw: chunk.draw, stipple: self.stipple });
             self.stipple = output.phase.then(self.stipple, draw.state.line_stipple);
             round.outputs.push(output);

@@ -2,11 +2,10 @@
 
 #![forbid(unsafe_code)]
 
-use super::link::{Link, Linkage};
 use super::setup::{Common, Half};
 use super::stream::Shaded;
 use crate::prim::{ChunkOutput, Rows, transposed};
-use crate::stages::NO_SLOT;
+use crate::stages::{InputLink, Linkage, NO_SLOT};
 use base::shader::Interpolation;
 
 /// Returns true if the flat inputs of fragments have the same value in both provoking vertices.
@@ -123,7 +122,7 @@ impl Fours {
 
     #[inline(never)]
     fn make(&mut self, linkage: &Linkage, shaded: Shaded<'_>, vertices: usize) {
-        let four = |link: &Link| if link.is_interpolated() { usize::from(link.count).div_ceil(4) } else { 0 };
+        let four = |link: &InputLink| if link.is_interpolated() { usize::from(link.count).div_ceil(4) } else { 0 };
         self.groups = linkage.links.iter().map(four).sum();
         let chunks = vertices.div_ceil(8);
         self.words.clear();
@@ -189,7 +188,7 @@ impl Fours {
 /// vertex.
 #[inline(always)]
 fn flat_rows(
-    link: &Link,
+    link: &InputLink,
     (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
     provoking: u32,
     number: u32,

@@ -11,7 +11,6 @@
 use super::attributes::triangle_rows;
 use super::bins::bin_as;
 use super::lanes::BLOCK;
-use super::link::Pairs;
 use super::measures::{Filter, Measures, SEVERAL};
 use super::planes::{Planes, doubled_area};
 use super::post::Vertex;
@@ -21,12 +20,12 @@ use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{PolygonMode, TopologyClass};
 use crate::prim::{GROUP, Screen, transposed, word_of};
-use crate::stages::NO_SLOT;
+use crate::stages::{NO_SLOT, RectanglePairs};
 
 impl Builder<'_> {
     /// Returns true if [`Builder::filled`] handles the chunk.
     pub fn is_filled(&self) -> bool {
-        let (state, linkage) = (&self.draw.draw.state, &self.draw.plan.linkage);
+        let (state, linkage) = (&self.draw.draw.state, self.draw.linkage());
         self.draw.plan.topology.class() == TopologyClass::Triangle
             && state.polygon_mode == PolygonMode::Fill
             && linkage.viewport == NO_SLOT
@@ -47,7 +46,7 @@ impl Builder<'_> {
             negative,
             clockwise: state.front_clockwise,
         };
-        let pairs = self.draw.plan.linkage.pairs != Pairs::None;
+        let pairs = self.draw.linkage().pairs != RectanglePairs::None;
         let (mut start, len) = (0, batch.primitives.len());
         while start < len {
             let mut end = (start + BLOCK).min(len);
@@ -106,12 +105,12 @@ impl Builder<'_> {
     /// Returns true if a triangle of a batch may become one rectangle with the one before it.
     #[inline(always)]
     pub fn follows(&self, batch: &Batch<'_>, i: usize) -> bool {
-        match (self.draw.plan.linkage.pairs, batch.begins) {
-            (Pairs::Numbered, _) => {
+        match (self.draw.linkage().pairs, batch.begins) {
+            (RectanglePairs::Numbered, _) => {
                 let (before, number) = (batch.primitives[i - 1].1, batch.primitives[i].1);
                 before % 2 == 0 && before + 1 == number
             }
-            (Pairs::OfStrips, Some(begins)) => begins[i - 1] && !begins[i],
+            (RectanglePairs::FirstOfStrip, Some(begins)) => begins[i - 1] && !begins[i],
             _ => false,
         }
     }
@@ -195,7 +194,7 @@ impl Builder<'_> {
             let [a, b, c] = ids.map(|id| &self.vertices[id as usize].screen);
             lanes.planes.put(number, [a, b, c], origin);
             let level = (a.z.to_bits() ^ b.z.to_bits()) | (a.z.to_bits() ^ c.z.to_bits()) == 0;
-            let half = (lanes.half[i] != 0) & level & self.draw.plan.linkage.interpolates;
+            let half = (lanes.half[i] != 0) & level & self.draw.linkage().interpolates;
             let clipped = lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0;
             plain |= u64::from(!clipped & !half) << number;
         }
@@ -216,7 +215,7 @@ impl Builder<'_> {
     fn plain(&mut self, block: &[Assembled], some: &[u8], number: usize, lanes: &mut Measures) {
         self.leaving += some.len() as u64;
         let Builder { draw, grid, shaded, records, .. } = *self;
-        let linkage = &*draw.plan.linkage;
+        let linkage = draw.linkage();
         let (first, row) = (self.out.prims.len(), self.out.attributes.len());
         let [low, high] = draw.plan.viewports[0].depth_range;
         let prims = lanes.planes.prims(number);

@@ -7,11 +7,10 @@
 //! on in batches, as numbers of vertices, so that nothing is copied.
 
 use super::capture;
-use super::link::Made;
 use super::plan::FrontDraw;
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use crate::api::statistic;
-use crate::stages::NO_SLOT;
+use crate::stages::{GeometryLink, NO_SLOT};
 use base::abi::{PrimitiveBatch, SlotLayout};
 use base::shader::{CompiledStage, GeometryFacts, STREAMS, VertexMark};
 use core::ops::Range;
@@ -85,7 +84,7 @@ pub struct GeometrySource<'a, S> {
     draw: FrontDraw<'a>,
     stage: &'a CompiledStage,
     facts: &'a GeometryFacts,
-    made: &'a Made,
+    link: &'a GeometryLink,
     inputs: S,
     calls: &'a mut Calls,
     listed: &'a mut Listed,
@@ -112,14 +111,14 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
     /// no such stage.
     #[inline(always)]
     pub fn new(draw: FrontDraw<'a>, inputs: S, scratch: &'a mut Option<Box<Scratch>>) -> Option<GeometrySource<'a, S>> {
-        let made = draw.plan.linkage.made.as_ref()?;
+        let link = draw.linkage().geometry.as_ref()?;
         let (stage, facts) = draw.draw.stages.geometry()?;
         let Scratch { calls, listed } = &mut **scratch.get_or_insert_default();
         Some(GeometrySource {
             draw,
             stage,
             facts,
-            made,
+            link,
             inputs,
             calls,
             listed,
@@ -147,9 +146,9 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         if aborted(&self.draw.draw.context) {
             return false;
         }
-        let lanes = self.made.outputs.lanes();
+        let lanes = self.link.outputs.lanes();
         let most_rows = self.facts.max_vertices as usize;
-        let fit = (CALL_BYTES / self.made.outputs.chunk_bytes().max(1)).min(CALL_VERTICES / lanes) / most_rows;
+        let fit = (CALL_BYTES / self.link.outputs.chunk_bytes().max(1)).min(CALL_VERTICES / lanes) / most_rows;
         let count = (fit.max(1) * lanes).min(self.invocations - self.begun);
         self.outcome = self.call(memory, self.begun, count);
         self.begun += count;
@@ -190,13 +189,13 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             }
         }
         let most_rows = words.chunks(count) * self.facts.max_vertices as usize;
-        let outputs = self.calls.outputs.words(self.made.outputs.words((most_rows + 1) * words.lanes()));
+        let outputs = self.calls.outputs.words(self.link.outputs.words((most_rows + 1) * words.lanes()));
         let mut batch = PrimitiveBatch {
             header: memory.header(self.stage),
             count: count as u32,
             rows: 0,
             inputs: inputs.shaded.outputs.as_ptr(),
-            sources: self.made.sources.as_ptr(),
+            sources: self.link.sources.as_ptr(),
             vertices: vertices.as_ptr(),
             primitive_id: primitive_id.as_ptr(),
             invocation_id: invocation_id.as_ptr(),
@@ -214,7 +213,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
     /// Lists the vertices that invocations of the last call have made, unless those are most of its
     /// rows.
     fn list_made(&mut self) {
-        let (lanes, Outcome { count, rows }) = (self.made.outputs.lanes(), self.outcome);
+        let (lanes, Outcome { count, rows }) = (self.link.outputs.lanes(), self.outcome);
         let counts = self.calls.counts.as_words(count);
         let first_rows = self.calls.first_rows.as_words(count.div_ceil(lanes));
         let all: usize = counts.iter().map(|&count| count as usize).sum();
@@ -233,7 +232,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
 
     /// Returns the vertices of the last call.
     fn shaded(&self) -> Shaded<'_> {
-        let layout = self.made.outputs;
+        let layout = self.link.outputs;
         Shaded { outputs: self.calls.outputs.as_words(layout.words(self.outcome.rows * layout.lanes())), layout }
     }
 
@@ -261,20 +260,20 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             let at = if last { topology.vertices_last_first(odd) } else { topology.vertices(odd) };
             at.map(|at| at - odd)
         });
-        let mut listing = Listing { listed, corners, last, need, streams: self.streams, made: 0, full: false };
+        let mut listing = Listing { listed, corners, last, need, streams: self.streams, emitted: 0, full: false };
         listing.listed.iter_mut().for_each(List::clear);
-        let lanes = self.made.outputs.lanes();
+        let lanes = self.link.outputs.lanes();
         let counts = self.calls.counts.as_words(outcome.count);
         let first_rows = self.calls.first_rows.as_words(outcome.count.div_ceil(lanes));
         let primitive_id = self.calls.primitive_id.as_words(outcome.count);
         let shaded = self.shaded();
         // Without marks, all vertices of an invocation are one strip of the first stream.
-        let plain = self.made.mark == NO_SLOT && self.streams & 1 != 0;
+        let plain = self.link.mark == NO_SLOT && self.streams & 1 != 0;
         while cursor.lane < outcome.count && !listing.full {
             let lane = cursor.lane;
             let own = vertices_of(counts[lane], self.facts, first_rows[lane / lanes], outcome.rows);
             let count = own.len() as u32;
-            let id = (self.made.primitive_id, primitive_id[lane]);
+            let id = (self.link.primitive_id, primitive_id[lane]);
             if plain && cursor.vertex == 0 {
                 let first = (own.start * lanes + lane % lanes) as u32;
                 if listing.strip(shaded, (first, lanes as u32), count, id) {
@@ -284,15 +283,15 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             }
             while cursor.vertex < count && !listing.full {
                 let vertex = (own.start + cursor.vertex as usize) * lanes + lane % lanes;
-                let mark = if self.made.mark == NO_SLOT { 0 } else { shaded.get(vertex, self.made.mark) };
+                let mark = if self.link.mark == NO_SLOT { 0 } else { shaded.get(vertex, self.link.mark) };
                 cursor.vertex += u32::from(listing.vertex(&mut cursor, shaded, vertex as u32, VertexMark(mark), id));
             }
             if cursor.vertex == count {
                 cursor = Cursor { lane: lane + 1, vertex: 0, lengths: [0; STREAMS], ..cursor };
             }
         }
-        let Listing { listed, made, .. } = listing;
-        self.draw.draw.queries.count(statistic::GEOMETRY_PRIMITIVES, made);
+        let Listing { listed, emitted, .. } = listing;
+        self.draw.draw.queries.count(statistic::GEOMETRY_PRIMITIVES, emitted);
         self.cursor = cursor;
         *self.listed = listed;
     }
@@ -325,7 +324,7 @@ struct Listing {
     /// Streams that are listed, as bits.
     streams: u32,
     /// Number of primitives of all streams.
-    made: u64,
+    emitted: u64,
     /// True if one of the lists is full.
     full: bool,
 }
@@ -352,7 +351,7 @@ impl Listing {
             list.primitives.push((corners, id));
             list.begins.push(number == 0);
         }
-        self.made += u64::from(made);
+        self.emitted += u64::from(made);
         self.full |= list.primitives.len() >= BATCH_PRIMITIVES as usize;
         true
     }
@@ -379,7 +378,7 @@ impl Listing {
             return false;
         }
         cursor.lengths[stream] = length;
-        self.made += u64::from(whole.is_some());
+        self.emitted += u64::from(whole.is_some());
         if !listed {
             return true;
         }
@@ -418,7 +417,7 @@ impl<S: Source<Corners = Whole>> Source for GeometrySource<'_, S> {
     fn batch(&self) -> Batch<'_> {
         let list = &self.listed[self.stream];
         let (primitives, begins) = (&*list.primitives, Some(&*list.begins));
-        let (shaded, seen, vertices) = (self.shaded(), self.again, self.outcome.rows * self.made.outputs.lanes());
+        let (shaded, seen, vertices) = (self.shaded(), self.again, self.outcome.rows * self.link.outputs.lanes());
         let made = self.few.then_some(&*self.calls.made);
         Batch { stream: self.stream as u32, primitives, begins, shaded, records: None, vertices, made, seen }
     }

@@ -111,7 +111,7 @@ impl<C: Corners> Source for VertexSource<'_, C> {
         if vertices == 0 || aborted(&draw.draw.context) {
             return false;
         }
-        shade(draw.draw, &draw.plan.linkage, memory, shading);
+        shade(draw, memory, shading);
         draw.draw.queries.count(statistic::VERTEX_INVOCATIONS, vertices as u64);
         draw.draw.queries.count(statistic::PRIMITIVES, primitives as u64);
         true
@@ -119,7 +119,7 @@ impl<C: Corners> Source for VertexSource<'_, C> {
 
     #[inline(always)]
     fn batch(&self) -> Batch<'_, C> {
-        let layout = self.draw.plan.linkage.outputs;
+        let layout = self.draw.linkage().outputs;
         let shaded = Shaded { outputs: self.scratch.shading.outputs(layout), layout };
         let (primitives, vertices) = (&*self.scratch.assembled, self.vertices);
         Batch { stream: 0, primitives, begins: None, shaded, records: None, vertices, made: None, seen: false }

@@ -5,13 +5,12 @@
 //! the stage leaves its output. A batch is the output of one workgroup: its records are the
 //! vertices, in place, and a primitive is the number of its record.
 
-use super::link::MeshLink;
 use super::plan::{Chunk, FrontDraw};
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use super::tasks::Asked;
 use super::tessellation::Corners;
 use crate::api::statistic;
-use crate::stages::NO_SLOT;
+use crate::stages::{MeshLink, NO_SLOT};
 use base::abi::{ComputeBatch, MeshBatch};
 use base::shader::{CompiledStage, GROUP_HEAD, MeshFacts, Records};
 use execution::{AlignedBuf, StageMemory, aborted};
@@ -52,7 +51,7 @@ pub struct MeshSource<'a> {
 impl<'a> MeshSource<'a> {
     /// Makes the source at the chunk's beginning; `None` if the draw has no such stage.
     pub fn new(draw: FrontDraw<'a>, chunk: &Chunk, scratch: &'a mut Option<Box<Scratch>>) -> Option<MeshSource<'a>> {
-        let (made, asked) = (draw.plan.linkage.mesh.as_ref()?, draw.plan.asked.as_deref()?);
+        let (made, asked) = (draw.linkage().mesh.as_ref()?, draw.plan.asked.as_deref()?);
         let (stage, facts) = draw.draw.stages.mesh()?;
         let (next, end) = (chunk.primitive, chunk.primitive + chunk.primitives);
         let scratch = &mut **scratch.get_or_insert_default();

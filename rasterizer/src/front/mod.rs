@@ -54,7 +54,7 @@ mod vertex;
 mod viewport;
 
 pub use capture::{feed, place, settle};
-pub use link::Linkage;
+pub use link::FetchPlan;
 pub use plan::{Chunk, Feed, FrontDraw, Plan, cut, viewports};
 #[cfg(test)]
 pub use setup::NOTHING;
@@ -195,9 +195,9 @@ fn later<'a>(
     tessellation: &'a mut Option<Box<tessellation::Scratch<[u32; 3]>>>,
     geometry: &'a mut GeometryScratch,
 ) -> Option<Last<'a>> {
-    let linkage = &*draw.plan.linkage;
+    let linkage = draw.linkage();
     let GeometryScratch { source, tessellation: patches, stage } = geometry;
-    match (&linkage.tessellated, &linkage.made) {
+    match (&linkage.tessellation, &linkage.geometry) {
         (None, None) => None,
         (Some(_), None) => TessellationSource::new(draw, chunk, tessellation).map(Last::Tessellation),
         (None, Some(_)) => {

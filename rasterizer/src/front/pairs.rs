@@ -4,11 +4,10 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::lanes::PlaneLanes;
-use super::link::Linkage;
 use super::setup::row_of;
 use super::stream::Shaded;
 use crate::prim::GROUP;
-use crate::stages::NO_SLOT;
+use crate::stages::{Linkage, NO_SLOT};
 
 /// Pairs of triangles that may be rectangles, as lanes; a worker keeps them.
 #[derive(Default)]

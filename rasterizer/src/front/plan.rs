@@ -3,11 +3,12 @@
 #![forbid(unsafe_code)]
 
 use super::assemble::{Segment, segments};
-use super::link::Linkage;
+use super::link::FetchPlan;
 use super::tasks::Asked;
 use super::viewport::Transform;
 use crate::api::{Draw, DrawState, One, Topology};
 use crate::feedback::Span;
+use crate::stages::Linkage;
 use std::sync::Arc;
 
 /// A range of primitives of one draw.
@@ -44,8 +45,8 @@ pub enum Feed {
 /// The front end's data of a draw.
 #[derive(Clone)]
 pub struct Plan {
-    /// Connections between outputs and inputs.
-    pub linkage: Arc<Linkage>,
+    /// Vertex attributes to fetch.
+    pub fetch: Arc<FetchPlan>,
     /// Viewports by index.
     pub viewports: Arc<[Transform]>,
     /// The topology of the vertices that come to setup.
@@ -91,4 +92,12 @@ pub struct FrontDraw<'a> {
     pub draw: &'a Draw,
     /// The front end's data of the draw.
     pub plan: &'a Plan,
+}
+
+impl<'a> FrontDraw<'a> {
+    /// Returns the connections between the draw's stages.
+    #[inline(always)]
+    pub fn linkage(self) -> &'a Linkage {
+        self.draw.stages.linkage()
+    }
 }

@@ -7,12 +7,11 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::link::Linkage;
 use super::plan::FrontDraw;
 use super::stream::{Batch, Shaded};
 use super::viewport::{Projected, Transform, code};
 use crate::prim::{Screen, transposed};
-use crate::stages::NO_SLOT;
+use crate::stages::{Linkage, NO_SLOT};
 
 /// A shaded vertex, ready for assembly. (Clipping reads clip coordinates from the stage's outputs:
 /// [`position`].)
@@ -32,7 +31,7 @@ pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
     if batch.seen {
         return;
     }
-    let (linkage, shaded, count) = (&*draw.plan.linkage, batch.shaded, batch.vertices);
+    let (linkage, shaded, count) = (draw.linkage(), batch.shaded, batch.vertices);
     let first = draw.plan.viewports.first().filter(|_| linkage.viewport == NO_SLOT);
     match (first, shaded.layout.lanes(), batch.made) {
         (Some(transform), _, Some(made)) => listed::<8>(linkage, transform, shaded, out, (made, count)),
@@ -164,7 +163,7 @@ pub fn position(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> [f32; 4] {
 
 /// Returns the outcodes and the projection of a vertex under the viewport that it names.
 fn single(draw: FrontDraw<'_>, shaded: Shaded<'_>, v: usize) -> Vertex {
-    let linkage = &*draw.plan.linkage;
+    let linkage = draw.linkage();
     let viewport = if linkage.viewport == NO_SLOT { 0 } else { shaded.get(v, linkage.viewport) };
     project(draw, position(linkage, shaded, v), viewport, distances(linkage, shaded, v))
 }

@@ -92,7 +92,7 @@ impl Builder<'_> {
         let own = self.own(number);
         let (provoking, viewport) = (ids[first], own.viewport.unwrap_or(v[first].viewport));
         let mut moved = [Vertex::default(); 3];
-        if self.draw.plan.linkage.viewport != NO_SLOT || own.viewport.is_some() {
+        if self.draw.linkage().viewport != NO_SLOT || own.viewport.is_some() {
             for ((vertex, moved), &id) in v[..corners].iter_mut().zip(&mut moved).zip(&ids) {
                 if vertex.viewport != viewport {
                     let distances = vertex.codes & (code::USER | code::CULL);
@@ -121,13 +121,13 @@ impl Builder<'_> {
 
     /// Returns the clip coordinates of a vertex.
     fn position(&self, id: u32) -> [f32; 4] {
-        post::position(&self.draw.plan.linkage, self.shaded, id as usize)
+        post::position(self.draw.linkage(), self.shaded, id as usize)
     }
 
     /// Returns the values of a primitive that do not come from its vertices.
     #[inline(always)]
     pub fn own(&self, number: u32) -> Own {
-        let (Some(records), Some(mesh)) = (self.records, &self.draw.plan.linkage.mesh) else {
+        let (Some(records), Some(mesh)) = (self.records, &self.draw.linkage().mesh) else {
             return Own { primitive_id: number, layer: None, viewport: None };
         };
         let word = |slot: u16| (slot != NO_SLOT).then(|| records.get(number as usize, slot));
@@ -138,7 +138,7 @@ impl Builder<'_> {
     /// Returns the layer of a primitive.
     #[inline(always)]
     pub fn layer(&self, own: &Own, provoking: u32) -> u32 {
-        match (own.layer, self.draw.plan.linkage.layer) {
+        match (own.layer, self.draw.linkage().layer) {
             (Some(layer), _) => layer,
             (None, NO_SLOT) => self.draw.draw.context.view_index,
             (None, slot) => self.shaded.get(provoking as usize, slot),
@@ -147,7 +147,7 @@ impl Builder<'_> {
 
     /// Returns the layer of all primitives, if primitives do not select one.
     pub fn layer_of_all(&self) -> Option<u32> {
-        let linkage = &self.draw.plan.linkage;
+        let linkage = self.draw.linkage();
         let own = linkage.mesh.as_ref().is_some_and(|mesh| mesh.layer != NO_SLOT);
         (linkage.layer == NO_SLOT && !own).then_some(self.draw.draw.context.view_index)
     }
@@ -244,7 +244,7 @@ impl Builder<'_> {
     /// Calls `f` with the original vertices' distances for every user plane outside of which some
     /// vertex lies.
     fn for_user_planes(&self, any: u32, common: &Common, mut f: impl FnMut([f32; 3])) {
-        for (i, &slot) in self.draw.plan.linkage.clip.iter().enumerate() {
+        for (i, &slot) in self.draw.linkage().clip.iter().enumerate() {
             if any & (1 << (code::USER_SHIFT as usize + i)) != 0 {
                 f(common.vertices.map(|v| f32::from_bits(self.shaded.get(v as usize, slot))));
             }
@@ -287,7 +287,7 @@ impl Builder<'_> {
         let Some(shape) = self.shape(screen, area, (bounds, known), common) else { return };
         // If only depth and distance are interpolated, which are constant in a half, its planes are
         // those of any triangle.
-        let half = if weights.is_none() && self.draw.plan.linkage.interpolates {
+        let half = if weights.is_none() && self.draw.linkage().interpolates {
             Half::new(common.vertices, screen, area)
         } else {
             None
@@ -450,7 +450,7 @@ impl Builder<'_> {
             return;
         }
         self.leaving += u64::from(slope.is_none());
-        let size = self.shaded.float(common.vertices[0] as usize, self.draw.plan.linkage.point_size, 1.0);
+        let size = self.shaded.float(common.vertices[0] as usize, self.draw.linkage().point_size, 1.0);
         let size = if size.is_nan() { 1.0 } else { size.clamp(POINT_SIZE_RANGE[0], POINT_SIZE_RANGE[1]) };
         let mut planes = Planes::point(&v.screen);
         if let Some(slope) = slope {
@@ -481,7 +481,7 @@ impl Builder<'_> {
         let piece = setup::Piece { place, edges, pixels, common, depth_range, sprite };
         setup::emit(self.out, self.grid, piece, planes);
         let shaded = (self.shaded, self.records);
-        attributes(&self.draw.plan.linkage, shaded, common, values, self.out);
+        attributes(self.draw.linkage(), shaded, common, values, self.out);
     }
 }
 

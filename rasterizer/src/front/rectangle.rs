@@ -6,7 +6,7 @@
 //! missing corner would have. Each value thus depends on nothing else that the fragments receive.
 //! If both halves have the same planes, they are set up as one primitive whose outline is the
 //! rectangle's. Then nothing is shaded twice along the diagonal, and no pixel is tested against it.
-//! Which triangles are paired depends only on the draw ([`super::link::Pairs`]).
+//! Which triangles are paired depends only on the draw ([`crate::stages::RectanglePairs`]).
 //!
 //! Pairs are tested and set up as lanes ([`PairLanes`]): whether two triangles are a rectangle is a
 //! long chain of comparisons, of which all but the last hold for nearly all of them. A single half
@@ -42,7 +42,7 @@ impl Builder<'_> {
             (firsts[count], provoking[count]) = (i as u8, block[i].0[0]);
             count += 1;
         }
-        let linkage = &self.draw.plan.linkage;
+        let linkage = self.draw.linkage();
         lanes.pairs.measure();
         lanes.pairs.attributes(count, linkage, self.shaded, &provoking);
         let firsts = &firsts[..count];
@@ -74,7 +74,7 @@ impl Builder<'_> {
         let [(ids, _), (others, _)] = pair;
         // This test is the fastest, so a mesh whose triangles have separate colours loses no time
         // here.
-        if !flat_agree(&self.draw.plan.linkage, self.shaded, [ids[0], others[0]]) {
+        if !flat_agree(self.draw.linkage(), self.shaded, [ids[0], others[0]]) {
             return false;
         }
         let level = |id: u32| {

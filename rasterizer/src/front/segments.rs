@@ -106,7 +106,7 @@ impl Measures {
 impl Builder<'_> {
     /// Returns true if [`Builder::segments`] handles the chunk.
     pub fn is_thin(&self) -> bool {
-        let (state, linkage) = (&self.draw.draw.state, &self.draw.plan.linkage);
+        let (state, linkage) = (&self.draw.draw.state, self.draw.linkage());
         self.draw.plan.topology.class() == TopologyClass::Line
             && state.line_mode == LineMode::Rectangular
             && state.line_stipple.is_none()

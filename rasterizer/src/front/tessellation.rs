@@ -9,11 +9,11 @@
 
 use super::assemble::Patch;
 use super::input::{self, VertexSource};
-use super::link::Tessellated;
 use super::plan::{Chunk, FrontDraw};
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use crate::api::statistic;
 use crate::stages::Tessellation;
+use crate::stages::TessellationLink;
 use crate::tessellate::spacing::ONE;
 use crate::tessellate::{Domain, Levels, Mode, Pattern};
 use base::abi::{ComputeBatch, ControlBatch, EvaluationBatch, SlotLayout};
@@ -136,7 +136,7 @@ impl<K: Corners> Call<K> {
 pub struct TessellationSource<'a, C> {
     draw: FrontDraw<'a>,
     stages: Tessellation<'a>,
-    made: &'a Tessellated,
+    made: &'a TessellationLink,
     mode: Mode,
     inputs: VertexSource<'a, Patch>,
     control: &'a mut Control,
@@ -162,7 +162,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
         chunk: &'a Chunk,
         scratch: &'a mut Option<Box<Scratch<C>>>,
     ) -> Option<TessellationSource<'a, C>> {
-        let made = draw.plan.linkage.tessellated.as_ref()?;
+        let made = draw.linkage().tessellation.as_ref()?;
         let stages = draw.draw.stages.tessellation()?;
         let Scratch { vertices, control, call } = &mut **scratch.get_or_insert_default();
         call.primitives.clear();

@@ -7,7 +7,8 @@
 
 use super::assemble::{Patch, read_index};
 use super::columns;
-use super::link::{AttributeFetch, FetchKind, Linkage};
+use super::link::{AttributeFetch, FetchKind};
+use super::plan::FrontDraw;
 use super::stream::{BATCH_PRIMITIVES, MOST_PATCHES};
 use crate::api::Draw;
 use crate::stages::NO_SLOT;
@@ -128,7 +129,8 @@ impl Shading {
 
 /// Fetches the attributes of the vertices and shades them.
 #[inline(always)]
-pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &mut Shading) {
+pub fn shade(front_draw: FrontDraw<'_>, memory: &mut StageMemory, front: &mut Shading) {
+    let (draw, linkage) = (front_draw.draw, front_draw.linkage());
     let (stage, layout) = (draw.stages.first(), linkage.inputs);
     let count = front.vertex_index.len();
     let padded = layout.padded(count);
@@ -136,11 +138,11 @@ pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &m
     front.vertex_index.resize(padded, last.0);
     front.instance_index.resize(padded, last.1);
     let inputs = front.inputs.words(layout.words(count));
-    for &slot in &linkage.unfed {
+    for &slot in &front_draw.plan.fetch.unfed {
         clear_slot(inputs, layout, slot, count);
     }
     let first_instance = draw.counts.first_instance;
-    for attribute in &linkage.fetch {
+    for attribute in &front_draw.plan.fetch.fetch {
         let buffer = draw.vertex_buffers.get(attribute.binding as usize).unwrap_or(&PartialRange::NULL);
         let out = Scatter { inputs, layout, to: attribute.slots };
         match attribute.divisor {

@@ -108,19 +108,19 @@ fn a_geometry_stage_stands_between_vertices_and_setup() {
 #[test]
 fn draws_are_cut_by_what_became_of_the_last_ones() {
     let plain = GraphicsStages::new([vertex_stage()]).expect("a pipeline");
-    plain.measure(1, 100);
+    plain.record_amplification(1, 100);
     assert_eq!(plain.probably_made(7), 7, "nothing makes primitives of others");
     let facts = facts(OutputPrimitive::LineStrip, 5, 3);
     let stages = GraphicsStages::new([vertex_stage(), geometry_stage(corners, facts)]).expect("a pipeline");
     assert_eq!(stages.probably_made(10), 120, "the most, at first");
-    stages.measure(100, 5000);
+    stages.record_amplification(100, 5000);
     assert_eq!(stages.probably_made(10), 500, "more at once");
-    stages.measure(100, 100);
+    stages.record_amplification(100, 100);
     let less = stages.probably_made(100);
     assert!((3000..4500).contains(&less), "{less}");
-    (0..50).for_each(|_| stages.measure(100, 25));
+    (0..50).for_each(|_| stages.record_amplification(100, 25));
     assert_eq!((stages.probably_made(100), stages.probably_made(1)), (25, 0));
-    stages.measure(0, u32::MAX);
+    stages.record_amplification(0, u32::MAX);
     assert_eq!(stages.probably_made(u32::MAX), u32::MAX);
 }
 

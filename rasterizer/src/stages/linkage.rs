@@ -1,0 +1,294 @@
+//! The connections between the interfaces of stages: sources of inputs, slots of built-in outputs,
+//! runs of fragment inputs.
+//!
+//! They are computed once for a list of stages; a draw never searches an interface.
+
+use super::list::{StageList, Tessellation};
+use base::abi::{InputSource, SlotLayout};
+use base::shader::{
+    BuiltinSlot, Interpolation, PatchPlace, Records, SlotKind, StageFacts, StageInterface, WorkgroupFacts,
+};
+
+/// Slot number that means that an interface has no such slot.
+pub const NO_SLOT: u16 = u16::MAX;
+
+/// The source of a run of fragment inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputLink {
+    /// Vertex output slot of the first input, with the next slots for the others; or [`NO_SLOT`] if
+    /// all read 0.
+    pub slot: u16,
+    /// Number of inputs.
+    pub count: u16,
+    /// The interpolation that gives the fragment's value.
+    pub interpolation: Interpolation,
+    /// True if the slots are in the primitive's record and not in a vertex.
+    pub of_primitive: bool,
+}
+
+impl InputLink {
+    /// Returns true if the source exists and is not flat.
+    #[inline(always)]
+    pub fn is_interpolated(&self) -> bool {
+        self.slot != NO_SLOT && self.interpolation != Interpolation::Flat
+    }
+}
+
+/// Connections of a stage that makes primitives of other primitives with the stage before it, and
+/// with setup.
+#[derive(Clone, Debug)]
+pub struct GeometryLink {
+    /// Sources by input slot.
+    pub sources: Vec<InputSource>,
+    /// Layout of the stage's outputs.
+    pub outputs: SlotLayout,
+    /// Slot of PrimitiveId.
+    pub primitive_id: u16,
+    /// Slot of the mark, which ends strips and selects streams.
+    pub mark: u16,
+}
+
+/// Connections of the tessellation stages with the vertex stage, each other, and the tessellator.
+#[derive(Clone, Debug)]
+pub struct TessellationLink {
+    /// Sources by input slot of the control stage.
+    pub control_sources: Vec<InputSource>,
+    /// Number of bytes from one patch to the next in the control stage's output.
+    pub patch_bytes: u32,
+    /// Byte offsets in a patch of the outer levels that are written.
+    pub outer: [Option<u32>; 4],
+    /// Byte offsets in a patch of the inner levels that are written.
+    pub inner: [Option<u32>; 2],
+    /// Sources by input slot of the evaluation stage.
+    pub sources: Vec<InputSource>,
+    /// Layout of the outputs of the evaluation stage.
+    pub outputs: SlotLayout,
+}
+
+/// Connections of a mesh stage with setup; slots are words of records.
+#[derive(Clone, Debug)]
+pub struct MeshLink {
+    /// Word of PrimitiveId.
+    pub primitive_id: u16,
+    /// Word of Layer.
+    pub layer: u16,
+    /// Word of ViewportIndex.
+    pub viewport: u16,
+    /// Word of CullPrimitiveEXT.
+    pub cull: u16,
+    /// Words of the indices of a primitive's vertices.
+    pub corners: [u16; 3],
+}
+
+/// The connections between the stages of a draw and setup. They depend only on the stages.
+#[derive(Clone, Debug)]
+pub struct Linkage {
+    /// Layout of the inputs of the vertex stage.
+    pub inputs: SlotLayout,
+    /// Layout of the outputs of the vertex stage.
+    pub outputs: SlotLayout,
+    /// Connections of the tessellation stages, if there are any.
+    pub tessellation: Option<TessellationLink>,
+    /// Connections of the geometry stage, if there is one.
+    pub geometry: Option<GeometryLink>,
+    /// Connections of the mesh stage, if there is one; no vertex stage precedes it.
+    pub mesh: Option<MeshLink>,
+    /// Slots of the position, by component.
+    pub position: [u16; 4],
+    /// Slot of PointSize.
+    pub point_size: u16,
+    /// Slot of Layer.
+    pub layer: u16,
+    /// Slot of ViewportIndex.
+    pub viewport: u16,
+    /// Slots of ClipDistance.
+    pub clip: Vec<u16>,
+    /// Slots of CullDistance.
+    pub cull: Vec<u16>,
+    /// Fragment inputs in slot order.
+    pub links: Vec<InputLink>,
+    /// Number of attribute rows of a primitive.
+    pub rows: usize,
+    /// True if some of the rows are interpolated.
+    pub interpolates: bool,
+    /// The triangles that may become one rectangle.
+    pub pairs: RectanglePairs,
+}
+
+/// The pairs of consecutive triangles that may be set up as one rectangle. Which pairs these are
+/// must not depend on chunks and batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RectanglePairs {
+    /// No triangles may be paired: fragments know their triangle's number or have values of it, or
+    /// batches of patches end anywhere.
+    None,
+    /// A triangle with an even number in the draw and the next one.
+    Numbered,
+    /// The first two triangles of a strip that a geometry stage has made.
+    FirstOfStrip,
+}
+
+/// Returns the slot of an output of a stage before the rasterizer, or the word in the record for a
+/// mesh stage.
+fn word(interface: &StageInterface, kind: SlotKind) -> u16 {
+    let at = |i: usize| interface.places.get(i).map_or(i, |place| place.offset as usize / 4);
+    interface.output(kind).map_or(NO_SLOT, |i| at(i) as u16)
+}
+
+fn builtin(interface: &StageInterface, slot: BuiltinSlot) -> u16 {
+    word(interface, SlotKind::Builtin(slot))
+}
+
+/// Returns true if a mesh stores this output in the records of primitives.
+fn is_of_primitive(slot: BuiltinSlot) -> bool {
+    matches!(slot, BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId)
+}
+
+impl Linkage {
+    /// Links the interfaces of stages.
+    pub(super) fn new(stages: &StageList) -> Linkage {
+        let first = &stages.first().facts;
+        let tessellation = stages.tessellation();
+        let before_geometry = tessellation.map_or(first, |stages| &stages.evaluation.facts);
+        let vertex = &*stages.before_rasterizer().facts.interface;
+        let mesh = stages.mesh().map(|(stage, _)| MeshLink::new(&stage.facts.interface));
+        // Values that a mesh stores per primitive are not values of a vertex.
+        let of_vertex = |slot| if mesh.is_none() || !is_of_primitive(slot) { builtin(vertex, slot) } else { NO_SLOT };
+        let distances = |make: fn(u8) -> BuiltinSlot| {
+            (0..8).map(|i| builtin(vertex, make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
+        };
+        let links = stages.fragment().map_or_else(Vec::new, |fragment| {
+            let once = |kind| mesh.is_some() && matches!(kind, SlotKind::User { index: SlotKind::ONCE, .. });
+            let inputs = fragment.facts.interface.inputs.iter();
+            runs(inputs.map(|s| (word(vertex, s.kind), s.interpolation, once(s.kind))))
+        });
+        let fragment = stages.fragment().and_then(|fragment| fragment.facts.payload.fragment());
+        let reads_primitive_id = fragment.is_some_and(|facts| facts.reads_primitive_id);
+        Linkage {
+            inputs: SlotLayout::new(first.interface.inputs.len(), first.lanes),
+            outputs: SlotLayout::new(first.interface.outputs.len(), first.lanes),
+            tessellation: tessellation.map(|stages| TessellationLink::new(first, &stages)),
+            geometry: stages.geometry().map(|(stage, _)| GeometryLink::new(before_geometry, &stage.facts)),
+            position: core::array::from_fn(|i| builtin(vertex, BuiltinSlot::Position(i as u8))),
+            point_size: builtin(vertex, BuiltinSlot::PointSize),
+            layer: of_vertex(BuiltinSlot::Layer),
+            viewport: of_vertex(BuiltinSlot::ViewportIndex),
+            clip: distances(BuiltinSlot::ClipDistance),
+            cull: distances(BuiltinSlot::CullDistance),
+            rows: links.iter().map(|link| usize::from(link.count)).sum(),
+            interpolates: links.iter().any(InputLink::is_interpolated),
+            links,
+            pairs: match stages.geometry() {
+                _ if reads_primitive_id || mesh.is_some() => RectanglePairs::None,
+                Some(_) => RectanglePairs::FirstOfStrip,
+                None if tessellation.is_some() => RectanglePairs::None,
+                None => RectanglePairs::Numbered,
+            },
+            mesh,
+        }
+    }
+}
+
+/// Returns the sources of a stage's inputs among vertices in the layout `[chunk][slot][lane]`.
+fn vertex_sources(before: &StageFacts, stage: &StageFacts) -> Vec<InputSource> {
+    let layout = SlotLayout::new(before.interface.outputs.len(), before.lanes);
+    let source = |kind: SlotKind| match before.interface.output(kind) {
+        Some(slot) => InputSource { offset: layout.slot_bytes(slot) as u32, mask: u32::MAX, stride: 0 },
+        None => InputSource::default(),
+    };
+    stage.interface.inputs.iter().map(|slot| source(slot.kind)).collect()
+}
+
+impl TessellationLink {
+    fn new(before: &StageFacts, stages: &Tessellation<'_>) -> TessellationLink {
+        let (control, evaluation) = (&stages.control.facts, &stages.evaluation.facts);
+        let place = |kind: SlotKind| {
+            control.interface.output(kind).and_then(|slot| control.interface.places.get(slot)).copied()
+        };
+        let level = |slot: BuiltinSlot| place(SlotKind::Builtin(slot)).map(|place| place.offset);
+        let source = |kind: SlotKind| match place(kind) {
+            Some(PatchPlace { offset, stride }) => InputSource { offset, mask: u32::MAX, stride },
+            None => InputSource::default(),
+        };
+        TessellationLink {
+            control_sources: vertex_sources(before, control),
+            patch_bytes: control.payload.workgroup().map_or(16, WorkgroupFacts::group_bytes),
+            outer: core::array::from_fn(|i| level(BuiltinSlot::TessLevelOuter(i as u8))),
+            inner: core::array::from_fn(|i| level(BuiltinSlot::TessLevelInner(i as u8))),
+            sources: evaluation.interface.inputs.iter().map(|slot| source(slot.kind)).collect(),
+            outputs: SlotLayout::new(evaluation.interface.outputs.len(), evaluation.lanes),
+        }
+    }
+}
+
+impl MeshLink {
+    fn new(interface: &StageInterface) -> MeshLink {
+        MeshLink {
+            primitive_id: builtin(interface, BuiltinSlot::PrimitiveId),
+            layer: builtin(interface, BuiltinSlot::Layer),
+            viewport: builtin(interface, BuiltinSlot::ViewportIndex),
+            cull: builtin(interface, BuiltinSlot::CullPrimitive),
+            corners: core::array::from_fn(|i| builtin(interface, BuiltinSlot::Corner(i as u8))),
+        }
+    }
+
+    /// Returns the layout of records, which are stored one after the other.
+    pub fn layout(records: Records) -> SlotLayout {
+        SlotLayout::new(records.stride as usize / 4, 1)
+    }
+}
+
+impl GeometryLink {
+    /// Makes the connections of a stage after another one.
+    fn new(before: &StageFacts, stage: &StageFacts) -> GeometryLink {
+        GeometryLink {
+            sources: vertex_sources(before, stage),
+            outputs: SlotLayout::new(stage.interface.outputs.len(), stage.lanes),
+            primitive_id: builtin(&stage.interface, BuiltinSlot::PrimitiveId),
+            mark: builtin(&stage.interface, BuiltinSlot::VertexMark),
+        }
+    }
+}
+
+impl InputLink {
+    /// Returns true if an input from a slot extends the run.
+    fn goes_on_with(&self, slot: u16, interpolation: Interpolation, of_primitive: bool) -> bool {
+        let next = if slot == NO_SLOT { Some(self.slot) } else { self.slot.checked_add(self.count) };
+        (self.interpolation, self.of_primitive) == (interpolation, of_primitive) && next == Some(slot)
+    }
+}
+
+/// Merges inputs that come from consecutive slots in the same way into links.
+fn runs(inputs: impl Iterator<Item = (u16, Interpolation, bool)>) -> Vec<InputLink> {
+    let mut links: Vec<InputLink> = Vec::new();
+    for (slot, interpolation, of_primitive) in inputs {
+        match links.last_mut().filter(|last| last.goes_on_with(slot, interpolation, of_primitive)) {
+            Some(last) => last.count += 1,
+            None => links.push(InputLink { slot, count: 1, interpolation, of_primitive }),
+        }
+    }
+    links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_of_consecutive_slots_and_one_interpolation() {
+        use Interpolation::{Flat, Smooth};
+        let inputs =
+            [(4, Smooth), (5, Smooth), (7, Smooth), (8, Flat), (NO_SLOT, Flat), (NO_SLOT, Flat), (0, Flat), (1, Flat)];
+        let of_vertices = |(slot, interpolation)| (slot, interpolation, false);
+        let link = |slot, count, interpolation| InputLink { slot, count, interpolation, of_primitive: false };
+        let want = [link(4, 2, Smooth), link(7, 1, Smooth), link(8, 1, Flat), link(NO_SLOT, 2, Flat), link(0, 2, Flat)];
+        assert_eq!(runs(inputs.into_iter().map(of_vertices)), want);
+        assert_eq!(
+            runs([(4, Flat, false), (5, Flat, true)].into_iter()).len(),
+            2,
+            "one of a vertex, one of a primitive"
+        );
+        let none = [(NO_SLOT - 1, Flat), (NO_SLOT, Flat)];
+        assert_eq!(runs(none.into_iter().map(of_vertices)).len(), 2, "no slot is behind no slot");
+    }
+}

@@ -3,13 +3,14 @@
 #![forbid(unsafe_code)]
 
 use super::CommandList;
+use crate::object::bind_point::BindPoint;
 use crate::object::buffer::Buffer;
 use crate::object::descriptor::SetLayout;
 use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::image::{Image, ImageView};
-use crate::object::pipeline::{BindPoint, Pipeline};
 use crate::object::pipeline_state::DynamicState;
+use crate::object::program::BoundProgram;
 use crate::object::query::QueryPool;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use crate::object::sync::Event;
@@ -68,7 +69,8 @@ pub struct IndirectCommands {
 #[allow(missing_docs, reason = "variants and fields are the specification's vkCmd commands and parameters")]
 pub enum Command {
     // State.
-    BindPipeline(Arc<Pipeline>),
+    /// `vkCmdBindPipeline`: the program that the pipeline has made.
+    BindProgram(Arc<BoundProgram>),
     BindDescriptorSets(Box<BindDescriptorSets>),
     BindDescriptorBuffers(SmallVec<[u64; 2]>),
     SetDescriptorBufferOffsets(Box<SetDescriptorBufferOffsets>),

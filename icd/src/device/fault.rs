@@ -3,13 +3,13 @@
 //!
 //! There are no addresses to report: generated code cannot trap, and accesses outside of all memory
 //! read 0 and write nothing. The possible causes are work that takes too long, memory that the
-//! system does not give, and the driver's own errors. Execution knows a pipeline only by its
-//! handle, so each pipeline is noted at its creation if the application enables one of the
+//! system does not give, and the driver's own errors. Execution reports a program only by its
+//! number, so each program is noted when it is made if the application enables one of the
 //! extensions.
 
 use crate::caps::properties::MAX_FAULT_REPORTS;
-use crate::ffi::{handle, known};
-use crate::object::pipeline::Pipeline;
+use crate::ffi::known;
+use crate::object::program::BoundProgram;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -66,7 +66,8 @@ pub struct Fault {
 #[derive(Default)]
 pub struct Faults {
     wanted: bool,
-    pipelines: Mutex<HashMap<u64, Weak<Pipeline>>>,
+    /// Programs by their numbers.
+    programs: Mutex<HashMap<u64, Weak<BoundProgram>>>,
     state: Mutex<State>,
 }
 
@@ -83,17 +84,17 @@ impl Faults {
         Faults { wanted, ..Faults::default() }
     }
 
-    /// Notes a pipeline that may cause a loss later.
-    pub fn note(&self, pipeline: &Arc<Pipeline>) {
+    /// Notes a program that may cause a loss later.
+    pub fn note(&self, program: &Arc<BoundProgram>) {
         if !self.wanted {
             return;
         }
-        let mut pipelines = self.pipelines.lock();
-        // Dropped pipelines are removed now and then.
-        if pipelines.len() >= 64 && pipelines.len().is_power_of_two() {
-            pipelines.retain(|_, pipeline| pipeline.strong_count() > 0);
+        let mut programs = self.programs.lock();
+        // Dropped programs are removed now and then.
+        if programs.len() >= 64 && programs.len().is_power_of_two() {
+            programs.retain(|_, program| program.strong_count() > 0);
         }
-        pipelines.insert(handle::raw(pipeline), Arc::downgrade(pipeline));
+        programs.insert(program.number(), Arc::downgrade(program));
     }
 
     /// Records that the device is lost while these pipelines run. Only the first loss counts.
@@ -103,8 +104,8 @@ impl Faults {
         }
         let mut reports = Vec::new();
         for &handle in pipelines.iter().filter(|&&handle| handle != 0) {
-            let pipeline = self.pipelines.lock().get(&handle).and_then(Weak::upgrade);
-            describe(handle, pipeline.as_deref(), cause, &mut reports);
+            let program = self.programs.lock().get(&handle).and_then(Weak::upgrade);
+            describe(handle, program.as_deref(), cause, &mut reports);
         }
         reports.truncate(MAX_FAULT_REPORTS as usize);
         if reports.is_empty() {
@@ -136,9 +137,9 @@ impl Faults {
 }
 
 /// Adds a report for each stage that may be the cause.
-fn describe(handle: u64, pipeline: Option<&Pipeline>, cause: Cause, out: &mut Vec<Report>) {
+fn describe(handle: u64, program: Option<&BoundProgram>, cause: Cause, out: &mut Vec<Report>) {
     let name = known::name(handle);
-    let code = pipeline.map_or(&[][..], Pipeline::code);
+    let code = program.map_or(&[][..], |program| program.stages().code());
     // Only a loop can run for long; a shader without one was slow because of the driver's loops
     // over its invocations.
     let loops = cause == Cause::Timeout && code.iter().any(|code| code.stage().facts.has_loops);

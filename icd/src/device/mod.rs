@@ -19,6 +19,7 @@ use crate::object::descriptor_buffer::Living;
 use crate::object::descriptor_heap::DescriptorHeaps;
 use crate::object::implicit::Implicits;
 use crate::object::memory::Heap;
+use crate::object::program::Linker;
 use crate::object::query::Query;
 use crate::object::sync::Sync;
 use ash::vk;
@@ -45,6 +46,8 @@ pub struct Device {
     pub engine: Arc<Engine>,
     /// Makes the code of pipelines, on the engine's pool.
     pub compiler: Arc<Compiler>,
+    /// Links of the stages of programs.
+    pub linker: Linker,
     /// Answers to queries about a pipeline's code.
     pub inspected: Memo,
     /// Flag that generated loops poll; non-zero once the device is lost.
@@ -94,6 +97,7 @@ impl Device {
             sync: Arc::default(),
             engine,
             compiler,
+            linker: Linker::default(),
             inspected: Memo::default(),
             implicits: Implicits::default(),
             abort: AtomicU32::new(0),

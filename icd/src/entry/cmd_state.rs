@@ -9,10 +9,11 @@ use crate::ffi::handle::{get, optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_3, V1_4, ext, row};
+use crate::object::bind_point::BindPoint;
 use crate::object::buffer::Buffer;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::descriptor_update::{UpdateTemplate, write};
-use crate::object::pipeline::{BindPoint, Pipeline};
+use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::pipeline_state::{DynamicState, Elements, Faces, decode};
 use ash::vk;
@@ -303,7 +304,7 @@ pub(super) fn points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = BindP
 
 shims! {
     fn cmd_bind_pipeline(buffer: vk::CommandBuffer, _point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
-        push(buffer, Command::BindPipeline(share::<Pipeline>(pipeline)));
+        push(buffer, Command::BindProgram(get::<Pipeline>(pipeline).program.clone()));
     }
 
     fn cmd_bind_descriptor_sets(

@@ -10,7 +10,7 @@ use crate::ffi::handle::{self, dispatchable, get, optional};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, row};
-use crate::object::pipeline::{Created, Failure, Maker, Pipeline};
+use crate::object::pipeline::{CreatedPipeline, Failure, Pipeline, PipelineBuilder};
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
 use core::ffi::c_void;
@@ -41,7 +41,7 @@ unsafe fn create_all<T>(
     infos: &[T],
     pipelines: *mut vk::Pipeline,
     flags_and_chain: impl Fn(&T) -> (vk::PipelineCreateFlags, *const c_void),
-    create: impl Fn(Maker<'_>, &T) -> Result<Created, Failure>,
+    create: impl Fn(PipelineBuilder<'_>, &T) -> Result<CreatedPipeline, Failure>,
 ) -> Result<(), vk::Result> {
     let mut result = Ok(());
     let mut stopped = false;
@@ -59,12 +59,15 @@ unsafe fn create_all<T>(
         // The bits of the old flags have the same meaning in the new ones, which replace them if
         // they are present.
         let flags = flags2.map_or(flags, |f| vk::PipelineCreateFlags::from_raw(f.flags.as_raw() as u32));
-        let created = create(Maker { compiler: &device.compiler, cache, flags }, info).map_err(|failure| {
-            failure.message.iter().for_each(|message| device.unsupported(message));
-            failure.result
-        });
+        let created =
+            create(PipelineBuilder { compiler: &device.compiler, linker: &device.linker, cache, flags }, info).map_err(
+                |failure| {
+                    failure.message.iter().for_each(|message| device.unsupported(message));
+                    failure.result
+                },
+            );
         let mut stages = Vec::new();
-        let created = created.inspect(|created| device.faults.note(&created.pipeline));
+        let created = created.inspect(|created| device.faults.note(&created.pipeline.program));
         match created.and_then(|created| Ok((handle::create(created.pipeline, memory)?, created.feedback))) {
             Ok((pipeline, feedback)) => (*out, stages) = (pipeline, feedback),
             Err(error) => {
@@ -178,7 +181,7 @@ shims! {
     ) -> VkResult {
         let memory = memory_of(device, allocator);
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        let create = |maker: Maker<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| maker.graphics(pipeline_info::graphics(i, device.heaps.is_some())?);
+        let create = |maker: PipelineBuilder<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| maker.graphics(pipeline_info::graphics(i, device.heaps.is_some())?);
         create_all((device, cache.as_deref(), memory), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
     }
 
@@ -192,7 +195,7 @@ shims! {
     ) -> VkResult {
         let memory = memory_of(device, allocator);
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        let create = |maker: Maker<'_>, i: &vk::ComputePipelineCreateInfo<'_>| {
+        let create = |maker: PipelineBuilder<'_>, i: &vk::ComputePipelineCreateInfo<'_>| {
             let (stage, layout) = pipeline_info::compute(i, device.heaps.is_some())?;
             maker.compute(stage, layout)
         };

@@ -93,7 +93,7 @@ shims! {
 
 /// Returns a pipeline's executables, with texts if it captures them.
 fn executables(device: &Device, pipeline: &Pipeline) -> Result<Arc<[Executable]>, vk::Result> {
-    let made = device.inspected.executables(pipeline.code(), pipeline.flags.contains(TEXTS));
+    let made = device.inspected.executables(pipeline.program.stages().code(), pipeline.flags.contains(TEXTS));
     made.map_err(|error| {
         device.unsupported(&format!("a pipeline's executables: {error}"));
         vk::Result::ERROR_OUT_OF_HOST_MEMORY

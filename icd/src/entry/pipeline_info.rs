@@ -6,7 +6,7 @@ use crate::caps::properties::{SIZED_STAGES, SUBGROUP_SIZE};
 use crate::fallible;
 use crate::ffi::handle;
 use crate::ffi::pointer::{find, slice, string};
-use crate::object::pipeline::{Failure, GraphicsInfo, StageInfo};
+use crate::object::pipeline::{Failure, GraphicsCreateInfo, StageCreateInfo};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
-pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -> Result<GraphicsInfo, Failure> {
+pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -> Result<GraphicsCreateInfo, Failure> {
     let refuse = |message: &str| Failure::unsupported("graphics pipeline", message);
     // SAFETY: the chain of `info` is valid, as the `# Safety` section demands.
     let of_heap = heaps && unsafe { descriptor_heap::is_of_heap(info.p_next) };
@@ -35,10 +35,10 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -
         // SAFETY: each stage of `info` is valid with its chain and handle.
         unsafe { stage_of(stage, kind) }.map(Some)
     });
-    let mut stages: Vec<Option<StageInfo>> = stages.collect::<Result<_, _>>()?;
+    let mut stages: Vec<Option<StageCreateInfo>> = stages.collect::<Result<_, _>>()?;
     // SAFETY: the stages are valid with their chains, and the layout is null or live.
     let layout = if of_heap { unsafe { heap_layout(infos, &mut stages) }? } else { unsafe { layout(info.layout) } };
-    Ok(GraphicsInfo { stages, state, layout })
+    Ok(GraphicsCreateInfo { stages, state, layout })
 }
 
 /// Decodes a compute pipeline.
@@ -48,7 +48,7 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -
 pub unsafe fn compute(
     info: &vk::ComputePipelineCreateInfo<'_>,
     heaps: bool,
-) -> Result<(StageInfo, Arc<PipelineLayout>), Failure> {
+) -> Result<(StageCreateInfo, Arc<PipelineLayout>), Failure> {
     // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands.
     unsafe {
         let mut stage = [Some(stage_of(&info.stage, Stage::Compute)?)];
@@ -68,7 +68,7 @@ pub unsafe fn compute(
 /// `infos` are valid with their chains.
 unsafe fn heap_layout(
     infos: &[vk::PipelineShaderStageCreateInfo<'_>],
-    stages: &mut [Option<StageInfo>],
+    stages: &mut [Option<StageCreateInfo>],
 ) -> Result<Arc<PipelineLayout>, vk::Result> {
     let mut all = Vec::new();
     for (info, stage) in infos.iter().zip(stages.iter_mut()) {
@@ -94,7 +94,7 @@ unsafe fn layout(layout: vk::PipelineLayout) -> Arc<PipelineLayout> {
 ///
 /// # Safety
 /// `info` is valid with its chain and handle.
-unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -> Result<StageInfo, Failure> {
+unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -> Result<StageCreateInfo, Failure> {
     // SAFETY: the module is null or live, as the `# Safety` section demands.
     let module = unsafe { handle::optional::<ShaderModule>(info.module) };
     let words: Arc<[u32]> = match &module {
@@ -124,7 +124,14 @@ unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -
     // SAFETY: `info` is valid, so its specialisation is null or valid.
     let entries = unsafe { specialization(info.p_specialization_info) }?;
     let specialization = Specialization { entries, subgroup_size, ..Specialization::default() };
-    Ok(StageInfo { stage, words, module: module.as_ref().map_or(0, handle::raw), entry, specialization, heap: None })
+    Ok(StageCreateInfo {
+        stage,
+        words,
+        module: module.as_ref().map_or(0, handle::raw),
+        entry,
+        specialization,
+        heap: None,
+    })
 }
 
 /// Decodes specialisation constants.

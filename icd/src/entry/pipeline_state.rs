@@ -3,7 +3,7 @@
 
 use crate::ffi::pointer::{find, slice};
 use crate::object::pipeline_state::{
-    BlendAttachments, CreateInfo, Dynamic, GraphicsState, RenderingFormats, Row, VertexInput, ViewportState,
+    BlendAttachments, CreateInfo, GraphicsState, RenderingFormats, Row, StateMask, VertexInput, ViewportState,
     decode as values,
 };
 use ash::vk::{self, Handle};
@@ -19,8 +19,8 @@ pub unsafe fn decode(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Graphi
     // SAFETY: `info` is valid, as the `# Safety` section demands.
     let dynamic = match unsafe { info.p_dynamic_state.as_ref() } {
         // SAFETY: the structure is valid, so that its list has this many states.
-        Some(d) => Dynamic::new(unsafe { slice(d.p_dynamic_states, d.dynamic_state_count) })?,
-        None => Dynamic::default(),
+        Some(d) => StateMask::dynamic(unsafe { slice(d.p_dynamic_states, d.dynamic_state_count) })?,
+        None => StateMask::default(),
     };
     // SAFETY: `info` is valid with its chains, as the `# Safety` section demands.
     let info = unsafe { structures(info, dynamic)? };
@@ -33,7 +33,7 @@ pub unsafe fn decode(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Graphi
 /// `info` is valid with its chains.
 unsafe fn structures<'a>(
     info: &vk::GraphicsPipelineCreateInfo<'a>,
-    dynamic: Dynamic,
+    dynamic: StateMask,
 ) -> Result<CreateInfo<'a>, String> {
     // SAFETY: `info` is valid with its chains, as the `# Safety` section demands; ignored pointers
     // are not read.
@@ -120,7 +120,7 @@ unsafe fn structures<'a>(
 /// The structure is valid.
 unsafe fn sample_locations(
     state: &vk::PipelineSampleLocationsStateCreateInfoEXT<'_>,
-    dynamic: Dynamic,
+    dynamic: StateMask,
 ) -> (bool, SampleLocations) {
     let enable = state.sample_locations_enable != 0;
     let matters = enable || dynamic.has(Row::SampleLocationsEnable);
@@ -181,7 +181,7 @@ unsafe fn vertex_input<'a>(v: &vk::PipelineVertexInputStateCreateInfo<'a>) -> Ve
 ///
 /// # Safety
 /// The structure is valid; ignored pointers of dynamic state are not read.
-unsafe fn viewport<'a>(v: &vk::PipelineViewportStateCreateInfo<'a>, dynamic: Dynamic) -> ViewportState<'a> {
+unsafe fn viewport<'a>(v: &vk::PipelineViewportStateCreateInfo<'a>, dynamic: StateMask) -> ViewportState<'a> {
     let count = |row: Row, n: u32| if dynamic.has(row) { 0 } else { n.min(MAX_VIEWPORTS as u32) };
     // SAFETY: the structure is valid, as the `# Safety` section demands; lists that are dynamic
     // have a count of 0 and are not read.

@@ -1,10 +1,10 @@
 //! Writing descriptors: `vkUpdateDescriptorSets`, update templates, push descriptors.
 
+use super::bind_point::BindPoint;
 use super::buffer::{Buffer, BufferView};
 use super::descriptor::{Binding, kind_of};
 use super::descriptor_pool::{DescriptorSet, null_buffer};
 use super::image::ImageView;
-use super::pipeline::BindPoint;
 use super::sampler::Sampler;
 use ash::vk;
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};

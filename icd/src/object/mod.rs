@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bind_point;
 pub mod buffer;
 pub mod descriptor;
 pub mod descriptor_buffer;
@@ -21,6 +22,9 @@ pub mod payload;
 pub mod pipeline;
 pub mod pipeline_layout;
 pub mod pipeline_state;
+pub mod program;
+#[cfg(test)]
+mod program_tests;
 pub mod query;
 pub mod render_pass;
 pub mod sampler;

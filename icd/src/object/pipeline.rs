@@ -1,140 +1,33 @@
-//! Pipelines. Creation refuses a pipeline with a message if a shader or a state is not supported;
-//! the code is made in the background ([`Compiler`](crate::backend::compiler::Compiler)).
+//! Pipelines: the way to make a program ([`BoundProgram`]) of stages and state at once. Creation
+//! refuses a pipeline with a message if a shader or a state is not supported; the code is made in
+//! the background ([`Compiler`](crate::backend::compiler::Compiler)).
 
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
+use super::program::{BoundProgram, Linker, NamedObject, ProgramParts};
 use crate::backend::compile::StageRequest;
 use crate::backend::compiler::{CodeOrigin, Compiler, Refusal};
 use crate::backend::pipeline_cache::PipelineCache;
 use crate::backend::tiered::TieredCode;
 use crate::ffi::known;
 use ash::vk;
-use base::shader::{CompiledStage, HeapMapping, PipelineLayoutInfo, Stage};
+use base::shader::{HeapMapping, PipelineLayoutInfo, Stage};
 use jit::error::ErrorKind;
 use jit::spirv::{Specialization, output_vertices};
-use rasterizer::api::GraphicsStages;
-use std::ops::{Index, IndexMut};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
-
-/// Use for which a pipeline and descriptor sets are bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BindPoint {
-    /// The point VK_PIPELINE_BIND_POINT_GRAPHICS.
-    Graphics,
-    /// The point VK_PIPELINE_BIND_POINT_COMPUTE.
-    Compute,
-    /// The point of ray tracing.
-    RayTracing,
-}
-
-impl BindPoint {
-    /// Converts a `VkPipelineBindPoint`; `None` if the driver does not have it.
-    pub fn from_vk(point: vk::PipelineBindPoint) -> Option<BindPoint> {
-        Some(match point {
-            vk::PipelineBindPoint::GRAPHICS => BindPoint::Graphics,
-            vk::PipelineBindPoint::COMPUTE => BindPoint::Compute,
-            vk::PipelineBindPoint::RAY_TRACING_KHR => BindPoint::RayTracing,
-            _ => return None,
-        })
-    }
-}
-
-/// One value for each bind point.
-#[derive(Default)]
-pub struct PerBindPoint<T>([T; 3]);
-
-impl<T> PerBindPoint<T> {
-    /// Returns all three values, in the order of their numbers.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.0.iter_mut()
-    }
-}
-
-impl<T> Index<BindPoint> for PerBindPoint<T> {
-    type Output = T;
-    fn index(&self, point: BindPoint) -> &T {
-        &self.0[point as usize]
-    }
-}
-
-impl<T> IndexMut<BindPoint> for PerBindPoint<T> {
-    fn index_mut(&mut self, point: BindPoint) -> &mut T {
-        &mut self.0[point as usize]
-    }
-}
 
 /// Object behind a `VkPipeline`.
 pub struct Pipeline {
-    /// The pipeline of its bind point.
-    pub kind: PipelineKind,
+    /// What draws or dispatches with the pipeline execute.
+    pub program: Arc<BoundProgram>,
     /// Flags with which the pipeline was created.
     pub flags: vk::PipelineCreateFlags,
 }
 
-/// A graphics or a compute pipeline.
-pub enum PipelineKind {
-    /// A pipeline of vkCreateGraphicsPipelines.
-    Graphics(Arc<GraphicsPipeline>),
-    /// A pipeline of vkCreateComputePipelines.
-    Compute(Arc<ComputePipeline>),
-}
-
-/// A graphics pipeline.
-pub struct GraphicsPipeline {
-    /// Stages that its draws run.
-    pub stages: Arc<GraphicsStages>,
-    code: Vec<Arc<TieredCode>>,
-    /// All state that is not code.
-    pub state: GraphicsState,
-    /// Layout with which the pipeline was created.
-    pub layout: Arc<PipelineLayout>,
-}
-
-/// A compute pipeline.
-pub struct ComputePipeline {
-    /// Stage that its dispatches run.
-    pub stage: CompiledStage,
-    code: Arc<TieredCode>,
-    /// Layout with which the pipeline was created.
-    pub layout: Arc<PipelineLayout>,
-}
-
-impl Pipeline {
-    /// Returns the bind point of the pipeline.
-    pub fn bind_point(&self) -> BindPoint {
-        match self.kind {
-            PipelineKind::Graphics(_) => BindPoint::Graphics,
-            PipelineKind::Compute(_) => BindPoint::Compute,
-        }
-    }
-
-    /// Returns the code of its stages, in the application's order.
-    pub fn code(&self) -> &[Arc<TieredCode>] {
-        match &self.kind {
-            PipelineKind::Graphics(graphics) => &graphics.code,
-            PipelineKind::Compute(compute) => std::slice::from_ref(&compute.code),
-        }
-    }
-}
-
-impl GraphicsPipeline {
-    /// Waits until there is code. An error means that the device cannot continue.
-    pub fn ready(&self) -> Result<(), String> {
-        self.code.iter().try_for_each(|code| code.ready())
-    }
-}
-
-impl ComputePipeline {
-    /// Waits until there is code, as [`GraphicsPipeline::ready`] does.
-    pub fn ready(&self) -> Result<(), String> {
-        self.code.ready()
-    }
-}
-
 /// A pipeline and the answers for `VkPipelineCreationFeedbackCreateInfo` about its stages, in their
 /// order.
-pub struct Created {
+pub struct CreatedPipeline {
     /// The pipeline.
     pub pipeline: Arc<Pipeline>,
     /// Feedback of the stages. A stage that was not compiled has no valid feedback.
@@ -142,7 +35,7 @@ pub struct Created {
 }
 
 /// A stage of a pipeline that is being created.
-pub struct StageInfo {
+pub struct StageCreateInfo {
     /// Kind of the stage.
     pub stage: Stage,
     /// SPIR-V words of its module.
@@ -158,10 +51,10 @@ pub struct StageInfo {
 }
 
 /// Parameters of a graphics pipeline.
-pub struct GraphicsInfo {
+pub struct GraphicsCreateInfo {
     /// Stages in the application's order; `None` for one that is ignored because nothing is
     /// rasterized.
-    pub stages: Vec<Option<StageInfo>>,
+    pub stages: Vec<Option<StageCreateInfo>>,
     /// All state that is not code.
     pub state: GraphicsState,
     /// Layout with which the pipeline is created.
@@ -191,9 +84,11 @@ impl From<vk::Result> for Failure {
 }
 
 /// Creates stages, from a cache if it contains them.
-pub struct Maker<'a> {
+pub struct PipelineBuilder<'a> {
     /// Compiler of the device.
     pub compiler: &'a Arc<Compiler>,
+    /// Linker of the device.
+    pub linker: &'a Linker,
     /// Pipeline cache of the application.
     pub cache: Option<&'a PipelineCache>,
     /// Flags of the pipeline.
@@ -202,9 +97,9 @@ pub struct Maker<'a> {
 
 /// Gives the control stage the number of vertices of a patch, which only the evaluation stage may
 /// declare, because the control stage's code depends on it.
-fn join_patches(stages: &mut [Option<StageInfo>]) {
-    let said = |info: &StageInfo| output_vertices(&info.words, info.stage, &info.entry);
-    let of = |info: &&StageInfo| info.stage == Stage::TessellationEvaluation;
+fn join_patches(stages: &mut [Option<StageCreateInfo>]) {
+    let said = |info: &StageCreateInfo| output_vertices(&info.words, info.stage, &info.entry);
+    let of = |info: &&StageCreateInfo| info.stage == Stage::TessellationEvaluation;
     let evaluation = stages.iter().flatten().find(of).and_then(said);
     let controls = stages.iter_mut().flatten().filter(|info| info.stage == Stage::TessellationControl);
     if let Some(vertices) = evaluation {
@@ -212,10 +107,10 @@ fn join_patches(stages: &mut [Option<StageInfo>]) {
     }
 }
 
-impl Maker<'_> {
+impl PipelineBuilder<'_> {
     /// Creates a graphics pipeline.
-    pub fn graphics(&self, info: GraphicsInfo) -> Result<Created, Failure> {
-        let GraphicsInfo { mut stages, state, layout } = info;
+    pub fn graphics(&self, info: GraphicsCreateInfo) -> Result<CreatedPipeline, Failure> {
+        let GraphicsCreateInfo { mut stages, state, layout } = info;
         join_patches(&mut stages);
         let (mut code, mut feedback) = (Vec::new(), Vec::new());
         for stage in stages {
@@ -223,31 +118,39 @@ impl Maker<'_> {
                 feedback.push(vk::PipelineCreationFeedback::default());
                 continue;
             };
-            let (own, answer) = self.stage(stage, &layout)?;
+            let (own, answer) = self.compile(stage, &layout)?;
             code.push(own);
             feedback.push(answer);
         }
-        let stages = GraphicsStages::new(code.iter().map(TieredCode::stage));
-        let stages = stages.map_err(|misfit| Failure::unsupported("graphics pipeline", &misfit.to_string()))?;
-        let stages = Arc::new(stages);
-        let kind = PipelineKind::Graphics(Arc::new(GraphicsPipeline { stages, code, state, layout }));
-        Ok(Created { pipeline: Arc::new(Pipeline { kind, flags: self.flags }), feedback })
+        let linked = self.linker.link(code);
+        let stages = linked.map_err(|error| Failure::unsupported("graphics pipeline", &error.to_string()))?;
+        Ok(CreatedPipeline { pipeline: self.pipeline(ProgramParts { stages, layout, state: Some(state) }), feedback })
     }
 
     /// Creates a compute pipeline.
-    pub fn compute(&self, stage: StageInfo, layout: Arc<PipelineLayout>) -> Result<Created, Failure> {
-        let (code, answer) = self.stage(stage, &layout)?;
-        let kind = PipelineKind::Compute(Arc::new(ComputePipeline { stage: code.stage(), code, layout }));
-        Ok(Created { pipeline: Arc::new(Pipeline { kind, flags: self.flags }), feedback: vec![answer] })
+    pub fn compute(&self, stage: StageCreateInfo, layout: Arc<PipelineLayout>) -> Result<CreatedPipeline, Failure> {
+        let (code, answer) = self.compile(stage, &layout)?;
+        let linked = self.linker.link(vec![code]);
+        let stages = linked.map_err(|error| Failure::unsupported("compute pipeline", &error.to_string()))?;
+        let pipeline = self.pipeline(ProgramParts { stages, layout, state: None });
+        Ok(CreatedPipeline { pipeline, feedback: vec![answer] })
     }
 
-    fn stage(
+    fn pipeline(&self, parts: ProgramParts) -> Arc<Pipeline> {
+        Arc::new_cyclic(|this: &Weak<Pipeline>| {
+            let program = Arc::new(BoundProgram::new(parts, NamedObject::new(this.clone())));
+            Pipeline { program, flags: self.flags }
+        })
+    }
+
+    /// Compiles a stage for a layout, and answers for `VkPipelineCreationFeedback`.
+    pub fn compile(
         &self,
-        info: StageInfo,
+        info: StageCreateInfo,
         layout: &PipelineLayout,
     ) -> Result<(Arc<TieredCode>, vk::PipelineCreationFeedback), Failure> {
         let began = Instant::now();
-        let StageInfo { stage, words, module, entry, specialization, heap } = info;
+        let StageCreateInfo { stage, words, module, entry, specialization, heap } = info;
         let layout = match heap {
             Some(mappings) => Arc::new(PipelineLayoutInfo { sets: layout.info.sets.clone(), heap: Some(mappings) }),
             None => layout.info.clone(),

@@ -53,6 +53,24 @@ fn modules_use_only_those_below() {
     assert!(seen > 100, "only {seen} paths were found");
 }
 
+/// Checks that execution knows programs and no pipelines: the command list and the executor name
+/// neither the object nor its handle.
+#[test]
+fn commands_know_programs_and_not_pipelines() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/command");
+    let mut list = Vec::new();
+    files(&root, &mut list);
+    let mut programs = 0;
+    for path in list {
+        let text = std::fs::read_to_string(&path).expect("text");
+        for name in ["object::pipeline::", "vk::Pipeline,", "vk::Pipeline)"] {
+            assert!(!text.contains(name), "{} names {name}", path.display());
+        }
+        programs += text.matches("object::program::").count();
+    }
+    assert!(programs > 0, "no program is named");
+}
+
 #[test]
 fn safe_floors_say_so() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

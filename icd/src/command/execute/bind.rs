@@ -9,8 +9,8 @@ use crate::device::Device;
 use crate::object::descriptor::SetLayout;
 use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
-use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
+use crate::object::program::BoundProgram;
 use base::abi::{
     BufferDescriptor, DynamicBuffers, Heaps, MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS,
     NEAR_DYNAMIC_BUFFERS, ShaderContext,
@@ -21,10 +21,10 @@ use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// Pipeline and descriptors that are bound to one bind point.
+/// Program and descriptors that are bound to one bind point.
 #[derive(Default)]
 pub(super) struct Bound {
-    pub pipeline: Option<Arc<Pipeline>>,
+    pub program: Option<Arc<BoundProgram>>,
     sets: Vec<Option<BoundSet>>,
     /// Descriptor heaps of resources and of samplers.
     heaps: [Option<MemoryRange>; 2],
@@ -79,7 +79,7 @@ pub(super) struct DrawParameters {
 }
 
 impl Bound {
-    /// Returns the context for a pipeline with `layout`.
+    /// Returns the context for a program with `layout`.
     pub fn context(
         &mut self,
         (device, shadows): (&Device, &mut Vec<Arc<Shadow>>),

@@ -4,9 +4,10 @@ use super::Executor;
 use super::bind::DrawParameters;
 use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind, Place};
 use crate::device::fault::Cause;
-use crate::ffi::{handle, known};
-use crate::object::pipeline::{BindPoint, PipelineKind};
+use crate::ffi::known;
+use crate::object::bind_point::BindPoint;
 use crate::object::pipeline_state::join;
+use crate::object::program::{BoundProgram, Executable};
 use ash::vk;
 use execution::Dispatch;
 use rasterizer::RenderPassInstance;
@@ -87,8 +88,8 @@ impl Executor<'_> {
     /// Executes the draws of one command. The watchdog's budget covers the whole command, not each
     /// draw.
     fn draws_of_one_command(&mut self, draws: impl FnOnce(&mut Self)) {
-        if let Some(pipeline) = &self.state.points[BindPoint::Graphics].pipeline {
-            self.queue.watched.begin(handle::raw(pipeline));
+        if let Some(program) = &self.state.points[BindPoint::Graphics].program {
+            self.queue.watched.begin(program.number());
         }
         draws(self);
         self.queue.watched.end();
@@ -145,40 +146,39 @@ impl Executor<'_> {
 
     fn draw_one(&mut self, drawn: Drawn, number: Option<u32>) {
         let device = self.device;
-        let Some(pipeline) = self.state.points[BindPoint::Graphics].pipeline.clone() else {
+        let Some(program) = self.state.points[BindPoint::Graphics].program.clone() else {
             return device.misuse("a draw without a graphics pipeline");
         };
-        let PipelineKind::Graphics(graphics) = &pipeline.kind else { return };
+        let Executable::Graphics(stages) = program.stages().executable() else { return };
         let Some(render) = &mut self.render else { return device.misuse("a draw outside of a render pass") };
         if drawn.is_empty() {
             return;
         }
         let meshes = matches!(drawn, Drawn::MeshTasks(_));
-        if graphics.stages.mesh().is_some() != meshes {
+        if stages.mesh().is_some() != meshes {
             return device.misuse("a draw of vertices with a pipeline of a mesh stage, or of mesh tasks without one");
         }
-        if let Err(message) = graphics.ready() {
-            return self.no_code(handle::raw(&pipeline), &message);
+        if let Err(message) = program.stages().ready() {
+            return self.no_code(&program, &message);
         }
         let indexed = matches!(drawn, Drawn::Indexed(_));
         let index_buffer = if indexed { self.state.index_buffer } else { None };
         if indexed && index_buffer.is_none() {
             return device.misuse("an indexed draw without an index buffer");
         }
-        let state =
-            self.state.joined.get_or_insert_with(|| Arc::new(join(&graphics.state.fixed, &self.state.values))).clone();
-        if graphics.state.fixed.locations != render.locations && !state.rasterizer_discard {
+        let state = self.state.joined.get_or_insert_with(|| Arc::new(join(&self.state.values))).clone();
+        if self.state.values.locations != render.locations && !state.rasterizer_discard {
             device.misuse(
                 "the pipeline of a draw has other attachment locations than vkCmdSetRenderingAttachmentLocations",
             );
         }
         let mut parameters = DrawParameters::default();
         // Draws whose stages do not read the parameters share a context.
-        if graphics.stages.read_draw_parameters() {
+        if stages.read_draw_parameters() {
             parameters = drawn.parameters(number);
         }
         if number.is_none() {
-            self.queue.watched.begin(handle::raw(&pipeline));
+            self.queue.watched.begin(program.number());
         }
         let running = self.queue.watched.running();
         render.use_samples(device, self.state.values.samples);
@@ -192,10 +192,10 @@ impl Executor<'_> {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
             let context =
-                point.context((device, &mut self.shadows), &graphics.layout, &self.state.push_constants.0, parameters);
+                point.context((device, &mut self.shadows), program.layout(), &self.state.push_constants.0, parameters);
             let excessive = pass.draw(Draw {
                 running,
-                stages: graphics.stages.clone(),
+                stages: stages.clone(),
                 state: state.clone(),
                 context,
                 vertex_buffers: self.state.vertex_buffers.clone(),
@@ -215,23 +215,22 @@ impl Executor<'_> {
 
     pub(super) fn dispatch(&mut self, base: [u32; 3], groups: [u32; 3]) {
         let device = self.device;
-        let Some(pipeline) = self.state.points[BindPoint::Compute].pipeline.clone() else {
+        let Some(program) = self.state.points[BindPoint::Compute].program.clone() else {
             return device.misuse("a dispatch without a compute pipeline");
         };
-        let PipelineKind::Compute(compute) = &pipeline.kind else { return };
+        let Executable::Compute(stage) = program.stages().executable() else { return };
         if groups.contains(&0) {
             return;
         }
-        if let Err(message) = compute.ready() {
-            return self.no_code(handle::raw(&pipeline), &message);
+        if let Err(message) = program.stages().ready() {
+            return self.no_code(&program, &message);
         }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let point = &mut self.state.points[BindPoint::Compute];
         let context =
-            point.context((device, &mut self.shadows), &compute.layout, &self.state.push_constants.0, parameters);
-        self.queue.watched.begin(handle::raw(&pipeline));
-        let dispatch =
-            Dispatch { running: self.queue.watched.running(), stage: compute.stage.clone(), context, base, groups };
+            point.context((device, &mut self.shadows), program.layout(), &self.state.push_constants.0, parameters);
+        self.queue.watched.begin(program.number());
+        let dispatch = Dispatch { running: self.queue.watched.running(), stage: stage.clone(), context, base, groups };
         let invocations = execution::dispatch(device.engine.pool(), &dispatch);
         self.queries.count(statistic::COMPUTE_INVOCATIONS, invocations);
         self.queue.watched.end();
@@ -239,10 +238,10 @@ impl Executor<'_> {
 
     /// Loses the device because code generation failed after creation. This is an error of Grus,
     /// after which nothing can be drawn.
-    fn no_code(&self, pipeline: u64, message: &str) {
-        let device = self.device;
-        let message = format!("pipeline {}: no code: {message}", known::name(pipeline));
-        self.queue.lose_by(device, Cause::NoCode, &message, &[pipeline]);
+    fn no_code(&self, program: &BoundProgram, message: &str) {
+        let (device, number) = (self.device, program.number());
+        let message = format!("pipeline {}: no code: {message}", known::name(number));
+        self.queue.lose_by(device, Cause::NoCode, &message, &[number]);
     }
 
     pub(super) fn dispatch_indirect(&mut self, (space, offset): &Place) {

@@ -18,7 +18,7 @@ mod transform_feedback;
 use super::{Command, CommandList, SetDescriptorBufferOffsets};
 use crate::device::Device;
 use crate::device::queue::Queue;
-use crate::object::pipeline::PerBindPoint;
+use crate::object::bind_point::PerBindPoint;
 use crate::object::pipeline_state::Values;
 use base::parts::PartialRange;
 use bind::Bound;
@@ -103,7 +103,7 @@ impl<'d> Executor<'d> {
 
     fn command(&mut self, command: &Command) {
         match command {
-            Command::BindPipeline(pipeline) => self.bind_pipeline(pipeline),
+            Command::BindProgram(program) => self.bind_program(program),
             Command::BindDescriptorSets(c) => self.bind_descriptor_sets(c),
             Command::BindDescriptorBuffers(addresses) => self.bind_descriptor_buffers(addresses),
             Command::SetDescriptorBufferOffsets(c) => self.set_descriptor_buffer_offsets(c),

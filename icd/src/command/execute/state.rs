@@ -1,23 +1,23 @@
-//! Pipelines, vertex and index buffers, dynamic state.
+//! Programs, vertex and index buffers, dynamic state.
 
 #![forbid(unsafe_code)]
 
 use super::Executor;
 use crate::command::{Place, Space, VertexBufferBinding};
-use crate::object::pipeline::{Pipeline, PipelineKind};
 use crate::object::pipeline_state::{BindingStride, DynamicState};
+use crate::object::program::BoundProgram;
 use base::mem::MemoryRange;
 use base::parts::PartialRange;
 use rasterizer::api::{IndexBuffer, MAX_VERTEX_BINDINGS};
 use std::sync::Arc;
 
 impl Executor<'_> {
-    pub(super) fn bind_pipeline(&mut self, pipeline: &Arc<Pipeline>) {
-        if let PipelineKind::Graphics(graphics) = &pipeline.kind {
-            self.state.values.take_static(&graphics.state.values, graphics.state.dynamic);
+    pub(super) fn bind_program(&mut self, program: &Arc<BoundProgram>) {
+        if let Some(state) = program.state() {
+            self.state.values.take(&state.values, state.static_rows());
             self.state.joined = None;
         }
-        self.state.points[pipeline.bind_point()].pipeline = Some(pipeline.clone());
+        self.state.points[program.stages().bind_point()].program = Some(program.clone());
     }
 
     pub(super) fn bind_vertex_buffers(&mut self, first: u32, buffers: &[VertexBufferBinding]) {

@@ -1,10 +1,10 @@
-//! Fixed-function state of graphics pipelines.
+//! Fixed-function state of graphics pipelines and of command buffers.
 //!
 //! A piece of state is a row of the [`table`]: its name, the subset that owns it, its decoding, and
-//! its conversion to the rasterizer's draw state. For state that can be dynamic, a pipeline has the
-//! static values and a command buffer the current ones ([`Values`]). Binding a pipeline copies its
-//! static values, a [`DynamicState`] is a command that changes one, and a draw combines them with
-//! the state that cannot be dynamic ([`Fixed`]).
+//! its conversion to the rasterizer's draw state. A pipeline and a command buffer have a value for
+//! every row ([`Values`]), and masks say which rows are meant ([`StateMask`]). Binding a program
+//! copies the rows that are static in it, a [`DynamicState`] is a command that changes one row, and
+//! a draw converts all of them.
 
 mod change;
 mod create_info;
@@ -14,29 +14,31 @@ mod unused;
 
 pub use change::{Attachments, BindingStride, Elements, Faces, VertexLayout};
 pub use create_info::{BlendAttachments, CreateInfo, RenderingFormats, VertexInput, ViewportState};
-pub use table::{Dynamic, DynamicState, Fixed, Row, Subset, Values, join};
+pub use table::{DynamicState, Row, StateMask, Subset, Values, join};
 
-/// All of a graphics pipeline that is not code.
+/// State of a graphics pipeline.
 pub struct GraphicsState {
-    /// State that cannot be dynamic.
-    pub fixed: Fixed,
-    /// Static values of the other state.
+    /// Values of all rows; those of dynamic rows have no meaning.
     pub values: Values,
-    /// Set of the values that are dynamic.
-    pub dynamic: Dynamic,
+    /// Rows that are dynamic.
+    pub dynamic: StateMask,
 }
 
 impl GraphicsState {
     /// Decodes the state of a pipeline; the error says what is not supported. If nothing is
     /// rasterized, the subsets of fragments are ignored.
-    pub fn new(info: &CreateInfo<'_>, dynamic: Dynamic) -> Result<GraphicsState, String> {
-        let (mut fixed, mut values) = (Fixed::default(), Values::default());
+    pub fn new(info: &CreateInfo<'_>, dynamic: StateMask) -> Result<GraphicsState, String> {
+        let mut values = Values::default();
         let subsets = Subset::ALL.iter().filter(|subset| !info.discards || !subset.is_of_fragments());
         for &subset in subsets {
-            fixed.decode(info, subset)?;
-            values.decode(info, subset, dynamic)?;
+            values.decode(info, StateMask::of_subset(subset).without(dynamic))?;
         }
-        Ok(GraphicsState { fixed, values, dynamic })
+        Ok(GraphicsState { values, dynamic })
+    }
+
+    /// Returns the rows that binding the pipeline sets.
+    pub fn static_rows(&self) -> StateMask {
+        StateMask::ALL.without(self.dynamic)
     }
 
     /// Returns true if nothing is rasterized, for any state of a command buffer.

@@ -7,10 +7,13 @@
 //!     structure of the create-info => |it| decoded; |draw state, value| conversion;
 //! ```
 //!
-//! and defines a field of [`Values`], a variant of [`DynamicState`] (the command of `vkCmdSetName`,
-//! whose shim makes it) and a [`Row`]. The field's type defines how a command changes the value
-//! ([`Changes`]). A row of `fixed` has neither name nor `VkDynamicState`s and defines a field of
-//! [`Fixed`]. State becomes dynamic by moving its row.
+//! and defines a field of [`Values`], a [`Row`] and a variant of [`DynamicState`] (the command of
+//! `vkCmdSetName`, whose shim makes it). The field's type defines how a command changes the value
+//! ([`Changes`]). A row of `fixed` has no `VkDynamicState`s and no command, because only the create
+//! info sets it. State becomes dynamic by moving its row.
+//!
+//! Sets of rows are masks ([`StateMask`]): those that are dynamic in a pipeline, those that binding
+//! a program sets, those of a subset.
 //!
 //! A value is decoded if its structure is present and it is not dynamic; else it keeps the default.
 //! A draw converts the fixed rows first, each list in its order: rows that enable something come
@@ -58,67 +61,58 @@ macro_rules! pipeline_state {
                 $part:ident => |$from:ident| $decoded:expr; |$draw:ident, $value:pat_param| $joined:expr;
         )* }
         fixed { $(
-            $fixed:ident: $fixed_ty:ty = $fixed_default:expr; $fixed_subset:ident;
+            $fixed_name:ident $fixed:ident: $fixed_ty:ty = $fixed_default:expr; $fixed_subset:ident;
                 $fixed_part:ident => |$fixed_from:ident| $fixed_decoded:expr;
                 |$fixed_draw:ident, $fixed_value:pat_param| $fixed_joined:expr;
         )* }
     ) => {
-        /// A piece of state that can be dynamic.
-        #[derive(Clone, Copy)]
-        #[allow(missing_docs, reason = "the names of vkCmdSet…")]
-        pub enum Row { $($name),* }
+        /// A piece of state.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the names of vkCmdSet…, and of the members of create infos")]
+        pub enum Row { $($name,)* $($fixed_name),* }
 
         /// A `vkCmdSet…` command.
         #[allow(missing_docs, reason = "the names of vkCmdSet…")]
         pub enum DynamicState { $($name(<$ty as Changes>::Change)),* }
 
-        /// State that can be dynamic.
+        /// The values of all state.
         #[derive(Clone)]
-        #[allow(missing_docs, reason = "the names of VkDynamicState")]
-        pub struct Values { $(pub $field: $ty),* }
-
-        /// State that cannot be dynamic.
         #[allow(missing_docs, reason = "the specification's names")]
-        pub struct Fixed { $(pub $fixed: $fixed_ty),* }
+        pub struct Values { $(pub $field: $ty,)* $(pub $fixed: $fixed_ty),* }
 
-        const DYNAMIC_STATES: &[(vk::DynamicState, Row)] = &[$($((vk::DynamicState::$vk, Row::$name),)+)*];
+        /// All rows in the order of their bits in masks, with the subset that owns them and the
+        /// `VkDynamicState`s by which they are dynamic.
+        const ROWS: &[(Row, Subset, &[vk::DynamicState])] = &[
+            $((Row::$name, Subset::$subset, &[$(vk::DynamicState::$vk),+]),)*
+            $((Row::$fixed_name, Subset::$fixed_subset, &[])),*
+        ];
 
         impl Default for Values {
             fn default() -> Values {
-                Values { $($field: $default),* }
-            }
-        }
-
-        impl Default for Fixed {
-            fn default() -> Fixed {
-                Fixed { $($fixed: $fixed_default),* }
+                Values { $($field: $default,)* $($fixed: $fixed_default),* }
             }
         }
 
         impl Values {
-            /// Decodes the static values of a subset.
-            pub fn decode(&mut self, info: &CreateInfo<'_>, subset: Subset, dynamic: Dynamic) -> Result<(), String> {
-                $(if subset == Subset::$subset && !dynamic.has(Row::$name) && let Some($from) = &info.$part {
+            /// Decodes these rows, as far as their structures are present.
+            pub fn decode(&mut self, info: &CreateInfo<'_>, rows: StateMask) -> Result<(), String> {
+                $(if rows.has(Row::$name) && let Some($from) = &info.$part {
                     self.$field = $decoded;
                 })*
-                Ok(())
-            }
-
-            /// Copies the values that are static in a pipeline.
-            pub fn take_static(&mut self, from: &Values, dynamic: Dynamic) {
-                $(if !dynamic.has(Row::$name) {
-                    self.$field.clone_from(&from.$field);
-                })*
-            }
-        }
-
-        impl Fixed {
-            /// Decodes the state of a subset.
-            pub fn decode(&mut self, info: &CreateInfo<'_>, subset: Subset) -> Result<(), String> {
-                $(if subset == Subset::$fixed_subset && let Some($fixed_from) = &info.$fixed_part {
+                $(if rows.has(Row::$fixed_name) && let Some($fixed_from) = &info.$fixed_part {
                     self.$fixed = $fixed_decoded;
                 })*
                 Ok(())
+            }
+
+            /// Copies the values of these rows.
+            pub fn take(&mut self, from: &Values, rows: StateMask) {
+                $(if rows.has(Row::$name) {
+                    self.$field.clone_from(&from.$field);
+                })*
+                $(if rows.has(Row::$fixed_name) {
+                    self.$fixed.clone_from(&from.$fixed);
+                })*
             }
         }
 
@@ -129,19 +123,19 @@ macro_rules! pipeline_state {
             }
         }
 
-        /// Combines a pipeline's state and current values into a draw state.
-        pub fn join(fixed: &Fixed, values: &Values) -> DrawState {
+        /// Converts the values to a draw state.
+        pub fn join(values: &Values) -> DrawState {
             let mut draw = DrawState::default();
             $({
-                let ($fixed_draw, $fixed_value) = (&mut draw, &fixed.$fixed);
+                let ($fixed_draw, $fixed_value) = (&mut draw, &values.$fixed);
                 $fixed_joined
             })*
             $({
                 let ($draw, $value) = (&mut draw, &values.$field);
                 $joined
             })*
-            fixed.unused.leave_out(&mut draw.pixel);
-            draw.pixel.sample_shading = fixed.min_sample_shading * values.samples as f32 > 1.0;
+            values.unused.leave_out(&mut draw.pixel);
+            draw.pixel.sample_shading = values.min_sample_shading * values.samples as f32 > 1.0;
             draw
         }
     };
@@ -273,43 +267,70 @@ pipeline_state! {
             loops => |f| *f; |draw, v| draw.loops = *v;
     }
     fixed {
-        min_sample_shading: f32 = 0.0; FragmentOutput;
+        MinSampleShading min_sample_shading: f32 = 0.0; FragmentOutput;
             multisample => |m| if m.sample_shading_enable != 0 { m.min_sample_shading } else { 0.0 };
             |_draw, _| ();
-        locations: Locations = OWN_LOCATIONS; FragmentOutput;
+        AttachmentLocations locations: Locations = OWN_LOCATIONS; FragmentOutput;
             locations => |l| decode::locations(l); |draw, l| draw.pixel.locations = *l;
-        ordered_color: bool = false; FragmentOutput;
+        OrderedColorAccess ordered_color: bool = false; FragmentOutput;
             color_blend => |b| b.flags.contains(vk::PipelineColorBlendStateCreateFlags::RASTERIZATION_ORDER_ATTACHMENT_ACCESS_EXT);
             |draw, v| draw.ordered |= *v;
-        ordered_depth_stencil: bool = false; FragmentShader;
+        OrderedDepthStencilAccess ordered_depth_stencil: bool = false; FragmentShader;
             depth_stencil => |d| d.flags.intersects(decode::ORDERED_DEPTH_STENCIL); |draw, v| draw.ordered |= *v;
-        unused: Unused = Unused::default(); FragmentOutput;
+        UnusedAttachments unused: Unused = Unused::default(); FragmentOutput;
             rendering => |r| Unused::new(r); |_draw, _| ();
     }
 }
 
-/// Set of the rows that are dynamic.
-#[derive(Clone, Copy, Default)]
-pub struct Dynamic(u64);
+/// A set of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateMask(u64);
 
-impl Dynamic {
-    /// Creates the set of these states.
-    pub fn new(states: &[vk::DynamicState]) -> Result<Dynamic, String> {
-        let mut rows = 0;
+const _: () = assert!(ROWS.len() < 64);
+
+impl StateMask {
+    /// All rows.
+    pub const ALL: StateMask = StateMask((1 << ROWS.len()) - 1);
+
+    /// Returns the rows that these states make dynamic.
+    ///
+    /// # Errors
+    /// A message that names a state that is not supported.
+    pub fn dynamic(states: &[vk::DynamicState]) -> Result<StateMask, String> {
+        let mut mask = StateMask::default();
         for state in states {
-            let of_state = DYNAMIC_STATES.iter().filter(|(vk, _)| vk == state);
-            let found = of_state.fold(0, |rows, (_, row)| rows | 1 << *row as u64);
-            if found == 0 {
+            let of_state = StateMask::of(|(_, _, dynamic)| dynamic.contains(state));
+            if of_state == StateMask::default() {
                 return Err(format!("dynamic state {state:?} is not supported"));
             }
-            rows |= found;
+            mask = mask.or(of_state);
         }
-        Ok(Dynamic(rows))
+        Ok(mask)
     }
 
-    /// Returns true if this row is dynamic.
+    /// Returns the rows that a subset owns.
+    pub fn of_subset(subset: Subset) -> StateMask {
+        StateMask::of(|(_, owner, _)| *owner == subset)
+    }
+
+    fn of(is_in: impl Fn(&(Row, Subset, &[vk::DynamicState])) -> bool) -> StateMask {
+        let rows = ROWS.iter().filter(|row| is_in(row));
+        StateMask(rows.fold(0, |mask, (row, ..)| mask | 1 << *row as u64))
+    }
+
+    /// Returns true if the row is in the set.
     pub fn has(self, row: Row) -> bool {
         self.0 & (1 << row as u64) != 0
+    }
+
+    /// Returns the rows of either set.
+    pub fn or(self, other: StateMask) -> StateMask {
+        StateMask(self.0 | other.0)
+    }
+
+    /// Returns the rows of this set that are not in the other one.
+    pub fn without(self, other: StateMask) -> StateMask {
+        StateMask(self.0 & !other.0)
     }
 }
 
@@ -327,20 +348,21 @@ mod tests {
         let rasterization = rasterization();
         let bias = DepthBias { clamp: 2.0, ..DepthBias::default() };
         let info = CreateInfo { rasterization: Some(&rasterization), depth_bias: Some(bias), ..CreateInfo::default() };
-        let dynamic = Dynamic::new(&[vk::DynamicState::LINE_WIDTH]).expect("known");
+        let dynamic = StateMask::dynamic(&[vk::DynamicState::LINE_WIDTH]).expect("known");
+        let rows = |subset| StateMask::of_subset(subset).without(dynamic);
         let mut values = Values::default();
-        values.decode(&info, Subset::FragmentOutput, dynamic).expect("supported");
+        values.decode(&info, rows(Subset::FragmentOutput)).expect("supported");
         assert_eq!(values.depth_bias, DepthBias::default());
-        values.decode(&info, Subset::PreRasterization, dynamic).expect("supported");
+        values.decode(&info, rows(Subset::PreRasterization)).expect("supported");
         assert_eq!((values.line_width, values.depth_bias), (1.0, bias));
         let mut current = Values::default();
         DynamicState::LineWidth(7.0).apply(&mut current);
-        current.take_static(&values, dynamic);
-        let draw = join(&Fixed::default(), &current);
+        current.take(&values, StateMask::ALL.without(dynamic));
+        let draw = join(&current);
         assert_eq!((draw.line_width, draw.depth_bias), (7.0, Some(bias)));
         DynamicState::DepthBiasEnable(false).apply(&mut current);
-        assert_eq!(join(&Fixed::default(), &current).depth_bias, None);
-        assert!(Dynamic::new(&[vk::DynamicState::VIEWPORT_W_SCALING_NV]).is_err());
+        assert_eq!(join(&current).depth_bias, None);
+        assert!(StateMask::dynamic(&[vk::DynamicState::VIEWPORT_W_SCALING_NV]).is_err());
     }
 
     #[test]
@@ -374,27 +396,27 @@ mod tests {
             values: List::from_elem(true, 1),
         })
         .apply(&mut values);
-        let fixed = Fixed { min_sample_shading: 0.5, ..Fixed::default() };
-        let draw = join(&fixed, &values);
+        values.min_sample_shading = 0.5;
+        let draw = join(&values);
         assert_eq!(draw.pixel.blend[0], BlendAttachment::OFF);
         assert_eq!(draw.pixel.blend[1], BlendAttachment { write_mask: 15, ..BlendAttachment::OFF });
         assert!(draw.depth_clip && !draw.pixel.sample_shading);
         DynamicState::ColorBlendEnable(Attachments { first: 0, values: List::from_elem(true, 2) }).apply(&mut values);
         DynamicState::DepthClampEnable(true).apply(&mut values);
         DynamicState::RasterizationSamples(4).apply(&mut values);
-        let draw = join(&fixed, &values);
+        let draw = join(&values);
         assert_eq!(draw.pixel.blend[1], BlendAttachment { enable: true, blending, write_mask: 15 });
         assert!(!draw.depth_clip && draw.pixel.sample_shading);
         DynamicState::DepthClipEnable(Some(true)).apply(&mut values);
-        assert!(join(&fixed, &values).depth_clip);
+        assert!(join(&values).depth_clip);
     }
 
     /// Checks that setting the vertex input as a whole sets its strides.
     #[test]
     fn vertex_input_brings_its_strides() {
-        let dynamic = Dynamic::new(&[vk::DynamicState::VERTEX_INPUT_EXT]).expect("known");
+        let dynamic = StateMask::dynamic(&[vk::DynamicState::VERTEX_INPUT_EXT]).expect("known");
         assert!(dynamic.has(Row::VertexInput) && dynamic.has(Row::VertexInputBindingStride));
-        let strides = Dynamic::new(&[vk::DynamicState::VERTEX_INPUT_BINDING_STRIDE]).expect("known");
+        let strides = StateMask::dynamic(&[vk::DynamicState::VERTEX_INPUT_BINDING_STRIDE]).expect("known");
         assert!(!strides.has(Row::VertexInput) && strides.has(Row::VertexInputBindingStride));
     }
 
@@ -403,8 +425,66 @@ mod tests {
     fn stipples_are_enabled_by_the_pipeline() {
         let stipple = Stipple { factor: 2, pattern: 5 };
         let mut values = Values { line_stipple: stipple, ..Values::default() };
-        assert_eq!(join(&Fixed::default(), &values).line_stipple, None);
+        assert_eq!(join(&values).line_stipple, None);
         DynamicState::LineStippleEnable(true).apply(&mut values);
-        assert_eq!(join(&Fixed::default(), &values).line_stipple, Some(stipple));
+        assert_eq!(join(&values).line_stipple, Some(stipple));
+    }
+
+    /// Checks that the subsets own each row once, and that the bit of a row is its position.
+    #[test]
+    fn each_row_has_one_bit_and_one_subset() {
+        for (position, (row, ..)) in ROWS.iter().enumerate() {
+            assert_eq!(*row as usize, position, "{row:?}");
+        }
+        let mut all = StateMask::default();
+        for mask in Subset::ALL.map(StateMask::of_subset) {
+            assert_eq!(all.without(mask), all, "a row of two subsets");
+            all = all.or(mask);
+        }
+        assert_eq!(all, StateMask::ALL);
+    }
+
+    /// Checks that a value is copied exactly if its row is in the mask: with all of them, the draw
+    /// state is that of the source, and with none, that of the target.
+    #[test]
+    fn masks_select_the_values_that_are_taken() {
+        let rasterization = rasterization();
+        let multisample = vk::PipelineMultisampleStateCreateInfo::default()
+            .rasterization_samples(vk::SampleCountFlags::TYPE_4)
+            .sample_shading_enable(true)
+            .min_sample_shading(1.0);
+        let info = CreateInfo {
+            rasterization: Some(&rasterization),
+            multisample: Some(&multisample),
+            sample_mask: Some(5),
+            ..CreateInfo::default()
+        };
+        let mut from = Values::default();
+        from.decode(&info, StateMask::ALL).expect("supported");
+        let draw_state = |rows| {
+            let mut values = Values::default();
+            values.take(&from, rows);
+            format!("{:?}", join(&values))
+        };
+        let [source, target] = [&from, &Values::default()].map(|values| format!("{:?}", join(values)));
+        assert_eq!((draw_state(StateMask::ALL), draw_state(StateMask::default())), (source.clone(), target));
+        let own = StateMask::of(|(row, ..)| {
+            use Row::{DepthBias, DepthBiasEnable, DepthClampEnable, LineWidth};
+            use Row::{MinSampleShading, RasterizationSamples, SampleMask};
+            let rows = [
+                LineWidth,
+                DepthBias,
+                DepthBiasEnable,
+                DepthClampEnable,
+                MinSampleShading,
+                RasterizationSamples,
+                SampleMask,
+            ];
+            rows.contains(row)
+        });
+        assert_eq!(draw_state(own), source);
+        let single = StateMask::of(|(row, ..)| *row == Row::SampleMask);
+        assert_ne!(draw_state(own.without(single)), source);
+        assert!(!own.without(single).has(Row::SampleMask) && own.has(Row::SampleMask));
     }
 }
